@@ -44,7 +44,7 @@ static cuarena_status_t check_size(const cuarena_t *arena, const cuai_request_t 
     if (request->size < CUARENA_HEAP_MAX_SEGMENT)
         return CUARENA_OK;
     return cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, request->heap.size, arena->pool_bytes,
-                           arena->held, 0, 0, "%llu bytes are more than any arena can hold",
+                           arena->reserved, 0, 0, "%llu bytes are more than any arena can hold",
                            (unsigned long long)request->heap.size);
 }
 
@@ -227,7 +227,7 @@ static bool lacks_bytes(const ladder_t *ladder)
 /* A pool that gave bytes back takes them again. */
 static bool has_holes(const cuarena_t *arena)
 {
-    return arena->config.grow == CUARENA_GROW_NONE && arena->held < arena->pool_bytes;
+    return arena->config.grow == CUARENA_GROW_NONE && arena->reserved < arena->pool_bytes;
 }
 
 #define MOST_MEMORY_WAITS 2
@@ -558,12 +558,12 @@ static cuarena_status_t explain_figures(const ladder_t *ladder, cuarena_status_t
         may_wait(ladder) ? all_free(ladder) : arena->heaps[region]->freelists[0]->free_bytes;
     if (region == CUAI_DYNAMIC)
         free_bytes += cuai_pool_untaken(arena);
-    cuai_fail_bytes(status, asked, met_limit(arena, status), arena->held, free_bytes, largest,
+    cuai_fail_bytes(status, asked, met_limit(arena, status), arena->reserved, free_bytes, largest,
                     "no room for %llu bytes in the %s region%s: %llu free, the largest "
                     "range has %llu, %llu held%s; tried: held bytes%s",
                     (unsigned long long)asked, region == CUAI_STABLE ? "stable" : "dynamic", limit,
                     (unsigned long long)free_bytes, (unsigned long long)largest,
-                    (unsigned long long)arena->held, cause, tried);
+                    (unsigned long long)arena->reserved, cause, tried);
     if (cause[0] != '\0')
         cuai_error_code(ladder->words->error.driver_code);
     return status;
@@ -641,7 +641,7 @@ static bool is_hopeless(const ladder_t *ladder)
 {
     const cuarena_t *arena = ladder->call->arena;
     bool grows = arena->config.grow != CUARENA_GROW_NONE && may_grow(ladder);
-    bool lacks = grows && ladder->request->size > arena->held;
+    bool lacks = grows && ladder->request->size > arena->reserved;
     return exceeds_limit(ladder) && (lacks || ladder->request->dedicated);
 }
 
@@ -695,9 +695,9 @@ static cuarena_status_t serve(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
     const cuai_request_t *request = ladder->request;
-    if (!cuai_cache_serves(arena, request))
+    if (!cuai_cache_is_for(arena, request))
         return serve_uncached(ladder);
-    if (cuai_cache_serve(arena, request, ladder->ref))
+    if (cuai_arena_cache_get(arena, request, ladder->ref))
         return CUARENA_OK;
     uint64_t given = 0;
     ladder->missed = true;

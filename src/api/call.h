@@ -29,14 +29,14 @@ typedef struct cuai_call {
 /* Whether frees may take the fast path. With the lock. */
 static inline bool cuai_fast_path(const cuarena_t *arena)
 {
-    return (arena->slow &
-            ~(CUAI_SLOW_WHOLE | CUAI_SLOW_FREELISTS | CUAI_SLOW_SOLE | CUAI_SLOW_RESIZES)) == 0;
+    return (arena->slow & ~(CUAI_SLOW_WHOLE | CUAI_SLOW_FREELISTS | CUAI_SLOW_ONLY_STREAM |
+                            CUAI_SLOW_RESIZES)) == 0;
 }
 
 /* Whether resizes may. With the lock. */
 static inline bool cuai_fast_resizes(const cuarena_t *arena)
 {
-    return (arena->slow & ~(CUAI_SLOW_WHOLE | CUAI_SLOW_FREELISTS | CUAI_SLOW_SOLE)) == 0;
+    return (arena->slow & ~(CUAI_SLOW_WHOLE | CUAI_SLOW_FREELISTS | CUAI_SLOW_ONLY_STREAM)) == 0;
 }
 
 /*

@@ -84,7 +84,7 @@ cuarena_status_t cuarena_capture_release(cuarena_t *arena, cuarena_capture_t **c
 static void describe(const cuarena_t *arena, const cuarena_capture_t *capture,
                      cuarena_stats_t *stats)
 {
-    cuai_counts_t counts = cuai_meter_read(&capture->meter);
+    cuai_counts_t counts = cuai_counter_read(&capture->counter);
     stats->capacity_bytes = capture->bytes;
     stats->live_bytes = counts.live_bytes;
     stats->requested_bytes = counts.requested_bytes;

@@ -31,7 +31,7 @@ void cuarena_compact_report_init(cuarena_compact_report_t *report)
 
 void cuai_begin_exclusive(cuarena_t *arena)
 {
-    while (arena->compacting || arena->growing || arena->in_flight != 0)
+    while (arena->compacting || arena->growing || arena->moving_blocks != 0)
         cuai_arena_wait(arena);
     arena->compacting = true;
 }

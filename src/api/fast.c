@@ -37,6 +37,6 @@ void cuai_fast_give_apart(cuarena_t *arena, int32_t region, cuai_slot_t slot, ui
     if (cuai_tag_of(r) != 0)
         cuai_tag_free(arena, r);
     if (owner != NULL)
-        cuai_meter_out(&owner->meter, r);
+        cuai_counter_end_block(&owner->counter, r);
     cuai_heap_free(heap, slot, freelist);
 }

@@ -29,7 +29,7 @@ static inline bool cuai_fast_serves(const cuarena_t *arena)
 static inline bool cuai_fast_serves_on(const cuarena_t *arena)
 {
     return (arena->slow & ~(CUAI_SLOW_WHOLE | CUAI_SLOW_MOVED | CUAI_SLOW_FREELISTS |
-                            CUAI_SLOW_SOLE | CUAI_SLOW_RESIZES)) == 0;
+                            CUAI_SLOW_ONLY_STREAM | CUAI_SLOW_RESIZES)) == 0;
 }
 
 /* Whether frees on a stream may: it is behind such copies. */
@@ -99,14 +99,14 @@ static CUAI_INLINE void cuai_fast_give(cuarena_t *arena, int32_t region, cuai_sl
         return;
     }
     if (owner != NULL) /* which mostly is known here */
-        cuai_meter_out(&owner->meter, r);
+        cuai_counter_end_block(&owner->counter, r);
     cuai_heap_fast_free_to(heap, index, freelist, slot, link);
 }
 
 /* The stream whose meter has counted it, or NULL. */
 static inline cuai_stream_t *cuai_fast_owner(const cuarena_t *arena, const cuai_record_t *r)
 {
-    return r->owner != 0 ? cuai_metered(arena, r) : NULL;
+    return r->owner != 0 ? cuai_counting_stream(arena, r) : NULL;
 }
 
 /* The same to free list 0. */

@@ -108,7 +108,7 @@ cuai_slot_t cuai_fast_hit(cuarena_t *arena, cuai_stream_t *s, uint64_t bytes, ui
     cuai_heap_revive(heap, slot, bytes, 0, attributes | owner);
     arena->cache.hits++;
     if (s != NULL)
-        cuai_meter_begin(&s->meter, r->size, bytes);
+        cuai_counter_begin(&s->counter, r->size, bytes);
     *pointer_out = cuai_pointer(r->offset);
     return slot;
 }
@@ -118,17 +118,17 @@ bool cuai_fast_cache_put(cuarena_t *arena, cuai_slot_t slot, uint64_t attributes
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     const cuai_record_t *r = cuai_record(heap, slot);
     if (!may_serve(arena) || !cuai_has_attributes(r, attributes) || cuai_tag_of(r) != 0 ||
-        !cuai_can_cache(heap, r) || (s != NULL && s->marking))
+        !cuai_can_cache(heap, r) || (s != NULL && s->recording))
         return false;
     if (CUAI_UNLIKELY(!cuai_cache_has_room(arena, r->size)))
         return spare(arena, slot, s);
     if (r->owner != 0)
-        cuai_meter_out(&cuai_stream(arena, r->owner)->meter, r);
-    cuai_heap_cache_put(heap, slot, s == NULL ? 0 : s->number, arena->mark_serial);
+        cuai_counter_end_block(&cuai_stream(arena, r->owner)->counter, r);
+    cuai_heap_cache_put(heap, slot, s == NULL ? 0 : s->number, arena->event_serial);
     cuai_raise(&arena->cache.peak_bytes, heap->cached_bytes);
     if (s != NULL) {
         s->cached++;
-        s->parked = true;
+        s->cache_lacks_event = true;
     }
     return true;
 }

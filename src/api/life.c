@@ -34,7 +34,7 @@ cuarena_status_t cuarena_create(const cuarena_config_t *config, cuarena_t **aren
     status = cuai_arena_new(&full, arena_out);
     if (status == CUARENA_OK)
         cuai_log(CUARENA_LOG_INFO, "%s: created, holds %llu bytes", (*arena_out)->label,
-                 (unsigned long long)(*arena_out)->held);
+                 (unsigned long long)(*arena_out)->reserved);
     return cuai_told(status);
 }
 
@@ -48,7 +48,7 @@ static void describe_leaks(const cuarena_t *arena, char *text, size_t room)
                                    (unsigned long long)all.live_blocks,
                                    (unsigned long long)all.requested_bytes);
     for (size_t tag = 1; tag < arena->tag_count && used < room; tag++) {
-        cuai_counts_t counts = cuai_meter_read(&arena->tags[tag].meter);
+        cuai_counts_t counts = cuai_counter_read(&arena->tags[tag].counter);
         if (counts.live_blocks == 0)
             continue;
         used += (size_t)snprintf(text + used, room - used, "; '%.32s': %llu of %llu bytes",
@@ -64,7 +64,7 @@ static cuarena_status_t check_no_leaks(const cuarena_t *arena)
         return CUARENA_OK;
     char leaks[200];
     describe_leaks(arena, leaks, sizeof leaks);
-    return cuai_fail_bytes(CUARENA_BUSY, 0, 0, arena->held, 0, 0, "%s", leaks);
+    return cuai_fail_bytes(CUARENA_BUSY, 0, 0, arena->reserved, 0, 0, "%s", leaks);
 }
 
 /* Blocks that wait for streams would be counted as leaks. */
@@ -155,7 +155,7 @@ cuarena_status_t cuarena_destroy_forced(cuarena_t **arena)
 static void clear_counts(cuarena_t *arena)
 {
     for (size_t tag = 1; tag < arena->tag_count; tag++)
-        cuai_meter_clear(&arena->tags[tag].meter);
+        cuai_counter_clear(&arena->tags[tag].counter);
     arena->block_pins = 0;
     arena->ending = 0;
 }
@@ -323,7 +323,7 @@ static cuarena_status_t end_trim(cuai_call_t *call, cuarena_status_t status, uin
         *given_back_out = given;
     if (status == CUARENA_OK)
         cuai_call_log(call, "trim: %llu bytes given back, %llu held", (unsigned long long)given,
-                      (unsigned long long)call->arena->held);
+                      (unsigned long long)call->arena->reserved);
     return cuai_call_end(call, status);
 }
 
@@ -332,7 +332,7 @@ static uint64_t trim_rest(cuarena_t *arena, uint64_t keep_bytes)
 {
     if (arena->stream_count != 0)
         cuai_reclaim_all(arena, false, NULL);
-    return arena->held > keep_bytes ? cuai_trim(arena, keep_bytes) : 0;
+    return arena->reserved > keep_bytes ? cuai_trim(arena, keep_bytes) : 0;
 }
 
 cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes, uint64_t *given_back_out)
@@ -353,8 +353,8 @@ cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes, uint64_t *g
     if (status == CUARENA_OK)
         given = cuai_trim(arena, keep_bytes);
     while (status == CUARENA_OK && arena->config.memory != CUARENA_MEMORY_BYTES &&
-           arena->held > keep_bytes &&
-           cuai_cache_evict(arena, arena->held - keep_bytes, &given) != 0)
+           arena->reserved > keep_bytes &&
+           cuai_cache_evict(arena, arena->reserved - keep_bytes, &given) != 0)
         given += trim_rest(arena, keep_bytes);
     if (status == CUARENA_OK && cuai_pool_has_the_rest(arena))
         status = cuai_driver_pool_trim(arena, keep_bytes, &given);

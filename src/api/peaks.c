@@ -21,60 +21,61 @@ typedef struct about {
     cuarena_stream_t stream;
 } about_t;
 
-static cuarena_status_t gauge_tag(cuarena_t *arena, cuarena_tag_t tag, cuai_gauge_t *gauge)
+static cuarena_status_t peaks_of_tag(cuarena_t *arena, cuarena_tag_t tag, cuai_peak_set_t *set)
 {
     if (tag == 0 || !cuai_tag_known(arena, tag))
         return cuai_no_tag(tag);
     cuai_tag_t *known = &arena->tags[tag];
-    *gauge = cuai_gauge_meter(&known->meter, &known->scopes);
+    *set = cuai_peaks_of_counter(&known->counter, &known->scopes);
     return CUARENA_OK;
 }
 
-static cuarena_status_t gauge_stream(cuarena_t *arena, cuarena_stream_t stream, cuai_gauge_t *gauge)
+static cuarena_status_t peaks_of_stream(cuarena_t *arena, cuarena_stream_t stream,
+                                        cuai_peak_set_t *set)
 {
     uint32_t number = cuai_stream_known(arena, stream);
     if (number == 0)
         return cuai_no_stream(stream);
     cuai_stream_t *s = cuai_stream(arena, number);
-    *gauge = cuai_gauge_meter(&s->meter, &s->scopes);
+    *set = cuai_peaks_of_counter(&s->counter, &s->scopes);
     return CUARENA_OK;
 }
 
-static cuarena_status_t gauge_region(cuarena_t *arena, int32_t region, cuai_gauge_t *gauge)
+static cuarena_status_t peaks_of_region(cuarena_t *arena, int32_t region, cuai_peak_set_t *set)
 {
     cuarena_status_t status = cuai_check_region(region);
     if (status != CUARENA_OK)
         return status;
     cuai_keep_most(arena);
-    *gauge =
-        region == CUARENA_REGION_ALL ? cuai_gauge_whole(arena) : cuai_gauge_region(arena, region);
+    *set = region == CUARENA_REGION_ALL ? cuai_peaks_of_whole(arena)
+                                        : cuai_peaks_of_region(arena, region);
     return CUARENA_OK;
 }
 
-static cuarena_status_t find(cuarena_t *arena, const about_t *about, cuai_gauge_t *gauge)
+static cuarena_status_t find(cuarena_t *arena, const about_t *about, cuai_peak_set_t *set)
 {
     switch (about->kind) {
     case ABOUT_TAG:
-        return gauge_tag(arena, about->tag, gauge);
+        return peaks_of_tag(arena, about->tag, set);
     case ABOUT_STREAM:
-        return gauge_stream(arena, about->stream, gauge);
+        return peaks_of_stream(arena, about->stream, set);
     case ABOUT_REGION:
         break;
     }
-    return gauge_region(arena, about->region, gauge);
+    return peaks_of_region(arena, about->region, set);
 }
 
 static cuarena_status_t push(cuarena_t *arena, about_t about)
 {
     if (arena == NULL)
         return cuai_null("arena");
-    cuai_gauge_t gauge;
+    cuai_peak_set_t set;
     if (!cuai_lock_enter(&arena->lock))
         return cuai_reentered();
-    cuai_end_sole(arena);
-    cuarena_status_t status = find(arena, &about, &gauge);
+    cuai_end_only_stream(arena);
+    cuarena_status_t status = find(arena, &about, &set);
     if (status == CUARENA_OK)
-        status = cuai_peaks_push(&gauge);
+        status = cuai_peaks_push(&set);
     cuai_end_whole(arena);
     cuai_unlock(&arena->lock);
     return status;
@@ -87,12 +88,12 @@ static cuarena_status_t pop(cuarena_t *arena, about_t about, cuarena_peaks_t *pe
     if (!cuai_sized_ok(peaks, sizeof(size_t), sizeof *peaks))
         return cuai_null("peaks, or its struct_size");
     cuarena_peaks_t since;
-    cuai_gauge_t gauge;
+    cuai_peak_set_t set;
     if (!cuai_lock_enter(&arena->lock))
         return cuai_reentered();
-    cuarena_status_t status = find(arena, &about, &gauge);
+    cuarena_status_t status = find(arena, &about, &set);
     if (status == CUARENA_OK)
-        status = cuai_peaks_pop(&gauge, &since);
+        status = cuai_peaks_pop(&set, &since);
     cuai_end_whole(arena);
     cuai_unlock(&arena->lock);
     if (status == CUARENA_OK)

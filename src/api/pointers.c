@@ -231,8 +231,8 @@ cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
     bool done;
     if (CUAI_UNLIKELY(!cuai_lock_enter(&arena->lock)))
         return cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
-    if (CUAI_LIKELY((arena->slow & ~(CUAI_SLOW_FREELISTS | CUAI_SLOW_SOLE | CUAI_SLOW_RESIZES)) ==
-                    0))
+    if (CUAI_LIKELY((arena->slow &
+                     ~(CUAI_SLOW_FREELISTS | CUAI_SLOW_ONLY_STREAM | CUAI_SLOW_RESIZES)) == 0))
         done = free_fast(arena, CUAI_DYNAMIC, pointer, CUAI_POINTER_ATTRIBUTES);
     else
         done = free_in_region(arena, pointer);

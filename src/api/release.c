@@ -69,7 +69,7 @@ static cuarena_status_t end_later(cuarena_t *arena, cuai_block_ref_t ref, uint32
         cuai_capture_note(arena, cuai_capture_around(arena, r->offset), stream);
     else
         cuai_use_drop(arena, ref);
-    arena->ended_later++;
+    arena->freed_while_moving++;
     return CUARENA_OK;
 }
 
@@ -152,7 +152,7 @@ static cuarena_status_t end_quickly(cuarena_t *arena, cuarena_block_t block, uin
     const cuai_record_t *r = cuai_block_record(ref);
     if (r->moving || (r->flags & CUAI_BLOCK_EXPORTED))
         return end_later(arena, ref, stream);
-    if (stream == passed && cuai_cache_takes(arena, ref, stream))
+    if (stream == passed && cuai_may_cache(arena, ref, stream))
         cuai_arena_cache_put(arena, ref, stream);
     else
         cuai_end_now(arena, ref, stream);
@@ -171,7 +171,7 @@ static void choose_stream(cuai_call_t *call, cuai_block_ref_t ref)
     if (use == NULL || use->count == 0)
         return;
     call->stream = use->waits[0].number;
-    cuai_stream(arena, call->stream)->holders++;
+    cuai_stream(arena, call->stream)->callers++;
 }
 
 cuarena_status_t cuai_release(cuai_call_t *call, cuai_block_ref_t ref, uint32_t stream)

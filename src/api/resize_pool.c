@@ -146,7 +146,7 @@ static cuarena_status_t move_pool(cuai_call_t *call, uint64_t bytes)
 static cuarena_status_t resize(cuai_call_t *call, uint64_t bytes)
 {
     cuarena_t *arena = call->arena;
-    uint64_t held = arena->held;
+    uint64_t held = arena->reserved;
     cuarena_status_t status = CUARENA_OK;
     if (arena->segments.count == 0) {
         arena->pool_bytes = bytes; /* all was trimmed: taken when needed */
@@ -162,10 +162,10 @@ static cuarena_status_t resize(cuai_call_t *call, uint64_t bytes)
     }
     if (status == CUARENA_UNSUPPORTED)
         status = move_pool(call, bytes);
-    if (arena->held > held)
-        cuai_call_note(call, CUARENA_EVENT_GROW, arena->held - held);
+    if (arena->reserved > held)
+        cuai_call_note(call, CUARENA_EVENT_GROW, arena->reserved - held);
     else
-        cuai_call_note(call, CUARENA_EVENT_TRIM, held - arena->held);
+        cuai_call_note(call, CUARENA_EVENT_TRIM, held - arena->reserved);
     return status;
 }
 
@@ -192,6 +192,6 @@ cuarena_status_t cuarena_resize_pool(cuarena_t *arena, uint64_t bytes)
     cuai_end_exclusive(arena);
     if (status == CUARENA_OK)
         cuai_call_log(&call, "resize_pool: %llu bytes, %llu held", (unsigned long long)rounded,
-                      (unsigned long long)arena->held);
+                      (unsigned long long)arena->reserved);
     return cuai_call_end(&call, status);
 }

@@ -69,7 +69,7 @@ static void from_arena(const cuarena_t *arena, cuarena_stats_t *stats)
     const cuarena_heap_t *apart = arena->heaps[CUAI_APART];
     stats->dedicated_bytes = apart == NULL ? 0 : apart->live_bytes;
     stats->bookkeeping_bytes += sizeof *arena + arena->stream_count * sizeof(cuai_stream_t);
-    stats->reserved_bytes = arena->held;
+    stats->reserved_bytes = arena->reserved;
     stats->peak_reserved_bytes = arena->peak_reserved;
     stats->failed = arena->failed;
     stats->grows = arena->grows;
@@ -134,7 +134,7 @@ cuarena_status_t cuarena_tag_stats(cuarena_t *arena, cuarena_tag_t tag, cuarena_
         return cuai_told(cuai_reentered());
     bool known = tag != 0 && cuai_tag_known(arena, tag);
     if (known)
-        from_counts(cuai_meter_read(&arena->tags[tag].meter), &now);
+        from_counts(cuai_counter_read(&arena->tags[tag].counter), &now);
     cuai_unlock(&arena->lock);
     if (!known)
         return cuai_told(cuai_no_tag(tag));
@@ -142,9 +142,9 @@ cuarena_status_t cuarena_tag_stats(cuarena_t *arena, cuarena_tag_t tag, cuarena_
     return CUARENA_OK;
 }
 
-static void reset_peaks(cuai_gauge_t gauge)
+static void reset_peaks(cuai_peak_set_t set)
 {
-    cuai_peaks_reset(&gauge);
+    cuai_peaks_reset(&set);
 }
 
 cuarena_status_t cuarena_reset_peaks(cuarena_t *arena)
@@ -153,18 +153,19 @@ cuarena_status_t cuarena_reset_peaks(cuarena_t *arena)
         return cuai_null("arena");
     if (!cuai_lock_enter(&arena->lock))
         return cuai_told(cuai_reentered());
-    cuai_end_sole(arena);
+    cuai_end_only_stream(arena);
     cuai_keep_most(arena);
-    reset_peaks(cuai_gauge_whole(arena));
+    reset_peaks(cuai_peaks_of_whole(arena));
     for (int region = 0; region < CUARENA_REGION_COUNT; region++)
-        reset_peaks(cuai_gauge_region(arena, region));
+        reset_peaks(cuai_peaks_of_region(arena, region));
     cuai_end_whole(arena);
     arena->cache.peak_bytes = arena->heaps[CUAI_DYNAMIC]->cached_bytes;
     for (size_t tag = 1; tag < arena->tag_count; tag++)
-        reset_peaks(cuai_gauge_meter(&arena->tags[tag].meter, &arena->tags[tag].scopes));
+        reset_peaks(cuai_peaks_of_counter(&arena->tags[tag].counter, &arena->tags[tag].scopes));
     for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && arena->streams != NULL; n++)
         if (arena->streams[n] != NULL)
-            reset_peaks(cuai_gauge_meter(&arena->streams[n]->meter, &arena->streams[n]->scopes));
+            reset_peaks(
+                cuai_peaks_of_counter(&arena->streams[n]->counter, &arena->streams[n]->scopes));
     cuai_unlock(&arena->lock);
     return CUARENA_OK;
 }
@@ -299,16 +300,16 @@ static const char *wrong_with(const cuarena_t *arena)
     if (arena->heaps[CUAI_APART] != NULL)
         most += arena->heaps[CUAI_APART]->standalone_bytes;
     bool idle = !arena->growing && !arena->compacting;
-    if (idle && arena->held > most)
+    if (idle && arena->reserved > most)
         return "more is held than the segments have";
     const char *wrong = idle ? wrong_segments(arena) : NULL;
     if (wrong != NULL)
         return wrong;
-    if (arena->peak_reserved < arena->held)
+    if (arena->peak_reserved < arena->reserved)
         return "the peak of held bytes is below what is held";
     cuai_counts_t tagged = {0};
     for (size_t tag = 1; tag < arena->tag_count; tag++) {
-        cuai_counts_t counts = cuai_meter_read(&arena->tags[tag].meter);
+        cuai_counts_t counts = cuai_counter_read(&arena->tags[tag].counter);
         tagged.live_bytes += counts.live_bytes;
         tagged.live_blocks += counts.live_blocks;
     }
@@ -337,12 +338,12 @@ static const char *recount(const cuarena_t *arena)
     }
     uint64_t counted = 0;
     for (size_t tag = 1; tag < arena->tag_count; tag++)
-        counted += cuai_meter_read(&arena->tags[tag].meter).live_bytes;
+        counted += cuai_counter_read(&arena->tags[tag].counter).live_bytes;
     if (tagged != counted)
         return "the tags' live bytes are not those of the blocks";
     if (adopted != arena->adopted_bytes)
         return "the adopted bytes are not those of the blocks";
-    return arena->in_flight == 0 && pins != arena->block_pins
+    return arena->moving_blocks == 0 && pins != arena->block_pins
                ? "the count of pins is not that of the blocks"
                : NULL;
 }

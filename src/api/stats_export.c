@@ -56,7 +56,7 @@ static cuarena_ort_stats_t ort_stats(const cuarena_t *arena)
         .num_arena_shrinkages = clamp(arena->shrinkages),
         .bytes_in_use = clamp(all.live_bytes),
         .bytes_requested_in_use = clamp(all.requested_bytes),
-        .total_allocated_bytes = clamp(arena->held + arena->adopted_bytes),
+        .total_allocated_bytes = clamp(arena->reserved + arena->adopted_bytes),
         .max_bytes_in_use = clamp(cuai_max(arena->most_live, all.peak_live_bytes)),
         .max_alloc_size = clamp(most_block(arena)),
         .bytes_limit = clamp(cuai_min(arena->limits[CUARENA_LIMIT_RESERVED], arena->pool_bytes)),

@@ -27,8 +27,8 @@ static CUAI_INLINE cuai_slot_t take_open(cuarena_t *arena, const cuai_stream_t *
 static CUAI_INLINE void note_alloc(const cuarena_t *arena, cuai_stream_t *s, uint64_t size,
                                    uint64_t bytes)
 {
-    if (s != arena->sole)
-        cuai_meter_begin(&s->meter, size, bytes);
+    if (s != arena->only_stream)
+        cuai_counter_begin(&s->counter, size, bytes);
 }
 
 /* From held bytes that a stream may have which was found lately; 0: take the slow path. With the
@@ -43,7 +43,7 @@ static CUAI_OUTLINE cuai_slot_t take_lately(cuarena_t *arena, cuarena_stream_t s
     if (s == NULL || !cuai_fast_serves_on(arena) ||
         cuai_steals_for(arena, arena->heaps[CUAI_DYNAMIC], bytes))
         return 0;
-    cuai_stream_put_at_hand(arena, stream, s);
+    cuai_stream_note_used(arena, stream, s);
     uint64_t size = cuai_fast_size(arena, bytes);
     cuai_slot_t slot = 0;
     uint64_t offset;
@@ -64,9 +64,9 @@ static CUAI_OUTLINE cuai_slot_t take_lately(cuarena_t *arena, cuarena_stream_t s
 static CUAI_INLINE cuai_slot_t take_at_hand(cuarena_t *arena, cuarena_stream_t stream,
                                             uint64_t bytes, int what, uint64_t *offset_out)
 {
-    if (CUAI_UNLIKELY(arena->at_hand.handle != stream))
+    if (CUAI_UNLIKELY(arena->last_used.handle != stream))
         return 0;
-    return take_open(arena, arena->at_hand.stream, cuai_fast_size(arena, bytes), bytes, what,
+    return take_open(arena, arena->last_used.stream, cuai_fast_size(arena, bytes), bytes, what,
                      CUAI_SEPARATORS_REFUSED, offset_out);
 }
 
@@ -75,13 +75,13 @@ static CUAI_INLINE cuai_slot_t take_at_hand(cuarena_t *arena, cuarena_stream_t s
 static CUAI_INLINE cuai_slot_t take_beside(cuarena_t *arena, cuarena_stream_t stream,
                                            uint64_t bytes, int what, uint64_t *offset_out)
 {
-    cuai_stream_t *s = arena->beside.stream;
+    cuai_stream_t *s = arena->last_used_counted.stream;
     uint64_t size = cuai_fast_size(arena, bytes);
     cuai_slot_t slot = 0;
-    if (CUAI_LIKELY(arena->beside.handle == stream))
+    if (CUAI_LIKELY(arena->last_used_counted.handle == stream))
         slot = take_open(arena, s, size, bytes, what, CUAI_SEPARATORS_REFUSED, offset_out);
     if (CUAI_LIKELY(slot != 0)) {
-        cuai_meter_begin(&s->meter, size, bytes);
+        cuai_counter_begin(&s->counter, size, bytes);
         return slot;
     }
     slot = take_lately(arena, stream, bytes, what);
@@ -134,12 +134,12 @@ static CUAI_OUTLINE bool give_elsewhere(cuarena_t *arena, cuai_slot_t slot, cuai
 
 /* `meter`: the stream if its own counts, or NULL. */
 static CUAI_INLINE bool give_short(cuarena_t *arena, cuai_slot_t slot, cuai_slot_t *link,
-                                   const cuai_stream_t *s, cuai_stream_t *meter, int what)
+                                   const cuai_stream_t *s, cuai_stream_t *counter, int what)
 {
     const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
     if (CUAI_UNLIKELY(cuai_upper_attributes(r) != s->upper[what] || r->pins != (what == POINTER)))
         return give_elsewhere(arena, slot, link, s, what);
-    cuai_fast_give(arena, CUAI_DYNAMIC, slot, link, s->open, s->open_index, meter);
+    cuai_fast_give(arena, CUAI_DYNAMIC, slot, link, s->open, s->open_index, counter);
     return true;
 }
 
@@ -154,14 +154,14 @@ static CUAI_OUTLINE cuai_stream_t *lately_for_free(cuarena_t *arena, cuarena_str
 /* The stream, if it is not that at hand. */
 static CUAI_INLINE cuai_stream_t *for_free(cuarena_t *arena, cuarena_stream_t stream)
 {
-    return CUAI_LIKELY(arena->beside.handle == stream) ? arena->beside.stream
-                                                       : lately_for_free(arena, stream);
+    return CUAI_LIKELY(arena->last_used_counted.handle == stream) ? arena->last_used_counted.stream
+                                                                  : lately_for_free(arena, stream);
 }
 
 /* Whose meter counts what the stream frees of its own. */
-static CUAI_INLINE cuai_stream_t *meter_of(const cuarena_t *arena, cuai_stream_t *s)
+static CUAI_INLINE cuai_stream_t *counting_stream(const cuarena_t *arena, cuai_stream_t *s)
 {
-    return s != arena->sole ? s : NULL;
+    return s != arena->only_stream ? s : NULL;
 }
 
 /* Into the cache, on a stream that was found lately; false: nothing was done.
@@ -178,11 +178,11 @@ static CUAI_INLINE bool free_fast(cuarena_t *arena, const void *pointer, cuarena
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     cuai_slot_t *link = cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
-    if (CUAI_LIKELY(arena->at_hand.handle == stream))
-        return give_short(arena, *link, link, arena->at_hand.stream, NULL, POINTER);
+    if (CUAI_LIKELY(arena->last_used.handle == stream))
+        return give_short(arena, *link, link, arena->last_used.stream, NULL, POINTER);
     cuai_stream_t *s = for_free(arena, stream);
     return s == NULL ? cache_put_recent(arena, *link, stream, POINTER)
-                     : give_short(arena, *link, link, s, meter_of(arena, s), POINTER);
+                     : give_short(arena, *link, link, s, counting_stream(arena, s), POINTER);
 }
 
 cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer, cuarena_stream_t stream)
@@ -268,11 +268,11 @@ static CUAI_INLINE bool block_free_short(cuarena_t *arena, cuarena_block_t block
     if (CUAI_UNLIKELY(!cuai_has_attributes(r, CUAI_BLOCK_ATTRIBUTES)))
         return false;
     cuai_slot_t *link = cuai_table_link_to(&heap->table, heap->records, slot);
-    if (CUAI_LIKELY(arena->at_hand.handle == stream))
-        return give_short(arena, slot, link, arena->at_hand.stream, NULL, BLOCK);
+    if (CUAI_LIKELY(arena->last_used.handle == stream))
+        return give_short(arena, slot, link, arena->last_used.stream, NULL, BLOCK);
     cuai_stream_t *s = for_free(arena, stream);
     return s == NULL ? cache_put_recent(arena, slot, stream, BLOCK)
-                     : give_short(arena, slot, link, s, meter_of(arena, s), BLOCK);
+                     : give_short(arena, slot, link, s, counting_stream(arena, s), BLOCK);
 }
 
 cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_block_t block,
@@ -474,10 +474,10 @@ static cuarena_status_t check_mark(const cuarena_t *arena, cuarena_stream_t stre
 {
     uint64_t serial = mark >> MARK_BITS;
     uint32_t number = marked_number(mark);
-    bool given = serial != 0 && serial <= arena->mark_serial && number != 0 &&
+    bool given = serial != 0 && serial <= arena->event_serial && number != 0 &&
                  number < CUAI_STREAM_NUMBERS && arena->streams != NULL;
     const cuai_stream_t *s = given ? cuai_stream(arena, number) : NULL;
-    bool over = given && (s == NULL || serial <= s->born);
+    bool over = given && (s == NULL || serial <= s->born_serial);
     if (over || (given && s->handle == cuai_stream_normal(stream)))
         return CUARENA_OK;
     return cuai_fail(CUARENA_BAD_ARGUMENT,

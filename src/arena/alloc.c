@@ -20,7 +20,7 @@ cuarena_status_t cuai_check_live(const cuarena_t *arena, uint64_t size, uint64_t
         return CUARENA_OK;
     uint64_t limit = arena->limits[CUARENA_LIMIT_LIVE];
     uint64_t live = cuai_live_bytes(arena) - credit;
-    return cuai_fail_bytes(CUARENA_LIMIT, size, limit, arena->held, 0, 0,
+    return cuai_fail_bytes(CUARENA_LIMIT, size, limit, arena->reserved, 0, 0,
                            "%llu more bytes would exceed the limit of %llu: "
                            "%llu are live",
                            (unsigned long long)size, (unsigned long long)limit,
@@ -106,7 +106,7 @@ static cuarena_status_t take_any(cuarena_t *arena, int32_t region, const cuai_re
     if (request->stream == 0)
         return take(arena, heap, request, request->heap.freelist, slot_out);
     if (cuai_is_captured(arena, request->stream))
-        return cuai_capture_take(arena, region, request, slot_out);
+        return cuai_capture_try_alloc(arena, region, request, slot_out);
     return take_on(arena, region, request, slot_out);
 }
 

@@ -14,7 +14,7 @@
 #define CUAI_ARENA_ARENA_H
 
 #include "arena/all.h"
-#include "arena/meter.h"
+#include "arena/counter.h"
 #include "arena/peaks.h"
 #include "arena/segments.h"
 #include "arena/slow.h"
@@ -63,8 +63,8 @@ typedef struct cuai_retired {
 struct cuarena_arena {
     /* What every allocation and free touches. */
     cuai_lock_t lock;
-    uint32_t slow;         /* CUAI_SLOW_... bits: see cuai_slow_set */
-    cuai_recent_t at_hand; /* the sole stream, while nothing is slow */
+    uint32_t slow;           /* CUAI_SLOW_... bits: see cuai_slow_set */
+    cuai_recent_t last_used; /* the sole stream, while nothing is slow */
     uint64_t granule_mask;
     cuarena_heap_t *heaps[CUAI_HEAPS]; /* NULL where there is none */
     uint64_t block_pins;               /* pins that block_pin took and nobody ended */
@@ -84,17 +84,17 @@ struct cuarena_arena {
     uint64_t pool_bytes; /* of a fixed pool; UINT64_MAX if it grows */
     uint64_t address_bytes;
     uint64_t next_chunk; /* see chunks.c */
-    uint64_t held;
-    uint64_t promised;     /* asked of the memory by threads without the lock:
-                            * the limit's rest is not theirs and others' too */
-    uint64_t limits[4];    /* CUARENA_LIMIT_... */
-    uint64_t memory_bytes; /* what the memory had when the arena was made */
-    bool unreturned;       /* free bytes may be held that KEEP would have given back
-                            */
-    bool growing;          /* one thread is, without the lock */
-    bool compacting;       /* likewise; excludes growing */
-    uint64_t in_flight;    /* blocks marked as moving by single copies */
-    cuai_cond_t changed;   /* growing, compacting or a block's move ended */
+    uint64_t reserved;
+    uint64_t reserving;     /* asked of the memory by threads without the lock:
+                             * the limit's rest is not theirs and others' too */
+    uint64_t limits[4];     /* CUARENA_LIMIT_... */
+    uint64_t memory_bytes;  /* what the memory had when the arena was made */
+    bool unreturned;        /* free bytes may be held that KEEP would have given back
+                             */
+    bool growing;           /* one thread is, without the lock */
+    bool compacting;        /* likewise; excludes growing */
+    uint64_t moving_blocks; /* blocks marked as moving by single copies */
+    cuai_cond_t changed;    /* growing, compacting or a block's move ended */
 
     uint64_t peak_reserved;
     cuai_counts_t whole; /* kept while SLOW_WHOLE, else derived */
@@ -132,8 +132,8 @@ struct cuarena_arena {
     uint32_t stream_count;              /* numbers in use */
     struct cuai_captures *captures;     /* NULL before the first session */
     uint32_t capturing;                 /* sessions that are open */
-    cuai_recent_t beside;               /* the only stream, likewise, that is not sole */
-    cuai_stream_t *sole;                /* all blocks that there ever were are its: what the
+    cuai_recent_t last_used_counted;    /* the only stream, likewise, that is not sole */
+    cuai_stream_t *only_stream;         /* all blocks that there ever were are its: what the
                                          * dynamic heap counts is what its meter would, which
                                          * stands still; NULL: none */
     bool cpu_touches;                   /* stream order is not enough to reuse bytes */
@@ -141,11 +141,11 @@ struct cuarena_arena {
     cuai_introduction_t *introductions; /* under way */
     cuai_uses_t uses;
     cuai_moved_t moved;
-    uint64_t mark_serial;   /* events behind free lists so far */
-    uint64_t ended_later;   /* blocks freed on their way elsewhere, ever */
-    uint64_t ending;        /* blocks that are ENDING */
-    uint64_t inside;        /* long calls that have not come to their end */
-    cuai_retired_t retired; /* while SLOW_RETIRED */
+    uint64_t event_serial;       /* events behind free lists so far */
+    uint64_t freed_while_moving; /* blocks freed on their way elsewhere, ever */
+    uint64_t ending;             /* blocks that are ENDING */
+    uint64_t inside;             /* long calls that have not come to their end */
+    cuai_retired_t retired;      /* while SLOW_RETIRED */
     cuai_all_link_t all;
 
     cuarena_relocation_fn relocation_fn;

@@ -41,7 +41,7 @@ static bool is_ordinary(const cuai_record_t *r)
            (r->flags & ~CUAI_POINTER_FLAGS) == 0 && r->pins == born;
 }
 
-bool cuai_cache_takes(const cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
+bool cuai_may_cache(const cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
     const cuai_record_t *r = cuai_block_record(ref);
     return cuai_caches(arena) && ref.region == CUAI_DYNAMIC && is_ordinary(r) &&
@@ -53,18 +53,18 @@ bool cuai_cache_takes(const cuarena_t *arena, cuai_block_ref_t ref, uint32_t str
 void cuai_arena_cache_put(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
     cuai_count_out(arena, cuai_block_record(ref));
-    cuai_heap_cache_put(ref.heap, ref.slot, stream, arena->mark_serial);
+    cuai_heap_cache_put(ref.heap, ref.slot, stream, arena->event_serial);
     cuai_raise(&arena->cache.peak_bytes, ref.heap->cached_bytes);
     if (stream == 0)
         return;
     cuai_stream_t *s = cuai_stream(arena, stream);
     s->cached++;
-    s->parked = true;
+    s->cache_lacks_event = true;
 }
 
 /* ---- Serving ----------------------------------------------------------- */
 
-bool cuai_cache_serves(const cuarena_t *arena, const cuai_request_t *request)
+bool cuai_cache_is_for(const cuarena_t *arena, const cuai_request_t *request)
 {
     return cuai_caches(arena) && request->size != 0 && !request->dedicated &&
            request->region == CUAI_DYNAMIC && !cuai_is_captured(arena, request->stream);
@@ -149,7 +149,8 @@ static bool may_live(const cuarena_t *arena, const cuai_request_t *request, cuai
     return cuai_check_live_limit(arena, &whole) == CUARENA_OK;
 }
 
-bool cuai_cache_serve(cuarena_t *arena, const cuai_request_t *request, cuai_block_ref_t *block_out)
+bool cuai_arena_cache_get(cuarena_t *arena, const cuai_request_t *request,
+                          cuai_block_ref_t *block_out)
 {
     cuai_slot_t slot = 0;
     cuai_slot_t waits_for = 0;
@@ -279,13 +280,13 @@ void cuai_cache_before_miss(cuarena_t *arena, uint64_t size, uint64_t *given)
 static uint64_t reserve_of(const cuarena_t *arena)
 {
     uint64_t limit = arena->limits[CUARENA_LIMIT_SOFT];
-    return cuai_max(arena->memory_bytes, arena->held) - limit;
+    return cuai_max(arena->memory_bytes, arena->reserved) - limit;
 }
 
 void cuai_cache_after(cuarena_t *arena, bool missed, uint64_t *given)
 {
     const cuarena_heap_t *heap = heap_of(arena);
-    if (missed && enforces(arena) && arena->held > arena->limits[CUARENA_LIMIT_SOFT])
+    if (missed && enforces(arena) && arena->reserved > arena->limits[CUARENA_LIMIT_SOFT])
         cuai_cache_release(arena, reserve_of(arena), given);
     uint64_t limit = arena->limits[CUARENA_LIMIT_CACHED];
     if (heap->cached_bytes > limit)

@@ -33,14 +33,15 @@ static inline uint64_t cuai_natural_alignment(const cuarena_t *arena, uint64_t s
  * stamp the last event that was recorded before. */
 
 /* Whether a block that is freed on a stream may be parked. */
-bool cuai_cache_takes(const cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream);
+bool cuai_may_cache(const cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream);
 /* Parks it. It has not been counted out. */
 void cuai_arena_cache_put(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream);
 /* Serves a request from the cache, if one fits that its stream may have or can wait for; false:
  * there is none. Steps out. */
-bool cuai_cache_serve(cuarena_t *arena, const cuai_request_t *request, cuai_block_ref_t *block_out);
+bool cuai_arena_cache_get(cuarena_t *arena, const cuai_request_t *request,
+                          cuai_block_ref_t *block_out);
 /* Whether the cache is for requests of this kind. */
-bool cuai_cache_serves(const cuarena_t *arena, const cuai_request_t *request);
+bool cuai_cache_is_for(const cuarena_t *arena, const cuai_request_t *request);
 /* Ends cached blocks, the first parked first, until `bytes` are gone; all, if that is nine tenths
  * or more. Their whole pages go back. How many blocks and, if `given` is not NULL, what more the
  * memory got back. Steps out. */
@@ -79,7 +80,7 @@ static inline bool cuai_cached_is_ready(const cuarena_t *arena, const cuai_recor
         return true;
     if (stream == 0 || arena->cpu_touches)
         return false;
-    return stream == r->owner || arena->streams[stream]->waited[r->owner] > stamp;
+    return stream == r->owner || arena->streams[stream]->seen[r->owner] > stamp;
 }
 
 /* Whether a cached block of such a capacity serves such a request: it is less than twice as large,

@@ -138,8 +138,8 @@ static cuarena_status_t take_from(const cuarena_t *arena, cuarena_heap_t *heap, 
                                slot_out);
 }
 
-cuarena_status_t cuai_capture_take(cuarena_t *arena, int32_t region, const cuai_request_t *request,
-                                   cuai_slot_t *slot_out)
+cuarena_status_t cuai_capture_try_alloc(cuarena_t *arena, int32_t region,
+                                        const cuai_request_t *request, cuai_slot_t *slot_out)
 {
     cuarena_heap_t *heap = arena->heaps[region];
     const cuai_stream_t *s = cuai_stream(arena, request->stream);
@@ -156,7 +156,7 @@ cuarena_status_t cuai_capture_take(cuarena_t *arena, int32_t region, const cuai_
     cuai_record_t *r = cuai_record(heap, *slot_out);
     r->fixed = 1;
     touch(arena->captures, r->offset, cuai_end(r));
-    cuai_meter_in(&capture->meter, r);
+    cuai_counter_add_block(&capture->counter, r);
     return CUARENA_OK;
 }
 
@@ -213,7 +213,7 @@ uint32_t cuai_capture_free(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stre
 {
     const cuai_record_t *r = cuai_block_record(ref);
     uint32_t freelist = cuai_capture_heir(arena, ref, stream);
-    cuai_meter_out(&cuai_capture_around(arena, r->offset)->meter, r);
+    cuai_counter_end_block(&cuai_capture_around(arena, r->offset)->counter, r);
     cuai_use_drop(arena, ref);
     return freelist;
 }
@@ -241,7 +241,7 @@ void cuai_capture_adopt(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
     s->capture->bytes += r->size;
     arena->captures->bytes += r->size;
     r->fixed = 1;
-    cuai_meter_in(&s->capture->meter, r);
+    cuai_counter_add_block(&s->capture->counter, r);
 }
 
 /* Its segment is the session's no more. */
@@ -265,7 +265,7 @@ void cuai_capture_keep(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
     cuai_stretch_t *stretch = &all->stretches[stretch_above(all, r->offset)];
     cuai_capture_note(arena, stretch->capture, stream);
     note_uses(arena, stretch->capture, ref, 0);
-    cuai_meter_out(&stretch->capture->meter, r);
+    cuai_counter_end_block(&stretch->capture->counter, r);
     cuai_mark_ending(arena, r);
     stretch->over = true;
 }
@@ -300,11 +300,11 @@ bool cuai_capture_give_back(cuarena_t *arena, const cuarena_capture_t *capture)
 void cuai_capture_uncount(cuarena_t *arena, cuai_block_ref_t ref)
 {
     const cuai_record_t *r = cuai_block_record(ref);
-    cuai_meter_t *meter = &cuai_capture_around(arena, r->offset)->meter;
-    cuai_meter_uncount(meter);
+    cuai_counter_t *counter = &cuai_capture_around(arena, r->offset)->counter;
+    cuai_counter_uncount(counter);
     if (ref.region != CUAI_APART)
         return;
-    cuai_meter_out(meter, r);
+    cuai_counter_end_block(counter, r);
     disown(arena, ref);
 }
 
@@ -321,7 +321,7 @@ void cuai_capture_resized(cuarena_t *arena, const cuai_record_t *r, uint64_t mor
                           uint64_t more_requested)
 {
     cuarena_capture_t *capture = cuai_capture_around(arena, r->offset);
-    cuai_meter_add(&capture->meter, 0, more, more_requested);
+    cuai_counter_add(&capture->counter, 0, more, more_requested);
     touch(arena->captures, r->offset, cuai_end(r));
 }
 

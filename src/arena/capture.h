@@ -47,7 +47,7 @@ struct cuarena_capture {
     cuai_stream_set_t streams; /* whose work private bytes may be in; each has
                                 * a wait for it */
     uint64_t bytes;            /* of its stretches */
-    cuai_meter_t meter;
+    cuai_counter_t counter;
 };
 
 typedef struct cuai_stretch {
@@ -72,8 +72,8 @@ typedef struct cuai_captures {
 /* ---- Private bytes (capture.c) ----------------------------------------- */
 
 /* From the free list of a stream that is captured, else from a stretch more. */
-cuarena_status_t cuai_capture_take(cuarena_t *arena, int32_t region, const cuai_request_t *request,
-                                   cuai_slot_t *slot_out);
+cuarena_status_t cuai_capture_try_alloc(cuarena_t *arena, int32_t region,
+                                        const cuai_request_t *request, cuai_slot_t *slot_out);
 /* Host memory for a dedicated block of a stream, which may be in an open session; and makes the
  * block, whose segment was kept, private if it is. */
 bool cuai_capture_ready(cuarena_t *arena, uint32_t number);
@@ -112,7 +112,7 @@ void cuai_capture_note(cuarena_t *arena, cuarena_capture_t *capture, uint32_t nu
 /* Its stretches are the arena's again. */
 void cuai_capture_drop_stretches(cuarena_t *arena, const cuarena_capture_t *capture);
 
-/* ---- Life (capture_life.c) --------------------------------------------- */
+/* ---- Life (sessions.c) --------------------------------------------- */
 
 /* Each as the public call; with the lock held, which they let go of. */
 cuarena_status_t cuai_capture_begin(cuarena_t *arena, cuarena_stream_t stream,

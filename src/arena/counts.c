@@ -97,33 +97,33 @@ void cuai_end_whole(cuarena_t *arena)
 
 void cuai_tag_alloc(cuarena_t *arena, const cuai_record_t *r)
 {
-    cuai_meter_in(&arena->tags[cuai_tag_of(r)].meter, r);
+    cuai_counter_add_block(&arena->tags[cuai_tag_of(r)].counter, r);
 }
 
 void cuai_tag_free(cuarena_t *arena, const cuai_record_t *r)
 {
-    cuai_meter_out(&arena->tags[cuai_tag_of(r)].meter, r);
+    cuai_counter_end_block(&arena->tags[cuai_tag_of(r)].counter, r);
 }
 
 /* The stream whose meter counts the block, or NULL. */
-static cuai_stream_t *meter_of(const cuarena_t *arena, const cuai_record_t *r)
+static cuai_stream_t *counting_stream(const cuarena_t *arena, const cuai_record_t *r)
 {
-    return r->owner != 0 ? cuai_metered(arena, r) : NULL;
+    return r->owner != 0 ? cuai_counting_stream(arena, r) : NULL;
 }
 
 /* Before a request is served: the sole stream's own, in the dynamic heap, are what it stays sole
  * with. */
-static void mind_sole(cuarena_t *arena, const cuai_request_t *request, int32_t region)
+static void mind_only_stream(cuarena_t *arena, const cuai_request_t *request, int32_t region)
 {
-    if (arena->sole != NULL &&
-        (request->heap.owner != arena->sole->number || region != CUAI_DYNAMIC))
-        cuai_end_sole(arena);
+    if (arena->only_stream != NULL &&
+        (request->heap.owner != arena->only_stream->number || region != CUAI_DYNAMIC))
+        cuai_end_only_stream(arena);
 }
 
 void cuai_prepare_counts(cuarena_t *arena, const cuai_request_t *request, int32_t region)
 {
     cuai_counted_in_t where = {region, request->heap.owner, request->heap.tag};
-    mind_sole(arena, request, region);
+    mind_only_stream(arena, request, region);
     if (request->before != NULL)
         cuai_peaks_keep(arena, &where, request->before);
 }
@@ -133,18 +133,18 @@ void cuai_count_in(cuarena_t *arena, const cuai_record_t *r)
     cuai_note_whole(arena);
     if (cuai_tag_of(r) != 0)
         cuai_tag_alloc(arena, r);
-    cuai_stream_t *s = meter_of(arena, r);
+    cuai_stream_t *s = counting_stream(arena, r);
     if (s != NULL)
-        cuai_meter_in(&s->meter, r);
+        cuai_counter_add_block(&s->counter, r);
 }
 
 void cuai_count_out(cuarena_t *arena, const cuai_record_t *r)
 {
     if (cuai_tag_of(r) != 0)
         cuai_tag_free(arena, r);
-    cuai_stream_t *s = meter_of(arena, r);
+    cuai_stream_t *s = counting_stream(arena, r);
     if (s != NULL)
-        cuai_meter_out(&s->meter, r);
+        cuai_counter_end_block(&s->counter, r);
 }
 
 void cuai_count_resize(cuarena_t *arena, const cuai_record_t *r, uint64_t more,
@@ -154,10 +154,10 @@ void cuai_count_resize(cuarena_t *arena, const cuai_record_t *r, uint64_t more,
     if (r->fixed)
         cuai_capture_resized(arena, r, more, more_requested);
     if (cuai_tag_of(r) != 0)
-        cuai_meter_add(&arena->tags[cuai_tag_of(r)].meter, 0, more, more_requested);
-    cuai_stream_t *s = meter_of(arena, r);
+        cuai_counter_add(&arena->tags[cuai_tag_of(r)].counter, 0, more, more_requested);
+    cuai_stream_t *s = counting_stream(arena, r);
     if (s != NULL)
-        cuai_meter_add(&s->meter, 0, more, more_requested);
+        cuai_counter_add(&s->counter, 0, more, more_requested);
 }
 
 void cuai_uncount(cuarena_heap_t *heap)
@@ -173,10 +173,10 @@ void cuai_uncount_block(cuarena_t *arena, cuai_block_ref_t ref)
     if (r->fixed)
         cuai_capture_uncount(arena, ref);
     if (cuai_tag_of(r) != 0)
-        cuai_meter_uncount(&arena->tags[cuai_tag_of(r)].meter);
-    cuai_stream_t *s = meter_of(arena, r);
+        cuai_counter_uncount(&arena->tags[cuai_tag_of(r)].counter);
+    cuai_stream_t *s = counting_stream(arena, r);
     if (s != NULL)
-        cuai_meter_uncount(&s->meter);
+        cuai_counter_uncount(&s->counter);
 }
 
 /* ---- Reserved bytes ---------------------------------------------------- */

@@ -51,15 +51,15 @@ void cuai_keep_most(cuarena_t *arena);
 static inline uint64_t cuai_affordable(const cuarena_t *arena)
 {
     uint64_t limit = arena->limits[CUARENA_LIMIT_RESERVED];
-    uint64_t spent = arena->held + arena->promised;
+    uint64_t spent = arena->reserved + arena->reserving;
     return limit > spent ? limit - spent : 0;
 }
 
 /* By `more`, modulo 2^64. */
 static inline void cuai_count_reserved(cuarena_t *arena, uint64_t more)
 {
-    arena->held += more;
-    arena->peak_reserved = cuai_max(arena->peak_reserved, arena->held);
+    arena->reserved += more;
+    arena->peak_reserved = cuai_max(arena->peak_reserved, arena->reserved);
 }
 
 /* Counts one growth, and one piece or segment that was given back, for the figures of extensions

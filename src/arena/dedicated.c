@@ -163,7 +163,7 @@ static cuarena_status_t serve_dedicated(cuarena_t *arena, const cuai_request_t *
         return status;
     cuarena_memory_segment_t segment = {0};
     cuarena_stream_t stream = stream_for(arena, request->stream, handle);
-    arena->promised += bytes;
+    arena->reserving += bytes;
     cuai_unlock(&arena->lock);
     status = get_segment(arena, bytes, &stream, &segment);
     cuai_lock(&arena->lock);
@@ -177,7 +177,7 @@ static cuarena_status_t serve_dedicated(cuarena_t *arena, const cuai_request_t *
         give_bytes(arena, stream, &segment);
         cuai_lock(&arena->lock);
     }
-    arena->promised -= bytes;
+    arena->reserving -= bytes;
     return status;
 }
 

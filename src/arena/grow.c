@@ -438,7 +438,7 @@ static cuarena_status_t take(cuarena_t *arena, step_t *step)
         segment = arena->segments.items[step->segment];
     arena->growing = true;
     const uint64_t asked = step->bytes;
-    arena->promised += asked;
+    arena->reserving += asked;
     cuai_unlock(&arena->lock);
     uint64_t address;
     cuarena_status_t status = act(arena, step, &segment, &address);
@@ -457,7 +457,7 @@ static cuarena_status_t take(cuarena_t *arena, step_t *step)
         undo(arena, step, &segment);
         cuai_lock(&arena->lock);
     }
-    arena->promised -= asked;
+    arena->reserving -= asked;
     arena->growing = false;
     cuai_cond_wake(&arena->changed);
     return status;
@@ -468,11 +468,11 @@ cuarena_status_t cuai_check_reserved_limit(const cuarena_t *arena, uint64_t byte
     uint64_t limit = arena->limits[CUARENA_LIMIT_RESERVED];
     if (bytes <= cuai_affordable(arena))
         return CUARENA_OK;
-    return cuai_fail_bytes(CUARENA_LIMIT, bytes, limit, arena->held, 0, 0,
+    return cuai_fail_bytes(CUARENA_LIMIT, bytes, limit, arena->reserved, 0, 0,
                            "%llu more bytes would exceed the limit of %llu: "
                            "%llu are held",
                            (unsigned long long)bytes, (unsigned long long)limit,
-                           (unsigned long long)arena->held);
+                           (unsigned long long)arena->reserved);
 }
 
 static cuarena_status_t try_choice(cuarena_t *arena, const cuai_request_t *request, bool *at_all,
@@ -582,7 +582,7 @@ static uint64_t first_chunk(const cuarena_t *arena)
                     cuai_align_down(left, granularity_of(arena)));
 }
 
-cuarena_status_t cuai_take_first(cuarena_t *arena)
+cuarena_status_t cuai_grow_first(cuarena_t *arena)
 {
     cuai_chunks_start(arena);
     uint64_t chunk = first_chunk(arena);

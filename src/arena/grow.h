@@ -6,7 +6,7 @@
 
 /* Takes the first segment: all of a pool, else the bytes of the stable region and, where the
  * configuration says so, the first chunk. The arena is not shared yet. No lock. */
-cuarena_status_t cuai_take_first(cuarena_t *arena);
+cuarena_status_t cuai_grow_first(cuarena_t *arena);
 /*
  * Takes from the memory what a dynamic request lacks, or waits for another thread that grows. OK:
  * try again. Otherwise nothing more can be had: LIMIT, OUT_OF_MEMORY or DRIVER, put into words, or

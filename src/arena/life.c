@@ -234,7 +234,7 @@ static cuarena_status_t fill_arena(cuarena_t *arena)
         status = resolve_sizes(arena);
     if (status == CUARENA_OK)
         status = make_heaps(arena);
-    return status == CUARENA_OK ? cuai_take_first(arena) : status;
+    return status == CUARENA_OK ? cuai_grow_first(arena) : status;
 }
 
 /* What calls need of the rules of rounding and keeping. */
@@ -265,12 +265,12 @@ static void tell_refusal(const cuarena_t *arena)
         ops->available != NULL && ops->available(arena->memory.user, &available) == CUARENA_OK;
     bool limited = limit != UINT64_MAX;
     words.error.limit_bytes = limited ? limit : words.error.limit_bytes;
-    words.error.reserved_bytes = arena->held;
+    words.error.reserved_bytes = arena->reserved;
     words.error.free_bytes = available;
     cuai_error_restore(&words);
     if (limited)
         cuai_error_add("; the limit is %llu", (unsigned long long)limit);
-    cuai_error_add("; %llu are held", (unsigned long long)arena->held);
+    cuai_error_add("; %llu are held", (unsigned long long)arena->reserved);
     if (known)
         cuai_error_add(", %llu available", (unsigned long long)available);
 }

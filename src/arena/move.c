@@ -19,13 +19,13 @@
 void cuai_mark_moving(cuarena_t *arena, cuai_block_ref_t ref)
 {
     cuai_block_record(ref)->moving = 1;
-    arena->in_flight++;
+    arena->moving_blocks++;
 }
 
 void cuai_clear_moving(cuarena_t *arena, cuai_block_ref_t ref)
 {
     cuai_block_record(ref)->moving = 0;
-    arena->in_flight--;
+    arena->moving_blocks--;
     cuai_cond_wake(&arena->changed);
 }
 
@@ -118,7 +118,7 @@ cuarena_status_t cuai_batch_begin(cuarena_t *arena, const cuarena_heap_plan_opti
                                   uint32_t stream, uint64_t *largest_out, cuai_batch_t *batch)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    *batch = (cuai_batch_t){.stream = stream, .ended_later = arena->ended_later};
+    *batch = (cuai_batch_t){.stream = stream, .freed_while_moving = arena->freed_while_moving};
     cuarena_heap_plan_options_t own = *options;
     own.freelist = freelist_of(arena, batch);
     bool one_pass = cuai_plan_is_one_pass(heap, &own);
@@ -266,7 +266,7 @@ cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch)
         abort_batch(arena, batch);
     else
         cuarena_heap_plan_commit(heap, batch->plan, freelist_of(arena, batch));
-    if (arena->ended_later != batch->ended_later)
+    if (arena->freed_while_moving != batch->freed_while_moving)
         cuai_batch_reclaim(arena, batch);
     else
         cuai_cond_wake(&arena->changed);

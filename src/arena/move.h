@@ -16,9 +16,9 @@ typedef struct cuai_batch {
     size_t count;
     size_t runs_count;
     uint64_t bytes;
-    uint64_t ended_later;      /* the arena's, when it began */
-    uint32_t stream;           /* number: on which it moves */
-    cuai_stream_set_t streams; /* of its blocks */
+    uint64_t freed_while_moving; /* the arena's, when it began */
+    uint32_t stream;             /* number: on which it moves */
+    cuai_stream_set_t streams;   /* of its blocks */
 } cuai_batch_t;
 
 /* Plans and begins, to be moved on a stream (0: done when executed); an empty batch is OK.

@@ -35,12 +35,12 @@ static inline uint32_t cuai_scopes_depth(const cuai_scopes_t *scopes)
 }
 
 /* Good as long as the lock is held. */
-typedef struct cuai_gauge {
+typedef struct cuai_peak_set {
     uint64_t *peaks[CUAI_PEAKS]; /* NULL: it has no such peak */
     int64_t *below[CUAI_PEAKS];  /* of a level, else NULL */
     uint64_t now[CUAI_PEAKS];
     cuai_scopes_t **scopes; /* NULL there before the first one */
-} cuai_gauge_t;
+} cuai_peak_set_t;
 
 /* The peaks of all that counts one block, and its size among the largest: of its heap, the whole,
  * its tag and its stream. UINT64_MAX: there is none. */
@@ -56,16 +56,16 @@ typedef struct cuai_peaks_kept {
     uint64_t peaks[CUAI_PEAKS_COUNT][CUAI_PEAKS];
 } cuai_peaks_kept_t;
 
-struct cuai_meter;
+struct cuai_counter;
 
-cuai_gauge_t cuai_gauge_whole(cuarena_t *arena);
-cuai_gauge_t cuai_gauge_region(cuarena_t *arena, int32_t region);
-cuai_gauge_t cuai_gauge_meter(struct cuai_meter *meter, cuai_scopes_t **scopes);
+cuai_peak_set_t cuai_peaks_of_whole(cuarena_t *arena);
+cuai_peak_set_t cuai_peaks_of_region(cuarena_t *arena, int32_t region);
+cuai_peak_set_t cuai_peaks_of_counter(struct cuai_counter *counter, cuai_scopes_t **scopes);
 /* Begins a scope of it, and ends the last one: LIMIT, OUT_OF_MEMORY of the host; BAD_ARGUMENT. */
-cuarena_status_t cuai_peaks_push(cuai_gauge_t *gauge);
-cuarena_status_t cuai_peaks_pop(cuai_gauge_t *gauge, cuarena_peaks_t *peaks);
+cuarena_status_t cuai_peaks_push(cuai_peak_set_t *set);
+cuarena_status_t cuai_peaks_pop(cuai_peak_set_t *set, cuarena_peaks_t *peaks);
 /* Sets its peaks to what is now, in all scopes. */
-void cuai_peaks_reset(cuai_gauge_t *gauge);
+void cuai_peaks_reset(cuai_peak_set_t *set);
 
 /* What counts a block. */
 typedef struct cuai_counted_in {

@@ -17,7 +17,7 @@ static uint64_t page_multiple(const cuarena_t *arena, uint64_t bytes)
 static cuarena_status_t over_limit(const cuarena_t *arena, uint64_t bytes)
 {
     uint64_t limit = arena->limits[CUARENA_LIMIT_RESERVED];
-    return cuai_fail_bytes(CUARENA_LIMIT, bytes, limit, arena->held, 0, 0,
+    return cuai_fail_bytes(CUARENA_LIMIT, bytes, limit, arena->reserved, 0, 0,
                            "a pool of %llu bytes exceeds the limit of %llu",
                            (unsigned long long)bytes, (unsigned long long)limit);
 }
@@ -162,7 +162,7 @@ cuarena_status_t cuai_shorten_pool(cuarena_t *arena, uint64_t bytes)
     arena->memory.ops.shrink(arena->memory.user, &segment, kept);
     cuai_lock(&arena->lock);
     arena->segments.items[0] = segment;
-    arena->held -= backed;
+    arena->reserved -= backed;
     return CUARENA_OK;
 }
 
@@ -268,7 +268,7 @@ static cuarena_status_t reclaim_everything(cuarena_t *arena)
 static uint64_t reserved_by_pool(const cuarena_t *arena)
 {
     const cuarena_heap_t *apart = arena->heaps[CUAI_APART];
-    return arena->held - (apart == NULL ? 0 : apart->standalone_bytes);
+    return arena->reserved - (apart == NULL ? 0 : apart->standalone_bytes);
 }
 
 cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes, cuai_batch_t *batch)
@@ -276,7 +276,7 @@ cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes, cuai_batch_t *
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     uint64_t wanted = page_multiple(arena, bytes);
     if (wanted > cuai_affordable(arena))
-        return over_limit(arena, bytes + arena->held);
+        return over_limit(arena, bytes + arena->reserved);
     cuarena_status_t status = reclaim_everything(arena);
     if (status == CUARENA_OK)
         status = cuai_batch_all(arena, batch);
@@ -291,11 +291,11 @@ cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes, cuai_batch_t *
     cuarena_memory_segment_t segment = {0};
     uint64_t old_reserved = reserved_by_pool(arena);
     bool gone = false;
-    arena->promised += wanted;
+    arena->reserving += wanted;
     cuai_unlock(&arena->lock);
     status = fill_other(arena, wanted, batch, &segment, &gone);
     cuai_lock(&arena->lock);
-    arena->promised -= wanted;
+    arena->reserving -= wanted;
     cuai_heap_thaw(heap);
     if (gone)
         cuai_lose(arena);
@@ -309,6 +309,6 @@ cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes, cuai_batch_t *
     cuai_unlock(&arena->lock);
     arena->memory.ops.give_back(arena->memory.user, &old);
     cuai_lock(&arena->lock);
-    arena->held -= old_reserved;
+    arena->reserved -= old_reserved;
     return status;
 }

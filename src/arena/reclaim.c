@@ -7,7 +7,7 @@
  * meanwhile.
  *
  * Invariant: nothing is in a closed free list without an event, and nothing in the open free list
- * of an eager stream without `latest`.
+ * of an eager stream without `open_event`.
  */
 #include "arena/reclaim.h"
 #include "arena/stream_order.h"
@@ -80,12 +80,12 @@ cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s, void
  * or wait. */
 static cuarena_status_t record_alone(cuarena_t *arena, cuai_stream_t *s, void **event)
 {
-    CUAI_ASSERT(!s->marking);
-    s->marking = true;
+    CUAI_ASSERT(!s->recording);
+    s->recording = true;
     s->touching++;
     cuarena_status_t status = record(arena, s, event);
     s->touching--;
-    s->marking = false;
+    s->recording = false;
     cuai_cond_wake(&arena->changed);
     return status;
 }
@@ -157,7 +157,7 @@ static uint64_t freelist_ranges(const cuarena_t *arena, const cuai_stream_t *s, 
 /* Whether an event is wanted behind what was freed since the last one. */
 static bool has_open(const cuarena_t *arena, const cuai_stream_t *s)
 {
-    return (s->parked && s->cached != 0) || freelist_bytes(arena, s, s->turn) != 0;
+    return (s->cache_lacks_event && s->cached != 0) || freelist_bytes(arena, s, s->turn) != 0;
 }
 
 /* Its event goes before it is complete: cached blocks need another one. */
@@ -165,7 +165,7 @@ static void *forget_event(cuai_stream_t *s)
 {
     void *event = s->event;
     s->event = NULL;
-    s->parked = s->parked || s->cached != 0;
+    s->cache_lacks_event = s->cache_lacks_event || s->cached != 0;
     return event;
 }
 
@@ -185,9 +185,9 @@ static void reopen(cuarena_t *arena, cuai_stream_t *s)
 
 static bool can_close(const cuarena_t *arena, const cuai_stream_t *s)
 {
-    bool marks = !s->eager || s->uncovered;
-    return s->event == NULL && !s->released && !s->marking && !cuai_is_lost(arena) &&
-           (marks ? s->capture == NULL : s->latest != NULL) && has_open(arena, s);
+    bool marks = !s->eager || s->lacks_event;
+    return s->event == NULL && !s->released && !s->recording && !cuai_is_lost(arena) &&
+           (marks ? s->capture == NULL : s->open_event != NULL) && has_open(arena, s);
 }
 
 /* What the stream waited for is behind an event that is recorded now; nobody knows when the last
@@ -195,9 +195,9 @@ static bool can_close(const cuarena_t *arena, const cuai_stream_t *s)
 static void note_told(cuai_stream_t *s, bool now)
 {
     if (now)
-        memcpy(s->told, s->waited, sizeof s->told);
+        memcpy(s->seen_at_event, s->seen, sizeof s->seen_at_event);
     else
-        memset(s->told, 0, sizeof s->told);
+        memset(s->seen_at_event, 0, sizeof s->seen_at_event);
 }
 
 /* Frees that come while the event is recorded join the other free list. BUSY: the stream is being
@@ -208,11 +208,11 @@ static cuarena_status_t close_freelist(cuarena_t *arena, cuai_stream_t *s)
     if (!can_close(arena, s))
         return CUARENA_OK;
     take_turns(arena, s);
-    s->parked = false;
-    if (s->eager && !s->uncovered) {
-        s->event = s->latest;
-        s->latest = NULL;
-        s->serial = ++arena->mark_serial;
+    s->cache_lacks_event = false;
+    if (s->eager && !s->lacks_event) {
+        s->event = s->open_event;
+        s->open_event = NULL;
+        s->serial = ++arena->event_serial;
         note_told(s, false);
         return CUARENA_OK;
     }
@@ -221,14 +221,14 @@ static cuarena_status_t close_freelist(cuarena_t *arena, cuai_stream_t *s)
     cuarena_status_t status = record_alone(arena, s, &event);
     if (status != CUARENA_OK) {
         reopen(arena, s);
-        s->parked = s->cached != 0;
+        s->cache_lacks_event = s->cached != 0;
         return status;
     }
-    void *older = s->latest;
+    void *older = s->open_event;
     s->event = event;
-    s->serial = ++arena->mark_serial;
-    s->latest = NULL;
-    s->uncovered = false;
+    s->serial = ++arena->event_serial;
+    s->open_event = NULL;
+    s->lacks_event = false;
     unmark(arena, older);
     return CUARENA_OK;
 }
@@ -249,7 +249,7 @@ void cuai_stream_close(cuarena_t *arena, uint32_t number)
 {
     cuai_stream_t *s = cuai_stream(arena, number);
     cuai_reclaim_begin(arena);
-    while (s->marking)
+    while (s->recording)
         cuai_arena_wait(arena);
     close_both(arena, s);
     cuai_reclaim_end(arena);
@@ -291,7 +291,7 @@ void cuai_stream_reclaim_closed(cuarena_t *arena, cuai_stream_t *s)
 
 cuarena_status_t cuai_stream_cover(cuarena_t *arena, cuai_stream_t *s)
 {
-    while (s->marking)
+    while (s->recording)
         cuai_arena_wait(arena);
     if (s->released || !has_open(arena, s))
         return CUARENA_OK;
@@ -330,7 +330,7 @@ static cuarena_status_t drain(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *g
 void cuai_stream_tidy(cuarena_t *arena, uint32_t number)
 {
     cuai_stream_t *s = cuai_stream(arena, number);
-    if (s->eager && s->latest == NULL && !s->uncovered)
+    if (s->eager && s->open_event == NULL && !s->lacks_event)
         merge_freelist(arena, s, s->turn);
     if (s->event == NULL)
         reclaim_freelist(arena, s, !s->turn);
@@ -497,8 +497,8 @@ static bool reclaim_own(cuarena_t *arena, cuai_stream_t *s)
         return false;
     reopen(arena, s);
     void *event = forget_event(s);
-    if (s->eager && s->latest == NULL && !s->marking) {
-        s->latest = event;
+    if (s->eager && s->open_event == NULL && !s->recording) {
+        s->open_event = event;
         event = NULL;
     }
     unmark(arena, event);
@@ -508,7 +508,7 @@ static bool reclaim_own(cuarena_t *arena, cuai_stream_t *s)
 bool cuai_reclaim_own(cuarena_t *arena, uint32_t number)
 {
     cuai_reclaim_begin(arena);
-    while (cuai_stream(arena, number)->marking)
+    while (cuai_stream(arena, number)->recording)
         cuai_arena_wait(arena);
     bool any = reclaim_own(arena, cuai_stream(arena, number));
     cuai_reclaim_end(arena);
@@ -554,7 +554,7 @@ bool cuai_stream_is_idle(cuarena_t *arena, const cuai_stream_t *s)
 
 void cuai_stream_return_idle(cuarena_t *arena, cuai_stream_t *s)
 {
-    while (s->marking)
+    while (s->recording)
         cuai_arena_wait(arena);
     bool stays = arena->config.steal == CUARENA_STEAL_NEVER && !s->released;
     if (!stays || !reclaim_own(arena, s))
@@ -570,7 +570,7 @@ void cuai_streams_make_room(cuarena_t *arena)
     poll_all(arena, &gain);
     uint32_t number;
     while ((number = cuai_stream_left_idle(arena)) != 0) {
-        void *latest = cuai_stream(arena, number)->latest;
+        void *latest = cuai_stream(arena, number)->open_event;
         cuai_stream_forget(arena, number);
         unmark(arena, latest);
     }
@@ -665,17 +665,17 @@ cuarena_status_t cuai_check_idle(cuarena_t *arena)
 
 static void reset_stream(cuarena_t *arena, cuai_stream_t *s)
 {
-    while (s->marking)
+    while (s->recording)
         cuai_arena_wait(arena);
-    cuai_end_sole(arena);
-    cuai_meter_clear(&s->meter);
-    void *old[2] = {s->event, s->latest};
+    cuai_end_only_stream(arena);
+    cuai_counter_clear(&s->counter);
+    void *old[2] = {s->event, s->open_event};
     reclaim_freelist(arena, s, 0);
     reclaim_freelist(arena, s, 1);
     s->event = NULL;
-    s->latest = NULL;
-    s->uncovered = false;
-    s->parked = false;
+    s->open_event = NULL;
+    s->lacks_event = false;
+    s->cache_lacks_event = false;
     unmark(arena, old[0]);
     unmark(arena, old[1]);
 }
@@ -702,21 +702,21 @@ static bool is_alone(const cuarena_t *arena)
 cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number)
 {
     cuai_stream_t *s = number == 0 ? NULL : cuai_stream(arena, number);
-    while (s != NULL && s->marking)
+    while (s != NULL && s->recording)
         cuai_arena_wait(arena);
     if (s == NULL || !s->eager || s->released)
         return CUARENA_OK;
     if (is_alone(arena)) {
-        s->uncovered = true;
+        s->lacks_event = true;
         return CUARENA_OK;
     }
-    uint64_t takes = s->takes;
-    cuarena_status_t status = record_alone(arena, s, &s->latest);
+    uint64_t takes = s->gathers;
+    cuarena_status_t status = record_alone(arena, s, &s->open_event);
     bool later = status == CUARENA_BUSY || status == CUARENA_OUT_OF_MEMORY;
-    if (status == CUARENA_OK && s->takes == takes)
-        s->uncovered = false;
+    if (status == CUARENA_OK && s->gathers == takes)
+        s->lacks_event = false;
     else if (later)
-        s->uncovered = true;
+        s->lacks_event = true;
     return later ? CUARENA_OK : status;
 }
 
@@ -724,7 +724,7 @@ void cuai_stream_note_work(cuarena_t *arena, uint32_t number)
 {
     cuarena_status_t status = cuai_stream_note_free(arena, number);
     if (status != CUARENA_OK)
-        cuai_stream(arena, number)->uncovered = true;
+        cuai_stream(arena, number)->lacks_event = true;
 }
 
 /* The event covers what earlier ones covered. No call uses the handle. */
@@ -737,13 +737,13 @@ static cuarena_status_t close_for_good(cuarena_t *arena, cuai_stream_t *s)
         note_told(s, false); /* an older event may be there */
         return status;
     }
-    s->serial = ++arena->mark_serial;
-    void *old[2] = {s->event, s->latest};
+    s->serial = ++arena->event_serial;
+    void *old[2] = {s->event, s->open_event};
     reopen(arena, s);
     take_turns(arena, s);
     s->event = event;
-    s->latest = NULL;
-    s->parked = false;
+    s->open_event = NULL;
+    s->cache_lacks_event = false;
     s->released = true;
     cuai_stream_unlearn(arena, s);
     unmark(arena, old[0]);

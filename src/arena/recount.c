@@ -33,7 +33,7 @@ static void count_cached(const cuarena_t *arena, const cuai_record_t *r, tally_t
 {
     tally->cached[r->owner]++;
     if (r->owner != 0 && (arena->streams == NULL || arena->streams[r->owner] == NULL ||
-                          cuai_requested(r) > arena->mark_serial))
+                          cuai_requested(r) > arena->event_serial))
         tally->unknown = true;
 }
 
@@ -61,9 +61,9 @@ static bool has_bytes(const cuarena_t *arena, const cuai_stream_t *s, uint32_t w
 /* Of an event that is to come. */
 static bool has_waited_too_far(const cuarena_t *arena, const cuai_stream_t *s)
 {
-    bool far = s->serial > arena->mark_serial;
+    bool far = s->serial > arena->event_serial;
     for (uint32_t n = 0; n < CUAI_STREAM_NUMBERS; n++)
-        far = far || s->waited[n] > arena->mark_serial || s->told[n] > s->waited[n];
+        far = far || s->seen[n] > arena->event_serial || s->seen_at_event[n] > s->seen[n];
     return far;
 }
 
@@ -82,7 +82,7 @@ static const char *wrong_with(const cuarena_t *arena, const cuai_stream_t *s,
         return NULL;
     if (s->event == NULL && has_bytes(arena, s, !s->turn))
         return "bytes are in a closed free list without an event";
-    if (s->eager && s->latest == NULL && !s->uncovered && has_bytes(arena, s, s->turn))
+    if (s->eager && s->open_event == NULL && !s->lacks_event && has_bytes(arena, s, s->turn))
         return "bytes are in an eager stream's open free list without an event";
     return s->released && has_bytes(arena, s, s->turn)
                ? "bytes are in the open free list of a stream that was released"
@@ -102,28 +102,28 @@ static uint64_t count_waits(const cuarena_t *arena, uint64_t *waits)
 }
 
 /* What calls on it take for granted. */
-static bool may_be_near(const cuarena_t *arena, const cuai_recent_t *near)
+static bool may_be_last_used(const cuarena_t *arena, const cuai_recent_t *near)
 {
     const cuai_stream_t *s = near->stream;
     if (s == NULL)
         return true;
-    return (arena->slow & ~CUAI_SLOW_SOLE) == 0 && arena->stream_count == 1 &&
+    return (arena->slow & ~CUAI_SLOW_ONLY_STREAM) == 0 && arena->stream_count == 1 &&
            !arena->cpu_touches && s == arena->streams[s->number] && !s->eager && !s->released &&
            s->capture == NULL && s->handle == cuai_stream_normal(near->handle) &&
-           (s == arena->sole) == (near == &arena->at_hand);
+           (s == arena->only_stream) == (near == &arena->last_used);
 }
 
 /* No other heap has counted a block, nor has a second stream. */
-static bool may_be_sole(const cuarena_t *arena)
+static bool may_be_only_stream(const cuarena_t *arena)
 {
-    bool slow = (arena->slow & CUAI_SLOW_SOLE) != 0;
-    if (arena->sole == NULL || !slow)
-        return arena->sole == NULL && !slow;
+    bool slow = (arena->slow & CUAI_SLOW_ONLY_STREAM) != 0;
+    if (arena->only_stream == NULL || !slow)
+        return arena->only_stream == NULL && !slow;
     uint64_t others = 0;
     for (int i = CUAI_DYNAMIC + 1; i < CUAI_HEAPS; i++)
         others += arena->heaps[i] == NULL ? 0 : arena->heaps[i]->allocs;
     return arena->stream_count == 1 && others == 0 &&
-           arena->sole == arena->streams[arena->sole->number];
+           arena->only_stream == arena->streams[arena->only_stream->number];
 }
 
 const char *cuai_streams_wrong(const cuarena_t *arena)
@@ -149,9 +149,10 @@ const char *cuai_streams_wrong(const cuarena_t *arena)
     }
     if (known != arena->stream_count)
         return "the count of streams is wrong";
-    if (!may_be_near(arena, &arena->at_hand) || !may_be_near(arena, &arena->beside))
-        return "a stream is at hand that may not be";
-    if (!may_be_sole(arena))
-        return "a stream is sole that may not be";
+    if (!may_be_last_used(arena, &arena->last_used) ||
+        !may_be_last_used(arena, &arena->last_used_counted))
+        return "a stream is the last used one that may not be";
+    if (!may_be_only_stream(arena))
+        return "a stream is the only one that may not be";
     return wrong != NULL ? wrong : cuai_captures_wrong(arena);
 }

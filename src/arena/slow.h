@@ -15,7 +15,7 @@
 #define CUAI_SLOW_WHOLE                                                                            \
     0x10u /* several heaps: peaks of the whole are kept; the                                       \
            * only one that the fast path can do */
-#define CUAI_SLOW_SOLE                                                                             \
+#define CUAI_SLOW_ONLY_STREAM                                                                      \
     0x100u /* there is a sole stream: requests that are not                                        \
             * on it end that */
 #define CUAI_SLOW_FREELISTS                                                                        \

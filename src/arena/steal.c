@@ -102,7 +102,7 @@ typedef struct debt {
  * none. */
 static bool has_waited(const cuai_stream_t *taker, const cuai_stream_t *s)
 {
-    return s->event != NULL && taker->waited[s->number] >= s->serial;
+    return s->event != NULL && taker->seen[s->number] >= s->serial;
 }
 
 static void note_holder(search_t *search, const cuai_stream_t *s)
@@ -119,8 +119,10 @@ static void note_holder(search_t *search, const cuai_stream_t *s)
 static bool tells(const cuarena_t *arena, debt_t debt, const cuai_stream_t *s)
 {
     const cuai_stream_t *holder = cuai_stream(arena, debt.holder);
-    bool now = debt.open && (!holder->eager || holder->uncovered);
-    uint64_t serial = now ? holder->waited[s->number] : debt.open ? 0 : holder->told[s->number];
+    bool now = debt.open && (!holder->eager || holder->lacks_event);
+    uint64_t serial = now         ? holder->seen[s->number]
+                      : debt.open ? 0
+                                  : holder->seen_at_event[s->number];
     return s == holder || (s->event != NULL && serial >= s->serial);
 }
 
@@ -444,8 +446,8 @@ static debt_t look_at_part(const search_t *search, const window_t *part, bool *s
 /* An event that an eager stream has may be older than what it waited for. */
 static void note_taken(cuai_stream_t *taker)
 {
-    taker->takes++;
-    taker->uncovered = taker->uncovered || taker->eager;
+    taker->gathers++;
+    taker->lacks_event = taker->lacks_event || taker->eager;
 }
 
 /* The best window has holders to be waited for one after the other, and by the way another one may
@@ -506,8 +508,8 @@ void cuai_stream_saw(cuarena_t *arena, uint32_t waiter, uint32_t producer, uint6
     const cuai_stream_t *s = cuai_stream(arena, producer);
     bool last = serial == s->serial;
     for (uint32_t n = 1; last && n < CUAI_STREAM_NUMBERS; n++)
-        cuai_raise(&taker->waited[n], s->told[n]);
-    cuai_raise(&taker->waited[producer], serial);
+        cuai_raise(&taker->seen[n], s->seen_at_event[n]);
+    cuai_raise(&taker->seen[producer], serial);
 }
 
 /* BUSY: the stream is being captured, or was released. Steps out. */
@@ -708,7 +710,7 @@ cuarena_status_t cuai_moment(cuarena_t *arena, uint32_t number, uint64_t *serial
     cuai_reclaim_begin(arena);
     cuarena_status_t status = cuai_stream_cover(arena, s);
     if (s->event == NULL) /* nothing of it is free */
-        s->serial = ++arena->mark_serial;
+        s->serial = ++arena->event_serial;
     *serial_out = s->serial;
     cuai_reclaim_end(arena);
     return status;
@@ -718,7 +720,7 @@ void cuai_note_wait(cuarena_t *arena, uint32_t waiter, uint32_t producer, uint64
 {
     cuai_reclaim_begin(arena);
     cuai_stream_t *s = cuai_stream(arena, producer);
-    bool known = s != NULL && serial > s->born; /* else it is over */
+    bool known = s != NULL && serial > s->born_serial; /* else it is over */
     if (known && waiter != 0 && waiter != producer)
         cuai_stream_saw(arena, waiter, producer, serial);
     if (known && waiter == 0 && s->event != NULL && serial >= s->serial)

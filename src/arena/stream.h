@@ -11,11 +11,11 @@
  * To close the open free list, the two change places, which costs nothing, and an event is
  * recorded. The closed free list is empty then, so a stream has one event at a time.
  *
- * An eager stream records `latest` at each free, and `latest` becomes the event when the free list
- * is closed. Where it could not be recorded the open free list is `uncovered`, and closing records
- * an event as for any other stream. The default stream of a thread is eager, because no other
- * thread can record on it. While it is the only stream nobody needs an event: its open free list is
- * uncovered.
+ * An eager stream records `open_event` at each free, and `open_event` becomes the event when the
+ * free list is closed. Where it could not be recorded the open free list is `lacks_event`, and
+ * closing records an event as for any other stream. The default stream of a thread is eager,
+ * because no other thread can record on it. While it is the only stream nobody needs an event: its
+ * open free list is uncovered.
  *
  * Events have serials, in the order in which they were recorded in the arena. A stream that waited
  * for an event of another stream, or for a later one, may use what is in that one's closed free
@@ -29,7 +29,7 @@
 
 #include <stdbool.h>
 
-#include "arena/meter.h"
+#include "arena/counter.h"
 #include "cuarena/streams.h"
 #include "heap/heap.h"
 
@@ -54,26 +54,26 @@ typedef struct cuai_stream {
                                * that are pointers */
     uint32_t upper[2];        /* ... without pins */
     bool released;            /* the handle must not be used; all is in the closed free list */
-    bool eager;               /* `latest` is recorded at each free */
-    bool marking;             /* a thread records an event of its, without the lock */
-    bool uncovered;           /* the open free list has bytes behind which `latest` is not */
+    bool eager;               /* `open_event` is recorded at each free */
+    bool recording;           /* a thread records an event of its, without the lock */
+    bool lacks_event;         /* the open free list has bytes behind which `open_event` is not */
     void *event;              /* behind the closed free list; NULL: that is empty */
-    void *latest;             /* behind the open free list, if eager; NULL: that is empty */
-    uint32_t holders;         /* calls that work with its number */
+    void *open_event;         /* behind the open free list, if eager; NULL: that is empty */
+    uint32_t callers;         /* calls that work with its number */
     uint64_t waits;           /* of blocks for it, freed or not */
     uint64_t saw_move;        /* the last compaction it is ordered behind */
-    cuai_meter_t meter;
-    uint64_t serial; /* of the last `event`, counted in the arena: what is in
-                      * the closed free list was freed before */
-    uint64_t takes;  /* blocks that it has of free lists together */
-    uint64_t born;   /* the arena's last one when the stream became known */
+    cuai_counter_t counter;
+    uint64_t serial;      /* of the last `event`, counted in the arena: what is in
+                           * the closed free list was freed before */
+    uint64_t gathers;     /* blocks that it has of free lists together */
+    uint64_t born_serial; /* the arena's last one when the stream became known */
     /* By the numbers of other streams: which of their events it waited for last, and had waited for
      * when `event` was recorded. */
-    uint64_t waited[CUAI_STREAM_NUMBERS];
-    uint64_t told[CUAI_STREAM_NUMBERS];
+    uint64_t seen[CUAI_STREAM_NUMBERS];
+    uint64_t seen_at_event[CUAI_STREAM_NUMBERS];
     struct cuai_scopes *scopes;      /* of its peaks; NULL before the first */
     uint32_t touching;               /* threads that use the handle without the lock */
-    bool parked;                     /* cached blocks may wait for an event still to come */
+    bool cache_lacks_event;          /* cached blocks may wait for an event still to come */
     uint64_t cached;                 /* blocks that were freed on it and are cached */
     uint64_t done;                   /* of its events that are complete, the last serial */
     uint32_t member;                 /* of this open session: nothing is given to it */

@@ -52,7 +52,7 @@ uint32_t cuai_freelist_for_free(const cuarena_t *arena, int32_t region, uint32_t
     if (number == 0 || region == CUAI_APART)
         return 0;
     const cuai_stream_t *s = cuai_stream(arena, number);
-    bool marked = s->released || (s->eager && s->latest == NULL && !s->uncovered);
+    bool marked = s->released || (s->eager && s->open_event == NULL && !s->lacks_event);
     if (!marked)
         return s->freelists[region][s->turn];
     return s->event != NULL ? s->freelists[region][!s->turn] : 0;
@@ -101,8 +101,8 @@ static void forget_recent(cuai_recent_t *recent)
 void cuai_slow_set(cuarena_t *arena, uint32_t bits, bool on)
 {
     arena->slow = on ? arena->slow | bits : arena->slow & ~bits;
-    forget_recent(&arena->at_hand);
-    forget_recent(&arena->beside);
+    forget_recent(&arena->last_used);
+    forget_recent(&arena->last_used_counted);
 }
 
 static void note_freelists(cuarena_t *arena)
@@ -110,18 +110,18 @@ static void note_freelists(cuarena_t *arena)
     cuai_slow_set(arena, CUAI_SLOW_FREELISTS, arena->stream_count > 1 || arena->cpu_touches);
 }
 
-void cuai_stream_put_at_hand(cuarena_t *arena, cuarena_stream_t handle, cuai_stream_t *s)
+void cuai_stream_note_used(cuarena_t *arena, cuarena_stream_t handle, cuai_stream_t *s)
 {
-    if ((arena->slow & ~(CUAI_SLOW_SOLE | CUAI_SLOW_RESIZES)) != 0)
+    if ((arena->slow & ~(CUAI_SLOW_ONLY_STREAM | CUAI_SLOW_RESIZES)) != 0)
         return;
-    cuai_recent_t *near = s == arena->sole ? &arena->at_hand : &arena->beside;
+    cuai_recent_t *near = s == arena->only_stream ? &arena->last_used : &arena->last_used_counted;
     *near = (cuai_recent_t){handle, s};
 }
 
 /* ---- The sole stream --------------------------------------------------- */
 
 /* The first stream of an arena in which nothing was allocated yet, if it may be at hand. */
-static void begin_sole(cuarena_t *arena, cuai_stream_t *s)
+static void begin_only_stream(cuarena_t *arena, cuai_stream_t *s)
 {
     uint64_t allocs = 0;
     for (int i = 0; i < CUAI_HEAPS; i++)
@@ -129,11 +129,11 @@ static void begin_sole(cuarena_t *arena, cuai_stream_t *s)
     if (allocs != 0 || arena->stream_count != 1 || s->eager || arena->cpu_touches ||
         (arena->slow & CUAI_SLOW_CACHE))
         return;
-    arena->sole = s;
-    cuai_slow_set(arena, CUAI_SLOW_SOLE, true);
+    arena->only_stream = s;
+    cuai_slow_set(arena, CUAI_SLOW_ONLY_STREAM, true);
 }
 
-static cuai_counts_t sole_counts(const cuarena_t *arena)
+static cuai_counts_t only_stream_counts(const cuarena_t *arena)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     return (cuai_counts_t){
@@ -150,16 +150,16 @@ static cuai_counts_t sole_counts(const cuarena_t *arena)
 
 cuai_counts_t cuai_stream_counts(const cuarena_t *arena, const cuai_stream_t *s)
 {
-    return s == arena->sole ? sole_counts(arena) : cuai_meter_read(&s->meter);
+    return s == arena->only_stream ? only_stream_counts(arena) : cuai_counter_read(&s->counter);
 }
 
-void cuai_end_sole(cuarena_t *arena)
+void cuai_end_only_stream(cuarena_t *arena)
 {
-    if (arena->sole == NULL)
+    if (arena->only_stream == NULL)
         return;
-    cuai_meter_set(&arena->sole->meter, sole_counts(arena));
-    arena->sole = NULL;
-    cuai_slow_set(arena, CUAI_SLOW_SOLE, false);
+    cuai_counter_set(&arena->only_stream->counter, only_stream_counts(arena));
+    arena->only_stream = NULL;
+    cuai_slow_set(arena, CUAI_SLOW_ONLY_STREAM, false);
 }
 
 void cuai_streams_begin(cuarena_t *arena)
@@ -178,8 +178,8 @@ static void learn(cuarena_t *arena, cuarena_stream_t handle, cuai_stream_t *s)
 
 void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s)
 {
-    forget_recent(&arena->at_hand);
-    forget_recent(&arena->beside);
+    forget_recent(&arena->last_used);
+    forget_recent(&arena->last_used_counted);
     for (uint32_t i = 0; i < CUAI_RECENT; i++)
         if (arena->recent[i].stream == s)
             forget_recent(&arena->recent[i]);
@@ -189,7 +189,7 @@ void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s)
 
 void cuai_stream_forget(cuarena_t *arena, uint32_t number)
 {
-    cuai_end_sole(arena);
+    cuai_end_only_stream(arena);
     cuai_stream_unlearn(arena, arena->streams[number]);
     end_freelists(arena, arena->streams[number]);
     cuai_host_free(arena->streams[number]->scopes);
@@ -204,7 +204,7 @@ static bool is_unneeded(const cuarena_t *arena, uint32_t number)
 {
     const cuai_stream_t *s = arena->streams[number];
     bool moved = arena->moved.event != NULL && arena->moved.stream == number;
-    return !moved && s->event == NULL && s->waits == 0 && s->holders == 0 && s->touching == 0 &&
+    return !moved && s->event == NULL && s->waits == 0 && s->callers == 0 && s->touching == 0 &&
            s->cached == 0 && cuai_stream_counts(arena, s).live_blocks == 0;
 }
 
@@ -270,7 +270,7 @@ static cuarena_status_t add(cuarena_t *arena, cuarena_stream_t handle,
     if (s == NULL)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a stream");
     s->handle = handle;
-    s->born = arena->mark_serial;
+    s->born_serial = arena->event_serial;
     s->info = *info;
     s->thread = info->per_thread ? this_thread() : 0;
     s->eager = info->per_thread || arena->config.events == CUARENA_EVENTS_EAGER;
@@ -286,11 +286,11 @@ static cuarena_status_t add(cuarena_t *arena, cuarena_stream_t handle,
     for (int i = 0; i < 2; i++)
         s->upper[i] = (uint32_t)(s->attributes[i] >> 32);
     cuai_stream_note_open(arena, s);
-    cuai_end_sole(arena);
+    cuai_end_only_stream(arena);
     arena->streams[number] = s;
     arena->stream_count++;
     note_freelists(arena);
-    begin_sole(arena, s);
+    begin_only_stream(arena, s);
     *number_out = number;
     return CUARENA_OK;
 }
@@ -386,7 +386,7 @@ static cuarena_status_t find(cuarena_t *arena, cuarena_stream_t stream, bool cap
         status = introduce(arena, handle, captured, &number);
     if (status != CUARENA_OK || number == 0)
         return status;
-    cuai_stream(arena, number)->holders++;
+    cuai_stream(arena, number)->callers++;
     learn(arena, stream, cuai_stream(arena, number));
     *number_out = number;
     return CUARENA_OK;
@@ -435,10 +435,10 @@ cuarena_stream_t cuai_stream_touch(cuarena_t *arena, uint32_t number)
     if (number == 0)
         return CUARENA_NO_STREAM;
     cuai_stream_t *s = cuai_stream(arena, number);
-    s->holders++; /* its number stays meanwhile */
-    while (s->marking)
+    s->callers++; /* its number stays meanwhile */
+    while (s->recording)
         cuai_arena_wait(arena);
-    s->holders--;
+    s->callers--;
     s->touching++;
     return cuai_stream_handle(arena, number);
 }
@@ -457,8 +457,8 @@ void cuai_stream_leave(cuarena_t *arena, uint32_t number)
     if (number == 0)
         return;
     cuai_stream_t *s = cuai_stream(arena, number);
-    s->holders--;
-    if (s->released && s->holders == 0)
+    s->callers--;
+    if (s->released && s->callers == 0)
         cuai_streams_recycle(arena);
 }
 
@@ -498,14 +498,14 @@ void cuai_streams_forget(cuarena_t *arena)
         if (s == NULL)
             continue;
         unmark(arena, s->event);
-        unmark(arena, s->latest);
+        unmark(arena, s->open_event);
         cuai_host_free(s->scopes);
         cuai_host_free(s);
     }
     unmark(arena, arena->moved.event);
     cuai_host_free(arena->streams);
     arena->streams = NULL;
-    arena->sole = NULL;
+    arena->only_stream = NULL;
     arena->stream_count = 0;
     note_freelists(arena);
 }

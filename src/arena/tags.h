@@ -2,12 +2,12 @@
 #ifndef CUAI_ARENA_TAGS_H
 #define CUAI_ARENA_TAGS_H
 
-#include "arena/meter.h"
+#include "arena/counter.h"
 #include "cuarena/arena.h"
 
 typedef struct cuai_tag {
     char *name;
-    cuai_meter_t meter;
+    cuai_counter_t counter;
     cuai_scopes_t *scopes;
 } cuai_tag_t;
 

@@ -159,7 +159,7 @@ uint64_t cuai_cuts_give(cuarena_t *arena, cuai_cuts_t *cuts)
         execute(arena, &copy, cut);
         cuai_lock(&arena->lock);
         arena->segments.items[cut->segment] = copy;
-        arena->held -= cut->bytes;
+        arena->reserved -= cut->bytes;
         cuai_count_shrinkage(arena);
         bytes += cut->bytes;
     }
@@ -200,7 +200,7 @@ static uint64_t trim(cuarena_t *arena, const freelists_t *freelists, cuai_cuts_t
     uint64_t given = 0;
     size_t count;
     do {
-        uint64_t most = arena->held > keep_bytes ? arena->held - keep_bytes : 0;
+        uint64_t most = arena->reserved > keep_bytes ? arena->reserved - keep_bytes : 0;
         collect(arena, freelists, cuts, most);
         count = cuts->count;
         given += cuai_cuts_give(arena, cuts);

@@ -14,7 +14,7 @@
  * NULL if that is the stream's own, of a released one. */
 typedef struct cuai_wait {
     uint32_t number;
-    bool later; /* its event is to be recorded yet: it was being captured */
+    bool unrecorded; /* its event is to be recorded yet: it was being captured */
     void *event;
 } cuai_wait_t;
 

@@ -186,7 +186,7 @@ static void unmark_all(cuarena_t *arena, cuai_use_t *use)
         if (use->waits[i].event != NULL)
             arena->memory.ops.unmark(arena->memory.user, use->waits[i].event);
         use->waits[i].event = NULL;
-        use->waits[i].later = false;
+        use->waits[i].unrecorded = false;
     }
     cuai_lock(&arena->lock);
 }
@@ -198,7 +198,7 @@ static cuarena_status_t mark_use(cuarena_t *arena, cuai_wait_t *wait)
     void *event = NULL;
     cuarena_status_t status = cuai_stream_mark(arena, s, &event);
     wait->event = event;
-    wait->later = status != CUARENA_OK;
+    wait->unrecorded = status != CUARENA_OK;
     return status;
 }
 
@@ -299,7 +299,7 @@ void cuai_end_behind(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
     cuai_mark_ending(arena, r);
     use->target = 0;
     add_wait(arena, use, number);
-    use->waits[0].later = true;
+    use->waits[0].unrecorded = true;
     enqueue(&arena->uses, use);
 }
 
@@ -311,7 +311,7 @@ static cuarena_status_t ask_use(cuarena_t *arena, const cuai_use_t *use, uint32_
     cuai_wait_t *one = &use->waits[i];
     const cuai_stream_t *s = cuai_stream(arena, one->number);
     cuarena_status_t status = CUARENA_OK;
-    if (one->later && !s->released)
+    if (one->unrecorded && !s->released)
         status = mark_use(arena, one);
     if (status != CUARENA_OK)
         return status;

@@ -119,7 +119,7 @@ static cuarena_status_t add_member(cuarena_t *arena, cuarena_capture_t *capture,
     if (status != CUARENA_OK)
         return status;
     cuai_capture_note(arena, capture, number);
-    cuai_end_sole(arena);
+    cuai_end_only_stream(arena);
     s->capture = capture;
     s->member = capture->member_count++;
     cuai_stream_unlearn(arena, s);
@@ -380,12 +380,12 @@ static cuarena_status_t order(cuarena_t *arena, const cuarena_capture_t *capture
 static void change_owner(cuarena_t *arena, cuai_record_t *r, uint32_t number)
 {
     if (r->owner != 0) {
-        cuai_meter_t *meter = &cuai_stream(arena, r->owner)->meter;
-        cuai_meter_add(meter, UINT64_MAX, -r->size, -cuai_requested(r));
+        cuai_counter_t *counter = &cuai_stream(arena, r->owner)->counter;
+        cuai_counter_add(counter, UINT64_MAX, -r->size, -cuai_requested(r));
     }
     if (number != 0) {
-        cuai_meter_t *meter = &cuai_stream(arena, number)->meter;
-        cuai_meter_add(meter, 1, r->size, cuai_requested(r));
+        cuai_counter_t *counter = &cuai_stream(arena, number)->counter;
+        cuai_counter_add(counter, 1, r->size, cuai_requested(r));
     }
     r->owner = number & CUARENA_HEAP_MAX_OWNER;
 }
@@ -630,7 +630,7 @@ static const char *capture_wrong(const cuarena_t *arena, const cuarena_capture_t
         wrong = tally_heap(arena, region, &tally);
     if (wrong != NULL)
         return wrong;
-    cuai_counts_t counts = cuai_meter_read(&capture->meter);
+    cuai_counts_t counts = cuai_counter_read(&capture->counter);
     if (tally.live_blocks != counts.live_blocks || tally.live_bytes != counts.live_bytes)
         return "a session's counts are not those of its blocks";
     if (tally.live_bytes + tally.free_bytes != capture->bytes)
