@@ -53,7 +53,7 @@ stage_spelling() {
         -o -name 'cuarena*.m4' -o -name configure.ac \) -print)
     # Nd is a macro of manual pages, AtLeast and CollectIn are names.
     # shellcheck disable=SC2046,SC2086
-    codespell -L nd,crate,atleast,collectin $files scripts/check scripts/demo tests/check_* \
+    codespell -L nd,crate,atleast,collectin $files scripts/check scripts/demo tests/scripts/* \
         $(rust_scripts)
 }
 
@@ -62,7 +62,7 @@ stage_shellcheck() {
     has shellcheck
     # shellcheck disable=SC2046
     files=$(grep -lE -d skip '^#!(/bin/sh|/usr/bin/env bash)' bootstrap .ci/run \
-        build-aux/version.sh scripts/* tests/* $(rust_scripts))
+        build-aux/version.sh scripts/* tests/scripts/* $(rust_scripts))
     # shellcheck disable=SC2086
     shellcheck -x -a -P SCRIPTDIR $files
     if [ -f tools/completion/cuarena.bash ]; then
@@ -196,9 +196,9 @@ stage_cuda_abi() {
     has python3
     fetch_cuda_headers "$folder" || skip "the headers could not be had"
     found=$(find "$folder" -name cuda.h -printf '%h ')
-    CC=gcc CUDA_HEADERS=$found tests/check_cuda_abi
+    CC=gcc CUDA_HEADERS=$found tests/scripts/check_cuda_abi
     ! command -v clang >/dev/null ||
-        CC=clang CUDA_HEADERS=$found tests/check_cuda_abi
+        CC=clang CUDA_HEADERS=$found tests/scripts/check_cuda_abi
 }
 
 #### Builds and tests ####

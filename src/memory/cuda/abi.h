@@ -6,9 +6,9 @@
  * point to the driver's own incomplete structs, so they are the same types as in its header.
  * Enumerations are int.
  *
- * Everything stands in lists, so that tests/check_cuda_abi can compare all of it with the real
- * header: constants with their values, entry points with
- * their types. A list is named by the release that brought what is in it.
+ * Everything stands in lists, so that tests/scripts/check_cuda_abi can compare all of it with the
+ * real header: constants with their values, entry points with their types. A list is named by the
+ * release that brought what is in it.
  */
 #ifndef CUAI_MEMORY_CUDA_ABI_H
 #define CUAI_MEMORY_CUDA_ABI_H

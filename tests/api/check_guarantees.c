@@ -1,0 +1,777 @@
+/*
+ * The table "What it guarantees" of README.md, a test for each row, named
+ * after it. Costs are counted, never timed: instructions, calls of the system, of the C library's
+ * heap and of the driver, bytes.
+ */
+#include "support/arena_support.h"
+#include "support/counted.h"
+#include "support/stream_rig.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static cuarena_t *open_arena(const char *options)
+{
+    cuarena_t *arena = NULL;
+    cuarena_config_t config;
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(&config, options));
+    expect_ok(cuarena_create(&config, &arena));
+    return arena;
+}
+
+static cuarena_stats_t stats_now(cuarena_t *arena)
+{
+    cuarena_stats_t stats;
+    cuarena_stats_init(&stats);
+    expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
+    return stats;
+}
+
+static void close_arena(cuarena_t *arena)
+{
+    expect_ok(cuarena_validate(arena, NULL, 0));
+    expect_u64(stats_now(arena).live_blocks, 0);
+    expect_ok(cuarena_destroy(&arena));
+}
+
+/* ---- alignment ----------------------------------------------------------- */
+
+/* `asked` 0: the arena's own. A neighbour sees to it that the first granule is not all that is
+ * tried. */
+static void expect_aligned(cuarena_t *arena, uint64_t asked, uint64_t alignment)
+{
+    cuarena_request_t request;
+    void *p, *q;
+    cuarena_request_init(&request);
+    request.alignment = asked;
+    expect_ok(cuarena_alloc(arena, 1, &p));
+    expect_ok(cuarena_alloc_with(arena, 1, &request, &q));
+    expect_u64((uintptr_t)q % alignment, 0);
+    expect_ok(cuarena_free(arena, p));
+    expect_ok(cuarena_free(arena, q));
+}
+
+START_TEST(alignment)
+{
+    for (uint64_t own = 8; own <= KIB(4); own *= 2) {
+        char options[64];
+        snprintf(options, sizeof options, "pool=64MiB,alignment=%" PRIu64, own);
+        cuarena_t *arena = open_arena(own == 256 ? "pool=64MiB" : options);
+        expect_aligned(arena, 0, own);
+        for (uint64_t more = own; more <= MIB(4); more *= 4)
+            expect_aligned(arena, more, more);
+        close_arena(arena);
+    }
+}
+END_TEST
+
+/* ---- steps and calls ----------------------------------------------------- */
+
+#define SIZE KIB(4)
+#define TURNS 16
+
+/* An arena in which blocks live. */
+typedef struct load {
+    const char *options;
+    size_t count;
+    cuarena_t *arena;
+    void **blocks;
+} load_t;
+
+static void fill(void *user)
+{
+    load_t *load = user;
+    for (size_t i = 0; i < load->count; i++)
+        expect_ok(cuarena_alloc(load->arena, SIZE, &load->blocks[i]));
+}
+
+/* Each kind of call, of blocks at random. */
+static void work(void *user)
+{
+    load_t *load = user;
+    random_state_t random = {5};
+    for (int n = 0; n < TURNS; n++) {
+        void **p = &load->blocks[random_below(&random, load->count)];
+        expect_ok(cuarena_resize(load->arena, *p, SIZE / 2, p));
+        expect_ok(cuarena_resize(load->arena, *p, SIZE, p));
+        expect_ok(cuarena_unpin(load->arena, *p));
+        expect_ok(cuarena_pin(load->arena, *p));
+        expect_ok(cuarena_free(load->arena, *p));
+        expect_ok(cuarena_alloc(load->arena, SIZE, p));
+    }
+}
+
+static void open_load(void *user)
+{
+    load_t *load = user;
+    load->arena = open_arena(load->options);
+    load->blocks = calloc(load->count, sizeof(*load->blocks));
+}
+
+/* Every third block was freed and taken again; nothing that `work` does is
+ * done for the first time. */
+static void open_loaded(void *user)
+{
+    load_t *load = user;
+    open_load(load);
+    fill(load);
+    for (size_t i = 0; i < load->count; i += 3)
+        expect_ok(cuarena_free(load->arena, load->blocks[i]));
+    for (size_t i = 0; i < load->count; i += 3)
+        expect_ok(cuarena_alloc(load->arena, SIZE, &load->blocks[i]));
+    for (int n = 0; n < 4; n++)
+        work(load);
+}
+
+static void close_load(load_t *load)
+{
+    for (size_t i = 0; i < load->count; i++)
+        expect_ok(cuarena_free(load->arena, load->blocks[i]));
+    free(load->blocks);
+    close_arena(load->arena);
+}
+
+/* Of all calls of `work` together. */
+static uint64_t instructions_with(size_t live)
+{
+    load_t load = {.options = "memory=none,pool=1GiB", .count = live};
+    uint64_t count = counted_instructions(open_loaded, work, &load);
+    printf("%zu live blocks: %" PRIu64 " instructions a call\n", live, count / (6 * TURNS));
+    return count;
+}
+
+START_TEST(steps_to_allocate_free_resize_in_place_pin)
+{
+    if (!counted_possible())
+        return;
+    uint64_t few = instructions_with(256);
+    uint64_t many = instructions_with((size_t)scale_pick(1 << 14, 1 << 17, 1 << 17));
+    expect_between(many, 1, few + few / 2);
+}
+END_TEST
+
+/* Offsets as regular as they can be, and blocks at random. */
+START_TEST(look_up_by_pointer)
+{
+    cuarena_heap_t *heap = NULL;
+    cuarena_heap_config_t config;
+    cuarena_heap_stats_t stats;
+    random_state_t random = {3};
+    cuarena_heap_config_init(&config);
+    cuarena_heap_stats_init(&stats);
+    expect_ok(cuarena_heap_create(&config, &heap));
+    expect_ok(cuarena_heap_segment_add(heap, 0, GIB(4)));
+    for (int i = 0; i < 1 << 16; i++) {
+        cuarena_heap_request_t request = {.size = SIZE};
+        cuarena_block_t block;
+        uint64_t offset;
+        if (_i != 0)
+            request.size = 256 * (1 + random_below(&random, 64));
+        expect_ok(cuarena_heap_alloc(heap, &request, &block, &offset));
+    }
+    expect_ok(cuarena_heap_stats(heap, &stats));
+    expect_between(stats.longest_probe, 1, 32);
+    cuarena_heap_destroy(&heap);
+}
+END_TEST
+
+static void expect_counting_works(void)
+{
+    static void *volatile pointer;
+    uint64_t before = counted_mallocs();
+    pointer = malloc(1);
+    free(pointer);
+    expect_u64(counted_mallocs() - before, SCALE_SANITIZED ? 0 : 1);
+}
+
+/* Of the C library's heap, the arena's memory and the driver. */
+static void expect_no_calls_in_process(const char *options)
+{
+    load_t load = {.options = options, .count = 1000};
+    open_loaded(&load);
+    cuarena_stats_t before = stats_now(load.arena);
+    uint64_t mallocs = counted_mallocs();
+    work(&load);
+    expect_u64(counted_mallocs(), mallocs);
+    expect_u64(stats_now(load.arena).memory_calls, before.memory_calls);
+    expect_u64(stats_now(load.arena).driver_calls, before.driver_calls);
+    close_load(&load);
+}
+
+static const char *const host_memories[] = {
+    "memory=pageable,pool=16MiB",
+    "memory=pageable,preset=grow,limit=16MiB",
+    "memory=pageable,preset=bfc,limit=16MiB",
+    "memory=none,preset=mlx-cpu",
+    "memory=none,preset=cupy-pool",
+};
+
+START_TEST(calls_of_the_system_while_an_arena_has_room)
+{
+    load_t load = {.options = host_memories[_i], .count = 1000};
+    expect_counting_works();
+    expect_no_calls_in_process(host_memories[_i]);
+    if (counted_possible())
+        expect_u64(counted_system_calls(open_loaded, work, &load), 0);
+}
+END_TEST
+
+/* As in a program without a driver this says nothing there. */
+START_TEST(calls_of_the_driver_while_an_arena_has_room)
+{
+    static const char *const memories[] = {"memory=device,pool=16MiB",
+                                           "memory=device,backing=malloc,preset=grow,limit=16MiB",
+                                           "memory=managed,pool=16MiB", "memory=pinned,pool=16MiB"};
+    cuarena_driver_info_t info;
+    cuarena_driver_info_init(&info);
+    if (cuarena_driver_info(&info) == CUARENA_OK)
+        expect_no_calls_in_process(memories[_i]);
+}
+END_TEST
+
+/* What remains: tables for more blocks than ever lived before, which come to the system at each
+ * step where assertions are on. */
+#if defined(CUARENA_DEBUG)
+#define MOST_CALLS 500
+#else
+#define MOST_CALLS 16
+#endif
+
+START_TEST(calls_of_the_system_for_the_first_100000_blocks)
+{
+    load_t load = {.options = "memory=none,pool=1GiB", .count = 100000};
+    if (!counted_possible())
+        return;
+    uint64_t calls = counted_system_calls(open_load, fill, &load);
+    printf("%" PRIu64 " calls of the system\n", calls);
+    expect_between(calls, 1, MOST_CALLS);
+}
+END_TEST
+
+/* ---- bytes freed on a stream --------------------------------------------- */
+
+START_TEST(bytes_freed_on_a_stream)
+{
+    rig_t rig;
+    rig_open(&rig, KIB(64));
+    void *p = take_on(&rig, KIB(64), A);
+    sim_write(&rig.sim, A, p, KIB(64), 1);
+    free_on(&rig, p, A);
+    sim_calls(&rig.sim);
+    ck_assert_ptr_eq(take_on(&rig, KIB(64), A), p); /* its own: at once */
+    expect_no_calls(&rig);
+    sim_write(&rig.sim, A, p, KIB(64), 2);
+    free_on(&rig, p, A);
+    expect_no_calls(&rig);
+    void *q = take_on(&rig, KIB(64), B); /* another's: behind an event */
+    expect_u64(rig.sim.counts[SIM_MARK], 1);
+    expect_u64(rig.sim.counts[SIM_WAIT], 1);
+    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
+    sim_write(&rig.sim, B, q, KIB(64), 3);
+    sim_run_all(&rig.sim);
+    free_on(&rig, q, B);
+    rig_close(&rig);
+}
+END_TEST
+
+/* ---- waste in a block, refusal ------------------------------------------- */
+
+START_TEST(waste_in_a_block)
+{
+    static const char *const options[] = {"pool=16MiB", "pool=16MiB,alignment=8",
+                                          "pool=16MiB,alignment=4096", "preset=grow,limit=16MiB"};
+    static const uint64_t alignments[] = {256, 8, 4096, 256};
+    random_state_t random = {9};
+    cuarena_t *arena = open_arena(options[_i]);
+    for (int n = 0; n < 2000; n++) {
+        void *p;
+        uint64_t requested, allocated;
+        uint64_t bytes = 1 + random_below(&random, KIB(64));
+        expect_ok(cuarena_alloc(arena, bytes, &p));
+        expect_ok(cuarena_size_of(arena, p, &requested, &allocated));
+        expect_u64(requested, bytes);
+        expect_between(allocated, bytes, bytes + alignments[_i] - 1);
+        if (n % 4 != 0)
+            expect_ok(cuarena_free(arena, p));
+        if (n % 400 == 399)
+            expect_ok(cuarena_reset(arena));
+    }
+    expect_ok(cuarena_reset(arena));
+    close_arena(arena);
+}
+END_TEST
+
+static cuarena_inspection_t inspect(cuarena_t *arena)
+{
+    cuarena_inspection_t inspection;
+    cuarena_inspection_init(&inspection);
+    expect_ok(cuarena_inspect(arena, CUARENA_REGION_ALL, &inspection));
+    return inspection;
+}
+
+/* The largest range is served to its last byte, and one byte more is not. */
+static void expect_limit_is_the_largest(cuarena_t *arena)
+{
+    void *p = UNTOUCHED;
+    cuarena_inspection_t now = inspect(arena);
+    uint64_t more = now.largest_bytes + 1;
+    cuarena_status_t want = more <= now.free_bytes ? CUARENA_FRAGMENTED : CUARENA_OUT_OF_MEMORY;
+    expect_status(cuarena_alloc(arena, more, &p), want);
+    ck_assert_ptr_eq(p, UNTOUCHED);
+    expect_u64(last_error().asked_bytes, more);
+    expect_u64(last_error().free_bytes, now.free_bytes);
+    expect_u64(last_error().largest_bytes, now.largest_bytes);
+    if (now.largest_bytes == 0)
+        return;
+    expect_ok(cuarena_alloc(arena, now.largest_bytes, &p));
+    expect_ok(cuarena_free(arena, p));
+}
+
+START_TEST(refusal)
+{
+    enum {
+        COUNT = 300
+    };
+    void *blocks[COUNT] = {NULL};
+    random_state_t random = {scale_seed("check_guarantees")};
+    cuarena_t *arena = open_arena("memory=none,pool=16MiB");
+    for (int n = 0; n < 10000; n++) {
+        void **p = &blocks[random_below(&random, COUNT)];
+        uint64_t bytes = 1 + random_below(&random, KIB(128));
+        cuarena_status_t want =
+            bytes <= inspect(arena).largest_bytes ? CUARENA_OK : CUARENA_FRAGMENTED;
+        expect_ok(cuarena_free(arena, *p));
+        *p = NULL;
+        if (want == CUARENA_OK)
+            expect_ok(cuarena_alloc(arena, bytes, p));
+        if (n % 16 == 0)
+            expect_limit_is_the_largest(arena);
+    }
+    for (int i = 0; i < COUNT; i++)
+        expect_ok(cuarena_free(arena, blocks[i]));
+    close_arena(arena);
+}
+END_TEST
+
+/* ---- double, stale, foreign, interior free ------------------------------- */
+
+static void refuse_pointer(cuarena_t *arena, void *pointer)
+{
+    expect_status(cuarena_free(arena, pointer), CUARENA_STALE);
+    expect_ok(cuarena_validate(arena, NULL, 0));
+}
+
+static void refuse_block(cuarena_t *arena, cuarena_block_t block)
+{
+    expect_status(cuarena_block_free(arena, block), CUARENA_STALE);
+    expect_ok(cuarena_validate(arena, NULL, 0));
+}
+
+START_TEST(double_stale_foreign_interior_free)
+{
+    cuarena_t *arena = open_arena("memory=none,pool=1MiB");
+    cuarena_t *other = open_arena("memory=none,pool=1MiB");
+    cuarena_block_t block, foreign;
+    void *p, *q, *strange;
+    expect_ok(cuarena_alloc(arena, KIB(64), &p));
+    expect_ok(cuarena_alloc(other, KIB(64), &strange));
+    expect_ok(cuarena_block_alloc(arena, KIB(64), &block));
+    expect_ok(cuarena_block_alloc(other, KIB(64), &foreign));
+    refuse_pointer(arena, (char *)p + 256);
+    refuse_pointer(arena, (char *)p + 1);
+    refuse_pointer(arena, strange);
+    refuse_block(arena, foreign);
+    expect_u64(stats_now(arena).live_blocks, 2);
+    expect_u64(stats_now(other).live_blocks, 2);
+    expect_ok(cuarena_free(arena, p));
+    expect_ok(cuarena_block_free(arena, block));
+    refuse_pointer(arena, p);
+    refuse_block(arena, block);
+    /* An id is stale for ever; an address is whose it is now. */
+    expect_ok(cuarena_alloc(arena, MIB(1), &q));
+    refuse_block(arena, block);
+    expect_ok(cuarena_free(arena, q));
+    for (int i = 0; i < 3; i++)
+        expect_ok(cuarena_alloc(arena, KIB(64), &q));
+    refuse_block(arena, block);
+    expect_ok(cuarena_reset(arena));
+    expect_ok(cuarena_reset(other));
+    close_arena(arena);
+    close_arena(other);
+}
+END_TEST
+
+/* ---- a failed call ------------------------------------------------------- */
+
+typedef struct picture {
+    cuarena_block_info_t blocks[16];
+    size_t count;
+    cuarena_stats_t stats;
+} picture_t;
+
+/* Without what counts refusals and calls, and what a plan keeps for the next one. */
+static picture_t picture_of(cuarena_t *arena)
+{
+    picture_t picture;
+    uint64_t cursor = 0;
+    memset(&picture, 0, sizeof picture);
+    expect_ok(cuarena_validate(arena, NULL, 0));
+    expect_ok(cuarena_blocks(arena, &cursor, picture.blocks, 16, &picture.count));
+    picture.stats = stats_now(arena);
+    picture.stats.failed = 0;
+    picture.stats.memory_calls = 0;
+    picture.stats.bookkeeping_bytes = 0;
+    return picture;
+}
+
+static void expect_same_picture(cuarena_t *arena, const picture_t *before)
+{
+    picture_t now = picture_of(arena);
+    expect_u64(now.count, before->count);
+    expect_u64(now.stats.reserved_bytes, before->stats.reserved_bytes);
+    ck_assert_mem_eq(now.blocks, before->blocks, sizeof now.blocks);
+    ck_assert_mem_eq(&now.stats, &before->stats, sizeof now.stats);
+}
+
+#define refused(call)                                                                              \
+    do {                                                                                           \
+        ck_assert_int_ne(call, CUARENA_OK);                                                        \
+        ck_assert_ptr_eq(out, UNTOUCHED);                                                          \
+        expect_u64(block_out, 77);                                                                 \
+        expect_same_picture(arena, &before);                                                       \
+    } while (0)
+
+START_TEST(a_failed_call)
+{
+    cuarena_t *arena = open_arena("memory=none,pool=1MiB");
+    cuarena_request_t odd;
+    cuarena_block_t block, block_out = 77;
+    void *p, *stale, *out = UNTOUCHED;
+    cuarena_request_init(&odd);
+    odd.alignment = 3;
+    expect_ok(cuarena_alloc(arena, KIB(64), &p));
+    expect_ok(cuarena_block_alloc(arena, KIB(64), &block));
+    expect_ok(cuarena_alloc(arena, KIB(64), &stale));
+    expect_ok(cuarena_free(arena, stale));
+    picture_t before = picture_of(arena);
+    refused(cuarena_alloc(arena, MIB(1), &out));
+    refused(cuarena_alloc(arena, UINT64_MAX, &out));
+    refused(cuarena_alloc_with(arena, 1, &odd, &out));
+    refused(cuarena_alloc_array(arena, UINT64_MAX, 2, NULL, &out));
+    refused(cuarena_resize(arena, p, MIB(2), &out));
+    refused(cuarena_resize(arena, stale, 1, &out));
+    refused(cuarena_pin(arena, p));
+    refused(cuarena_unpin(arena, stale));
+    refused(cuarena_block_alloc(arena, MIB(2), &block_out));
+    refused(cuarena_block_of(arena, stale, &block_out));
+    refused(cuarena_block_resize(arena, block, MIB(2)));
+    refused(cuarena_block_unpin(arena, block));
+    refused(cuarena_adopt(arena, (void *)1, 1, 0, &block_out));
+    refused(cuarena_resize_pool(arena, KIB(64)));
+    refused(cuarena_destroy(&arena));
+    expect_ok(cuarena_free(arena, p));
+    expect_ok(cuarena_block_free(arena, block));
+    close_arena(arena);
+}
+END_TEST
+
+/* What a refused request may leave: free bytes went back, since it would have fitted beside the
+ * blocks that live; one that would not gives back nothing. */
+START_TEST(a_failed_call_may_have_given_back_free_bytes)
+{
+    fixture_t f;
+    void *out = UNTOUCHED;
+    fixture_open(&f, KIND_CUSTOM_GROW, MIB(1));
+    void *kept = take(&f, KIB(64));
+    void *freed = take(&f, KIB(256));
+    void *end = take(&f, KIB(64));
+    drop(&f, freed);
+    picture_t before = picture_of(f.arena);
+    ck_assert_int_ne(cuarena_alloc(f.arena, KIB(960), &out), CUARENA_OK);
+    expect_same_picture(f.arena, &before);
+    f.memory.budget_bytes = KIB(512);
+    ck_assert_int_ne(cuarena_alloc(f.arena, KIB(512), &out), CUARENA_OK);
+    ck_assert_ptr_eq(out, UNTOUCHED);
+    picture_t after = picture_of(f.arena);
+    ck_assert_mem_eq(after.blocks, before.blocks, sizeof after.blocks);
+    expect_u64(after.stats.reserved_bytes, before.stats.reserved_bytes - KIB(256));
+    f.memory.budget_bytes = MIB(1);
+    drop(&f, kept);
+    drop(&f, end);
+    fixture_close(&f);
+}
+END_TEST
+
+/* ---- sizes --------------------------------------------------------------- */
+
+START_TEST(sizes)
+{
+    cuarena_t *arena = open_arena("memory=none,pool=64TiB,max_blocks=3");
+    void *p[3], *out = UNTOUCHED;
+    expect_ok(cuarena_alloc(arena, (UINT64_C(1) << 45) + 1, &p[0]));
+    for (unsigned log2 = 46; log2 < 64; log2++)
+        ck_assert_int_ne(cuarena_alloc(arena, UINT64_C(1) << log2, &out), CUARENA_OK);
+    ck_assert_int_ne(cuarena_alloc(arena, UINT64_MAX, &out), CUARENA_OK);
+    expect_status(cuarena_alloc_array(arena, UINT64_C(1) << 32, UINT64_C(1) << 32, NULL, &out),
+                  CUARENA_BAD_ARGUMENT);
+    for (int i = 1; i < 3; i++)
+        expect_ok(cuarena_alloc(arena, 1, &p[i]));
+    expect_status(cuarena_alloc(arena, 1, &out), CUARENA_LIMIT);
+    ck_assert_ptr_eq(out, UNTOUCHED);
+    for (int i = 0; i < 3; i++)
+        expect_ok(cuarena_free(arena, p[i]));
+    close_arena(arena);
+}
+END_TEST
+
+START_TEST(sizes_have_ends_that_are_said)
+{
+    cuarena_config_t config;
+    cuarena_config_init(&config);
+    expect_u64(config.max_blocks, UINT64_C(1) << 26);
+    expect_status(cuarena_config_set(&config, "max_blocks", "67108865"), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_set(&config, "pool", "256TiB"), CUARENA_BAD_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(last_error().message, "below 256TiB"));
+}
+END_TEST
+
+/* ---- threads ------------------------------------------------------------ */
+
+static bool in_callback;
+static int visits;
+
+static void *use_arena(void *user)
+{
+    void *p = NULL;
+    expect_ok(cuarena_alloc(user, 256, &p));
+    expect_ok(cuarena_free(user, p));
+    return NULL;
+}
+
+/* A lock held across this would keep the thread, and so this one, for ever. */
+static void visit(cuarena_t *arena)
+{
+    pthread_t thread;
+    if (in_callback || arena == NULL)
+        return;
+    in_callback = true;
+    ck_assert_int_eq(pthread_create(&thread, NULL, use_arena, arena), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    in_callback = false;
+    visits++;
+}
+
+static void on_event(void *user, const cuarena_event_t *event)
+{
+    (void)event;
+    visit(user);
+}
+
+static int32_t on_refusal(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
+{
+    (void)user, (void)asked_bytes, (void)attempt;
+    visit(arena);
+    return 0;
+}
+
+static int32_t on_moves(void *user, const cuarena_relocation_t *list, size_t count)
+{
+    (void)list, (void)count;
+    visit(user);
+    return 0;
+}
+
+static void on_memory(test_memory_t *memory, memory_op_t op, const cuarena_relocation_t *list,
+                      size_t count)
+{
+    (void)list, (void)count;
+    if (op == OP_RELOCATE || op == OP_GET || op == OP_GIVE_BACK || op == OP_GROW ||
+        op == OP_SHRINK || op == OP_PUNCH)
+        visit(memory->hook_user);
+}
+
+static void expect_visited(const char *where)
+{
+    ck_assert_msg(visits > 0, "%s was not called", where);
+    visits = 0;
+}
+
+/* A block that can move down, one that is pinned, and room for the visitors. */
+static void open_visited(fixture_t *f, cuarena_block_t *row)
+{
+    void *pinned = NULL;
+    fixture_open(f, KIND_CUSTOM_GROW, KIB(512));
+    take_row(f, row, 4, KIB(64));
+    drop_block(f, row[0]);
+    drop_block(f, row[3]);
+    expect_ok(cuarena_block_pin(f->arena, row[2], &pinned));
+}
+
+START_TEST(threads)
+{
+    fixture_t f;
+    cuarena_block_t row[4];
+    void *out = UNTOUCHED;
+    open_visited(&f, row);
+    expect_ok(cuarena_set_event_listener(f.arena, on_event, f.arena));
+    drop_block(&f, take_block(&f, 256));
+    expect_visited("the listener");
+    expect_ok(cuarena_set_event_listener(f.arena, NULL, NULL));
+    expect_ok(cuarena_compact(f.arena, NULL, on_moves, f.arena, NULL));
+    expect_visited("who hears of moves");
+    f.memory.hook = on_memory;
+    f.memory.hook_user = f.arena;
+    row[0] = take_block(&f, KIB(192));
+    expect_visited("the memory");
+    f.memory.hook = NULL;
+    expect_ok(cuarena_set_oom_handler(f.arena, on_refusal, NULL));
+    f.memory.budget_bytes = f.memory.reserved_bytes;
+    ck_assert_int_ne(cuarena_alloc(f.arena, KIB(192), &out), CUARENA_OK);
+    f.memory.budget_bytes = KIB(512);
+    expect_visited("the handler");
+    for (int i = 0; i < 3; i++)
+        drop_block(&f, row[i]);
+    fixture_close(&f);
+}
+END_TEST
+
+/* ---- bookkeeping -------------------------------------------------------- */
+
+#define BLOCKS 20000
+
+/* Bytes of the host for each block, when BLOCKS of them live at most. */
+static double bytes_for_each(const char *options, bool streams)
+{
+    static void *blocks[BLOCKS];
+    random_state_t random = {4};
+    cuarena_t *arena = open_arena(options);
+    uint64_t empty = stats_now(arena).bookkeeping_bytes;
+    for (int n = 0; n < 8 * BLOCKS; n++) {
+        size_t i = (size_t)n % BLOCKS;
+        cuarena_stream_t stream = CUARENA_NO_STREAM;
+        if (streams)
+            stream = sim_handle(1 + random_below(&random, 8));
+        if (n >= BLOCKS)
+            expect_ok(cuarena_free_on(arena, blocks[i], stream));
+        expect_ok(cuarena_alloc_on(arena, SIZE, stream, NULL, &blocks[i]));
+    }
+    uint64_t bytes = stats_now(arena).bookkeeping_bytes - empty;
+    for (int i = 0; i < BLOCKS; i++)
+        expect_ok(cuarena_free(arena, blocks[i]));
+    expect_ok(cuarena_destroy(&arena));
+    return (double)bytes / BLOCKS;
+}
+
+/* What tables have at their ends, and what a stream has, is shared by all. */
+START_TEST(bookkeeping)
+{
+    static const struct {
+        const char *options;
+        bool streams;
+        double most;
+    } rows[] = {{"memory=none,pool=1GiB", false, 72.5},
+                {"memory=none,preset=grow,limit=1GiB", false, 72.5},
+                {"memory=none,preset=mlx-cpu", false, 104.5},
+                {"memory=none,pool=1GiB", true, 132}};
+    double bytes = bytes_for_each(rows[_i].options, rows[_i].streams);
+    printf("%s: %.1f B for each block\n", rows[_i].options, bytes);
+    ck_assert_msg(bytes >= 64 && bytes <= rows[_i].most,
+                  "%s: %.1f B for each block, expected at most %.1f", rows[_i].options, bytes,
+                  rows[_i].most);
+}
+END_TEST
+
+/* The caller's bytes are as they were after any number of calls. */
+START_TEST(bookkeeping_is_elsewhere)
+{
+    static unsigned char bytes[1 << 20];
+    load_t load = {.count = 100};
+    cuarena_config_t config;
+    memset(bytes, 0x5a, sizeof bytes);
+    cuarena_config_init(&config);
+    config.memory = CUARENA_MEMORY_BYTES;
+    config.bytes = bytes;
+    config.bytes_size = sizeof bytes;
+    load.blocks = calloc(load.count, sizeof(*load.blocks));
+    expect_ok(cuarena_create(&config, &load.arena));
+    fill(&load);
+    work(&load);
+    close_load(&load);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        expect_u64(bytes[i], 0x5a);
+}
+END_TEST
+
+/* ---- compaction --------------------------------------------------------- */
+
+static void expect_reported(fixture_t *f, const heard_t *heard, cuarena_block_t block,
+                            const void *before)
+{
+    const cuarena_relocation_t *move = heard_of(heard, block);
+    void *now = address_of(f, block);
+    ck_assert_ptr_eq(now, move == NULL ? before : move->to);
+    if (move != NULL)
+        ck_assert_ptr_eq(move->from, before);
+}
+
+START_TEST(compaction)
+{
+    enum {
+        COUNT = 12
+    };
+    static heard_t heard;
+    fixture_t f;
+    cuarena_block_t row[COUNT];
+    void *before[COUNT], *pinned;
+    fixture_prepare(&f, KIND_CUSTOM_POOL, KIB(64) * (COUNT + 1));
+    f.config.stable = amount_of_bytes(KIB(64));
+    fixture_create(&f);
+    void *stable = take_in(&f, KIB(32), CUARENA_REGION_STABLE);
+    paint(&f, stable, KIB(32), 99);
+    take_row(&f, row, COUNT, KIB(64));
+    for (size_t i = 0; i < COUNT; i++)
+        before[i] = address_of(&f, row[i]);
+    expect_ok(cuarena_block_pin(f.arena, row[5], &pinned));
+    for (size_t i = 0; i < COUNT; i += 4) {
+        drop_block(&f, row[i]);
+        row[i] = 0;
+    }
+    expect_ok(cuarena_compact(f.arena, NULL, hear_relocations, &heard, NULL));
+    ck_assert_ptr_null(heard_of(&heard, row[5]));
+    ck_assert_uint_ge(heard.count, COUNT / 2);
+    for (size_t i = 0; i < COUNT; i++)
+        if (row[i] != 0 && i != 5)
+            expect_reported(&f, &heard, row[i], before[i]);
+    expect_painted(&f, stable, KIB(32), 99);
+    expect_ok(cuarena_block_unpin(f.arena, row[5]));
+    ck_assert_ptr_eq(address_of(&f, row[5]), before[5]);
+    drop_row(&f, row, COUNT, KIB(64));
+    drop(&f, stable);
+    fixture_close(&f);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("guarantees");
+    TCase *rows = suite_add_list(
+        suite, "rows",
+        TEST_LIST(alignment, steps_to_allocate_free_resize_in_place_pin,
+                  calls_of_the_system_for_the_first_100000_blocks, bytes_freed_on_a_stream, refusal,
+                  double_stale_foreign_interior_free, a_failed_call,
+                  a_failed_call_may_have_given_back_free_bytes, sizes,
+                  sizes_have_ends_that_are_said, threads, bookkeeping_is_elsewhere, compaction));
+    tcase_set_timeout(rows, 120);
+    tcase_add_loop_test(rows, look_up_by_pointer, 0, 2);
+    tcase_add_loop_test(rows, calls_of_the_system_while_an_arena_has_room, 0,
+                        COUNT_OF(host_memories));
+    tcase_add_loop_test(rows, calls_of_the_driver_while_an_arena_has_room, 0, 4);
+    tcase_add_loop_test(rows, waste_in_a_block, 0, 4);
+    tcase_add_loop_test(rows, bookkeeping, 0, 4);
+    return suite_main(suite);
+}

@@ -1,0 +1,84 @@
+/*
+ * The last error is that of the last call that failed: a call that succeeds leaves it, whatever was
+ * tried for it on the way.
+ */
+#include "support/arena_support.h"
+
+#include <string.h>
+
+#define EACH KIB(64)
+#define POOL (8 * EACH)
+
+static cuarena_error_info_t before;
+
+/* An error that no call below would make. */
+static void begin(void)
+{
+    expect_status(cuarena_set_limit(NULL, 77, amount_of_bytes(0), NULL), CUARENA_BAD_ARGUMENT);
+    before = last_error();
+}
+
+#define leaves_it(call)                                                                            \
+    do {                                                                                           \
+        expect_ok(call);                                                                           \
+        cuarena_error_info_t now_ = last_error();                                                  \
+        ck_assert_msg(memcmp(&now_, &before, sizeof now_) == 0, "%s left: %s", #call,              \
+                      now_.message);                                                               \
+    } while (0)
+
+START_TEST(pointers_and_blocks)
+{
+    fixture_t f;
+    void *p = NULL;
+    cuarena_block_t block;
+    uint64_t bytes;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    begin();
+    leaves_it(cuarena_alloc(f.arena, EACH, &p));
+    leaves_it(cuarena_size_of(f.arena, p, &bytes, &bytes));
+    leaves_it(cuarena_unpin(f.arena, p));
+    leaves_it(cuarena_pin(f.arena, p));
+    leaves_it(cuarena_block_of(f.arena, p, &block));
+    leaves_it(cuarena_resize(f.arena, p, EACH / 2, &p));
+    leaves_it(cuarena_resize(f.arena, p, 2 * EACH, &p));
+    leaves_it(cuarena_free(f.arena, p));
+    leaves_it(cuarena_block_alloc(f.arena, EACH, &block));
+    leaves_it(cuarena_block_pin(f.arena, block, &p));
+    leaves_it(cuarena_block_unpin(f.arena, block));
+    leaves_it(cuarena_block_resize(f.arena, block, 2 * EACH));
+    leaves_it(cuarena_compact(f.arena, NULL, NULL, NULL, NULL));
+    leaves_it(cuarena_block_free(f.arena, block));
+    leaves_it(cuarena_trim(f.arena, 0, NULL));
+    leaves_it(cuarena_resize_pool(f.arena, 2 * POOL));
+    leaves_it(cuarena_reset(f.arena));
+    fixture_close(&f);
+}
+END_TEST
+
+/* The memory refuses growth, and what is free elsewhere goes back first. */
+START_TEST(a_request_that_a_later_step_serves)
+{
+    fixture_t f;
+    void *p = UNTOUCHED;
+    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    void *first = take(&f, EACH);
+    void *freed = take(&f, 2 * EACH);
+    void *last = take(&f, EACH);
+    drop(&f, freed);
+    f.memory.budget_bytes = f.memory.reserved_bytes + EACH;
+    begin();
+    leaves_it(cuarena_alloc(f.arena, 3 * EACH, &p));
+    drop(&f, p);
+    drop(&f, first);
+    drop(&f, last);
+    fixture_close(&f);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("last error");
+    suite_add_list(suite, "success",
+                   TEST_LIST(pointers_and_blocks, a_request_that_a_later_step_serves));
+    return suite_main(suite);
+}

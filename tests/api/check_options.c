@@ -1,0 +1,519 @@
+/*
+ * Options: the table and their text. Amounts are in check_amount.c, whole configurations in
+ * check_config.c. With
+ * the argument `docs` it prints docs/options.md instead; the test "docs" compares the two.
+ */
+#include "support/base_support.h"
+#include "support/configs.h"
+#include "support/expect.h"
+
+#include "api/config.h"
+#include "api/options.h"
+#include "base/bits.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+#define BYTES CUARENA_AMOUNT_BYTES
+#define PERCENT CUARENA_AMOUNT_PERCENT
+#define AUTO CUARENA_AMOUNT_AUTO
+
+/* ---- cuarena_config_init ----------------------------------------------- */
+
+START_TEST(test_config_init_gives_the_documented_defaults)
+{
+    cuarena_config_t config;
+    memset(&config, 0xff, sizeof(config));
+    cuarena_config_init(&config);
+    expect_u64(config.struct_size, sizeof(config));
+    ck_assert_int_eq(config.preset, CUARENA_PRESET_POOL);
+    ck_assert_int_eq(config.memory, CUARENA_MEMORY_PRESET);
+    ck_assert_int_eq(config.pool.unit, AUTO);
+    expect_u64(config.pool.value, 512 * CUAI_MIB);
+    ck_assert_int_eq(config.stable.unit, BYTES);
+    expect_u64(config.stable.value, 0);
+    ck_assert_int_eq(config.limit.unit, AUTO);
+    expect_u64(config.limit.value, 0);
+    expect_u64(config.address_bytes, 0);
+    expect_u64(config.alignment, CUARENA_BYTES_PRESET);
+    expect_u64(config.split_threshold, CUARENA_BYTES_PRESET);
+    expect_u64(config.max_blocks, CUARENA_HEAP_MAX_BLOCKS);
+    ck_assert_int_eq(config.grow, -1);
+    ck_assert_int_eq(config.zero, CUARENA_ZERO_NEVER);
+    ck_assert_int_eq(config.placement, -1);
+    ck_assert_int_eq(config.compact_on_oom, 0);
+    ck_assert_int_eq(config.device, 0);
+    ck_assert_ptr_null(config.context);
+    ck_assert_int_eq(config.backing, CUARENA_BACKING_AUTO);
+    ck_assert_int_eq(config.fd, CUARENA_PROPERTY_OFF);
+    ck_assert_int_eq(config.rdma, CUARENA_PROPERTY_OFF);
+    ck_assert_int_eq(config.fabric, CUARENA_PROPERTY_OFF);
+    ck_assert_int_eq(config.peers, CUARENA_PROPERTY_OFF);
+    expect_u64(config.handle_bytes, 0);
+    ck_assert_int_eq(config.mapped, 1);
+    ck_assert_int_eq(config.write_combined, 0);
+    ck_assert_int_eq(config.portable, 1);
+    ck_assert_int_eq(config.device_only, 0);
+    ck_assert_int_eq(config.events, CUARENA_EVENTS_LATE);
+    ck_assert_int_eq(config.steal, -1);
+    ck_assert_int_eq(config.bytes_kind, CUARENA_BYTES_HOST);
+    ck_assert_ptr_null(config.bytes);
+    ck_assert_ptr_null(config.ops);
+    expect_text(config.name, "");
+    expect_u64(config.initial_chunk, CUAI_MIB);
+    expect_u64(config.growth_after_trim, 2 * CUAI_MIB);
+    expect_u64(config.max_doubling, CUAI_GIB);
+    ck_assert_int_eq(config.take_first, 0);
+    ck_assert_int_eq(config.unknown_keys, CUARENA_UNKNOWN_ERROR);
+}
+END_TEST
+
+START_TEST(test_config_init_null)
+{
+    cuarena_config_init(NULL);
+    cuarena_option_info_init(NULL);
+}
+END_TEST
+
+/* ---- cuarena_config_set and _get --------------------------------------- */
+
+/* Values at the ends of each range; NULL: reads back as it was set. */
+static const char *const accepted_values[][3] = {
+    {"preset", "grow", NULL},
+    {"preset", "pool", NULL},
+    {"preset", "bfc", NULL},
+    {"memory", "none", NULL},
+    {"memory", "pageable", NULL},
+    {"pool", "1", NULL},
+    {"pool", "281474976710655", NULL},
+    {"pool", "0.001%", NULL},
+    {"stable", "0", NULL},
+    {"stable", "0%", NULL},
+    {"stable", "64MiB", NULL},
+    {"limit", "1", NULL},
+    {"limit", "18446744073709551615", NULL},
+    {"limit", "100%", NULL},
+    {"addresses", "1T", "1TiB"},
+    {"alignment", "8", NULL},
+    {"alignment", "1GiB", NULL},
+    {"split_threshold", "never", NULL},
+    {"split_threshold", "18446744073709551615", "never"},
+    {"split_threshold", "4096", "4KiB"},
+    {"split_threshold", "preset", NULL},
+    {"split_threshold", "0", NULL},
+    {"max_blocks", "1", NULL},
+    {"max_blocks", "67108864", NULL},
+    {"grow", "preset", NULL},
+    {"grow", "none", NULL},
+    {"grow", "exact", NULL},
+    {"grow", "doubling", NULL},
+    {"zero", "free", NULL},
+    {"placement", "low", NULL},
+    {"compact_on_oom", "1", NULL},
+    {"memory", "device", NULL},
+    {"memory", "managed", NULL},
+    {"memory", "pinned", NULL},
+    {"device", "0", NULL},
+    {"device", "1023", NULL},
+    {"backing", "auto", NULL},
+    {"backing", "async", NULL},
+    {"fd", "require", NULL},
+    {"rdma", "try", NULL},
+    {"fabric", "off", NULL},
+    {"peers", "require", NULL},
+    {"handle", "0", NULL},
+    {"handle", "64GiB", NULL},
+    {"mapped", "0", NULL},
+    {"write_combined", "1", NULL},
+    {"portable", "0", NULL},
+    {"device_only", "1", NULL},
+    {"events", "eager", NULL},
+    {"steal", "idle", NULL},
+    {"steal", "never", NULL},
+    {"name", "", NULL},
+    {"name", "an arena, of = 31 bytes in all.", NULL},
+    {"initial_chunk", "1", NULL},
+    {"initial_chunk", "281474976710655", NULL},
+    {"growth_after_trim", "3M", "3MiB"},
+    {"max_doubling", "1", NULL},
+    {"max_doubling", "never", NULL},
+    {"take_first", "1", NULL},
+    {"unknown_keys", "warn", NULL},
+};
+
+START_TEST(test_config_set_and_get)
+{
+    const char *const *row = accepted_values[_i];
+    cuarena_config_t config = config_fresh();
+    expect_ok(cuarena_config_set(&config, row[0], row[1]));
+    expect_option(&config, row[0], row[2] != NULL ? row[2] : row[1]);
+}
+END_TEST
+
+static const char *const refused_values[][3] = {
+    {"preset", "", "pool, grow, bfc"},
+    {"preset", "Pool", "pool, grow, bfc"},
+    {"preset", "poo", "pool, grow, bfc"},
+    {"preset", "pools", "pool, grow, bfc"},
+    {"preset", "pool, grow", "pool, grow, bfc"},
+    {"preset", ",", "pool, grow, bfc"},
+    {"memory", "bytes", "pageable, none"},
+    {"memory", "custom", "pageable, none"},
+    {"memory", "gpu", "pageable, none, device, managed, pinned"},
+    {"pool", "0", "out of range"},
+    {"pool", "0%", "out of range"},
+    {"pool", "256T", "below 256TiB"},
+    {"pool", "512MB", "ambiguous"},
+    {"stable", "256T", "out of range"},
+    {"stable", "101%", "more than 100 %"},
+    {"limit", "0", "from 1 on"},
+    {"limit", "none", "does not begin"},
+    {"addresses", "256T", "out of range"},
+    {"addresses", "auto", "does not begin"},
+    {"addresses", "50%", "unknown suffix"},
+    {"alignment", "0", "power of two from 8"},
+    {"alignment", "4", "out of range"},
+    {"alignment", "100", "is no power of two"},
+    {"alignment", "2G", "out of range"},
+    {"split_threshold", "Never", "bytes, preset, never"},
+    {"max_blocks", "0", "1 to 67108864"},
+    {"max_blocks", "67108865", "out of range"},
+    {"max_blocks", "64M", "is no whole number"},
+    {"max_blocks", "1.5", "is no whole number"},
+    {"max_blocks", "never", "does not begin"},
+    {"grow", "-1", "preset, none, exact, doubling"},
+    {"zero", "always", "never, create, alloc, free"},
+    {"placement", "worst", "default, best, low"},
+    {"compact_on_oom", "2", "0, 1"},
+    {"compact_on_oom", "true", "0, 1"},
+    {"device", "1024", "0 to 1023"},
+    {"device", "-1", "is negative"},
+    {"device", "gpu0", "does not begin"},
+    {"backing", "cudaMalloc", "auto, vmm, malloc, async"},
+    {"fd", "1", "off, try, require"},
+    {"rdma", "on", "off, try, require"},
+    {"fabric", "", "off, try, require"},
+    {"peers", "all", "off, try, require"},
+    {"handle", "3MiB", "is no power of two"},
+    {"handle", "128GiB", "out of range"},
+    {"mapped", "yes", "0, 1"},
+    {"write_combined", "2", "0, 1"},
+    {"portable", "-", "0, 1"},
+    {"device_only", "01", "0, 1"},
+    {"events", "never", "late, eager"},
+    {"steal", "late", "wait, idle, never"},
+    {"name", "a name of thirty-two bytes, sure", "is too long"},
+    {"initial_chunk", "0", "1 to below 256TiB"},
+    {"initial_chunk", "never", "does not begin"},
+    {"growth_after_trim", "256T", "out of range"},
+    {"max_doubling", "0", "bytes from 1 on, never"},
+    {"max_doubling", "preset", "does not begin"},
+    {"take_first", "2", "0, 1"},
+    {"unknown_keys", "ignore", "error, warn"},
+};
+
+START_TEST(test_config_set_refuses_and_changes_nothing)
+{
+    const char *const *row = refused_values[_i];
+    cuarena_config_t config = config_fresh();
+    const cuarena_config_t before = config;
+    expect_status(cuarena_config_set(&config, row[0], row[1]), CUARENA_BAD_ARGUMENT);
+    expect_message(row[0], row[1], row[2], "accepted:");
+    ck_assert_msg(memcmp(&config, &before, sizeof(config)) == 0, "%s=%s changed the config", row[0],
+                  row[1]);
+}
+END_TEST
+
+START_TEST(test_config_set_bad_arguments)
+{
+    cuarena_config_t config = config_fresh();
+    expect_status(cuarena_config_set(NULL, "pool", "1"), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_set(&config, NULL, "1"), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_set(&config, "pool", NULL), CUARENA_BAD_ARGUMENT);
+    config.struct_size = 0;
+    expect_status(cuarena_config_set(&config, "pool", "1"), CUARENA_BAD_ARGUMENT);
+    expect_message("struct_size 0");
+}
+END_TEST
+
+START_TEST(test_config_get_buffer_size)
+{
+    cuarena_config_t config = config_fresh();
+    char text[16] = "untouched";
+    expect_status(cuarena_config_get(&config, "pool", text, 11), CUARENA_BAD_ARGUMENT);
+    expect_message("11", "12");
+    expect_status(cuarena_config_get(&config, "pool", text, 0), CUARENA_BAD_ARGUMENT);
+    expect_text(text, "untouched");
+    expect_ok(cuarena_config_get(&config, "pool", text, 12));
+    expect_text(text, "auto-512MiB");
+}
+END_TEST
+
+START_TEST(test_config_get_bad_arguments)
+{
+    cuarena_config_t config = config_fresh();
+    char text[64];
+    expect_status(cuarena_config_get(NULL, "pool", text, sizeof(text)), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_get(&config, NULL, text, sizeof(text)), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_get(&config, "pool", NULL, 64), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_get(&config, "what", text, sizeof(text)), CUARENA_BAD_ARGUMENT);
+    config.memory = CUARENA_MEMORY_CUSTOM;
+    expect_status(cuarena_config_get(&config, "memory", text, sizeof(text)), CUARENA_UNSUPPORTED);
+}
+END_TEST
+
+/* ---- cuarena_config_parse ---------------------------------------------- */
+
+START_TEST(test_config_parse_sets_all)
+{
+    cuarena_config_t config = config_fresh();
+    expect_ok(
+        cuarena_config_parse(&config, "preset=grow,pool=80%,name=a=b, zero = alloc ,\tgrow=none"));
+    expect_option(&config, "preset", "grow");
+    expect_option(&config, "pool", "80%");
+    expect_option(&config, "name", "a=b");
+    expect_option(&config, "zero", "alloc");
+    expect_option(&config, "grow", "none");
+}
+END_TEST
+
+START_TEST(test_config_parse_nothing)
+{
+    cuarena_config_t config = config_fresh();
+    const cuarena_config_t before = config;
+    expect_ok(cuarena_config_parse(&config, ""));
+    expect_ok(cuarena_config_parse(&config, " \t"));
+    ck_assert_int_eq(memcmp(&config, &before, sizeof(config)), 0);
+}
+END_TEST
+
+START_TEST(test_config_parse_last_of_a_key_counts)
+{
+    cuarena_config_t config = config_fresh();
+    expect_ok(cuarena_config_parse(&config, "pool=1G,pool=2G"));
+    expect_option(&config, "pool", "2GiB");
+}
+END_TEST
+
+START_TEST(test_config_parse_all_or_none)
+{
+    static const char *const texts[] = {
+        "pool=1G,what=1",    "pool=1G,zero=2", "pool=1G,", ",pool=1G",    "pool=1G,,zero=free",
+        "pool=1G;zero=free", "pool",           "=1G",      "pool=1G,zero"};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        cuarena_config_t config = config_fresh();
+        const cuarena_config_t before = config;
+        expect_status(cuarena_config_parse(&config, texts[i]), CUARENA_BAD_ARGUMENT);
+        expect_message("accepted:");
+        ck_assert_msg(memcmp(&config, &before, sizeof(config)) == 0, "'%s' changed the config",
+                      texts[i]);
+    }
+}
+END_TEST
+
+START_TEST(test_config_parse_long_item)
+{
+    char text[400] = "name=";
+    memset(text + 5, 'x', 300);
+    cuarena_config_t config = config_fresh();
+    expect_status(cuarena_config_parse(&config, text), CUARENA_BAD_ARGUMENT);
+    expect_message("name=xxx", "127");
+}
+END_TEST
+
+START_TEST(test_config_parse_bad_arguments)
+{
+    cuarena_config_t config = config_fresh();
+    expect_status(cuarena_config_parse(NULL, ""), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_parse(&config, NULL), CUARENA_BAD_ARGUMENT);
+    config.struct_size++;
+    expect_status(cuarena_config_parse(&config, ""), CUARENA_BAD_ARGUMENT);
+}
+END_TEST
+
+/* ---- cuarena_option_info ----------------------------------------------- */
+
+static bool info_at(size_t index, cuarena_option_info_t *info)
+{
+    cuarena_option_info_init(info);
+    return cuarena_option_info(index, info) == CUARENA_OK;
+}
+
+START_TEST(test_option_info_defaults_are_accepted_and_are_the_defaults)
+{
+    const cuarena_config_t defaults = config_fresh();
+    cuarena_option_info_t info;
+    size_t index = 0;
+    for (; info_at(index, &info); index++) {
+        cuarena_config_t config = config_fresh();
+        expect_ok(cuarena_config_set(&config, info.key, info.default_text));
+        expect_option(&defaults, info.key, info.default_text);
+        ck_assert_msg(info.help[strlen(info.help) - 1] == '.', "%s: no sentence", info.key);
+        ck_assert_ptr_nonnull(info.type);
+    }
+    expect_u64(index, 51);
+}
+END_TEST
+
+START_TEST(test_option_info_words_are_accepted)
+{
+    cuarena_option_info_t info;
+    for (size_t i = 0; info_at(i, &info); i++) {
+        if (strcmp(info.type, "choice") != 0 && strcmp(info.type, "flag") != 0)
+            continue;
+        char words[64];
+        snprintf(words, sizeof(words), "%s", info.accepted);
+        for (char *word = strtok(words, ", "); word != NULL; word = strtok(NULL, ", ")) {
+            cuarena_config_t config = config_fresh();
+            expect_ok(cuarena_config_set(&config, info.key, word));
+            expect_option(&config, info.key, word);
+        }
+    }
+}
+END_TEST
+
+START_TEST(test_option_info_bad_arguments)
+{
+    cuarena_option_info_t info;
+    cuarena_option_info_init(&info);
+    expect_status(cuarena_option_info(51, &info), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_option_info(SIZE_MAX, &info), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_option_info(0, NULL), CUARENA_BAD_ARGUMENT);
+    info.struct_size = 3;
+    expect_status(cuarena_option_info(0, &info), CUARENA_BAD_ARGUMENT);
+    ck_assert_ptr_null(info.key);
+}
+END_TEST
+
+/* ---- docs/options.md --------------------------------------------------- */
+
+static const char docs_head[] =
+    "<!-- Made by `tests/api/check_options docs`; do not edit. -->\n"
+    "# Options\n"
+    "\n"
+    "What `cuarena_config_set` and `cuarena_config_parse` accept, one row for\n"
+    "each option. `cuarena_config_parse` takes a list, in which blanks around\n"
+    "keys and values do not count:\n"
+    "\n"
+    "    preset=grow, limit=80%, name=weights\n"
+    "\n"
+    "| option | type | default | accepted | meaning |\n"
+    "|---|---|---|---|---|\n";
+
+static const char docs_tail[] =
+    "\n"
+    "- **bytes**: `4096`, `64KiB`, `512MiB`, `1.5G`. KiB, MiB, GiB, TiB and\n"
+    "  K, M, G, T, in either case, all count in 1024. KB, MB and the like are\n"
+    "  refused: people mean different things by them.\n"
+    "- **amount**: bytes; or a percentage of all that the memory has, "
+    "whoever has\n"
+    "  it now, as in `80%` and `12.5%`; or `auto`, all that is available now; "
+    "or\n"
+    "  `auto-256MiB`, all but so much.\n"
+    "- **count**: digits.\n"
+    "- **choice**, **flag**: one of the words.\n"
+    "\n"
+    "An option that decides nothing beside the others, such as `pool` with\n"
+    "`preset=grow`, is an error of `cuarena_create` that names it and what it "
+    "is\n"
+    "of use with; with its default, or with `unknown_keys=warn`, it is passed\n"
+    "over. ONNX Runtime's keys are no exception.\n"
+    "\n"
+    "A caller's own bytes (`CUARENA_MEMORY_BYTES`), functions\n"
+    "(`CUARENA_MEMORY_CUSTOM`) and context have no text: set the members\n"
+    "`memory`, `bytes`, `bytes_size`, `bytes_kind`, `ops`, `ops_user` and\n"
+    "`context` of `cuarena_config_t`.\n";
+
+static const char docs_ort[] =
+    "\n"
+    "`cuarena_config_environment` reads such a list from the environment's\n"
+    "`CUARENA_CONF`.\n"
+    "\n"
+    "## ONNX Runtime's names\n"
+    "\n"
+    "The keys of ONNX Runtime's arena are accepted too; these and ours with "
+    "and\n"
+    "without `arena.` before them. Their values are digits. The preset `bfc` "
+    "has\n"
+    "that arena's defaults.\n"
+    "\n"
+    "| keys | accepted | sets |\n"
+    "|---|---|---|\n";
+
+static void write_docs(FILE *file)
+{
+    fputs(docs_head, file);
+    cuarena_option_info_t info;
+    for (size_t i = 0; info_at(i, &info); i++) {
+        const char *mark = info.default_text[0] != '\0' ? "`" : "";
+        fprintf(file, "| `%s` | %s | %s%s%s | %s | %s |\n", info.key, info.type, mark,
+                info.default_text, mark, info.accepted, info.help);
+    }
+    fputs(docs_tail, file);
+    fputs(docs_ort, file);
+    for (size_t i = 0; info_at(i, &info); i++)
+        if (info.ort_names != NULL)
+            fprintf(file, "| %s | %s | `%s` |\n", info.ort_names, info.ort_accepted, info.key);
+}
+
+static size_t read_file(const char *path, char *text, size_t size)
+{
+    FILE *file = fopen(path, "r");
+    ck_assert_msg(file != NULL, "%s cannot be read", path);
+    size_t length = fread(text, 1, size - 1, file);
+    fclose(file);
+    text[length] = '\0';
+    return length;
+}
+
+START_TEST(test_docs_are_what_the_table_says)
+{
+    static char want[32768];
+    static char got[32768];
+    FILE *file = tmpfile();
+    ck_assert_ptr_nonnull(file);
+    write_docs(file);
+    rewind(file);
+    want[fread(want, 1, sizeof(want) - 1, file)] = '\0';
+    fclose(file);
+    const char *srcdir = getenv("srcdir");
+    char path[1024];
+    snprintf(path, sizeof(path), "%s/docs/options.md", srcdir != NULL ? srcdir : ".");
+    read_file(path, got, sizeof(got));
+    expect_text(got, want);
+}
+END_TEST
+
+static void add_set_and_get(Suite *suite)
+{
+    suite_add_rows(suite, "set", test_config_set_and_get, COUNT_OF(accepted_values));
+    suite_add_rows(suite, "set refused", test_config_set_refuses_and_changes_nothing,
+                   COUNT_OF(refused_values));
+    suite_add_list(suite, "set and get",
+                   TEST_LIST(test_config_init_gives_the_documented_defaults, test_config_init_null,
+                             test_config_set_bad_arguments, test_config_get_buffer_size,
+                             test_config_get_bad_arguments));
+    suite_add_list(suite, "parse",
+                   TEST_LIST(test_config_parse_sets_all, test_config_parse_nothing,
+                             test_config_parse_last_of_a_key_counts, test_config_parse_all_or_none,
+                             test_config_parse_long_item, test_config_parse_bad_arguments));
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "docs") == 0) {
+        write_docs(stdout);
+        return EXIT_SUCCESS;
+    }
+    Suite *suite = suite_create("options");
+    add_set_and_get(suite);
+    suite_add_list(suite, "info",
+                   TEST_LIST(test_option_info_defaults_are_accepted_and_are_the_defaults,
+                             test_option_info_words_are_accepted, test_option_info_bad_arguments));
+    suite_add_list(suite, "docs", TEST_LIST(test_docs_are_what_the_table_says));
+    return suite_main(suite);
+}

@@ -1,0 +1,714 @@
+/*
+ * The ladder of running out, step by step: each one alone serves a request, is counted and logged;
+ * what an error says was tried; handlers that misbehave.
+ */
+#include "support/arena_support.h"
+#include "support/steps.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define COUNT 8
+#define EACH KIB(64)
+#define POOL (COUNT * EACH)
+
+/* ---- What the steps came to -------------------------------------------- */
+
+static void expect_tried(const char *what)
+{
+    const char *tried = strstr(last_error().message, "tried: ");
+    ck_assert_msg(tried != NULL, "no 'tried: ' in: %s", last_error().message);
+    expect_text(tried + strlen("tried: "), what);
+}
+
+static cuarena_status_t try_dedicated(fixture_t *f, uint64_t bytes, void **pointer)
+{
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    request.dedicated = 1;
+    return cuarena_alloc_with(f->arena, bytes, &request, pointer);
+}
+
+static void use_handler(fixture_t *f, cuarena_oom_fn handler, void *user)
+{
+    expect_ok(cuarena_set_oom_handler(f->arena, handler, user));
+}
+
+/* ---- Each step --------------------------------------------------------- */
+
+START_TEST(test_step_none_while_held_bytes_have_room)
+{
+    fixture_t f;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    drop(&f, take(&f, POOL));
+    expect_text(steps_of(f.arena), "");
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_step_growth_serves)
+{
+    fixture_t f;
+    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    void *pointer = take(&f, EACH);
+    expect_text(steps_of(f.arena), "growth 1/1");
+    drop(&f, pointer);
+    drop(&f, take(&f, EACH));
+    expect_text(steps_of(f.arena), "growth 1/1");
+    fixture_close(&f);
+}
+END_TEST
+
+/* Growth came before it, in vain, and after it; it was trim that helped. */
+START_TEST(test_step_trim_serves)
+{
+    fixture_t f;
+    open_plain(&f, 2 * EACH);
+    void *first = take(&f, EACH);
+    void *second = take(&f, EACH);
+    drop(&f, first);
+    drop(&f, second);
+    expect_text(steps_of(f.arena), "growth 2/2");
+    drop(&f, take(&f, 2 * EACH));
+    expect_text(steps_of(f.arena), "growth 4/2, trim 1/1");
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_step_trim_serves_a_dedicated_block)
+{
+    fixture_t f;
+    void *pointer = NULL;
+    open_plain(&f, 2 * EACH);
+    drop(&f, take(&f, EACH));
+    step_ok(&f, try_dedicated(&f, 2 * EACH, &pointer));
+    expect_text(steps_of(f.arena), "growth 1/1, trim 1/1");
+    drop(&f, pointer);
+    fixture_close(&f);
+}
+END_TEST
+
+/* Giving bytes back does not make fewer bytes live. */
+START_TEST(test_step_trim_is_not_for_the_limit_of_live_bytes)
+{
+    fixture_t f;
+    void *pointer = UNTOUCHED;
+    open_plain(&f, 4 * EACH);
+    void *kept = take(&f, EACH);
+    drop(&f, take(&f, EACH));
+    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_LIVE, amount_of_bytes(EACH), NULL));
+    step(&f, try_dedicated(&f, EACH, &pointer), CUARENA_LIMIT);
+    step(&f, cuarena_alloc(f.arena, EACH, &pointer), CUARENA_LIMIT);
+    expect_text(steps_of(f.arena), "growth 2/2");
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).reserved_bytes, 2 * EACH);
+    expect_ptr(pointer, UNTOUCHED);
+    drop(&f, kept);
+    fixture_close(&f);
+}
+END_TEST
+
+/* A handler that frees what it is given to free, once. */
+typedef struct helper {
+    fixture_t *f;
+    void *spare[2];
+    int32_t answer; /* without a spare */
+    uint64_t calls;
+} helper_t;
+
+static int32_t help(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
+{
+    helper_t *helper = user;
+    bool freed = helper->spare[0] != NULL;
+    (void)arena, (void)asked_bytes, (void)attempt;
+    helper->calls++;
+    for (int i = 0; i < 2; i++) {
+        drop(helper->f, helper->spare[i]);
+        helper->spare[i] = NULL;
+    }
+    return freed ? 1 : helper->answer;
+}
+
+START_TEST(test_step_handler_serves)
+{
+    fixture_t f;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    helper_t helper = {.f = &f, .spare = {take(&f, POOL)}};
+    use_handler(&f, help, &helper);
+    drop(&f, take(&f, EACH));
+    expect_text(steps_of(f.arena), "handler 1/1");
+    fixture_close(&f);
+}
+END_TEST
+
+/* What it frees may lie in segments that must go first. Before, what lives leaves no room below the
+ * limit, and there is nothing to trim for. */
+START_TEST(test_step_trim_comes_again_after_the_handler)
+{
+    fixture_t f;
+    open_plain(&f, 2 * EACH);
+    helper_t helper = {.f = &f, .spare = {take(&f, EACH), take(&f, EACH)}};
+    use_handler(&f, help, &helper);
+    drop(&f, take(&f, 2 * EACH));
+    expect_u64(helper.calls, 1);
+    expect_text(steps_of(f.arena), "growth 5/2, trim 1/0, handler 1/1");
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_step_compaction_serves)
+{
+    fixture_t f;
+    heard_t heard = {.count = 0};
+    cuarena_block_t row[COUNT];
+    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
+    f.config.compact_on_oom = 1;
+    fixture_create(&f);
+    take_row(&f, row, COUNT, EACH);
+    for (size_t i = 0; i < COUNT; i += 2) {
+        drop_block(&f, row[i]);
+        row[i] = 0;
+    }
+    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
+    steps_listen();
+    drop(&f, take(&f, 2 * EACH));
+    expect_text(steps_heard(), "compaction: try again, compaction: served");
+    expect_text(steps_of(f.arena), "compaction 1/1");
+    drop_row(&f, row, COUNT, EACH);
+    fixture_close(&f);
+}
+END_TEST
+
+/* The handler that has nothing is not asked again after compaction. */
+START_TEST(test_step_compaction_that_falls_short_asks_nobody_again)
+{
+    fixture_t f;
+    heard_t heard = {.count = 0};
+    cuarena_block_t row[COUNT];
+    void *pointer = UNTOUCHED;
+    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
+    f.config.compact_on_oom = 1;
+    fixture_create(&f);
+    take_row(&f, row, COUNT, EACH);
+    drop_block(&f, row[1]);
+    drop_block(&f, row[5]);
+    row[1] = row[5] = 0;
+    helper_t helper = {.f = &f};
+    use_handler(&f, help, &helper);
+    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
+    step(&f, cuarena_alloc(f.arena, 3 * EACH, &pointer), CUARENA_OUT_OF_MEMORY);
+    expect_u64(helper.calls, 1);
+    expect_tried("held bytes, handler");
+    drop_row(&f, row, COUNT, EACH);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_step_stats_bad_arguments)
+{
+    fixture_t f;
+    size_t count = 0;
+    cuarena_step_stats_t one;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    expect_status(cuarena_step_stats(NULL, NULL, 0, &count), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_step_stats(f.arena, NULL, 0, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_step_stats(f.arena, NULL, 1, &count), CUARENA_BAD_ARGUMENT);
+    expect_u64(count, 0);
+    expect_ok(cuarena_step_stats(f.arena, NULL, 0, &count));
+    expect_u64(count, CUARENA_STEP_COUNT);
+    expect_ok(cuarena_step_stats(f.arena, &one, 1, &count));
+    expect_text(one.name, "joining");
+    fixture_close(&f);
+}
+END_TEST
+
+/* ---- The log ----------------------------------------------------------- */
+
+typedef struct lines {
+    char text[4096];
+    size_t used;
+} lines_t;
+
+static void keep_line(void *user, int32_t level, const char *line)
+{
+    lines_t *lines = user;
+    if (level != CUARENA_LOG_DEBUG || strstr(line, "no room for") == NULL)
+        return;
+    lines->used +=
+        (size_t)snprintf(lines->text + lines->used, sizeof lines->text - lines->used, "%s\n", line);
+    ck_assert_uint_lt(lines->used, sizeof lines->text);
+}
+
+START_TEST(test_each_step_is_logged)
+{
+    fixture_t f;
+    static lines_t lines;
+    open_plain(&f, 2 * EACH);
+    helper_t helper = {.f = &f, .spare = {take(&f, EACH), take(&f, EACH)}};
+    use_handler(&f, help, &helper);
+    expect_ok(cuarena_log_set_level(CUARENA_LOG_DEBUG));
+    cuarena_log_set_callback(keep_line, &lines);
+    void *pointer = take(&f, 2 * EACH);
+    cuarena_log_set_callback(NULL, NULL);
+    expect_ok(cuarena_log_set_level(CUARENA_LOG_OFF));
+    expect_text(lines.text, "arena 'grow-custom': no room for 131072 bytes: growth: "
+                            "nothing\n"
+                            "arena 'grow-custom': no room for 131072 bytes: handler: try "
+                            "again\n"
+                            "arena 'grow-custom': no room for 131072 bytes: growth: "
+                            "nothing\n"
+                            "arena 'grow-custom': no room for 131072 bytes: trim: try "
+                            "again\n"
+                            "arena 'grow-custom': no room for 131072 bytes: growth: try "
+                            "again\n"
+                            "arena 'grow-custom': no room for 131072 bytes: handler: "
+                            "served\n");
+    drop(&f, pointer);
+    fixture_close(&f);
+}
+END_TEST
+
+/* ---- What the error says ----------------------------------------------- */
+
+START_TEST(test_error_of_a_pool_names_held_bytes)
+{
+    fixture_t f;
+    void *pointer = UNTOUCHED;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    expect_tried("held bytes");
+    expect_text(steps_of(f.arena), "");
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_error_names_growth_trim_and_the_handler)
+{
+    fixture_t f;
+    void *pointer = UNTOUCHED;
+    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    void *kept = take(&f, EACH);
+    helper_t helper = {.f = &f};
+    use_handler(&f, help, &helper);
+    f.memory.budget_bytes = POOL / 2;
+    step(&f, cuarena_alloc(f.arena, POOL - EACH, &pointer), CUARENA_OUT_OF_MEMORY);
+    expect_tried("held bytes, growth, trim, handler");
+    expect_text(steps_of(f.arena), "growth 2/1, trim 1/0, handler 1/0");
+    drop(&f, kept);
+    fixture_close(&f);
+}
+END_TEST
+
+/* More than the limit and all that is held: nothing that frees bytes helps. */
+START_TEST(test_error_above_the_limit_comes_at_once)
+{
+    fixture_t f;
+    void *pointer = UNTOUCHED;
+    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    helper_t helper = {.f = &f, .spare = {take(&f, EACH)}};
+    use_handler(&f, help, &helper);
+    step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_LIMIT);
+    expect_tried("held bytes");
+    step(&f, try_dedicated(&f, POOL + 1, &pointer), CUARENA_LIMIT);
+    expect_text(steps_of(f.arena), "growth 1/1");
+    drop(&f, helper.spare[0]);
+    fixture_close(&f);
+}
+END_TEST
+
+/* A limit below what is held says nothing of bytes that the handler frees. */
+START_TEST(test_handler_is_asked_above_a_limit_below_what_is_held)
+{
+    fixture_t f;
+    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    helper_t helper = {.f = &f, .spare = {take(&f, 2 * EACH)}};
+    use_handler(&f, help, &helper);
+    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_RESERVED, amount_of_bytes(EACH), NULL));
+    void *pointer = take(&f, 2 * EACH);
+    expect_text(steps_of(f.arena), "growth 2/1, handler 1/1");
+    drop(&f, pointer);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_error_of_a_dedicated_block_says_what_was_tried)
+{
+    fixture_t f;
+    void *pointer = UNTOUCHED;
+    open_plain(&f, 2 * EACH);
+    helper_t helper = {.f = &f};
+    void *kept = take(&f, EACH);
+    use_handler(&f, help, &helper);
+    step(&f, try_dedicated(&f, 2 * EACH, &pointer), CUARENA_LIMIT);
+    ck_assert_ptr_nonnull(strstr(last_error().message, "limit of 131072"));
+    expect_u64(last_error().asked_bytes, 2 * EACH);
+    expect_tried("handler");
+    drop(&f, kept);
+    fixture_close(&f);
+}
+END_TEST
+
+/* The handler's own mistakes do not take the place of the driver's words. */
+static int32_t blunder(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
+{
+    (void)user, (void)asked_bytes, (void)attempt;
+    expect_status(cuarena_free(arena, UNTOUCHED), CUARENA_STALE);
+    return 0;
+}
+
+START_TEST(test_error_of_the_driver_outlives_the_handler)
+{
+    fixture_t f;
+    void *pointer = UNTOUCHED;
+    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    use_handler(&f, blunder, NULL);
+    f.memory.fail_op = OP_GET;
+    f.memory.fail_in = 1;
+    f.memory.fail_again = 1;
+    f.memory.fail_with = CUARENA_DRIVER;
+    step(&f, cuarena_alloc(f.arena, EACH, &pointer), CUARENA_DRIVER);
+    ck_assert_ptr_null(strstr(last_error().message, "no live block"));
+    ck_assert_int_eq(last_error().status, CUARENA_DRIVER);
+    expect_u64(last_error().asked_bytes, EACH);
+    expect_tried("growth, handler");
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_error_of_a_lost_device_asks_nobody)
+{
+    fixture_t f;
+    void *pointer = UNTOUCHED;
+    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    helper_t helper = {.f = &f};
+    use_handler(&f, help, &helper);
+    f.memory.fail_op = OP_GET;
+    f.memory.fail_in = 1;
+    f.memory.fail_again = 1;
+    f.memory.fail_with = CUARENA_LOST;
+    expect_status(cuarena_alloc(f.arena, EACH, &pointer), CUARENA_LOST);
+    expect_u64(helper.calls, 0);
+    expect_tried("growth");
+    fixture_close_forced(&f);
+}
+END_TEST
+
+/* ---- Handlers that misbehave ------------------------------------------- */
+
+START_TEST(test_handler_that_lies_forever_is_named)
+{
+    fixture_t f;
+    void *pointer = UNTOUCHED;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    helper_t helper = {.f = &f, .answer = 1};
+    use_handler(&f, help, &helper);
+    step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    expect_u64(helper.calls, 16);
+    expect_tried("held bytes, handler (16 handler calls are the most)");
+    expect_text(steps_of(f.arena), "handler 16/0");
+    step_ok(&f, cuarena_free(f.arena, take(&f, POOL)));
+    fixture_close(&f);
+}
+END_TEST
+
+/* It frees, and takes what it freed itself. */
+typedef struct thief {
+    fixture_t *f;
+    void *loot;
+    uint64_t calls;
+} thief_t;
+
+static int32_t free_and_take_back(void *user, cuarena_t *arena, uint64_t asked_bytes,
+                                  int32_t attempt)
+{
+    thief_t *thief = user;
+    (void)arena, (void)asked_bytes, (void)attempt;
+    thief->calls++;
+    drop(thief->f, thief->loot);
+    thief->loot = take(thief->f, POOL);
+    return 1;
+}
+
+START_TEST(test_handler_that_takes_it_back_is_given_up_on)
+{
+    fixture_t f;
+    void *pointer = UNTOUCHED;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    thief_t thief = {.f = &f, .loot = take(&f, POOL)};
+    use_handler(&f, free_and_take_back, &thief);
+    step(&f, cuarena_alloc(f.arena, EACH, &pointer), CUARENA_OUT_OF_MEMORY);
+    expect_u64(thief.calls, 16);
+    expect_ptr(pointer, UNTOUCHED);
+    drop(&f, thief.loot);
+    fixture_close(&f);
+}
+END_TEST
+
+static int32_t destroy_it(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
+{
+    uint64_t *calls = user;
+    cuarena_t *same = arena;
+    (void)asked_bytes, (void)attempt;
+    ++*calls;
+    expect_status(cuarena_destroy(&same), CUARENA_REENTERED);
+    expect_status(cuarena_destroy_forced(&same), CUARENA_REENTERED);
+    expect_ptr(same, arena);
+    return 1;
+}
+
+START_TEST(test_handler_that_destroys_is_reentered)
+{
+    fixture_t f;
+    uint64_t calls = 0;
+    void *pointer = UNTOUCHED;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    use_handler(&f, destroy_it, &calls);
+    step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    expect_u64(calls, 16);
+    fixture_close(&f);
+}
+END_TEST
+
+static int32_t reset_it(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
+{
+    (void)user, (void)asked_bytes, (void)attempt;
+    expect_ok(cuarena_reset(arena));
+    return 1;
+}
+
+START_TEST(test_handler_that_resets_serves_the_request)
+{
+    fixture_t f;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    take(&f, POOL);
+    use_handler(&f, reset_it, NULL);
+    void *pointer = take(&f, POOL);
+    expect_u64(live_blocks(&f), 1);
+    drop(&f, pointer);
+    fixture_close(&f);
+}
+END_TEST
+
+/* The block that is to grow has ended meanwhile. */
+START_TEST(test_handler_that_resets_ends_a_block_being_resized)
+{
+    fixture_t f;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    cuarena_block_t block = take_block(&f, EACH);
+    take(&f, POOL - EACH);
+    use_handler(&f, reset_it, NULL);
+    step(&f, cuarena_block_resize(f.arena, block, 2 * EACH), CUARENA_STALE);
+    expect_u64(live_blocks(&f), 0);
+    fixture_close(&f);
+}
+END_TEST
+
+static int32_t swallow(void *user, const cuarena_relocation_t *list, size_t count)
+{
+    (void)user, (void)list, (void)count;
+    return 0;
+}
+
+static int32_t compact_and_run_out(void *user, cuarena_t *arena, uint64_t asked_bytes,
+                                   int32_t attempt)
+{
+    helper_t *helper = user;
+    void *pointer = UNTOUCHED;
+    (void)attempt;
+    helper->calls++;
+    step_ok(helper->f, cuarena_compact(arena, NULL, swallow, NULL, NULL));
+    step(helper->f, cuarena_alloc(arena, asked_bytes, &pointer), CUARENA_OUT_OF_MEMORY);
+    expect_ptr(pointer, UNTOUCHED);
+    return helper->calls < 3;
+}
+
+START_TEST(test_handler_that_compacts_and_runs_out_again)
+{
+    fixture_t f;
+    void *pointer = UNTOUCHED;
+    cuarena_block_t row[COUNT];
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    take_row(&f, row, COUNT, EACH);
+    drop_block(&f, row[0]);
+    row[0] = 0;
+    helper_t helper = {.f = &f};
+    use_handler(&f, compact_and_run_out, &helper);
+    step(&f, cuarena_alloc(f.arena, 2 * EACH, &pointer), CUARENA_OUT_OF_MEMORY);
+    expect_u64(helper.calls, 3);
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).failed, 4);
+    drop_row(&f, row, COUNT, EACH);
+    fixture_close(&f);
+}
+END_TEST
+
+/* Two arenas whose handlers ask the other one. */
+static int32_t ask_the_other(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
+{
+    helper_t *helper = user; /* of the other */
+    void *pointer = UNTOUCHED;
+    (void)arena, (void)attempt;
+    helper->calls++;
+    ck_assert_uint_lt(helper->calls, 1000);
+    expect_status(cuarena_alloc(helper->f->arena, asked_bytes, &pointer), CUARENA_OUT_OF_MEMORY);
+    return 1;
+}
+
+START_TEST(test_handlers_that_ask_each_other_end)
+{
+    fixture_t f, g;
+    void *pointer = UNTOUCHED;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    fixture_open(&g, KIND_CUSTOM_POOL, POOL);
+    helper_t of_f = {.f = &f}, of_g = {.f = &g};
+    use_handler(&f, ask_the_other, &of_g);
+    use_handler(&g, ask_the_other, &of_f);
+    step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    expect_u64(of_g.calls, 16);
+    expect_u64(of_f.calls, 16 * 16);
+    fixture_close(&f);
+    fixture_close(&g);
+}
+END_TEST
+
+static int32_t unset_itself(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
+{
+    (void)user, (void)asked_bytes, (void)attempt;
+    expect_ok(cuarena_set_oom_handler(arena, NULL, NULL));
+    return 1;
+}
+
+START_TEST(test_handler_that_takes_itself_away)
+{
+    fixture_t f;
+    void *pointer = UNTOUCHED;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    use_handler(&f, unset_itself, NULL);
+    step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    expect_text(steps_of(f.arena), "handler 1/0");
+    fixture_close(&f);
+}
+END_TEST
+
+/* ---- Handlers that take their time ------------------------------------- */
+
+/* A handler that waits until others have worked with the arena. */
+typedef struct slow {
+    fixture_t *f;
+    atomic_int inside;
+    atomic_int finished; /* what it waits for: at least `enough` */
+    int enough;
+} slow_t;
+
+static void nap(void)
+{
+    struct timespec millisecond = {0, 1000000};
+    nanosleep(&millisecond, NULL);
+}
+
+static int32_t wait_for_others(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
+{
+    slow_t *slow = user;
+    (void)arena, (void)asked_bytes, (void)attempt;
+    atomic_fetch_add(&slow->inside, 1);
+    while (atomic_load(&slow->finished) < slow->enough)
+        nap();
+    return 0;
+}
+
+static void *work_meanwhile(void *user)
+{
+    slow_t *slow = user;
+    while (atomic_load(&slow->inside) == 0)
+        nap();
+    for (int i = 0; i < 100; i++) {
+        void *pointer = NULL;
+        expect_ok(cuarena_alloc(slow->f->arena, EACH, &pointer));
+        expect_ok(cuarena_free(slow->f->arena, pointer));
+    }
+    atomic_fetch_add(&slow->finished, 1);
+    return NULL;
+}
+
+START_TEST(test_handler_that_takes_its_time_holds_nobody_up)
+{
+    fixture_t f;
+    pthread_t thread;
+    void *pointer = UNTOUCHED;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    slow_t slow = {.f = &f, .enough = 1};
+    use_handler(&f, wait_for_others, &slow);
+    ck_assert_int_eq(pthread_create(&thread, NULL, work_meanwhile, &slow), 0);
+    step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    pthread_join(thread, NULL);
+    fixture_close(&f);
+}
+END_TEST
+
+/* Each waits until the other is inside too. */
+static int32_t wait_for_the_other(void *user, cuarena_t *arena, uint64_t asked_bytes,
+                                  int32_t attempt)
+{
+    slow_t *slow = user;
+    (void)arena, (void)asked_bytes, (void)attempt;
+    atomic_fetch_add(&slow->inside, 1);
+    while (atomic_load(&slow->inside) < 2)
+        nap();
+    return 0;
+}
+
+static void *run_out(void *user)
+{
+    slow_t *slow = user;
+    void *pointer = UNTOUCHED;
+    expect_status(cuarena_alloc(slow->f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    return NULL;
+}
+
+START_TEST(test_handler_is_entered_by_several_threads_at_once)
+{
+    fixture_t f;
+    pthread_t thread;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    slow_t slow = {.f = &f};
+    use_handler(&f, wait_for_the_other, &slow);
+    ck_assert_int_eq(pthread_create(&thread, NULL, run_out, &slow), 0);
+    run_out(&slow);
+    pthread_join(thread, NULL);
+    expect_text(steps_of(f.arena), "handler 2/0");
+    fixture_close(&f);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ladder");
+    suite_add_list(suite, "steps",
+                   TEST_LIST(test_step_none_while_held_bytes_have_room, test_step_growth_serves,
+                             test_step_trim_serves, test_step_trim_serves_a_dedicated_block,
+                             test_step_trim_is_not_for_the_limit_of_live_bytes,
+                             test_step_handler_serves, test_step_trim_comes_again_after_the_handler,
+                             test_step_compaction_serves,
+                             test_step_compaction_that_falls_short_asks_nobody_again,
+                             test_step_stats_bad_arguments, test_each_step_is_logged));
+    suite_add_list(suite, "errors",
+                   TEST_LIST(test_error_of_a_pool_names_held_bytes,
+                             test_error_names_growth_trim_and_the_handler,
+                             test_error_above_the_limit_comes_at_once,
+                             test_handler_is_asked_above_a_limit_below_what_is_held,
+                             test_error_of_a_dedicated_block_says_what_was_tried,
+                             test_error_of_the_driver_outlives_the_handler,
+                             test_error_of_a_lost_device_asks_nobody));
+    suite_add_list(
+        suite, "handlers that misbehave",
+        TEST_LIST(
+            test_handler_that_lies_forever_is_named, test_handler_that_takes_it_back_is_given_up_on,
+            test_handler_that_destroys_is_reentered, test_handler_that_resets_serves_the_request,
+            test_handler_that_resets_ends_a_block_being_resized,
+            test_handler_that_compacts_and_runs_out_again, test_handlers_that_ask_each_other_end,
+            test_handler_that_takes_itself_away, test_handler_that_takes_its_time_holds_nobody_up,
+            test_handler_is_entered_by_several_threads_at_once));
+    return suite_main(suite);
+}
