@@ -1,6 +1,7 @@
 #include "api/call.h"
 #include "arena/reclaim.h"
 #include "arena/streams.h"
+#include "arena/unlocked.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -5,6 +5,7 @@
 #include "arena/streams.h"
 
 #include "api/call.h"
+#include "arena/unlocked.h"
 #include "base/amount.h"
 #include "base/sized.h"
 #include "cuarena/device.h"

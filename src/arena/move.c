@@ -11,6 +11,7 @@
 #include "arena/reclaim.h"
 #include "arena/stream_order.h"
 #include "arena/streams.h"
+#include "arena/unlocked.h"
 #include "base/log.h"
 #include "heap/plan.h"
 

@@ -12,6 +12,7 @@
 #include "arena/reclaim.h"
 #include "arena/stream_order.h"
 #include "arena/streams.h"
+#include "arena/unlocked.h"
 #include "arena/uses.h"
 
 void cuai_reclaim_begin(cuarena_t *arena)
@@ -28,50 +29,14 @@ void cuai_reclaim_end(cuarena_t *arena)
     cuai_cond_wake(&arena->changed);
 }
 
-cuarena_status_t cuai_note_loss(cuarena_t *arena, cuarena_status_t status)
-{
-    if (status == CUARENA_LOST)
-        cuai_slow_set(arena, CUAI_SLOW_LOST, true);
-    return status;
-}
-
 /* ---- The memory's calls ------------------------------------------------ */
-
-/* Marking all work of a context ends the captures in it. */
-static cuarena_status_t check_may_mark(const cuarena_t *arena, const cuai_stream_t *s)
-{
-    if (arena->capturing == 0 || cuai_stream_is_mine(s))
-        return cuai_check_captured(arena, s->number);
-    return cuai_fail(CUARENA_BUSY, "work of another thread's default stream cannot be "
-                                   "waited for before open capture sessions end");
-}
-
-/* The caller touches the stream, which was not released. */
-static cuarena_status_t record(cuarena_t *arena, const cuai_stream_t *s, void **event)
-{
-    const cuai_memory_t *memory = &arena->memory;
-    cuarena_stream_t handle = s->handle;
-    bool mine = cuai_stream_is_mine(s);
-    void *made = *event;
-    CUAI_ASSERT(s->touching != 0 && !s->released);
-    cuarena_status_t status = check_may_mark(arena, s);
-    if (status != CUARENA_OK)
-        return status;
-    cuai_unlock(&arena->lock);
-    status = mine ? memory->ops.mark(memory->user, handle, &made)
-                  : cuai_memory_mark_thread(memory, handle, &made);
-    cuai_lock(&arena->lock);
-    if (status == CUARENA_OK)
-        *event = made;
-    return cuai_note_loss(arena, status);
-}
 
 cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s, void **event)
 {
     uint32_t number = s->number;
     cuarena_status_t status = CUARENA_OK;
     if (cuai_stream_touch(arena, number) != CUARENA_NO_STREAM)
-        status = record(arena, s, event);
+        status = cuai_unlocked_record(arena, s, event);
     cuai_stream_untouch(arena, number);
     return status;
 }
@@ -83,38 +48,11 @@ static cuarena_status_t record_alone(cuarena_t *arena, cuai_stream_t *s, void **
     CUAI_ASSERT(!s->recording);
     s->recording = true;
     s->touching++;
-    cuarena_status_t status = record(arena, s, event);
+    cuarena_status_t status = cuai_unlocked_record(arena, s, event);
     s->touching--;
     s->recording = false;
     cuai_cond_wake(&arena->changed);
     return status;
-}
-
-static void unmark(cuarena_t *arena, void *event)
-{
-    if (event == NULL)
-        return;
-    cuai_unlock(&arena->lock);
-    arena->memory.ops.unmark(arena->memory.user, event);
-    cuai_lock(&arena->lock);
-}
-
-static cuarena_status_t ask(cuarena_t *arena, void *event)
-{
-    cuai_unlock(&arena->lock);
-    cuarena_status_t status = arena->memory.ops.query(arena->memory.user, event);
-    cuai_lock(&arena->lock);
-    return cuai_note_loss(arena, status);
-}
-
-static cuarena_status_t await(cuarena_t *arena, void *event)
-{
-    arena->host_waits++;
-    cuai_unlock(&arena->lock);
-    cuarena_status_t status =
-        arena->memory.ops.wait(arena->memory.user, event, CUARENA_NO_STREAM, 1);
-    cuai_lock(&arena->lock);
-    return cuai_note_loss(arena, status);
 }
 
 /* ---- One stream -------------------------------------------------------- */
@@ -229,7 +167,7 @@ static cuarena_status_t close_freelist(cuarena_t *arena, cuai_stream_t *s)
     s->serial = ++arena->event_serial;
     s->open_event = NULL;
     s->lacks_event = false;
-    unmark(arena, older);
+    cuai_unlocked_discard(arena, older);
     return CUARENA_OK;
 }
 
@@ -242,7 +180,7 @@ static void close_both(cuarena_t *arena, cuai_stream_t *s)
         reopen(arena, s);
     void *older = forget_event(s);
     close_freelist(arena, s);
-    unmark(arena, older);
+    cuai_unlocked_discard(arena, older);
 }
 
 void cuai_stream_close(cuarena_t *arena, uint32_t number)
@@ -263,7 +201,7 @@ static void reclaim_closed(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *gain
     reclaim_freelist(arena, s, !s->turn);
     s->event = NULL;
     s->done = s->serial;
-    unmark(arena, event);
+    cuai_unlocked_discard(arena, event);
 }
 
 /* BUSY: not yet. */
@@ -271,7 +209,7 @@ static cuarena_status_t poll(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *ga
 {
     if (s->event == NULL || cuai_is_lost(arena))
         return CUARENA_OK;
-    cuarena_status_t status = ask(arena, s->event);
+    cuarena_status_t status = cuai_unlocked_query(arena, s->event);
     if (status == CUARENA_OK)
         reclaim_closed(arena, s, gain);
     return status;
@@ -299,7 +237,7 @@ cuarena_status_t cuai_stream_cover(cuarena_t *arena, cuai_stream_t *s)
         reopen(arena, s);
     void *older = forget_event(s);
     cuarena_status_t status = close_freelist(arena, s);
-    unmark(arena, older);
+    cuai_unlocked_discard(arena, older);
     return status;
 }
 
@@ -308,7 +246,7 @@ static cuarena_status_t await_closed(cuarena_t *arena, cuai_stream_t *s, cuai_ga
 {
     if (s->event == NULL)
         return CUARENA_OK;
-    cuarena_status_t status = await(arena, s->event);
+    cuarena_status_t status = cuai_unlocked_wait(arena, s->event, 0);
     if (status == CUARENA_OK)
         reclaim_closed(arena, s, gain);
     return status;
@@ -501,7 +439,7 @@ static bool reclaim_own(cuarena_t *arena, cuai_stream_t *s)
         s->open_event = event;
         event = NULL;
     }
-    unmark(arena, event);
+    cuai_unlocked_discard(arena, event);
     return true;
 }
 
@@ -530,7 +468,7 @@ static cuarena_status_t await_freed(cuarena_t *arena, cuai_stream_t *s)
     cuarena_status_t status = cuai_stream_cover(arena, s);
     bool any = s->event != NULL && freelist_bytes(arena, s, !s->turn) != 0;
     if (status == CUARENA_OK && any)
-        status = await(arena, s->event);
+        status = cuai_unlocked_wait(arena, s->event, 0);
     return status == CUARENA_BUSY ? CUARENA_OK : status;
 }
 
@@ -549,7 +487,8 @@ cuarena_status_t cuai_await_freed(cuarena_t *arena, uint32_t number)
 
 bool cuai_stream_is_idle(cuarena_t *arena, const cuai_stream_t *s)
 {
-    return s->event != NULL && !cuai_is_lost(arena) && ask(arena, s->event) == CUARENA_OK;
+    return s->event != NULL && !cuai_is_lost(arena) &&
+           cuai_unlocked_query(arena, s->event) == CUARENA_OK;
 }
 
 void cuai_stream_return_idle(cuarena_t *arena, cuai_stream_t *s)
@@ -572,7 +511,7 @@ void cuai_streams_make_room(cuarena_t *arena)
     while ((number = cuai_stream_left_idle(arena)) != 0) {
         void *latest = cuai_stream(arena, number)->open_event;
         cuai_stream_forget(arena, number);
-        unmark(arena, latest);
+        cuai_unlocked_discard(arena, latest);
     }
     cuai_reclaim_end(arena);
 }
@@ -592,16 +531,12 @@ static const cuai_stream_t *unreclaimed(const cuarena_t *arena)
 /* Asks about all work of the context: handles may be dead by now. */
 static cuarena_status_t ask_all_work(cuarena_t *arena)
 {
-    const cuarena_memory_ops_t *ops = &arena->memory.ops;
     void *event = NULL;
-    cuai_unlock(&arena->lock);
-    cuarena_status_t status = ops->mark(arena->memory.user, CUARENA_NO_STREAM, &event);
+    cuarena_status_t status = cuai_unlocked_record_all(arena, &event);
     if (status == CUARENA_OK)
-        status = ops->query(arena->memory.user, event);
-    if (event != NULL)
-        ops->unmark(arena->memory.user, event);
-    cuai_lock(&arena->lock);
-    return cuai_note_loss(arena, status);
+        status = cuai_unlocked_query(arena, event);
+    cuai_unlocked_discard(arena, event);
+    return status;
 }
 
 static cuarena_status_t still_busy(const cuarena_t *arena)
@@ -676,8 +611,8 @@ static void reset_stream(cuarena_t *arena, cuai_stream_t *s)
     s->open_event = NULL;
     s->lacks_event = false;
     s->cache_lacks_event = false;
-    unmark(arena, old[0]);
-    unmark(arena, old[1]);
+    cuai_unlocked_discard(arena, old[0]);
+    cuai_unlocked_discard(arena, old[1]);
 }
 
 void cuai_streams_reset(cuarena_t *arena)
@@ -746,8 +681,8 @@ static cuarena_status_t close_for_good(cuarena_t *arena, cuai_stream_t *s)
     s->cache_lacks_event = false;
     s->released = true;
     cuai_stream_unlearn(arena, s);
-    unmark(arena, old[0]);
-    unmark(arena, old[1]);
+    cuai_unlocked_discard(arena, old[0]);
+    cuai_unlocked_discard(arena, old[1]);
     return CUARENA_OK;
 }
 

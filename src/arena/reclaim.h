@@ -94,7 +94,4 @@ void cuai_stream_return_idle(cuarena_t *arena, cuai_stream_t *s);
  * event. Drops the lock. */
 cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s, void **event);
 
-/* What the memory returned: LOST loses the arena. Returns `status`. */
-cuarena_status_t cuai_note_loss(cuarena_t *arena, cuarena_status_t status);
-
 #endif

@@ -40,6 +40,7 @@
 #include "arena/find.h"
 #include "arena/reclaim.h"
 #include "arena/streams.h"
+#include "arena/unlocked.h"
 #include "heap/placement.h"
 
 /* Waits for one request: each ends one holder, or bars it. */
@@ -512,23 +513,6 @@ void cuai_stream_saw(cuarena_t *arena, uint32_t waiter, uint32_t producer, uint6
     cuai_raise(&taker->seen[producer], serial);
 }
 
-/* BUSY: the stream is being captured, or was released. Steps out. */
-static cuarena_status_t wait_on_device(cuarena_t *arena, uint32_t number, void *event)
-{
-    cuarena_stream_t handle = cuai_stream_touch(arena, number);
-    cuarena_status_t status = cuai_check_captured(arena, number);
-    if (status == CUARENA_OK && handle == CUARENA_NO_STREAM)
-        status = CUARENA_BUSY;
-    if (status == CUARENA_OK) {
-        arena->stream_waits++;
-        cuai_unlock(&arena->lock);
-        status = arena->memory.ops.wait(arena->memory.user, event, handle, 0);
-        cuai_lock(&arena->lock);
-    }
-    cuai_stream_untouch(arena, number);
-    return cuai_note_loss(arena, status);
-}
-
 /* Makes the taker wait for what the holder freed so far. *reclaimed_out: that was complete. Steps
  * out. */
 static cuarena_status_t wait_for(cuarena_t *arena, const cuai_stream_t *taker, debt_t debt,
@@ -545,7 +529,7 @@ static cuarena_status_t wait_for(cuarena_t *arena, const cuai_stream_t *taker, d
         return CUARENA_OK;
     void *event = s->event;
     uint64_t serial = s->serial;
-    status = wait_on_device(arena, taker->number, event);
+    status = taker->released ? CUARENA_BUSY : cuai_unlocked_wait(arena, event, taker->number);
     if (status == CUARENA_OK)
         cuai_stream_saw(arena, taker->number, s->number, serial);
     return status;

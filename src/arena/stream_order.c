@@ -10,6 +10,7 @@
 #include "arena/reclaim.h"
 #include "arena/steal.h"
 #include "arena/streams.h"
+#include "arena/unlocked.h"
 #include "arena/uses.h"
 
 void cuai_set_add_block(const cuarena_t *arena, cuai_stream_set_t *set, const cuarena_heap_t *heap,
@@ -26,29 +27,6 @@ void cuai_set_add_block(const cuarena_t *arena, cuai_stream_set_t *set, const cu
 
 /* ---- Waiting ----------------------------------------------------------- */
 
-/* Stream `number`, or with 0 the caller, waits for an event. Steps out. */
-static cuarena_status_t wait_for(cuarena_t *arena, void *event, uint32_t number)
-{
-    cuarena_stream_t handle = cuai_stream_touch(arena, number);
-    bool host = handle == CUARENA_NO_STREAM;
-    cuarena_status_t status = cuai_check_captured(arena, number);
-    if (status == CUARENA_OK) {
-        *(host ? &arena->host_waits : &arena->stream_waits) += 1;
-        cuai_unlock(&arena->lock);
-        status = arena->memory.ops.wait(arena->memory.user, event, handle, host);
-        cuai_lock(&arena->lock);
-    }
-    cuai_stream_untouch(arena, number);
-    return cuai_note_loss(arena, status);
-}
-
-static void unmark(cuarena_t *arena, void *event)
-{
-    cuai_unlock(&arena->lock);
-    arena->memory.ops.unmark(arena->memory.user, event);
-    cuai_lock(&arena->lock);
-}
-
 /* A released stream has its last event, or all its work is done. */
 static cuarena_status_t wait_for_stream(cuarena_t *arena, uint32_t of, uint32_t number)
 {
@@ -62,11 +40,11 @@ static cuarena_status_t wait_for_stream(cuarena_t *arena, uint32_t of, uint32_t 
         status = cuai_stream_mark(arena, s, &event);
     if (status != CUARENA_OK)
         return status;
-    status = wait_for(arena, event, number);
+    status = cuai_unlocked_wait(arena, event, number);
     if (status == CUARENA_OK && number != 0)
         cuai_stream_saw(arena, number, of, serial);
     if (event != s->event)
-        unmark(arena, event);
+        cuai_unlocked_discard(arena, event);
     return status;
 }
 
@@ -95,21 +73,14 @@ static cuarena_status_t wait_for_each(cuarena_t *arena)
     return status;
 }
 
-/* Of all streams at once, where an event can stand for that, and would not end a capture: else
- * UNSUPPORTED. */
+/* Waits for all streams at once. UNSUPPORTED as cuai_unlocked_record_all. */
 static cuarena_status_t wait_for_all(cuarena_t *arena)
 {
-    const cuarena_memory_ops_t *ops = &arena->memory.ops;
     void *event = NULL;
-    if (arena->capturing != 0)
-        return CUARENA_UNSUPPORTED;
-    cuai_unlock(&arena->lock);
-    cuarena_status_t status = ops->mark(arena->memory.user, CUARENA_NO_STREAM, &event);
-    cuai_lock(&arena->lock);
-    if (status != CUARENA_OK)
-        return cuai_note_loss(arena, status);
-    status = wait_for(arena, event, 0);
-    unmark(arena, event);
+    cuarena_status_t status = cuai_unlocked_record_all(arena, &event);
+    if (status == CUARENA_OK)
+        status = cuai_unlocked_wait(arena, event, 0);
+    cuai_unlocked_discard(arena, event);
     return status;
 }
 
@@ -146,8 +117,7 @@ static void all_moved(cuarena_t *arena)
     void *event = arena->moved.event;
     arena->moved.event = NULL;
     cuai_slow_set(arena, CUAI_SLOW_MOVED, false);
-    if (event != NULL)
-        unmark(arena, event);
+    cuai_unlocked_discard(arena, event);
 }
 
 /* `done` is an event of `number`, behind whatever was before: there is never
@@ -163,8 +133,7 @@ static void note_moved(cuarena_t *arena, void *done, uint32_t number)
     arena->moved.serial++;
     cuai_slow_set(arena, CUAI_SLOW_MOVED, true);
     cuai_stream(arena, number)->saw_move = arena->moved.serial;
-    if (old != NULL)
-        unmark(arena, old);
+    cuai_unlocked_discard(arena, old);
 }
 
 /* The event stays, and what it stands for, while threads use it. */
@@ -172,7 +141,7 @@ static cuarena_status_t wait_for_moves(cuarena_t *arena, uint32_t number)
 {
     const cuai_moved_t moved = arena->moved;
     arena->moved.users++;
-    cuarena_status_t status = wait_for(arena, moved.event, number);
+    cuarena_status_t status = cuai_unlocked_wait(arena, moved.event, number);
     arena->moved.users--;
     if (status == CUARENA_OK && number != 0) {
         cuai_stream(arena, number)->saw_move = arena->moved.serial;
@@ -198,9 +167,7 @@ uint32_t cuai_moving_stream(cuarena_t *arena)
         return 0;
     arena->moved.users++;
     void *event = arena->moved.event;
-    cuai_unlock(&arena->lock);
-    cuarena_status_t status = arena->memory.ops.query(arena->memory.user, event);
-    cuai_lock(&arena->lock);
+    cuarena_status_t status = cuai_unlocked_query(arena, event);
     arena->moved.users--;
     uint32_t number = arena->moved.stream;
     if (status == CUARENA_OK && arena->moved.users == 0)

@@ -5,6 +5,7 @@
 
 #include "arena/find.h"
 #include "arena/reclaim.h"
+#include "arena/unlocked.h"
 
 /* ---- Handles ----------------------------------------------------------- */
 
@@ -349,11 +350,9 @@ static cuarena_status_t identify(cuarena_t *arena, cuarena_stream_t handle,
     cuai_introduction_t one = {handle, arena->introductions};
     /* cppcheck-suppress autoVariables; it leaves the list before the return */
     arena->introductions = &one;
-    cuai_unlock(&arena->lock);
-    cuarena_status_t status = arena->memory.ops.identify(arena->memory.user, handle, info);
-    cuai_lock(&arena->lock);
+    cuarena_status_t status = cuai_unlocked_identify(arena, handle, info);
     end_introduction(arena, &one);
-    return cuai_note_loss(arena, status);
+    return status;
 }
 
 static cuarena_status_t introduce(cuarena_t *arena, cuarena_stream_t handle, bool captured,
@@ -420,14 +419,11 @@ cuarena_status_t cuai_stream_ask_captured(cuarena_t *arena, uint32_t number, boo
     cuarena_stream_t handle = cuai_stream_touch(arena, number);
     bool asks = handle != CUARENA_NO_STREAM && !cuai_is_lost(arena) &&
                 cuai_stream_is_mine(cuai_stream(arena, number));
-    if (asks) {
-        cuai_unlock(&arena->lock);
-        status = arena->memory.ops.identify(arena->memory.user, handle, &info);
-        cuai_lock(&arena->lock);
-    }
+    if (asks)
+        status = cuai_unlocked_identify(arena, handle, &info);
     cuai_stream_untouch(arena, number);
     *captured_out = info.capturing;
-    return cuai_note_loss(arena, status);
+    return status;
 }
 
 cuarena_stream_t cuai_stream_touch(cuarena_t *arena, uint32_t number)

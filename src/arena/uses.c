@@ -10,6 +10,7 @@
 #include "arena/move.h"
 #include "arena/reclaim.h"
 #include "arena/streams.h"
+#include "arena/unlocked.h"
 #include "arena/zero.h"
 
 /* ---- The table --------------------------------------------------------- */
@@ -179,16 +180,15 @@ void cuai_use_only(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 
 /* ---- A free ------------------------------------------------------------ */
 
+/* The caller reclaims, so nobody else sees the use meanwhile. */
 static void unmark_all(cuarena_t *arena, cuai_use_t *use)
 {
-    cuai_unlock(&arena->lock);
     for (uint32_t i = 0; i < use->count; i++) {
-        if (use->waits[i].event != NULL)
-            arena->memory.ops.unmark(arena->memory.user, use->waits[i].event);
+        void *event = use->waits[i].event;
         use->waits[i].event = NULL;
         use->waits[i].unrecorded = false;
+        cuai_unlocked_discard(arena, event);
     }
-    cuai_lock(&arena->lock);
 }
 
 /* On an error it gets its event later, as one that is being captured does. Steps out. */
@@ -320,13 +320,7 @@ static cuarena_status_t ask_use(cuarena_t *arena, const cuai_use_t *use, uint32_
         event = s->event;
     if (event == NULL)
         return CUARENA_OK;
-    const cuarena_memory_ops_t *ops = &arena->memory.ops;
-    void *user = arena->memory.user;
-    arena->host_waits += wait;
-    cuai_unlock(&arena->lock);
-    status = wait ? ops->wait(user, event, CUARENA_NO_STREAM, 1) : ops->query(user, event);
-    cuai_lock(&arena->lock);
-    return cuai_note_loss(arena, status);
+    return wait ? cuai_unlocked_wait(arena, event, 0) : cuai_unlocked_query(arena, event);
 }
 
 /* On a lost arena nothing is under way any more. */

@@ -11,6 +11,7 @@
 #include "arena/find.h"
 #include "arena/reclaim.h"
 #include "arena/streams.h"
+#include "arena/unlocked.h"
 #include "base/log.h"
 
 cuarena_status_t cuai_check_zero_captured(const cuarena_t *arena, const char *what)

@@ -60,6 +60,7 @@ pub const SOURCES: &[&str] = &[
     "arena/streams.c",
     "arena/tags.c",
     "arena/trim.c",
+    "arena/unlocked.c",
     "arena/uses.c",
     "arena/zero.c",
     "base/addresses.c",

@@ -1,0 +1,91 @@
+#include "arena/unlocked.h"
+
+#include "arena/arena.h"
+
+cuarena_status_t cuai_note_loss(cuarena_t *arena, cuarena_status_t status)
+{
+    if (status == CUARENA_LOST)
+        cuai_slow_set(arena, CUAI_SLOW_LOST, true);
+    return status;
+}
+
+cuarena_status_t cuai_unlocked_identify(cuarena_t *arena, cuarena_stream_t handle,
+                                        cuarena_stream_info_t *info)
+{
+    cuai_unlock(&arena->lock);
+    cuarena_status_t status = arena->memory.ops.identify(arena->memory.user, handle, info);
+    cuai_lock(&arena->lock);
+    return cuai_note_loss(arena, status);
+}
+
+/* To record all work of a context ends the captures in it. */
+static cuarena_status_t check_may_record(const cuarena_t *arena, const cuai_stream_t *s)
+{
+    if (arena->capturing == 0 || cuai_stream_is_mine(s))
+        return cuai_check_captured(arena, s->number);
+    return cuai_fail(CUARENA_BUSY, "work of another thread's default stream cannot be "
+                                   "waited for before open capture sessions end");
+}
+
+cuarena_status_t cuai_unlocked_record(cuarena_t *arena, const cuai_stream_t *s, void **event)
+{
+    const cuai_memory_t *memory = &arena->memory;
+    cuarena_stream_t handle = s->handle;
+    bool mine = cuai_stream_is_mine(s);
+    void *made = *event;
+    CUAI_ASSERT(s->touching != 0 && !s->released);
+    cuarena_status_t status = check_may_record(arena, s);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_unlock(&arena->lock);
+    status = mine ? memory->ops.mark(memory->user, handle, &made)
+                  : cuai_memory_mark_thread(memory, handle, &made);
+    cuai_lock(&arena->lock);
+    if (status == CUARENA_OK)
+        *event = made;
+    return cuai_note_loss(arena, status);
+}
+
+cuarena_status_t cuai_unlocked_record_all(cuarena_t *arena, void **event)
+{
+    if (arena->capturing != 0)
+        return CUARENA_UNSUPPORTED;
+    cuai_unlock(&arena->lock);
+    cuarena_status_t status = arena->memory.ops.mark(arena->memory.user, CUARENA_NO_STREAM, event);
+    cuai_lock(&arena->lock);
+    return cuai_note_loss(arena, status);
+}
+
+cuarena_status_t cuai_unlocked_query(cuarena_t *arena, void *event)
+{
+    CUAI_ASSERT(event != NULL);
+    cuai_unlock(&arena->lock);
+    cuarena_status_t status = arena->memory.ops.query(arena->memory.user, event);
+    cuai_lock(&arena->lock);
+    return cuai_note_loss(arena, status);
+}
+
+cuarena_status_t cuai_unlocked_wait(cuarena_t *arena, void *event, uint32_t number)
+{
+    CUAI_ASSERT(event != NULL);
+    cuarena_stream_t handle = cuai_stream_touch(arena, number);
+    bool host = handle == CUARENA_NO_STREAM;
+    cuarena_status_t status = cuai_check_captured(arena, number);
+    if (status == CUARENA_OK) {
+        *(host ? &arena->host_waits : &arena->stream_waits) += 1;
+        cuai_unlock(&arena->lock);
+        status = arena->memory.ops.wait(arena->memory.user, event, handle, host);
+        cuai_lock(&arena->lock);
+    }
+    cuai_stream_untouch(arena, number);
+    return cuai_note_loss(arena, status);
+}
+
+void cuai_unlocked_discard(cuarena_t *arena, void *event)
+{
+    if (event == NULL)
+        return;
+    cuai_unlock(&arena->lock);
+    arena->memory.ops.unmark(arena->memory.user, event);
+    cuai_lock(&arena->lock);
+}

@@ -1,0 +1,31 @@
+/*
+ * What the arena asks of the memory about streams and their work (unlocked.c). Every function drops
+ * the lock for its call, so what was known before must be looked up again after it; each notes a
+ * lost device.
+ */
+#ifndef CUAI_ARENA_UNLOCKED_H
+#define CUAI_ARENA_UNLOCKED_H
+
+#include "arena/streams.h"
+
+/* LOST is noted: from now on the arena calls nothing. Returns the status. Keeps the lock. */
+cuarena_status_t cuai_note_loss(cuarena_t *arena, cuarena_status_t status);
+
+cuarena_status_t cuai_unlocked_identify(cuarena_t *arena, cuarena_stream_t handle,
+                                        cuarena_stream_info_t *info);
+/* Records the work of a stream, which the caller touches and which was not released, in `*event`,
+ * or in a new one where that is NULL. Of another thread's default stream, which cannot be recorded
+ * on, more is recorded. BUSY: the stream is being captured, or that would end a capture. */
+cuarena_status_t cuai_unlocked_record(cuarena_t *arena, const cuai_stream_t *s, void **event);
+/* Records the work of all streams in a new event. UNSUPPORTED where one event cannot stand for
+ * that, or would end a capture session. */
+cuarena_status_t cuai_unlocked_record_all(cuarena_t *arena, void **event);
+/* BUSY: the event is not complete. */
+cuarena_status_t cuai_unlocked_query(cuarena_t *arena, void *event);
+/* The stream waits for the event on the device; with 0, or for one that was released, the caller
+ * does. Counts the wait. BUSY: the stream is in an open capture session. */
+cuarena_status_t cuai_unlocked_wait(cuarena_t *arena, void *event, uint32_t number);
+/* Gives an event back; NULL is fine. */
+void cuai_unlocked_discard(cuarena_t *arena, void *event);
+
+#endif
