@@ -15,8 +15,8 @@ static cuarena_t *arenas; /* all that there are */
 
 /* ---- Forks ------------------------------------------------------------- */
 
-/* What a signal handler interrupted on this thread stays as it is: the thread goes on with it in
- * both processes. */
+/* A lock that this thread has already, because a signal handler forks, is not taken again: the
+ * thread goes on with what was interrupted, in both processes. */
 static void before_fork(void)
 {
     locked = cuai_lock_enter(&lock);
@@ -92,7 +92,7 @@ void cuai_all_remove(cuarena_t *arena)
     cuai_unlock(&lock);
 }
 
-/* The level is read under the list's lock: of two threads that set it the last one here sees what
+/* The level is read under the list's lock: of two threads that set it, the last one here sees what
  * the other set. */
 void cuai_all_set_log(void)
 {

@@ -43,7 +43,8 @@ static cuarena_status_t take(const cuarena_t *arena, cuarena_heap_t *heap,
                          : cuai_heap_try_alloc(heap, &asked, request->size, most, slot_out);
 }
 
-/* What a range of the free list and idle ranges beside it have together. */
+/* Joins ranges of the free list and idle ranges that touch them where they have room together, and
+ * allocates there. */
 static cuarena_status_t take_where_both_touch(const cuarena_t *arena, cuarena_heap_t *heap,
                                               const cuai_request_t *request, uint32_t freelist,
                                               cuai_slot_t *slot_out)
@@ -55,8 +56,8 @@ static cuarena_status_t take_where_both_touch(const cuarena_t *arena, cuarena_he
     return take(arena, heap, request, freelist, slot_out);
 }
 
-/* From the stream's own free lists, the open one first, then from what is idle, then, unless others
- * look there, from where they touch. */
+/* Looks into the stream's own free lists, the open one first, then among idle bytes, then, unless
+ * stealing looks there, where both touch. */
 static cuarena_status_t take_on(const cuarena_t *arena, int32_t region,
                                 const cuai_request_t *request, cuai_slot_t *slot_out)
 {
@@ -78,7 +79,6 @@ static cuarena_status_t take_on(const cuarena_t *arena, int32_t region,
     return status;
 }
 
-/* Where a block is to be, the heap has room. */
 cuarena_status_t cuai_try_alloc_at(cuarena_t *arena, const cuai_request_t *request,
                                    cuai_slot_t owner, uint64_t address, cuai_block_ref_t *block_out)
 {

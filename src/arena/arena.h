@@ -37,7 +37,7 @@
 #define CUAI_HEAPS 3
 _Static_assert(CUARENA_REGION_COUNT == CUAI_APART, "APART follows the regions");
 
-/* How often a step of running out was tried, and was the one that helped. */
+/* How often a way of running out was tried, and how often it was the one that helped. */
 typedef struct cuai_step_count {
     uint64_t tried;
     uint64_t served;
@@ -51,7 +51,7 @@ typedef struct cuai_cache_counts {
     uint64_t evicted; /* blocks */
 } cuai_cache_counts_t;
 
-/* Who is told that no block lives; NULL: nobody. */
+/* Who is told that no block lives any more; `done` is NULL if nobody is. */
 typedef struct cuai_retired {
     cuarena_retired_fn done;
     void *user;
@@ -64,13 +64,13 @@ struct cuarena_arena {
     /* What every allocation and free touches. */
     cuai_lock_t lock;
     uint32_t slow;           /* CUAI_SLOW_... bits: see cuai_slow_set */
-    cuai_recent_t last_used; /* the sole stream, while nothing is slow */
+    cuai_recent_t last_used; /* `only_stream`, while nothing but it makes the arena slow */
     uint64_t granule_mask;
     cuarena_heap_t *heaps[CUAI_HEAPS]; /* NULL where there is none */
     uint64_t block_pins;               /* pins that block_pin took and nobody ended */
-    uint64_t cache_window;             /* by how much less than this a hit exceeds */
+    uint64_t cache_window;             /* a cached block exceeds its request by less than this */
     uint64_t cache_spare;              /* see cuai_cache_spares */
-    uint64_t round_powers;             /* the options of these names */
+    uint64_t round_powers;             /* this and `natural` are the options of these names */
     uint64_t round_mask;               /* round_to - 1, or 0 */
     uint64_t natural;
     cuai_cache_counts_t cache;
@@ -78,23 +78,22 @@ struct cuarena_arena {
     /* The rest. */
     cuarena_config_t config;
     cuai_memory_t memory;
-    cuai_counted_t counted;   /* stands before the memory's own functions */
+    cuai_counted_t counted;   /* counts the calls of `memory` */
     cuai_segments_t segments; /* what the regions are made of */
     uint64_t stable_bytes;
     uint64_t pool_bytes; /* of a fixed pool; UINT64_MAX if it grows */
     uint64_t address_bytes;
     uint64_t next_chunk; /* see chunks.c */
     uint64_t reserved;
-    uint64_t reserving;     /* asked of the memory by threads without the lock:
-                             * the limit's rest is not theirs and others' too */
-    uint64_t limits[4];     /* CUARENA_LIMIT_... */
+    uint64_t reserving; /* threads without the lock are asking the memory for so many bytes, which
+                           nobody else may reserve */
+    uint64_t limits[4]; /* CUARENA_LIMIT_... */
     uint64_t memory_bytes;  /* what the memory had when the arena was made */
-    bool unreturned;        /* free bytes may be held that KEEP would have given back
-                             */
-    bool growing;           /* one thread is, without the lock */
-    bool compacting;        /* likewise; excludes growing */
-    uint64_t moving_blocks; /* blocks marked as moving by single copies */
-    cuai_cond_t changed;    /* growing, compacting or a block's move ended */
+    bool unreturned;        /* there may be idle bytes that `keep` would have given back */
+    bool growing;           /* a thread takes or gives bytes without the lock */
+    bool compacting;        /* a thread moves blocks without the lock; excludes growing */
+    uint64_t moving_blocks; /* blocks marked as moving, but for those of batches */
+    cuai_cond_t changed;    /* something that threads wait for without the lock has ended */
 
     uint64_t peak_reserved;
     cuai_counts_t whole; /* kept while SLOW_WHOLE, else derived */
@@ -115,36 +114,38 @@ struct cuarena_arena {
     uint64_t shrinkages;     /* growths that were */
     uint64_t adopted_bytes;  /* of live blocks */
     uint64_t most_live;      /* live bytes, up to the peaks that are kept */
-    uint64_t most_requested; /* likewise, as asked for */
+    uint64_t most_requested; /* the same of requested bytes */
 
     cuai_scopes_t *whole_scopes;
     cuai_scopes_t *region_scopes[CUARENA_REGION_COUNT];
-    bool shared; /* its life is the registry's */
+    bool shared; /* the registry of shared arenas ends it */
 
-    cuarena_export_t *exports; /* those that were not closed */
+    cuarena_export_t *exports; /* open exports */
 
     cuai_tag_t *tags; /* index: cuarena_tag_t; [0] is unused */
     size_t tag_count;
     size_t tag_room;
 
-    cuai_stream_t **streams;            /* by number; NULL before the first stream */
-    cuai_recent_t recent[CUAI_RECENT];  /* found last, by handle */
-    uint32_t stream_count;              /* numbers in use */
-    struct cuai_captures *captures;     /* NULL before the first session */
-    uint32_t capturing;                 /* sessions that are open */
-    cuai_recent_t last_used_counted;    /* the only stream, likewise, that is not sole */
-    cuai_stream_t *only_stream;         /* all blocks that there ever were are its: what the
-                                         * dynamic heap counts is what its meter would, which
-                                         * stands still; NULL: none */
-    bool cpu_touches;                   /* stream order is not enough to reuse bytes */
-    bool reclaiming;                    /* one thread is, without the lock */
-    cuai_introduction_t *introductions; /* under way */
+    cuai_stream_t **streams;           /* by number; NULL before the first stream */
+    cuai_recent_t recent[CUAI_RECENT]; /* streams that were found last, by their handles */
+    uint32_t stream_count;             /* numbers in use */
+    struct cuai_captures *captures;    /* NULL before the first session */
+    uint32_t capturing;                /* open sessions */
+    cuai_recent_t last_used_counted;   /* the same of a stream that is the only one but counts its
+                                          blocks itself */
+    cuai_stream_t
+        *only_stream; /* the stream that allocated all blocks ever: the counts of the dynamic heap
+                         stand for its counter, which stands still; NULL: there is none */
+    bool cpu_touches; /* the CPU uses the bytes as well, so that the order of streams is not enough
+                         to reuse them */
+    bool reclaiming;  /* a thread reclaims: see reclaim.h */
+    cuai_introduction_t *introductions; /* handles that the memory is being asked about */
     cuai_uses_t uses;
     cuai_moved_t moved;
-    uint64_t event_serial;       /* events behind free lists so far */
-    uint64_t freed_while_moving; /* blocks freed on their way elsewhere, ever */
+    uint64_t event_serial;       /* the last serial that an event got */
+    uint64_t freed_while_moving; /* how many blocks were freed while they were moved, ever */
     uint64_t ending;             /* blocks that are ENDING */
-    uint64_t inside;             /* long calls that have not come to their end */
+    uint64_t inside;             /* calls under way that may drop the lock */
     cuai_retired_t retired;      /* while SLOW_RETIRED */
     cuai_all_link_t all;
 
@@ -158,7 +159,8 @@ struct cuarena_arena {
     char label[CUAI_LABEL_SIZE]; /* what messages call it */
 };
 
-/* Sets bits of `slow`, or clears them; no stream is at hand any more. */
+/* Sets bits of `slow`, or clears them. The last used stream is forgotten, for it is used without a
+ * look at `slow`. */
 void cuai_slow_set(cuarena_t *arena, uint32_t bits, bool on);
 
 static inline uint64_t cuai_granule(const cuarena_t *arena)
@@ -176,14 +178,16 @@ static inline void *cuai_pointer(uint64_t address)
     return (void *)(uintptr_t)address; /* NOLINT: offsets are addresses */
 }
 
-/* Waits until something that other threads do without the lock has ended. */
+/* Waits until something ends that another thread does without the lock. Drops the lock; the caller
+ * looks again at what it waits for. */
 static inline void cuai_arena_wait(cuarena_t *arena)
 {
     cuai_cond_wait(&arena->changed, &arena->lock);
 }
 
-/* Whether growth and trim wait for a thread that grows, trims or compacts. One whose relocations
- * are being heard by this thread's function is not at work meanwhile, and would wait for that. */
+/* Whether growth and trim wait for a thread that grows, trims or compacts. A compaction whose
+ * relocations this thread is hearing about is no reason: it does no work meanwhile, and waits for
+ * this thread. */
 static inline bool cuai_arena_is_taken(const cuarena_t *arena)
 {
     return arena->growing ||

@@ -1,12 +1,11 @@
 /*
- * The cache of an arena: which blocks are parked when they are freed, who is served from them, and
- * when they end.
+ * The cache of an arena: which blocks are kept when they are freed, who gets them, and when they
+ * end.
  *
- * A cached block is free bytes that keep their shape. What its last use may still be is kept as of
- * free bytes in free lists, with the number of the stream on which it was freed in place of a free
- * list, and in place of the free list's event a stamp: an event of that stream with a higher serial
- * was recorded after the free. When the block ends its bytes join that stream's free list: they
- * were free before that moment of it.
+ * A cached block is free bytes that keep their shape. Its owner is the stream on which it was
+ * freed, and takes the place of the free list. Its stamp takes the place of the free list's event:
+ * an event of that stream with a higher serial was recorded after the free. When the block ends its
+ * bytes join a free list of that stream, for they were freed before that event.
  */
 #include "arena/cache.h"
 #include "arena/alloc.h"
@@ -30,10 +29,10 @@ static cuarena_heap_t *heap_of(const cuarena_t *arena)
     return arena->heaps[CUAI_DYNAMIC];
 }
 
-/* ---- Parking ----------------------------------------------------------- */
+/* ---- Putting ----------------------------------------------------------- */
 
-/* Neither used by other streams, nor stable, exported or the like, nor pinned but for the pin that
- * a pointer is born with. */
+/* Whether the block is neither used by other streams, nor stable, exported or the like, nor pinned
+ * but for the pin that a pointer is born with. */
 static bool is_ordinary(const cuai_record_t *r)
 {
     bool born = r->flags & CUAI_BLOCK_BORN_PIN;
@@ -62,7 +61,7 @@ void cuai_arena_cache_put(cuarena_t *arena, cuai_block_ref_t ref, uint32_t strea
     s->cache_lacks_event = true;
 }
 
-/* ---- Serving ----------------------------------------------------------- */
+/* ---- Getting ----------------------------------------------------------- */
 
 bool cuai_cache_is_for(const cuarena_t *arena, const cuai_request_t *request)
 {
@@ -76,8 +75,8 @@ static bool is_aligned(const cuai_record_t *r, const cuai_request_t *request)
     return (r->offset & (alignment - 1)) == 0;
 }
 
-/* The first of the least capacity that fits and is ready; 0: none. Then
- * *waits_for is one that will be, or 0. */
+/* The first block of the least capacity that fits, if it is ready; 0: none is. Then *waits_for is
+ * one of that capacity which can be waited for, or 0. */
 static cuai_slot_t find_ready(const cuarena_t *arena, const cuai_request_t *request,
                               cuai_slot_t *waits_for)
 {
@@ -101,7 +100,7 @@ static cuai_slot_t find_ready(const cuarena_t *arena, const cuai_request_t *requ
     return 0;
 }
 
-/* It leaves the cache: its stream need not be known for it any more. */
+/* The block leaves the cache: its stream is not kept for it any more. */
 static void forget_owner(const cuarena_t *arena, const cuai_record_t *r)
 {
     if (r->owner != 0)
@@ -131,7 +130,7 @@ static void take(cuarena_t *arena, const cuai_request_t *request, cuai_slot_t sl
     arena->cache.hits++;
 }
 
-/* As `steal` says: the stream waits, or the block's is asked. */
+/* As the option `steal` says, the stream waits for the block, or the block's stream is asked. */
 static bool await(cuarena_t *arena, const cuai_request_t *request, cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(heap_of(arena), slot);
@@ -169,7 +168,7 @@ bool cuai_arena_cache_get(cuarena_t *arena, const cuai_request_t *request,
 
 /* ---- Ending ------------------------------------------------------------ */
 
-/* Whether whole pages can go back now: a free waits for nobody, not even for one who is asking the
+/* Whether whole pages can go back now. A free waits for nobody, not even for a thread that asks the
  * memory for bytes. */
 static bool may_return(const cuarena_t *arena)
 {
@@ -179,8 +178,7 @@ static bool may_return(const cuarena_t *arena)
            !cuai_frame_within(CUAI_FRAME_MEMORY, arena->counted.user);
 }
 
-/* The free list of what is behind a stamp of a stream: the closed one, if its event came after the
- * stamp. */
+/* The free list for bytes that were freed before the event that comes after their stamp. */
 static uint32_t freelist_behind(const cuarena_t *arena, const cuai_record_t *r)
 {
     const cuai_stream_t *s = r->owner == 0 ? NULL : cuai_stream(arena, r->owner);
@@ -191,7 +189,7 @@ static uint32_t freelist_behind(const cuarena_t *arena, const cuai_record_t *r)
     return cuai_freelist_for_free(arena, CUAI_DYNAMIC, r->owner);
 }
 
-/* Whose range its bytes are in then. */
+/* Ends a cached block; returns the record whose range has its bytes then. */
 static cuai_slot_t evict(cuarena_t *arena, cuai_slot_t slot)
 {
     cuarena_heap_t *heap = heap_of(arena);
@@ -204,7 +202,8 @@ static cuai_slot_t evict(cuarena_t *arena, cuai_slot_t slot)
     return heir;
 }
 
-/* One batch of them, until `bytes` are gone; how many blocks. Steps out. */
+/* Ends cached blocks, one batch at most, until `bytes` are gone; returns how many. Drops the lock.
+ * */
 static uint64_t evict_batch(cuarena_t *arena, uint64_t bytes, uint64_t *gone_out, uint64_t *given)
 {
     cuarena_heap_t *heap = heap_of(arena);
@@ -276,7 +275,7 @@ void cuai_cache_before_miss(cuarena_t *arena, uint64_t size, uint64_t *given)
         cuai_cache_release(arena, sum - limit, given);
 }
 
-/* What the memory has beyond the soft limit is what goes, as a reserve. */
+/* How much goes as a reserve: what the memory has beyond the soft limit. */
 static uint64_t reserve_of(const cuarena_t *arena)
 {
     uint64_t limit = arena->limits[CUARENA_LIMIT_SOFT];
@@ -295,8 +294,8 @@ void cuai_cache_after(cuarena_t *arena, bool missed, uint64_t *given)
 
 /* ---- What is not kept -------------------------------------------------- */
 
-/* Where a free would have to take host memory, or to wait, the bytes go with the next request that
- * the cache does not serve. */
+/* Where the free would have to take host memory, or to wait, its bytes go back with the next
+ * request that the cache cannot satisfy. */
 void cuai_end_unkept(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
     const cuai_record_t *r = cuai_block_record(ref);

@@ -9,7 +9,7 @@
 
 /* ---- Sizes ------------------------------------------------------------- */
 
-/* The sizes that blocks have: `bytes` is not 0, and below 2^47. */
+/* The size of a block for `bytes`, which are not 0 and below 2^47. */
 static inline uint64_t cuai_rounded(const cuarena_t *arena, uint64_t bytes)
 {
     uint64_t mask = arena->round_mask;
@@ -18,7 +18,7 @@ static inline uint64_t cuai_rounded(const cuarena_t *arena, uint64_t bytes)
     return ((bytes - 1) | mask | arena->granule_mask) + 1;
 }
 
-/* The alignment of such a size, 0 for the granule. */
+/* The alignment of a block of such a size; 0: the granule is enough. */
 static inline uint64_t cuai_natural_alignment(const cuarena_t *arena, uint64_t size)
 {
     if (arena->natural == 0)
@@ -28,39 +28,42 @@ static inline uint64_t cuai_natural_alignment(const cuarena_t *arena, uint64_t s
 
 /* ---- Cached blocks ----------------------------------------------------- */
 
-/* What an arena's rules want kept of a block: see cuarena/cache.h. The heap of the dynamic region
- * has the cached blocks. Each says as its owner on which stream it was freed, 0 on none, and as its
- * stamp the last event that was recorded before. */
+/* Which freed blocks an arena keeps whole: see cuarena/cache.h. The heap of the dynamic region has
+ * the cached blocks. The owner of each is the stream on which it was freed, 0 if on none, and its
+ * stamp is the last serial that an event had then. */
 
-/* Whether a block that is freed on a stream may be parked. */
+/* Whether a block that is freed on a stream may be cached. */
 bool cuai_may_cache(const cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream);
-/* Parks it. It has not been counted out. */
+/* Puts a block into the cache and counts its end. */
 void cuai_arena_cache_put(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream);
-/* Serves a request from the cache, if one fits that its stream may have or can wait for; false:
- * there is none. Steps out. */
+/* Allocates from the cache, if a cached block fits that the stream of the request may have or can
+ * wait for; false: there is none. Drops the lock. */
 bool cuai_arena_cache_get(cuarena_t *arena, const cuai_request_t *request,
                           cuai_block_ref_t *block_out);
-/* Whether the cache is for requests of this kind. */
+/* Whether requests of this kind look into the cache. */
 bool cuai_cache_is_for(const cuarena_t *arena, const cuai_request_t *request);
-/* Ends cached blocks, the first parked first, until `bytes` are gone; all, if that is nine tenths
- * or more. Their whole pages go back. How many blocks and, if `given` is not NULL, what more the
- * memory got back. Steps out. */
+/* Ends cached blocks, the oldest first, until `bytes` are gone; all of them if that is nine tenths
+ * of them or more. Their whole pages go back to the memory. Returns how many blocks ended; adds to
+ * *given, unless that is NULL, what the memory got back. Drops the lock. */
 uint64_t cuai_cache_release(cuarena_t *arena, uint64_t bytes, uint64_t *given);
-/* The same without that rule. */
+/* The same without the rule of nine tenths. */
 uint64_t cuai_cache_evict(cuarena_t *arena, uint64_t bytes, uint64_t *given);
-/* Ends all of them; nothing goes back now. */
+/* Ends all cached blocks; nothing goes back to the memory yet. */
 void cuai_cache_drop(cuarena_t *arena);
-/* A request of this size had no hit: cached blocks go where the soft limit is enforced. Then it was
- * served: again, and what the cache has too much. Steps out. */
+/* The limits of the cache around a request. Before, for a request of this size that had no hit:
+ * ends cached blocks as far as an enforced soft limit asks. After it: ends what exceeds the limits
+ * then. Both drop the lock. */
 void cuai_cache_before_miss(cuarena_t *arena, uint64_t size, uint64_t *given);
 void cuai_cache_after(cuarena_t *arena, bool missed, uint64_t *given);
-/* Ends a block as cuai_end_block, and gives its whole pages back if nothing is kept. Steps out. */
+/* Ends a block as cuai_end_block does, and gives its whole pages back if the arena keeps nothing.
+ * Drops the lock. */
 void cuai_end_unkept(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream);
-/* Gives back what should have gone before, if any; the spare bytes stay if they are no more than
- * may. Steps out. */
+/* Gives back what a free could not; not while the spare bytes are no more than may stay. Drops the
+ * lock. */
 void cuai_return_rest(cuarena_t *arena, uint64_t *given);
 
-/* What streams freed is idle if it can be, and what should go goes. */
+/* Reclaims what can be without a wait, and gives back what the arena does not keep. Drops the lock.
+ * */
 void cuai_cache_reclaim(cuarena_t *arena, uint64_t *given);
 
 static inline bool cuai_caches(const cuarena_t *arena)
@@ -68,7 +71,8 @@ static inline bool cuai_caches(const cuarena_t *arena)
     return arena->config.keep == CUARENA_KEEP_CACHE;
 }
 
-/* What a cached block's last use may be: over, or ahead of a stream. */
+/* Whether a stream may use a cached block at once: its last use is over, or ahead of the work of
+ * that stream. */
 static inline bool cuai_cached_is_ready(const cuarena_t *arena, const cuai_record_t *r,
                                         uint32_t stream)
 {
@@ -83,25 +87,22 @@ static inline bool cuai_cached_is_ready(const cuarena_t *arena, const cuai_recor
     return stream == r->owner || arena->streams[stream]->seen[r->owner] > stamp;
 }
 
-/* Whether a cached block of such a capacity serves such a request: it is less than twice as large,
- * and exceeds it by less than two pages. */
+/* Whether a cached block of such a capacity fits a request of such a size: it is less than twice as
+ * large, and exceeds it by less than two pages. */
 static inline bool cuai_cached_fits(const cuarena_t *arena, uint64_t capacity, uint64_t size)
 {
     return capacity - size < cuai_min(size, arena->cache_window);
 }
 
-/*
- * Whether idle bytes with so many more may stay free, though only cached
- * blocks are kept: small blocks that the cache does not have are cut from them and freed to them,
- * without a call of the memory. Where segments keep their length there are none.
- */
+/* Whether so many bytes more may stay idle although the arena keeps only cached blocks. Small
+ * blocks that do not go through the cache are cut from these and freed to them without a call of
+ * the memory. There are none where segments keep their length. */
 static inline bool cuai_cache_spares(const cuarena_t *arena, uint64_t more)
 {
     uint64_t idle = arena->heaps[CUAI_DYNAMIC]->freelists[0]->free_bytes;
     return idle + more <= arena->cache_spare;
 }
 
-/* Whether the cache may have so many bytes more. */
 static inline bool cuai_cache_has_room(const cuarena_t *arena, uint64_t bytes)
 {
     uint64_t cached = arena->heaps[CUAI_DYNAMIC]->cached_bytes;

@@ -11,12 +11,12 @@
 #include "arena/streams.h"
 #include "arena/uses.h"
 
-/* Of idle bytes, how much a stretch may be beyond its request. */
+/* A stretch may exceed its request by so small a share of the idle bytes. */
 #define SHARE 8
 
 /* ---- Stretches --------------------------------------------------------- */
 
-/* The first stretch that ends above an address. Steps: log of them. */
+/* The first stretch that ends above an address. O(log stretches). */
 static size_t stretch_above(const cuai_captures_t *all, uint64_t address)
 {
     size_t low = 0;
@@ -55,7 +55,7 @@ static bool ready_stretch(cuai_captures_t *all)
     return true;
 }
 
-/* There is room for it. */
+/* The caller has made room (ready_stretch). */
 static void add_stretch(cuai_captures_t *all, const cuai_stretch_t *stretch)
 {
     size_t at = stretch_above(all, stretch->begin);
@@ -65,7 +65,7 @@ static void add_stretch(cuai_captures_t *all, const cuai_stretch_t *stretch)
     all->stretch_count++;
 }
 
-/* A block may lie in several that touch. */
+/* Notes that the bytes were handed out. A block may lie in several stretches that touch. */
 static void touch(cuai_captures_t *all, uint64_t begin, uint64_t end)
 {
     size_t at = stretch_above(all, begin);
@@ -86,10 +86,10 @@ void cuai_capture_drop_stretches(cuarena_t *arena, const cuarena_capture_t *capt
     all->stretch_count = kept;
 }
 
-/* ---- Taking ------------------------------------------------------------ */
+/* ---- Allocating -------------------------------------------------------- */
 
-/* As long as all that the stream has, within bounds: at most half of it is
- * more than it needs, and there are few. */
+/* A stretch is as long as all that the stream has, within bounds, so that at most half of it is
+ * more than the stream needs, and stretches are few. */
 static uint64_t stretch_bytes(const cuarena_heap_t *heap, const cuai_member_t *member,
                               uint64_t size)
 {
@@ -125,7 +125,7 @@ static cuarena_status_t take_stretch(cuarena_t *arena, int32_t region,
     return CUARENA_OK;
 }
 
-/* From the lower end: what was never handed out stays together above. */
+/* Allocates from the lower end, so that what was never handed out stays together above. */
 static cuarena_status_t take_from(const cuarena_t *arena, cuarena_heap_t *heap, uint32_t freelist,
                                   const cuai_request_t *request, cuai_slot_t *slot_out)
 {
@@ -170,7 +170,7 @@ void cuai_capture_note(cuarena_t *arena, cuarena_capture_t *capture, uint32_t nu
     cuai_stream(arena, number)->waits++;
 }
 
-/* The streams that the block is used by, besides one: whether there are any. */
+/* Notes the streams that use the block; returns whether there are any but `number`. */
 static bool note_uses(cuarena_t *arena, cuarena_capture_t *capture, cuai_block_ref_t ref,
                       uint32_t number)
 {
@@ -186,7 +186,8 @@ static bool note_uses(cuarena_t *arena, cuarena_capture_t *capture, cuai_block_r
     return others;
 }
 
-/* The free list of a member that may have the bytes; 0: none. */
+/* The free list of a stream that is a member and may reuse the bytes at once; 0: it is not, or must
+ * not. */
 static uint32_t member_freelist(const cuarena_t *arena, cuai_block_ref_t ref,
                                 const cuarena_capture_t *capture, uint32_t number)
 {
@@ -196,8 +197,8 @@ static uint32_t member_freelist(const cuarena_t *arena, cuai_block_ref_t ref,
     return capture->members[s->member].freelists[ref.region];
 }
 
-/* Without a stream that of the one that the block was allocated on. One that
- * an export kept for long is in nobody's order. */
+/* Without a stream the one decides on which the block was allocated. A block that an export kept
+ * beyond its free is in the order of no stream. */
 uint32_t cuai_capture_heir(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
     const cuai_record_t *r = cuai_block_record(ref);
@@ -244,7 +245,7 @@ void cuai_capture_adopt(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
     cuai_counter_add_block(&s->capture->counter, r);
 }
 
-/* Its segment is the session's no more. */
+/* The block's segment is no longer the session's. */
 static void disown(cuarena_t *arena, cuai_block_ref_t ref)
 {
     cuai_captures_t *all = arena->captures;
@@ -327,7 +328,7 @@ void cuai_capture_resized(cuarena_t *arena, const cuai_record_t *r, uint64_t mor
 
 /* ---- What was never handed out ----------------------------------------- */
 
-/* Where there is no host memory for it the session keeps it. */
+/* Where the host has no memory for that, the session keeps the bytes. */
 static uint64_t reclaim_untouched(cuarena_t *arena, cuai_stretch_t *stretch)
 {
     cuai_member_t *member = &stretch->capture->members[stretch->member];
@@ -394,7 +395,7 @@ static bool names_captured(const cuarena_t *arena, const cuarena_heap_t *heap, c
     return false;
 }
 
-/* What is fixed and not private was so by this. */
+/* Of private blocks nothing changes: a block that is fixed and not private was fixed here. */
 void cuai_captures_hold(cuarena_t *arena, bool held)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];

@@ -1,21 +1,19 @@
 /*
  * Chunks: how much growth takes beyond what a request lacks.
  *
- *   next      what the next chunk has; begins at initial_chunk, but never
- *             above the limit, and after a trim at growth_after_trim
- *   raised    a request above it doubles it until it fits, whatever
- *             max_doubling says, and it stays there
- *   advanced  otherwise a chunk that was taken doubles it, to max_doubling at
- *             most: from above that it falls back to it
+ *   next      the size of the next chunk; it begins at initial_chunk, but never above the limit,
+ * and after a trim at growth_after_trim raised    a request above `next` doubles it until it fits,
+ * whatever max_doubling says, and it stays there advanced  otherwise a chunk that was taken doubles
+ * `next`, to max_doubling at most: from above that it falls back to max_doubling
  *
- * These are counted in granules, as ONNX Runtime's arena counts them. What is taken is rounded up
- * to the memory's granularity and cut to what the limit leaves, so it is the same as there, byte by
+ * Chunks are multiples of the granule, as in ONNX Runtime's arena. What is taken is rounded up to
+ * the memory's granularity and cut to what the limit leaves, so it is the same as there, byte by
  * byte, where granularity and granule are.
  */
 #include "arena/chunks.h"
 #include "arena/counts.h"
 
-/* Below this a chunk is not worth another try. */
+/* A smaller chunk is not worth another try. */
 #define LEAST_RETRY 8192
 
 static uint64_t granules(const cuarena_t *arena, uint64_t bytes)
@@ -52,7 +50,7 @@ void cuai_chunks_trimmed(cuarena_t *arena)
     arena->next_chunk = granules(arena, arena->config.growth_after_trim);
 }
 
-/* Whole pages that the limit leaves and a segment can have. */
+/* The whole pages that the limit leaves and that a segment can have. */
 static uint64_t affordable(const cuarena_t *arena)
 {
     return cuai_align_down(cuai_min(cuai_affordable(arena), CUARENA_HEAP_MAX_SEGMENT - 1),
@@ -73,7 +71,7 @@ cuai_chunk_t cuai_chunk_for(const cuarena_t *arena, uint64_t need)
     return chunk;
 }
 
-/* In single precision, as where the figures come from; at least a granule. */
+/* Nine tenths, in single precision as ONNX Runtime computes them; at least a granule less. */
 static uint64_t tenth_less(const cuarena_t *arena, uint64_t bytes)
 {
     float less = (float)((float)bytes * 0.9f);

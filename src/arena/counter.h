@@ -1,13 +1,13 @@
 /*
- * Meters: what is counted of the blocks of one tag, one stream, one session.
+ * Counters: what is counted of the blocks of one tag, one stream, one session.
  *
- *   level   a quantity that goes up and down: its peak, and how far below that
- *           it is now
- *   counts  what a meter says, for reading
+ *   peak counter   a quantity that goes up and down: its peak, and how far below that it is now
+ *   counter        the peak counters of blocks and bytes, and how often blocks began and ended
+ *   counts         what a counter says, for reading
  *
- * A level keeps no sum. An allocation lowers one number, and only where that becomes negative is
- * there a new peak to store; a free adds to it. So each level costs an allocation two instructions
- * and a free one.
+ * A peak counter keeps no sum. An allocation lowers one number, and only where that becomes
+ * negative is there a new peak to store; a free adds to it. So each costs an allocation two
+ * instructions and a free one.
  */
 #ifndef CUAI_ARENA_METER_H
 #define CUAI_ARENA_METER_H
@@ -16,7 +16,7 @@
 #include "base/compiler.h"
 #include "heap/record.h"
 
-/* Of a meter, or of the whole. */
+/* What a counter says, or what is counted of the whole arena. */
 typedef struct cuai_counts {
     uint64_t live_bytes;
     uint64_t peak_live_bytes;
@@ -39,25 +39,25 @@ typedef struct cuai_counter {
     uint64_t frees;
 } cuai_counter_t;
 
-/* It is below 0 below its peak: that is a new peak. A call, so that compilers do not keep in a
- * register what the ordinary case only has to subtract. */
-void cuai_peak_counter_raise(cuai_peak_counter_t *level) CUAI_OUTLINE;
+/* `below` is negative, so there is a new peak: stores it. A call, so that compilers do not keep in
+ * a register what the ordinary case only subtracts. */
+void cuai_peak_counter_raise(cuai_peak_counter_t *counter) CUAI_OUTLINE;
 
-/* By `more`, modulo 2^64. */
-static CUAI_INLINE void cuai_peak_counter_add(cuai_peak_counter_t *level, uint64_t more)
+/* Adds `more`, modulo 2^64. */
+static CUAI_INLINE void cuai_peak_counter_add(cuai_peak_counter_t *counter, uint64_t more)
 {
-    level->below -= (int64_t)more;
-    if (CUAI_UNLIKELY(level->below < 0))
-        cuai_peak_counter_raise(level);
+    counter->below -= (int64_t)more;
+    if (CUAI_UNLIKELY(counter->below < 0))
+        cuai_peak_counter_raise(counter);
 }
 
-static inline uint64_t cuai_peak_counter_now(const cuai_peak_counter_t *level)
+static inline uint64_t cuai_peak_counter_now(const cuai_peak_counter_t *counter)
 {
-    return level->peak - (uint64_t)level->below;
+    return counter->peak - (uint64_t)counter->below;
 }
 
-/* More, modulo 2^64, without an allocation or a free: by a resize, or because
- * a block came or went otherwise. */
+/* Adds blocks and bytes, modulo 2^64, that were neither allocated nor freed: for a resize, or for a
+ * block that changes its owner. */
 static CUAI_INLINE void cuai_counter_add(cuai_counter_t *counter, uint64_t blocks, uint64_t size,
                                          uint64_t requested)
 {
@@ -66,7 +66,6 @@ static CUAI_INLINE void cuai_counter_add(cuai_counter_t *counter, uint64_t block
     cuai_peak_counter_add(&counter->peaks[CUAI_PEAK_REQUESTED], requested);
 }
 
-/* A block begins. */
 static CUAI_INLINE void cuai_counter_begin(cuai_counter_t *counter, uint64_t size,
                                            uint64_t requested)
 {
@@ -74,7 +73,6 @@ static CUAI_INLINE void cuai_counter_begin(cuai_counter_t *counter, uint64_t siz
     cuai_counter_add(counter, 1, size, requested);
 }
 
-/* A block ends. */
 static CUAI_INLINE void cuai_counter_end(cuai_counter_t *counter, uint64_t size, uint64_t requested)
 {
     counter->frees++;
@@ -93,7 +91,7 @@ static CUAI_INLINE void cuai_counter_end_block(cuai_counter_t *counter, const cu
     cuai_counter_end(counter, r->size, cuai_requested(r));
 }
 
-/* A block was never given out: neither it nor its end, which is to come, are counted. */
+/* No caller got the block, which ends next: neither its allocation nor its free are counted. */
 static inline void cuai_counter_uncount(cuai_counter_t *counter)
 {
     counter->allocs--;
@@ -121,7 +119,7 @@ static inline cuai_counts_t cuai_counter_read(const cuai_counter_t *counter)
     };
 }
 
-/* From now on it says so. */
+/* From now on the counter says these counts. */
 static inline void cuai_counter_set(cuai_counter_t *counter, cuai_counts_t counts)
 {
     *counter = (cuai_counter_t){.allocs = counts.allocs, .frees = counts.frees};
@@ -134,7 +132,7 @@ static inline void cuai_counter_set(cuai_counter_t *counter, cuai_counts_t count
         counts.peak_live_blocks, (int64_t)(counts.peak_live_blocks - counts.live_blocks)};
 }
 
-/* All of its blocks have ended. */
+/* All of its blocks have ended at once. */
 static inline void cuai_counter_clear(cuai_counter_t *counter)
 {
     counter->frees += cuai_counter_blocks(counter);

@@ -16,7 +16,6 @@ uint64_t cuai_live_bytes(const cuarena_t *arena)
     return bytes;
 }
 
-/* The sums, without peaks. */
 cuai_counts_t cuai_whole_now(const cuarena_t *arena)
 {
     cuai_counts_t now = {0};
@@ -33,7 +32,7 @@ cuai_counts_t cuai_whole_now(const cuarena_t *arena)
     return now;
 }
 
-/* Up to now one heap was the whole, so its peaks are the whole's. */
+/* Up to now there was one heap, so its peaks are those of the whole. */
 void cuai_begin_whole(cuarena_t *arena)
 {
     if (arena->slow & CUAI_SLOW_WHOLE)
@@ -84,7 +83,6 @@ void cuai_keep_most(cuarena_t *arena)
     cuai_raise(&arena->most_requested, peaks.peak_requested_bytes);
 }
 
-/* The peaks of the one are those of the other again when no scope is open. */
 void cuai_end_whole(cuarena_t *arena)
 {
     bool several = arena->heaps[CUAI_STABLE] != NULL || arena->heaps[CUAI_APART] != NULL;
@@ -105,14 +103,14 @@ void cuai_tag_free(cuarena_t *arena, const cuai_record_t *r)
     cuai_counter_end_block(&arena->tags[cuai_tag_of(r)].counter, r);
 }
 
-/* The stream whose meter counts the block, or NULL. */
+/* The stream whose counter counts the block; NULL: none has to. */
 static cuai_stream_t *counting_stream(const cuarena_t *arena, const cuai_record_t *r)
 {
     return r->owner != 0 ? cuai_counting_stream(arena, r) : NULL;
 }
 
-/* Before a request is served: the sole stream's own, in the dynamic heap, are what it stays sole
- * with. */
+/* A request that is not the only stream's own, in the dynamic heap, ends that the heap counts for
+ * it. */
 static void mind_only_stream(cuarena_t *arena, const cuai_request_t *request, int32_t region)
 {
     if (arena->only_stream != NULL &&
@@ -186,7 +184,7 @@ void cuai_count_extension(cuarena_t *arena)
     arena->extensions++;
 }
 
-/* Growths of one segment may go together: as long as bytes are left there was at least one more,
+/* Growths of one segment may go back together: as long as bytes are left at least one growth is,
  * and when none are, all have gone. */
 void cuai_count_shrinkage(cuarena_t *arena)
 {

@@ -9,7 +9,7 @@
 #include "arena/streams.h"
 #include "arena/uses.h"
 
-/* The heap of blocks apart, made at the first one. */
+/* Makes the heap of the APART region at the first block there. */
 static cuarena_status_t ready_apart(cuarena_t *arena)
 {
     if (arena->heaps[CUAI_APART] != NULL)
@@ -25,8 +25,7 @@ static cuai_block_ref_t block_apart(const cuarena_t *arena, cuai_slot_t slot)
     return (cuai_block_ref_t){arena->heaps[CUAI_APART], slot, CUAI_APART};
 }
 
-/* What a dedicated block's record keeps of its segment beside place and size.
- */
+/* What a dedicated block's record keeps of its segment besides place and size. */
 static cuai_note_t note_of(const cuarena_memory_segment_t *segment)
 {
     return (cuai_note_t){{segment->address_bytes, cuai_address(segment->cookie)}};
@@ -55,8 +54,8 @@ static cuarena_status_t check_dedicated(const cuarena_t *arena, const cuai_reque
                      (unsigned long long)arena->memory.ops.alignment);
 }
 
-/* Where a request's segment comes from: a point of its stream, which is `handle`, or, with
- * CUARENA_NO_STREAM, anywhere, and is good for everybody then. */
+/* The stream in whose order a request's segment is got: its own, `handle`, where the memory can do
+ * that; CUARENA_NO_STREAM: none, and everybody may use the segment at once. */
 static cuarena_stream_t stream_for(const cuarena_t *arena, uint32_t number, cuarena_stream_t handle)
 {
     bool ordered =
@@ -64,7 +63,7 @@ static cuarena_stream_t stream_for(const cuarena_t *arena, uint32_t number, cuar
     return ordered ? handle : CUARENA_NO_STREAM;
 }
 
-/* *stream is NO_STREAM then if it turned out to be captured. */
+/* *stream becomes CUARENA_NO_STREAM if it turns out to be captured. No lock. */
 static cuarena_status_t get_bytes(const cuarena_t *arena, uint64_t bytes, cuarena_stream_t *stream,
                                   cuarena_memory_segment_t *segment)
 {
@@ -79,8 +78,8 @@ static cuarena_status_t get_bytes(const cuarena_t *arena, uint64_t bytes, cuaren
     return ops->get(user, bytes, bytes, segment);
 }
 
-static void give_bytes(const cuarena_t *arena, cuarena_stream_t stream,
-                       cuarena_memory_segment_t *segment)
+static void give_back(const cuarena_t *arena, cuarena_stream_t stream,
+                      cuarena_memory_segment_t *segment)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     if (stream == CUARENA_NO_STREAM)
@@ -89,7 +88,7 @@ static void give_bytes(const cuarena_t *arena, cuarena_stream_t stream,
         ops->give_on(arena->memory.user, segment, stream);
 }
 
-/* Without the lock. */
+/* No lock. */
 static cuarena_status_t get_segment(const cuarena_t *arena, uint64_t bytes,
                                     cuarena_stream_t *stream, cuarena_memory_segment_t *segment)
 {
@@ -98,11 +97,11 @@ static cuarena_status_t get_segment(const cuarena_t *arena, uint64_t bytes,
         return status;
     status = cuai_memory_zero_fresh(&arena->memory, segment->address, bytes, *stream);
     if (status != CUARENA_OK)
-        give_bytes(arena, *stream, segment);
+        give_back(arena, *stream, segment);
     return status;
 }
 
-/* Room for its free on a stream, where its segment cannot go back at once. */
+/* Takes the host memory for a free on a stream, where the segment cannot go back at once then. */
 static cuarena_status_t ready_for_free(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
@@ -135,15 +134,14 @@ static cuarena_status_t keep_dedicated(cuarena_t *arena, const cuai_request_t *r
     return status;
 }
 
-/* What it takes of the memory. */
+/* How many bytes the segment takes of the memory. */
 static uint64_t dedicated_bytes(const cuarena_t *arena, uint64_t size)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     return cuai_align_up(size, ops->least_bytes != 0 ? ops->least_bytes : ops->granularity);
 }
 
-static cuarena_status_t may_serve_dedicated(cuarena_t *arena, const cuai_request_t *request,
-                                            uint64_t bytes)
+static cuarena_status_t may_alloc(cuarena_t *arena, const cuai_request_t *request, uint64_t bytes)
 {
     cuarena_status_t status = check_dedicated(arena, request);
     if (status == CUARENA_OK)
@@ -153,12 +151,12 @@ static cuarena_status_t may_serve_dedicated(cuarena_t *arena, const cuai_request
     return status == CUARENA_OK ? ready_apart(arena) : status;
 }
 
-/* On the request's stream, which the caller touches. */
-static cuarena_status_t serve_dedicated(cuarena_t *arena, const cuai_request_t *request,
-                                        cuarena_stream_t handle, cuai_block_ref_t *block_out)
+/* The caller touches the request's stream. Drops the lock. */
+static cuarena_status_t alloc_on(cuarena_t *arena, const cuai_request_t *request,
+                                 cuarena_stream_t handle, cuai_block_ref_t *block_out)
 {
     uint64_t bytes = dedicated_bytes(arena, request->size);
-    cuarena_status_t status = may_serve_dedicated(arena, request, bytes);
+    cuarena_status_t status = may_alloc(arena, request, bytes);
     if (status != CUARENA_OK)
         return status;
     cuarena_memory_segment_t segment = {0};
@@ -174,7 +172,7 @@ static cuarena_status_t serve_dedicated(cuarena_t *arena, const cuai_request_t *
         cuai_count_reserved(arena, bytes);
     } else if (got) {
         cuai_unlock(&arena->lock);
-        give_bytes(arena, stream, &segment);
+        give_back(arena, stream, &segment);
         cuai_lock(&arena->lock);
     }
     arena->reserving -= bytes;
@@ -185,7 +183,7 @@ cuarena_status_t cuai_alloc_dedicated(cuarena_t *arena, const cuai_request_t *re
                                       cuai_block_ref_t *block_out)
 {
     cuarena_stream_t handle = cuai_stream_touch(arena, request->stream);
-    cuarena_status_t status = serve_dedicated(arena, request, handle, block_out);
+    cuarena_status_t status = alloc_on(arena, request, handle, block_out);
     cuai_stream_untouch(arena, request->stream);
     return status;
 }
@@ -197,7 +195,7 @@ void cuai_return_segment(cuarena_t *arena, cuarena_memory_segment_t segment, uin
     cuai_count_reserved(arena, 0 - segment.bytes);
     cuarena_stream_t stream = cuai_stream_touch(arena, touched);
     cuai_unlock(&arena->lock);
-    give_bytes(arena, stream, &segment);
+    give_back(arena, stream, &segment);
     cuai_lock(&arena->lock);
     cuai_stream_untouch(arena, touched);
 }
@@ -214,8 +212,7 @@ static bool overlaps(const cuarena_memory_segment_t *segment, uint64_t begin, ui
     return begin < segment->address + segment->address_bytes && segment->address < end;
 }
 
-/* Whether the arena got some of these bytes from its memory. Steps: segments, and dedicated
- * blocks. */
+/* Whether some of these bytes are of a segment of the arena. O(segments + dedicated blocks). */
 static bool is_ours(const cuarena_t *arena, uint64_t begin, uint64_t end)
 {
     for (size_t i = 0; i < arena->segments.count; i++)
@@ -231,7 +228,7 @@ static bool is_ours(const cuarena_t *arena, uint64_t begin, uint64_t end)
     return false;
 }
 
-/* A segment of its own, which the block fills. */
+/* Adds a segment that the block fills. */
 static cuarena_status_t add_adopted(cuarena_t *arena, const cuai_request_t *request,
                                     uint64_t address, cuai_block_ref_t *block_out)
 {

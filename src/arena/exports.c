@@ -1,9 +1,8 @@
 /*
  * Exports: blocks whose handles other processes were given.
  *
- * An export has a pin of its block, so nothing moves it, and a handle with
- * live bytes is never trimmed. A block that is freed meanwhile is ENDING until its last export was
- * closed.
+ * An export has a pin of its block, so nothing moves the block, and a handle with live bytes is
+ * never trimmed. A block that is freed meanwhile is ENDING until its last export was closed.
  */
 #include "arena/exports.h"
 #include "arena/find.h"
@@ -11,7 +10,7 @@
 
 struct cuarena_export {
     cuarena_export_t *next;
-    cuai_block_ref_t ref; /* lives as long as the export */
+    cuai_block_ref_t ref; /* its record lives as long as the export */
 };
 
 static bool is_of(const cuarena_export_t *one, cuai_block_ref_t ref)

@@ -12,7 +12,7 @@ static bool is_ending(cuai_block_ref_t ref)
     return cuai_block_record(ref)->flags & CUAI_BLOCK_ENDING;
 }
 
-/* Cached blocks stand in the look-up too. */
+/* The look-up has cached blocks too. */
 static bool is_live(cuai_block_ref_t ref)
 {
     return cuai_has_bytes(cuai_block_record(ref)) && !is_ending(ref);

@@ -9,18 +9,16 @@
 #include "heap/heap.h"
 
 /* The arena's bits among a block's flags. */
-#define CUAI_BLOCK_POINTER 0x01u   /* made by the pointer calls */
+#define CUAI_BLOCK_POINTER 0x01u   /* made by the calls for pointers */
 #define CUAI_BLOCK_BORN_PIN 0x02u  /* has the pin it was born with */
 #define CUAI_BLOCK_STABLE 0x04u    /* asked for as stable: that pin stays */
-#define CUAI_BLOCK_DEDICATED 0x08u /* its segment goes when it is freed */
+#define CUAI_BLOCK_DEDICATED 0x08u /* its segment goes back when it is freed */
 #define CUAI_BLOCK_ADOPTED 0x10u   /* its bytes are the caller's */
-#define CUAI_BLOCK_ENDING 0x20u    /* freed, but for work that is under way */
-#define CUAI_BLOCK_USED                                                                            \
-    0x40u                         /* there is a cuai_use_t for it; ENDING                          \
-                                   * too: it ends when its waits do */
-#define CUAI_BLOCK_EXPORTED 0x80u /* has exports, each with a pin */
+#define CUAI_BLOCK_ENDING 0x20u    /* freed, but work that uses it is under way */
+#define CUAI_BLOCK_USED 0x40u      /* has a cuai_use_t; ENDING too: it ends when its waits do */
+#define CUAI_BLOCK_EXPORTED 0x80u  /* has exports, each with a pin */
 
-/* What ordinary blocks are like. */
+/* The attributes of ordinary blocks. */
 #define CUAI_POINTER_FLAGS (CUAI_BLOCK_POINTER | CUAI_BLOCK_BORN_PIN)
 #define CUAI_POINTER_ATTRIBUTES CUAI_ATTRIBUTES(1, CUAI_BLOCK, CUAI_POINTER_FLAGS)
 #define CUAI_STABLE_ATTRIBUTES                                                                     \
@@ -43,7 +41,7 @@ static inline cuai_record_t *cuai_block_record(cuai_block_ref_t ref)
     return cuai_record(ref.heap, ref.slot);
 }
 
-/* The region that callers see: a dedicated block's is the one that it was asked for in. */
+/* The region that callers see, which is never APART. */
 int32_t cuai_block_region(cuai_block_ref_t ref);
 /* How many pins callers took, so without the one that the block was born with. */
 uint32_t cuai_block_pins(const cuai_record_t *r);

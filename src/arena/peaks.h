@@ -1,13 +1,13 @@
 /*
  * Peaks, and the scopes in which they are counted.
  *
- *   gauge   one thing that has peaks: the whole arena, a region, a tag, a
- *           stream; where its peaks are kept, and what is live now
- *   scopes  what the peaks were when each open scope of it began
+ *   peak set   the peaks of one thing: of the whole arena, a region, a tag, a stream; where they
+ * are kept, and what is live now scopes     what the peaks were when each open scope of that thing
+ * began
  *
- * The peaks that are kept are those of the innermost scope. To begin one is to set them aside and
- * to begin anew; to end it is to raise those set aside to what came since. So no allocation knows
- * of scopes, and both are a few steps.
+ * The peaks that are kept are those of the innermost scope. To begin a scope is to set the peaks
+ * aside and to begin anew; to end it is to raise those set aside to what came since. So no
+ * allocation knows of scopes, and both are O(1).
  */
 #ifndef CUAI_ARENA_PEAKS_H
 #define CUAI_ARENA_PEAKS_H
@@ -34,16 +34,16 @@ static inline uint32_t cuai_scopes_depth(const cuai_scopes_t *scopes)
     return scopes == NULL ? 0 : scopes->depth;
 }
 
-/* Good as long as the lock is held. */
+/* It is good as long as the lock is held. */
 typedef struct cuai_peak_set {
     uint64_t *peaks[CUAI_PEAKS]; /* NULL: it has no such peak */
-    int64_t *below[CUAI_PEAKS];  /* of a level, else NULL */
+    int64_t *below[CUAI_PEAKS];  /* of a peak counter, else NULL */
     uint64_t now[CUAI_PEAKS];
-    cuai_scopes_t **scopes; /* NULL there before the first one */
+    cuai_scopes_t **scopes; /* *scopes is NULL before the first scope */
 } cuai_peak_set_t;
 
-/* The peaks of all that counts one block, and its size among the largest: of its heap, the whole,
- * its tag and its stream. UINT64_MAX: there is none. */
+/* The peaks of everything that counts one block: its heap, the whole, its tag and its stream; and
+ * the largest block of its heap. UINT64_MAX: there is no such peak. */
 enum {
     CUAI_PEAKS_OF_HEAP, /* in the place of CUAI_PEAK_RESERVED: the largest block */
     CUAI_PEAKS_OF_WHOLE,
@@ -61,7 +61,8 @@ struct cuai_counter;
 cuai_peak_set_t cuai_peaks_of_whole(cuarena_t *arena);
 cuai_peak_set_t cuai_peaks_of_region(cuarena_t *arena, int32_t region);
 cuai_peak_set_t cuai_peaks_of_counter(struct cuai_counter *counter, cuai_scopes_t **scopes);
-/* Begins a scope of it, and ends the last one: LIMIT, OUT_OF_MEMORY of the host; BAD_ARGUMENT. */
+/* Begin a scope, and end the last one. Push returns LIMIT, or OUT_OF_MEMORY where the host has
+ * none; pop returns BAD_ARGUMENT where no scope is open. */
 cuarena_status_t cuai_peaks_push(cuai_peak_set_t *set);
 cuarena_status_t cuai_peaks_pop(cuai_peak_set_t *set, cuarena_peaks_t *peaks);
 /* Sets its peaks to what is now, in all scopes. */
@@ -74,10 +75,10 @@ typedef struct cuai_counted_in {
     cuarena_tag_t tag;
 } cuai_counted_in_t;
 
-/* Peaks before a block, or with it. */
+/* Keeps the peaks of everything that counts such a block, as they are now. */
 void cuai_peaks_keep(cuarena_t *arena, const cuai_counted_in_t *where, cuai_peaks_kept_t *kept);
-/* The block was never given out, and has ended: peaks that it raised, and nothing has raised since,
- * are as before. */
+/* The block was given to no caller and has ended: peaks that it raised, and nothing has raised
+ * since, are again as they were before it. */
 void cuai_peaks_restore(cuarena_t *arena, const cuai_counted_in_t *where,
                         const cuai_peaks_kept_t *before, const cuai_peaks_kept_t *with);
 

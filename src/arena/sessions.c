@@ -1,5 +1,5 @@
-/* The life of capture sessions: begin, join, end, release; and what the validator says of them. See
- * capture.h. */
+/* Capture sessions: begin, join, end, release; and what the validator says of them. See capture.h.
+ * */
 #include "arena/capture.h"
 #include "arena/find.h"
 #include "arena/reclaim.h"
@@ -26,7 +26,7 @@ cuarena_status_t cuai_capture_check(const cuarena_t *arena, const cuarena_captur
                      (const void *)capture);
 }
 
-/* Nobody else works on it from here to let_go. */
+/* Waits until nobody else works on the session; then nobody does until let_go. */
 static cuarena_status_t hold(cuarena_t *arena, cuarena_capture_t *capture)
 {
     while (is_known(arena, capture) && capture->busy)
@@ -63,7 +63,7 @@ static void end_freelists(const cuarena_t *arena, const uint32_t *freelists)
             cuarena_heap_freelist_destroy(arena->heaps[region], freelists[region]);
 }
 
-/* On an error there are none. */
+/* On an error no free list was made. */
 static cuarena_status_t make_freelists(const cuarena_t *arena, uint32_t *freelists)
 {
     cuarena_status_t status = CUARENA_OK;
@@ -77,7 +77,7 @@ static cuarena_status_t make_freelists(const cuarena_t *arena, uint32_t *freelis
     return status;
 }
 
-/* The ranges of the members' free lists are kept ones. */
+/* Moves the ranges of the members' free lists into the kept ones. */
 static void keep_freelists(const cuarena_t *arena, const cuarena_capture_t *capture)
 {
     for (uint32_t i = 0; i < capture->member_count; i++) {
@@ -135,8 +135,9 @@ static cuarena_status_t check_stream(cuarena_stream_t stream)
                      legacy ? "NULL, the legacy default stream" : "CUARENA_NO_STREAM");
 }
 
-/* What was freed on the stream can serve the session when its work is done: the last moment for an
- * event, unless it is captured already. Steps out. */
+/* Puts an event behind what was freed on the stream, so that the session can have the bytes when it
+ * is complete. This is the last moment for that; a stream that is captured already gets none. Drops
+ * the lock. */
 static cuarena_status_t close_freelist(cuarena_t *arena, uint32_t number)
 {
     bool captured = false;
@@ -146,7 +147,8 @@ static cuarena_status_t close_freelist(cuarena_t *arena, uint32_t number)
     return status;
 }
 
-/* A stream with which no call is under way, held until cuai_stream_leave. */
+/* Finds a stream on which no other call is queuing anything; it is kept until cuai_stream_leave.
+ * Drops the lock. */
 static cuarena_status_t find_stream(cuarena_t *arena, cuarena_stream_t stream, uint32_t *number_out)
 {
     *number_out = 0;
@@ -253,14 +255,14 @@ cuarena_status_t cuai_capture_join(cuarena_t *arena, cuarena_capture_t *capture,
 
 /* ---- End --------------------------------------------------------------- */
 
-/* No driver will be asked again: it is gone, or stayed with the process that this one was forked
- * from. */
+/* Whether no driver will be asked again: it is gone, or stayed with the process that this one was
+ * forked from. */
 static bool is_moot(const cuarena_t *arena, cuarena_status_t status)
 {
     return cuai_is_lost(arena) || status == CUARENA_LOST || status == CUARENA_NO_DEVICE;
 }
 
-/* Steps out. */
+/* BUSY, put into words, while the driver still captures the stream. Drops the lock. */
 static cuarena_status_t check_over(cuarena_t *arena, uint32_t number)
 {
     bool captured = false;
@@ -275,9 +277,9 @@ static cuarena_status_t check_over(cuarena_t *arena, uint32_t number)
     return status;
 }
 
-/* A member that copies of compactions may be ahead of: bytes that it freed meanwhile are behind
- * them only when it is. 0: none. Another thread's default stream sees them when that thread next
- * names a block. */
+/* The number of a member that is not yet behind the copies of compactions; 0: there is none. What a
+ * member freed while it was captured must come after these copies. Another thread's default stream
+ * waits for them when that thread next names a block. */
 static uint32_t behind_moves(const cuarena_t *arena, const cuarena_capture_t *capture)
 {
     bool moved = arena->moved.event != NULL && !cuai_is_lost(arena);
@@ -289,7 +291,8 @@ static uint32_t behind_moves(const cuarena_t *arena, const cuarena_capture_t *ca
     return 0;
 }
 
-/* As if it were captured no more; no session begins meanwhile. Steps out. */
+/* Lets a member wait for the copies as if it were not captured; being touched keeps it out of a new
+ * session meanwhile. Drops the lock. */
 static cuarena_status_t see_moves(cuarena_t *arena, uint32_t number)
 {
     cuai_stream_t *s = cuai_stream(arena, number);
@@ -301,11 +304,11 @@ static cuarena_status_t see_moves(cuarena_t *arena, uint32_t number)
     cuai_stream_untouch(arena, number);
     if (!is_moot(arena, status))
         return status;
-    s->saw_move = arena->moved.serial; /* nothing is under way any more */
+    s->saw_move = arena->moved.serial; /* no work is under way any more */
     return CUARENA_OK;
 }
 
-/* A call gives one of the streams something to do just now. */
+/* Whether a call is queuing something on one of the streams just now. */
 static bool is_touched(const cuarena_t *arena, const cuarena_capture_t *capture)
 {
     bool touched = false;
@@ -314,7 +317,8 @@ static bool is_touched(const cuarena_t *arena, const cuarena_capture_t *capture)
     return touched;
 }
 
-/* Nothing is left that the streams should be given, or are given. Steps out. */
+/* Waits until the members have no copies to wait for, and no call queues anything on them. Drops
+ * the lock. */
 static cuarena_status_t quiet(cuarena_t *arena, const cuarena_capture_t *capture)
 {
     cuarena_status_t status = CUARENA_OK;
@@ -361,7 +365,7 @@ cuarena_status_t cuai_capture_end(cuarena_t *arena, cuarena_capture_t *capture)
 
 /* ---- Release ----------------------------------------------------------- */
 
-/* The stream waits for those whose work private bytes may be in. Steps out. */
+/* Lets the stream wait for all streams whose work may use private bytes. Drops the lock. */
 static cuarena_status_t order(cuarena_t *arena, const cuarena_capture_t *capture, uint32_t number)
 {
     cuarena_status_t status = CUARENA_OK;
@@ -390,8 +394,8 @@ static void change_owner(cuarena_t *arena, cuai_record_t *r, uint32_t number)
     r->owner = number & CUARENA_HEAP_MAX_OWNER;
 }
 
-/* A block that was freed already, and whose bytes could not go yet, ends behind what the heir was
- * given or, without one, as soon as it may. */
+/* A block that was freed already ends behind what the stream has to do so far or, without a stream,
+ * as soon as nothing uses it. */
 static void end_freed(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
     const cuai_record_t *r = cuai_block_record(ref);
@@ -443,7 +447,7 @@ static void free_capture(cuarena_capture_t *capture)
     cuai_host_free(capture);
 }
 
-/* All of it at once, without letting go of the lock. */
+/* Ends the session. Does not drop the lock, so nobody sees a part of it done. */
 static void finish(cuarena_t *arena, cuarena_capture_t *capture, uint32_t number)
 {
     for (int32_t region = 0; region < CUAI_HEAPS; region++) {
@@ -464,8 +468,8 @@ static void finish(cuarena_t *arena, cuarena_capture_t *capture, uint32_t number
     cuai_cond_wake(&arena->changed);
 }
 
-/* The segments of dedicated blocks that were freed go back at once where no stream is to be waited
- * for. Steps out. */
+/* Gives the segments of dedicated blocks that were freed back at once where no stream is waited
+ * for. Drops the lock. */
 static void give_back_over(cuarena_t *arena, const cuarena_capture_t *capture, uint32_t number)
 {
     while ((number == 0 || cuai_is_lost(arena)) && cuai_capture_give_back(arena, capture))
@@ -482,7 +486,7 @@ static cuarena_status_t release(cuarena_t *arena, cuarena_capture_t *capture, ui
     return status;
 }
 
-/* A stream of the session's own may be the one that gets its bytes. */
+/* The stream may be one that was a member. */
 cuarena_status_t cuai_capture_release(cuarena_t *arena, cuarena_capture_t *capture,
                                       cuarena_stream_t stream)
 {
@@ -542,7 +546,7 @@ static bool has_freelist(const cuarena_capture_t *capture, int32_t region, uint3
     return false;
 }
 
-/* The session that has a free list; NULL: none. */
+/* The session that has a free list; NULL: none has. */
 static const cuarena_capture_t *freelist_owner(const cuai_captures_t *all, int32_t region,
                                                uint32_t freelist)
 {
@@ -552,7 +556,7 @@ static const cuarena_capture_t *freelist_owner(const cuai_captures_t *all, int32
     return c;
 }
 
-/* What the records of a session say. */
+/* What the records say of a session. */
 typedef struct tally {
     const cuarena_capture_t *capture;
     uint64_t live_blocks;
@@ -567,7 +571,7 @@ static bool is_all_of(const cuarena_t *arena, const cuarena_capture_t *capture, 
            cuai_capture_around(arena, end - 1) == capture;
 }
 
-/* Of a dedicated block that was freed. */
+/* Whether the stretch that begins there is of a dedicated block that was freed. */
 static bool is_over(const cuarena_t *arena, uint64_t address)
 {
     const cuai_captures_t *all = arena->captures;

@@ -49,47 +49,47 @@ typedef struct cuai_stream {
     uint32_t freelists[CUAI_LISTED][2]; /* of each heap; [turn] is the open one */
     uint32_t turn;
     uint32_t open;            /* the open one of the dynamic region's heap */
-    cuai_index_t *open_index; /* ... and its index */
-    uint64_t attributes[2];   /* of its ordinary blocks there, and of those
-                               * that are pointers */
-    uint32_t upper[2];        /* ... without pins */
-    bool released;            /* the handle must not be used; all is in the closed free list */
-    bool eager;               /* `open_event` is recorded at each free */
-    bool recording;           /* a thread records an event of its, without the lock */
-    bool lacks_event;         /* the open free list has bytes behind which `open_event` is not */
-    void *event;              /* behind the closed free list; NULL: that is empty */
-    void *open_event;         /* behind the open free list, if eager; NULL: that is empty */
-    uint32_t callers;         /* calls that work with its number */
-    uint64_t waits;           /* of blocks for it, freed or not */
-    uint64_t saw_move;        /* the last compaction it is ordered behind */
+    cuai_index_t *open_index; /* the index of that */
+    uint64_t attributes[2];   /* of its ordinary blocks there: of block ids, and of pointers */
+    uint32_t upper[2];        /* the upper halves, which pins do not change */
+    bool released; /* the handle must not be used any more; all bytes are in the closed free list */
+    bool eager;    /* `open_event` is recorded at each free */
+    bool recording;   /* a thread records an event on it without the lock */
+    bool lacks_event; /* `open_event` is not behind all bytes of the open free list */
+    void *event;      /* behind the closed free list; NULL: that is empty */
+    void *open_event; /* behind the open free list of an eager stream; NULL: that is empty, or lacks
+                         an event */
+    uint32_t callers; /* calls under way that keep its number */
+    uint64_t waits;   /* blocks, freed or not, and sessions that wait for it */
+    uint64_t saw_move; /* the serial of the last compaction that it is ordered behind */
     cuai_counter_t counter;
-    uint64_t serial;      /* of the last `event`, counted in the arena: what is in
-                           * the closed free list was freed before */
-    uint64_t gathers;     /* blocks that it has of free lists together */
-    uint64_t born_serial; /* the arena's last one when the stream became known */
-    /* By the numbers of other streams: which of their events it waited for last, and had waited for
-     * when `event` was recorded. */
+    uint64_t serial;  /* of the last `event`: what is in the closed free list was freed before it */
+    uint64_t gathers; /* how often it got bytes of other streams */
+    uint64_t born_serial; /* the last serial of the arena when the stream became known */
+    /* By the number of another stream: the serial of the last event of that stream for which this
+     * one has waited, now and when `event` was recorded. */
     uint64_t seen[CUAI_STREAM_NUMBERS];
     uint64_t seen_at_event[CUAI_STREAM_NUMBERS];
     struct cuai_scopes *scopes;      /* of its peaks; NULL before the first */
     uint32_t touching;               /* threads that use the handle without the lock */
-    bool cache_lacks_event;          /* cached blocks may wait for an event still to come */
+    bool cache_lacks_event;          /* no event is behind all of its cached blocks yet */
     uint64_t cached;                 /* blocks that were freed on it and are cached */
-    uint64_t done;                   /* of its events that are complete, the last serial */
-    uint32_t member;                 /* of this open session: nothing is given to it */
+    uint64_t done;                   /* the serial of its last event that is complete */
+    uint32_t member;                 /* its index among the members of `capture` */
     struct cuarena_capture *capture; /* NULL: none */
 } cuai_stream_t;
 
-/* A handle that the memory is being asked about, by a thread that has it on its stack. */
+/* A handle that the memory is being asked about. The thread that asks has it on its stack. */
 typedef struct cuai_introduction {
     cuarena_stream_t handle;
     struct cuai_introduction *next;
 } cuai_introduction_t;
 
-/* A handle, as callers pass it, and the stream that it stands for. */
+/* A handle, as callers pass it, and the stream that it stands for. Without a stream the handle is
+ * one that nobody passes. */
 typedef struct cuai_recent {
     cuarena_stream_t handle;
-    cuai_stream_t *stream; /* none: the handle is what nobody passes */
+    cuai_stream_t *stream;
 } cuai_recent_t;
 
 static inline uint32_t cuai_recent_place(cuarena_stream_t handle)
@@ -118,11 +118,11 @@ static inline bool cuai_set_has(const cuai_stream_set_t *set, uint32_t number)
 /* Copies of a compaction that may be under way. */
 typedef struct cuai_moved {
     void *event;       /* behind the last one; NULL: all are done */
-    uint32_t stream;   /* on which it ran */
-    uint64_t behind;   /* an event of that stream that was recorded before */
-    uint32_t users;    /* threads that use the event without the lock */
+    uint32_t stream;   /* on which the last one ran */
+    uint64_t behind;   /* the serial of that stream's event before the last one */
+    uint32_t users;    /* threads that use `event` without the lock, so that it must stay */
     uint64_t serial;   /* counts compactions on streams */
-    uint64_t host_saw; /* the last one that the caller waited for */
+    uint64_t host_saw; /* the serial of the last one that the host waited for */
 } cuai_moved_t;
 
 #endif

@@ -10,32 +10,33 @@
 
 #include "cuarena/heap.h"
 
-/* A block's use of a stream; once it is freed, with the event to wait for:
- * NULL if that is the stream's own, of a released one. */
+/* A stream that uses a block; once the block is freed, with the event to wait for. NULL: the last
+ * event of the stream itself, which was released. */
 typedef struct cuai_wait {
     uint32_t number;
-    bool unrecorded; /* its event is to be recorded yet: it was being captured */
+    bool unrecorded; /* its event could not be recorded when the block was freed: it is recorded
+                        when somebody reclaims */
     void *event;
 } cuai_wait_t;
 
-/* What is kept of a block that other streams use, or that is dedicated: enough for its free to take
- * no memory. */
+/* The uses of a block that several streams use, that is dedicated or exported. It has room enough
+ * for the free to take no memory. */
 typedef struct cuai_use {
     cuarena_block_t block;
     struct cuai_use *chain; /* of its bucket */
-    struct cuai_use *next;  /* of those that were freed, in that order */
-    uint32_t target;        /* freed on this stream */
+    struct cuai_use *next;  /* the next in the queue */
+    uint32_t target;        /* the stream whose free list gets the bytes; 0: they are idle */
     uint32_t count;         /* of waits */
-    uint32_t room;          /* ... one more is kept free for the target */
+    uint32_t room;          /* of waits; one is kept free for the stream of the free */
     cuai_wait_t *waits;
 } cuai_use_t;
 
-/* All of them: a hash table by block id, and a queue of those freed. */
+/* All of them: a hash table by block id, and a queue of freed blocks. */
 typedef struct cuai_uses {
     cuai_use_t **buckets;
     size_t bucket_count; /* power of two, or 0 */
     size_t count;
-    cuai_use_t *first; /* freed, and waiting */
+    cuai_use_t *first; /* the queue, in the order of the frees */
     cuai_use_t **last;
 } cuai_uses_t;
 
