@@ -12,10 +12,10 @@
  *   cuarena::memory_resource resource(pool);
  *   std::pmr::vector<int> list(&resource);
  *
- * All of it is in this file, over the functions of cuarena.h, which stay the reference: each member
- * is the C function of the same name, and what that
- * says of threads, cost and errors holds. What has no member here is called with arena::get() and
- * block::id(), as in cuarena::check(cuarena_resize_pool(pool.get(), bytes)).
+ * It consists of inline functions over those of cuarena.h, which stay the reference: each member is
+ * the C function of the same name, with its threads, cost and errors. Functions without a member
+ * here are called with arena::get() and block::id(), as in
+ * cuarena::check(cuarena_resize_pool(pool.get(), bytes)).
  *
  * Errors. A call that can fail has two forms. try_name() throws nothing of its own and returns a
  * status, or a result: a status and, if that is ok, a value. name() returns the value and throws
@@ -23,14 +23,14 @@
  * cuarena::error, which is a std::runtime_error. Both are a cuarena::failure. Where a program is
  * compiled without exceptions, name() writes what it would throw to stderr and calls std::abort.
  *
- * Ownership. What owns something can be moved, not copied, and is empty when it was moved from. An
- * arena ends with the last of its object and its blocks, so these can end in any order; see ~arena.
- * Destructors do not throw: a free that fails (the log tells why) leaves the block alive.
- * try_free() tells.
+ * Ownership. Owners can be moved, not copied, and are empty when they were moved from. An arena
+ * ends when its object and all its blocks have ended, in whatever order; see ~arena. Destructors do
+ * not throw: if the free in one fails, the block lives on and the log says why; try_free() returns
+ * the status.
  *
- * Streams. What was allocated on a stream is freed on it, unless set_stream names another; without
- * a stream it is free at once. As everywhere in the library, the caller has to release a stream
- * before it is destroyed, and after that nothing here may name it any more.
+ * Streams. What was allocated on a stream is freed on it, unless set_stream names another one; what
+ * was allocated without a stream is idle when it is freed. As everywhere in the library, release a
+ * stream before it is destroyed; no object here may name it after that.
  *
  * Threads. As in C, any thread may use an arena at any time. One object of another type here is for
  * one thread at a time, as usual in C++.

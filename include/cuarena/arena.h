@@ -1,34 +1,55 @@
 /*
- * Arenas: one memory, one policy, one lock, its statistics.
+ * Arenas: memory of a GPU or of the host that is taken once and handed out in blocks.
  *
- * Threads: any thread may call anything at any time; destroy must be the last call. An arena has
- * one lock, held for a bounded time, never across a call of the memory or of the caller's
- * functions.
+ *   cuarena_config_t config;
+ *   cuarena_t *arena;
+ *   void *pointer;
  *
- * Signal handlers: a call is REENTERED where the handler interrupted this thread in a call that it
- * would have to wait for, and does its work otherwise. Calls take host memory when they need some,
- * which a handler that interrupted malloc must not do.
+ *   cuarena_config_init(&config);
+ *   cuarena_config_parse(&config, "memory=device,pool=16GiB");
+ *   cuarena_create(&config, &arena);
  *
- * Forks: the child has every arena as it was, and its own copy of host memory. Where another thread
+ *   cuarena_alloc(arena, 1000000, &pointer);
+ *   ...
+ *   cuarena_free(arena, pointer);
+ *
+ *   cuarena_destroy(&arena);
+ *
+ * An arena takes large stretches of addresses, its segments, from one memory, and cuts blocks from
+ * them on the host, without a call of the driver or the system. options.h says which memory, how
+ * much of it, and how an arena grows. This header has the calls for the arena as a whole; blocks
+ * are allocated by pointer (pointer.h), by an id that survives moves (block.h), and on streams,
+ * where the GPU may use a block after the host has freed it (streams.h).
+ *
+ * What follows holds for every call on an arena.
+ *
+ * Threads. Any thread may call anything at any time; destroy must be the last call. An arena has
+ * one lock, which is held for a bounded time, and never across a call of the memory or of the
+ * caller's functions.
+ *
+ * Errors that any call may return: BAD_ARGUMENT (a NULL arena or output, a value out of range: the
+ * message of cuarena_last_error_info names it) and LOST. Calls that take a pointer or a block also
+ * return STALE if nothing live of this arena begins at that address or has that id. Calls that say
+ * that they wait for streams also return DRIVER if a wait fails.
+ *
+ * Cost. Allocating, freeing, resizing in place, pinning and every statistic take a bounded number
+ * of steps, and call no memory as long as the arena has room; a call that costs more says so. The
+ * system is called for the arena's own records when more blocks live than ever before: 7 times for
+ * the first 10^5 blocks, by two calls each; see heap.h.
+ *
+ * Bookkeeping on the host: 72 B for each block of the highest count, 104 B with a cache, where
+ * cached blocks count too. Where blocks of several streams lie beside each other it is about 92 B,
+ * and 132 B if all blocks are then freed at once; see streams.h. With keep=none it is 128 B more
+ * for each hole. A free never allocates.
+ *
+ * Signal handlers. A call in a handler is REENTERED where it would have to wait for a call of this
+ * thread that the handler interrupted; otherwise it works. Calls take host memory when they need
+ * some, which a handler that interrupted malloc must not do.
+ *
+ * Forks. The child has every arena as it was, and its own copy of host memory. Where another thread
  * was in a long call at the fork (not a short allocation or free), or in a callback of one, calls
  * on the child's copy are LOST but for queries: what that thread began would never end. A child
  * that was forked in a callback must not return from it.
- *
- * Cost: alloc, free, resize in place, pin, and every statistic take a bounded number of steps and
- * call no memory while the arena holds room. What costs more says so. The system is called for the
- * arena's own records when more blocks live than ever before, 7 times for the first 10^5, by two
- * calls each; see heap.h.
- *
- * Bookkeeping on the host: 72 B for each block of the highest count, 104 B with a cache, where
- * cached blocks count too. Where streams free beside each other about 92 B, and 132 B if all blocks
- * are then freed at once; see streams.h. With keep=none 128 B more for each hole.
- *
- * A free never allocates.
- *
- * Errors that any call may return: BAD_ARGUMENT (NULL arena or output, a value out of range: the
- * message of cuarena_last_error_info names it), LOST. Calls that take a pointer or a block: STALE
- * if nothing live of this arena begins at it or has that id. Calls that wait for streams, which are
- * those that say so: DRIVER if a wait fails.
  */
 #ifndef CUARENA_ARENA_H
 #define CUARENA_ARENA_H
@@ -49,107 +70,120 @@ extern "C" {
 #endif
 
 /*
- * Makes an arena. The preset `pool` takes its bytes now; one that grows takes none but its stable
- * region, unless take_first says so.
- * BAD_ARGUMENT, OUT_OF_MEMORY, LIMIT (the pool is larger than the limit, or CUARENA_HEAP_MAX_HEAPS
- * heaps live; of both the last error has what was asked, the limit if there is one, what was held,
- * and as free_bytes what the memory had available), DRIVER, UNSUPPORTED (the memory cannot do what
- * the options ask). Cost: the memory's, plus under 1 ms.
+ * Makes an arena. The preset `pool` takes its bytes now; an arena that grows takes only its stable
+ * region, unless the option take_first says that it takes its first chunk too.
+ *
+ * Errors: BAD_ARGUMENT; OUT_OF_MEMORY, or LIMIT where the pool is larger than the limit or
+ * CUARENA_HEAP_MAX_HEAPS heaps live (the last error then has the bytes asked for, the limit if
+ * there is one, the bytes reserved, and as free_bytes what the memory had available); DRIVER;
+ * UNSUPPORTED if the memory cannot do what the options ask. Cost: the memory's, plus under 1 ms.
  */
 CUARENA_API cuarena_status_t cuarena_create(const cuarena_config_t *config, cuarena_t **arena_out);
 /*
- * Ends the arena and clears the handle. BUSY while blocks live: nothing changes, and the log and
- * the last error tell the leaks by tag. BUSY too while work on what was freed on streams is under
- * way, while a capture session has bytes (capture.h), and for one of the process's shared arenas
- * (shared.h). REENTERED from a function of its memory, its relocation callback, its handler of
- * running out or its event listener. NULL and a cleared handle are OK.
+ * Ends the arena and clears the handle; NULL and a cleared handle are OK. BUSY, with nothing
+ * changed, while blocks live (the log and the last error tell the leaks by tag), while streams may
+ * still use blocks that were freed on them, while a capture session has bytes (capture.h), and for
+ * an arena that the process shares (shared.h). REENTERED from a function of its memory, its
+ * relocation callback, its out-of-memory handler or its event listener.
  */
 CUARENA_API cuarena_status_t cuarena_destroy(cuarena_t **arena);
-/* As destroy, ending every block. Waits for the work of its streams; the log tells what could not
- * be waited for. BUSY for a shared arena; REENTERED as destroy. */
+/* Destroys the arena with every block that lives in it. Waits for the work of its streams; the log
+ * tells what could not be waited for. BUSY for a shared arena; REENTERED as cuarena_destroy. */
 CUARENA_API cuarena_status_t cuarena_destroy_forced(cuarena_t **arena);
 
-/* The arena may be destroyed in it. `arena` is that which was retired. It must return: not by
- * longjmp, nor by an exception. */
+/* Called when the last block of a retired arena, `arena`, has ended. It may destroy the arena. It
+ * must return, rather than leave by longjmp or an exception. */
 typedef void (*cuarena_retired_fn)(void *user, cuarena_t *arena);
 /*
- * The arena is to end with its last block: calls `done` once, at the end of the call that frees it
- * or resets the arena, with no lock held and when no other such call is inside the arena. That of a
- * listener's or a handler's own comes at the end of the call that it is heard in. For owners that
- * the blocks outlive, and that would count these a second time. Retired anew: the last `done`
- * counts. NULL takes it back.
+ * Lets the arena end with its last block: `done` is called once, when no block lives any more. This
+ * is for owners whose blocks outlive them, and who would otherwise count these a second time.
  *
- * What was freed does not live, though its bytes may wait for a stream, a move or an export: then
- * the destruction in `done` is BUSY, and `done` has to keep the arena for later. Cached blocks do
- * not live. Calls that end no block must have returned before the last one is freed, as before a
- * destruction.
+ *   if (cuarena_retire(arena, end_arena, NULL) == CUARENA_STALE)
+ *       cuarena_destroy(&arena);         no block lives: end it at once
  *
- * STALE: no block lives and nothing is inside, so `done` is not called, and the caller may do at
- * once what it would; for NULL, `done` is on its way, or the arena is not retired. BUSY: it is
- * shared. `done` is never called by this
- * call itself, which may be made under a lock that `done` takes. Cost: constant time; while an
- * arena is retired no call has a fast path.
+ * `done` is called at the end of the call that frees the last block or resets the arena, with no
+ * lock held, and when no other such call is inside the arena. If that call was made in a listener
+ * or a handler, `done` is called at the end of the call that the listener or handler belongs to.
+ * Whoever retires an arena anew replaces `done`; NULL takes it back.
+ *
+ * A block that was freed does not live, though its bytes may still wait for a stream, a move or an
+ * export: cuarena_destroy in `done` is BUSY then, and `done` has to keep the arena for later.
+ * Cached blocks do not live. Calls that end no block must have returned before the last block is
+ * freed, as before cuarena_destroy.
+ *
+ * STALE: no block lives and no call is inside, so `done` will not be called, and the caller may do
+ * at once what `done` would. For a NULL `done`, STALE says that the call of `done` is on its way,
+ * or that the arena is not retired. BUSY: the arena is shared. cuarena_retire never calls `done`
+ * itself, so it may be called under a lock that `done` takes. Cost: O(1); while an arena is retired
+ * its calls take the slow path.
  */
 CUARENA_API cuarena_status_t cuarena_retire(cuarena_t *arena, cuarena_retired_fn done, void *user);
 /*
- * Ends every block, pointer and id at once, in both regions; keeps memory, sizes, tags, limits.
+ * Frees every block, pointer and id at once, in both regions. Memory, sizes, tags, limits and peaks
+ * stay (cuarena_reset_peaks). You must ensure that nothing uses the blocks any more; the call
+ * itself waits for what was freed on streams, and with segments=each for all work.
+ *
  * BUSY while pins taken by cuarena_block_pin exist, exports are open or a capture session has
- * bytes; DRIVER if free bytes are to read as 0 and cannot be made so: blocks live on, but their
- * contents may be gone. Peaks stay (cuarena_reset_peaks). Nothing
- * may use the blocks any more; what was freed on streams is waited for, and all work where
- * allocations are such (segments=each).
- * REENTERED from a function of its memory or its relocation callback. Cost: the live blocks.
+ * bytes. DRIVER if free bytes are to read as 0 (zero=free) and cannot be set to 0: blocks live on,
+ * but their contents may be gone. REENTERED from a function of its memory or its relocation
+ * callback. Cost: O(live blocks).
  */
 CUARENA_API cuarena_status_t cuarena_reset(cuarena_t *arena);
 /*
- * Makes the pool `bytes` large, rounded up to the arena's alignment as at creation (capacity_bytes
- * of cuarena_stats tells; reserved_bytes, what the memory gave for it in its own multiples), its
- * stable region as it is. Contents stay, in place where the memory lengthens and shortens what it
- * gave (pageable, none, device with backing=vmm, a caller's own that has `grow`), up to what the
- * option `addresses`, or a limit, set addresses aside for. Otherwise the memory gives a pool of the
- * new size, to which all blocks move: those without pins, reported to the relocation callback;
- * while a pointer, a pinned block or a stable one lives it is BUSY. In place a pool that gets
- * smaller moves what stands in the part that goes, and is BUSY if that is pinned. So a program that
- * is to work alike on all memories has blocks, or unpinned pointers, alone. BAD_ARGUMENT below the
- * stable region's size; UNSUPPORTED for a caller's own bytes. A failed call leaves the size; cached
- * blocks have ended, and blocks may have moved, which was reported. Waits for what was freed on
- * streams if the pool gets smaller, and for all work on its bytes if they move. REENTERED as reset.
- * Cost: the bytes moved.
+ * Makes a pool `bytes` large, rounded up to the arena's alignment as at creation. capacity_bytes of
+ * cuarena_stats tells the size, and reserved_bytes what the memory gave for it in its own
+ * multiples. The stable region keeps its size, and blocks keep their contents.
+ *
+ * In place: where the memory can lengthen and shorten a segment (pageable, none, device with
+ * backing=vmm, a caller's own that has `grow`), up to the addresses that were set aside by the
+ * option `addresses` or for the limit. A pool that gets smaller moves what stands in the part that
+ * goes, and is BUSY if that is pinned.
+ *
+ * By moving: otherwise the memory gives a pool of the new size, to which all blocks move, and the
+ * relocation callback is told. It is BUSY while a pointer that is pinned, a pinned block or a
+ * stable block lives. So a program that is to work alike on all memories has only blocks and
+ * unpinned pointers.
+ *
+ * Waits for what was freed on streams if the pool gets smaller, and for all work on its bytes if
+ * they move. BAD_ARGUMENT below the stable region's size; UNSUPPORTED for a caller's own bytes;
+ * REENTERED as cuarena_reset. A failed call leaves the size as it was; cached blocks have ended,
+ * and blocks may have moved, which was reported. Cost: the bytes moved.
  */
 CUARENA_API cuarena_status_t cuarena_resize_pool(cuarena_t *arena, uint64_t bytes);
 /*
- * Gives unused bytes back to the memory, whole pages from the end and from
- * the middle, until no more than `keep_bytes` are held or nothing more is
- * free. What a pool gave back it takes again when it needs it. A caller's own bytes stay. What was
- * freed on streams counts once it is idle: events are recorded and asked for, none is waited for;
- * DRIVER if that fails. REENTERED as reset. Cost: ranges, and the memory's.
+ * Gives unused bytes back to the memory, in whole pages, from the end and from the middle of
+ * segments, until no more than `keep_bytes` are reserved or nothing more is free. What a pool gave
+ * back it takes again when it needs it. A caller's own bytes stay. Bytes that were freed on streams
+ * are given back if they are idle: the call records events and asks whether they are complete, but
+ * waits for none; DRIVER if that fails. REENTERED as cuarena_reset. Cost: O(free ranges), and the
+ * memory's.
  */
 CUARENA_API cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes,
                                           uint64_t *given_back_out);
 
-#define CUARENA_LIMIT_RESERVED 0 /* bytes held from the memory */
-#define CUARENA_LIMIT_LIVE 1     /* of live blocks, as taken: with their rests */
+#define CUARENA_LIMIT_RESERVED 0 /* bytes taken from the memory */
+#define CUARENA_LIMIT_LIVE 1     /* bytes of live blocks, as allocated: rounded up */
 #define CUARENA_LIMIT_CACHED 2   /* bytes of cached blocks: see cache.h */
-#define CUARENA_LIMIT_SOFT 3     /* bytes of live and cached blocks, likewise */
-/* What the driver's pool of an arena keeps of what it has free when somebody waits for the device:
- * its release threshold, for everybody who uses it. 0 is nothing, as the driver has it. With the
- * option threshold_limits=1 the pool refuses, as LIMIT, to grow above it. Auto is all that the
- * device has here,
- * as 100 percent are. UNSUPPORTED for an arena without such a pool; DRIVER. Asks the driver. */
+#define CUARENA_LIMIT_SOFT 3     /* bytes of live and cached blocks together */
+/* The release threshold of the driver's pool that an arena uses: how many free bytes the pool keeps
+ * when somebody waits for the device. It holds for everybody who uses the pool; 0, the driver's own
+ * default, keeps nothing. With the option threshold_limits=1 the pool also refuses to grow above
+ * it, as LIMIT. As an amount, auto means all that the device has, as 100 percent do. UNSUPPORTED
+ * for an arena without such a pool; DRIVER. Asks the driver. */
 #define CUARENA_LIMIT_THRESHOLD 4
 /*
- * Bytes, percent of all that the memory has, this arena's bytes among them, or auto, what is
- * available now: one of them, by the type, and BAD_ARGUMENT above 100 %. Below what is held or live
- * now is legal:
- * it bounds what comes. `old_bytes_out` may be NULL; UINT64_MAX is "none". A lower limit of cached
- * bytes ends cached blocks at once, the least recently recycled first, unless the cache is bounded
- * late (cost: those blocks, and the memory's; REENTERED as trim).
+ * Sets a limit: `limit` is bytes, a percentage of all that the memory has, this arena's bytes among
+ * them (BAD_ARGUMENT above 100 %), or auto, what is available now. A limit below what is reserved
+ * or live now is legal: it bounds what comes. `old_bytes_out` (may be NULL) gets the limit before;
+ * UINT64_MAX is "none". A lower limit of cached bytes ends cached blocks at once, the least
+ * recently recycled first, unless cache_bound=late (cost: those blocks, and the memory's; REENTERED
+ * as cuarena_trim).
  */
 CUARENA_API cuarena_status_t cuarena_set_limit(cuarena_t *arena, int32_t kind,
                                                cuarena_amount_t limit, uint64_t *old_bytes_out);
 CUARENA_API cuarena_status_t cuarena_get_limit(cuarena_t *arena, int32_t kind, uint64_t *bytes_out);
 
-/* Where the arena's bytes are: the first segment's base and length. */
+/* Where the arena's bytes are: address and length, in bytes, of its first segment. */
 CUARENA_API cuarena_status_t cuarena_base(cuarena_t *arena, void **base_out, uint64_t *bytes_out);
 
 #ifdef __cplusplus

@@ -21,15 +21,15 @@ inline namespace CUARENA_CXX_VARIANT
 {
 
 /*
- * An arena. Moving the object moves nothing: blocks, pointers and resources know the C arena. Not
- * for arenas that a process shares (shared.h), which are its own.
+ * Owns an arena. Moving the object moves no memory: blocks, pointers and resources know the C
+ * arena. It is not for arenas that the process shares (shared.h), since it would destroy them.
  */
 class arena
 {
   public:
     arena() noexcept = default;
 
-    /* "pool=64MiB,zero=alloc"; docs/options.md has all of them. */
+    /* Creates an arena from options such as "pool=64MiB,zero=alloc"; see docs/options.md. */
     explicit arena(const char *options) : arena(config(options)) {}
 
     explicit arena(const cuarena_config_t &options) : arena(try_create(options).value()) {}
@@ -69,11 +69,12 @@ class arena
     }
 
     /*
-     * Ends the arena, at once if no block or pointer of it lives, else with
-     * the last of them: then the arena is retired (cuarena_retire). Waits for its streams' work
-     * then. What nobody frees keeps the arena: destroy() tells whether there is such,
-     * destroy_forced() ends it. Bytes or functions of the caller's that it was made of must outlive
-     * it, so such an arena should be ended by destroy(). Not from one of its own callbacks.
+     * Ends the arena at once if no block or pointer of it lives; otherwise retires it
+     * (cuarena_retire), and it ends with the last of them. The end waits for the work of its
+     * streams. A block that nobody frees keeps the arena: destroy() says whether there is one, and
+     * destroy_forced() ends the arena all the same. Bytes or functions of the program's that the
+     * arena uses must outlive it, so end such an arena by destroy(). Not to be called from one of
+     * the arena's own callbacks.
      */
     ~arena()
     {
@@ -86,17 +87,18 @@ class arena
     /* For the functions of C. */
     cuarena_t *get() const noexcept { return handle_; }
 
-    /* The arena is the caller's to destroy. */
+    /* Gives up the arena: the caller destroys it. */
     [[nodiscard]] cuarena_t *release() noexcept { return std::exchange(handle_, nullptr); }
 
     void swap(arena &other) noexcept { std::swap(handle_, other.handle_); }
 
-    /* status::busy, and nothing changed, while blocks live. */
+    /* Ends the arena; status::busy, with nothing changed, while blocks live. */
     status try_destroy() noexcept { return to_status(cuarena_destroy(&handle_)); }
 
     void destroy() { check(try_destroy()); }
 
-    /* With all that lives in it. Owners of that must be gone, or have released it. */
+    /* Ends the arena with all that lives in it. Objects that own blocks of it must have ended, or
+     * have released them. */
     status try_destroy_forced() noexcept { return to_status(cuarena_destroy_forced(&handle_)); }
 
     void destroy_forced() { check(try_destroy_forced()); }
@@ -126,7 +128,7 @@ class arena
         check(try_free(pointer, stream));
     }
 
-    /* -- What frees itself -- */
+    /* -- Owners of blocks -- */
 
     result<block> try_make_block(std::uint64_t bytes, const request &how = {}) const noexcept
     {
@@ -157,9 +159,8 @@ class arena
         return try_make_buffer<T>(size, how).value();
     }
 
-    /* An object made of the arguments. What its constructor throws comes out, of both forms. Status
-     * unsupported if the CPU does not reach the memory.
-     */
+    /* Constructs an object from the arguments. What its constructor throws comes out of both forms.
+     * Status unsupported if the CPU does not reach the memory. */
     template <typename T, typename... Arguments, std::enable_if_t<!std::is_array_v<T>, int> = 0>
     result<unique_ptr<T>> try_make_unique(Arguments &&...arguments) const
     {
@@ -178,7 +179,7 @@ class arena
         return try_make_unique<T>(std::forward<Arguments>(arguments)...).value();
     }
 
-    /* With T[]: so many values, each as T() makes it; otherwise likewise. */
+    /* For T[]: constructs `count` values, each as T() does; otherwise as above. */
     template <typename T, std::enable_if_t<std::is_array_v<T>, int> = 0>
     result<unique_ptr<T>> try_make_unique(std::size_t count) const
     {
@@ -200,9 +201,9 @@ class arena
 
     /* -- Compaction -- */
 
-    /* `callable` is called with relocations, and returns nothing or whether to go on. What it
-     * throws ends the compaction behind the batch that it was told of, and comes out here, of both
-     * forms. nullptr: all the way. */
+    /* Compacts (compact.h). `callable` is called with relocations, and returns nothing, or whether
+     * to go on. What it throws ends the compaction after the batch that it was told of, and comes
+     * out of both forms. nullptr options: the defaults. */
     template <typename F>
     result<cuarena_compact_report_t> try_compact(const cuarena_compact_options_t *options,
                                                  F &&callable) const
@@ -236,9 +237,9 @@ class arena
         return try_compact(options).value();
     }
 
-    /* See cuarena_set_relocation_callback. The callable is kept by reference, and lives until the
-     * arena ends or there is another. It is called in whichever thread's call moves blocks, so
-     * there is nowhere that it could throw to: it must be noexcept. */
+    /* See cuarena_set_relocation_callback. The callable is kept by reference, so it must live until
+     * the arena ends or another one is set. It must be noexcept, since it is called in whichever
+     * thread's call moves blocks, where nobody expects its exceptions. */
     template <typename F> void set_relocation_callback(F &callable) const
     {
         static_assert(std::is_nothrow_invocable_v<F &, relocations>,
@@ -246,7 +247,7 @@ class arena
         check(cuarena_set_relocation_callback(handle_, detail::run_kept<F>, &callable));
     }
 
-    /* -- The rest of what is used often -- */
+    /* -- Trimming, streams, tags, statistics -- */
 
     status try_trim(std::uint64_t keep_bytes = 0) const noexcept
     {
@@ -274,7 +275,7 @@ class arena
 
     cuarena_tag_t tag(const char *name) const { return try_tag(name).value(); }
 
-    /* Of a region; CUARENA_REGION_ALL: of the arena. */
+    /* Statistics of a region, or with CUARENA_REGION_ALL of the arena. */
     cuarena_stats_t stats(std::int32_t region = CUARENA_REGION_ALL) const
     {
         cuarena_stats_t stats;
@@ -289,7 +290,7 @@ class arena
         (void)cuarena_destroy_forced(&retired);
     }
 
-    /* Bytes that have no objects yet, freed unless they get them. */
+    /* Bytes for objects; they are freed unless the caller releases them. */
     template <typename T> result<buffer<std::byte>> storage(std::size_t count) const noexcept
     {
         if (!host_readable())

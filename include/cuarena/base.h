@@ -1,20 +1,23 @@
 /*
- * What every part of the public API shares: version, status, the last error
- * of a thread, the log.
+ * What every part of the public API shares: version, status, the last error of a thread, the log.
  *
  * Conventions of the whole API
  *   - A call that can fail returns a cuarena_status_t. Outputs come last and
- *     are written only on success. Where one is written by a call that fails
- * its comment says so: the size that a text needs, what is wrong with a heap.
- *     Of an array that is too short, or whose call fails, any part may be
- *     written; its count is not.
+ *     are written only on success; an output that a failing call writes, such
+ *     as the size that a text needs, says so. When a call fails, or the
+ *     array is too short, any part of an array may be written; its count is
+ *     not.
  *   - Sizes and addresses are bytes in 64 bits. Nothing is rounded, capped or
- *     replaced silently: what cannot be had as asked is an error, or what comes
- *     instead is said where it is asked for and can be asked for afterwards.
- *   - A struct, in or out, begins with `struct_size`, set by its _init
- *     function; the library touches no more of it than that. Structs that are
- *     elements of arrays ("frozen") have no such member and never change.
+ *     replaced silently: what cannot be had as asked is an error, or the
+ *     comment says what comes instead, and a call tells it afterwards.
+ *   - A struct, in or out, begins with `struct_size`, which its _init function
+ *     sets; the library touches no more bytes than that. A struct that is
+ *     "frozen", such as the element of an array, has no such member and never
+ *     changes.
+ *   - A member named `zero` is to be 0.
  *   - Kinds and statuses are int32_t with named constants.
+ *   - Texts and arrays that are passed in stay the caller's, and are not read
+ *     after the call unless its comment says so.
  */
 #ifndef CUARENA_BASE_H
 #define CUARENA_BASE_H
@@ -47,19 +50,19 @@ CUARENA_API const char *cuarena_version_string(void);
 /* ---- Status ------------------------------------------------------------ */
 
 /*
- * What a call came to, grouped by what the caller can do about it. A failed call leaves every block
- * as it was, with its contents, place and size, and every output. What it leaves besides, its
- * description says: a request that is refused, what was tried for it (oom.h).
+ * The result of a call; statuses differ by what the caller can do about them. A failed call leaves
+ * every block as it was, with its contents, place and size, and every output. If it leaves other
+ * traces its comment says so; for a request that is refused oom.h does.
  */
 typedef int32_t cuarena_status_t;
 
 /* Done. */
 #define CUARENA_OK 0
-/* The call is wrong as written: fix the program. */
+/* An argument is wrong: fix the program. */
 #define CUARENA_BAD_ARGUMENT 1
 /* Not enough bytes are left, in the arena or in the host's own memory. */
 #define CUARENA_OUT_OF_MEMORY 2
-/* Enough bytes are free but not together: compaction would serve it. */
+/* Enough bytes are free, but not together: compaction would make room. */
 #define CUARENA_FRAGMENTED 3
 /* A limit stands in the way: the caller's own, or one that the header names. */
 #define CUARENA_LIMIT 4
@@ -67,7 +70,7 @@ typedef int32_t cuarena_status_t;
 #define CUARENA_NO_DEVICE 5
 /* The driver or the operating system refused; see driver_code. */
 #define CUARENA_DRIVER 6
-/* The arena is lost after an earlier failure: free, query and destroy only. */
+/* The arena is lost after an earlier failure: only free, query and destroy it. */
 #define CUARENA_LOST 7
 /* Not offered by this memory, preset or build (only where documented). */
 #define CUARENA_UNSUPPORTED 8
@@ -98,13 +101,13 @@ typedef struct cuarena_error_info {
     int32_t driver_code;     /* errno, the driver's code, or what a caller's own
                               * memory answered; 0 if none */
     uint64_t asked_bytes;    /* what the call asked for */
-    uint64_t limit_bytes;    /* the limit or capacity that it met */
-    uint64_t reserved_bytes; /* what the arena held from its memory */
-    uint64_t free_bytes;     /* free in the region asked, and what a trimmed pool
-                              * may take again; of create, what the memory had
-                              * available */
+    uint64_t limit_bytes;    /* the limit or capacity that stood in the way */
+    uint64_t reserved_bytes; /* what the arena had taken from its memory */
+    uint64_t free_bytes;     /* what was free in the region, and what a trimmed pool
+                              * may take again; of cuarena_create, what the memory
+                              * had available */
     uint64_t largest_bytes;  /* the largest free range there, exact */
-    char message[256];       /* one line: the value, what would be accepted */
+    char message[256];       /* one line: the value, and what would be accepted */
 } cuarena_error_info_t;
 
 CUARENA_API void cuarena_error_info_init(cuarena_error_info_t *info);
@@ -120,35 +123,36 @@ CUARENA_API cuarena_status_t cuarena_last_error_info(cuarena_error_info_t *info)
 #define CUARENA_LOG_INFO 3
 #define CUARENA_LOG_DEBUG 4
 
-/* Gets one line, without a newline, valid during the call only. Called with
- * no lock held, from whichever thread logs; lines that its own calls of the library would make are
- * left out. It must return: not by longjmp, nor by an exception. */
+/* Gets one line, without a newline, which is valid during the call only. It is called with no lock
+ * held, by whichever thread logs; its own calls of the library log nothing. It must return, rather
+ * than leave by longjmp or an exception. */
 typedef void (*cuarena_log_fn)(void *user, int32_t level, const char *line);
 
 /*
- * The process-wide log level, CUARENA_LOG_OFF by default (or what the environment's CUARENA_LOG
- * says at first use: off, error, warn, info,
- * debug; any other word is off, and is told once, as an error).
+ * Sets the log level of the process. It is CUARENA_LOG_OFF at first, or what CUARENA_LOG in the
+ * environment says when the log is first used: off, error, warn, info or debug; any other word is
+ * off, and is logged once as an error.
  *
  *   error  each call that does not return OK, once, with its message, but for
- *          the end of an enumeration and STALE of cuarena_retire; what an arena
- *          overcame on its way is none. And what nobody is returned: a device
- *          that is lost as bytes are given back.
+ *          the end of an enumeration and STALE of cuarena_retire. What failed
+ *          on the way of a call that then returned OK is not logged. Failures
+ *          that no call returns are: a device that is lost while bytes are
+ *          given back.
  *   warn   what is probably not meant, such as options that are passed over.
  *   info   what an arena does as a whole: create, destroy, reset, trim,
  *          compact, resize_pool, the end of cached blocks; resizes of blocks.
  *   debug  every allocation and every free, with bytes, address, id and tag;
- *          growth; the steps of running out.
+ *          growth; the steps before a request is refused (oom.h).
  *
- * Each is one line: control bytes in names, tags and texts of the caller are written as \x0a and
- * the like, in messages of errors too. The calls of heap.h log nothing. Any thread. In a forked
- * child a new level reaches the arenas that are made there. Cost: every arena's lock is taken once;
- * at level debug no call is short any more, at info no resize.
+ * Each is one line: control bytes in names, tags and other texts of the caller are written as \x0a
+ * and the like, also in messages of errors. The calls of heap.h log nothing. Any thread may call
+ * this. In a forked child a new level reaches only the arenas that are made there. Cost: every
+ * arena's lock is taken once; at level debug every call takes the slow path, at info every resize.
  */
 CUARENA_API cuarena_status_t cuarena_log_set_level(int32_t level);
 CUARENA_API int32_t cuarena_log_level(void);
-/* NULL: back to the default, which writes to stderr. Set it before other threads log; a line being
- * delivered may still reach the old function. */
+/* Sets the function that gets the lines; NULL: the default, which writes them to stderr. Set it
+ * before other threads log; a line that is being delivered may still reach the old function. */
 CUARENA_API void cuarena_log_set_callback(cuarena_log_fn callback, void *user);
 
 #ifdef __cplusplus

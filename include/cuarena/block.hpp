@@ -15,9 +15,9 @@ namespace cuarena
 inline namespace CUARENA_CXX_VARIANT
 {
 
-/* A block's address as so many T, for as long as this lives: see cuarena_block_pin. Ends before its
- * block. Who touches the values is the caller's business: the CPU or, in memory of a device,
- * kernels. */
+/* Pins a block as long as this object lives (cuarena_block_pin), and gives its address as an array
+ * of T. It must end before its block. Whether the CPU or kernels may touch the values depends on
+ * the memory; this class does not touch them. */
 template <typename T = std::byte> class pinned
 {
   public:
@@ -70,13 +70,13 @@ template <typename T = std::byte> class pinned
     std::size_t size_ = 0;
 };
 
-/* Bytes named by an id, which may move while they are not pinned. */
+/* Owns a block: bytes that are named by an id, and may move while they are not pinned. */
 class block
 {
   public:
     block() noexcept = default;
 
-    /* Takes over a block of the arena, of so many bytes as asked for. */
+    /* Takes over a block of the arena, of which `size_bytes` were asked for. */
     block(cuarena_t *arena, cuarena_block_t id, std::uint64_t size_bytes,
           cuarena_stream_t stream = CUARENA_NO_STREAM) noexcept
         : arena_(arena), id_(id), size_bytes_(size_bytes), stream_(stream)
@@ -93,7 +93,7 @@ class block
 
     ~block() { (void)try_free(); }
 
-    /* Whether there is one. */
+    /* Whether it owns a block. */
     explicit operator bool() const noexcept { return id_ != 0; }
 
     cuarena_block_t id() const noexcept { return id_; }
@@ -105,7 +105,7 @@ class block
     /* The stream that the block is resized and freed on. */
     void set_stream(cuarena_stream_t stream) noexcept { stream_ = stream; }
 
-    /* The block is the caller's to free. */
+    /* Gives up the block: the caller frees it. */
     [[nodiscard]] cuarena_block_t release() noexcept
     {
         size_bytes_ = 0;
@@ -133,9 +133,10 @@ class block
 
     void resize(std::uint64_t bytes) { check(try_resize(bytes)); }
 
-    /* The address, as so many T as the block has room for. On a stream: the stream waits for the
-     * block's last move, and the pin ends at the point where the stream is when the object goes.
-     * Status bad_argument for an address that is not aligned for a T: see request::align. */
+    /* Pins the block, as an array of as many T as it has room for. With a stream, the stream waits
+     * for the block's last move, and the pin ends at the point of the stream that it has reached
+     * when the object ends. Status bad_argument if the address is not aligned for T; see
+     * request::align. */
     template <typename T = std::byte>
     result<pinned<T>> try_pin(cuarena_stream_t stream = CUARENA_NO_STREAM) const noexcept
     {

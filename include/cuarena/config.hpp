@@ -47,8 +47,7 @@ class config : public cuarena_config_t
     }
 };
 
-/* What an allocation is to be besides its size, said one after the other:
- * request().on(stream).tag(weights). */
+/* What an allocation asks for besides its size, as in request().on(stream).tag(weights). */
 class request
 {
   public:
@@ -89,8 +88,7 @@ class request
         return *this;
     }
 
-    /* What C functions take: nullptr where nothing was said, as the shortest way through them is
-     * then. */
+    /* For C functions: nullptr if nothing was asked for, with which they are fastest. */
     const cuarena_request_t *get() const noexcept
     {
         return request_.struct_size > 0 ? &request_ : nullptr;
@@ -137,7 +135,7 @@ inline result<void *> alloc(cuarena_t *arena, std::uint64_t bytes, const request
     return pointer;
 }
 
-/* What no arena has, where the product is more than 64 bits. */
+/* Status out_of_memory if the product has more than 64 bits: no arena has so much. */
 template <typename T> status bytes_of(std::size_t count, std::uint64_t *bytes_out) noexcept
 {
     if (count > UINT64_MAX / sizeof(T))
@@ -146,7 +144,7 @@ template <typename T> status bytes_of(std::size_t count, std::uint64_t *bytes_ou
     return status::ok;
 }
 
-/* Bytes for so many values of a type, aligned as that wants. */
+/* Bytes for `count` values of a type, aligned for it. */
 template <typename T>
 result<T *> alloc_values(cuarena_t *arena, std::size_t count, request how) noexcept
 {

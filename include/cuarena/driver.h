@@ -23,7 +23,8 @@ typedef struct cuarena_driver_info {
     char library[256];    /* the file that was opened, cut if it is longer */
 } cuarena_driver_info_t;
 CUARENA_API void cuarena_driver_info_init(cuarena_driver_info_t *info);
-/* NO_DEVICE with the reason in words. Cost: the first time what the driver takes to start. */
+/* NO_DEVICE, with the reason in the message, if there is none. Cost: at the first call, what the
+ * driver takes to start. */
 CUARENA_API cuarena_status_t cuarena_driver_info(cuarena_driver_info_t *info);
 
 /* Flags are 0 or 1. */
@@ -33,13 +34,14 @@ typedef struct cuarena_device_info {
     int32_t compute_major; /* compute capability */
     int32_t compute_minor;
     int32_t multiprocessors;
-    int32_t vmm;        /* backing vmm can be had */
-    int32_t fd;         /* ... with blocks that can be exported */
-    int32_t rdma;       /* ... that network cards reach */
-    int32_t fabric;     /* ... to other hosts, if the system lets it */
-    int32_t pools;      /* backing async can be had */
-    int32_t managed;    /* managed memory can be had */
-    int32_t concurrent; /* ... and touched by the CPU while the device runs */
+    int32_t vmm;        /* backing=vmm works */
+    int32_t fd;         /* ... and blocks can be exported */
+    int32_t rdma;       /* ... and network cards can reach them */
+    int32_t fabric;     /* ... and they can be exported to other hosts, if the
+                         * system lets it */
+    int32_t pools;      /* backing=async works */
+    int32_t managed;    /* memory=managed works */
+    int32_t concurrent; /* ... and the CPU may touch it while the device runs */
     uint64_t total_bytes;
     uint64_t free_bytes; /* now, in all processes */
 } cuarena_device_info_t;

@@ -15,9 +15,8 @@
 #include <type_traits>
 #include <utility>
 
-/* Code that was compiled otherwise, with or without exceptions or with another meaning of stream
- * NULL, is other code: it gets names of its own, so that a linker does not take the one for the
- * other. */
+/* Code that is compiled with and without exceptions, or with another meaning of the stream NULL,
+ * differs, so each gets names of its own: a linker must not take one for the other. */
 #if defined(__cpp_exceptions) && defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #define CUARENA_CXX_VARIANT throws_per_thread
 #elif defined(__cpp_exceptions)
@@ -34,8 +33,7 @@ inline namespace CUARENA_CXX_VARIANT
 {
 
 /* The statuses of base.h. They are std::error_codes too: status::limit, out_of_memory and
- * fragmented compare equal to
- * std::errc::not_enough_memory. */
+ * fragmented compare equal to std::errc::not_enough_memory. */
 enum class [[nodiscard]] status : cuarena_status_t{
     ok = CUARENA_OK,
     bad_argument = CUARENA_BAD_ARGUMENT,
@@ -52,7 +50,7 @@ enum class [[nodiscard]] status : cuarena_status_t{
     corrupt = CUARENA_CORRUPT,
 };
 
-/* What a C function returned. */
+/* The status that a C function returned. */
 constexpr status to_status(cuarena_status_t code) noexcept
 {
     return static_cast<status>(code);
@@ -128,7 +126,7 @@ inline std::error_code make_error_code(status code) noexcept
     return {static_cast<int>(code), error_category()};
 }
 
-/* What every exception of this header is besides. */
+/* The second base class of every exception of this header. */
 class failure
 {
   public:
@@ -147,7 +145,7 @@ class failure
     cuarena_error_info_t info_;
 };
 
-/* Of statuses out_of_memory, fragmented and limit. */
+/* Thrown for statuses out_of_memory, fragmented and limit. */
 class bad_alloc : public std::bad_alloc, public failure
 {
   public:
@@ -156,7 +154,7 @@ class bad_alloc : public std::bad_alloc, public failure
     const char *what() const noexcept override { return info().message; }
 };
 
-/* Of all others. */
+/* Thrown for all other statuses. */
 class error : public std::runtime_error, public failure
 {
   public:
@@ -166,8 +164,8 @@ class error : public std::runtime_error, public failure
     }
 };
 
-/* Throws what stands for the status. `why`, static text, is the message; nullptr: the last
- * error's. */
+/* Throws the exception for the status. `why`, static text, is its message; nullptr: that of the
+ * last error. */
 [[noreturn]] inline void fail(status code, const char *why = nullptr)
 {
     const cuarena_error_info_t info = detail::describe(code, why);

@@ -1,22 +1,24 @@
 /*
- * The contract for bytes: where an arena's segments come from.
+ * Memories: where an arena takes its bytes from; streams; and the table of functions by which a
+ * program brings memory of its own kind.
  *
- * A memory is a const table of functions and a `user` value handed to each of them. The library's
- * own memories fill the same table; with it a program can bring bytes of its own kind.
+ * A memory is a const table of functions and a `user` value, which is handed to each of them. The
+ * library's own memories fill the same table.
  *
  * Rules for every function of the table
  *   - It is called with no lock held, from any thread, but never twice at once
  *     for the same segment.
- *   - Sizes and offsets are multiples of `granularity`; of a segment that will
- *     keep its length, which is for a dedicated block or in an arena with
- *     in_place=0, of `least_bytes`; in `relocate`, `zero_bytes`,
- *     `zero_captured` and `export_range`, of the arena's granule.
+ *   - Sizes and offsets are multiples of `granularity`. Exceptions: those of
+ *     a segment that keeps its length, which is one of a dedicated block or in
+ *     an arena with in_place=0, are multiples of `least_bytes`; those handed
+ *     to `relocate`, `zero_bytes`, `zero_captured` and `export_range` are
+ *     multiples of the arena's granule.
  *   - It returns a cuarena_status_t: OUT_OF_MEMORY when there is no more to be
  *     had, DRIVER for any other refusal, LOST if nothing will work any more. A
  *     failing function changed nothing. give_back, shrink and punch must not
  *     fail, also after LOST.
  *   - It must not call the arena that it serves (REENTERED).
- *   - It must return: not by longjmp, nor by an exception.
+ *   - It must return, rather than leave by longjmp or an exception.
  */
 #ifndef CUARENA_MEMORY_H
 #define CUARENA_MEMORY_H
@@ -31,21 +33,20 @@ extern "C" {
 /* A stream of the device: cudaStream_t and CUstream pass without a cast. NULL is the legacy default
  * stream.
  *
- * The default streams are those of the arena's own context, whatever context is current; in host
- * memory those of the context that is current when the first of them is passed, and of no other.
- * The context of every stream that was passed outlives the arena: a primary one the arena holds,
- * one that the
- * caller created is the caller's. */
+ * Default streams are those of the arena's own context, whatever context is current; in host memory
+ * those of the context that is current when the first of them is passed, and of no other. The
+ * context of every stream that was passed must outlive the arena; the arena itself holds primary
+ * contexts, so this is a rule for those that the program created. */
 typedef struct CUstream_st *cuarena_stream_t;
 
 /* Another name of NULL, and the default stream of the calling thread: the values of
  * cudaStreamLegacy and cudaStreamPerThread. */
 #define CUARENA_STREAM_LEGACY CUARENA_STREAM_NUMBER(1)
 #define CUARENA_STREAM_PER_THREAD CUARENA_STREAM_NUMBER(2)
-/* No stream: bytes are idle when they are freed, and what a call does to
- * bytes is done when it returns. */
+/* No stream: bytes are idle when they are freed, and what a call does to bytes is done when it
+ * returns. */
 #define CUARENA_NO_STREAM CUARENA_STREAM_NUMBER(UINTPTR_MAX)
-/* A stream that is a number rather than a handle. */
+/* Makes a stream of a number, for programs without a driver. */
 #ifdef __cplusplus
 #define CUARENA_STREAM_NUMBER(number)                                                              \
     reinterpret_cast<cuarena_stream_t>(static_cast<uintptr_t>(number))
@@ -67,8 +68,8 @@ typedef struct cuarena_stream_info {
     void *context;      /* CUcontext; NULL where there is none */
     int32_t device;     /* ordinal; -1 where there is none */
     int32_t per_thread; /* 1: the handle is another stream on each thread */
-    int32_t capturing;  /* 1: into a graph, now */
-    int32_t zero;
+    int32_t capturing;  /* 1: it is being captured into a graph now */
+    int32_t zero;       /* 0 */
 } cuarena_stream_info_t;
 
 /* Which memory an arena has. */
@@ -85,15 +86,16 @@ typedef struct cuarena_stream_info {
  * it to every further call; the memory may change `cookie` at any time. */
 typedef struct cuarena_memory_segment {
     uint64_t address;       /* of the first byte; never 0 */
-    uint64_t bytes;         /* usable from there; holes count */
-    uint64_t address_bytes; /* addresses set aside, >= bytes: how far `grow`
-                             * may go in place */
+    uint64_t bytes;         /* usable from there, holes included */
+    uint64_t address_bytes; /* addresses set aside, >= bytes: `grow` may lengthen
+                             * the segment to this */
     void *cookie;           /* the memory's own */
 } cuarena_memory_segment_t;
 
 /* One relocation of a list that `relocate` executes. Frozen. */
 typedef struct cuarena_relocation {
-    cuarena_block_t block; /* 0 for memory functions: runs of blocks */
+    cuarena_block_t block; /* 0 when a memory function gets it: it may be several
+                            * neighbouring blocks then */
     void *from;
     void *to;
     uint64_t bytes;
@@ -119,61 +121,66 @@ typedef struct cuarena_memory_ops {
     const char *name;     /* for messages; static text */
     uint32_t properties;  /* CUARENA_MEMORY_... bits */
     uint32_t zero;        /* 0 */
-    uint64_t granularity; /* power of two: what segments are multiples of */
-    uint64_t alignment;   /* power of two: what every address it gives is a
-                           * multiple of; at least the arena's granule */
-    uint64_t least_bytes; /* power of two from the granule to granularity:
-                           * what a segment may be a multiple of that keeps
-                           * its length; 0: as granularity */
+    uint64_t granularity; /* power of two: the page in which the memory gives
+                           * and takes bytes */
+    uint64_t alignment;   /* power of two: every address that it gives is a
+                           * multiple; at least the arena's granule */
+    uint64_t least_bytes; /* power of two from the granule to granularity: the
+                           * page of segments that keep their length; 0: as
+                           * granularity */
 
-    /* How many bytes could be had now (at most, as far as known); for sizes given as "auto". NULL:
+    /* How many bytes could be had now, at most, as far as known; for sizes given as "auto". NULL:
      * such sizes are BAD_ARGUMENT. */
     cuarena_status_t (*available)(void *user, uint64_t *bytes_out);
 
-    /* A new segment of `bytes`. The caller would like addresses to be set aside for `address_bytes`
-     * (>= bytes): a memory that has not so many sets fewer aside, down to `bytes`, and does not
-     * fail for want of the rest. */
+    /* Gives a new segment of `bytes`. The arena would like addresses to be set aside for
+     * `address_bytes` (>= bytes): a memory that has fewer addresses sets fewer aside, down to
+     * `bytes`, rather than fail. */
     cuarena_status_t (*get)(void *user, uint64_t bytes, uint64_t address_bytes,
                             cuarena_memory_segment_t *segment_out);
-    /* Ends a segment. Nothing in it is in use. */
+    /* Takes a segment back. Nothing in it is in use. */
     void (*give_back)(void *user, cuarena_memory_segment_t *segment);
 
     /* Lengthens or shortens the usable part in place, within
      * address_bytes. NULL: segments keep their length. */
     cuarena_status_t (*grow)(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes);
     void (*shrink)(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes);
-    /* Takes the backing of [offset, offset + bytes) away, leaving a hole of unusable addresses, and
-     * puts backing under it again. Both or neither; NULL: there are no holes. */
+    /* `punch` takes the memory behind [offset, offset + bytes) away and leaves a hole of unusable
+     * addresses; `fill` puts memory behind it again. Both or neither are NULL: there are no holes
+     * then. */
     void (*punch)(void *user, cuarena_memory_segment_t *segment, uint64_t offset, uint64_t bytes);
     cuarena_status_t (*fill)(void *user, cuarena_memory_segment_t *segment, uint64_t offset,
                              uint64_t bytes);
 
-    /* Executes the list in order on `stream`, which is CUARENA_NO_STREAM if
-     * all is to be done on return; source and destination of one entry may overlap. `done_out`
-     * tells how many entries were queued or done when it fails (0: nothing was touched). NULL:
-     * nothing moves. Where the CPU does it (pageable, bytes of the host) the call waits for the
-     * work of `stream` so far, and all is done on return. */
+    /* Copies the bytes of each entry, in order, on `stream`, or before it returns with
+     * CUARENA_NO_STREAM. Source and destination of one entry may overlap. When it fails `done_out`
+     * gets how many entries were queued or done (0: nothing was touched). NULL: nothing moves.
+     * Where the CPU copies (pageable, bytes of the host) the call waits for the work of `stream` so
+     * far, and all is done on return. */
     cuarena_status_t (*relocate)(void *user, const cuarena_relocation_t *list, size_t count,
                                  cuarena_stream_t stream, size_t *done_out);
-    /* Sets bytes to 0 on `stream`, likewise. NULL: zeroing is UNSUPPORTED. */
+    /* Sets bytes to 0 on `stream`, or before it returns with CUARENA_NO_STREAM, as `relocate`.
+     * NULL: zeroing is UNSUPPORTED. */
     cuarena_status_t (*zero_bytes)(void *user, void *address, uint64_t bytes,
                                    cuarena_stream_t stream);
 
     /*
-     * Streams. All NULL: everything the memory does is done when the call returns, and no stream
-     * uses it.
+     * Streams and events. All five NULL: everything that the memory does is done when the call
+     * returns, and no stream uses its bytes.
      *
-     * `identify` tells what a handle that the caller has just passed stands for; BAD_ARGUMENT, put
-     * into words, for one whose work could not use
-     * these bytes. `mark` records the work of `stream` so far: in a new
-     * event if *event is NULL, else in that one, which then means this
-     * moment; with CUARENA_NO_STREAM the work of all streams that could use
-     * its bytes, in a new event, or UNSUPPORTED: the arena then marks each stream that it knows and
-     * that was not released, and refuses what would need an event of another thread's default
-     * stream. Of a stream that is being captured `mark` says BUSY, and so do `wait`, `relocate` and
-     * `zero_bytes` on it, with nothing recorded, queued or touched. `query` says OK when that work
-     * is done, else BUSY; `wait` makes `stream` wait for it, or the caller with host = 1 (stream is
-     * CUARENA_NO_STREAM then). `unmark` ends a event, done or not.
+     * `identify` tells what a handle that the program has just passed stands for; BAD_ARGUMENT,
+     * with a message, for a stream whose work could not use these bytes.
+     *
+     * `mark` records an event behind the work of `stream` so far: a new one if *event is NULL, else
+     * that one anew. With CUARENA_NO_STREAM it records a new event behind the work of all streams
+     * that could use its bytes, or says UNSUPPORTED: the arena then marks each stream that it knows
+     * and that was not released, and refuses what would need an event of another thread's default
+     * stream. `query` says OK when the work behind an event is done, else BUSY. `wait` makes
+     * `stream` wait for an event or, with host = 1 and CUARENA_NO_STREAM, the calling thread.
+     * `unmark` ends an event, complete or not.
+     *
+     * On a stream that is being captured `mark`, `wait`, `relocate` and `zero_bytes` say BUSY, with
+     * nothing recorded, queued or touched.
      */
     cuarena_status_t (*identify)(void *user, cuarena_stream_t stream,
                                  cuarena_stream_info_t *info_out);
@@ -182,10 +189,11 @@ typedef struct cuarena_memory_ops {
     cuarena_status_t (*wait)(void *user, void *event, cuarena_stream_t stream, int32_t host);
     void (*unmark)(void *user, void *event);
 
-    /* Tells the handles behind [offset, offset + bytes) of a segment, in order, each with a
-     * descriptor of its own that the caller will close; offset and bytes are multiples of the
-     * arena's granule. `pieces` NULL: only their count. More than `capacity`: BAD_ARGUMENT. May be
-     * called beside other functions for the segment. NULL: blocks cannot be exported. */
+    /* Gives the handles behind [offset, offset + bytes) of a segment, in order, each with a
+     * descriptor of its own, which the caller closes; offset and bytes are multiples of the arena's
+     * granule. With `pieces` NULL it gives only their count. BAD_ARGUMENT if there are more than
+     * `capacity`. It may be called while other functions work on the segment. NULL: blocks cannot
+     * be exported. */
     cuarena_status_t (*export_range)(void *user, const cuarena_memory_segment_t *segment,
                                      uint64_t offset, uint64_t bytes,
                                      cuarena_export_piece_t *pieces, size_t capacity,
@@ -194,21 +202,20 @@ typedef struct cuarena_memory_ops {
     /* Called once, after the last segment was given back. May be NULL. */
     void (*end)(void *user);
 
-    /* As `zero_bytes`, on a stream of an open capture session: while it is being captured the graph
-     * sets the bytes to 0, at each launch; BUSY if its capture has failed. NULL: a `zeroed` request
-     * on such a stream is UNSUPPORTED, unless the CPU touches the memory: then it is `zero_bytes`
-     * without a stream. */
+    /* As `zero_bytes`, on a stream of an open capture session: while the stream is being captured,
+     * the graph sets the bytes to 0, at each launch; BUSY if the capture has failed. NULL: a
+     * `zeroed` request on such a stream is UNSUPPORTED, or if the CPU touches the memory it becomes
+     * `zero_bytes` without a stream. */
     cuarena_status_t (*zero_captured)(void *user, void *address, uint64_t bytes,
                                       cuarena_stream_t stream);
 
-    /* As `get` with address_bytes = bytes and `give_back`, at a point of `stream`, which is never
-     * CUARENA_NO_STREAM: the bytes are good for what the stream is given from here on, and go back
-     * behind what it was given
-     * so far, without a wait of the caller. A segment of either kind of get may go back either way.
-     * Of a stream that is being captured get_on says BUSY, and the arena calls `get`; give_on is
-     * `give_back` then, and the arena asks `identify` before. Like that, it must not fail. Both or
-     * neither; NULL: the bytes have no order, and a dedicated block that is freed on a stream waits
-     * for an event. */
+    /* As `get`, with address_bytes = bytes, and `give_back`, but at a point of `stream`, which is
+     * never CUARENA_NO_STREAM: what is queued on the stream from here on may use the bytes, and
+     * they go back behind what was queued so far, while the caller does not wait. A segment that
+     * came by `get` or `get_on` may go back by either. On a stream that is being captured `get_on`
+     * says BUSY, and the arena calls `get`; `give_on` does what `give_back` does then, and the
+     * arena has asked `identify` before. Like `give_back`, it must not fail. Both or neither are
+     * NULL: a dedicated block that is freed on a stream waits for an event then. */
     cuarena_status_t (*get_on)(void *user, uint64_t bytes, cuarena_stream_t stream,
                                cuarena_memory_segment_t *segment_out);
     void (*give_on)(void *user, cuarena_memory_segment_t *segment, cuarena_stream_t stream);

@@ -17,7 +17,7 @@ namespace cuarena
 inline namespace CUARENA_CXX_VARIANT
 {
 
-/* What one call of a relocation callback tells: valid during it. */
+/* The relocations of one batch, valid during the call of the callback that gets them. */
 class relocations
 {
   public:
@@ -39,7 +39,7 @@ class relocations
 
 namespace detail
 {
-/* Calls what returns bool, false to stop, or nothing. */
+/* Calls `callable`, which returns nothing, or false to stop. */
 template <typename F> bool tell(F &callable, relocations moved)
 {
     if constexpr (std::is_void_v<std::invoke_result_t<F &, relocations>>) {
@@ -50,8 +50,8 @@ template <typename F> bool tell(F &callable, relocations moved)
     }
 }
 
-/* A callable for one call of C, through which nothing may be thrown: what it throws ends that call
- * and is thrown again behind it. */
+/* Runs a callable from one call of a C function. Nothing may be thrown through C, so what the
+ * callable throws ends that call, and is thrown again after it. */
 template <typename F> class listening
 {
   public:
@@ -88,7 +88,7 @@ template <typename F> class listening
 #endif
 };
 
-/* A callable that calls of C may come to at any time. */
+/* Runs a callable that is kept, and that any call of a C function may run. */
 template <typename F>
 std::int32_t run_kept(void *user, const cuarena_relocation_t *list, std::size_t count) noexcept
 {

@@ -2,8 +2,13 @@
  * Options: what an arena is to be like. docs/options.md has all of them, with keys, ranges and
  * defaults.
  *
- * A config belongs to the caller: no call here knows any other, and threads may use different ones
- * at once.
+ *   cuarena_config_t config;
+ *   cuarena_config_init(&config);
+ *   cuarena_config_parse(&config, "preset=grow,memory=device,limit=80%");
+ *   cuarena_create(&config, &arena);
+ *
+ * A config belongs to the caller, and ends without a call; cuarena_create copies what it needs.
+ * Threads may work on different configs at once.
  */
 #ifndef CUARENA_OPTIONS_H
 #define CUARENA_OPTIONS_H
@@ -16,12 +21,12 @@
 extern "C" {
 #endif
 
-/* An amount of memory: bytes, thousandths of a percent of all that the memory has, whoever has it
- * now, or what is available now but so many bytes. As text: 512MiB, 4G, 80%, auto-256MiB, auto.
- * KiB, MiB, GiB, TiB and K, M, G, T all count in 1024. What a memory of the host has in all is that
- * of the machine, or of the control group around the process where that is less. */
+/* An amount of memory: bytes; a percentage of all bytes that the memory has, whoever uses them now;
+ * or what is available now, less so many bytes. As text: 512MiB, 4G, 80%, auto-256MiB, auto. KiB,
+ * MiB, GiB, TiB and K, M, G, T all count in 1024. All that a memory of the host has is what the
+ * machine has, or the control group around the process where that is less. */
 #define CUARENA_AMOUNT_BYTES 0
-#define CUARENA_AMOUNT_PERCENT 1 /* value 100000 = 100 % */
+#define CUARENA_AMOUNT_PERCENT 1 /* value in thousandths: 100000 is 100 % */
 #define CUARENA_AMOUNT_AUTO 2    /* available minus value */
 typedef struct cuarena_amount {
     int32_t unit; /* CUARENA_AMOUNT_... */
@@ -29,13 +34,16 @@ typedef struct cuarena_amount {
     uint64_t value;
 } cuarena_amount_t;
 
-/* pool: of a fixed size, with a stable region if one is asked for.
- * grow: takes no more than requests need, in place, until its limit.
- * bfc: as ONNX Runtime's arena, whose keys it knows: takes ever larger chunks, splits one only if
- * the rest is worth it, has no limit of its own.
- * mlx-cpu, mlx-cuda: as MLX's allocators: keep freed blocks whole in a cache. cupy-pool: as CuPy's
- * MemoryPool: chunks of what requests need, each stream's own. driver-pool: as CuPy's
- * MemoryAsyncPool: each block is the driver's. */
+/* Presets: what an arena is like where no option says otherwise.
+ *   pool         has a fixed size, with a stable region if one is asked for
+ *   grow         takes no more than requests need, in place, up to its limit
+ *   bfc          as ONNX Runtime's arena, whose keys it knows: takes ever larger
+ *                chunks, splits one only if the rest is worth it, has no limit
+ *                unless one is set
+ *   mlx-cpu, mlx-cuda  as MLX's allocators: keep freed blocks whole in a cache
+ *   cupy-pool    as CuPy's MemoryPool: takes chunks of what requests need, and
+ *                what a stream freed stays that stream's
+ *   driver-pool  as CuPy's MemoryAsyncPool: the driver allocates each block */
 #define CUARENA_PRESET_POOL 0
 #define CUARENA_PRESET_GROW 1
 #define CUARENA_PRESET_BFC 2
@@ -44,22 +52,23 @@ typedef struct cuarena_amount {
 #define CUARENA_PRESET_CUPY_POOL 5
 #define CUARENA_PRESET_DRIVER_POOL 6
 
-#define CUARENA_GROW_NONE 0  /* fixed */
-#define CUARENA_GROW_EXACT 1 /* by what a request lacks, in pages */
-/* By chunks, each twice the one before: the first has `initial_chunk` bytes,
- * or after a trim `growth_after_trim`. A request above the next chunk doubles it until it fits;
- * else it grows to `max_doubling` at most. Chunks are cut to what the limit leaves; one that the
- * memory does not have is asked for again
- * a tenth smaller, until it is below the request or 8 KiB. In whole pages. */
+/* By how much an arena grows when a request finds no room. */
+#define CUARENA_GROW_NONE 0  /* it does not: its size is fixed */
+#define CUARENA_GROW_EXACT 1 /* by what the request lacks, in whole pages */
+/* By chunks, each twice as large as the one before: the first has `initial_chunk` bytes, or after a
+ * trim `growth_after_trim`, and they grow to `max_doubling` at most. A request above the next chunk
+ * doubles that until it fits. A chunk is cut to what the limit leaves. One that the memory does not
+ * have is asked for again a tenth smaller, until it is below the request or 8 KiB. In whole pages.
+ */
 #define CUARENA_GROW_DOUBLING 2
 
-/* Of numbers of bytes: as the preset says. */
+/* As a number of bytes: what the preset says. */
 #define CUARENA_BYTES_PRESET (UINT64_MAX - 1)
-/* Of what a driver's pool has: it stays as it is. */
+/* As a release threshold: it stays as it is. */
 #define CUARENA_BYTES_UNCHANGED (UINT64_MAX - 2)
 
-/* Keys that no option has, and options that decide nothing beside the others: an error, or a
- * warning in the log. */
+/* What becomes of unknown keys, and of options that have no effect beside the others: an error, or
+ * a warning in the log. */
 #define CUARENA_UNKNOWN_ERROR 0
 #define CUARENA_UNKNOWN_WARN 1
 
@@ -67,9 +76,9 @@ typedef struct cuarena_amount {
 #define CUARENA_BACKING_AUTO                                                                       \
     0                            /* as the preset says; in most vmm where the                      \
                                   * device has it, else malloc */
-#define CUARENA_BACKING_VMM 1    /* handles mapped into reserved addresses */
-#define CUARENA_BACKING_MALLOC 2 /* one driver allocation a segment */
-#define CUARENA_BACKING_ASYNC 3  /* likewise, stream-ordered */
+#define CUARENA_BACKING_VMM 1    /* handles mapped into addresses set aside */
+#define CUARENA_BACKING_MALLOC 2 /* a driver allocation for each segment */
+#define CUARENA_BACKING_ASYNC 3  /* a stream-ordered one for each segment */
 
 /* What a block is cut from. */
 #define CUARENA_SEGMENTS_SHARED 0 /* a segment, with other blocks */
@@ -83,8 +92,8 @@ typedef struct cuarena_amount {
 #define CUARENA_DRIVER_POOL_OWN 2      /* one that the arena makes and ends */
 #define CUARENA_DRIVER_POOL_EXTERNAL 3 /* the caller's: driver_pool_handle */
 
-/* A property that memory may have: not asked for, had if it can be (then cuarena_properties tells),
- * or an error if it cannot. */
+/* What becomes of a property that memory may have: it is not asked for, or had if that is possible
+ * (cuarena_properties tells), or an error if it is not. */
 #define CUARENA_PROPERTY_OFF 0
 #define CUARENA_PROPERTY_TRY 1
 #define CUARENA_PROPERTY_REQUIRE 2
@@ -99,8 +108,8 @@ typedef struct cuarena_amount {
 #define CUARENA_EVENTS_LATE 0
 #define CUARENA_EVENTS_EAGER 1
 
-/* What a request gets of bytes that were freed on another stream. */
-#define CUARENA_STEAL_WAIT 0 /* all: its stream waits for that one */
+/* What a request on a stream gets of bytes that were freed on another one: see streams.h. */
+#define CUARENA_STEAL_WAIT 0 /* all: its stream waits on the device */
 #define CUARENA_STEAL_IDLE                                                                         \
     1                         /* those whose work is known to be done, or for                      \
                                * which its stream has waited */
@@ -108,7 +117,7 @@ typedef struct cuarena_amount {
 
 /* What a free leaves behind. */
 #define CUARENA_KEEP_ALL 0   /* free bytes, until they are trimmed */
-#define CUARENA_KEEP_CACHE 1 /* the block, whole, in a cache: see cache.h */
+#define CUARENA_KEEP_CACHE 1 /* the whole block, in a cache: see cache.h */
 #define CUARENA_KEEP_NONE 2  /* nothing: whole pages go back at once */
 
 /* What a free does with a block that the cache has no room for. */
@@ -118,47 +127,50 @@ typedef struct cuarena_amount {
        * the next allocation trims the cache */
 
 /* What a soft limit is for. */
-#define CUARENA_SOFT_STORE 0   /* for programs to ask about */
-#define CUARENA_SOFT_ENFORCE 1 /* cached blocks go before it is passed */
+#define CUARENA_SOFT_STORE 0   /* nothing: programs may ask for it */
+#define CUARENA_SOFT_ENFORCE 1 /* cached blocks end before it is passed */
 
+/* When bytes are set to 0. */
 #define CUARENA_ZERO_NEVER 0
 #define CUARENA_ZERO_CREATE 1 /* all bytes, when the memory gives them */
 #define CUARENA_ZERO_ALLOC 2  /* each block, before it is handed out */
-#define CUARENA_ZERO_FREE 3   /* all bytes that leave a block: see below */
+#define CUARENA_ZERO_FREE 3   /* all bytes that leave a block */
 
 /*
- * CUARENA_ZERO_ALLOC: a resize hands a block out if it was empty before; what it adds to others is
- * as somebody may have left it.
+ * CUARENA_ZERO_ALLOC: the bytes that a resize adds to a block are not set to 0, unless it was empty
+ * before.
  *
- * CUARENA_ZERO_FREE: bytes that leave a block are set to 0 before they are anybody else's: by a
- * free, a resize (the tail, or the old place), a compaction, a reset. Bytes that go back to the
- * memory, as of dedicated blocks, are too, unless its bytes come zeroed. Adopted bytes stay as they
- * are, and so do those of blocks that cuarena_destroy_forced ends. Freed blocks are not cached.
- * Where the memory cannot do it the call is DRIVER and leaves the block as it was; where contents
- * have moved already the arena is LOST.
+ * CUARENA_ZERO_FREE: bytes that leave a block, by a free, a resize (the tail, or the old place), a
+ * compaction or a reset, are set to 0 before anybody else gets them. So are bytes that go back to
+ * the memory, such as those of dedicated blocks, unless the memory hands out zeroed bytes anyway.
+ * Adopted bytes stay as they are, and so do those of blocks that cuarena_destroy_forced ends. Freed
+ * blocks are not cached. If the memory fails to do it, the call is DRIVER and leaves the block as
+ * it was; if contents have moved already, the arena is LOST.
  */
 
 /*
- * Filled by cuarena_config_init, then by hand, by cuarena_config_set or by cuarena_config_parse.
- * docs/options.md lists key, range and default of each.
+ * The options. Begin with cuarena_config_init, then set members by hand, by cuarena_config_set or
+ * by cuarena_config_parse. docs/options.md lists key, range and default of each; the default stands
+ * last in the comments here.
  *
- * A member that decides nothing beside the others, such as `pool` with a preset that grows or
- * `cache_page` without a cache, is an error that names it, unless it has the value that it would
- * have anyway.
+ * A member that has no effect beside the others, such as `pool` with a preset that grows or
+ * `cache_page` without a cache, is an error of cuarena_create that names it, unless it has the
+ * value that it would have anyway.
  */
 typedef struct cuarena_config {
     size_t struct_size;
     int32_t preset;           /* CUARENA_PRESET_... */
     int32_t memory;           /* CUARENA_MEMORY_...; as the preset says */
-    cuarena_amount_t pool;    /* size of a fixed pool; auto-512MiB. Bytes are
-                               * rounded up to `alignment`, others down to what
-                               * the memory gives in multiples of */
-    cuarena_amount_t stable;  /* of those, the stable region; 0 bytes */
-    cuarena_amount_t limit;   /* most bytes held; auto */
+    cuarena_amount_t pool;    /* size of a fixed pool: bytes are rounded up to
+                               * `alignment`, percentages and auto down to whole
+                               * pages of the memory; auto-512MiB */
+    cuarena_amount_t stable;  /* how much of that is the stable region; 0 bytes */
+    cuarena_amount_t limit;   /* most bytes to take from the memory; auto */
     uint64_t address_bytes;   /* addresses set aside for growing in place, fewer
-                               * where the process has few; 0: the limit, or
+                               * where the process has few; 0: for the limit, or
                                * else a pool's size, or all of the memory */
-    uint64_t alignment;       /* the granule: power of two from 8; as the preset
+    uint64_t alignment;       /* the granule, of which addresses and sizes of blocks
+                               * are multiples: power of two from 8; as the preset
                                * says, mostly 256 */
     uint64_t split_threshold; /* see cuarena_heap_config_t; as the preset says:
                                * CUARENA_BYTES_PRESET */
@@ -168,8 +180,8 @@ typedef struct cuarena_config {
     int32_t placement;        /* CUARENA_PLACEMENT_...; as the preset says: -1 */
     int32_t compact_on_oom;   /* 1: a step of running out; 0 */
 
-    /* memory = bytes: what the caller owns, at least until destroy. The arena may give out every
-     * byte from the first multiple of `alignment`. */
+    /* memory = bytes: the caller's, which must stay valid until the arena is destroyed. The arena
+     * may hand out every byte from the first multiple of `alignment` on. */
     void *bytes;
     uint64_t bytes_size;
     int32_t bytes_kind; /* CUARENA_BYTES_...; host */
@@ -198,8 +210,8 @@ typedef struct cuarena_config {
     uint64_t initial_chunk;     /* the first chunk; 1 MiB */
     uint64_t growth_after_trim; /* the next one after a trim; 2 MiB */
     uint64_t max_doubling;      /* chunks double to this at most; 1 GiB */
-    int32_t take_first;         /* an arena that grows takes initial_chunk at
-                                 * once: 1; nothing before it must: 0 */
+    int32_t take_first;         /* 1: an arena that grows takes initial_chunk when it
+                                 * is created; 0 */
     int32_t unknown_keys;       /* CUARENA_UNKNOWN_...; error */
     int32_t in_place;           /* 1: segments are lengthened, shortened and punched
                                  * where the memory can; 0: each keeps its length, and
@@ -208,8 +220,8 @@ typedef struct cuarena_config {
     /* backing = async */
     int32_t driver_pool;         /* CUARENA_DRIVER_POOL_...; current */
     uint64_t driver_pool_handle; /* a CUmemoryPool, as a number; 0 */
-    uint64_t driver_pool_max;    /* most bytes of an own one; 0: no end */
-    uint64_t release_threshold;  /* what the pool keeps when it gives back;
+    uint64_t driver_pool_max;    /* most bytes of a pool of its own; 0: no limit */
+    uint64_t release_threshold;  /* free bytes that the pool keeps;
                                   * CUARENA_BYTES_UNCHANGED: stays as it is;
                                   * as the preset says: CUARENA_BYTES_PRESET */
     int32_t make_current;        /* 1: the pool becomes the device's current
@@ -222,17 +234,16 @@ typedef struct cuarena_config {
     int32_t cache_bound;          /* CUARENA_CACHE_...; as the preset says: -1 */
     cuarena_amount_t cache_limit; /* most bytes cached; auto: as the preset
                                    * says, or else the soft limit */
-    uint64_t cache_page;          /* a cached block serves requests that are
-                                   * smaller by less than two of these */
+    uint64_t cache_page;          /* requests get a cached block that is larger by
+                                   * less than two of these */
     cuarena_amount_t soft_limit;  /* auto: as the preset says, or else none */
     int32_t soft_limit_rule;      /* CUARENA_SOFT_...; as the preset says: -1 */
-    /* What sizes are rounded up to, and then to the granule; 0: to nothing. */
+    /* How sizes are rounded up before they are rounded up to the granule; 0: not. */
     uint64_t round_powers;    /* sizes below it: to a power of two */
     uint64_t round_to;        /* the others: to a multiple of it */
     uint64_t natural;         /* blocks are aligned to the least power of two that
                                * they fit in, of this at most; 0: the granule */
-    int32_t use_cuda_mempool; /* 1: of device memory an arena with a pool of
-                               * the driver's of its own; 0 */
+    int32_t use_cuda_mempool; /* 1: ONNX Runtime's key, see cuarena_config_set; 0 */
 } cuarena_config_t;
 
 CUARENA_API void cuarena_config_init(cuarena_config_t *config);
@@ -245,41 +256,42 @@ CUARENA_API void cuarena_config_init(cuarena_config_t *config);
  * extend_strategy (also arena_extend_strategy), initial_chunk_size_bytes, max_dead_bytes_per_chunk,
  * initial_growth_chunk_size_bytes, max_power_of_two_extend_bytes, max_mem,
  * cuda_mempool_release_threshold, cuda_mempool_bytes_to_keep_on_shrink. Their values are digits, in
- * ONNX Runtime's ranges. With use_cuda_mempool=1, which is an option of its own, device memory is
- * that of preset=driver-pool and driver_pool=own whatever preset is named; its threshold stays as
- * the driver made it, and what is said of chunks is passed over. Pinned memory passes over it and
- * the two keys before, as ONNX Runtime's arena of pinned memory does. Other memories refuse it.
+ * ONNX Runtime's ranges. With use_cuda_mempool=1, which is an option of its own, an arena of device
+ * memory is that of preset=driver-pool and driver_pool=own whatever preset is named; the pool's
+ * threshold stays as the driver made it, and keys of chunks are ignored. An arena of pinned memory
+ * ignores use_cuda_mempool and the two cuda_mempool keys, as ONNX Runtime's does. Other memories
+ * refuse it.
  */
 CUARENA_API cuarena_status_t cuarena_config_set(cuarena_config_t *config, const char *key,
                                                 const char *value);
-/* "key=value,key=value": all of them or, on an error, none. */
+/* Sets options from a list "key=value,key=value": all of them or, on an error, none. */
 CUARENA_API cuarena_status_t cuarena_config_parse(cuarena_config_t *config, const char *text);
-/* The same with the text of the environment's CUARENA_CONF; OK where there is none. No other call
- * reads it: a program that wants to be told by it calls this between init and create. Not beside
- * changes of the environment. */
+/* The same with the text of CUARENA_CONF in the environment; OK if there is none. No other call
+ * reads that: a program that wants to be configured by it calls this between init and create. No
+ * thread may change the environment meanwhile. */
 CUARENA_API cuarena_status_t cuarena_config_environment(cuarena_config_t *config);
 /*
- * The limit from a variable of the environment, NULL: CUPY_GPU_MEMORY_LIMIT,
- * as CuPy reads it: digits are bytes; a number of at most three decimals and % are that part of all
- * that the memory has; 0 and 0% are no limit. OK, and nothing changed, where there is no such
- * variable. BAD_ARGUMENT for any other text: the message names variable, text and what is accepted;
- * the config is as it was. Only this call reads the variable. Not beside changes of the
- * environment.
+ * Sets the limit from a variable of the environment (NULL: CUPY_GPU_MEMORY_LIMIT), as CuPy reads
+ * it: digits are bytes; a number of at most three decimals with % is a percentage of all that the
+ * memory has; 0 and 0% are no limit. OK, with nothing changed, if there is no such variable.
+ * BAD_ARGUMENT for any other text: the message names variable, text and what is accepted; the
+ * config is as it was. Only this call reads the variable. No thread may change the environment
+ * meanwhile.
  */
 CUARENA_API cuarena_status_t cuarena_config_limit_environment(cuarena_config_t *config,
                                                               const char *variable);
-/* The value of one option as text that cuarena_config_set accepts under the same key. UNSUPPORTED
- * for a value that has none: a memory of the caller's own, or what ONNX Runtime has no number
- * for. */
+/* Writes the value of one option as text that cuarena_config_set accepts under the same key.
+ * UNSUPPORTED for a value that has no text: a memory of the caller's own, or under ONNX Runtime's
+ * key a value that it has no number for. */
 CUARENA_API cuarena_status_t cuarena_config_get(const cuarena_config_t *config, const char *key,
                                                 char *text, size_t text_size);
-/* Gives what says "as the preset says" its value, and the limit of a preset without one: all that
- * cuarena_create would do. BAD_ARGUMENT as there; the config is as it was then. */
+/* Replaces every "as the preset says" by its value, and sets the limit of a preset that has none,
+ * as cuarena_create would. BAD_ARGUMENT as there; the config is as it was then. */
 CUARENA_API cuarena_status_t cuarena_config_resolve(cuarena_config_t *config);
-/* Parses an amount as above; BAD_ARGUMENT with the text named. */
+/* Parses the text of an amount; BAD_ARGUMENT if it is none, with the text in the message. */
 CUARENA_API cuarena_status_t cuarena_amount_parse(const char *text, cuarena_amount_t *amount_out);
 
-/* One row of the options table; BAD_ARGUMENT past the last. Static text. */
+/* One row of the table of options. Texts are static. */
 typedef struct cuarena_option_info {
     size_t struct_size;
     const char *key;
@@ -287,10 +299,11 @@ typedef struct cuarena_option_info {
     const char *accepted;     /* range or choices */
     const char *default_text; /* accepted by cuarena_config_set */
     const char *help;         /* one sentence */
-    const char *ort_names;    /* ONNX Runtime's; NULL: none */
-    const char *ort_accepted; /* range of the number behind these */
+    const char *ort_names;    /* ONNX Runtime's keys for it; NULL: none */
+    const char *ort_accepted; /* the range of their values */
 } cuarena_option_info_t;
 CUARENA_API void cuarena_option_info_init(cuarena_option_info_t *info);
+/* The row with that number, from 0 on; BAD_ARGUMENT past the last. */
 CUARENA_API cuarena_status_t cuarena_option_info(size_t index, cuarena_option_info_t *info);
 
 #ifdef __cplusplus

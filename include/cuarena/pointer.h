@@ -1,6 +1,16 @@
 /*
- * Pointers: allocations that stay where they are until compaction may move them (cuarena_unpin).
- * Threads, errors and cost that all calls on an arena share: see arena.h.
+ * Pointers: blocks that are named by their address and stay where they are.
+ *
+ *   cuarena_alloc(arena, 4096, &pointer);
+ *   cuarena_resize(arena, pointer, 8192, &pointer);
+ *   cuarena_free(arena, pointer);
+ *
+ * What a GPU may still be using when it is freed is allocated and freed on its stream: see
+ * streams.h. Threads, errors and cost are those of every call on an arena (arena.h); what an
+ * allocation may return besides is in request.h.
+ *
+ * A block that is pinned does not move. A pointer is pinned from the start; cuarena_unpin ends
+ * that.
  */
 #ifndef CUARENA_POINTER_H
 #define CUARENA_POINTER_H
@@ -11,36 +21,41 @@
 extern "C" {
 #endif
 
-/* `bytes` of the dynamic region, pinned. 0 bytes: OK, NULL, not counted. */
+/* Allocates `bytes` in the dynamic region, pinned. 0 bytes give NULL and OK, and are not counted.
+ */
 CUARENA_API cuarena_status_t cuarena_alloc(cuarena_t *arena, uint64_t bytes, void **pointer_out);
-/* NULL request: as cuarena_alloc. */
+/* Allocates as the request says (request.h); with a NULL request as cuarena_alloc. */
 CUARENA_API cuarena_status_t cuarena_alloc_with(cuarena_t *arena, uint64_t bytes,
                                                 const cuarena_request_t *request,
                                                 void **pointer_out);
-/* count * size bytes; BAD_ARGUMENT if that overflows. */
+/* Allocates count * size bytes; BAD_ARGUMENT if that is 2^64 or more. */
 CUARENA_API cuarena_status_t cuarena_alloc_array(cuarena_t *arena, uint64_t count, uint64_t size,
                                                  const cuarena_request_t *request,
                                                  void **pointer_out);
-/* The caller says that nothing uses the bytes any more. NULL is OK. Legal on a lost arena. */
+/* Frees the block that begins at `pointer`. You must ensure that nothing uses its bytes any more,
+ * neither the CPU nor a kernel. NULL is OK. Legal on a lost arena. */
 CUARENA_API cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer);
 /*
- * Grows or shrinks, in place if it can, else by moving the contents (the
- * caller says that nothing uses them now). 0 bytes frees and gives NULL; a
- * NULL pointer allocates. BUSY if it would have to move and was pinned by cuarena_block_pin; a
- * stable block never moves: FRAGMENTED or OUT_OF_MEMORY. Dedicated and adopted blocks keep their
- * size: UNSUPPORTED.
- * On failure block and contents are as they were. Cost: the bytes moved.
+ * Makes the block `bytes` large, in place if there is room, else in another place, to which its
+ * contents are copied; you must ensure that nothing uses them meanwhile. 0 bytes free the block and
+ * give NULL; a NULL pointer allocates.
+ *
+ * BUSY if the block would have to move and is pinned by cuarena_block_pin. FRAGMENTED or
+ * OUT_OF_MEMORY for a stable block that would have to move. UNSUPPORTED for dedicated and adopted
+ * blocks, which keep their size. A failed call leaves block and contents as they were. Cost: the
+ * bytes moved.
  */
 CUARENA_API cuarena_status_t cuarena_resize(cuarena_t *arena, void *pointer, uint64_t bytes,
                                             void **pointer_out);
-/* Bytes asked for and bytes taken. Either output may be NULL. Legal on a lost arena. */
+/* How many bytes were asked for, and how many the block has. Either output may be NULL. Legal on a
+ * lost arena. */
 CUARENA_API cuarena_status_t cuarena_size_of(cuarena_t *arena, const void *pointer,
                                              uint64_t *requested_out, uint64_t *allocated_out);
-/* Ends the pin that a pointer is born with: compaction may move it, and the relocation callback
- * tells the new address. BAD_ARGUMENT if it was ended already, or the block is stable. */
+/* Lets compaction move this block; the relocation callback then gets the new address (compact.h).
+ * BAD_ARGUMENT if it is unpinned already, or stable. */
 CUARENA_API cuarena_status_t cuarena_unpin(cuarena_t *arena, void *pointer);
-/* Takes it again. Waits for a move under way. BAD_ARGUMENT if it is there;
- * BUSY at CUARENA_HEAP_MAX_PINS. */
+/* Undoes cuarena_unpin: the block stays where it is again. Waits for a move of it that is under
+ * way. BAD_ARGUMENT if it was not unpinned; BUSY if the block has CUARENA_HEAP_MAX_PINS pins. */
 CUARENA_API cuarena_status_t cuarena_pin(cuarena_t *arena, void *pointer);
 
 #ifdef __cplusplus

@@ -1,5 +1,25 @@
 /*
- * Requests: what an allocation asks for besides its size. Regions and tags.
+ * Requests: what an allocation asks for besides its size, and the errors of allocating calls.
+ *
+ *   cuarena_request_t request;
+ *   cuarena_request_init(&request);
+ *   request.alignment = 4096;
+ *   request.zeroed = 1;
+ *   cuarena_alloc_with(arena, bytes, &request, &pointer);
+ *
+ * What an allocating call may return besides the errors of every call (arena.h):
+ *
+ *   OUT_OF_MEMORY  fewer bytes are free than asked for, and no more can be had
+ *   FRAGMENTED     enough bytes are free, but not together: compaction would
+ *                  make room (compact.h)
+ *   LIMIT          a limit stands in the way, which cuarena_get_limit tells:
+ *                  one that was set or, with preset=grow, mlx-cpu or mlx-cuda,
+ *                  what limit=auto came to
+ *   UNSUPPORTED    zeroed bytes of a memory that cannot set bytes to 0
+ *   DRIVER         the driver or the system refused
+ *
+ * cuarena_last_error_info then tells the bytes asked for, the limit, the bytes reserved and free,
+ * and the largest free range. oom.h says what was tried before.
  */
 #ifndef CUARENA_REQUEST_H
 #define CUARENA_REQUEST_H
@@ -10,44 +30,40 @@
 extern "C" {
 #endif
 
-/* Names the purpose of blocks; 0: none. Registered once per arena. */
+/* Says what blocks are for, in statistics and leak reports; 0: no tag. It is good in the arena that
+ * gave it. */
 typedef uint16_t cuarena_tag_t;
 
+/* The parts of an arena: in the dynamic region blocks may move, in the stable one none ever does.
+ */
 #define CUARENA_REGION_DYNAMIC 0
 #define CUARENA_REGION_STABLE 1
 #define CUARENA_REGION_COUNT 2
-/* For statistics: both regions, dedicated and adopted blocks. */
+/* For statistics: the whole arena, which is both regions, dedicated and adopted blocks. */
 #define CUARENA_REGION_ALL (-1)
 
 typedef struct cuarena_request {
     size_t struct_size;
-    int32_t region;    /* CUARENA_REGION_DYNAMIC or _STABLE; an arena without a
-                        * stable region has stable blocks in its dynamic one,
-                        * low and pinned for good: cuarena_block_info tells
-                        * STABLE of them, statistics count them as dynamic */
-    int32_t zeroed;    /* 1: the block's bytes read as 0 */
-    int32_t dedicated; /* 1: a segment of its own, outside growth, given back
-                        * when it is freed, in a capture session after its
-                        * release; counts toward the limits. All blocks are
-                        * with segments=each */
-    cuarena_tag_t tag;
-    uint64_t alignment; /* 0: the arena's; else a power of two */
+    int32_t region;     /* CUARENA_REGION_DYNAMIC or _STABLE. An arena without a
+                         * stable region puts stable blocks low into its dynamic
+                         * one and never moves them: cuarena_block_info says
+                         * STABLE, statistics count them as dynamic */
+    int32_t zeroed;     /* 1: the block's bytes read as 0 */
+    int32_t dedicated;  /* 1: the block gets a segment of its own, which does not
+                         * count as growth and is given back when the block is
+                         * freed (in a capture session after its release). It
+                         * counts toward the limits. With segments=each every
+                         * block is dedicated */
+    cuarena_tag_t tag;  /* 0: none */
+    uint64_t alignment; /* bytes, a power of two; 0: the arena's */
 } cuarena_request_t;
 CUARENA_API void cuarena_request_init(cuarena_request_t *request);
 
-/*
- * What allocating calls may return besides: OUT_OF_MEMORY (fewer bytes are
- * free than asked and no more can be had), FRAGMENTED (compaction would serve it), LIMIT (a limit
- * stands in the way, which cuarena_get_limit tells: one that the caller set, or for preset=grow,
- * mlx-cpu and mlx-cuda what limit=auto came to), UNSUPPORTED (zeroed on a memory that cannot),
- * DRIVER. The last error has asked, limit, held, free and largest.
- */
-
-/* The tag of that name, registered at first use; the name is copied. LIMIT
- * past CUARENA_HEAP_MAX_TAGS - 1 of them. Cost: the tags. */
+/* The tag of that name, which is registered at its first use; the name is copied. LIMIT if
+ * CUARENA_HEAP_MAX_TAGS - 1 tags are registered. Cost: O(tags). */
 CUARENA_API cuarena_status_t cuarena_tag(cuarena_t *arena, const char *name,
                                          cuarena_tag_t *tag_out);
-/* Valid until the arena is destroyed. */
+/* The name of a tag. The text belongs to the arena, and is valid until that is destroyed. */
 CUARENA_API cuarena_status_t cuarena_tag_name(cuarena_t *arena, cuarena_tag_t tag,
                                               const char **name_out);
 

@@ -19,9 +19,9 @@ inline namespace CUARENA_CXX_VARIANT
 
 #ifdef __cpp_lib_memory_resource
 /*
- * What standard containers take their bytes from. Two of the same arena are equal: what one gave
- * the other takes back. The arena object may be moved; once it went, what was taken may still be
- * given back, but no more be taken. std::pmr::memory_resource has no form that does not throw.
+ * Standard containers allocate from it. Two resources on the same arena are equal: what one
+ * allocated the other may free. The arena object may be moved; once it has ended, the resource may
+ * still free, but no longer allocate. Like every std::pmr::memory_resource it throws.
  */
 class memory_resource : public std::pmr::memory_resource
 {
@@ -66,7 +66,7 @@ class memory_resource : public std::pmr::memory_resource
 
     cuarena_t *arena_;
     cuarena_tag_t tag_;
-    std::uint64_t granule_bytes_; /* of which every address is a multiple */
+    std::uint64_t granule_bytes_; /* every address is a multiple of it */
 };
 #endif
 

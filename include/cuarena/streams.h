@@ -1,81 +1,132 @@
 /*
- * Streams: memory that a device may still be using when it is freed.
+ * Streams: memory that a GPU may still be using when the host frees it.
  *
- * Vocabulary
- *   free list      the free bytes that one stream may reuse at once; bytes of the
- *             idle free list are idle, and everybody's.
- *   event    an event recorded on a stream. When it is complete, everything
- *             that was freed on that stream before it is idle.
+ * A kernel runs some time after its launch, so what the host frees may still be in use on the
+ * device. Each call of this header names a stream, as the runtime's cudaMallocAsync does, and then
+ * the host waits for nothing.
  *
- * Streams are arguments, never a mode. A call without one means bytes that are idle. NULL is the
- * legacy default stream, an ordinary one; where the program is compiled with
- * CUDA_API_PER_THREAD_DEFAULT_STREAM, NULL means the calling thread's, as it does for the runtime.
- * What a free means:
+ * 1. Free a block on the stream that used it last.
  *
- *   block          free            free_on(A)              free_on(B)
- *   no stream      idle         to A's free list             to B's free list
- *   on A           idle         to A's free list             to B's free list: the
- *                                                          caller has ordered B
- *                                                          after all its uses
- *   on A, used     idle         to A's free list when C's    to B's free list likewise
- *   on C as well                   event is complete
+ *   cuarena_alloc_on(arena, bytes, stream, NULL, &pointer);
+ *   kernel<<<grid, block, 0, stream>>>(pointer);
+ *   cuarena_free_on(arena, pointer, stream);
  *
- * To be allocated on A is a use of the block on A.
+ *   The bytes are in the free list of the stream now. The stream's next allocation may get them at
+ *   once, since its work comes after the kernel. Other streams get them when the kernel is done, or
+ *   earlier, with a wait on the device: see "Stealing".
  *
- * A request on A is served from A's free list, else from the idle free list, else from where both
- * touch. If that has no room, it steals: A waits, on the device, for the stream whose free list has
- * bytes, or for several whose ranges touch, and gets as many as it needs; the rest stays. What A
- * has waited for once it need not wait for again. That is one event recorded, one wait queued, and
- * no wait of the host, and comes before the arena grows.
- * Bytes of other free lists come to the idle free list when an event behind their free is complete.
- * The option steal says how far all this goes:
+ * 2. If two streams use a block, record the use by the one that does not free it (PyTorch's
+ *    record_stream).
  *
- *   wait      as told here
- *   idle   no stream is made to wait: a request gets what is idle, and
- *             what its stream has waited for (cuarena_stream_waited), and
- *             before it fails the caller waits for more to be idle
- *   never     a free list serves its stream only, until a call reclaims it:
- *             cuarena_reclaim, cuarena_release_stream, cuarena_trim,
- *             cuarena_compact, cuarena_stream_waited
+ *   cuarena_alloc_on(arena, bytes, a, NULL, &pointer);
+ *   fill<<<grid, block, 0, a>>>(pointer);
+ *   cudaEventRecord(filled, a);
+ *   cudaStreamWaitEvent(b, filled, 0);
+ *   read<<<grid, block, 0, b>>>(pointer);
+ *   cuarena_record_use(arena, pointer, b);
+ *   cuarena_free_on(arena, pointer, a);
  *
- * A request without a stream, and on memory that the CPU touches, goes no farther than `idle`.
- * Before a request fails where a limit or the memory stands in the way of growth, the caller waits
- * for its own stream's free list too: only idle bytes can be given back, or joined to what is taken
- * beside them. With `never` it waits for all streams, and what can be given back of their free
- * lists goes; the rest stays theirs.
+ *   Nobody gets the bytes before everything that was queued on b until the free is done.
  *
- * An event is recorded when a request finds no room, before trim, by cuarena_reclaim,
- * cuarena_stream_mark and cuarena_release_stream; with the option events=eager at each free, for
- * programs whose streams wait for each other through memory: a late event covers later work too.
- * With events=late such a program can come to a halt when bytes cross.
+ * 3. If the program lets one stream wait for another by an event of its own, it can tell the arena,
+ *    which then hands memory over from one to the other without a wait of its own.
  *
- * Ranges of different streams that touch stay apart, with 72 B of bookkeeping for each. When there
- * are more of them than 1024 and one for each eight blocks, an allocation records events and
- * reclaims what is complete, as cuarena_reclaim without a wait, and again whenever there are an
- * eighth more. So they stay bounded, but for bytes behind which work is still under way and, with
- * steal=never, for what the streams keep.
+ *   cuarena_free_on(arena, pointer, producer);
+ *   cuarena_stream_mark(arena, producer, &mark);
+ *   cudaEventRecord(event, producer);
+ *   cudaStreamWaitEvent(consumer, event, 0);
+ *   cuarena_stream_waited(arena, consumer, producer, mark);
+ *   cuarena_alloc_on(arena, bytes, consumer, NULL, &pointer);
  *
- * On memory that the CPU touches (pageable, pinned, managed) even A gets bytes back only when they
- * are idle, since stream order does not order the CPU;
- * the option device_only says that the CPU does not touch such blocks.
+ * Before a stream is destroyed: cuarena_release_stream(arena, stream).
  *
- * A stream is known from its first use until cuarena_release_stream, which
- * must come before the stream is destroyed: in between any call may record on it or let it wait.
- * One arena knows at most CUARENA_MAX_STREAMS at a time.
+ * Words (docs/glossary.md has all, with those of other allocators)
+ *   free list  of a stream: free bytes that this stream may get at once.
+ *   idle       of free bytes: no stream uses them any more, so everybody may
+ *              get them. The arena has one free list of idle bytes.
+ *   event      an event that the arena records on a stream. When it is
+ *              complete, what was freed on the stream before it is idle.
+ *   reclaim    to ask events whether they are complete, and to move the bytes
+ *              behind those that are to the idle free list.
+ *   steal      to get bytes from another stream's free list, behind a wait on
+ *              the device.
  *
- * A stream that is captured into a graph: see capture.h.
+ * What a free means
+ *
+ *   the block is          freed by cuarena_free   freed on stream A, or on B
+ *   of no stream          bytes are idle          go to the free list of A, or B
+ *   allocated on A        bytes are idle          go to the free list of A; of B:
+ *                                                 you must have made B wait for
+ *                                                 all uses of the block on A
+ *   ... and used on C     bytes are idle          the same, when an event on C,
+ *                                                 recorded at the free, is
+ *                                                 complete
+ *
+ *   A free without a stream says that no stream uses the bytes any more: you must ensure this
+ *   yourself. To be allocated on A counts as a use of the block on A.
+ *
+ * Which stream
+ *   NULL is the legacy default stream, which is a stream like others. Where the program is compiled
+ *   with CUDA_API_PER_THREAD_DEFAULT_STREAM, NULL is the default stream of the calling thread, as
+ *   in the runtime. CUARENA_NO_STREAM makes each call of this header the call without a stream:
+ *   such an allocation gets idle bytes only.
+ *
+ *   An arena knows a stream from its first use until cuarena_release_stream. In between any call
+ *   may record an event on it or let it wait, so it must not be destroyed before. One arena knows
+ *   at most CUARENA_MAX_STREAMS at a time. For a stream that is captured into a graph see
+ *   capture.h.
+ *
+ * Stealing
+ *   An allocation on A looks into A's free list, then into the idle one, then where ranges of both
+ *   touch. If none has room, it steals: A waits, on the device, for the stream whose free list has
+ *   the bytes, or for several whose ranges touch, and gets as many bytes as it needs; the rest
+ *   stays. What A has waited for once it need not wait for again. That takes one event, one queued
+ *   wait, and no wait of the host, and comes before the arena grows. The option `steal` says how
+ *   far all this goes:
+ *
+ *   wait    as told here
+ *   idle    no stream is made to wait: a request gets what is idle, and what
+ *           its stream has waited for (cuarena_stream_waited). Before it
+ *           fails, the caller waits for more to become idle
+ *   never   a free list serves only its own stream, until a call reclaims it:
+ *           cuarena_reclaim, cuarena_release_stream, cuarena_trim,
+ *           cuarena_compact, cuarena_stream_waited
+ *
+ *   A request without a stream, and every request on memory that the CPU touches, goes no farther
+ *   than `idle`. Where a limit or the memory stands in the way of growth, the caller also waits for
+ *   its own stream's free list before the request fails, since only idle bytes can be given back,
+ *   or joined to what is taken beside them. With `never` it waits for all streams then, and what
+ *   can be given back of their free lists goes back; the rest stays theirs.
+ *
+ * Events
+ *   With events=late, the default, an event is recorded when a request finds no room, before a
+ *   trim, and by cuarena_reclaim, cuarena_stream_mark and cuarena_release_stream. It covers work
+ *   that was queued after the free as well. So a program whose kernels on one stream wait for a
+ *   kernel on another by polling memory can deadlock when one stream steals from the other;
+ *   events=eager, which records an event at each free, is for such programs.
+ *
+ * Memory that the CPU touches
+ *   The order of a stream does not order the CPU. So on pageable, pinned and managed memory even A
+ *   gets bytes that were freed on A only when they are idle. The option device_only says that the
+ *   CPU does not touch blocks that streams use.
+ *
+ * Bookkeeping
+ *   Free ranges of different streams that touch stay apart, with 72 B of bookkeeping for each such
+ *   place. When there are more than 1024 and one for each eight blocks, an allocation reclaims as
+ *   cuarena_reclaim does without a wait, and again whenever there are an eighth more. So these
+ *   places stay bounded, but for bytes behind which work is still under way and, with steal=never,
+ *   for what the streams keep.
  *
  * Errors besides those of the call without a stream: BAD_ARGUMENT for a stream whose work cannot
- * use the arena's bytes, UNSUPPORTED for a memory without streams and for one that is being
- * captured and was not known, NO_DEVICE, DRIVER, OUT_OF_MEMORY if the host has none for a stream
- * that was not known, LIMIT for too many streams. Every call takes CUARENA_NO_STREAM too, and is
- * then the call without a stream.
+ * use the arena's bytes; UNSUPPORTED for a memory without streams, and for a stream that is being
+ * captured and was not known before; LIMIT if CUARENA_MAX_STREAMS are known; OUT_OF_MEMORY if the
+ * host has no memory for a stream that was not known; NO_DEVICE; DRIVER.
  *
  * Cost: as without a stream, and no driver call, once the stream is known. A request that neither
- * its stream's free list nor the idle one serves at once looks at a bounded number of ranges for
- * each stream that it waits for, and only before the arena grows, or the request is refused, at all
- * of them. Where nothing steals it looks at those of its own stream's free list instead. An event
- * costs the ranges that were freed on its stream since the last one, if that one is not complete.
+ * its stream's free list nor the idle one has room for looks at a bounded number of ranges for each
+ * stream that it waits for, and at all of them only before the arena grows or the request is
+ * refused. With steal=never it looks at the ranges of its own stream's free list instead. To record
+ * an event costs O(ranges freed on the stream since the last event) if that is not complete.
  */
 #ifndef CUARENA_STREAMS_H
 #define CUARENA_STREAMS_H
@@ -86,22 +137,25 @@
 extern "C" {
 #endif
 
+/* The most streams that one arena knows at a time. */
 #define CUARENA_MAX_STREAMS 126
 
-/* As cuarena_alloc_with; `request` may be NULL. Zeroing is queued on the stream. */
+/* As cuarena_alloc_with, for use on the stream; `request` may be NULL. Zeroing is queued on the
+ * stream. */
 CUARENA_API cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes,
                                               cuarena_stream_t stream,
                                               const cuarena_request_t *request, void **pointer_out);
-/* See the table above. On an error the block is as it was. Neither OUT_OF_MEMORY nor LIMIT: a
- * stream that was not known and cannot be made so is waited for by the caller (host_waits counts
- * that, and the log says so at level info), and the bytes are idle then. BUSY if it is being
- * captured. */
+/* Frees the block at this point of the stream; see "What a free means". On an error the block is as
+ * it was. It never says OUT_OF_MEMORY or LIMIT: if the arena has no room for a stream that it did
+ * not know, the caller waits for the stream instead (host_waits counts that, and the log says so at
+ * level info), and the bytes are idle. BUSY if such a stream is being captured. */
 CUARENA_API cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer,
                                              cuarena_stream_t stream);
-/* As cuarena_resize: where the contents must move, the copy is queued on the stream, and the old
- * bytes are freed on it. */
+/* As cuarena_resize, for use on the stream: where the contents must move, the copy is queued on the
+ * stream, and the old bytes are freed on it. */
 CUARENA_API cuarena_status_t cuarena_resize_on(cuarena_t *arena, void *pointer, uint64_t bytes,
                                                cuarena_stream_t stream, void **pointer_out);
+/* The same for blocks (block.h). */
 CUARENA_API cuarena_status_t cuarena_block_alloc_on(cuarena_t *arena, uint64_t bytes,
                                                     cuarena_stream_t stream,
                                                     const cuarena_request_t *request,
@@ -110,15 +164,17 @@ CUARENA_API cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_blo
                                                    cuarena_stream_t stream);
 CUARENA_API cuarena_status_t cuarena_block_resize_on(cuarena_t *arena, cuarena_block_t block,
                                                      uint64_t bytes, cuarena_stream_t stream);
-/* As cuarena_block_pin; the stream then waits for the block's last move. */
+/* As cuarena_block_pin; the stream waits for the last move of the block, so what is queued on it
+ * next may use the address. */
 CUARENA_API cuarena_status_t cuarena_block_pin_on(cuarena_t *arena, cuarena_block_t block,
                                                   cuarena_stream_t stream, void **pointer_out);
-/* The pin ends at this point of the stream: as cuarena_block_unpin and cuarena_block_record_use. */
+/* Ends the pin at this point of the stream: as cuarena_block_record_use and
+ * cuarena_block_unpin together. */
 CUARENA_API cuarena_status_t cuarena_block_unpin_on(cuarena_t *arena, cuarena_block_t block,
                                                     cuarena_stream_t stream);
 
-/* The block is used on that stream too: when it is freed on a stream, its
- * bytes go to nobody before everything queued there until the free is done. Once per block and
+/* Says that the block is used on that stream too: when it is freed on a stream, nobody gets its
+ * bytes before everything that was queued on that stream until the free is done. Once per block and
  * stream is enough. Takes host memory: OUT_OF_MEMORY if there is none. STALE if no such block
  * lives. */
 CUARENA_API cuarena_status_t cuarena_record_use(cuarena_t *arena, const void *pointer,
@@ -126,67 +182,66 @@ CUARENA_API cuarena_status_t cuarena_record_use(cuarena_t *arena, const void *po
 CUARENA_API cuarena_status_t cuarena_block_record_use(cuarena_t *arena, cuarena_block_t block,
                                                       cuarena_stream_t stream);
 /*
- * The stream is about to be destroyed: records an event behind all its work. Once this has returned
- * OK no call touches the handle: calls of other threads that use it now, a compaction that lets it
- * wait for instance, are waited for until they have handed it to the driver; the stream's work is
- * not. Blocks allocated on it live on; free them without a stream, or on another. OK for a stream
- * that the arena does not know; BUSY for one of an open capture session, or one that is being
- * captured; DRIVER if the event cannot be recorded: the stream is still known then. Steps: the free
- * list's ranges.
+ * Makes the arena forget the stream, as the program must before it destroys the stream. Records an
+ * event behind the stream's work; what was freed on it is idle when that is complete. Blocks that
+ * were allocated on it live on: free them without a stream, or on another one.
+ *
+ * Once this has returned OK no call touches the handle. It does not wait for the stream's work, but
+ * it waits for calls of other threads that are using the handle, such as a compaction that lets the
+ * stream wait, until they have handed it to the driver.
+ *
+ * OK for a stream that the arena does not know. BUSY for a stream of an open capture session, and
+ * for one that is being captured. DRIVER if the event cannot be recorded: the stream is still known
+ * then. O(ranges of the stream's free list).
  */
 CUARENA_API cuarena_status_t cuarena_release_stream(cuarena_t *arena, cuarena_stream_t stream);
 /*
- * Reclaims all that can be: records events on streams whose free lists have bytes without one, and
- * takes what is complete; with `wait` = 1 waits until everything freed so far is idle.
- * `reclaimed_out` (may be NULL) gets the
- * bytes that came to the idle free list. Steps: streams, and the ranges idle.
+ * Moves what streams are done with to the idle free list: records events on streams whose free
+ * lists have bytes without one, and takes the bytes behind events that are complete. With `wait` =
+ * 1 it waits until everything that was freed so far is idle. `reclaimed_out` (may be NULL) gets the
+ * number of bytes that became idle. O(streams + ranges that become idle).
  */
 CUARENA_API cuarena_status_t cuarena_reclaim(cuarena_t *arena, int32_t wait,
                                              uint64_t *reclaimed_out);
 /*
- * Gives bytes that were freed on the stream back to the memory, whole pages
- * or, where segments keep their length, whole segments, until no more than `keep_bytes` are held or
- * no more of them are free; nothing of other
- * streams, and nothing that is idle. CUARENA_NO_STREAM: of all streams, and what is idle. Waits for
- * the stream, or for each of them, as far as it
- * freed something (host_waits counts one for each), and for blocks that other streams use besides.
- * What stays is idle or, with steal=never, the
- * stream's as before.
+ * Gives bytes that were freed on the stream back to the memory, in whole pages or, where segments
+ * keep their length, whole segments, until no more than `keep_bytes` are reserved or none of them
+ * is free any more. It gives back nothing of other streams, and no bytes that are idle. With
+ * CUARENA_NO_STREAM it gives back those of all streams, and idle ones. A caller's own bytes stay.
+ *
+ * The caller waits for the stream, or for each of them, if it freed something (host_waits counts
+ * one for each), and for other streams that use the freed blocks. What is not given back is idle
+ * or, with steal=never, in the stream's free list as before.
  *
  * OK for a stream that the arena does not know; BUSY for one of an open capture session; DRIVER if
- * a wait fails; REENTERED as reset. A caller's own bytes stay. Cost: ranges, and the memory's.
+ * a wait fails; REENTERED as cuarena_reset. Cost: O(free ranges), and the memory's.
  *
- * Where blocks are pieces of a driver's pool, it is the pool that keeps `keep_bytes`, once what the
- * stream was given so far is done; with CUARENA_NO_STREAM, all work of the device.
+ * Where blocks are pieces of a driver's pool (preset=driver-pool), the call waits for the stream
+ * or, with CUARENA_NO_STREAM, for all work of the device, and then the pool keeps `keep_bytes`.
  */
 CUARENA_API cuarena_status_t cuarena_trim_on(cuarena_t *arena, cuarena_stream_t stream,
                                              uint64_t keep_bytes, uint64_t *given_back_out);
 /*
- * Waits of the program's own. A program that lets one stream wait for another, or waits for one
- * itself, can tell the arena, which then need not do so again:
- *
- *   cuarena_stream_mark(arena, producer, &mark);
- *   cudaEventRecord(event, producer);
- *   cudaStreamWaitEvent(waiter, event);
- *   cuarena_stream_waited(arena, waiter, producer, mark);
- *
- * What was freed on the producer before the mark may then serve the waiter at once and, with
- * CUARENA_NO_STREAM as the waiter, which stands for the caller, everybody. A mark is a number that
- * needs no end. Waits pass on: who waits for the waiter later has waited for the producer too.
+ * Waits of the program's own: example 3 at the top. What was freed on the producer before the mark
+ * can be allocated on the waiting stream at once. If the host itself has waited, with
+ * cudaEventSynchronize for instance, the waiter is CUARENA_NO_STREAM, and the bytes are
+ * everybody's. Waits pass on: a stream that waits for the waiter later has waited for the producer
+ * too. A mark is a number: it is never freed.
  */
 typedef uint64_t cuarena_mark_t;
-/* This moment of the stream. BAD_ARGUMENT for CUARENA_NO_STREAM. Records a event, if something was
- * freed on it since the last one. Steps: the free list's ranges. */
+/* Gives a mark of this moment of the stream, to be taken before the program records its own event.
+ * Records an event of the arena's if something was freed on the stream since the last one.
+ * BAD_ARGUMENT for CUARENA_NO_STREAM. O(ranges of the stream's free list). */
 CUARENA_API cuarena_status_t cuarena_stream_mark(cuarena_t *arena, cuarena_stream_t stream,
                                                  cuarena_mark_t *mark_out);
-/* `waiter` was given a wait for work of `producer` up to `mark` at least. BAD_ARGUMENT for what is
- * no mark of that stream; OK for one that was
- * released since. No driver call. Steps: streams and, with
- * CUARENA_NO_STREAM, the ranges idle. */
+/* Says that `waiter` waits for the work of `producer` up to `mark` at least. BAD_ARGUMENT for what
+ * is no mark of that stream; OK if the stream was released since. Calls no driver. O(streams) and,
+ * with CUARENA_NO_STREAM, O(ranges that become idle). */
 CUARENA_API cuarena_status_t cuarena_stream_waited(cuarena_t *arena, cuarena_stream_t waiter,
                                                    cuarena_stream_t producer, cuarena_mark_t mark);
-/* Live, requested, counts and peaks of blocks allocated on that stream, and free_bytes: of its free
- * list. STALE if the arena does not know the stream. */
+/* Live and requested bytes, counts and peaks of blocks that were allocated on the stream, and as
+ * free_bytes those of its free list; the other members are 0. STALE if the arena does not know the
+ * stream. */
 CUARENA_API cuarena_status_t cuarena_stream_stats(cuarena_t *arena, cuarena_stream_t stream,
                                                   cuarena_stats_t *stats);
 

@@ -34,7 +34,7 @@ template <typename T> class deleter
     /* How many objects there are. */
     std::size_t count() const noexcept { return count_; }
 
-    /* The stream that the bytes are freed on, as by copies from them. */
+    /* The stream on which the bytes are freed: the one that used them last. */
     void set_stream(cuarena_stream_t stream) noexcept { stream_ = stream; }
 
   private:
@@ -46,8 +46,8 @@ template <typename T> class deleter
 /* An object, or with T[] an array, in memory that the CPU reaches. */
 template <typename T> using unique_ptr = std::unique_ptr<T, deleter<std::remove_extent_t<T>>>;
 
-/* A plain allocation of `size()` values that nobody made: of whichever memory, so this class does
- * not touch them. The address stays. */
+/* Owns memory for `size()` values, in any memory, at an address that stays. It does not construct
+ * or touch the values, since the CPU may not reach them. */
 template <typename T> class buffer
 {
     static_assert(std::is_trivially_copyable_v<T>,
@@ -81,7 +81,7 @@ template <typename T> class buffer
 
     void set_stream(cuarena_stream_t stream) noexcept { stream_ = stream; }
 
-    /* The values are the caller's to free. */
+    /* Gives up the values: the caller frees them. */
     [[nodiscard]] T *release() noexcept { return buffer(std::move(*this)).forget(); }
 
     status try_free() noexcept

@@ -70,7 +70,7 @@ static const cuai_option_t options[] = {
         .accepted = "bytes from 1 on, 0.001% to 100%, auto, auto-BYTES",
         .least = 1,
         .most = UINT64_MAX,
-        .help = "The most bytes to hold from the memory.",
+        .help = "The most bytes to take from the memory.",
         .ort = {"max_mem", "a whole number from 0 on; 0: no limit", 0, UINT64_MAX, NULL, NULL},
     },
     {
@@ -80,9 +80,9 @@ static const cuai_option_t options[] = {
         .fallback = "0",
         .accepted = "0 to below 256TiB",
         .most = MOST_BYTES,
-        .help = "Addresses set aside for growing in place, resize_pool's too; "
-                "0: as the limit says, or else a pool its size and what grows "
-                "all of its memory.",
+        .help = "Addresses set aside for growing in place, also by resize_pool; "
+                "0: as many as the limit, or else as a pool has bytes, or for "
+                "an arena that grows as the memory has.",
     },
     {
         .key = "alignment",
@@ -94,8 +94,8 @@ static const cuai_option_t options[] = {
         .most = CUAI_GIB,
         .power_of_two = true,
         .from_preset = "preset",
-        .help = "The granule: what addresses and sizes are multiples of; 256 "
-                "in most presets.",
+        .help = "The granule, of which addresses and sizes of blocks are "
+                "multiples; 256 in most presets.",
     },
     {
         .key = "split_threshold",
@@ -106,7 +106,7 @@ static const cuai_option_t options[] = {
         .most = UINT64_MAX,
         .unlimited = "never",
         .from_preset = "preset",
-        .help = "The least rest of a free range that is split off a block.",
+        .help = "A free range that exceeds a request by so many bytes is split.",
         .ort = {"max_dead_bytes_per_chunk", ORT_INT, NULL, NULL},
     },
     {
@@ -154,7 +154,7 @@ static const cuai_option_t options[] = {
         MEMBER(compact_on_oom),
         .fallback = "0",
         .accepted = "0, 1",
-        .help = "Whether running out moves blocks together before it fails.",
+        .help = "Whether blocks are moved together before a request is refused.",
     },
     {
         .key = "device",
@@ -237,7 +237,7 @@ static const cuai_option_t options[] = {
         MEMBER(portable),
         .fallback = "1",
         .accepted = "0, 1",
-        .help = "Whether pinned memory is so for every context.",
+        .help = "Whether pinned memory is pinned for every context.",
     },
     {
         .key = "device_only",
@@ -245,8 +245,8 @@ static const cuai_option_t options[] = {
         MEMBER(device_only),
         .fallback = "0",
         .accepted = "0, 1",
-        .help = "Whether the CPU leaves alone what streams use, though it "
-                "could reach it.",
+        .help = "Whether the CPU never touches blocks that streams use, though "
+                "it could reach them.",
     },
     {
         .key = "events",
@@ -255,8 +255,8 @@ static const cuai_option_t options[] = {
         .fallback = "late",
         .accepted = "late, eager",
         .first = CUARENA_EVENTS_LATE,
-        .help = "When a stream's progress is recorded: when it is needed, or "
-                "at every free.",
+        .help = "When an event is recorded on a stream: when its freed bytes "
+                "are needed, or at every free.",
     },
     {
         .key = "steal",
@@ -265,9 +265,9 @@ static const cuai_option_t options[] = {
         .fallback = "preset",
         .accepted = "preset, wait, idle, never",
         .first = -1,
-        .help = "What streams take of each other's freed bytes: all, waiting "
-                "for each other; those that are idle or waited for already, "
-                "as bfc has it; or none.",
+        .help = "Which bytes that another stream freed a stream may get: all, "
+                "waiting for that stream on the device; those that are idle "
+                "or waited for already, as in bfc; or none.",
     },
     {
         .key = "name",
@@ -308,8 +308,8 @@ static const cuai_option_t options[] = {
         .least = 1,
         .most = UINT64_MAX,
         .unlimited = "never",
-        .help = "What chunks of grow=doubling double to at most; never: no "
-                "such end.",
+        .help = "The largest chunk that grow=doubling doubles to; never: no "
+                "largest.",
         .ort = {"max_power_of_two_extend_bytes", "1 to 9223372036854775807", 1, INT64_MAX, NULL,
                 NULL},
     },
@@ -329,8 +329,8 @@ static const cuai_option_t options[] = {
         .fallback = "error",
         .accepted = "error, warn",
         .first = CUARENA_UNKNOWN_ERROR,
-        .help = "What a key that is none of these comes to, from then on, and "
-                "at creation an option that the others leave no use for.",
+        .help = "What becomes of unknown keys, from then on, and at creation "
+                "of options that have no effect beside the others.",
     },
     {
         .key = "in_place",
@@ -379,7 +379,7 @@ static const cuai_option_t options[] = {
         .accepted = "0 to below 256TiB",
         .most = MOST_BYTES,
         .help = "The most bytes that driver_pool=own takes of its device; 0: "
-                "no end. Needs a driver of 12.2.",
+                "no limit. Needs a driver of CUDA 12.2.",
     },
     {
         .key = "release_threshold",
@@ -391,9 +391,9 @@ static const cuai_option_t options[] = {
         .unlimited = "never",
         .from_preset = "preset",
         .unchanged = "unchanged",
-        .help = "What a driver's pool keeps of what it has free when somebody "
-                "waits for the device; never: it gives nothing back, as "
-                "driver-pool has it; other presets leave it unchanged.",
+        .help = "How many free bytes a driver's pool keeps when somebody waits "
+                "for the device; never: it gives nothing back, as in "
+                "driver-pool; other presets leave it unchanged.",
         .ort = {"cuda_mempool_release_threshold", "a whole number from 0 on; 0: unchanged", 0,
                 UINT64_MAX, NULL, "unchanged"},
     },
@@ -411,8 +411,8 @@ static const cuai_option_t options[] = {
         MEMBER(threshold_limits),
         .fallback = "0",
         .accepted = "0, 1",
-        .help = "Whether a driver's pool that would grow above its release "
-                "threshold refuses instead, as CuPy has it.",
+        .help = "Whether a driver's pool refuses to grow above its release "
+                "threshold, as in CuPy.",
     },
     {
         .key = "keep_on_trim",
@@ -421,7 +421,7 @@ static const cuai_option_t options[] = {
         .fallback = "0",
         .accepted = "bytes",
         .most = UINT64_MAX,
-        .help = "How many bytes a host's call to shrink a shared arena leaves.",
+        .help = "How many bytes cuarena_shared_shrink leaves to an arena.",
         .ort = {"cuda_mempool_bytes_to_keep_on_shrink", "a whole number from 0 on", 0, UINT64_MAX,
                 NULL, NULL},
     },
@@ -433,7 +433,7 @@ static const cuai_option_t options[] = {
         .accepted = "0, 1",
         .help = "Whether an arena of device memory is one of "
                 "preset=driver-pool and driver_pool=own instead; pinned "
-                "memory passes this over, and what it says of that pool.",
+                "memory ignores this, and the keys of that pool.",
     },
     {
         .key = "keep",
@@ -452,8 +452,8 @@ static const cuai_option_t options[] = {
         .fallback = "preset",
         .accepted = "preset, strict, late",
         .first = -1,
-        .help = "Whether keep=cache never holds more than its limit, or one "
-                "block more until the next allocation.",
+        .help = "Whether the cache of keep=cache never exceeds its limit, or may "
+                "by one block until the next allocation.",
     },
     {
         .key = "cache_limit",
@@ -474,8 +474,8 @@ static const cuai_option_t options[] = {
         .least = 1,
         .most = MOST_BYTES,
         .from_preset = "preset",
-        .help = "A cached block serves requests that it exceeds by less than "
-                "themselves and than two of these.",
+        .help = "A request gets a cached block that is less than twice as "
+                "large, and larger by less than two of these.",
     },
     {
         .key = "soft_limit",
@@ -484,8 +484,8 @@ static const cuai_option_t options[] = {
         .fallback = "auto",
         .accepted = "bytes, 0% to 100%, auto, auto-BYTES",
         .most = UINT64_MAX,
-        .help = "A limit of live and cached bytes that refuses nothing; auto: "
-                "as the preset says, else none.",
+        .help = "A limit of live and cached bytes that refuses no request; "
+                "auto: as the preset says, else none.",
     },
     {
         .key = "soft_limit_rule",
@@ -494,8 +494,8 @@ static const cuai_option_t options[] = {
         .fallback = "preset",
         .accepted = "preset, store, enforce",
         .first = -1,
-        .help = "Whether the soft limit is only kept for programs to ask "
-                "about, or cached blocks go to stay below it.",
+        .help = "What the soft limit does: nothing, programs may ask for it; or "
+                "cached blocks end to stay below it.",
     },
     {
         .key = "round_powers",

@@ -137,7 +137,7 @@ pub struct cuarena_arena {
 }
 #[doc = " An arena: see arena.h."]
 pub type cuarena_t = cuarena_arena;
-#[doc = " What a call came to, grouped by what the caller can do about it. A failed call leaves every block\n as it was, with its contents, place and size, and every output. What it leaves besides, its\n description says: a request that is refused, what was tried for it (oom.h)."]
+#[doc = " The result of a call; statuses differ by what the caller can do about them. A failed call leaves\n every block as it was, with its contents, place and size, and every output. If it leaves other\n traces its comment says so; for a request that is refused oom.h does."]
 pub type cuarena_status_t = i32;
 #[doc = " Why the last failing call of this thread failed. Members that do not apply are 0. A successful\n call leaves it as it is."]
 #[repr(C)]
@@ -149,15 +149,15 @@ pub struct cuarena_error_info {
     pub driver_code: i32,
     #[doc = " what the call asked for"]
     pub asked_bytes: u64,
-    #[doc = " the limit or capacity that it met"]
+    #[doc = " the limit or capacity that stood in the way"]
     pub limit_bytes: u64,
-    #[doc = " what the arena held from its memory"]
+    #[doc = " what the arena had taken from its memory"]
     pub reserved_bytes: u64,
-    #[doc = " free in the region asked, and what a trimmed pool\n may take again; of create, what the memory had\n available"]
+    #[doc = " what was free in the region, and what a trimmed pool\n may take again; of cuarena_create, what the memory\n had available"]
     pub free_bytes: u64,
     #[doc = " the largest free range there, exact"]
     pub largest_bytes: u64,
-    #[doc = " one line: the value, what would be accepted"]
+    #[doc = " one line: the value, and what would be accepted"]
     pub message: [::core::ffi::c_char; 256usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -185,7 +185,7 @@ const _: () = {
 };
 #[doc = " Why the last failing call of this thread failed. Members that do not apply are 0. A successful\n call leaves it as it is."]
 pub type cuarena_error_info_t = cuarena_error_info;
-#[doc = " Gets one line, without a newline, valid during the call only. Called with\n no lock held, from whichever thread logs; lines that its own calls of the library would make are\n left out. It must return: not by longjmp, nor by an exception."]
+#[doc = " Gets one line, without a newline, which is valid during the call only. It is called with no lock\n held, by whichever thread logs; its own calls of the library log nothing. It must return, rather\n than leave by longjmp or an exception."]
 pub type cuarena_log_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -205,7 +205,7 @@ pub struct cuarena_heap_plan {
     _unused: [u8; 0],
 }
 pub type cuarena_heap_plan_t = cuarena_heap_plan;
-#[doc = " Names a block for as long as it lives; 0 names none. It tells a heap, a slot and how often the\n slot was used, so a stale id and one of another heap are told from a live one: for certain if\n both heaps live, whatever their number. Of a heap that has ended too, until its bits are used up:\n 2^48 ids of heaps that had the same one of 32767 numbers, which are given in turn."]
+#[doc = " Names a block for as long as it lives; 0 names none. It consists of the heap's number, a slot and\n how often the slot was used, so an id of a block that has ended, and one of another heap that\n lives, are always told from a live one. So are ids of heaps that have ended, until 2^48 ids of\n heaps with the same number were used; there are 32767 numbers, which are given in turn."]
 pub type cuarena_block_t = u64;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -215,7 +215,7 @@ pub struct cuarena_heap_config {
     pub granule: u64,
     #[doc = " 1 to CUARENA_HEAP_MAX_BLOCKS, the default"]
     pub max_blocks: u64,
-    #[doc = " 0 (default): a rest is always split off;\n N: if it has N bytes or is as large as the\n request; UINT64_MAX: never"]
+    #[doc = " when what a range has more than the request is split\n off: 0 (default): always; N: if that has N bytes or\n is as large as the request; UINT64_MAX: never"]
     pub split_threshold: u64,
     #[doc = " CUARENA_PLACEMENT_..."]
     pub placement: i32,
@@ -236,25 +236,25 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_heap_config, placement) - 32usize];
 };
 pub type cuarena_heap_config_t = cuarena_heap_config;
-#[doc = " Gives the same stretch to the heap as one live block that fills it: for dedicated and adopted\n bytes. The block has the pins and tag of `request`, whose size says how much of it was asked for."]
+#[doc = " As cuarena_heap_segment_add, but the segment is one live block, for dedicated and adopted bytes.\n The block has the pins and tag of `request`, whose size says how many bytes were asked for."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_heap_request {
     #[doc = " rounded up to the granule; not 0"]
     pub size: u64,
-    #[doc = " 0: the granule; else a power of two"]
+    #[doc = " a power of two; 0: the granule"]
     pub alignment: u64,
-    #[doc = " served from this free list's ranges"]
+    #[doc = " the free list that the bytes come from"]
     pub freelist: u32,
     #[doc = " kept with the block"]
     pub tag: u16,
-    #[doc = " the pins that it is born with"]
+    #[doc = " how many pins the block has from the start"]
     pub pins: u16,
     #[doc = " bits of the caller's own, kept with the block:\n CUARENA_HEAP_FLAGS of them"]
     pub flags: u16,
-    #[doc = " 1: as low as a bounded look finds"]
+    #[doc = " 1: as low as a bounded search finds room"]
     pub low: u16,
-    #[doc = " whose it is: a number of the caller's, kept with the\n block; at most CUARENA_HEAP_MAX_OWNER"]
+    #[doc = " a number of the caller's, kept with the block; at most\n CUARENA_HEAP_MAX_OWNER"]
     pub owner: u16,
     #[doc = " 0"]
     pub zero: u16,
@@ -289,11 +289,11 @@ pub type cuarena_heap_request_t = cuarena_heap_request;
 pub struct cuarena_heap_entry {
     #[doc = " CUARENA_ENTRY_..."]
     pub kind: i32,
-    #[doc = " of a range; of a block its owner"]
+    #[doc = " the range's; of a block its owner"]
     pub freelist: u32,
     #[doc = " first byte"]
     pub offset: u64,
-    #[doc = " bytes taken"]
+    #[doc = " bytes, after rounding up"]
     pub size: u64,
     #[doc = " its id, 0 for ranges and gaps"]
     pub block: cuarena_block_t,
@@ -307,7 +307,7 @@ pub struct cuarena_heap_entry {
     pub pins: u16,
     #[doc = " the caller's bits of the block"]
     pub flags: u16,
-    #[doc = " 1 while a plan under way holds it"]
+    #[doc = " 1: a plan under way moves it"]
     pub moving: u16,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -338,20 +338,20 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_heap_entry, moving) - 54usize];
 };
 pub type cuarena_heap_entry_t = cuarena_heap_entry;
-#[doc = " ---- Knowing -----------------------------------------------------------"]
+#[doc = " ---- Statistics --------------------------------------------------------"]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_heap_stats {
     pub struct_size: usize,
     #[doc = " all segments"]
     pub capacity_bytes: u64,
-    #[doc = " blocks, as taken"]
+    #[doc = " of live blocks, after rounding up"]
     pub live_bytes: u64,
-    #[doc = " blocks, as asked for"]
+    #[doc = " of live blocks, as asked for"]
     pub requested_bytes: u64,
     #[doc = " ranges of every free list"]
     pub free_bytes: u64,
-    #[doc = " at least this much is in one idle range;\n the largest is less than 1/32 above it"]
+    #[doc = " the largest range of free list 0, to within 1/32\n below"]
     pub largest_bytes: u64,
     pub live_blocks: u64,
     pub ranges: u64,
@@ -366,9 +366,9 @@ pub struct cuarena_heap_stats {
     pub full_searches: u64,
     #[doc = " ranges looked at for all requests so far"]
     pub search_steps: u64,
-    #[doc = " of the look-up by offset, ever"]
+    #[doc = " the longest chain of the look-up by offset, ever"]
     pub longest_probe: u64,
-    #[doc = " of the host, that records, look-up and\n indexes use or have used"]
+    #[doc = " of the host: what records, look-up and indexes\n use or have used"]
     pub bookkeeping_bytes: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -412,9 +412,9 @@ const _: () = {
     ["Offset of field: cuarena_heap_stats::bookkeeping_bytes"]
         [::core::mem::offset_of!(cuarena_heap_stats, bookkeeping_bytes) - 136usize];
 };
-#[doc = " ---- Knowing -----------------------------------------------------------"]
+#[doc = " ---- Statistics --------------------------------------------------------"]
 pub type cuarena_heap_stats_t = cuarena_heap_stats;
-#[doc = " One move of one block, of `bytes`. Moves are listed so that none writes\n over the source of a later one; each may overlap itself. Frozen."]
+#[doc = " One move of one block, of `bytes`. In a list of moves none writes over the source of a later one;\n each may overlap itself. Frozen."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_heap_move {
@@ -436,21 +436,21 @@ const _: () = {
     ["Offset of field: cuarena_heap_move::bytes"]
         [::core::mem::offset_of!(cuarena_heap_move, bytes) - 24usize];
 };
-#[doc = " One move of one block, of `bytes`. Moves are listed so that none writes\n over the source of a later one; each may overlap itself. Frozen."]
+#[doc = " One move of one block, of `bytes`. In a list of moves none writes over the source of a later one;\n each may overlap itself. Frozen."]
 pub type cuarena_heap_move_t = cuarena_heap_move;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_heap_plan_options {
     pub struct_size: usize,
-    #[doc = " 0: all the way; N: until N bytes fit"]
+    #[doc = " 0 (default): all blocks slide together; N: until a\n block of N bytes fits"]
     pub goal_bytes: u64,
-    #[doc = " of those N bytes; 0: the granule"]
+    #[doc = " of that block; 0 (default): the granule"]
     pub goal_alignment: u64,
-    #[doc = " most bytes to move; UINT64_MAX by default"]
+    #[doc = " most bytes to move; default UINT64_MAX"]
     pub max_bytes: u64,
-    #[doc = " most blocks to move; UINT64_MAX by default"]
+    #[doc = " most blocks to move; default UINT64_MAX"]
     pub max_moves: u64,
-    #[doc = " its ranges count as free, like those of free list\n 0: commit to it; 0 by default"]
+    #[doc = " blocks may move into its ranges as into those of\n free list 0; commit to it; default 0"]
     pub freelist: u32,
     #[doc = " 0"]
     pub zero: u32,
@@ -477,20 +477,21 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_heap_plan_options, zero) - 44usize];
 };
 pub type cuarena_heap_plan_options_t = cuarena_heap_plan_options;
-#[doc = " Names the purpose of blocks; 0: none. Registered once per arena."]
+#[doc = " Says what blocks are for, in statistics and leak reports; 0: no tag. It is good in the arena that\n gave it."]
 pub type cuarena_tag_t = u16;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_request {
     pub struct_size: usize,
-    #[doc = " CUARENA_REGION_DYNAMIC or _STABLE; an arena without a\n stable region has stable blocks in its dynamic one,\n low and pinned for good: cuarena_block_info tells\n STABLE of them, statistics count them as dynamic"]
+    #[doc = " CUARENA_REGION_DYNAMIC or _STABLE. An arena without a\n stable region puts stable blocks low into its dynamic\n one and never moves them: cuarena_block_info says\n STABLE, statistics count them as dynamic"]
     pub region: i32,
     #[doc = " 1: the block's bytes read as 0"]
     pub zeroed: i32,
-    #[doc = " 1: a segment of its own, outside growth, given back\n when it is freed, in a capture session after its\n release; counts toward the limits. All blocks are\n with segments=each"]
+    #[doc = " 1: the block gets a segment of its own, which does not\n count as growth and is given back when the block is\n freed (in a capture session after its release). It\n counts toward the limits. With segments=each every\n block is dedicated"]
     pub dedicated: i32,
+    #[doc = " 0: none"]
     pub tag: cuarena_tag_t,
-    #[doc = " 0: the arena's; else a power of two"]
+    #[doc = " bytes, a power of two; 0: the arena's"]
     pub alignment: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -511,7 +512,7 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_request, alignment) - 24usize];
 };
 pub type cuarena_request_t = cuarena_request;
-#[doc = " What is known of a block. Frozen."]
+#[doc = " What is known of a block; sizes are in bytes. Frozen."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_block_info {
@@ -520,17 +521,22 @@ pub struct cuarena_block_info {
     pub address: *mut ::core::ffi::c_void,
     #[doc = " bytes asked for"]
     pub requested: u64,
-    #[doc = " bytes taken"]
+    #[doc = " bytes that it has, after rounding up"]
     pub allocated: u64,
+    #[doc = " bytes"]
     pub alignment: u64,
+    #[doc = " CUARENA_REGION_..."]
     pub region: i32,
     pub tag: cuarena_tag_t,
     pub pins: u16,
     #[doc = " 1: made by the pointer calls"]
     pub pointer: u8,
     pub dedicated: u8,
+    #[doc = " 1: by cuarena_adopt"]
     pub adopted: u8,
+    #[doc = " 1: now"]
     pub moving: u8,
+    #[doc = " 0"]
     pub zero: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -564,14 +570,14 @@ const _: () = {
     ["Offset of field: cuarena_block_info::zero"]
         [::core::mem::offset_of!(cuarena_block_info, zero) - 52usize];
 };
-#[doc = " What is known of a block. Frozen."]
+#[doc = " What is known of a block; sizes are in bytes. Frozen."]
 pub type cuarena_block_info_t = cuarena_block_info;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct CUstream_st {
     _unused: [u8; 0],
 }
-#[doc = " A stream of the device: cudaStream_t and CUstream pass without a cast. NULL is the legacy default\n stream.\n\n The default streams are those of the arena's own context, whatever context is current; in host\n memory those of the context that is current when the first of them is passed, and of no other.\n The context of every stream that was passed outlives the arena: a primary one the arena holds,\n one that the\n caller created is the caller's."]
+#[doc = " A stream of the device: cudaStream_t and CUstream pass without a cast. NULL is the legacy default\n stream.\n\n Default streams are those of the arena's own context, whatever context is current; in host memory\n those of the context that is current when the first of them is passed, and of no other. The\n context of every stream that was passed must outlive the arena; the arena itself holds primary\n contexts, so this is a rule for those that the program created."]
 pub type cuarena_stream_t = *mut CUstream_st;
 #[doc = " What is known of a stream. Frozen."]
 #[repr(C)]
@@ -585,8 +591,9 @@ pub struct cuarena_stream_info {
     pub device: i32,
     #[doc = " 1: the handle is another stream on each thread"]
     pub per_thread: i32,
-    #[doc = " 1: into a graph, now"]
+    #[doc = " 1: it is being captured into a graph now"]
     pub capturing: i32,
+    #[doc = " 0"]
     pub zero: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -614,9 +621,9 @@ pub type cuarena_stream_info_t = cuarena_stream_info;
 pub struct cuarena_memory_segment {
     #[doc = " of the first byte; never 0"]
     pub address: u64,
-    #[doc = " usable from there; holes count"]
+    #[doc = " usable from there, holes included"]
     pub bytes: u64,
-    #[doc = " addresses set aside, >= bytes: how far `grow`\n may go in place"]
+    #[doc = " addresses set aside, >= bytes: `grow` may lengthen\n the segment to this"]
     pub address_bytes: u64,
     #[doc = " the memory's own"]
     pub cookie: *mut ::core::ffi::c_void,
@@ -641,7 +648,7 @@ pub type cuarena_memory_segment_t = cuarena_memory_segment;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_relocation {
-    #[doc = " 0 for memory functions: runs of blocks"]
+    #[doc = " 0 when a memory function gets it: it may be several\n neighbouring blocks then"]
     pub block: cuarena_block_t,
     pub from: *mut ::core::ffi::c_void,
     pub to: *mut ::core::ffi::c_void,
@@ -704,20 +711,20 @@ pub struct cuarena_memory_ops {
     pub properties: u32,
     #[doc = " 0"]
     pub zero: u32,
-    #[doc = " power of two: what segments are multiples of"]
+    #[doc = " power of two: the page in which the memory gives\n and takes bytes"]
     pub granularity: u64,
-    #[doc = " power of two: what every address it gives is a\n multiple of; at least the arena's granule"]
+    #[doc = " power of two: every address that it gives is a\n multiple; at least the arena's granule"]
     pub alignment: u64,
-    #[doc = " power of two from the granule to granularity:\n what a segment may be a multiple of that keeps\n its length; 0: as granularity"]
+    #[doc = " power of two from the granule to granularity: the\n page of segments that keep their length; 0: as\n granularity"]
     pub least_bytes: u64,
-    #[doc = " How many bytes could be had now (at most, as far as known); for sizes given as \"auto\". NULL:\n such sizes are BAD_ARGUMENT."]
+    #[doc = " How many bytes could be had now, at most, as far as known; for sizes given as \"auto\". NULL:\n such sizes are BAD_ARGUMENT."]
     pub available: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
             bytes_out: *mut u64,
         ) -> cuarena_status_t,
     >,
-    #[doc = " A new segment of `bytes`. The caller would like addresses to be set aside for `address_bytes`\n (>= bytes): a memory that has not so many sets fewer aside, down to `bytes`, and does not\n fail for want of the rest."]
+    #[doc = " Gives a new segment of `bytes`. The arena would like addresses to be set aside for\n `address_bytes` (>= bytes): a memory that has fewer addresses sets fewer aside, down to\n `bytes`, rather than fail."]
     pub get: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
@@ -726,7 +733,7 @@ pub struct cuarena_memory_ops {
             segment_out: *mut cuarena_memory_segment_t,
         ) -> cuarena_status_t,
     >,
-    #[doc = " Ends a segment. Nothing in it is in use."]
+    #[doc = " Takes a segment back. Nothing in it is in use."]
     pub give_back: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
@@ -748,7 +755,7 @@ pub struct cuarena_memory_ops {
             new_bytes: u64,
         ),
     >,
-    #[doc = " Takes the backing of [offset, offset + bytes) away, leaving a hole of unusable addresses, and\n puts backing under it again. Both or neither; NULL: there are no holes."]
+    #[doc = " `punch` takes the memory behind [offset, offset + bytes) away and leaves a hole of unusable\n addresses; `fill` puts memory behind it again. Both or neither are NULL: there are no holes\n then."]
     pub punch: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
@@ -765,7 +772,7 @@ pub struct cuarena_memory_ops {
             bytes: u64,
         ) -> cuarena_status_t,
     >,
-    #[doc = " Executes the list in order on `stream`, which is CUARENA_NO_STREAM if\n all is to be done on return; source and destination of one entry may overlap. `done_out`\n tells how many entries were queued or done when it fails (0: nothing was touched). NULL:\n nothing moves. Where the CPU does it (pageable, bytes of the host) the call waits for the\n work of `stream` so far, and all is done on return."]
+    #[doc = " Copies the bytes of each entry, in order, on `stream`, or before it returns with\n CUARENA_NO_STREAM. Source and destination of one entry may overlap. When it fails `done_out`\n gets how many entries were queued or done (0: nothing was touched). NULL: nothing moves.\n Where the CPU copies (pageable, bytes of the host) the call waits for the work of `stream` so\n far, and all is done on return."]
     pub relocate: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
@@ -775,7 +782,7 @@ pub struct cuarena_memory_ops {
             done_out: *mut usize,
         ) -> cuarena_status_t,
     >,
-    #[doc = " Sets bytes to 0 on `stream`, likewise. NULL: zeroing is UNSUPPORTED."]
+    #[doc = " Sets bytes to 0 on `stream`, or before it returns with CUARENA_NO_STREAM, as `relocate`.\n NULL: zeroing is UNSUPPORTED."]
     pub zero_bytes: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
@@ -784,7 +791,7 @@ pub struct cuarena_memory_ops {
             stream: cuarena_stream_t,
         ) -> cuarena_status_t,
     >,
-    #[doc = " Streams. All NULL: everything the memory does is done when the call returns, and no stream\n uses it.\n\n `identify` tells what a handle that the caller has just passed stands for; BAD_ARGUMENT, put\n into words, for one whose work could not use\n these bytes. `mark` records the work of `stream` so far: in a new\n event if *event is NULL, else in that one, which then means this\n moment; with CUARENA_NO_STREAM the work of all streams that could use\n its bytes, in a new event, or UNSUPPORTED: the arena then marks each stream that it knows and\n that was not released, and refuses what would need an event of another thread's default\n stream. Of a stream that is being captured `mark` says BUSY, and so do `wait`, `relocate` and\n `zero_bytes` on it, with nothing recorded, queued or touched. `query` says OK when that work\n is done, else BUSY; `wait` makes `stream` wait for it, or the caller with host = 1 (stream is\n CUARENA_NO_STREAM then). `unmark` ends a event, done or not."]
+    #[doc = " Streams and events. All five NULL: everything that the memory does is done when the call\n returns, and no stream uses its bytes.\n\n `identify` tells what a handle that the program has just passed stands for; BAD_ARGUMENT,\n with a message, for a stream whose work could not use these bytes.\n\n `mark` records an event behind the work of `stream` so far: a new one if *event is NULL, else\n that one anew. With CUARENA_NO_STREAM it records a new event behind the work of all streams\n that could use its bytes, or says UNSUPPORTED: the arena then marks each stream that it knows\n and that was not released, and refuses what would need an event of another thread's default\n stream. `query` says OK when the work behind an event is done, else BUSY. `wait` makes\n `stream` wait for an event or, with host = 1 and CUARENA_NO_STREAM, the calling thread.\n `unmark` ends an event, complete or not.\n\n On a stream that is being captured `mark`, `wait`, `relocate` and `zero_bytes` say BUSY, with\n nothing recorded, queued or touched."]
     pub identify: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
@@ -816,7 +823,7 @@ pub struct cuarena_memory_ops {
     pub unmark: ::core::option::Option<
         unsafe extern "C" fn(user: *mut ::core::ffi::c_void, event: *mut ::core::ffi::c_void),
     >,
-    #[doc = " Tells the handles behind [offset, offset + bytes) of a segment, in order, each with a\n descriptor of its own that the caller will close; offset and bytes are multiples of the\n arena's granule. `pieces` NULL: only their count. More than `capacity`: BAD_ARGUMENT. May be\n called beside other functions for the segment. NULL: blocks cannot be exported."]
+    #[doc = " Gives the handles behind [offset, offset + bytes) of a segment, in order, each with a\n descriptor of its own, which the caller closes; offset and bytes are multiples of the arena's\n granule. With `pieces` NULL it gives only their count. BAD_ARGUMENT if there are more than\n `capacity`. It may be called while other functions work on the segment. NULL: blocks cannot\n be exported."]
     pub export_range: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
@@ -830,7 +837,7 @@ pub struct cuarena_memory_ops {
     >,
     #[doc = " Called once, after the last segment was given back. May be NULL."]
     pub end: ::core::option::Option<unsafe extern "C" fn(user: *mut ::core::ffi::c_void)>,
-    #[doc = " As `zero_bytes`, on a stream of an open capture session: while it is being captured the graph\n sets the bytes to 0, at each launch; BUSY if its capture has failed. NULL: a `zeroed` request\n on such a stream is UNSUPPORTED, unless the CPU touches the memory: then it is `zero_bytes`\n without a stream."]
+    #[doc = " As `zero_bytes`, on a stream of an open capture session: while the stream is being captured,\n the graph sets the bytes to 0, at each launch; BUSY if the capture has failed. NULL: a\n `zeroed` request on such a stream is UNSUPPORTED, or if the CPU touches the memory it becomes\n `zero_bytes` without a stream."]
     pub zero_captured: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
@@ -839,7 +846,7 @@ pub struct cuarena_memory_ops {
             stream: cuarena_stream_t,
         ) -> cuarena_status_t,
     >,
-    #[doc = " As `get` with address_bytes = bytes and `give_back`, at a point of `stream`, which is never\n CUARENA_NO_STREAM: the bytes are good for what the stream is given from here on, and go back\n behind what it was given\n so far, without a wait of the caller. A segment of either kind of get may go back either way.\n Of a stream that is being captured get_on says BUSY, and the arena calls `get`; give_on is\n `give_back` then, and the arena asks `identify` before. Like that, it must not fail. Both or\n neither; NULL: the bytes have no order, and a dedicated block that is freed on a stream waits\n for an event."]
+    #[doc = " As `get`, with address_bytes = bytes, and `give_back`, but at a point of `stream`, which is\n never CUARENA_NO_STREAM: what is queued on the stream from here on may use the bytes, and\n they go back behind what was queued so far, while the caller does not wait. A segment that\n came by `get` or `get_on` may go back by either. On a stream that is being captured `get_on`\n says BUSY, and the arena calls `get`; `give_on` does what `give_back` does then, and the\n arena has asked `identify` before. Like `give_back`, it must not fail. Both or neither are\n NULL: a dedicated block that is freed on a stream waits for an event then."]
     pub get_on: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
@@ -923,7 +930,7 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_memory_ops, total) - 200usize];
 };
 pub type cuarena_memory_ops_t = cuarena_memory_ops;
-#[doc = " Gets a batch of relocations once, after their copies were queued (on host memory: done) and the\n blocks have their new addresses. Ordered so that no\n new range overlaps the old range of a later one. Legal in it: everything\n but compact, reset, resize_pool, trim and destroy of the same arena (REENTERED). Non-zero: no\n further batch; the one reported is done. It must return: not by longjmp, nor by an exception,\n after which the arena would be compacting for ever."]
+#[doc = " The relocation callback is told of a batch of moves, once, after their copies were queued (on\n host memory: done) and the blocks have their new addresses. In the order of the list no new range\n overlaps the old range of a later entry. It returns 0 to go on, anything else to end the\n compaction with this batch, which is done.\n\n Every call is legal in it but to compact, reset, resize the pool of, trim or destroy the same\n arena (REENTERED). It must return, rather than leave by longjmp or an exception: otherwise the\n arena would be compacting for ever."]
 pub type cuarena_relocation_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -935,25 +942,25 @@ pub type cuarena_relocation_fn = ::core::option::Option<
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_compact_options {
     pub struct_size: usize,
-    #[doc = " 0: all the way; N: until N bytes fit"]
+    #[doc = " 0 (default): all blocks slide together;\n N: until a block of N bytes fits"]
     pub goal_bytes: u64,
-    #[doc = " of those; 0: the arena's"]
+    #[doc = " of that block; 0 (default): the arena's"]
     pub goal_alignment: u64,
-    #[doc = " most bytes moved; UINT64_MAX"]
+    #[doc = " most bytes moved; default UINT64_MAX"]
     pub max_bytes: u64,
-    #[doc = " most blocks moved; UINT64_MAX"]
+    #[doc = " most blocks moved; default UINT64_MAX"]
     pub max_moves: u64,
-    #[doc = " most blocks per batch, of those without a\n goal; UINT64_MAX"]
+    #[doc = " without a goal: most blocks in one call of\n the callback; default UINT64_MAX"]
     pub batch_moves: u64,
-    #[doc = " 1: the callback also gets, in a last batch,\n every block without pins that stayed, with\n from = to"]
+    #[doc = " 1: the callback also gets, in a last batch,\n every block without pins that stayed, with\n from = to; default 0"]
     pub report_unmoved: i32,
     #[doc = " 0"]
     pub zero: i32,
-    #[doc = " the copies are queued on it; NO_STREAM: they\n are done on return"]
+    #[doc = " the copies are queued on it; by default\n CUARENA_NO_STREAM: they are done when the\n call returns"]
     pub stream: cuarena_stream_t,
-    #[doc = " others that use blocks which were"]
+    #[doc = " streams that use blocks which were allocated\n without a stream; the caller's, read during\n the call; default NULL"]
     pub streams: *const cuarena_stream_t,
-    #[doc = " allocated without a stream"]
+    #[doc = " how many these are"]
     pub stream_count: usize,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -992,11 +999,12 @@ pub struct cuarena_compact_report {
     pub struct_size: usize,
     #[doc = " blocks moved"]
     pub moves: u64,
-    #[doc = " copies made of them"]
+    #[doc = " copies made: neighbours are copied together"]
     pub runs: u64,
+    #[doc = " of these blocks"]
     pub bytes_moved: u64,
     pub batches: u64,
-    #[doc = " free range, exact"]
+    #[doc = " bytes of the largest free range, exact"]
     pub largest_before: u64,
     pub largest_after: u64,
     #[doc = " 1: the callback stopped it"]
@@ -1029,12 +1037,13 @@ pub type cuarena_compact_report_t = cuarena_compact_report;
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_event {
     pub struct_size: usize,
+    #[doc = " CUARENA_EVENT_..."]
     pub kind: i32,
-    #[doc = " of FAIL"]
+    #[doc = " of FAIL: why"]
     pub status: cuarena_status_t,
-    #[doc = " 0 where none"]
+    #[doc = " 0 if it is about none"]
     pub block: cuarena_block_t,
-    #[doc = " NULL where none"]
+    #[doc = " NULL if it is about none"]
     pub address: *mut ::core::ffi::c_void,
     #[doc = " requested; or taken, given back, moved"]
     pub bytes: u64,
@@ -1058,28 +1067,19 @@ const _: () = {
     ["Offset of field: cuarena_event::tag"][::core::mem::offset_of!(cuarena_event, tag) - 40usize];
 };
 pub type cuarena_event_t = cuarena_event;
-#[doc = " Called after the fact with no lock held; everything is legal in it but to destroy the arena\n (REENTERED), and the events of its own calls reach it too. In that of a compaction's batch what\n is not legal in a relocation callback is not either. Events of different threads may come in\n another order than they happened. It must return: not by longjmp, nor by an exception."]
+#[doc = " Called after the fact, with no lock held. It may make every call of the arena but destroy it\n (REENTERED), and is told of what its own calls do. When it is told of a batch of a compaction,\n only what a relocation callback may do is legal (compact.h). Events of different threads may come\n in another order than they happened. It must return, rather than leave by longjmp or an\n exception."]
 pub type cuarena_event_fn = ::core::option::Option<
     unsafe extern "C" fn(user: *mut ::core::ffi::c_void, event: *const cuarena_event_t),
 >;
-#[doc = " What was tried for a request that is refused stays done: free bytes given back to the memory,\n cached blocks ended, waits of streams, what the handler did, and moves, which were reported.\n Nothing is given back or ended for one that would not fit beside the blocks that live. The steps\n are below; the error lists those that were tried, names the memory that had no more with its\n code (errno, the driver's, or what a caller's own function answered), and says why compaction\n brought nothing.\n\n The handler: asked when nothing else helps, before compact_on_oom, but not for more bytes than\n the limit of held ones and all that is held: 1 says that something was freed and the request is\n tried again, 0 that nothing was, and then it is not asked again for this request. It is given up\n on when it says 1 sixteen times for one request without enough room appearing.\n\n Called with no lock held, so others go on meanwhile, and several threads may be in it at once; on\n one thread it is not entered twice: a request that is made in it and finds no room fails without\n it. Any call of the arena is legal in it but to destroy it (REENTERED). It must return: not by\n longjmp, nor by an exception. cuarena_step_stats counts every step of running out, and the log\n tells them (debug)."]
-pub type cuarena_oom_fn = ::core::option::Option<
-    unsafe extern "C" fn(
-        user: *mut ::core::ffi::c_void,
-        arena: *mut cuarena_t,
-        asked_bytes: u64,
-        attempt: i32,
-    ) -> i32,
->;
-#[doc = " One step, since the arena was made. Frozen."]
+#[doc = " How often a step was taken since the arena was made. Frozen."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_step_stats {
     #[doc = " as errors and the log call it; static text"]
     pub name: *const ::core::ffi::c_char,
-    #[doc = " it had something to do"]
+    #[doc = " how often it had something to do"]
     pub tried: u64,
-    #[doc = " requests that had room then, and went no further"]
+    #[doc = " requests that had room after it, and went no further"]
     pub served: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1093,8 +1093,17 @@ const _: () = {
     ["Offset of field: cuarena_step_stats::served"]
         [::core::mem::offset_of!(cuarena_step_stats, served) - 16usize];
 };
-#[doc = " One step, since the arena was made. Frozen."]
+#[doc = " How often a step was taken since the arena was made. Frozen."]
 pub type cuarena_step_stats_t = cuarena_step_stats;
+#[doc = " The handler is asked when nothing else helps, before compact_on_oom, but not for more bytes than\n the limit of reserved bytes and all that is reserved. It returns 1 if it freed something: the\n request is tried again. If it returns 0, or has returned 1 sixteen times without enough room, it\n is not asked again for this request. `attempt` counts its calls for one request, from 0 on.\n\n It is called with no lock held, so other threads go on meanwhile, and several may be in it at\n once. On one thread it is not entered twice: a request that is made in it and finds no room fails\n without it. It may make every call of the arena but destroy it (REENTERED). It must return,\n rather than leave by longjmp or an exception."]
+pub type cuarena_oom_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        arena: *mut cuarena_t,
+        asked_bytes: u64,
+        attempt: i32,
+    ) -> i32,
+>;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_amount {
@@ -1116,7 +1125,7 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_amount, value) - 8usize];
 };
 pub type cuarena_amount_t = cuarena_amount;
-#[doc = " Filled by cuarena_config_init, then by hand, by cuarena_config_set or by cuarena_config_parse.\n docs/options.md lists key, range and default of each.\n\n A member that decides nothing beside the others, such as `pool` with a preset that grows or\n `cache_page` without a cache, is an error that names it, unless it has the value that it would\n have anyway."]
+#[doc = " The options. Begin with cuarena_config_init, then set members by hand, by cuarena_config_set or\n by cuarena_config_parse. docs/options.md lists key, range and default of each; the default stands\n last in the comments here.\n\n A member that has no effect beside the others, such as `pool` with a preset that grows or\n `cache_page` without a cache, is an error of cuarena_create that names it, unless it has the\n value that it would have anyway."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_config {
@@ -1125,15 +1134,15 @@ pub struct cuarena_config {
     pub preset: i32,
     #[doc = " CUARENA_MEMORY_...; as the preset says"]
     pub memory: i32,
-    #[doc = " size of a fixed pool; auto-512MiB. Bytes are\n rounded up to `alignment`, others down to what\n the memory gives in multiples of"]
+    #[doc = " size of a fixed pool: bytes are rounded up to\n `alignment`, percentages and auto down to whole\n pages of the memory; auto-512MiB"]
     pub pool: cuarena_amount_t,
-    #[doc = " of those, the stable region; 0 bytes"]
+    #[doc = " how much of that is the stable region; 0 bytes"]
     pub stable: cuarena_amount_t,
-    #[doc = " most bytes held; auto"]
+    #[doc = " most bytes to take from the memory; auto"]
     pub limit: cuarena_amount_t,
-    #[doc = " addresses set aside for growing in place, fewer\n where the process has few; 0: the limit, or\n else a pool's size, or all of the memory"]
+    #[doc = " addresses set aside for growing in place, fewer\n where the process has few; 0: for the limit, or\n else a pool's size, or all of the memory"]
     pub address_bytes: u64,
-    #[doc = " the granule: power of two from 8; as the preset\n says, mostly 256"]
+    #[doc = " the granule, of which addresses and sizes of blocks\n are multiples: power of two from 8; as the preset\n says, mostly 256"]
     pub alignment: u64,
     #[doc = " see cuarena_heap_config_t; as the preset says:\n CUARENA_BYTES_PRESET"]
     pub split_threshold: u64,
@@ -1147,7 +1156,7 @@ pub struct cuarena_config {
     pub placement: i32,
     #[doc = " 1: a step of running out; 0"]
     pub compact_on_oom: i32,
-    #[doc = " memory = bytes: what the caller owns, at least until destroy. The arena may give out every\n byte from the first multiple of `alignment`."]
+    #[doc = " memory = bytes: the caller's, which must stay valid until the arena is destroyed. The arena\n may hand out every byte from the first multiple of `alignment` on."]
     pub bytes: *mut ::core::ffi::c_void,
     pub bytes_size: u64,
     #[doc = " CUARENA_BYTES_...; host"]
@@ -1191,7 +1200,7 @@ pub struct cuarena_config {
     pub growth_after_trim: u64,
     #[doc = " chunks double to this at most; 1 GiB"]
     pub max_doubling: u64,
-    #[doc = " an arena that grows takes initial_chunk at\n once: 1; nothing before it must: 0"]
+    #[doc = " 1: an arena that grows takes initial_chunk when it\n is created; 0"]
     pub take_first: i32,
     #[doc = " CUARENA_UNKNOWN_...; error"]
     pub unknown_keys: i32,
@@ -1203,9 +1212,9 @@ pub struct cuarena_config {
     pub driver_pool: i32,
     #[doc = " a CUmemoryPool, as a number; 0"]
     pub driver_pool_handle: u64,
-    #[doc = " most bytes of an own one; 0: no end"]
+    #[doc = " most bytes of a pool of its own; 0: no limit"]
     pub driver_pool_max: u64,
-    #[doc = " what the pool keeps when it gives back;\n CUARENA_BYTES_UNCHANGED: stays as it is;\n as the preset says: CUARENA_BYTES_PRESET"]
+    #[doc = " free bytes that the pool keeps;\n CUARENA_BYTES_UNCHANGED: stays as it is;\n as the preset says: CUARENA_BYTES_PRESET"]
     pub release_threshold: u64,
     #[doc = " 1: the pool becomes the device's current\n one, for the whole process; 0"]
     pub make_current: i32,
@@ -1219,7 +1228,7 @@ pub struct cuarena_config {
     pub cache_bound: i32,
     #[doc = " most bytes cached; auto: as the preset\n says, or else the soft limit"]
     pub cache_limit: cuarena_amount_t,
-    #[doc = " a cached block serves requests that are\n smaller by less than two of these"]
+    #[doc = " requests get a cached block that is larger by\n less than two of these"]
     pub cache_page: u64,
     #[doc = " auto: as the preset says, or else none"]
     pub soft_limit: cuarena_amount_t,
@@ -1231,7 +1240,7 @@ pub struct cuarena_config {
     pub round_to: u64,
     #[doc = " blocks are aligned to the least power of two that\n they fit in, of this at most; 0: the granule"]
     pub natural: u64,
-    #[doc = " 1: of device memory an arena with a pool of\n the driver's of its own; 0"]
+    #[doc = " 1: ONNX Runtime's key, see cuarena_config_set; 0"]
     pub use_cuda_mempool: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1354,9 +1363,9 @@ const _: () = {
     ["Offset of field: cuarena_config::use_cuda_mempool"]
         [::core::mem::offset_of!(cuarena_config, use_cuda_mempool) - 424usize];
 };
-#[doc = " Filled by cuarena_config_init, then by hand, by cuarena_config_set or by cuarena_config_parse.\n docs/options.md lists key, range and default of each.\n\n A member that decides nothing beside the others, such as `pool` with a preset that grows or\n `cache_page` without a cache, is an error that names it, unless it has the value that it would\n have anyway."]
+#[doc = " The options. Begin with cuarena_config_init, then set members by hand, by cuarena_config_set or\n by cuarena_config_parse. docs/options.md lists key, range and default of each; the default stands\n last in the comments here.\n\n A member that has no effect beside the others, such as `pool` with a preset that grows or\n `cache_page` without a cache, is an error of cuarena_create that names it, unless it has the\n value that it would have anyway."]
 pub type cuarena_config_t = cuarena_config;
-#[doc = " One row of the options table; BAD_ARGUMENT past the last. Static text."]
+#[doc = " One row of the table of options. Texts are static."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_option_info {
@@ -1370,9 +1379,9 @@ pub struct cuarena_option_info {
     pub default_text: *const ::core::ffi::c_char,
     #[doc = " one sentence"]
     pub help: *const ::core::ffi::c_char,
-    #[doc = " ONNX Runtime's; NULL: none"]
+    #[doc = " ONNX Runtime's keys for it; NULL: none"]
     pub ort_names: *const ::core::ffi::c_char,
-    #[doc = " range of the number behind these"]
+    #[doc = " the range of their values"]
     pub ort_accepted: *const ::core::ffi::c_char,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1396,23 +1405,24 @@ const _: () = {
     ["Offset of field: cuarena_option_info::ort_accepted"]
         [::core::mem::offset_of!(cuarena_option_info, ort_accepted) - 56usize];
 };
-#[doc = " One row of the options table; BAD_ARGUMENT past the last. Static text."]
+#[doc = " One row of the table of options. Texts are static."]
 pub type cuarena_option_info_t = cuarena_option_info;
 #[doc = " ---- What there is now ---------------------------------------------------"]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_stats {
     pub struct_size: usize,
-    #[doc = " from the memory; only for REGION_ALL"]
+    #[doc = " taken from the memory; only for REGION_ALL"]
     pub reserved_bytes: u64,
-    #[doc = " blocks and ranges together"]
+    #[doc = " live, cached and free bytes together"]
     pub capacity_bytes: u64,
-    #[doc = " blocks, as taken"]
+    #[doc = " of live blocks, as allocated: rounded up"]
     pub live_bytes: u64,
-    #[doc = " blocks, as asked for"]
+    #[doc = " of live blocks, as asked for"]
     pub requested_bytes: u64,
+    #[doc = " of all free lists"]
     pub free_bytes: u64,
-    #[doc = " free range, to within 1/32 below; of what was\n freed on streams, what is idle"]
+    #[doc = " the largest idle free range, to within 1/32\n below"]
     pub largest_bytes: u64,
     pub live_blocks: u64,
     #[doc = " peaks: since creation or reset_peaks"]
@@ -1422,9 +1432,9 @@ pub struct cuarena_stats {
     pub peak_live_blocks: u64,
     pub allocs: u64,
     pub frees: u64,
-    #[doc = " requests refused; only for REGION_ALL, and the"]
+    #[doc = " requests refused; this and the counts below are only"]
     pub failed: u64,
-    #[doc = " counts below too"]
+    #[doc = " for REGION_ALL"]
     pub grows: u64,
     pub trims: u64,
     pub compactions: u64,
@@ -1432,25 +1442,25 @@ pub struct cuarena_stats {
     pub bytes_moved: u64,
     pub oom_handler_calls: u64,
     pub segments: u64,
-    #[doc = " dedicated and adopted, part of live_bytes"]
+    #[doc = " of dedicated and adopted blocks, which are part\n of live_bytes"]
     pub dedicated_bytes: u64,
-    #[doc = " of the host: see heap.h; ALL also counts\n the arena and its streams"]
+    #[doc = " of the host: see heap.h; for REGION_ALL with\n those of the arena and its streams"]
     pub bookkeeping_bytes: u64,
-    #[doc = " requests served from another stream's free list"]
+    #[doc = " requests that got bytes of another stream"]
     pub steals: u64,
-    #[doc = " waits of one stream for another, queued"]
+    #[doc = " waits of one stream for another that were queued"]
     pub stream_waits: u64,
     #[doc = " waits of a calling thread for a stream"]
     pub host_waits: u64,
-    #[doc = " capture sessions; only for REGION_ALL"]
+    #[doc = " capture sessions that there are"]
     pub captures: u64,
     #[doc = " private to them, live or free"]
     pub captured_bytes: u64,
-    #[doc = " of its functions that reach the driver, or\n would where there is none: to take, give back,\n move, zero and export bytes, to identify and\n mark streams, to ask and to wait for marks"]
+    #[doc = " calls of the memory's functions that reach the\n driver, or would if there were one: to take, give\n back, move, zero and export bytes, to identify\n streams, and to record, ask and wait for events"]
     pub memory_calls: u64,
-    #[doc = " what the driver was called for by the memory\n since it was opened; 0 without a driver. None\n to allocate from bytes that are held or to free,\n but: some 10 at the first sight of a stream, at\n most 20 for a zeroed request, at most 30 for\n bytes of another stream (record, ask, wait),\n some 10 for a free with events=eager, or on the\n default stream of a thread if other streams are\n known, for each stream that was recorded to use\n the block, and for the first free after a\n compaction"]
+    #[doc = " calls of the driver by the memory since it was\n opened; 0 without a driver. An allocation from\n reserved bytes and a free make none, but: some 10\n at the first use of a stream, at most 20 for a\n zeroed request, at most 30 for bytes of another\n stream (record, ask, wait), and some 10 for a free\n with events=eager, for a free on the default\n stream of a thread if other streams are known, for\n each stream that was recorded to use the block,\n and for the first free after a compaction"]
     pub driver_calls: u64,
-    #[doc = " free stretches, of all free lists: two that touch\n are one if they are of the same free list; also of a\n region; 0 with segments=each, whose free bytes\n are the memory's, which does not tell"]
+    #[doc = " free ranges of all free lists, also for one region;\n two that touch are one if they are in the same\n free list. 0 with segments=each, whose free bytes\n are the memory's, which does not tell"]
     pub free_ranges: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1524,14 +1534,15 @@ const _: () = {
 };
 #[doc = " ---- What there is now ---------------------------------------------------"]
 pub type cuarena_stats_t = cuarena_stats;
-#[doc = " What a walk finds. Cost: blocks and ranges of the region, under the lock."]
+#[doc = " What a walk over all blocks and free ranges finds."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_inspection {
     pub struct_size: usize,
     pub free_bytes: u64,
-    #[doc = " free range, exact"]
+    #[doc = " of the largest free range, exact"]
     pub largest_bytes: u64,
+    #[doc = " free ranges"]
     pub ranges: u64,
     pub pinned_blocks: u64,
     pub pinned_bytes: u64,
@@ -1539,11 +1550,13 @@ pub struct cuarena_inspection {
     pub movable_bytes: u64,
     #[doc = " 1 - largest / free; 0 if nothing is free"]
     pub fragmentation: f64,
-    #[doc = " ranges of [2^i, 2^(i+1)) bytes"]
+    #[doc = " [i]: how many ranges have 2^i to 2^(i+1) - 1 bytes"]
     pub range_counts: [u64; 64usize],
+    #[doc = " [i]: bytes of these"]
     pub range_bytes: [u64; 64usize],
-    #[doc = " blocks likewise, by bytes taken"]
+    #[doc = " [i]: how many blocks have so many bytes"]
     pub block_counts: [u64; 64usize],
+    #[doc = " [i]: bytes of these"]
     pub block_bytes: [u64; 64usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1577,34 +1590,34 @@ const _: () = {
     ["Offset of field: cuarena_inspection::block_bytes"]
         [::core::mem::offset_of!(cuarena_inspection, block_bytes) - 1608usize];
 };
-#[doc = " What a walk finds. Cost: blocks and ranges of the region, under the lock."]
+#[doc = " What a walk over all blocks and free ranges finds."]
 pub type cuarena_inspection_t = cuarena_inspection;
-#[doc = " The figures of ONNX Runtime's arenas, each moved by the same things. Reserve is there what\n `dedicated` is here; bytes that were adopted count as a Reserve too. What is above INT64_MAX is\n INT64_MAX, such as a limit of none.\n\n A region of theirs is what one growth took. Where a memory grows in place, trim may give several\n growths back as one piece, which counts as one, or as all that there were when nothing is left.\n\n Where blocks are pieces of a driver's pool they count as its allocator there does: in use is what\n was asked for, total_allocated_bytes what the pool has of its device, which the driver is asked\n for (DRIVER), shrinkages are trims, and there are neither extensions nor Reserves."]
+#[doc = " The figures of ONNX Runtime's arenas, each changed by the same things as there. ONNX Runtime's\n Reserve is `dedicated` here; adopted bytes count as a Reserve too. A figure above INT64_MAX, such\n as that of no limit, is INT64_MAX.\n\n One of its regions is what one growth took. Where a memory grows in place, trim may give several\n growths back in one piece, which counts as one, or as all of them when nothing is left.\n\n Blocks that are pieces of a driver's pool (preset=driver-pool) count as ONNX Runtime's allocator\n for such pools does it: in use are the bytes asked for; total_allocated_bytes is what the pool\n has of its device, for which the driver is asked (DRIVER); shrinkages are trims; there are\n neither extensions nor Reserves."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_ort_stats {
     pub struct_size: usize,
-    #[doc = " blocks ever, Reserves too"]
+    #[doc = " allocations ever, Reserves too"]
     pub num_allocs: i64,
-    #[doc = " ... those alone"]
+    #[doc = " Reserves ever"]
     pub num_reserves: i64,
     #[doc = " growths less those given back"]
     pub num_arena_extensions: i64,
     #[doc = " growths given back"]
     pub num_arena_shrinkages: i64,
-    #[doc = " of blocks, as taken"]
+    #[doc = " of live blocks, as allocated"]
     pub bytes_in_use: i64,
-    #[doc = " of blocks, as asked for"]
+    #[doc = " of live blocks, as asked for"]
     pub bytes_requested_in_use: i64,
-    #[doc = " held, and adopted"]
+    #[doc = " taken from the memory, and adopted"]
     pub total_allocated_bytes: i64,
-    #[doc = " of live Reserves, as taken"]
+    #[doc = " of live Reserves, as allocated"]
     pub reserved_bytes: i64,
-    #[doc = " ever, whatever scopes and resets"]
+    #[doc = " ever: scopes and resets do not change it"]
     pub max_bytes_in_use: i64,
-    #[doc = " the largest block ever, as taken"]
+    #[doc = " the largest block ever, as allocated"]
     pub max_alloc_size: i64,
-    #[doc = " most bytes held: the limit or the pool"]
+    #[doc = " most bytes to take: the limit or the pool"]
     pub bytes_limit: i64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1636,9 +1649,9 @@ const _: () = {
     ["Offset of field: cuarena_ort_stats::bytes_limit"]
         [::core::mem::offset_of!(cuarena_ort_stats, bytes_limit) - 88usize];
 };
-#[doc = " The figures of ONNX Runtime's arenas, each moved by the same things. Reserve is there what\n `dedicated` is here; bytes that were adopted count as a Reserve too. What is above INT64_MAX is\n INT64_MAX, such as a limit of none.\n\n A region of theirs is what one growth took. Where a memory grows in place, trim may give several\n growths back as one piece, which counts as one, or as all that there were when nothing is left.\n\n Where blocks are pieces of a driver's pool they count as its allocator there does: in use is what\n was asked for, total_allocated_bytes what the pool has of its device, which the driver is asked\n for (DRIVER), shrinkages are trims, and there are neither extensions nor Reserves."]
+#[doc = " The figures of ONNX Runtime's arenas, each changed by the same things as there. ONNX Runtime's\n Reserve is `dedicated` here; adopted bytes count as a Reserve too. A figure above INT64_MAX, such\n as that of no limit, is INT64_MAX.\n\n One of its regions is what one growth took. Where a memory grows in place, trim may give several\n growths back in one piece, which counts as one, or as all of them when nothing is left.\n\n Blocks that are pieces of a driver's pool (preset=driver-pool) count as ONNX Runtime's allocator\n for such pools does it: in use are the bytes asked for; total_allocated_bytes is what the pool\n has of its device, for which the driver is asked (DRIVER); shrinkages are trims; there are\n neither extensions nor Reserves."]
 pub type cuarena_ort_stats_t = cuarena_ort_stats;
-#[doc = " Gets one figure; both texts are valid during the call only. It may be left by longjmp or an\n exception: nothing is under way."]
+#[doc = " Gets one figure; both texts are valid during the call only. This callback may be left by longjmp\n or an exception."]
 pub type cuarena_pair_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -1650,7 +1663,7 @@ pub type cuarena_pair_fn = ::core::option::Option<
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_peaks {
     pub struct_size: usize,
-    #[doc = " only of the whole"]
+    #[doc = " only of the whole arena"]
     pub reserved_bytes: u64,
     pub live_bytes: u64,
     pub requested_bytes: u64,
@@ -1672,26 +1685,26 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_peaks, live_blocks) - 32usize];
 };
 pub type cuarena_peaks_t = cuarena_peaks;
-#[doc = " The arena may be destroyed in it. `arena` is that which was retired. It must return: not by\n longjmp, nor by an exception."]
+#[doc = " Called when the last block of a retired arena, `arena`, has ended. It may destroy the arena. It\n must return, rather than leave by longjmp or an exception."]
 pub type cuarena_retired_fn = ::core::option::Option<
     unsafe extern "C" fn(user: *mut ::core::ffi::c_void, arena: *mut cuarena_t),
 >;
-#[doc = " Figures of the cache; of an arena without one the cached ones are 0."]
+#[doc = " Figures of the cache; in an arena without one those of cached blocks are 0."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_cache_stats {
     pub struct_size: usize,
-    #[doc = " of live blocks, as taken"]
+    #[doc = " of live blocks, as allocated"]
     pub active_bytes: u64,
     pub cached_bytes: u64,
     pub cached_blocks: u64,
     #[doc = " since creation or cuarena_reset_peaks"]
     pub peak_active_bytes: u64,
-    #[doc = " likewise"]
+    #[doc = " since the same moment"]
     pub peak_cached_bytes: u64,
     #[doc = " requests served from the cache, ever"]
     pub hits: u64,
-    #[doc = " ... that could have been"]
+    #[doc = " requests that it had no block for, ever"]
     pub misses: u64,
     #[doc = " cached blocks that ended, ever"]
     pub evicted_blocks: u64,
@@ -1719,18 +1732,18 @@ const _: () = {
     ["Offset of field: cuarena_cache_stats::evicted_blocks"]
         [::core::mem::offset_of!(cuarena_cache_stats, evicted_blocks) - 64usize];
 };
-#[doc = " Figures of the cache; of an arena without one the cached ones are 0."]
+#[doc = " Figures of the cache; in an arena without one those of cached blocks are 0."]
 pub type cuarena_cache_stats_t = cuarena_cache_stats;
-#[doc = " Waits of the program's own. A program that lets one stream wait for another, or waits for one\n itself, can tell the arena, which then need not do so again:\n\n   cuarena_stream_mark(arena, producer, &mark);\n   cudaEventRecord(event, producer);\n   cudaStreamWaitEvent(waiter, event);\n   cuarena_stream_waited(arena, waiter, producer, mark);\n\n What was freed on the producer before the mark may then serve the waiter at once and, with\n CUARENA_NO_STREAM as the waiter, which stands for the caller, everybody. A mark is a number that\n needs no end. Waits pass on: who waits for the waiter later has waited for the producer too."]
+#[doc = " Waits of the program's own: example 3 at the top. What was freed on the producer before the mark\n can be allocated on the waiting stream at once. If the host itself has waited, with\n cudaEventSynchronize for instance, the waiter is CUARENA_NO_STREAM, and the bytes are\n everybody's. Waits pass on: a stream that waits for the waiter later has waited for the producer\n too. A mark is a number: it is never freed."]
 pub type cuarena_mark_t = u64;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_capture {
     _unused: [u8; 0],
 }
-#[doc = " A session that was not released. Any thread may pass it."]
+#[doc = " A capture session, until it is released. Any thread may pass it."]
 pub type cuarena_capture_t = cuarena_capture;
-#[doc = " Of an arena's memory, from its creation on. Members about a device are 0, NULL or -1 where there\n is none."]
+#[doc = " What an arena's memory is and can do, the same from its creation on. Members about a device are\n 0, NULL or -1 where there is none."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_properties {
@@ -1741,7 +1754,7 @@ pub struct cuarena_properties {
     pub bytes_kind: i32,
     #[doc = " CUARENA_BACKING_..., never AUTO; 0: none"]
     pub backing: i32,
-    #[doc = " ordinal; -1"]
+    #[doc = " its ordinal; -1: none"]
     pub device: i32,
     #[doc = " 1: blocks can be exported"]
     pub fd: i32,
@@ -1751,20 +1764,20 @@ pub struct cuarena_properties {
     pub fabric: i32,
     #[doc = " how many other devices reach the bytes"]
     pub peers: i32,
-    #[doc = " 1: the CPU does"]
+    #[doc = " 1: the CPU reaches the bytes"]
     pub host_readable: i32,
     #[doc = " 1: one kernel moves a whole list"]
     pub relocation_kernel: i32,
     #[doc = " compute capability"]
     pub compute_major: i32,
     pub compute_minor: i32,
-    #[doc = " what it gives and takes back in multiples of"]
+    #[doc = " of the memory: it gives and takes bytes in pages of so\n many bytes"]
     pub granularity: u64,
-    #[doc = " of a vmm handle; 0 without"]
+    #[doc = " bytes of a vmm handle; 0: there are none"]
     pub handle_bytes: u64,
     #[doc = " CUcontext"]
     pub context: *mut ::core::ffi::c_void,
-    #[doc = " what addresses and sizes of blocks are multiples\n of, whoever configured the arena"]
+    #[doc = " addresses and sizes of blocks are multiples of it:\n the option `alignment`"]
     pub granule_bytes: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1806,22 +1819,22 @@ const _: () = {
     ["Offset of field: cuarena_properties::granule_bytes"]
         [::core::mem::offset_of!(cuarena_properties, granule_bytes) - 80usize];
 };
-#[doc = " Of an arena's memory, from its creation on. Members about a device are 0, NULL or -1 where there\n is none."]
+#[doc = " What an arena's memory is and can do, the same from its creation on. Members about a device are\n 0, NULL or -1 where there is none."]
 pub type cuarena_properties_t = cuarena_properties;
-#[doc = " With backing=async bytes come from a pool of the driver's: the device's current one when the\n arena is made, its default one, one of the caller's, or one that the arena makes (option\n driver_pool). preset=driver-pool makes each block such a piece, rounded up to 512 bytes, as\n CuPy's MemoryAsyncPool and ONNX Runtime's allocator for CUDA pools do:\n\n   cuarena_alloc_on(A)   the driver's allocation at this point of A; nothing\n                         waits\n   cuarena_alloc         ... on a stream of the arena's own, which the caller\n                         waits for: good for everybody\n   cuarena_free_on(B)    freed at this point of B, which need not be A; where\n                         other streams were recorded as using the block, when\n                         they are done\n   cuarena_free          freed now: the block is idle\n   cuarena_trim          gives back what the pool has free, until `keep_bytes`\n                         are left; waits for nothing\n\n On a stream that is being captured, outside a capture session, a free is BUSY. Such blocks keep\n their size: a resize is UNSUPPORTED, and they are not moved. When the driver has no more the\n request's stream is waited for, or without one all work, twice at most, and it is asked again;\n what it says of other things is not. Bytes held, by which CUARENA_LIMIT_RESERVED goes, are those\n of the arena's blocks; what the pool has is told here.\n\n All of this is UNSUPPORTED where the device has no pools, and for arenas that use none."]
+#[doc = " With backing=async bytes come from a pool of the driver's: the device's current one when the\n arena is made, its default one, one of the caller's, or one that the arena makes (option\n driver_pool). preset=driver-pool makes each block such a piece, rounded up to 512 bytes, as\n CuPy's MemoryAsyncPool and ONNX Runtime's allocator for CUDA pools do:\n\n   cuarena_alloc_on(A)   the driver allocates at this point of A; nothing waits\n   cuarena_alloc         the driver allocates on a stream of the arena's own,\n                         which the caller waits for: everybody may use the\n                         bytes\n   cuarena_free_on(B)    the driver frees at this point of B, which need not be\n                         A; if other streams were recorded as using the block,\n                         when they are done\n   cuarena_free          the driver frees now: you must ensure that no stream\n                         uses the block\n   cuarena_trim          the pool gives back what it has free, until\n                         `keep_bytes` are left; nothing waits\n\n On a stream that is being captured, outside a capture session, a free is BUSY. Such blocks keep\n their size and place: a resize is UNSUPPORTED. If the driver has no more memory, the caller waits\n for the request's stream, or without one for all work, and asks again, twice at most; after any\n other error it does not ask again. The arena's reserved bytes, to which CUARENA_LIMIT_RESERVED\n applies, are those of its blocks; the calls below tell what the pool has.\n\n All of this is UNSUPPORTED where the device has no pools, and for arenas that use none."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_driver_pool_stats {
     pub struct_size: usize,
-    #[doc = " of live pieces, whoever has them"]
+    #[doc = " allocated from the pool, by anybody"]
     pub used_bytes: u64,
-    #[doc = " that the pool has of its device"]
+    #[doc = " that the pool has taken from its device"]
     pub total_bytes: u64,
     #[doc = " total less used"]
     pub free_bytes: u64,
     #[doc = " since the pool was made, or a reset"]
     pub peak_used_bytes: u64,
-    #[doc = " likewise"]
+    #[doc = " since the same moment"]
     pub peak_total_bytes: u64,
     #[doc = " UINT64_MAX: nothing is given back"]
     pub release_threshold: u64,
@@ -1829,7 +1842,7 @@ pub struct cuarena_driver_pool_stats {
     pub handle: u64,
     #[doc = " ordinal"]
     pub device: i32,
-    #[doc = " 1: it ends with the arena"]
+    #[doc = " 1: the arena made it, and it ends with it"]
     pub own: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1859,9 +1872,9 @@ const _: () = {
     ["Offset of field: cuarena_driver_pool_stats::own"]
         [::core::mem::offset_of!(cuarena_driver_pool_stats, own) - 68usize];
 };
-#[doc = " With backing=async bytes come from a pool of the driver's: the device's current one when the\n arena is made, its default one, one of the caller's, or one that the arena makes (option\n driver_pool). preset=driver-pool makes each block such a piece, rounded up to 512 bytes, as\n CuPy's MemoryAsyncPool and ONNX Runtime's allocator for CUDA pools do:\n\n   cuarena_alloc_on(A)   the driver's allocation at this point of A; nothing\n                         waits\n   cuarena_alloc         ... on a stream of the arena's own, which the caller\n                         waits for: good for everybody\n   cuarena_free_on(B)    freed at this point of B, which need not be A; where\n                         other streams were recorded as using the block, when\n                         they are done\n   cuarena_free          freed now: the block is idle\n   cuarena_trim          gives back what the pool has free, until `keep_bytes`\n                         are left; waits for nothing\n\n On a stream that is being captured, outside a capture session, a free is BUSY. Such blocks keep\n their size: a resize is UNSUPPORTED, and they are not moved. When the driver has no more the\n request's stream is waited for, or without one all work, twice at most, and it is asked again;\n what it says of other things is not. Bytes held, by which CUARENA_LIMIT_RESERVED goes, are those\n of the arena's blocks; what the pool has is told here.\n\n All of this is UNSUPPORTED where the device has no pools, and for arenas that use none."]
+#[doc = " With backing=async bytes come from a pool of the driver's: the device's current one when the\n arena is made, its default one, one of the caller's, or one that the arena makes (option\n driver_pool). preset=driver-pool makes each block such a piece, rounded up to 512 bytes, as\n CuPy's MemoryAsyncPool and ONNX Runtime's allocator for CUDA pools do:\n\n   cuarena_alloc_on(A)   the driver allocates at this point of A; nothing waits\n   cuarena_alloc         the driver allocates on a stream of the arena's own,\n                         which the caller waits for: everybody may use the\n                         bytes\n   cuarena_free_on(B)    the driver frees at this point of B, which need not be\n                         A; if other streams were recorded as using the block,\n                         when they are done\n   cuarena_free          the driver frees now: you must ensure that no stream\n                         uses the block\n   cuarena_trim          the pool gives back what it has free, until\n                         `keep_bytes` are left; nothing waits\n\n On a stream that is being captured, outside a capture session, a free is BUSY. Such blocks keep\n their size and place: a resize is UNSUPPORTED. If the driver has no more memory, the caller waits\n for the request's stream, or without one for all work, and asks again, twice at most; after any\n other error it does not ask again. The arena's reserved bytes, to which CUARENA_LIMIT_RESERVED\n applies, are those of its blocks; the calls below tell what the pool has.\n\n All of this is UNSUPPORTED where the device has no pools, and for arenas that use none."]
 pub type cuarena_driver_pool_stats_t = cuarena_driver_pool_stats;
-#[doc = " One of the driver's pools. Frozen."]
+#[doc = " Which of the driver's pools an arena is to use. Frozen."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_driver_pool_choice {
@@ -1885,20 +1898,20 @@ const _: () = {
     ["Offset of field: cuarena_driver_pool_choice::handle"]
         [::core::mem::offset_of!(cuarena_driver_pool_choice, handle) - 8usize];
 };
-#[doc = " One of the driver's pools. Frozen."]
+#[doc = " Which of the driver's pools an arena is to use. Frozen."]
 pub type cuarena_driver_pool_choice_t = cuarena_driver_pool_choice;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_export {
     _unused: [u8; 0],
 }
-#[doc = " An export that was not closed."]
+#[doc = " An export, until it is closed."]
 pub type cuarena_export_t = cuarena_export;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_export_options {
     pub struct_size: usize,
-    #[doc = " 1: other blocks may have bytes in the same\n handles, which the importer then reaches too"]
+    #[doc = " 1: the handles may have bytes of other blocks too,\n which the importer then reaches; default 0"]
     pub share_handles: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1947,19 +1960,19 @@ pub struct cuarena_device_info {
     pub compute_major: i32,
     pub compute_minor: i32,
     pub multiprocessors: i32,
-    #[doc = " backing vmm can be had"]
+    #[doc = " backing=vmm works"]
     pub vmm: i32,
-    #[doc = " ... with blocks that can be exported"]
+    #[doc = " ... and blocks can be exported"]
     pub fd: i32,
-    #[doc = " ... that network cards reach"]
+    #[doc = " ... and network cards can reach them"]
     pub rdma: i32,
-    #[doc = " ... to other hosts, if the system lets it"]
+    #[doc = " ... and they can be exported to other hosts, if the\n system lets it"]
     pub fabric: i32,
-    #[doc = " backing async can be had"]
+    #[doc = " backing=async works"]
     pub pools: i32,
-    #[doc = " managed memory can be had"]
+    #[doc = " memory=managed works"]
     pub managed: i32,
-    #[doc = " ... and touched by the CPU while the device runs"]
+    #[doc = " ... and the CPU may touch it while the device runs"]
     pub concurrent: i32,
     pub total_bytes: u64,
     #[doc = " now, in all processes"]
@@ -2000,16 +2013,16 @@ const _: () = {
 };
 #[doc = " Flags are 0 or 1."]
 pub type cuarena_device_info_t = cuarena_device_info;
-#[doc = " What a call found."]
+#[doc = " What cuarena_shared_acquire and _replace found."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_shared_report {
     pub struct_size: usize,
     #[doc = " 1: this call made the arena"]
     pub created: i32,
-    #[doc = " options that are in force with another value"]
+    #[doc = " how many options are in force with another value"]
     pub differs: i32,
-    #[doc = " of the arena now, the caller among them"]
+    #[doc = " how many hold the arena now, with the caller"]
     pub holders: u64,
     #[doc = " \"limit: '4GiB' in force, '8GiB' asked; ...\" of as many\n of those as there is room for"]
     pub text: [::core::ffi::c_char; 256usize],
@@ -2030,7 +2043,7 @@ const _: () = {
     ["Offset of field: cuarena_shared_report::text"]
         [::core::mem::offset_of!(cuarena_shared_report, text) - 24usize];
 };
-#[doc = " What a call found."]
+#[doc = " What cuarena_shared_acquire and _replace found."]
 pub type cuarena_shared_report_t = cuarena_shared_report;
 extern "C" {
     #[doc = " \"0.1.0\": the version of the library that runs, which may be newer than the header that was\n compiled. Never fails; static text."]
@@ -2042,10 +2055,10 @@ extern "C" {
     pub fn cuarena_error_info_init(info: *mut cuarena_error_info_t);
     #[doc = " Copies this thread's last error; BAD_ARGUMENT for NULL or a struct_size\n that no version of the library has had."]
     pub fn cuarena_last_error_info(info: *mut cuarena_error_info_t) -> cuarena_status_t;
-    #[doc = " The process-wide log level, CUARENA_LOG_OFF by default (or what the environment's CUARENA_LOG\n says at first use: off, error, warn, info,\n debug; any other word is off, and is told once, as an error).\n\n   error  each call that does not return OK, once, with its message, but for\n          the end of an enumeration and STALE of cuarena_retire; what an arena\n          overcame on its way is none. And what nobody is returned: a device\n          that is lost as bytes are given back.\n   warn   what is probably not meant, such as options that are passed over.\n   info   what an arena does as a whole: create, destroy, reset, trim,\n          compact, resize_pool, the end of cached blocks; resizes of blocks.\n   debug  every allocation and every free, with bytes, address, id and tag;\n          growth; the steps of running out.\n\n Each is one line: control bytes in names, tags and texts of the caller are written as \\x0a and\n the like, in messages of errors too. The calls of heap.h log nothing. Any thread. In a forked\n child a new level reaches the arenas that are made there. Cost: every arena's lock is taken once;\n at level debug no call is short any more, at info no resize."]
+    #[doc = " Sets the log level of the process. It is CUARENA_LOG_OFF at first, or what CUARENA_LOG in the\n environment says when the log is first used: off, error, warn, info or debug; any other word is\n off, and is logged once as an error.\n\n   error  each call that does not return OK, once, with its message, but for\n          the end of an enumeration and STALE of cuarena_retire. What failed\n          on the way of a call that then returned OK is not logged. Failures\n          that no call returns are: a device that is lost while bytes are\n          given back.\n   warn   what is probably not meant, such as options that are passed over.\n   info   what an arena does as a whole: create, destroy, reset, trim,\n          compact, resize_pool, the end of cached blocks; resizes of blocks.\n   debug  every allocation and every free, with bytes, address, id and tag;\n          growth; the steps before a request is refused (oom.h).\n\n Each is one line: control bytes in names, tags and other texts of the caller are written as \\x0a\n and the like, also in messages of errors. The calls of heap.h log nothing. Any thread may call\n this. In a forked child a new level reaches only the arenas that are made there. Cost: every\n arena's lock is taken once; at level debug every call takes the slow path, at info every resize."]
     pub fn cuarena_log_set_level(level: i32) -> cuarena_status_t;
     pub fn cuarena_log_level() -> i32;
-    #[doc = " NULL: back to the default, which writes to stderr. Set it before other threads log; a line being\n delivered may still reach the old function."]
+    #[doc = " Sets the function that gets the lines; NULL: the default, which writes them to stderr. Set it\n before other threads log; a line that is being delivered may still reach the old function."]
     pub fn cuarena_log_set_callback(callback: cuarena_log_fn, user: *mut ::core::ffi::c_void);
     pub fn cuarena_heap_config_init(config: *mut cuarena_heap_config_t);
     #[doc = " BAD_ARGUMENT; OUT_OF_MEMORY if the bookkeeping cannot be had; LIMIT if CUARENA_HEAP_MAX_HEAPS\n live."]
@@ -2074,7 +2087,7 @@ extern "C" {
         offset: u64,
         bytes: u64,
     ) -> cuarena_status_t;
-    #[doc = " Takes [offset, offset + bytes) out of the segment around it: the whole, an end, or the middle,\n which leaves two segments. BUSY unless all of it is one idle range.\n Steps: the records of the segment above it."]
+    #[doc = " Takes [offset, offset + bytes) out of the segment around it: the whole segment, an end of it, or\n its middle, which leaves two segments. BUSY unless all of it lies in one range of free list 0.\n O(records of the segment above it)."]
     pub fn cuarena_heap_segment_cut(
         heap: *mut cuarena_heap_t,
         offset: u64,
@@ -2082,14 +2095,14 @@ extern "C" {
     ) -> cuarena_status_t;
     #[doc = " Makes one segment of two that touch at `offset`."]
     pub fn cuarena_heap_segment_join(heap: *mut cuarena_heap_t, offset: u64) -> cuarena_status_t;
-    #[doc = " OUT_OF_MEMORY: fewer bytes are free in the free list than asked for. FRAGMENTED: enough are free,\n but no range fits; only then is the request's own size\n class searched to its end. LIMIT: max_blocks live already; or blocks, segments, places where\n ranges of two free lists meet, and slots whose ids are used up are more than the records that a\n heap has (four times max_blocks and some thousands, at least 2^17 and at most 2^27)."]
+    #[doc = " Allocates a block. OUT_OF_MEMORY: the free list has fewer bytes than asked for. FRAGMENTED: it\n has enough, but no range fits; only then does the call search all ranges of the request's own\n size class. LIMIT: max_blocks live already; or blocks, segments, places where ranges of two free\n lists touch, and slots whose ids are used up need more records than a heap has (four times\n max_blocks and some thousands, at least 2^17 and at most 2^27)."]
     pub fn cuarena_heap_alloc(
         heap: *mut cuarena_heap_t,
         request: *const cuarena_heap_request_t,
         block_out: *mut cuarena_block_t,
         offset_out: *mut u64,
     ) -> cuarena_status_t;
-    #[doc = " The bytes join `freelist`. STALE for an id that names nothing live; BUSY while the block belongs\n to a plan under way. Pins do not keep a block alive."]
+    #[doc = " Frees a block, pinned or not; its bytes join `freelist`. STALE for an id that names nothing live;\n BUSY while a plan under way moves the block."]
     pub fn cuarena_heap_free(
         heap: *mut cuarena_heap_t,
         block: cuarena_block_t,
@@ -2102,7 +2115,7 @@ extern "C" {
         size: u64,
         freelist: u32,
     ) -> cuarena_status_t;
-    #[doc = " Lets two blocks change places: ids, pins and tags stay, offsets and sizes swap. With it a moving\n resize keeps its id."]
+    #[doc = " Lets two blocks change places: ids, pins and tags stay, offsets and sizes are exchanged. So a\n resize that has to move can keep the id."]
     pub fn cuarena_heap_exchange(
         heap: *mut cuarena_heap_t,
         a: cuarena_block_t,
@@ -2114,7 +2127,7 @@ extern "C" {
         offset: u64,
         block_out: *mut cuarena_block_t,
     ) -> cuarena_status_t;
-    #[doc = " Only a block without pins moves. BUSY if its count would overflow; or BAD_ARGUMENT if there is no\n pin to end."]
+    #[doc = " A block with pins does not move. BUSY if it has CUARENA_HEAP_MAX_PINS; BAD_ARGUMENT if there is\n no pin to end."]
     pub fn cuarena_heap_pin(heap: *mut cuarena_heap_t, block: cuarena_block_t) -> cuarena_status_t;
     pub fn cuarena_heap_unpin(
         heap: *mut cuarena_heap_t,
@@ -2125,7 +2138,7 @@ extern "C" {
         block: cuarena_block_t,
         entry_out: *mut cuarena_heap_entry_t,
     ) -> cuarena_status_t;
-    #[doc = " Copies up to `capacity` entries in address order and moves `cursor` on; a cursor begins at 0 and\n the walk ended when fewer than `capacity` came. A cursor is good until the heap changes."]
+    #[doc = " Enumerates everything in address order: copies up to `capacity` entries and moves `cursor` on,\n which begins at 0. The walk has ended when fewer than `capacity` come. A cursor is good until the\n heap changes. O(entries copied)."]
     pub fn cuarena_heap_walk(
         heap: *const cuarena_heap_t,
         cursor: *mut u64,
@@ -2138,24 +2151,24 @@ extern "C" {
         heap: *mut cuarena_heap_t,
         freelist_out: *mut u32,
     ) -> cuarena_status_t;
-    #[doc = " Gives every range of the free list to free list 0. Steps: its ranges."]
+    #[doc = " Moves every range of the free list to free list 0. O(its ranges)."]
     pub fn cuarena_heap_freelist_reclaim(
         heap: *mut cuarena_heap_t,
         freelist: u32,
     ) -> cuarena_status_t;
-    #[doc = " Gives every range of `from` to `to`, of which neither is free list 0. Steps: the ranges of\n `from`."]
+    #[doc = " Moves every range of `from` to `to`, neither of which is free list 0. O(ranges of `from`)."]
     pub fn cuarena_heap_freelist_merge(
         heap: *mut cuarena_heap_t,
         from: u32,
         to: u32,
     ) -> cuarena_status_t;
-    #[doc = " Gives ranges of free list 0 that touch ranges of `freelist` to that free list, until one of its\n ranges has `bytes`; with UINT64_MAX all of them. FRAGMENTED if none gets so many: nothing changed\n then. Steps: the ranges of `freelist`."]
+    #[doc = " Moves ranges of free list 0 that touch ranges of `freelist` to `freelist`, until one of its\n ranges has `bytes`; with UINT64_MAX all that touch. FRAGMENTED, with nothing changed, if none\n gets so many. O(ranges of `freelist`)."]
     pub fn cuarena_heap_freelist_absorb(
         heap: *mut cuarena_heap_t,
         freelist: u32,
         bytes: u64,
     ) -> cuarena_status_t;
-    #[doc = " Reclaims the free list and ends it. Free list 0 stays."]
+    #[doc = " Moves every range of the free list to free list 0 and ends it; free list 0 cannot be ended. O(its\n ranges)."]
     pub fn cuarena_heap_freelist_destroy(
         heap: *mut cuarena_heap_t,
         freelist: u32,
@@ -2167,20 +2180,20 @@ extern "C" {
     ) -> cuarena_status_t;
     #[doc = " Sets the peaks to what is now."]
     pub fn cuarena_heap_reset_peaks(heap: *mut cuarena_heap_t);
-    #[doc = " The largest range of a free list, exact. Steps: the ranges of its class."]
+    #[doc = " The largest range of a free list, exact. O(ranges of its size class)."]
     pub fn cuarena_heap_largest(
         heap: *const cuarena_heap_t,
         freelist: u32,
         bytes_out: *mut u64,
     ) -> cuarena_status_t;
-    #[doc = " Recomputes every counter and link from scratch. CORRUPT if anything disagrees; `text` (may be\n NULL) then says what, in `text_size` bytes.\n Steps: everything there is."]
+    #[doc = " Recomputes every counter and link from scratch. CORRUPT if anything disagrees; `text` (may be\n NULL) then says what, in at most `text_size` bytes. O(everything there is)."]
     pub fn cuarena_heap_validate(
         heap: *const cuarena_heap_t,
         text: *mut ::core::ffi::c_char,
         text_size: usize,
     ) -> cuarena_status_t;
     pub fn cuarena_heap_plan_options_init(options: *mut cuarena_heap_plan_options_t);
-    #[doc = " Works out which blocks without pins would slide down, and where to. The heap does not change.\n With a goal it finds the cheapest window (fewest bytes moved) in one pass over the address list;\n FRAGMENTED if no window within\n the limits makes room. A plan may be empty. Steps: blocks and ranges."]
+    #[doc = " Works out which blocks without pins would slide down, and where to. The heap does not change.\n With a goal it finds the neighbouring blocks that make room for it by the fewest bytes moved;\n FRAGMENTED if none within the limits do. A plan may be empty. The caller destroys it. O(blocks +\n ranges)."]
     pub fn cuarena_heap_plan_create(
         heap: *const cuarena_heap_t,
         options: *const cuarena_heap_plan_options_t,
@@ -2191,69 +2204,70 @@ extern "C" {
         plan: *const cuarena_heap_plan_t,
         count_out: *mut usize,
     ) -> *const cuarena_heap_move_t;
-    #[doc = " Holds the plan's bytes: until commit or abort its blocks can be neither freed, pinned nor resized\n (BUSY), and its ranges serve nobody. The rest of the heap works on. BUSY if the heap changed\n since the plan was made, or\n while another plan is under way. BAD_ARGUMENT, here and for commit and abort, if the plan was\n made of another heap or of one that has ended, or is not at that point of its life: nothing\n changed."]
+    #[doc = " Begins to carry out a plan: until commit or abort its blocks can be neither freed, pinned nor\n resized (BUSY), and nobody gets its ranges. The rest of the heap works as ever. BUSY if the heap\n changed since the plan was made, or while another plan is under way. BAD_ARGUMENT, also of commit\n and abort, with nothing changed, if the plan was made of another heap or of one that has ended,\n or if it is not its turn: a plan is begun once, and then committed or aborted once."]
     pub fn cuarena_heap_plan_begin(
         heap: *mut cuarena_heap_t,
         plan: *mut cuarena_heap_plan_t,
     ) -> cuarena_status_t;
-    #[doc = " The bytes were moved: blocks get their new offsets, what they left joins `freelist`. After a\n successful begin nothing can fail but a free list that is not in use: BAD_ARGUMENT, and the plan\n is still under way."]
+    #[doc = " To be called when the bytes were moved: blocks get their new offsets, and what they left joins\n `freelist`. After a successful begin it fails only for a free list that is not in use:\n BAD_ARGUMENT, and the plan is still under way."]
     pub fn cuarena_heap_plan_commit(
         heap: *mut cuarena_heap_t,
         plan: *mut cuarena_heap_plan_t,
         freelist: u32,
     ) -> cuarena_status_t;
-    #[doc = " Nothing was moved: blocks are as before begin, and so are ranges, but that those of the plan\n belong to the free list of its options."]
+    #[doc = " To be called when nothing was moved: blocks and ranges are as before begin, but that the plan's\n ranges are in the free list of its options."]
     pub fn cuarena_heap_plan_abort(
         heap: *mut cuarena_heap_t,
         plan: *mut cuarena_heap_plan_t,
     ) -> cuarena_status_t;
-    #[doc = " Ends the plan and clears the handle; aborts it on the heap that it was made of if it is under way\n there, whichever heap is named: NULL will do. The heap may have ended before. NULL is fine."]
+    #[doc = " Ends the plan and clears the handle; a plan that is under way is aborted first, on the heap that\n it was made of, whatever `heap` is: NULL will do. The heap may have ended before. A NULL plan, or\n a cleared handle, is fine."]
     pub fn cuarena_heap_plan_destroy(
         heap: *mut cuarena_heap_t,
         plan: *mut *mut cuarena_heap_plan_t,
     );
     pub fn cuarena_request_init(request: *mut cuarena_request_t);
-    #[doc = " The tag of that name, registered at first use; the name is copied. LIMIT\n past CUARENA_HEAP_MAX_TAGS - 1 of them. Cost: the tags."]
+    #[doc = " The tag of that name, which is registered at its first use; the name is copied. LIMIT if\n CUARENA_HEAP_MAX_TAGS - 1 tags are registered. Cost: O(tags)."]
     pub fn cuarena_tag(
         arena: *mut cuarena_t,
         name: *const ::core::ffi::c_char,
         tag_out: *mut cuarena_tag_t,
     ) -> cuarena_status_t;
-    #[doc = " Valid until the arena is destroyed."]
+    #[doc = " The name of a tag. The text belongs to the arena, and is valid until that is destroyed."]
     pub fn cuarena_tag_name(
         arena: *mut cuarena_t,
         tag: cuarena_tag_t,
         name_out: *mut *const ::core::ffi::c_char,
     ) -> cuarena_status_t;
-    #[doc = " Born without a pin. 0 bytes: a live, empty block."]
+    #[doc = " Allocates a block that is not pinned. 0 bytes give a live, empty block."]
     pub fn cuarena_block_alloc(
         arena: *mut cuarena_t,
         bytes: u64,
         block_out: *mut cuarena_block_t,
     ) -> cuarena_status_t;
+    #[doc = " Allocates as the request says (request.h); with a NULL request as cuarena_block_alloc."]
     pub fn cuarena_block_alloc_with(
         arena: *mut cuarena_t,
         bytes: u64,
         request: *const cuarena_request_t,
         block_out: *mut cuarena_block_t,
     ) -> cuarena_status_t;
-    #[doc = " Pinned or not. 0 is OK. A block that is being moved is freed when its move\n is done. Legal on a lost arena."]
+    #[doc = " Frees the block, pinned or not; a block that is being moved is freed when the move is done. You\n must ensure that nothing uses its bytes any more. The id 0 is OK. Legal on a lost arena."]
     pub fn cuarena_block_free(arena: *mut cuarena_t, block: cuarena_block_t) -> cuarena_status_t;
-    #[doc = " Keeps the id; as cuarena_resize otherwise. 0 bytes: the block is empty."]
+    #[doc = " As cuarena_resize, and the block keeps its id. With 0 bytes it is empty, and lives."]
     pub fn cuarena_block_resize(
         arena: *mut cuarena_t,
         block: cuarena_block_t,
         bytes: u64,
     ) -> cuarena_status_t;
-    #[doc = " Holds the block where it is and tells where. An address is good only while the block is pinned.\n Pins count: BUSY at CUARENA_HEAP_MAX_PINS. Waits for a move under way. NULL for an empty\n block."]
+    #[doc = " Keeps the block where it is, and gives its address, which is good only while the block is pinned;\n NULL for an empty block. Each pin wants an unpin; BUSY if there are CUARENA_HEAP_MAX_PINS. Waits\n for a move of the block that is under way."]
     pub fn cuarena_block_pin(
         arena: *mut cuarena_t,
         block: cuarena_block_t,
         pointer_out: *mut *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " Ends one pin. BAD_ARGUMENT if block_pin took none that is left."]
+    #[doc = " Ends one pin. BAD_ARGUMENT if no pin of cuarena_block_pin is left."]
     pub fn cuarena_block_unpin(arena: *mut cuarena_t, block: cuarena_block_t) -> cuarena_status_t;
-    #[doc = " The id of the block that begins at `pointer`."]
+    #[doc = " The id of the block that begins at `pointer`; STALE if none does."]
     pub fn cuarena_block_of(
         arena: *mut cuarena_t,
         pointer: *const ::core::ffi::c_void,
@@ -2264,7 +2278,7 @@ extern "C" {
         block: cuarena_block_t,
         info_out: *mut cuarena_block_info_t,
     ) -> cuarena_status_t;
-    #[doc = " Copies up to `capacity` live blocks, in no particular order. `cursor`\n begins at 0; the enumeration ended when fewer than `capacity` came. Blocks made or freed\n meanwhile may or may not be seen; no other is missed or seen twice. Cost: the slots passed over."]
+    #[doc = " Enumerates the live blocks, in no particular order: copies up to `capacity` of them and moves\n `cursor` on, which begins at 0. The enumeration has ended when fewer than `capacity` come. Blocks\n that are made or freed meanwhile may or may not be seen; no other is missed or seen twice. Cost:\n O(highest count of blocks so far) for all of it."]
     pub fn cuarena_blocks(
         arena: *mut cuarena_t,
         cursor: *mut u64,
@@ -2272,7 +2286,7 @@ extern "C" {
         capacity: usize,
         count_out: *mut usize,
     ) -> cuarena_status_t;
-    #[doc = " Counts foreign bytes as a block of this arena: it appears in statistics, limits and enumeration,\n is pinned, and is forgotten, not returned, when it\n is freed. BAD_ARGUMENT if there are none, address or size is no multiple of the granule, or they\n overlap the arena's own or what is adopted already."]
+    #[doc = " Makes `size` bytes of the caller's a block of this arena: it counts in statistics and limits, is\n enumerated, and is pinned. The bytes stay the caller's: a free of the block forgets them. They\n must stay valid until then. BAD_ARGUMENT if there are none, if address or size is no multiple of\n the granule (the option `alignment`), or if they overlap the arena's own bytes or adopted ones."]
     pub fn cuarena_adopt(
         arena: *mut cuarena_t,
         bytes: *mut ::core::ffi::c_void,
@@ -2284,7 +2298,7 @@ extern "C" {
     pub fn cuarena_memory_ops_init(ops: *mut cuarena_memory_ops_t);
     pub fn cuarena_compact_options_init(options: *mut cuarena_compact_options_t);
     pub fn cuarena_compact_report_init(report: *mut cuarena_compact_report_t);
-    #[doc = " Slides blocks without pins of the dynamic region together. NULL options: all the way; callback\n and report may be NULL. One compaction runs at a time: another thread's waits. FRAGMENTED: a goal\n that no window within the limits reaches; nothing moved. What a trimmed pool gave back it takes\n again if a goal needs that (LIMIT, OUT_OF_MEMORY or DRIVER if that cannot be had); else blocks do\n not move across it. UNSUPPORTED: the memory\n cannot relocate. Cost: blocks and ranges to plan, under the lock; then the bytes moved, without\n it.\n\n With a stream the call does not wait, but on memory that the CPU touches:\n the stream waits for every stream that a moved block was allocated on or is used by\n (cuarena_record_use), moves the bytes, and those streams wait for\n it. Bytes that it vacates are the stream's. For blocks allocated without a stream the caller\n vouches, or names the streams that use them. Without one the call waits for all of these, and for\n what was freed on streams."]
+    #[doc = " Slides the blocks of the dynamic region that are not pinned together. NULL options mean the\n defaults; callback and report may be NULL. One compaction runs at a time: one in another thread\n waits.\n\n With `options->stream`, the call does not wait (but on memory that the CPU touches). Instead that\n stream waits on the device for every stream that a moved block was allocated on or is used by\n (cuarena_record_use), then copies the bytes, and those streams wait for the copies. The bytes\n that become free are the stream's. Of blocks that were allocated without a stream the arena knows\n no stream: you must name those that use them in `options->streams`, or ensure yourself that their\n work is done. Without a stream the call waits for all of these streams, and for what was freed on\n streams.\n\n FRAGMENTED: no blocks within the limits of the options can make room for the goal; nothing moved.\n UNSUPPORTED: the memory cannot move bytes. What a trimmed pool gave back it takes again if the\n goal needs that; LIMIT, OUT_OF_MEMORY or DRIVER if it cannot be had. Otherwise blocks do not move\n across it. Cost: O(blocks and free ranges) to plan, under the lock; then the bytes moved, without\n it."]
     pub fn cuarena_compact(
         arena: *mut cuarena_t,
         options: *const cuarena_compact_options_t,
@@ -2292,78 +2306,81 @@ extern "C" {
         user: *mut ::core::ffi::c_void,
         report: *mut cuarena_compact_report_t,
     ) -> cuarena_status_t;
-    #[doc = " Who hears of moves that no compact call reports: resize_pool, and the compaction step of running\n out (compact_on_oom). NULL: nobody, and then\n that step moves no pointers, pinned or not: only blocks, whose ids stay\n good."]
+    #[doc = " Sets the callback for moves that no call of cuarena_compact reports: those of cuarena_resize_pool\n and of the compaction before a request is refused (the option compact_on_oom). NULL: nobody is\n told, and that compaction then moves only blocks, whose ids stay good, but no pointers, even if\n they are unpinned."]
     pub fn cuarena_set_relocation_callback(
         arena: *mut cuarena_t,
         callback: cuarena_relocation_fn,
         user: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
+    #[doc = " Sets the listener; NULL: none. An arena with a listener takes the slow path for every call."]
     pub fn cuarena_set_event_listener(
         arena: *mut cuarena_t,
         listener: cuarena_event_fn,
         user: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    pub fn cuarena_set_oom_handler(
-        arena: *mut cuarena_t,
-        handler: cuarena_oom_fn,
-        user: *mut ::core::ffi::c_void,
-    ) -> cuarena_status_t;
-    #[doc = " Copies up to `capacity` of them, by their numbers; `count_out` gets how many there are. `steps`\n NULL with capacity 0 only asks."]
+    #[doc = " Copies up to `capacity` steps, in the order of their numbers; `count_out` gets how many there\n are. `steps` NULL with capacity 0 only asks for the count. O(1)."]
     pub fn cuarena_step_stats(
         arena: *mut cuarena_t,
         steps: *mut cuarena_step_stats_t,
         capacity: usize,
         count_out: *mut usize,
     ) -> cuarena_status_t;
+    #[doc = " Sets the handler; NULL: none."]
+    pub fn cuarena_set_oom_handler(
+        arena: *mut cuarena_t,
+        handler: cuarena_oom_fn,
+        user: *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
     pub fn cuarena_config_init(config: *mut cuarena_config_t);
-    #[doc = " Sets one option from text. BAD_ARGUMENT for an unknown key or a value that does not parse or is\n out of range: the message names key, value and what would be accepted; the config is as it was.\n With unknown_keys=warn unknown keys are logged and passed over.\n\n \"arena.\" may stand before any key. ONNX Runtime's names for its arena are keys too:\n extend_strategy (also arena_extend_strategy), initial_chunk_size_bytes, max_dead_bytes_per_chunk,\n initial_growth_chunk_size_bytes, max_power_of_two_extend_bytes, max_mem,\n cuda_mempool_release_threshold, cuda_mempool_bytes_to_keep_on_shrink. Their values are digits, in\n ONNX Runtime's ranges. With use_cuda_mempool=1, which is an option of its own, device memory is\n that of preset=driver-pool and driver_pool=own whatever preset is named; its threshold stays as\n the driver made it, and what is said of chunks is passed over. Pinned memory passes over it and\n the two keys before, as ONNX Runtime's arena of pinned memory does. Other memories refuse it."]
+    #[doc = " Sets one option from text. BAD_ARGUMENT for an unknown key or a value that does not parse or is\n out of range: the message names key, value and what would be accepted; the config is as it was.\n With unknown_keys=warn unknown keys are logged and passed over.\n\n \"arena.\" may stand before any key. ONNX Runtime's names for its arena are keys too:\n extend_strategy (also arena_extend_strategy), initial_chunk_size_bytes, max_dead_bytes_per_chunk,\n initial_growth_chunk_size_bytes, max_power_of_two_extend_bytes, max_mem,\n cuda_mempool_release_threshold, cuda_mempool_bytes_to_keep_on_shrink. Their values are digits, in\n ONNX Runtime's ranges. With use_cuda_mempool=1, which is an option of its own, an arena of device\n memory is that of preset=driver-pool and driver_pool=own whatever preset is named; the pool's\n threshold stays as the driver made it, and keys of chunks are ignored. An arena of pinned memory\n ignores use_cuda_mempool and the two cuda_mempool keys, as ONNX Runtime's does. Other memories\n refuse it."]
     pub fn cuarena_config_set(
         config: *mut cuarena_config_t,
         key: *const ::core::ffi::c_char,
         value: *const ::core::ffi::c_char,
     ) -> cuarena_status_t;
-    #[doc = " \"key=value,key=value\": all of them or, on an error, none."]
+    #[doc = " Sets options from a list \"key=value,key=value\": all of them or, on an error, none."]
     pub fn cuarena_config_parse(
         config: *mut cuarena_config_t,
         text: *const ::core::ffi::c_char,
     ) -> cuarena_status_t;
-    #[doc = " The same with the text of the environment's CUARENA_CONF; OK where there is none. No other call\n reads it: a program that wants to be told by it calls this between init and create. Not beside\n changes of the environment."]
+    #[doc = " The same with the text of CUARENA_CONF in the environment; OK if there is none. No other call\n reads that: a program that wants to be configured by it calls this between init and create. No\n thread may change the environment meanwhile."]
     pub fn cuarena_config_environment(config: *mut cuarena_config_t) -> cuarena_status_t;
-    #[doc = " The limit from a variable of the environment, NULL: CUPY_GPU_MEMORY_LIMIT,\n as CuPy reads it: digits are bytes; a number of at most three decimals and % are that part of all\n that the memory has; 0 and 0% are no limit. OK, and nothing changed, where there is no such\n variable. BAD_ARGUMENT for any other text: the message names variable, text and what is accepted;\n the config is as it was. Only this call reads the variable. Not beside changes of the\n environment."]
+    #[doc = " Sets the limit from a variable of the environment (NULL: CUPY_GPU_MEMORY_LIMIT), as CuPy reads\n it: digits are bytes; a number of at most three decimals with % is a percentage of all that the\n memory has; 0 and 0% are no limit. OK, with nothing changed, if there is no such variable.\n BAD_ARGUMENT for any other text: the message names variable, text and what is accepted; the\n config is as it was. Only this call reads the variable. No thread may change the environment\n meanwhile."]
     pub fn cuarena_config_limit_environment(
         config: *mut cuarena_config_t,
         variable: *const ::core::ffi::c_char,
     ) -> cuarena_status_t;
-    #[doc = " The value of one option as text that cuarena_config_set accepts under the same key. UNSUPPORTED\n for a value that has none: a memory of the caller's own, or what ONNX Runtime has no number\n for."]
+    #[doc = " Writes the value of one option as text that cuarena_config_set accepts under the same key.\n UNSUPPORTED for a value that has no text: a memory of the caller's own, or under ONNX Runtime's\n key a value that it has no number for."]
     pub fn cuarena_config_get(
         config: *const cuarena_config_t,
         key: *const ::core::ffi::c_char,
         text: *mut ::core::ffi::c_char,
         text_size: usize,
     ) -> cuarena_status_t;
-    #[doc = " Gives what says \"as the preset says\" its value, and the limit of a preset without one: all that\n cuarena_create would do. BAD_ARGUMENT as there; the config is as it was then."]
+    #[doc = " Replaces every \"as the preset says\" by its value, and sets the limit of a preset that has none,\n as cuarena_create would. BAD_ARGUMENT as there; the config is as it was then."]
     pub fn cuarena_config_resolve(config: *mut cuarena_config_t) -> cuarena_status_t;
-    #[doc = " Parses an amount as above; BAD_ARGUMENT with the text named."]
+    #[doc = " Parses the text of an amount; BAD_ARGUMENT if it is none, with the text in the message."]
     pub fn cuarena_amount_parse(
         text: *const ::core::ffi::c_char,
         amount_out: *mut cuarena_amount_t,
     ) -> cuarena_status_t;
     pub fn cuarena_option_info_init(info: *mut cuarena_option_info_t);
+    #[doc = " The row with that number, from 0 on; BAD_ARGUMENT past the last."]
     pub fn cuarena_option_info(index: usize, info: *mut cuarena_option_info_t) -> cuarena_status_t;
-    #[doc = " `bytes` of the dynamic region, pinned. 0 bytes: OK, NULL, not counted."]
+    #[doc = " Allocates `bytes` in the dynamic region, pinned. 0 bytes give NULL and OK, and are not counted."]
     pub fn cuarena_alloc(
         arena: *mut cuarena_t,
         bytes: u64,
         pointer_out: *mut *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " NULL request: as cuarena_alloc."]
+    #[doc = " Allocates as the request says (request.h); with a NULL request as cuarena_alloc."]
     pub fn cuarena_alloc_with(
         arena: *mut cuarena_t,
         bytes: u64,
         request: *const cuarena_request_t,
         pointer_out: *mut *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " count * size bytes; BAD_ARGUMENT if that overflows."]
+    #[doc = " Allocates count * size bytes; BAD_ARGUMENT if that is 2^64 or more."]
     pub fn cuarena_alloc_array(
         arena: *mut cuarena_t,
         count: u64,
@@ -2371,57 +2388,58 @@ extern "C" {
         request: *const cuarena_request_t,
         pointer_out: *mut *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " The caller says that nothing uses the bytes any more. NULL is OK. Legal on a lost arena."]
+    #[doc = " Frees the block that begins at `pointer`. You must ensure that nothing uses its bytes any more,\n neither the CPU nor a kernel. NULL is OK. Legal on a lost arena."]
     pub fn cuarena_free(
         arena: *mut cuarena_t,
         pointer: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " Grows or shrinks, in place if it can, else by moving the contents (the\n caller says that nothing uses them now). 0 bytes frees and gives NULL; a\n NULL pointer allocates. BUSY if it would have to move and was pinned by cuarena_block_pin; a\n stable block never moves: FRAGMENTED or OUT_OF_MEMORY. Dedicated and adopted blocks keep their\n size: UNSUPPORTED.\n On failure block and contents are as they were. Cost: the bytes moved."]
+    #[doc = " Makes the block `bytes` large, in place if there is room, else in another place, to which its\n contents are copied; you must ensure that nothing uses them meanwhile. 0 bytes free the block and\n give NULL; a NULL pointer allocates.\n\n BUSY if the block would have to move and is pinned by cuarena_block_pin. FRAGMENTED or\n OUT_OF_MEMORY for a stable block that would have to move. UNSUPPORTED for dedicated and adopted\n blocks, which keep their size. A failed call leaves block and contents as they were. Cost: the\n bytes moved."]
     pub fn cuarena_resize(
         arena: *mut cuarena_t,
         pointer: *mut ::core::ffi::c_void,
         bytes: u64,
         pointer_out: *mut *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " Bytes asked for and bytes taken. Either output may be NULL. Legal on a lost arena."]
+    #[doc = " How many bytes were asked for, and how many the block has. Either output may be NULL. Legal on a\n lost arena."]
     pub fn cuarena_size_of(
         arena: *mut cuarena_t,
         pointer: *const ::core::ffi::c_void,
         requested_out: *mut u64,
         allocated_out: *mut u64,
     ) -> cuarena_status_t;
-    #[doc = " Ends the pin that a pointer is born with: compaction may move it, and the relocation callback\n tells the new address. BAD_ARGUMENT if it was ended already, or the block is stable."]
+    #[doc = " Lets compaction move this block; the relocation callback then gets the new address (compact.h).\n BAD_ARGUMENT if it is unpinned already, or stable."]
     pub fn cuarena_unpin(
         arena: *mut cuarena_t,
         pointer: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " Takes it again. Waits for a move under way. BAD_ARGUMENT if it is there;\n BUSY at CUARENA_HEAP_MAX_PINS."]
+    #[doc = " Undoes cuarena_unpin: the block stays where it is again. Waits for a move of it that is under\n way. BAD_ARGUMENT if it was not unpinned; BUSY if the block has CUARENA_HEAP_MAX_PINS pins."]
     pub fn cuarena_pin(
         arena: *mut cuarena_t,
         pointer: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
     pub fn cuarena_stats_init(stats: *mut cuarena_stats_t);
-    #[doc = " Constant time. For REGION_ALL the peaks are of the whole. A stable request that was served\n without a stable region counts as dynamic."]
+    #[doc = " For CUARENA_REGION_ALL the peaks are those of the whole arena at one moment. A stable block of an\n arena without a stable region counts as dynamic. O(1)."]
     pub fn cuarena_stats(
         arena: *mut cuarena_t,
         region: i32,
         stats: *mut cuarena_stats_t,
     ) -> cuarena_status_t;
-    #[doc = " Live, requested, counts and peaks of one tag; the rest is 0."]
+    #[doc = " Live and requested bytes, counts and peaks of one tag; the other members are 0."]
     pub fn cuarena_tag_stats(
         arena: *mut cuarena_t,
         tag: cuarena_tag_t,
         stats: *mut cuarena_stats_t,
     ) -> cuarena_status_t;
-    #[doc = " Sets every peak, of regions, tags and streams, to what is now. Scopes of peaks are below.\n Cost: the tags and streams."]
+    #[doc = " Sets every peak, of the arena, its regions, tags and streams, to what there is now; for peaks of\n a part of the program use scopes, below. O(tags + streams)."]
     pub fn cuarena_reset_peaks(arena: *mut cuarena_t) -> cuarena_status_t;
     pub fn cuarena_inspection_init(inspection: *mut cuarena_inspection_t);
+    #[doc = " O(blocks + free ranges of the region), under the lock."]
     pub fn cuarena_inspect(
         arena: *mut cuarena_t,
         region: i32,
         inspection: *mut cuarena_inspection_t,
     ) -> cuarena_status_t;
-    #[doc = " Recomputes everything; CORRUPT with the reason in `text` (may be NULL)."]
+    #[doc = " Recomputes every counter and link from scratch. CORRUPT, with the reason in `text` (may be NULL),\n if anything disagrees. O(everything), under the lock."]
     pub fn cuarena_validate(
         arena: *mut cuarena_t,
         text: *mut ::core::ffi::c_char,
@@ -2432,14 +2450,14 @@ extern "C" {
         arena: *mut cuarena_t,
         stats: *mut cuarena_ort_stats_t,
     ) -> cuarena_status_t;
-    #[doc = " Hands every figure of one moment over, in decimal. No lock is held: any call is legal in the\n function. BAD_ARGUMENT for another `form`."]
+    #[doc = " Calls `write` for every figure, all of one moment, in decimal. No lock is held then: any call is\n legal in the callback. `form` is CUARENA_TEXT_...; BAD_ARGUMENT for any other."]
     pub fn cuarena_stats_pairs(
         arena: *mut cuarena_t,
         form: i32,
         write: cuarena_pair_fn,
         user: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " The same as \"key=value\", each with a newline at its end. `needed_out` (may be NULL) gets the\n bytes that this takes, with the zero at its end, also when they are too many: BAD_ARGUMENT then,\n and `text` is as it was. `text` NULL with text_size 0 only asks."]
+    #[doc = " Writes the same figures into `text`, as lines \"key=value\". `needed_out` (may be NULL) gets the\n bytes that this takes with the zero at the end, also when `text_size` is less: BAD_ARGUMENT then,\n and `text` is as it was. `text` NULL with text_size 0 only asks for the size."]
     pub fn cuarena_stats_text(
         arena: *mut cuarena_t,
         form: i32,
@@ -2461,7 +2479,7 @@ extern "C" {
         tag: cuarena_tag_t,
         peaks: *mut cuarena_peaks_t,
     ) -> cuarena_status_t;
-    #[doc = " STALE if the arena does not know the stream (any more)."]
+    #[doc = " STALE if the arena does not know the stream, or does not any more."]
     pub fn cuarena_stream_peaks_push(
         arena: *mut cuarena_t,
         stream: cuarena_stream_t,
@@ -2471,32 +2489,32 @@ extern "C" {
         stream: cuarena_stream_t,
         peaks: *mut cuarena_peaks_t,
     ) -> cuarena_status_t;
-    #[doc = " Makes an arena. The preset `pool` takes its bytes now; one that grows takes none but its stable\n region, unless take_first says so.\n BAD_ARGUMENT, OUT_OF_MEMORY, LIMIT (the pool is larger than the limit, or CUARENA_HEAP_MAX_HEAPS\n heaps live; of both the last error has what was asked, the limit if there is one, what was held,\n and as free_bytes what the memory had available), DRIVER, UNSUPPORTED (the memory cannot do what\n the options ask). Cost: the memory's, plus under 1 ms."]
+    #[doc = " Makes an arena. The preset `pool` takes its bytes now; an arena that grows takes only its stable\n region, unless the option take_first says that it takes its first chunk too.\n\n Errors: BAD_ARGUMENT; OUT_OF_MEMORY, or LIMIT where the pool is larger than the limit or\n CUARENA_HEAP_MAX_HEAPS heaps live (the last error then has the bytes asked for, the limit if\n there is one, the bytes reserved, and as free_bytes what the memory had available); DRIVER;\n UNSUPPORTED if the memory cannot do what the options ask. Cost: the memory's, plus under 1 ms."]
     pub fn cuarena_create(
         config: *const cuarena_config_t,
         arena_out: *mut *mut cuarena_t,
     ) -> cuarena_status_t;
-    #[doc = " Ends the arena and clears the handle. BUSY while blocks live: nothing changes, and the log and\n the last error tell the leaks by tag. BUSY too while work on what was freed on streams is under\n way, while a capture session has bytes (capture.h), and for one of the process's shared arenas\n (shared.h). REENTERED from a function of its memory, its relocation callback, its handler of\n running out or its event listener. NULL and a cleared handle are OK."]
+    #[doc = " Ends the arena and clears the handle; NULL and a cleared handle are OK. BUSY, with nothing\n changed, while blocks live (the log and the last error tell the leaks by tag), while streams may\n still use blocks that were freed on them, while a capture session has bytes (capture.h), and for\n an arena that the process shares (shared.h). REENTERED from a function of its memory, its\n relocation callback, its out-of-memory handler or its event listener."]
     pub fn cuarena_destroy(arena: *mut *mut cuarena_t) -> cuarena_status_t;
-    #[doc = " As destroy, ending every block. Waits for the work of its streams; the log tells what could not\n be waited for. BUSY for a shared arena; REENTERED as destroy."]
+    #[doc = " Destroys the arena with every block that lives in it. Waits for the work of its streams; the log\n tells what could not be waited for. BUSY for a shared arena; REENTERED as cuarena_destroy."]
     pub fn cuarena_destroy_forced(arena: *mut *mut cuarena_t) -> cuarena_status_t;
-    #[doc = " The arena is to end with its last block: calls `done` once, at the end of the call that frees it\n or resets the arena, with no lock held and when no other such call is inside the arena. That of a\n listener's or a handler's own comes at the end of the call that it is heard in. For owners that\n the blocks outlive, and that would count these a second time. Retired anew: the last `done`\n counts. NULL takes it back.\n\n What was freed does not live, though its bytes may wait for a stream, a move or an export: then\n the destruction in `done` is BUSY, and `done` has to keep the arena for later. Cached blocks do\n not live. Calls that end no block must have returned before the last one is freed, as before a\n destruction.\n\n STALE: no block lives and nothing is inside, so `done` is not called, and the caller may do at\n once what it would; for NULL, `done` is on its way, or the arena is not retired. BUSY: it is\n shared. `done` is never called by this\n call itself, which may be made under a lock that `done` takes. Cost: constant time; while an\n arena is retired no call has a fast path."]
+    #[doc = " Lets the arena end with its last block: `done` is called once, when no block lives any more. This\n is for owners whose blocks outlive them, and who would otherwise count these a second time.\n\n   if (cuarena_retire(arena, end_arena, NULL) == CUARENA_STALE)\n       cuarena_destroy(&arena);         no block lives: end it at once\n\n `done` is called at the end of the call that frees the last block or resets the arena, with no\n lock held, and when no other such call is inside the arena. If that call was made in a listener\n or a handler, `done` is called at the end of the call that the listener or handler belongs to.\n Whoever retires an arena anew replaces `done`; NULL takes it back.\n\n A block that was freed does not live, though its bytes may still wait for a stream, a move or an\n export: cuarena_destroy in `done` is BUSY then, and `done` has to keep the arena for later.\n Cached blocks do not live. Calls that end no block must have returned before the last block is\n freed, as before cuarena_destroy.\n\n STALE: no block lives and no call is inside, so `done` will not be called, and the caller may do\n at once what `done` would. For a NULL `done`, STALE says that the call of `done` is on its way,\n or that the arena is not retired. BUSY: the arena is shared. cuarena_retire never calls `done`\n itself, so it may be called under a lock that `done` takes. Cost: O(1); while an arena is retired\n its calls take the slow path."]
     pub fn cuarena_retire(
         arena: *mut cuarena_t,
         done: cuarena_retired_fn,
         user: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " Ends every block, pointer and id at once, in both regions; keeps memory, sizes, tags, limits.\n BUSY while pins taken by cuarena_block_pin exist, exports are open or a capture session has\n bytes; DRIVER if free bytes are to read as 0 and cannot be made so: blocks live on, but their\n contents may be gone. Peaks stay (cuarena_reset_peaks). Nothing\n may use the blocks any more; what was freed on streams is waited for, and all work where\n allocations are such (segments=each).\n REENTERED from a function of its memory or its relocation callback. Cost: the live blocks."]
+    #[doc = " Frees every block, pointer and id at once, in both regions. Memory, sizes, tags, limits and peaks\n stay (cuarena_reset_peaks). You must ensure that nothing uses the blocks any more; the call\n itself waits for what was freed on streams, and with segments=each for all work.\n\n BUSY while pins taken by cuarena_block_pin exist, exports are open or a capture session has\n bytes. DRIVER if free bytes are to read as 0 (zero=free) and cannot be set to 0: blocks live on,\n but their contents may be gone. REENTERED from a function of its memory or its relocation\n callback. Cost: O(live blocks)."]
     pub fn cuarena_reset(arena: *mut cuarena_t) -> cuarena_status_t;
-    #[doc = " Makes the pool `bytes` large, rounded up to the arena's alignment as at creation (capacity_bytes\n of cuarena_stats tells; reserved_bytes, what the memory gave for it in its own multiples), its\n stable region as it is. Contents stay, in place where the memory lengthens and shortens what it\n gave (pageable, none, device with backing=vmm, a caller's own that has `grow`), up to what the\n option `addresses`, or a limit, set addresses aside for. Otherwise the memory gives a pool of the\n new size, to which all blocks move: those without pins, reported to the relocation callback;\n while a pointer, a pinned block or a stable one lives it is BUSY. In place a pool that gets\n smaller moves what stands in the part that goes, and is BUSY if that is pinned. So a program that\n is to work alike on all memories has blocks, or unpinned pointers, alone. BAD_ARGUMENT below the\n stable region's size; UNSUPPORTED for a caller's own bytes. A failed call leaves the size; cached\n blocks have ended, and blocks may have moved, which was reported. Waits for what was freed on\n streams if the pool gets smaller, and for all work on its bytes if they move. REENTERED as reset.\n Cost: the bytes moved."]
+    #[doc = " Makes a pool `bytes` large, rounded up to the arena's alignment as at creation. capacity_bytes of\n cuarena_stats tells the size, and reserved_bytes what the memory gave for it in its own\n multiples. The stable region keeps its size, and blocks keep their contents.\n\n In place: where the memory can lengthen and shorten a segment (pageable, none, device with\n backing=vmm, a caller's own that has `grow`), up to the addresses that were set aside by the\n option `addresses` or for the limit. A pool that gets smaller moves what stands in the part that\n goes, and is BUSY if that is pinned.\n\n By moving: otherwise the memory gives a pool of the new size, to which all blocks move, and the\n relocation callback is told. It is BUSY while a pointer that is pinned, a pinned block or a\n stable block lives. So a program that is to work alike on all memories has only blocks and\n unpinned pointers.\n\n Waits for what was freed on streams if the pool gets smaller, and for all work on its bytes if\n they move. BAD_ARGUMENT below the stable region's size; UNSUPPORTED for a caller's own bytes;\n REENTERED as cuarena_reset. A failed call leaves the size as it was; cached blocks have ended,\n and blocks may have moved, which was reported. Cost: the bytes moved."]
     pub fn cuarena_resize_pool(arena: *mut cuarena_t, bytes: u64) -> cuarena_status_t;
-    #[doc = " Gives unused bytes back to the memory, whole pages from the end and from\n the middle, until no more than `keep_bytes` are held or nothing more is\n free. What a pool gave back it takes again when it needs it. A caller's own bytes stay. What was\n freed on streams counts once it is idle: events are recorded and asked for, none is waited for;\n DRIVER if that fails. REENTERED as reset. Cost: ranges, and the memory's."]
+    #[doc = " Gives unused bytes back to the memory, in whole pages, from the end and from the middle of\n segments, until no more than `keep_bytes` are reserved or nothing more is free. What a pool gave\n back it takes again when it needs it. A caller's own bytes stay. Bytes that were freed on streams\n are given back if they are idle: the call records events and asks whether they are complete, but\n waits for none; DRIVER if that fails. REENTERED as cuarena_reset. Cost: O(free ranges), and the\n memory's."]
     pub fn cuarena_trim(
         arena: *mut cuarena_t,
         keep_bytes: u64,
         given_back_out: *mut u64,
     ) -> cuarena_status_t;
-    #[doc = " Bytes, percent of all that the memory has, this arena's bytes among them, or auto, what is\n available now: one of them, by the type, and BAD_ARGUMENT above 100 %. Below what is held or live\n now is legal:\n it bounds what comes. `old_bytes_out` may be NULL; UINT64_MAX is \"none\". A lower limit of cached\n bytes ends cached blocks at once, the least recently recycled first, unless the cache is bounded\n late (cost: those blocks, and the memory's; REENTERED as trim)."]
+    #[doc = " Sets a limit: `limit` is bytes, a percentage of all that the memory has, this arena's bytes among\n them (BAD_ARGUMENT above 100 %), or auto, what is available now. A limit below what is reserved\n or live now is legal: it bounds what comes. `old_bytes_out` (may be NULL) gets the limit before;\n UINT64_MAX is \"none\". A lower limit of cached bytes ends cached blocks at once, the least\n recently recycled first, unless cache_bound=late (cost: those blocks, and the memory's; REENTERED\n as cuarena_trim)."]
     pub fn cuarena_set_limit(
         arena: *mut cuarena_t,
         kind: i32,
@@ -2508,27 +2526,27 @@ extern "C" {
         kind: i32,
         bytes_out: *mut u64,
     ) -> cuarena_status_t;
-    #[doc = " Where the arena's bytes are: the first segment's base and length."]
+    #[doc = " Where the arena's bytes are: address and length, in bytes, of its first segment."]
     pub fn cuarena_base(
         arena: *mut cuarena_t,
         base_out: *mut *mut ::core::ffi::c_void,
         bytes_out: *mut u64,
     ) -> cuarena_status_t;
-    #[doc = " Ends cached blocks, those that were cached first, until at least `bytes` of them are gone; all of\n them if `bytes` is nine tenths of the cache or more. Their whole pages go back to the memory;\n `blocks_out` (may be NULL) gets their number. REENTERED from a function of the arena's memory or\n its relocation callback; LOST. Any thread. Cost: these blocks, and the memory's; with streams,\n also the ranges."]
+    #[doc = " Ends cached blocks, those that were cached first, until at least `bytes` of them are gone, or all\n of them if `bytes` is nine tenths of the cache or more. Their whole pages go back to the memory;\n `blocks_out` (may be NULL) gets the number of blocks. REENTERED from a function of the arena's\n memory or its relocation callback; LOST. Cost: O(these blocks) and, with streams, O(free ranges),\n and the memory's."]
     pub fn cuarena_cache_release(
         arena: *mut cuarena_t,
         bytes: u64,
         blocks_out: *mut u64,
     ) -> cuarena_status_t;
-    #[doc = " Ends all cached blocks, and gives their pages back. If any was freed on a stream the call waits\n until what streams freed so far is idle; nothing happens where nothing is cached. DRIVER, BUSY:\n that cannot be waited for, and the cache is as it was. Otherwise as release."]
+    #[doc = " Ends all cached blocks and gives their pages back. If any of them was freed on a stream, the call\n waits until what streams freed so far is idle; if nothing is cached, it does nothing. DRIVER or\n BUSY if that cannot be waited for: the cache is as it was then. Otherwise as\n cuarena_cache_release."]
     pub fn cuarena_cache_clear(arena: *mut cuarena_t, blocks_out: *mut u64) -> cuarena_status_t;
     pub fn cuarena_cache_stats_init(stats: *mut cuarena_cache_stats_t);
-    #[doc = " Of one moment. BAD_ARGUMENT for NULL or a struct without its size. Cost: constant."]
+    #[doc = " All figures are of one moment. BAD_ARGUMENT for NULL or a struct without its size. O(1)."]
     pub fn cuarena_cache_stats(
         arena: *mut cuarena_t,
         stats: *mut cuarena_cache_stats_t,
     ) -> cuarena_status_t;
-    #[doc = " As cuarena_alloc_with; `request` may be NULL. Zeroing is queued on the stream."]
+    #[doc = " As cuarena_alloc_with, for use on the stream; `request` may be NULL. Zeroing is queued on the\n stream."]
     pub fn cuarena_alloc_on(
         arena: *mut cuarena_t,
         bytes: u64,
@@ -2536,13 +2554,13 @@ extern "C" {
         request: *const cuarena_request_t,
         pointer_out: *mut *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " See the table above. On an error the block is as it was. Neither OUT_OF_MEMORY nor LIMIT: a\n stream that was not known and cannot be made so is waited for by the caller (host_waits counts\n that, and the log says so at level info), and the bytes are idle then. BUSY if it is being\n captured."]
+    #[doc = " Frees the block at this point of the stream; see \"What a free means\". On an error the block is as\n it was. It never says OUT_OF_MEMORY or LIMIT: if the arena has no room for a stream that it did\n not know, the caller waits for the stream instead (host_waits counts that, and the log says so at\n level info), and the bytes are idle. BUSY if such a stream is being captured."]
     pub fn cuarena_free_on(
         arena: *mut cuarena_t,
         pointer: *mut ::core::ffi::c_void,
         stream: cuarena_stream_t,
     ) -> cuarena_status_t;
-    #[doc = " As cuarena_resize: where the contents must move, the copy is queued on the stream, and the old\n bytes are freed on it."]
+    #[doc = " As cuarena_resize, for use on the stream: where the contents must move, the copy is queued on the\n stream, and the old bytes are freed on it."]
     pub fn cuarena_resize_on(
         arena: *mut cuarena_t,
         pointer: *mut ::core::ffi::c_void,
@@ -2550,6 +2568,7 @@ extern "C" {
         stream: cuarena_stream_t,
         pointer_out: *mut *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
+    #[doc = " The same for blocks (block.h)."]
     pub fn cuarena_block_alloc_on(
         arena: *mut cuarena_t,
         bytes: u64,
@@ -2568,20 +2587,20 @@ extern "C" {
         bytes: u64,
         stream: cuarena_stream_t,
     ) -> cuarena_status_t;
-    #[doc = " As cuarena_block_pin; the stream then waits for the block's last move."]
+    #[doc = " As cuarena_block_pin; the stream waits for the last move of the block, so what is queued on it\n next may use the address."]
     pub fn cuarena_block_pin_on(
         arena: *mut cuarena_t,
         block: cuarena_block_t,
         stream: cuarena_stream_t,
         pointer_out: *mut *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " The pin ends at this point of the stream: as cuarena_block_unpin and cuarena_block_record_use."]
+    #[doc = " Ends the pin at this point of the stream: as cuarena_block_record_use and\n cuarena_block_unpin together."]
     pub fn cuarena_block_unpin_on(
         arena: *mut cuarena_t,
         block: cuarena_block_t,
         stream: cuarena_stream_t,
     ) -> cuarena_status_t;
-    #[doc = " The block is used on that stream too: when it is freed on a stream, its\n bytes go to nobody before everything queued there until the free is done. Once per block and\n stream is enough. Takes host memory: OUT_OF_MEMORY if there is none. STALE if no such block\n lives."]
+    #[doc = " Says that the block is used on that stream too: when it is freed on a stream, nobody gets its\n bytes before everything that was queued on that stream until the free is done. Once per block and\n stream is enough. Takes host memory: OUT_OF_MEMORY if there is none. STALE if no such block\n lives."]
     pub fn cuarena_record_use(
         arena: *mut cuarena_t,
         pointer: *const ::core::ffi::c_void,
@@ -2592,86 +2611,87 @@ extern "C" {
         block: cuarena_block_t,
         stream: cuarena_stream_t,
     ) -> cuarena_status_t;
-    #[doc = " The stream is about to be destroyed: records an event behind all its work. Once this has returned\n OK no call touches the handle: calls of other threads that use it now, a compaction that lets it\n wait for instance, are waited for until they have handed it to the driver; the stream's work is\n not. Blocks allocated on it live on; free them without a stream, or on another. OK for a stream\n that the arena does not know; BUSY for one of an open capture session, or one that is being\n captured; DRIVER if the event cannot be recorded: the stream is still known then. Steps: the free\n list's ranges."]
+    #[doc = " Makes the arena forget the stream, as the program must before it destroys the stream. Records an\n event behind the stream's work; what was freed on it is idle when that is complete. Blocks that\n were allocated on it live on: free them without a stream, or on another one.\n\n Once this has returned OK no call touches the handle. It does not wait for the stream's work, but\n it waits for calls of other threads that are using the handle, such as a compaction that lets the\n stream wait, until they have handed it to the driver.\n\n OK for a stream that the arena does not know. BUSY for a stream of an open capture session, and\n for one that is being captured. DRIVER if the event cannot be recorded: the stream is still known\n then. O(ranges of the stream's free list)."]
     pub fn cuarena_release_stream(
         arena: *mut cuarena_t,
         stream: cuarena_stream_t,
     ) -> cuarena_status_t;
-    #[doc = " Reclaims all that can be: records events on streams whose free lists have bytes without one, and\n takes what is complete; with `wait` = 1 waits until everything freed so far is idle.\n `reclaimed_out` (may be NULL) gets the\n bytes that came to the idle free list. Steps: streams, and the ranges idle."]
+    #[doc = " Moves what streams are done with to the idle free list: records events on streams whose free\n lists have bytes without one, and takes the bytes behind events that are complete. With `wait` =\n 1 it waits until everything that was freed so far is idle. `reclaimed_out` (may be NULL) gets the\n number of bytes that became idle. O(streams + ranges that become idle)."]
     pub fn cuarena_reclaim(
         arena: *mut cuarena_t,
         wait: i32,
         reclaimed_out: *mut u64,
     ) -> cuarena_status_t;
-    #[doc = " Gives bytes that were freed on the stream back to the memory, whole pages\n or, where segments keep their length, whole segments, until no more than `keep_bytes` are held or\n no more of them are free; nothing of other\n streams, and nothing that is idle. CUARENA_NO_STREAM: of all streams, and what is idle. Waits for\n the stream, or for each of them, as far as it\n freed something (host_waits counts one for each), and for blocks that other streams use besides.\n What stays is idle or, with steal=never, the\n stream's as before.\n\n OK for a stream that the arena does not know; BUSY for one of an open capture session; DRIVER if\n a wait fails; REENTERED as reset. A caller's own bytes stay. Cost: ranges, and the memory's.\n\n Where blocks are pieces of a driver's pool, it is the pool that keeps `keep_bytes`, once what the\n stream was given so far is done; with CUARENA_NO_STREAM, all work of the device."]
+    #[doc = " Gives bytes that were freed on the stream back to the memory, in whole pages or, where segments\n keep their length, whole segments, until no more than `keep_bytes` are reserved or none of them\n is free any more. It gives back nothing of other streams, and no bytes that are idle. With\n CUARENA_NO_STREAM it gives back those of all streams, and idle ones. A caller's own bytes stay.\n\n The caller waits for the stream, or for each of them, if it freed something (host_waits counts\n one for each), and for other streams that use the freed blocks. What is not given back is idle\n or, with steal=never, in the stream's free list as before.\n\n OK for a stream that the arena does not know; BUSY for one of an open capture session; DRIVER if\n a wait fails; REENTERED as cuarena_reset. Cost: O(free ranges), and the memory's.\n\n Where blocks are pieces of a driver's pool (preset=driver-pool), the call waits for the stream\n or, with CUARENA_NO_STREAM, for all work of the device, and then the pool keeps `keep_bytes`."]
     pub fn cuarena_trim_on(
         arena: *mut cuarena_t,
         stream: cuarena_stream_t,
         keep_bytes: u64,
         given_back_out: *mut u64,
     ) -> cuarena_status_t;
-    #[doc = " This moment of the stream. BAD_ARGUMENT for CUARENA_NO_STREAM. Records a event, if something was\n freed on it since the last one. Steps: the free list's ranges."]
+    #[doc = " Gives a mark of this moment of the stream, to be taken before the program records its own event.\n Records an event of the arena's if something was freed on the stream since the last one.\n BAD_ARGUMENT for CUARENA_NO_STREAM. O(ranges of the stream's free list)."]
     pub fn cuarena_stream_mark(
         arena: *mut cuarena_t,
         stream: cuarena_stream_t,
         mark_out: *mut cuarena_mark_t,
     ) -> cuarena_status_t;
-    #[doc = " `waiter` was given a wait for work of `producer` up to `mark` at least. BAD_ARGUMENT for what is\n no mark of that stream; OK for one that was\n released since. No driver call. Steps: streams and, with\n CUARENA_NO_STREAM, the ranges idle."]
+    #[doc = " Says that `waiter` waits for the work of `producer` up to `mark` at least. BAD_ARGUMENT for what\n is no mark of that stream; OK if the stream was released since. Calls no driver. O(streams) and,\n with CUARENA_NO_STREAM, O(ranges that become idle)."]
     pub fn cuarena_stream_waited(
         arena: *mut cuarena_t,
         waiter: cuarena_stream_t,
         producer: cuarena_stream_t,
         mark: cuarena_mark_t,
     ) -> cuarena_status_t;
-    #[doc = " Live, requested, counts and peaks of blocks allocated on that stream, and free_bytes: of its free\n list. STALE if the arena does not know the stream."]
+    #[doc = " Live and requested bytes, counts and peaks of blocks that were allocated on the stream, and as\n free_bytes those of its free list; the other members are 0. STALE if the arena does not know the\n stream."]
     pub fn cuarena_stream_stats(
         arena: *mut cuarena_t,
         stream: cuarena_stream_t,
         stats: *mut cuarena_stats_t,
     ) -> cuarena_status_t;
-    #[doc = " What is allocated on the stream is private from now on. BAD_ARGUMENT for CUARENA_NO_STREAM and\n for the legacy default stream, which cannot be captured. BUSY: the stream is in an open session,\n or its capture has failed. UNSUPPORTED: the memory knows no streams; the arena zeroes what it\n gets\n back, or what it hands out where no graph can. OUT_OF_MEMORY, LIMIT.\n Waits for what other threads' calls give the stream just now. Driver calls: to ask whether the\n stream is captured and, if it is not, to record an event behind what was freed on it. So before\n the capture is the better moment: those bytes can serve the session then. Steps: the free list's\n ranges."]
+    #[doc = " Begins a session: what is allocated on the stream is private from now on. It may come before or\n after the begin of the capture; before is better, since the arena can then record an event behind\n what was freed on the stream, and the session can get those bytes.\n\n BAD_ARGUMENT for CUARENA_NO_STREAM and for the legacy default stream, which cannot be captured.\n BUSY if the stream is in an open session, or if its capture has failed. UNSUPPORTED on a memory\n without streams, with zero=free, and with zero=alloc on memory that a graph cannot set to 0.\n OUT_OF_MEMORY, LIMIT. Waits for calls of other threads that are queuing something on the stream.\n Driver calls: to ask whether the stream is captured and, if it is not, to record that event.\n O(ranges of the stream's free list)."]
     pub fn cuarena_capture_begin(
         arena: *mut cuarena_t,
         stream: cuarena_stream_t,
         capture_out: *mut *mut cuarena_capture_t,
     ) -> cuarena_status_t;
-    #[doc = " The same for one more stream, which was or will be forked into the capture by an event; OK if it\n is in the session. BAD_ARGUMENT for a session that has ended, and as cuarena_capture_begin."]
+    #[doc = " Adds one more stream to an open session, a stream which joined or will join the capture by\n waiting for an event of it. OK if it is in the session already. BAD_ARGUMENT for a session that\n has ended; otherwise as cuarena_capture_begin."]
     pub fn cuarena_capture_join(
         arena: *mut cuarena_t,
         capture: *mut cuarena_capture_t,
         stream: cuarena_stream_t,
     ) -> cuarena_status_t;
-    #[doc = " The streams are ordinary again. Must come after cuStreamEndCapture, also where the capture\n failed: else BUSY. The streams must not be destroyed before. OK if it has ended. Waits for what\n other threads' calls give the streams just now. Steps: private ranges. Driver calls: to ask\n whether the streams are captured, and a wait of those that blocks were moved beside."]
+    #[doc = " Ends the open part of a session: its streams are ordinary again. Must come after\n cudaStreamEndCapture, also where the capture failed, else it is BUSY; the streams must not be\n destroyed before. OK if it was called before. Waits for calls of other threads that are queuing\n something on the streams. Driver calls: to ask whether the streams are captured, and to let them\n wait for compactions that went on meanwhile. O(private ranges)."]
     pub fn cuarena_capture_end(
         arena: *mut cuarena_t,
         capture: *mut cuarena_capture_t,
     ) -> cuarena_status_t;
-    #[doc = " The caller's word that the graph is not launched again, and that all its launches were queued on\n the stream or come before what is queued there. The private bytes that are free join the stream's\n free list, and the blocks that live become ordinary blocks of that stream: those that the block\n calls made may move. The stream waits for the session's streams and for those on which private\n blocks were freed or, as recorded, used. With CUARENA_NO_STREAM it is the caller's word that all\n work with private blocks is done: the bytes are idle, and the blocks that live are those of no\n stream.\n\n Ends a session that is open, and clears the handle; NULL and a cleared handle are OK. On an error\n the session is as it was. BUSY: one of the streams is in an open session, or being captured. Does\n not block, but for calls that give the session's streams something to do just now. Steps: the\n blocks of the arena, private ranges. Driver calls: one event and one wait for each stream besides\n the one given; with CUARENA_NO_STREAM, to give the segments of dedicated blocks back that were\n freed."]
+    #[doc = " Releases the session and clears the handle; NULL and a cleared handle are OK. A session that is\n open ends first. You must ensure that the graph is not launched again, and that all its launches\n were queued on `stream`, or come before what is queued there. The private bytes that are free\n join the stream's free list, and the blocks that live become ordinary blocks of that stream;\n those that the block calls made may move. The stream is made to wait for the session's streams,\n and for those on which private blocks were freed or, as recorded, used.\n\n With CUARENA_NO_STREAM you must ensure that all work with private blocks is done: the bytes are\n idle, and the blocks that live become blocks of no stream.\n\n BUSY if one of the streams is in another open session, or is being captured. On an error the\n session is as it was. Waits for nothing but calls of other threads that are queuing something on\n the session's streams. Driver calls: one event and one wait for each stream besides the one\n given; with CUARENA_NO_STREAM, those that give the segments of freed dedicated blocks back.\n O(blocks of the arena + private ranges)."]
     pub fn cuarena_capture_release(
         arena: *mut cuarena_t,
         capture: *mut *mut cuarena_capture_t,
         stream: cuarena_stream_t,
     ) -> cuarena_status_t;
-    #[doc = " Live, requested, counts and peaks of private blocks; capacity_bytes: what is private, dedicated\n blocks too; free_bytes: of that; largest_bytes: what is free and was never handed out. The rest\n is 0. Steps: stretches."]
+    #[doc = " Live and requested bytes, counts and peaks of private blocks; as capacity_bytes all private\n bytes, those of dedicated blocks too; as free_bytes those of them that are free; as largest_bytes\n what is free and was never handed out. The other members are 0. O(stretches)."]
     pub fn cuarena_capture_stats(
         arena: *mut cuarena_t,
         capture: *mut cuarena_capture_t,
         stats: *mut cuarena_stats_t,
     ) -> cuarena_status_t;
     pub fn cuarena_properties_init(properties: *mut cuarena_properties_t);
+    #[doc = " O(1)."]
     pub fn cuarena_properties(
         arena: *mut cuarena_t,
         properties: *mut cuarena_properties_t,
     ) -> cuarena_status_t;
     pub fn cuarena_driver_pool_stats_init(stats: *mut cuarena_driver_pool_stats_t);
-    #[doc = " Asks the driver, for one figure after the other. DRIVER, LOST."]
+    #[doc = " Asks the driver for one figure after the other, so they need not be of one moment. DRIVER, LOST."]
     pub fn cuarena_driver_pool_stats(
         arena: *mut cuarena_t,
         stats: *mut cuarena_driver_pool_stats_t,
     ) -> cuarena_status_t;
-    #[doc = " The two peaks begin anew from what is now, for everybody who uses the pool. DRIVER, LOST."]
+    #[doc = " Sets the two peaks to what there is now, for everybody who uses the pool. DRIVER, LOST."]
     pub fn cuarena_driver_pool_reset_peaks(arena: *mut cuarena_t) -> cuarena_status_t;
-    #[doc = " Makes an arena on each device that the driver shows, by its number, from one configuration and a\n choice for each: `pools` and `arenas_out` have `count` members. All or, on an error, none.\n BAD_ARGUMENT unless `count` is the number of devices, with both in the message, and for a\n configuration that names a device or a context; otherwise as cuarena_create."]
+    #[doc = " Creates an arena on each device that the driver shows, from one configuration and a choice of a\n pool for each: `pools` and `arenas_out` have `count` members, by the ordinals of the devices. It\n creates all of them or, on an error, none. BAD_ARGUMENT if `count` is not the number of devices\n (the message has both), and for a configuration that names a device or a context; otherwise as\n cuarena_create."]
     pub fn cuarena_create_per_device(
         config: *const cuarena_config_t,
         pools: *const cuarena_driver_pool_choice_t,
@@ -2679,7 +2699,7 @@ extern "C" {
         arenas_out: *mut *mut cuarena_t,
     ) -> cuarena_status_t;
     pub fn cuarena_export_options_init(options: *mut cuarena_export_options_t);
-    #[doc = " Tells which handles are behind a block, so that another process of this host can map it:\n cuMemImportFromShareableHandle on each descriptor, then\n cuMemMap of the whole handle; the block's bytes are those at `offset`.\n\n Pieces come in the block's order. Their descriptors belong to the caller: send them (SCM_RIGHTS)\n and close them. `pieces` NULL and `capacity` 0: only the count comes back, and nothing is\n exported.\n\n From now on until cuarena_export_close the block stays where it is and its handles stay mapped,\n also if it is freed meanwhile: its bytes count as live until then. What the importer maps stays\n valid however long it likes; the close says that it no longer minds what becomes of the bytes.\n\n NULL options: the block must be dedicated. BAD_ARGUMENT: it shares its handles, it is empty, or\n there are more pieces than `capacity` (the message has the count). UNSUPPORTED:\n cuarena_properties says fd = 0, or the bytes\n are adopted. STALE. Cost: two driver calls a piece."]
+    #[doc = " Exports a block: gives descriptors of the handles behind it, so that another process of this host\n can map it. That process calls cuMemImportFromShareableHandle on each descriptor, then cuMemMap\n for the whole handle; the block's bytes are those at `offset` of it.\n\n Pieces come in the block's order. Their descriptors belong to the caller: send them (SCM_RIGHTS)\n and close them. With `pieces` NULL and `capacity` 0 only the count comes back, and nothing is\n exported.\n\n Until cuarena_export_close the block stays where it is and its handles stay mapped, also if it is\n freed meanwhile: its bytes count as live until then. What the importer has mapped stays valid\n after that for as long as it likes; but from the close on other blocks may get the bytes.\n\n NULL options: the block must be dedicated. BAD_ARGUMENT if it shares its handles, if it is empty,\n or if there are more pieces than `capacity` (the message has the count). UNSUPPORTED if\n cuarena_properties says fd = 0, or the bytes are adopted. STALE. Cost: two driver calls for each\n piece."]
     pub fn cuarena_export(
         arena: *mut cuarena_t,
         block: cuarena_block_t,
@@ -2695,7 +2715,7 @@ extern "C" {
         exported: *mut *mut cuarena_export_t,
     ) -> cuarena_status_t;
     pub fn cuarena_driver_info_init(info: *mut cuarena_driver_info_t);
-    #[doc = " NO_DEVICE with the reason in words. Cost: the first time what the driver takes to start."]
+    #[doc = " NO_DEVICE, with the reason in the message, if there is none. Cost: at the first call, what the\n driver takes to start."]
     pub fn cuarena_driver_info(info: *mut cuarena_driver_info_t) -> cuarena_status_t;
     pub fn cuarena_device_info_init(info: *mut cuarena_device_info_t);
     #[doc = " BAD_ARGUMENT for an ordinal that the driver does not have; NO_DEVICE, OUT_OF_MEMORY, DRIVER,\n LOST. Cost: the device's primary context, which is created for the call if nobody has it."]
@@ -2707,25 +2727,25 @@ extern "C" {
         arena_out: *mut *mut cuarena_t,
         report: *mut cuarena_shared_report_t,
     ) -> cuarena_status_t;
-    #[doc = " The same for whoever takes it as it is: no option but memory, device and context is looked at.\n STALE if there is none."]
+    #[doc = " Holds the arena of the configuration's device and memory as it is: no option but memory, device\n and context is looked at. It needs a release too. STALE if there is none."]
     pub fn cuarena_shared_find(
         config: *const cuarena_config_t,
         arena_out: *mut *mut cuarena_t,
     ) -> cuarena_status_t;
-    #[doc = " Lets go of it and clears the handle; NULL and a cleared handle are OK. The last holder's release\n is a cuarena_destroy, with its errors: BUSY while blocks live, and then the caller still holds\n the arena. STALE for an arena that is not shared or was released by all, with a warning in the\n log: one release too many.\n\n cuarena_destroy and cuarena_destroy_forced of a shared arena are BUSY."]
+    #[doc = " Ends one acquire or find, and clears the handle; NULL and a cleared handle are OK. The last\n holder's release is a cuarena_destroy, with its errors: BUSY while blocks live, and then the\n caller still holds the arena. STALE, with a warning in the log, for an arena that is not shared,\n or was released by all its holders already.\n\n cuarena_destroy and cuarena_destroy_forced of a shared arena are BUSY."]
     pub fn cuarena_shared_release(arena: *mut *mut cuarena_t) -> cuarena_status_t;
-    #[doc = " Puts an arena with another configuration, of the same device and memory, in the place of the one\n that the caller alone holds. A handle that is NULL: the caller holds none.\n\n BUSY: others hold the arena (the message says how many, and the log what they keep from being\n changed) or blocks live in it; the caller still holds it. BAD_ARGUMENT: it is of another device\n or memory. STALE as for release. The old arena is ended before the new one is made, since they\n may want the same bytes: where the new one cannot be made, there is none, and the handle is\n cleared."]
+    #[doc = " Replaces the arena that the caller alone holds by one with another configuration, of the same\n device and memory. With a handle that is NULL the caller holds none, and gets the new one.\n\n BUSY if others hold the arena (the message says how many, and the log which options they keep\n from being changed) or if blocks live in it; the caller still holds it. BAD_ARGUMENT if the\n configuration is of another device or memory. STALE as for cuarena_shared_release. The old arena\n is ended before the new one is made, since they may want the same bytes: if the new one cannot be\n made, there is none, and the handle is cleared."]
     pub fn cuarena_shared_replace(
         arena: *mut *mut cuarena_t,
         config: *const cuarena_config_t,
         report: *mut cuarena_shared_report_t,
     ) -> cuarena_status_t;
-    #[doc = " Trims the shared arenas of a list of devices to what lives in them, as cuarena_trim with 0 does:\n what the value of ONNX Runtime's run option memory.enable_memory_arena_shrinkage asks for at the\n end of a run.\n\n   cpu:0    the shared arena of pageable memory\n   gpu:ID   that of memory=device on the device with this ordinal\n\n Items have ; between them and no blanks, as in \"cpu:0;gpu:0\"; an empty list is OK. Arenas that\n were made for a context, and those of pinned and managed memory, have no item:\n cuarena_shared_find and cuarena_trim do for them. `given_back_out` (may be NULL) gets the bytes\n of all together. The caller need not hold the arenas, and does not come to; who would end or\n replace one of them meanwhile waits.\n\n BAD_ARGUMENT, before anything is trimmed, for a word that is neither cpu nor gpu, for what is no\n number of a device and for a device without a shared arena; the item is named. Otherwise the\n first error of cuarena_trim, after all were tried. An arena that another thread ends meanwhile is\n passed over. Within a callback of an arena that this call trims, its last release and its\n replacement are BUSY."]
+    #[doc = " Trims the shared arenas of a list of devices to what lives in them, as cuarena_trim with 0 does.\n The list is that of ONNX Runtime's run option memory.enable_memory_arena_shrinkage, which asks\n for it at the end of a run.\n\n   cpu:0    the shared arena of pageable memory\n   gpu:ID   that of memory=device on the device with this ordinal\n\n Items have ; between them and no blanks, as in \"cpu:0;gpu:0\"; an empty list is OK. Arenas that\n were made for a context, and those of pinned and managed memory, have no item; use\n cuarena_shared_find and cuarena_trim for them. `given_back_out` (may be NULL) gets the bytes that\n all of them gave back. The caller need not hold the arenas; calls that would end or replace one\n of them meanwhile wait.\n\n BAD_ARGUMENT, before anything is trimmed, for a word that is neither cpu nor gpu, for what is no\n number of a device and for a device without a shared arena; the message names the item. Otherwise\n the first error of cuarena_trim, after all were tried. An arena that another thread ends\n meanwhile is passed over. Within a callback of an arena that this call trims, its last release\n and its replacement are BUSY."]
     pub fn cuarena_shared_shrink(
         devices: *const ::core::ffi::c_char,
         given_back_out: *mut u64,
     ) -> cuarena_status_t;
-    #[doc = " Sets the options that are the scope's among `count` keys, passing over all others: all of them\n or, on an error, none. Factories are told apart by case, but for sessions, whose keys have the\n name in lower case (ASCII letters). `factory` is not looked at for BARE; `taken_out` (may be\n NULL) gets how many keys were the scope's.\n\n The environment goes before a session because its arena is made first, when the library is\n registered: a session acquires that and is told what it\n cannot have.\n\n BAD_ARGUMENT as of cuarena_config_set, with the whole key named."]
+    #[doc = " Sets the options of one scope among `count` keys, and passes over all other keys. It sets all of\n them or, on an error, none. Factories are told apart by case, but for sessions, whose keys have\n the name in lower case (ASCII letters). `factory` is not looked at for CUARENA_SCOPE_BARE;\n `taken_out` (may be NULL) gets how many keys were of the scope.\n\n The environment goes before a session, because its arena is made first, when the library is\n registered: a session acquires that arena, and is told which options it cannot have.\n\n BAD_ARGUMENT as of cuarena_config_set, with the whole key named."]
     pub fn cuarena_config_from_scope(
         config: *mut cuarena_config_t,
         scope: i32,
