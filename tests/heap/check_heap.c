@@ -2,17 +2,10 @@
  * The heap on invented addresses: its life, and what can be known of it. Pictures are explained in
  * support/heap_map.h; each step validates.
  */
-#include "support/heap_map.h"
+#include "support/heap_rig.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-static map_t map;
-
-static void close_map(void)
-{
-    map_close(&map);
-}
 
 /* ---- Creation ----------------------------------------------------------- */
 
@@ -639,81 +632,80 @@ END_TEST
 
 /* ---- The suite ---------------------------------------------------------- */
 
-static void add(Suite *suite, const char *name, const TTest *const *tests)
-{
-    TCase *tcase = suite_add_list(suite, name, tests);
-    tcase_add_checked_fixture(tcase, NULL, close_map);
-}
-
 static void add_creation(Suite *suite)
 {
-    add(suite, "creation",
-        TEST_LIST(test_config_init_sets_documented_defaults,
-                  test_create_granule_powers_of_two_from_8_to_1_mib,
-                  test_create_granule_below_8_or_odd_is_bad,
-                  test_create_max_blocks_from_1_to_the_maximum,
-                  test_create_max_blocks_0_or_too_many_is_bad, test_create_unknown_placement_is_bad,
-                  test_create_struct_size_of_no_version_is_bad, test_create_null_is_bad,
-                  test_destroy_null_and_cleared_handles_are_fine,
-                  test_destroy_ends_a_heap_with_live_blocks,
-                  test_create_more_heaps_than_an_id_can_tell_apart));
+    add_tests(suite, "creation",
+              TEST_LIST(test_config_init_sets_documented_defaults,
+                        test_create_granule_powers_of_two_from_8_to_1_mib,
+                        test_create_granule_below_8_or_odd_is_bad,
+                        test_create_max_blocks_from_1_to_the_maximum,
+                        test_create_max_blocks_0_or_too_many_is_bad,
+                        test_create_unknown_placement_is_bad,
+                        test_create_struct_size_of_no_version_is_bad, test_create_null_is_bad,
+                        test_destroy_null_and_cleared_handles_are_fine,
+                        test_destroy_ends_a_heap_with_live_blocks,
+                        test_create_more_heaps_than_an_id_can_tell_apart));
 }
 
 static void add_find(Suite *suite)
 {
-    add(suite, "find",
-        TEST_LIST(test_find_where_blocks_begin, test_find_inside_before_and_after_is_stale,
-                  test_find_freed_is_stale_until_reused, test_find_null_is_bad));
+    add_tests(suite, "find",
+              TEST_LIST(test_find_where_blocks_begin, test_find_inside_before_and_after_is_stale,
+                        test_find_freed_is_stale_until_reused, test_find_null_is_bad));
 }
 
 static void add_ids(Suite *suite)
 {
-    add(suite, "ids",
-        TEST_LIST(test_id_0_names_none, test_id_of_a_freed_block_is_stale,
-                  test_id_stays_stale_when_its_place_is_reused, test_id_of_another_heap_is_stale,
-                  test_id_of_a_heap_before_at_the_same_place_is_stale,
-                  test_id_with_any_bit_changed_is_stale, test_id_calls_with_null_are_bad));
+    add_tests(suite, "ids",
+              TEST_LIST(test_id_0_names_none, test_id_of_a_freed_block_is_stale,
+                        test_id_stays_stale_when_its_place_is_reused,
+                        test_id_of_another_heap_is_stale,
+                        test_id_of_a_heap_before_at_the_same_place_is_stale,
+                        test_id_with_any_bit_changed_is_stale, test_id_calls_with_null_are_bad));
 }
 
 static void add_pins(Suite *suite)
 {
-    add(suite, "pins",
-        TEST_LIST(test_pin_counts_up_and_down, test_unpin_without_a_pin_is_bad,
-                  test_pin_beyond_the_most_is_busy));
+    add_tests(suite, "pins",
+              TEST_LIST(test_pin_counts_up_and_down, test_unpin_without_a_pin_is_bad,
+                        test_pin_beyond_the_most_is_busy));
 }
 
 static void add_walk(Suite *suite)
 {
-    add(suite, "walk",
-        TEST_LIST(test_walk_is_the_same_for_every_capacity, test_walk_empty_heap_has_no_entries,
-                  test_walk_entry_of_a_block_is_its_info, test_walk_gap_and_range_members_are_0,
-                  test_walk_null_or_capacity_0_is_bad));
+    add_tests(suite, "walk",
+              TEST_LIST(test_walk_is_the_same_for_every_capacity,
+                        test_walk_empty_heap_has_no_entries, test_walk_entry_of_a_block_is_its_info,
+                        test_walk_gap_and_range_members_are_0,
+                        test_walk_null_or_capacity_0_is_bad));
 }
 
 static void add_statistics(Suite *suite)
 {
-    add(suite, "statistics",
-        TEST_LIST(test_stats_of_an_empty_heap, test_stats_are_a_recount_of_the_picture,
-                  test_stats_largest_is_less_than_a_32nd_below_the_exact,
-                  test_stats_largest_does_not_see_other_freelists,
-                  test_largest_is_exact_within_a_class,
-                  test_largest_null_or_unknown_freelist_is_bad, test_stats_peaks_stay_until_reset,
-                  test_stats_peaks_rise_with_a_resize, test_stats_refused_requests_are_not_counted,
-                  test_stats_full_searches_count_refusals_only,
-                  test_stats_struct_size_of_no_version_is_bad));
+    add_tests(suite, "statistics",
+              TEST_LIST(test_stats_of_an_empty_heap, test_stats_are_a_recount_of_the_picture,
+                        test_stats_largest_is_less_than_a_32nd_below_the_exact,
+                        test_stats_largest_does_not_see_other_freelists,
+                        test_largest_is_exact_within_a_class,
+                        test_largest_null_or_unknown_freelist_is_bad,
+                        test_stats_peaks_stay_until_reset, test_stats_peaks_rise_with_a_resize,
+                        test_stats_refused_requests_are_not_counted,
+                        test_stats_full_searches_count_refusals_only,
+                        test_stats_struct_size_of_no_version_is_bad));
 }
 
 static void add_errors(Suite *suite)
 {
-    add(suite, "errors",
-        TEST_LIST(test_error_of_a_refused_request_tells_asked_free_and_largest,
-                  test_error_of_a_freelist_tells_of_that_freelist,
-                  test_error_of_max_blocks_tells_the_limit, test_error_of_a_stale_id_is_named));
+    add_tests(suite, "errors",
+              TEST_LIST(test_error_of_a_refused_request_tells_asked_free_and_largest,
+                        test_error_of_a_freelist_tells_of_that_freelist,
+                        test_error_of_max_blocks_tells_the_limit,
+                        test_error_of_a_stale_id_is_named));
 }
 
 static void add_validate(Suite *suite)
 {
-    add(suite, "validate", TEST_LIST(test_validate_without_text_is_fine));
+    add_tests(suite, "validate", TEST_LIST(test_validate_without_text_is_fine));
 }
 
 int main(void)

@@ -2,16 +2,9 @@
  * Blocks: allocation, max_blocks, splitting, placement. Pictures are explained in
  * support/heap_map.h; each step validates.
  */
-#include "support/heap_map.h"
+#include "support/heap_rig.h"
 
 #define SEGMENT_GRANULES (CUARENA_HEAP_MAX_SEGMENT / MAP_GRANULE)
-
-static map_t map;
-
-static void close_map(void)
-{
-    map_close(&map);
-}
 
 /* ---- Allocation --------------------------------------------------------- */
 
@@ -566,71 +559,67 @@ END_TEST
 
 /* ---- The suite ---------------------------------------------------------- */
 
-static void add(Suite *suite, const char *name, const TTest *const *tests)
-{
-    TCase *tcase = suite_add_list(suite, name, tests);
-    tcase_add_checked_fixture(tcase, NULL, close_map);
-}
-
 static void add_allocation(Suite *suite)
 {
-    add(suite, "allocation",
-        TEST_LIST(test_alloc_exact_fit_leaves_no_range, test_alloc_one_granule_short_fails,
-                  test_alloc_best_cuts_from_the_low_end, test_alloc_best_takes_the_exact_range,
-                  test_alloc_best_goes_up_a_class_when_the_first_range_is_too_small,
-                  test_alloc_out_of_memory_and_fragmented_are_told_apart,
-                  test_alloc_rounds_up_to_the_granule, test_alloc_size_0_is_bad,
-                  test_alloc_huge_sizes_are_out_of_memory,
-                  test_alloc_more_than_any_segment_can_have_is_out_of_memory,
-                  test_alloc_alignment_not_a_power_of_two_is_bad,
-                  test_alloc_alignment_up_to_the_granule_is_the_granule,
-                  test_alloc_alignment_above_granule_leaves_front_range,
-                  test_alloc_alignment_that_the_range_begins_with,
-                  test_alloc_aligned_fits_exactly_behind_the_front,
-                  test_alloc_aligned_fits_in_the_smaller_range_only,
-                  test_alloc_alignment_that_nothing_has_is_fragmented,
-                  test_alloc_finds_the_one_aligned_range_among_many,
-                  test_alloc_finds_the_one_large_range_of_a_crowded_class,
-                  test_alloc_keeps_tag_flags_and_pins,
-                  test_alloc_unknown_flags_or_zeros_that_are_not_are_bad,
-                  test_alloc_unknown_freelist_is_bad, test_alloc_null_is_bad,
-                  test_alloc_each_granule_serves_its_own_sizes));
+    add_tests(suite, "allocation",
+              TEST_LIST(test_alloc_exact_fit_leaves_no_range, test_alloc_one_granule_short_fails,
+                        test_alloc_best_cuts_from_the_low_end,
+                        test_alloc_best_takes_the_exact_range,
+                        test_alloc_best_goes_up_a_class_when_the_first_range_is_too_small,
+                        test_alloc_out_of_memory_and_fragmented_are_told_apart,
+                        test_alloc_rounds_up_to_the_granule, test_alloc_size_0_is_bad,
+                        test_alloc_huge_sizes_are_out_of_memory,
+                        test_alloc_more_than_any_segment_can_have_is_out_of_memory,
+                        test_alloc_alignment_not_a_power_of_two_is_bad,
+                        test_alloc_alignment_up_to_the_granule_is_the_granule,
+                        test_alloc_alignment_above_granule_leaves_front_range,
+                        test_alloc_alignment_that_the_range_begins_with,
+                        test_alloc_aligned_fits_exactly_behind_the_front,
+                        test_alloc_aligned_fits_in_the_smaller_range_only,
+                        test_alloc_alignment_that_nothing_has_is_fragmented,
+                        test_alloc_finds_the_one_aligned_range_among_many,
+                        test_alloc_finds_the_one_large_range_of_a_crowded_class,
+                        test_alloc_keeps_tag_flags_and_pins,
+                        test_alloc_unknown_flags_or_zeros_that_are_not_are_bad,
+                        test_alloc_unknown_freelist_is_bad, test_alloc_null_is_bad,
+                        test_alloc_each_granule_serves_its_own_sizes));
 }
 
 static void add_max_blocks(Suite *suite)
 {
-    add(suite, "max_blocks",
-        TEST_LIST(test_alloc_at_max_blocks_is_limit, test_alloc_below_max_blocks_again_after_a_free,
-                  test_alloc_max_blocks_1_serves_one,
-                  test_alloc_max_blocks_holds_after_segments_went,
-                  test_alloc_max_blocks_holds_after_freelists_idle,
-                  test_alloc_max_blocks_1_in_many_segments));
+    add_tests(suite, "max_blocks",
+              TEST_LIST(test_alloc_at_max_blocks_is_limit,
+                        test_alloc_below_max_blocks_again_after_a_free,
+                        test_alloc_max_blocks_1_serves_one,
+                        test_alloc_max_blocks_holds_after_segments_went,
+                        test_alloc_max_blocks_holds_after_freelists_idle,
+                        test_alloc_max_blocks_1_in_many_segments));
 }
 
 static void add_splitting(Suite *suite)
 {
-    add(suite, "splitting",
-        TEST_LIST(test_split_0_splits_a_granule_off, test_split_max_never_splits,
-                  test_split_rest_of_the_threshold_is_split_off,
-                  test_split_rest_below_the_threshold_goes_with_the_block,
-                  test_split_rest_as_large_as_the_request_is_split_off,
-                  test_split_rest_smaller_than_the_request_is_not,
-                  test_split_aligned_block_leaves_the_front,
-                  test_split_unsplit_block_counts_what_it_takes));
+    add_tests(suite, "splitting",
+              TEST_LIST(test_split_0_splits_a_granule_off, test_split_max_never_splits,
+                        test_split_rest_of_the_threshold_is_split_off,
+                        test_split_rest_below_the_threshold_goes_with_the_block,
+                        test_split_rest_as_large_as_the_request_is_split_off,
+                        test_split_rest_smaller_than_the_request_is_not,
+                        test_split_aligned_block_leaves_the_front,
+                        test_split_unsplit_block_counts_what_it_takes));
 }
 
 static void add_placement(Suite *suite)
 {
-    add(suite, "placement",
-        TEST_LIST(test_placement_default_small_from_the_top,
-                  test_placement_default_middle_from_the_bottom,
-                  test_placement_default_giant_from_the_top,
-                  test_placement_default_aligned_from_the_top,
-                  test_placement_low_is_from_the_bottom_for_all,
-                  test_placement_low_takes_the_lowest_part_not_the_best_fit,
-                  test_placement_low_request_is_from_the_bottom,
-                  test_placement_default_cramped_class_from_the_bottom,
-                  test_placement_each_serves_until_nothing_is_left));
+    add_tests(suite, "placement",
+              TEST_LIST(test_placement_default_small_from_the_top,
+                        test_placement_default_middle_from_the_bottom,
+                        test_placement_default_giant_from_the_top,
+                        test_placement_default_aligned_from_the_top,
+                        test_placement_low_is_from_the_bottom_for_all,
+                        test_placement_low_takes_the_lowest_part_not_the_best_fit,
+                        test_placement_low_request_is_from_the_bottom,
+                        test_placement_default_cramped_class_from_the_bottom,
+                        test_placement_each_serves_until_nothing_is_left));
 }
 
 int main(void)

@@ -2,17 +2,10 @@
  * Free lists: ranges of different free lists side by side. Pictures are explained in
  * support/heap_map.h: "2:3" is a range of the second free list, 3 granules long.
  */
-#include "support/heap_map.h"
+#include "support/heap_rig.h"
 
 #include <stdbool.h>
 #include <string.h>
-
-static map_t map;
-
-static void close_map(void)
-{
-    map_close(&map);
-}
 
 /* ---- Life --------------------------------------------------------------- */
 
@@ -387,26 +380,20 @@ END_TEST
 
 /* ---- The suite ---------------------------------------------------------- */
 
-static TCase *add(Suite *suite, const char *name, const TTest *const *tests)
-{
-    TCase *tcase = suite_add_list(suite, name, tests);
-    tcase_add_checked_fixture(tcase, NULL, close_map);
-    return tcase;
-}
-
 static void add_life(Suite *suite)
 {
-    add(suite, "life",
-        TEST_LIST(test_freelist_create_gives_different_freelists,
-                  test_freelist_create_up_to_the_most, test_freelist_create_null_is_bad,
-                  test_freelist_destroy_reclaims_what_it_had,
-                  test_freelist_destroyed_cannot_be_used, test_freelist_0_stays,
-                  test_freelist_unknown_is_bad));
+    add_tests(suite, "life",
+              TEST_LIST(test_freelist_create_gives_different_freelists,
+                        test_freelist_create_up_to_the_most, test_freelist_create_null_is_bad,
+                        test_freelist_destroy_reclaims_what_it_had,
+                        test_freelist_destroyed_cannot_be_used, test_freelist_0_stays,
+                        test_freelist_unknown_is_bad));
 }
 
 static void add_free(Suite *suite)
 {
-    TCase *tcase = add(suite, "free", TEST_LIST(test_free_alternating_freelists_fills_a_segment));
+    TCase *tcase =
+        add_tests(suite, "free", TEST_LIST(test_free_alternating_freelists_fills_a_segment));
     tcase_add_loop_test(tcase, test_free_to_a_freelist_merges_with_that_freelist_only, 0,
                         FREE_CASES);
     tcase_add_loop_test(tcase, test_free_to_the_idle_freelist_merges_with_it_only, 0, FREE_CASES);
@@ -414,30 +401,32 @@ static void add_free(Suite *suite)
 
 static void add_reclaim(Suite *suite)
 {
-    add(suite, "reclaim",
-        TEST_LIST(
-            test_reclaim_merges_with_idle_neighbours, test_reclaim_keeps_other_freelists_apart,
-            test_reclaim_does_not_merge_across_segments,
-            test_reclaim_an_empty_freelist_changes_nothing, test_reclaim_one_of_many_freelists));
+    add_tests(suite, "reclaim",
+              TEST_LIST(test_reclaim_merges_with_idle_neighbours,
+                        test_reclaim_keeps_other_freelists_apart,
+                        test_reclaim_does_not_merge_across_segments,
+                        test_reclaim_an_empty_freelist_changes_nothing,
+                        test_reclaim_one_of_many_freelists));
 }
 
 static void add_blocks(Suite *suite)
 {
-    add(suite, "blocks",
-        TEST_LIST(test_alloc_sees_its_own_freelist_only, test_alloc_idle_does_not_see_freelists,
-                  test_alloc_in_a_freelist_is_fragmented_by_its_own_ranges,
-                  test_alloc_all_of_a_range_between_other_freelists,
-                  test_alloc_part_of_a_range_between_other_freelists,
-                  test_alloc_aligned_inside_a_freelist_range,
-                  test_resize_grows_into_its_own_freelist_only, test_resize_shrinks_into_a_freelist,
-                  test_exchange_beside_freelist_ranges));
+    add_tests(suite, "blocks",
+              TEST_LIST(test_alloc_sees_its_own_freelist_only,
+                        test_alloc_idle_does_not_see_freelists,
+                        test_alloc_in_a_freelist_is_fragmented_by_its_own_ranges,
+                        test_alloc_all_of_a_range_between_other_freelists,
+                        test_alloc_part_of_a_range_between_other_freelists,
+                        test_alloc_aligned_inside_a_freelist_range,
+                        test_resize_grows_into_its_own_freelist_only,
+                        test_resize_shrinks_into_a_freelist, test_exchange_beside_freelist_ranges));
 }
 
 static void add_bookkeeping(Suite *suite)
 {
-    add(suite, "bookkeeping",
-        TEST_LIST(test_freelists_idle_leave_room_for_max_blocks,
-                  test_freelist_create_beside_max_blocks));
+    add_tests(suite, "bookkeeping",
+              TEST_LIST(test_freelists_idle_leave_room_for_max_blocks,
+                        test_freelist_create_beside_max_blocks));
 }
 
 int main(void)

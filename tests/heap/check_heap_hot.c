@@ -7,8 +7,8 @@
  * of 2000.
  */
 #include "support/expect.h"
-#include "support/heap_map.h"
 #include "support/heap_model.h"
+#include "support/heap_rig.h"
 #include "support/scale.h"
 
 #include "heap/fast_path.h"
@@ -143,13 +143,6 @@ START_TEST(test_hot_heap_is_what_the_reference_says)
 END_TEST
 
 /* ---- Its limits --------------------------------------------------------- */
-
-static map_t map;
-
-static void close_map(void)
-{
-    map_close(&map);
-}
 
 static cuai_slot_t take(uint64_t granules)
 {

@@ -2,20 +2,13 @@
  * The heap from inside: what the validator finds when the bookkeeping is damaged, ids at the end of
  * their generations, and the calls that only the arena makes.
  */
-#include "support/heap_map.h"
+#include "support/heap_rig.h"
 #include "support/random.h"
 
 #include "heap/heap.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static map_t map;
-
-static void close_map(void)
-{
-    map_close(&map);
-}
 
 static cuai_record_t *record_of(char tag)
 {
@@ -521,15 +514,12 @@ END_TEST
 START_TEST(test_empty_blocks_stay_out_of_plans)
 {
     size_t count;
-    cuarena_heap_plan_t *plan = NULL;
-    cuarena_heap_plan_options_t options;
-    cuarena_heap_plan_options_init(&options);
+    cuarena_heap_plan_options_t options = all_the_way();
     map_open(&map, "-1 a2 -4");
     take_empty('e');
-    expect_ok(cuarena_heap_plan_create(map.heap, &options, &plan));
-    cuarena_heap_plan_moves(plan, &count);
+    expect_ok(make_plan(&options));
+    cuarena_heap_plan_moves(map_plan, &count);
     expect_u64(count, 1);
-    cuarena_heap_plan_destroy(map.heap, &plan);
 }
 END_TEST
 
@@ -590,19 +580,16 @@ END_TEST
 
 START_TEST(test_hold_beside_a_plan_is_busy)
 {
-    cuarena_heap_plan_t *plan = NULL;
-    cuarena_heap_plan_options_t options;
-    cuarena_heap_plan_options_init(&options);
+    cuarena_heap_plan_options_t options = all_the_way();
     map_open(&map, "-1 a2 -4");
-    expect_ok(cuarena_heap_plan_create(map.heap, &options, &plan));
+    expect_ok(make_plan(&options));
     expect_ok(cuai_heap_freeze(map.heap));
-    expect_status(cuarena_heap_plan_begin(map.heap, plan), CUARENA_BUSY);
+    expect_status(begin_plan(), CUARENA_BUSY);
     cuai_heap_thaw(map.heap);
-    cuarena_heap_plan_destroy(map.heap, &plan);
-    expect_ok(cuarena_heap_plan_create(map.heap, &options, &plan));
-    expect_ok(cuarena_heap_plan_begin(map.heap, plan));
+    expect_ok(make_plan(&options));
+    expect_ok(begin_plan());
     expect_status(cuai_heap_freeze(map.heap), CUARENA_BUSY);
-    cuarena_heap_plan_destroy(map.heap, &plan);
+    cuarena_heap_plan_destroy(map.heap, &map_plan);
     expect_map(&map, "-1 a2 -4");
 }
 END_TEST
@@ -633,32 +620,25 @@ END_TEST
 
 /* ---- The suite ---------------------------------------------------------- */
 
-static TCase *add(Suite *suite, const char *name, const TTest *const *tests)
-{
-    TCase *tcase = suite_add_list(suite, name, tests);
-    tcase_add_checked_fixture(tcase, NULL, close_map);
-    return tcase;
-}
-
 static void add_damage(Suite *suite)
 {
     TCase *tcase = tcase_create("damage");
     tcase_add_loop_test(tcase, test_validate_finds_damage, 0, DAMAGES);
     suite_add_tcase(suite, tcase);
-    add(suite, "text", TEST_LIST(test_validate_cuts_its_text_to_what_there_is));
+    add_tests(suite, "text", TEST_LIST(test_validate_cuts_its_text_to_what_there_is));
 }
 
 static void add_zones(Suite *suite)
 {
-    add(suite, "zones", TEST_LIST(test_zones_are_those_with_a_top_from_the_class_on));
+    add_tests(suite, "zones", TEST_LIST(test_zones_are_those_with_a_top_from_the_class_on));
 }
 
 static void add_numbers(Suite *suite)
 {
-    add(suite, "numbers",
-        TEST_LIST(numbers_of_heaps_come_in_turn_and_run_out,
-                  generations_go_on_where_the_last_heap_of_a_number_ended,
-                  generations_begin_anew_when_half_of_them_are_used));
+    add_tests(suite, "numbers",
+              TEST_LIST(numbers_of_heaps_come_in_turn_and_run_out,
+                        generations_go_on_where_the_last_heap_of_a_number_ended,
+                        generations_begin_anew_when_half_of_them_are_used));
     TCase *ids = tcase_create("ids");
     tcase_add_checked_fixture(ids, NULL, close_map);
     tcase_add_loop_test(ids, ids_hold_the_last_generation_of_the_last_slot, 0, 4);
@@ -667,20 +647,21 @@ static void add_numbers(Suite *suite)
 
 static void add_generations(Suite *suite)
 {
-    add(suite, "generations",
-        TEST_LIST(test_id_slot_retires_after_its_last_generation,
-                  test_id_slot_retires_when_it_ends_as_a_separator,
-                  test_id_slots_retired_are_not_counted_on));
+    add_tests(suite, "generations",
+              TEST_LIST(test_id_slot_retires_after_its_last_generation,
+                        test_id_slot_retires_when_it_ends_as_a_separator,
+                        test_id_slots_retired_are_not_counted_on));
 }
 
 static void add_look_up(Suite *suite)
 {
-    add(suite, "look-up", TEST_LIST(test_longest_probe_is_at_least_every_chain_walked));
+    add_tests(suite, "look-up", TEST_LIST(test_longest_probe_is_at_least_every_chain_walked));
 }
 
 static void add_empty(Suite *suite)
 {
-    add(suite, "empty blocks",
+    add_tests(
+        suite, "empty blocks",
         TEST_LIST(
             test_empty_block_lives_without_bytes, test_empty_block_counts_toward_max_blocks,
             test_empty_block_exchanges_with_a_block, test_empty_blocks_exchange_with_each_other,
@@ -689,16 +670,16 @@ static void add_empty(Suite *suite)
 
 static void add_clear(Suite *suite)
 {
-    add(suite, "clear",
-        TEST_LIST(test_clear_ends_blocks_and_reclaims_ranges, test_clear_then_all_works_again,
-                  test_clear_of_an_empty_heap));
+    add_tests(suite, "clear",
+              TEST_LIST(test_clear_ends_blocks_and_reclaims_ranges, test_clear_then_all_works_again,
+                        test_clear_of_an_empty_heap));
 }
 
 static void add_shifting(Suite *suite)
 {
-    add(suite, "shifting",
-        TEST_LIST(test_hold_takes_every_idle_range, test_hold_beside_a_plan_is_busy,
-                  test_rebase_shifts_all_up_and_down));
+    add_tests(suite, "shifting",
+              TEST_LIST(test_hold_takes_every_idle_range, test_hold_beside_a_plan_is_busy,
+                        test_rebase_shifts_all_up_and_down));
 }
 
 int main(void)

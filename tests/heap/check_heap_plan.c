@@ -2,32 +2,15 @@
  * What compaction plans move. Pictures are explained in support/heap_map.h. Costs are compared with
  * those of every window, tried by the reference in support/heap_ref.h.
  */
-#include "support/heap_map.h"
 #include "support/heap_ref.h"
+#include "support/heap_rig.h"
 #include "support/random.h"
 #include "support/scale.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static map_t map;
-static cuarena_heap_plan_t *plan;
-
-static void close_map(void)
-{
-    cuarena_heap_plan_destroy(map.heap, &plan);
-    ck_assert_ptr_null(plan);
-    map_close(&map);
-}
-
 /* ---- Helpers ------------------------------------------------------------ */
-
-static cuarena_heap_plan_options_t all_the_way(void)
-{
-    cuarena_heap_plan_options_t options;
-    cuarena_heap_plan_options_init(&options);
-    return options;
-}
 
 static cuarena_heap_plan_options_t goal_of(uint64_t granules)
 {
@@ -36,31 +19,10 @@ static cuarena_heap_plan_options_t goal_of(uint64_t granules)
     return options;
 }
 
-/* Planning changes nothing. */
-static cuarena_status_t make(const cuarena_heap_plan_options_t *options)
-{
-    char before[MAP_TEXT];
-    strcpy(before, map_text(&map));
-    cuarena_heap_plan_destroy(map.heap, &plan);
-    cuarena_status_t status = cuarena_heap_plan_create(map.heap, options, &plan);
-    expect_map(&map, before);
-    return status;
-}
-
-static cuarena_status_t begin(void)
-{
-    return cuarena_heap_plan_begin(map.heap, plan);
-}
-
-static cuarena_status_t commit_to(unsigned freelist)
-{
-    return cuarena_heap_plan_commit(map.heap, plan, map_freelist(&map, freelist));
-}
-
 static void expect_moves(size_t want)
 {
     size_t count = SIZE_MAX;
-    cuarena_heap_plan_moves(plan, &count);
+    cuarena_heap_plan_moves(map_plan, &count);
     expect_u64(count, want);
 }
 
@@ -68,7 +30,7 @@ static uint64_t cost_of_plan(void)
 {
     size_t count = 0;
     uint64_t bytes = 0;
-    const cuarena_heap_move_t *moves = cuarena_heap_plan_moves(plan, &count);
+    const cuarena_heap_move_t *moves = cuarena_heap_plan_moves(map_plan, &count);
     for (size_t i = 0; i < count; i++)
         bytes += moves[i].bytes;
     return bytes;
@@ -79,8 +41,8 @@ static void expect_plan(const char *before, const cuarena_heap_plan_options_t *o
                         const char *after)
 {
     map_open(&map, before);
-    expect_ok(make(options));
-    expect_ok(begin());
+    expect_ok(make_plan(options));
+    expect_ok(begin_plan());
     expect_valid(map.heap);
     expect_ok(commit_to(0));
     expect_map(&map, after);
@@ -188,8 +150,8 @@ START_TEST(test_plan_moves_are_described)
     size_t count;
     cuarena_heap_plan_options_t options = all_the_way();
     map_open(&map, "-2 a3 -1 b4");
-    expect_ok(make(&options));
-    const cuarena_heap_move_t *moves = cuarena_heap_plan_moves(plan, &count);
+    expect_ok(make_plan(&options));
+    const cuarena_heap_move_t *moves = cuarena_heap_plan_moves(map_plan, &count);
     expect_u64(count, 2);
     cuarena_heap_move_t want[] = {{map_id(&map, 'a'), map_at(&map, 2), map_at(&map, 0), 3 * 256},
                                   {map_id(&map, 'b'), map_at(&map, 6), map_at(&map, 3), 4 * 256}};
@@ -204,10 +166,10 @@ START_TEST(test_plan_all_max_moves)
     cuarena_heap_plan_options_t options = all_the_way();
     options.max_moves = 2;
     map_open(&map, "-2 a3 -1 b4 -1 c1 -1 d1");
-    expect_ok(make(&options));
+    expect_ok(make_plan(&options));
     expect_moves(2);
     options.max_moves = 0;
-    expect_ok(make(&options));
+    expect_ok(make_plan(&options));
     expect_moves(0);
 }
 END_TEST
@@ -217,10 +179,10 @@ START_TEST(test_plan_all_max_bytes)
     cuarena_heap_plan_options_t options = all_the_way();
     options.max_bytes = 7 * 256;
     map_open(&map, "-2 a3 -1 b4 -1 c1 -1 d1");
-    expect_ok(make(&options));
+    expect_ok(make_plan(&options));
     expect_between(cost_of_plan(), 1, 7 * 256);
     options.max_bytes = 0;
-    expect_ok(make(&options));
+    expect_ok(make_plan(&options));
     expect_moves(0);
 }
 END_TEST
@@ -230,10 +192,10 @@ START_TEST(test_plan_all_max_bytes_may_be_spent_to_the_last)
     cuarena_heap_plan_options_t options = all_the_way();
     options.max_bytes = 7 * 256;
     map_open(&map, "-2 a3 -1 b4");
-    expect_ok(make(&options));
+    expect_ok(make_plan(&options));
     expect_moves(2);
     options.max_bytes = 7 * 256 - 1;
-    expect_ok(make(&options));
+    expect_ok(make_plan(&options));
     expect_moves(1);
 }
 END_TEST
@@ -242,13 +204,13 @@ START_TEST(test_plan_goal_beyond_max_bytes_is_fragmented)
 {
     map_open(&map, "-2 a3 -2 b9 -5");
     cuarena_heap_plan_options_t options = goal_of(4);
-    expect_ok(make(&options));
+    expect_ok(make_plan(&options));
     expect_moves(0);
     options = goal_of(6);
     options.max_bytes = 9 * 256 - 1;
-    expect_status(make(&options), CUARENA_FRAGMENTED);
+    expect_status(make_plan(&options), CUARENA_FRAGMENTED);
     options.max_bytes = 9 * 256;
-    expect_ok(make(&options));
+    expect_ok(make_plan(&options));
     expect_u64(cost_of_plan(), 9 * 256);
 }
 END_TEST
@@ -258,9 +220,9 @@ START_TEST(test_plan_goal_beyond_max_moves_is_fragmented)
     map_open(&map, "-2 a1 -2 b1 c1 -2 d9");
     cuarena_heap_plan_options_t options = goal_of(6);
     options.max_moves = 2;
-    expect_status(make(&options), CUARENA_FRAGMENTED);
+    expect_status(make_plan(&options), CUARENA_FRAGMENTED);
     options.max_moves = 3;
-    expect_ok(make(&options));
+    expect_ok(make_plan(&options));
     expect_moves(3);
 }
 END_TEST
@@ -292,9 +254,9 @@ START_TEST(test_plan_goal_does_not_reach_over_a_pin)
 {
     map_open(&map, "-2 p1! -2 a1 -2 p1! -2");
     cuarena_heap_plan_options_t options = goal_of(5);
-    expect_status(make(&options), CUARENA_FRAGMENTED);
+    expect_status(make_plan(&options), CUARENA_FRAGMENTED);
     options = goal_of(4);
-    expect_ok(make(&options));
+    expect_ok(make_plan(&options));
     expect_u64(cost_of_plan(), 256);
 }
 END_TEST
@@ -303,7 +265,7 @@ START_TEST(test_plan_goal_does_not_reach_over_a_segment_end)
 {
     map_open(&map, "-2 a1 -1 | -2 b1 -1");
     cuarena_heap_plan_options_t options = goal_of(4);
-    expect_status(make(&options), CUARENA_FRAGMENTED);
+    expect_status(make_plan(&options), CUARENA_FRAGMENTED);
 }
 END_TEST
 
@@ -311,9 +273,9 @@ START_TEST(test_plan_goal_does_not_reach_over_another_freelist)
 {
     map_open(&map, "-2 a1 1:9 -2 b1 -1");
     cuarena_heap_plan_options_t options = goal_of(4);
-    expect_status(make(&options), CUARENA_FRAGMENTED);
+    expect_status(make_plan(&options), CUARENA_FRAGMENTED);
     options = goal_of(3);
-    expect_ok(make(&options));
+    expect_ok(make_plan(&options));
     expect_u64(cost_of_plan(), 256);
 }
 END_TEST
@@ -329,10 +291,10 @@ START_TEST(test_plan_goal_rounds_up_to_the_granule)
     map_open(&map, "-2 a1 -2 b1 -1");
     cuarena_heap_plan_options_t options = goal_of(0);
     options.goal_bytes = 4 * 256 + 1;
-    expect_ok(make(&options));
+    expect_ok(make_plan(&options));
     expect_moves(2);
     options.goal_bytes = 5 * 256 + 1;
-    expect_status(make(&options), CUARENA_FRAGMENTED);
+    expect_status(make_plan(&options), CUARENA_FRAGMENTED);
 }
 END_TEST
 
@@ -344,8 +306,8 @@ START_TEST(test_plan_goal_of_huge_sizes_makes_no_plan)
     for (size_t i = 0; i < sizeof(goals) / sizeof(goals[0]); i++) {
         cuarena_heap_plan_options_t options = goal_of(0);
         options.goal_bytes = goals[i];
-        ck_assert_int_ne(make(&options), CUARENA_OK);
-        ck_assert_ptr_null(plan);
+        ck_assert_int_ne(make_plan(&options), CUARENA_OK);
+        ck_assert_ptr_null(map_plan);
     }
 }
 END_TEST
@@ -355,7 +317,7 @@ START_TEST(test_plan_goal_aligned_that_fits_already_is_empty)
     map_open(&map, "a16 -4 b1");
     cuarena_heap_plan_options_t options = goal_of(4);
     options.goal_alignment = 16 * 256;
-    expect_ok(make(&options));
+    expect_ok(make_plan(&options));
     expect_moves(0);
 }
 END_TEST
@@ -365,8 +327,8 @@ START_TEST(test_plan_goal_aligned_makes_room_that_is_aligned)
     map_open(&map, "a14 -2 b1 -40 c1");
     cuarena_heap_plan_options_t options = goal_of(32);
     options.goal_alignment = 16 * 256;
-    expect_ok(make(&options));
-    expect_ok(begin());
+    expect_ok(make_plan(&options));
+    expect_ok(begin_plan());
     expect_ok(commit_to(0));
     expect_ok(map_alloc_aligned(&map, 'x', 32, 16));
 }
@@ -377,7 +339,7 @@ START_TEST(test_plan_goal_error_names_the_goal)
     cuarena_error_info_t info;
     map_open(&map, "-2 p1! -2");
     cuarena_heap_plan_options_t options = goal_of(3);
-    expect_status(make(&options), CUARENA_FRAGMENTED);
+    expect_status(make_plan(&options), CUARENA_FRAGMENTED);
     cuarena_error_info_init(&info);
     expect_ok(cuarena_last_error_info(&info));
     expect_status(info.status, CUARENA_FRAGMENTED);
@@ -433,11 +395,11 @@ static void expect_cheapest(const cuarena_heap_plan_options_t *options)
     ref_cost_t cost;
     load(&ref, entries);
     bool found = ref_cheapest(&ref, options, &cost);
-    expect_status(make(options), found ? CUARENA_OK : CUARENA_FRAGMENTED);
+    expect_status(make_plan(options), found ? CUARENA_OK : CUARENA_FRAGMENTED);
     if (!found)
         return;
     size_t count;
-    const cuarena_heap_move_t *moves = cuarena_heap_plan_moves(plan, &count);
+    const cuarena_heap_move_t *moves = cuarena_heap_plan_moves(map_plan, &count);
     const char *reason = ref_check_plan(&ref, options, moves, count);
     ck_assert_msg(reason == NULL, "%s: %s", map.text, reason);
     ck_assert_msg(cost_of_plan() == cost.bytes, "%s: expected %d bytes, got %d", map_text(&map),
@@ -482,8 +444,8 @@ END_TEST
 
 static void expect_bad_options(const cuarena_heap_plan_options_t *options)
 {
-    expect_status(make(options), CUARENA_BAD_ARGUMENT);
-    ck_assert_ptr_null(plan);
+    expect_status(make_plan(options), CUARENA_BAD_ARGUMENT);
+    ck_assert_ptr_null(map_plan);
 }
 
 START_TEST(test_plan_bad_options)
@@ -507,30 +469,24 @@ START_TEST(test_plan_null_is_bad)
     cuarena_status_t bad = CUARENA_BAD_ARGUMENT;
     cuarena_heap_plan_options_t options = all_the_way();
     map_open(&map, "-2 a3");
-    expect_status(cuarena_heap_plan_create(NULL, &options, &plan), bad);
+    expect_status(cuarena_heap_plan_create(NULL, &options, &map_plan), bad);
     expect_status(cuarena_heap_plan_create(map.heap, &options, NULL), bad);
     expect_status(cuarena_heap_plan_begin(map.heap, NULL), bad);
     expect_status(cuarena_heap_plan_commit(map.heap, NULL, 0), bad);
     expect_status(cuarena_heap_plan_abort(map.heap, NULL), bad);
-    expect_ok(make(&options));
-    expect_status(cuarena_heap_plan_begin(NULL, plan), bad);
-    expect_status(cuarena_heap_plan_commit(NULL, plan, 0), bad);
-    expect_status(cuarena_heap_plan_abort(NULL, plan), bad);
+    expect_ok(make_plan(&options));
+    expect_status(cuarena_heap_plan_begin(NULL, map_plan), bad);
+    expect_status(cuarena_heap_plan_commit(NULL, map_plan, 0), bad);
+    expect_status(cuarena_heap_plan_abort(NULL, map_plan), bad);
 }
 END_TEST
 
 /* ---- The suite ---------------------------------------------------------- */
 
-static TCase *add(Suite *suite, const char *name, const TTest *const *tests)
-{
-    TCase *tcase = suite_add_list(suite, name, tests);
-    tcase_add_checked_fixture(tcase, NULL, close_map);
-    return tcase;
-}
-
 static void add_all_the_way(Suite *suite)
 {
-    add(suite, "all the way",
+    add_tests(
+        suite, "all the way",
         TEST_LIST(test_plan_all_slides_blocks_down, test_plan_all_keeps_the_order,
                   test_plan_all_of_a_compact_heap_is_empty, test_plan_all_of_an_empty_heap_is_empty,
                   test_plan_all_of_ranges_only_is_empty, test_plan_all_a_block_may_overlap_itself,
@@ -543,40 +499,41 @@ static void add_all_the_way(Suite *suite)
 
 static void add_limits(Suite *suite)
 {
-    add(suite, "limits",
-        TEST_LIST(test_plan_all_max_moves, test_plan_all_max_bytes,
-                  test_plan_all_max_bytes_may_be_spent_to_the_last,
-                  test_plan_goal_beyond_max_bytes_is_fragmented,
-                  test_plan_goal_beyond_max_moves_is_fragmented));
+    add_tests(suite, "limits",
+              TEST_LIST(test_plan_all_max_moves, test_plan_all_max_bytes,
+                        test_plan_all_max_bytes_may_be_spent_to_the_last,
+                        test_plan_goal_beyond_max_bytes_is_fragmented,
+                        test_plan_goal_beyond_max_moves_is_fragmented));
 }
 
 static void add_goals(Suite *suite)
 {
-    add(suite, "goals",
-        TEST_LIST(test_plan_goal_that_fits_already_is_empty, test_plan_goal_moves_the_fewest_bytes,
-                  test_plan_goal_prefers_fewer_bytes_to_fewer_moves,
-                  test_plan_goal_does_not_reach_over_a_pin,
-                  test_plan_goal_does_not_reach_over_a_segment_end,
-                  test_plan_goal_does_not_reach_over_another_freelist,
-                  test_plan_goal_of_all_that_is_free, test_plan_goal_rounds_up_to_the_granule,
-                  test_plan_goal_of_huge_sizes_makes_no_plan,
-                  test_plan_goal_aligned_that_fits_already_is_empty,
-                  test_plan_goal_aligned_makes_room_that_is_aligned,
-                  test_plan_goal_error_names_the_goal));
+    add_tests(suite, "goals",
+              TEST_LIST(test_plan_goal_that_fits_already_is_empty,
+                        test_plan_goal_moves_the_fewest_bytes,
+                        test_plan_goal_prefers_fewer_bytes_to_fewer_moves,
+                        test_plan_goal_does_not_reach_over_a_pin,
+                        test_plan_goal_does_not_reach_over_a_segment_end,
+                        test_plan_goal_does_not_reach_over_another_freelist,
+                        test_plan_goal_of_all_that_is_free, test_plan_goal_rounds_up_to_the_granule,
+                        test_plan_goal_of_huge_sizes_makes_no_plan,
+                        test_plan_goal_aligned_that_fits_already_is_empty,
+                        test_plan_goal_aligned_makes_room_that_is_aligned,
+                        test_plan_goal_error_names_the_goal));
 }
 
 static void add_goals_every_window(Suite *suite)
 {
-    TCase *tcase =
-        add(suite, "goals: every window", TEST_LIST(test_plan_goal_is_the_cheapest_of_all_windows));
+    TCase *tcase = add_tests(suite, "goals: every window",
+                             TEST_LIST(test_plan_goal_is_the_cheapest_of_all_windows));
     tcase_set_timeout(tcase, 600);
 }
 
 static void add_arguments(Suite *suite)
 {
-    add(suite, "arguments",
-        TEST_LIST(test_plan_options_init_sets_documented_defaults, test_plan_bad_options,
-                  test_plan_null_is_bad));
+    add_tests(suite, "arguments",
+              TEST_LIST(test_plan_options_init_sets_documented_defaults, test_plan_bad_options,
+                        test_plan_null_is_bad));
 }
 
 int main(void)

@@ -2,49 +2,9 @@
  * The life of a compaction plan: under way, commit, abort. Pictures are explained in
  * support/heap_map.h; "^" marks what a plan under way holds.
  */
-#include "support/heap_map.h"
+#include "support/heap_rig.h"
 
 #include <string.h>
-
-static map_t map;
-static cuarena_heap_plan_t *plan;
-
-static void close_map(void)
-{
-    cuarena_heap_plan_destroy(map.heap, &plan);
-    ck_assert_ptr_null(plan);
-    map_close(&map);
-}
-
-/* ---- Helpers ------------------------------------------------------------ */
-
-static cuarena_heap_plan_options_t all_the_way(void)
-{
-    cuarena_heap_plan_options_t options;
-    cuarena_heap_plan_options_init(&options);
-    return options;
-}
-
-/* Planning changes nothing. */
-static cuarena_status_t make(const cuarena_heap_plan_options_t *options)
-{
-    char before[MAP_TEXT];
-    strcpy(before, map_text(&map));
-    cuarena_heap_plan_destroy(map.heap, &plan);
-    cuarena_status_t status = cuarena_heap_plan_create(map.heap, options, &plan);
-    expect_map(&map, before);
-    return status;
-}
-
-static cuarena_status_t begin(void)
-{
-    return cuarena_heap_plan_begin(map.heap, plan);
-}
-
-static cuarena_status_t commit_to(unsigned freelist)
-{
-    return cuarena_heap_plan_commit(map.heap, plan, map_freelist(&map, freelist));
-}
 
 /* ---- Under way ---------------------------------------------------------- */
 
@@ -52,8 +12,8 @@ static void open_begun(const char *picture)
 {
     cuarena_heap_plan_options_t options = all_the_way();
     map_open(&map, picture);
-    expect_ok(make(&options));
-    expect_ok(begin());
+    expect_ok(make_plan(&options));
+    expect_ok(begin_plan());
     expect_valid(map.heap);
 }
 
@@ -125,7 +85,7 @@ END_TEST
 START_TEST(test_begin_twice_is_bad)
 {
     open_begun("-2 a3 -1");
-    expect_status(begin(), CUARENA_BAD_ARGUMENT);
+    expect_status(begin_plan(), CUARENA_BAD_ARGUMENT);
     expect_map(&map, "-2^ a3^ -1^");
 }
 END_TEST
@@ -149,8 +109,8 @@ START_TEST(test_plan_made_under_way_leaves_out_what_is_held)
     cuarena_heap_plan_options_t options = all_the_way();
     map_open(&map, "-2 a3 p1! -1 b2 -1");
     options.max_moves = 1;
-    expect_ok(make(&options));
-    expect_ok(begin());
+    expect_ok(make_plan(&options));
+    expect_ok(begin_plan());
     options.max_moves = UINT64_MAX;
     expect_ok(cuarena_heap_plan_create(map.heap, &options, &other));
     expect_u64(cuarena_heap_plan_moves(other, &count)->block, map_id(&map, 'b'));
@@ -230,12 +190,12 @@ START_TEST(test_begin_after_a_change_is_busy)
 {
     cuarena_heap_plan_options_t options = all_the_way();
     map_open(&map, "-2 a3 -1 c4 1:1 -1 p1!");
-    expect_ok(make(&options));
+    expect_ok(make_plan(&options));
     changes[_i]();
-    expect_status(begin(), CUARENA_BUSY);
+    expect_status(begin_plan(), CUARENA_BUSY);
     expect_status(commit_to(0), CUARENA_BAD_ARGUMENT);
-    expect_ok(make(&options));
-    expect_ok(begin());
+    expect_ok(make_plan(&options));
+    expect_ok(begin_plan());
     expect_ok(commit_to(0));
     expect_valid(map.heap);
 }
@@ -247,13 +207,13 @@ START_TEST(test_begin_after_looking_is_fine)
     uint64_t bytes;
     cuarena_heap_plan_options_t options = all_the_way();
     map_open(&map, "-2 a3 -1 b4");
-    expect_ok(make(&options));
+    expect_ok(make_plan(&options));
     expect_map(&map, "-2 a3 -1 b4");
     expect_ok(cuarena_heap_find(map.heap, map_at(&map, 2), &block));
     expect_ok(cuarena_heap_largest(map.heap, 0, &bytes));
     cuarena_heap_reset_peaks(map.heap);
     expect_status(map_alloc(&map, 'x', 9), CUARENA_OUT_OF_MEMORY);
-    expect_ok(begin());
+    expect_ok(begin_plan());
 }
 END_TEST
 
@@ -299,8 +259,8 @@ START_TEST(test_commit_keeps_ids_tags_pins_and_requests)
     cuarena_block_t id = map_id(&map, 'b');
     expect_ok(cuarena_heap_block_info(map.heap, id, &before));
     cuarena_heap_plan_options_t options = all_the_way();
-    expect_ok(make(&options));
-    expect_ok(begin());
+    expect_ok(make_plan(&options));
+    expect_ok(begin_plan());
     expect_ok(commit_to(0));
     expect_ok(cuarena_heap_block_info(map.heap, id, &after));
     before.offset = map_at(&map, 3);
@@ -311,7 +271,7 @@ END_TEST
 START_TEST(test_commit_to_an_unknown_freelist_is_bad)
 {
     open_begun("-2 a3 -1 b4");
-    expect_status(cuarena_heap_plan_commit(map.heap, plan, 77), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_heap_plan_commit(map.heap, map_plan, 77), CUARENA_BAD_ARGUMENT);
     expect_map(&map, "-2^ a3^ -1^ b4^");
     expect_ok(commit_to(0));
 }
@@ -322,8 +282,8 @@ START_TEST(test_commit_twice_is_bad)
     open_begun("-2 a3 -1 b4");
     expect_ok(commit_to(0));
     expect_status(commit_to(0), CUARENA_BAD_ARGUMENT);
-    expect_status(begin(), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_heap_plan_abort(map.heap, plan), CUARENA_BAD_ARGUMENT);
+    expect_status(begin_plan(), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_heap_plan_abort(map.heap, map_plan), CUARENA_BAD_ARGUMENT);
     expect_map(&map, "a3 b4 -3");
 }
 END_TEST
@@ -345,8 +305,8 @@ START_TEST(test_commit_counts_stay)
     cuarena_heap_stats_init(&after);
     expect_ok(cuarena_heap_stats(map.heap, &before));
     cuarena_heap_plan_options_t options = all_the_way();
-    expect_ok(make(&options));
-    expect_ok(begin());
+    expect_ok(make_plan(&options));
+    expect_ok(begin_plan());
     expect_ok(commit_to(0));
     expect_ok(cuarena_heap_stats(map.heap, &after));
     expect_u64(after.live_bytes, before.live_bytes);
@@ -364,7 +324,7 @@ END_TEST
 START_TEST(test_abort_restores_all)
 {
     open_begun("-2 a3 -1 b4 c1 -5 p2! -3");
-    expect_ok(cuarena_heap_plan_abort(map.heap, plan));
+    expect_ok(cuarena_heap_plan_abort(map.heap, map_plan));
     expect_map(&map, "-2 a3 -1 b4 c1 -5 p2! -3");
     expect_ok(map_free(&map, 'a'));
     expect_map(&map, "-6 b4 c1 -5 p2! -3");
@@ -376,7 +336,7 @@ START_TEST(test_abort_merges_what_was_freed_meanwhile)
     open_begun("p1! -2 a3 -1 q1! -4");
     expect_ok(map_free(&map, 'p'));
     expect_ok(map_free(&map, 'q'));
-    expect_ok(cuarena_heap_plan_abort(map.heap, plan));
+    expect_ok(cuarena_heap_plan_abort(map.heap, map_plan));
     expect_map(&map, "-3 a3 -6");
 }
 END_TEST
@@ -385,12 +345,12 @@ START_TEST(test_abort_of_what_is_not_under_way_is_bad)
 {
     cuarena_heap_plan_options_t options = all_the_way();
     map_open(&map, "-2 a3");
-    expect_ok(make(&options));
-    expect_status(cuarena_heap_plan_abort(map.heap, plan), CUARENA_BAD_ARGUMENT);
+    expect_ok(make_plan(&options));
+    expect_status(cuarena_heap_plan_abort(map.heap, map_plan), CUARENA_BAD_ARGUMENT);
     expect_status(commit_to(0), CUARENA_BAD_ARGUMENT);
-    expect_ok(begin());
-    expect_ok(cuarena_heap_plan_abort(map.heap, plan));
-    expect_status(cuarena_heap_plan_abort(map.heap, plan), CUARENA_BAD_ARGUMENT);
+    expect_ok(begin_plan());
+    expect_ok(cuarena_heap_plan_abort(map.heap, map_plan));
+    expect_status(cuarena_heap_plan_abort(map.heap, map_plan), CUARENA_BAD_ARGUMENT);
     expect_map(&map, "-2 a3");
 }
 END_TEST
@@ -399,9 +359,9 @@ START_TEST(test_abort_then_another_plan_works)
 {
     cuarena_heap_plan_options_t options = all_the_way();
     open_begun("-2 a3");
-    expect_ok(cuarena_heap_plan_abort(map.heap, plan));
-    expect_ok(make(&options));
-    expect_ok(begin());
+    expect_ok(cuarena_heap_plan_abort(map.heap, map_plan));
+    expect_ok(make_plan(&options));
+    expect_ok(begin_plan());
     expect_ok(commit_to(0));
     expect_map(&map, "a3 -2");
 }
@@ -410,8 +370,8 @@ END_TEST
 START_TEST(test_destroy_of_a_begun_plan_aborts_it)
 {
     open_begun("-2 a3 -1 b4");
-    cuarena_heap_plan_destroy(map.heap, &plan);
-    ck_assert_ptr_null(plan);
+    cuarena_heap_plan_destroy(map.heap, &map_plan);
+    ck_assert_ptr_null(map_plan);
     expect_map(&map, "-2 a3 -1 b4");
 }
 END_TEST
@@ -420,50 +380,44 @@ START_TEST(test_destroy_of_no_plan_is_fine)
 {
     map_open(&map, "-2");
     cuarena_heap_plan_destroy(map.heap, NULL);
-    cuarena_heap_plan_destroy(map.heap, &plan);
-    ck_assert_ptr_null(plan);
+    cuarena_heap_plan_destroy(map.heap, &map_plan);
+    ck_assert_ptr_null(map_plan);
 }
 END_TEST
 
 /* ---- The suite ---------------------------------------------------------- */
 
-static TCase *add(Suite *suite, const char *name, const TTest *const *tests)
-{
-    TCase *tcase = suite_add_list(suite, name, tests);
-    tcase_add_checked_fixture(tcase, NULL, close_map);
-    return tcase;
-}
-
 static void add_under_way(Suite *suite)
 {
-    TCase *tcase = add(suite, "under way",
-                       TEST_LIST(test_begin_shows_what_it_holds, test_begin_holds_blocks,
-                                 test_begin_holds_ranges, test_begin_leaves_the_rest_to_work,
-                                 test_begin_neighbours_freed_meanwhile_do_not_merge,
-                                 test_begin_neighbours_freed_to_a_freelist_meanwhile,
-                                 test_begin_twice_is_bad, test_begin_of_a_second_plan_is_busy,
-                                 test_plan_made_under_way_leaves_out_what_is_held,
-                                 test_begin_after_looking_is_fine));
+    TCase *tcase = add_tests(suite, "under way",
+                             TEST_LIST(test_begin_shows_what_it_holds, test_begin_holds_blocks,
+                                       test_begin_holds_ranges, test_begin_leaves_the_rest_to_work,
+                                       test_begin_neighbours_freed_meanwhile_do_not_merge,
+                                       test_begin_neighbours_freed_to_a_freelist_meanwhile,
+                                       test_begin_twice_is_bad, test_begin_of_a_second_plan_is_busy,
+                                       test_plan_made_under_way_leaves_out_what_is_held,
+                                       test_begin_after_looking_is_fine));
     tcase_add_loop_test(tcase, test_begin_after_a_change_is_busy, 0, CHANGES);
 }
 
 static void add_commit(Suite *suite)
 {
-    add(suite, "commit",
-        TEST_LIST(test_commit_is_seen_by_info_find_and_free,
-                  test_commit_to_a_freelist_gives_it_what_was_held,
-                  test_commit_to_a_freelist_merges_with_that_freelist,
-                  test_commit_keeps_ids_tags_pins_and_requests,
-                  test_commit_to_an_unknown_freelist_is_bad, test_commit_twice_is_bad,
-                  test_commit_of_an_empty_plan, test_commit_counts_stay));
+    add_tests(suite, "commit",
+              TEST_LIST(test_commit_is_seen_by_info_find_and_free,
+                        test_commit_to_a_freelist_gives_it_what_was_held,
+                        test_commit_to_a_freelist_merges_with_that_freelist,
+                        test_commit_keeps_ids_tags_pins_and_requests,
+                        test_commit_to_an_unknown_freelist_is_bad, test_commit_twice_is_bad,
+                        test_commit_of_an_empty_plan, test_commit_counts_stay));
 }
 
 static void add_abort(Suite *suite)
 {
-    add(suite, "abort",
-        TEST_LIST(test_abort_restores_all, test_abort_merges_what_was_freed_meanwhile,
-                  test_abort_of_what_is_not_under_way_is_bad, test_abort_then_another_plan_works,
-                  test_destroy_of_a_begun_plan_aborts_it, test_destroy_of_no_plan_is_fine));
+    add_tests(suite, "abort",
+              TEST_LIST(test_abort_restores_all, test_abort_merges_what_was_freed_meanwhile,
+                        test_abort_of_what_is_not_under_way_is_bad,
+                        test_abort_then_another_plan_works, test_destroy_of_a_begun_plan_aborts_it,
+                        test_destroy_of_no_plan_is_fine));
 }
 
 int main(void)

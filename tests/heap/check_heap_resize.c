@@ -2,16 +2,9 @@
  * Blocks: free, resize in place, exchange. Pictures are explained in support/heap_map.h; each step
  * validates.
  */
-#include "support/heap_map.h"
+#include "support/heap_rig.h"
 
 #include <string.h>
-
-static map_t map;
-
-static void close_map(void)
-{
-    map_close(&map);
-}
 
 /* ---- Free --------------------------------------------------------------- */
 
@@ -361,42 +354,39 @@ END_TEST
 
 /* ---- The suite ---------------------------------------------------------- */
 
-static void add(Suite *suite, const char *name, const TTest *const *tests)
-{
-    TCase *tcase = suite_add_list(suite, name, tests);
-    tcase_add_checked_fixture(tcase, NULL, close_map);
-}
-
 static void add_free(Suite *suite)
 {
-    add(suite, "free",
-        TEST_LIST(test_free_between_blocks_makes_a_range, test_free_after_a_range_merges,
-                  test_free_before_a_range_merges, test_free_between_ranges_merges_three,
-                  test_free_at_segment_ends_does_not_merge_across,
-                  test_free_first_and_last_of_a_segment, test_free_pins_do_not_keep_a_block_alive,
-                  test_free_twice_is_stale, test_free_to_an_unknown_freelist_is_bad,
-                  test_free_in_every_order_gives_the_segment_back));
+    add_tests(suite, "free",
+              TEST_LIST(test_free_between_blocks_makes_a_range, test_free_after_a_range_merges,
+                        test_free_before_a_range_merges, test_free_between_ranges_merges_three,
+                        test_free_at_segment_ends_does_not_merge_across,
+                        test_free_first_and_last_of_a_segment,
+                        test_free_pins_do_not_keep_a_block_alive, test_free_twice_is_stale,
+                        test_free_to_an_unknown_freelist_is_bad,
+                        test_free_in_every_order_gives_the_segment_back));
 }
 
 static void add_resize(Suite *suite)
 {
-    add(suite, "resize",
-        TEST_LIST(
-            test_resize_grow_takes_from_the_next_range,
-            test_resize_grow_takes_all_of_the_next_range,
-            test_resize_grow_one_granule_too_far_is_fragmented,
-            test_resize_grow_into_a_block_is_fragmented,
-            test_resize_grow_over_a_segment_end_is_fragmented,
-            test_resize_shrink_before_a_block_makes_a_range,
-            test_resize_shrink_before_a_range_lengthens_it, test_resize_shrink_at_a_segment_end,
-            test_resize_within_the_granule_changes_requested_only, test_resize_to_0_is_bad,
-            test_resize_to_huge_sizes_changes_nothing,
-            test_resize_pinned_block_keeps_pins_and_place, test_resize_unknown_freelist_is_bad));
+    add_tests(suite, "resize",
+              TEST_LIST(test_resize_grow_takes_from_the_next_range,
+                        test_resize_grow_takes_all_of_the_next_range,
+                        test_resize_grow_one_granule_too_far_is_fragmented,
+                        test_resize_grow_into_a_block_is_fragmented,
+                        test_resize_grow_over_a_segment_end_is_fragmented,
+                        test_resize_shrink_before_a_block_makes_a_range,
+                        test_resize_shrink_before_a_range_lengthens_it,
+                        test_resize_shrink_at_a_segment_end,
+                        test_resize_within_the_granule_changes_requested_only,
+                        test_resize_to_0_is_bad, test_resize_to_huge_sizes_changes_nothing,
+                        test_resize_pinned_block_keeps_pins_and_place,
+                        test_resize_unknown_freelist_is_bad));
 }
 
 static void add_exchange(Suite *suite)
 {
-    add(suite, "exchange",
+    add_tests(
+        suite, "exchange",
         TEST_LIST(test_exchange_apart, test_exchange_neighbours_low_with_high,
                   test_exchange_neighbours_high_with_low,
                   test_exchange_neighbours_with_a_range_between,

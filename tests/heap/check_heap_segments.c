@@ -2,19 +2,12 @@
  * Segments: adding, extending, cutting, joining. Pictures are explained in support/heap_map.h; each
  * step validates.
  */
-#include "support/heap_map.h"
+#include "support/heap_rig.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #define SEGMENT_GRANULES (CUARENA_HEAP_MAX_SEGMENT / MAP_GRANULE)
-
-static map_t map;
-
-static void close_map(void)
-{
-    map_close(&map);
-}
 
 /* ---- Segments: adding --------------------------------------------------- */
 
@@ -530,15 +523,10 @@ END_TEST
 
 /* ---- The suite ---------------------------------------------------------- */
 
-static void add(Suite *suite, const char *name, const TTest *const *tests)
-{
-    TCase *tcase = suite_add_list(suite, name, tests);
-    tcase_add_checked_fixture(tcase, NULL, close_map);
-}
-
 static void add_adding(Suite *suite)
 {
-    add(suite, "adding",
+    add_tests(
+        suite, "adding",
         TEST_LIST(
             test_segment_add_is_one_idle_range, test_segment_add_below_between_and_above_others,
             test_segment_add_touching_ranges_stay_apart, test_segment_add_overlap_is_bad,
@@ -550,51 +538,53 @@ static void add_adding(Suite *suite)
 
 static void add_adding_a_block(Suite *suite)
 {
-    add(suite, "adding a block",
-        TEST_LIST(test_segment_add_block_fills_a_segment,
-                  test_segment_add_block_freed_is_a_idle_range,
-                  test_segment_add_block_request_of_0_or_beyond_is_bad,
-                  test_segment_add_block_overlap_is_bad, test_segment_add_block_null_is_bad,
-                  test_segment_add_block_at_max_blocks_adds_nothing));
+    add_tests(suite, "adding a block",
+              TEST_LIST(test_segment_add_block_fills_a_segment,
+                        test_segment_add_block_freed_is_a_idle_range,
+                        test_segment_add_block_request_of_0_or_beyond_is_bad,
+                        test_segment_add_block_overlap_is_bad, test_segment_add_block_null_is_bad,
+                        test_segment_add_block_at_max_blocks_adds_nothing));
 }
 
 static void add_extending(Suite *suite)
 {
-    add(suite, "extending",
-        TEST_LIST(test_segment_extend_after_a_range_lengthens_it,
-                  test_segment_extend_after_a_block_makes_a_range,
-                  test_segment_extend_after_a_freelist_range_stays_apart,
-                  test_segment_extend_until_it_touches_the_next,
-                  test_segment_extend_over_the_next_is_bad,
-                  test_segment_extend_where_none_begins_is_bad,
-                  test_segment_extend_by_0_or_misaligned_is_bad,
-                  test_segment_extend_stays_below_2_to_the_48));
+    add_tests(suite, "extending",
+              TEST_LIST(test_segment_extend_after_a_range_lengthens_it,
+                        test_segment_extend_after_a_block_makes_a_range,
+                        test_segment_extend_after_a_freelist_range_stays_apart,
+                        test_segment_extend_until_it_touches_the_next,
+                        test_segment_extend_over_the_next_is_bad,
+                        test_segment_extend_where_none_begins_is_bad,
+                        test_segment_extend_by_0_or_misaligned_is_bad,
+                        test_segment_extend_stays_below_2_to_the_48));
 }
 
 static void add_cutting(Suite *suite)
 {
-    add(suite, "cutting",
-        TEST_LIST(
-            test_segment_cut_whole, test_segment_cut_the_only_one_leaves_an_empty_heap,
-            test_segment_cut_part_of_the_front, test_segment_cut_front_up_to_a_block,
-            test_segment_cut_part_of_the_end, test_segment_cut_end_up_to_a_block,
-            test_segment_cut_middle_leaves_two_segments, test_segment_cut_middle_between_two_blocks,
-            test_segment_cut_and_given_back_never_merges, test_segment_cut_into_a_block_is_busy,
-            test_segment_cut_into_a_freelist_range_is_busy,
-            test_segment_cut_end_beside_a_freelist_range,
-            test_segment_cut_front_beside_a_freelist_range,
-            test_segment_cut_middle_between_freelist_ranges,
-            test_segment_cut_not_within_one_segment_is_bad,
-            test_segment_cut_of_0_misaligned_or_overflowing_is_bad));
+    add_tests(suite, "cutting",
+              TEST_LIST(test_segment_cut_whole, test_segment_cut_the_only_one_leaves_an_empty_heap,
+                        test_segment_cut_part_of_the_front, test_segment_cut_front_up_to_a_block,
+                        test_segment_cut_part_of_the_end, test_segment_cut_end_up_to_a_block,
+                        test_segment_cut_middle_leaves_two_segments,
+                        test_segment_cut_middle_between_two_blocks,
+                        test_segment_cut_and_given_back_never_merges,
+                        test_segment_cut_into_a_block_is_busy,
+                        test_segment_cut_into_a_freelist_range_is_busy,
+                        test_segment_cut_end_beside_a_freelist_range,
+                        test_segment_cut_front_beside_a_freelist_range,
+                        test_segment_cut_middle_between_freelist_ranges,
+                        test_segment_cut_not_within_one_segment_is_bad,
+                        test_segment_cut_of_0_misaligned_or_overflowing_is_bad));
 }
 
 static void add_joining(Suite *suite)
 {
-    add(suite, "joining",
-        TEST_LIST(
-            test_segment_join_merges_ranges, test_segment_join_block_to_block_then_free_merges,
-            test_segment_join_block_to_range, test_segment_join_freelists_stay_apart,
-            test_segment_join_where_none_touch_is_bad, test_segment_join_to_2_to_the_48_is_bad));
+    add_tests(suite, "joining",
+              TEST_LIST(test_segment_join_merges_ranges,
+                        test_segment_join_block_to_block_then_free_merges,
+                        test_segment_join_block_to_range, test_segment_join_freelists_stay_apart,
+                        test_segment_join_where_none_touch_is_bad,
+                        test_segment_join_to_2_to_the_48_is_bad));
 }
 
 int main(void)

@@ -3,7 +3,7 @@
  * on an equal heap. Pictures are explained in support/heap_map.h; "^" marks what a plan under way
  * holds.
  */
-#include "support/heap_map.h"
+#include "support/heap_rig.h"
 #include "support/random.h"
 #include "support/scale.h"
 
@@ -12,28 +12,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static map_t map;
-static cuarena_heap_plan_t *plan;
-
-static void close_map(void)
-{
-    cuarena_heap_plan_destroy(map.heap, &plan);
-    map_close(&map);
-}
-
 /* ---- Helpers ------------------------------------------------------------ */
-
-static cuarena_heap_plan_options_t all_the_way(void)
-{
-    cuarena_heap_plan_options_t options;
-    cuarena_heap_plan_options_init(&options);
-    return options;
-}
 
 static void start_apart(const cuarena_heap_plan_options_t *options, bool runs_apart)
 {
-    cuarena_heap_plan_destroy(map.heap, &plan);
-    expect_ok(cuai_plan_start(map.heap, options, runs_apart, &plan));
+    cuarena_heap_plan_destroy(map.heap, &map_plan);
+    expect_ok(cuai_plan_start(map.heap, options, runs_apart, &map_plan));
     expect_valid(map.heap);
 }
 
@@ -46,7 +30,7 @@ static void start(void)
 
 static void commit(void)
 {
-    expect_ok(cuarena_heap_plan_commit(map.heap, plan, 0));
+    expect_ok(cuarena_heap_plan_commit(map.heap, map_plan, 0));
     expect_valid(map.heap);
 }
 
@@ -71,8 +55,8 @@ START_TEST(test_start_of_a_packed_heap_begins_nothing)
 {
     map_open(&map, "a3 b4 -5");
     start();
-    expect_u64(plan->count, 0);
-    expect_status(cuarena_heap_plan_commit(map.heap, plan, 0), CUARENA_BAD_ARGUMENT);
+    expect_u64(map_plan->count, 0);
+    expect_status(cuarena_heap_plan_commit(map.heap, map_plan, 0), CUARENA_BAD_ARGUMENT);
     expect_map(&map, "a3 b4 -5");
     expect_ok(map_alloc(&map, 'c', 5));
 }
@@ -82,7 +66,7 @@ START_TEST(test_start_of_an_empty_heap_begins_nothing)
 {
     map_open(&map, "");
     start();
-    expect_u64(plan->count, 0);
+    expect_u64(map_plan->count, 0);
 }
 END_TEST
 
@@ -112,7 +96,7 @@ START_TEST(test_start_and_abort_is_as_before)
     static const char picture[] = "a1 -2 p3! -4 b2 -1 c3 -5";
     map_open(&map, picture);
     start();
-    expect_ok(cuarena_heap_plan_abort(map.heap, plan));
+    expect_ok(cuarena_heap_plan_abort(map.heap, map_plan));
     expect_map(&map, picture);
     expect_ok(map_alloc(&map, 'd', 5));
     expect_ok(map_alloc(&map, 'e', 4));
@@ -127,7 +111,7 @@ START_TEST(test_start_takes_ranges_of_its_freelist_too)
     ck_assert(cuai_plan_is_one_pass(map.heap, &options));
     start_apart(&options, false);
     expect_map(&map, "-2^ a3^ -1^ b4 2:3 c1 -5^ d2^");
-    expect_ok(cuarena_heap_plan_commit(map.heap, plan, options.freelist));
+    expect_ok(cuarena_heap_plan_commit(map.heap, map_plan, options.freelist));
     expect_map(&map, "a3 1:3 b4 2:3 c1 d2 1:5");
 }
 END_TEST
@@ -209,7 +193,7 @@ END_TEST
 
 static void expect_run(size_t at, uint64_t from, uint64_t to, uint64_t bytes)
 {
-    const cuai_move_t *run = &cuai_plan_runs(plan)[at];
+    const cuai_move_t *run = &cuai_plan_runs(map_plan)[at];
     expect_u64(run->from, map_at(&map, from));
     expect_u64(run->to, map_at(&map, to));
     expect_u64(run->bytes, map_bytes(&map, bytes));
@@ -219,25 +203,25 @@ START_TEST(test_runs_are_the_moves_while_each_is_alone)
 {
     map_open(&map, "-2 a3 -1 b4 -1 c1 d1!");
     start();
-    ck_assert(!plan->runs_apart);
-    ck_assert_ptr_eq(cuai_plan_runs(plan), plan->moves);
-    expect_u64(plan->run_count, 3);
-    expect_u64(plan->bytes, map_bytes(&map, 8));
+    ck_assert(!map_plan->runs_apart);
+    ck_assert_ptr_eq(cuai_plan_runs(map_plan), map_plan->moves);
+    expect_u64(map_plan->run_count, 3);
+    expect_u64(map_plan->bytes, map_bytes(&map, 8));
     expect_run(2, 11, 7, 1);
 }
 END_TEST
 
 static void expect_joined(void)
 {
-    expect_u64(plan->count, 6);
-    expect_u64(plan->run_count, 3);
-    ck_assert(plan->runs_apart);
+    expect_u64(map_plan->count, 6);
+    expect_u64(map_plan->run_count, 3);
+    ck_assert(map_plan->runs_apart);
     for (size_t i = 0; i < 3; i++)
-        expect_u64(cuai_plan_runs(plan)[i].block, 0);
+        expect_u64(cuai_plan_runs(map_plan)[i].block, 0);
     expect_run(0, 2, 0, 3);
     expect_run(1, 6, 3, 8);
     expect_run(2, 15, 11, 1);
-    expect_u64(plan->bytes, map_bytes(&map, 12));
+    expect_u64(map_plan->bytes, map_bytes(&map, 12));
 }
 
 START_TEST(test_runs_join_neighbours)
@@ -264,8 +248,8 @@ START_TEST(test_runs_do_not_join_over_an_alignment)
 {
     map_open(&map, "-5 a3 b4@4 c1");
     start();
-    expect_u64(plan->count, 3);
-    expect_u64(plan->run_count, 2);
+    expect_u64(map_plan->count, 3);
+    expect_u64(map_plan->run_count, 2);
     expect_run(0, 5, 0, 3);
     expect_run(1, 8, 4, 5);
 }
@@ -276,10 +260,10 @@ START_TEST(test_runs_are_apart_where_that_is_asked_for)
     map_open(&map, "-2 a3 -1 b4");
     cuarena_heap_plan_options_t options = all_the_way();
     start_apart(&options, true);
-    expect_u64(plan->run_count, 2);
-    ck_assert_ptr_ne(cuai_plan_runs(plan), plan->moves);
-    expect_u64(cuai_plan_runs(plan)[0].block, 0);
-    expect_u64(plan->moves[0].block, map_id(&map, 'a'));
+    expect_u64(map_plan->run_count, 2);
+    ck_assert_ptr_ne(cuai_plan_runs(map_plan), map_plan->moves);
+    expect_u64(cuai_plan_runs(map_plan)[0].block, 0);
+    expect_u64(map_plan->moves[0].block, map_id(&map, 'a'));
     expect_run(0, 2, 0, 3);
     expect_run(1, 6, 3, 4);
 }
@@ -289,7 +273,7 @@ START_TEST(test_pass_finds_the_largest_idle_range)
 {
     map_open(&map, "-2 a3 1:9 b4! -7 c1 -3");
     start();
-    expect_u64(plan->largest, map_bytes(&map, 7));
+    expect_u64(map_plan->largest, map_bytes(&map, 7));
 }
 END_TEST
 
@@ -302,10 +286,10 @@ START_TEST(test_pass_tells_the_bits_of_attributes)
     a->flags = 4;
     c->owner = 8; /* stays */
     start();
-    expect_u64(plan->some >> 56 & 127, 5);
-    expect_u64(plan->every >> 56 & 127, 0);
-    expect_u64(plan->some >> 40 & 255, 4);
-    expect_u64(plan->every >> 40 & 255, 0);
+    expect_u64(map_plan->some >> 56 & 127, 5);
+    expect_u64(map_plan->every >> 56 & 127, 0);
+    expect_u64(map_plan->some >> 40 & 255, 4);
+    expect_u64(map_plan->every >> 40 & 255, 0);
 }
 END_TEST
 
