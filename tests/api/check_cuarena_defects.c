@@ -7,6 +7,7 @@
  */
 #include "base/host_test.h"
 #include "support/arena_support.h"
+#include "support/scale.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -680,6 +681,6 @@ int main(void)
                                             test_defect_d22_pools_change_under_other_threads,
                                             test_defect_d23_each_arena_calls_its_own_memory,
                                             test_defect_d27_nothing_is_zeroed_unasked));
-    tcase_set_timeout(tcase, 60);
+    tcase_set_timeout(tcase, scale_timeout(60));
     return suite_main(suite);
 }

@@ -5,6 +5,7 @@
  */
 #include "support/arena_support.h"
 #include "support/counted.h"
+#include "support/scale.h"
 #include "support/stream_rig.h"
 
 #include <inttypes.h>
@@ -766,7 +767,7 @@ int main(void)
                   double_stale_foreign_interior_free, a_failed_call,
                   a_failed_call_may_have_given_back_free_bytes, sizes,
                   sizes_have_ends_that_are_said, threads, bookkeeping_is_elsewhere, compaction));
-    tcase_set_timeout(rows, 120);
+    tcase_set_timeout(rows, scale_timeout(120));
     tcase_add_loop_test(rows, look_up_by_pointer, 0, 2);
     tcase_add_loop_test(rows, calls_of_the_system_while_an_arena_has_room, 0,
                         COUNT_OF(host_memories));

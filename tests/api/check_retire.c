@@ -512,7 +512,7 @@ static Suite *retire_suite(void)
     tcase_add_test(late, retired_by_the_listener_of_the_last_free);
     suite_add_tcase(suite, late);
     TCase *threads = tcase_create("threads");
-    tcase_set_timeout(threads, 600);
+    tcase_set_timeout(threads, scale_timeout(600));
     tcase_add_test(threads, the_last_of_several_threads_ends_it);
     tcase_add_test(threads, retired_while_several_threads_free);
     tcase_add_test(threads, ended_behind_the_owner_of_the_lock);

@@ -22,6 +22,7 @@
 /* The kinds whose contents can be looked at, and one whose pool changes. */
 #if defined(CUARENA_TEST_CUDA)
 #include "support/cuda_kinds.h"
+#include "support/scale.h"
 #define POOL MIB(8)
 #define RESIZED (&cuda_kinds[CUDA_POOL_VMM])
 #define CUDA(kind) (&cuda_kinds[CUDA_##kind])
@@ -536,7 +537,7 @@ static void add_shared(Suite *suite)
     tcase = suite_add_list(suite, "at once",
                            TEST_LIST(test_threads_work_while_the_pool_is_resized,
                                      test_compactions_of_two_threads_take_turns));
-    tcase_set_timeout(tcase, (double)scale_pick(60, 60, 900));
+    tcase_set_timeout(tcase, scale_timeout(60));
 }
 
 #if defined(CUARENA_TEST_CUDA)
@@ -556,7 +557,7 @@ int main(void)
                                             test_info_of_a_moving_block_says_so,
                                             test_pin_of_a_moving_block_waits_for_its_new_address,
                                             test_resize_of_a_moving_block_waits));
-    tcase_set_timeout(tcase, (double)scale_pick(60, 60, 900));
+    tcase_set_timeout(tcase, scale_timeout(60));
     return suite_main(suite);
 }
 #endif

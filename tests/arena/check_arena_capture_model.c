@@ -512,7 +512,7 @@ int main(void)
 {
     Suite *suite = suite_create("arena_capture_model");
     TCase *tests = tcase_create("programs");
-    tcase_set_timeout(tests, 600);
+    tcase_set_timeout(tests, scale_timeout(600));
     tcase_add_test(tests, random_programs_show_no_fault);
     tcase_add_test(tests, programs_with_a_wait_left_out_are_caught);
     suite_add_tcase(suite, tests);

@@ -3,6 +3,7 @@
  * events, handles, counts, zeroing, and what cannot be done. How streams and the arena end:
  * check_arena_streams_end.c.
  */
+#include "support/scale.h"
 #include "support/stream_rig.h"
 
 #include <check.h>
@@ -761,7 +762,7 @@ int main(void)
                              bytes_are_zero_before_others_have_them,
                              a_lost_arena_ends_without_its_memory));
     TCase *failures = tcase_create("failures");
-    tcase_set_timeout(failures, 120);
+    tcase_set_timeout(failures, scale_timeout(120));
     tcase_add_loop_test(failures, a_call_that_fails_changes_nothing, 0, 4);
     tcase_add_loop_test(failures, no_call_of_the_memory_is_made_with_the_lock_held, 0, 3);
     suite_add_tcase(suite, failures);

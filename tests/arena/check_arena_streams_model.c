@@ -162,6 +162,6 @@ int main(void)
                   failures_leave_no_reuse_unordered,
                   captures_outside_sessions_leave_no_reuse_unordered, a_wait_left_out_is_caught,
                   most_waits_left_out_are_caught, a_event_believed_too_early_is_caught));
-    tcase_set_timeout(cases, 600);
+    tcase_set_timeout(cases, scale_timeout(600));
     return suite_main(suite);
 }

@@ -188,7 +188,7 @@ int main(void)
 {
     Suite *suite = suite_create("arena_streams_threads");
     TCase *cases = tcase_create("threads");
-    tcase_set_timeout(cases, 300);
+    tcase_set_timeout(cases, scale_timeout(300));
     tcase_add_loop_test(cases, threads_share_an_arena, 0, 2 * VARIANTS);
     suite_add_tcase(suite, cases);
     return suite_main(suite);

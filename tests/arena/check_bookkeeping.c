@@ -9,6 +9,7 @@
 
 #include "arena/arena.h"
 #include "base/host_test.h"
+#include "support/scale.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -334,7 +335,7 @@ int main(void)
 {
     Suite *suite = suite_create("bookkeeping");
     TCase *bytes = tcase_create("bytes");
-    tcase_set_timeout(bytes, 300);
+    tcase_set_timeout(bytes, scale_timeout(300));
     tcase_add_loop_test(bytes, bookkeeping_bytes_for_each_block_are_bounded, 0, CASE_COUNT);
     tcase_add_test(bytes, pieces_of_streams_stay_few_while_work_is_done);
     tcase_add_loop_test(bytes, bytes_that_work_is_under_way_on_are_not_joined_early, 0, 2);
@@ -342,7 +343,7 @@ int main(void)
     TCase *calls = suite_add_list(suite, "calls",
                                   TEST_LIST(slabs_are_few_however_many_blocks,
                                             slabs_are_not_taken_again_for_blocks_that_come_and_go));
-    tcase_set_timeout(calls, 120);
+    tcase_set_timeout(calls, scale_timeout(120));
     suite_add_list(suite, "sentences",
                    TEST_LIST(an_empty_heap_takes_50_kilobytes_and_a_freelist_8_and_a_half,
                              a_segment_takes_56_bytes_and_a_record,

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "support/scale.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -291,7 +292,7 @@ END_TEST
 /* Under a thread checker everything is slow. */
 static void add_tests(Suite *suite, const char *name, const TTest *const *tests)
 {
-    tcase_set_timeout(suite_add_list(suite, name, tests), 60);
+    tcase_set_timeout(suite_add_list(suite, name, tests), scale_timeout(60));
 }
 
 int main(void)

@@ -588,7 +588,7 @@ END_TEST
 /* Under a thread checker everything is slow. */
 static void add_tests(Suite *suite, const char *name, const TTest *const *tests)
 {
-    tcase_set_timeout(suite_add_list(suite, name, tests), (double)scale_pick(60, 60, 600));
+    tcase_set_timeout(suite_add_list(suite, name, tests), scale_timeout(60));
 }
 
 static void add_all(Suite *suite)
@@ -628,7 +628,7 @@ int main(void)
     Suite *suite = suite_create("owner of a lock");
     TCase *refused =
         suite_add_list(suite, "refused", TEST_LIST(test_refused_from_the_start_there_is_no_owner));
-    tcase_set_timeout(refused, 60);
+    tcase_set_timeout(refused, scale_timeout(60));
     if (status == 0) {
         add_tests(suite, "refused later", TEST_LIST(test_refused_later_the_last_owner_goes));
         add_all(suite);

@@ -210,7 +210,7 @@ int main(void)
     driver_kind_t kind = driver_kind();
     Suite *suite = suite_create("cuda_release");
     TCase *cases = tcase_create("threads");
-    tcase_set_timeout(cases, 300);
+    tcase_set_timeout(cases, scale_timeout(300));
     if (kind != DRIVER_NONE)
         tcase_add_loop_test(cases, no_call_uses_a_stream_after_its_release, 0, KINDS);
     suite_add_tcase(suite, cases);

@@ -450,11 +450,11 @@ int main(void)
     TCase *loops = tcase_create("programs");
     tcase_add_loop_test(loops, no_reuse_is_ever_unordered, 0, KINDS);
     tcase_add_loop_test(loops, bytes_move_between_default_streams_of_threads, 0, NEVER);
-    tcase_set_timeout(loops, 300);
+    tcase_set_timeout(loops, scale_timeout(300));
     suite_add_tcase(suite, loops);
     TCase *waits = suite_add_list(
         suite, "waits",
         TEST_LIST(every_wait_that_is_swallowed_is_caught_or_needless, one_stream_costs_no_call));
-    tcase_set_timeout(waits, 300);
+    tcase_set_timeout(waits, scale_timeout(300));
     return driver_result(kind, suite_main(suite));
 }

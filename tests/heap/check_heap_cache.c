@@ -291,7 +291,7 @@ int main(void)
     suite_add_rows(suite, "many", the_least_capacity_and_the_oldest_are_those_of_a_list, 8);
     TCase *steps = tcase_create("steps");
     tcase_add_loop_test(steps, a_look_takes_a_bounded_number_of_steps, 0, 3);
-    tcase_set_timeout(steps, 300);
+    tcase_set_timeout(steps, scale_timeout(300));
     suite_add_tcase(suite, steps);
     return suite_main(suite);
 }

@@ -331,6 +331,6 @@ int main(void)
                                           ids_of_heaps_that_threads_make_are_different,
                                           a_child_forked_while_threads_make_heaps_makes_its_own,
                                           an_id_is_refused_by_a_thousand_arenas));
-    tcase_set_timeout(ids, 120);
+    tcase_set_timeout(ids, scale_timeout(120));
     return suite_main(suite);
 }

@@ -7,6 +7,7 @@
 
 #include "base/host.h"
 #include "base/host_test.h"
+#include "support/scale.h"
 
 #define MANY 4000u
 
@@ -372,7 +373,7 @@ static TCase *add(Suite *suite, const char *name, const TTest *const *tests)
 {
     TCase *tcase = suite_add_list(suite, name, tests);
     tcase_add_checked_fixture(tcase, note_live, expect_no_leak);
-    tcase_set_timeout(tcase, 120);
+    tcase_set_timeout(tcase, scale_timeout(120));
     return tcase;
 }
 

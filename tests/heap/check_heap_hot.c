@@ -392,7 +392,7 @@ int main(void)
     Suite *suite = suite_create("heap fast path");
     TCase *tcase =
         suite_add_list(suite, "model", TEST_LIST(test_hot_heap_is_what_the_reference_says));
-    tcase_set_timeout(tcase, 1800);
+    tcase_set_timeout(tcase, scale_timeout(1800));
     tcase = suite_add_list(suite, "limits",
                            TEST_LIST(test_hot_take_serves_a_plain_heap,
                                      test_hot_take_leaves_max_blocks_to_the_long_path,

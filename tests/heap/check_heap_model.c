@@ -41,6 +41,6 @@ int main(void)
     Suite *suite = suite_create("heap model");
     TCase *tcase =
         suite_add_list(suite, "model", TEST_LIST(test_model_heap_is_what_the_reference_says));
-    tcase_set_timeout(tcase, 1800);
+    tcase_set_timeout(tcase, scale_timeout(1800));
     return suite_main(suite);
 }

@@ -526,7 +526,7 @@ static void add_goals_every_window(Suite *suite)
 {
     TCase *tcase = add_tests(suite, "goals: every window",
                              TEST_LIST(test_plan_goal_is_the_cheapest_of_all_windows));
-    tcase_set_timeout(tcase, 600);
+    tcase_set_timeout(tcase, scale_timeout(600));
 }
 
 static void add_arguments(Suite *suite)

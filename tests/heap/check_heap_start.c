@@ -537,6 +537,6 @@ int main(void)
                   test_start_is_busy_while_a_plan_is_under_way));
     tcase_add_checked_fixture(tcase, NULL, close_map);
     tcase = suite_add_list(suite, "twins", TEST_LIST(test_start_is_create_and_begin));
-    tcase_set_timeout(tcase, 1800);
+    tcase_set_timeout(tcase, scale_timeout(1800));
     return suite_main(suite);
 }

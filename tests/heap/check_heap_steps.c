@@ -226,6 +226,6 @@ int main(void)
     tcase_add_loop_test(tcase, test_steps_stay_flat_from_2_to_the_10_blocks_up, 0, 3);
     tcase_add_loop_test(tcase, test_steps_stay_bounded_in_a_crowded_class, 0, 6);
     tcase_add_loop_test(tcase, test_probes_stay_short_for_every_stride, 0, 24);
-    tcase_set_timeout(tcase, 900);
+    tcase_set_timeout(tcase, scale_timeout(900));
     return suite_main(suite);
 }

@@ -5,6 +5,7 @@
  */
 #include "support/arena_support.h"
 #include "support/choice.h"
+#include "support/scale.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -276,7 +277,7 @@ int main(void)
     Suite *suite = suite_create("cache_model");
     TCase *cases = tcase_create("model");
     tcase_add_loop_test(cases, figures_are_those_of_a_list, 0, COUNT_OF(rows));
-    tcase_set_timeout(cases, 600);
+    tcase_set_timeout(cases, scale_timeout(600));
     suite_add_tcase(suite, cases);
     return suite_main(suite);
 }

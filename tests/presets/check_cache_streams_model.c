@@ -93,6 +93,6 @@ int main(void)
         suite, "model",
         TEST_LIST(programs_that_order_nothing_need_not, no_reuse_of_cached_blocks_is_unordered,
                   failures_leave_no_reuse_unordered, a_wait_left_out_is_caught));
-    tcase_set_timeout(cases, 600);
+    tcase_set_timeout(cases, scale_timeout(600));
     return suite_main(suite);
 }

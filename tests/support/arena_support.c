@@ -746,7 +746,7 @@ void fill_with(const fixture_t *f, void *address, uint64_t bytes, int value)
 TCase *new_case(Suite *suite, const char *name)
 {
     TCase *tcase = tcase_create(name);
-    tcase_set_timeout(tcase, (double)scale_pick(60, 60, 900));
+    tcase_set_timeout(tcase, scale_timeout(60));
     suite_add_tcase(suite, tcase);
     return tcase;
 }

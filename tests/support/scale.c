@@ -13,12 +13,22 @@ static int is_slow(void)
     return SCALE_SANITIZED || getenv("CUARENA_TEST_SLOW") != NULL;
 }
 
-uint64_t scale_pick(uint64_t sanitized, uint64_t short_run, uint64_t long_run)
+static int is_long(void)
 {
     const char *scale = getenv("CUARENA_TEST_SCALE");
+    return scale != NULL && strcmp(scale, "long") == 0;
+}
+
+uint64_t scale_pick(uint64_t sanitized, uint64_t short_run, uint64_t long_run)
+{
     if (is_slow())
         return sanitized;
-    return scale != NULL && strcmp(scale, "long") == 0 ? long_run : short_run;
+    return is_long() ? long_run : short_run;
+}
+
+double scale_timeout(double seconds)
+{
+    return is_long() ? 3600 : seconds;
 }
 
 uint64_t scale_seed(const char *what)

@@ -18,6 +18,9 @@
 #endif
 
 uint64_t scale_pick(uint64_t sanitized, uint64_t short_run, uint64_t long_run);
+/* How many seconds a test may take that takes `seconds` at most on a quiet machine: at full length
+ * an hour, since only one that hangs is to end. */
+double scale_timeout(double seconds);
 /* Printed on stdout, so that a failure can be repeated. */
 uint64_t scale_seed(const char *what);
 
