@@ -65,8 +65,8 @@ typedef struct player {
 
 /* What the arena itself counted, and what it takes. */
 typedef struct player_tally {
-    uint64_t capacity_bytes;      /* its pool; the most held if it grows */
-    uint64_t reserved_peak_bytes; /* the most held */
+    uint64_t capacity_bytes;      /* its pool; the most reserved if it grows */
+    uint64_t reserved_peak_bytes; /* the most taken from the memory */
     uint64_t segments;            /* now */
     uint64_t memory_calls;
     uint64_t driver_calls;

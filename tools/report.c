@@ -36,7 +36,7 @@ static void add_min_pool(json_t *object, const minpool_t *min_pool)
     }
 }
 
-/* What was held at the highest, over the peak; 0 if there is none. */
+/* Reserved bytes at their highest, over the peak; 0 if there is none. */
 static double reserved_ratio(const measure_t *m)
 {
     uint64_t peak = m->peak_live_bytes;
@@ -128,7 +128,7 @@ static void add_titles(table_t *table, const measure_ask_t *ask)
     if (ask->min_pool)
         table_add(table, "smallest/peak");
     if (player_grows(&ask->setup)) {
-        table_add(table, "held/peak");
+        table_add(table, "reserved/peak");
         table_add(table, "segments");
         table_add(table, "memory calls");
         table_add(table, "driver calls");

@@ -54,13 +54,13 @@ test_table() {
         "$folder/out")"
 }
 
-# What was held, in a pool and by an arena that grows.
+# What was reserved, in a pool and by an arena that grows.
 test_memory_taken() {
     call replay --json "$folder/plain.csv"
-    verdict "what is held is of whole page_multiple" "3584 65536 " \
+    verdict "what is reserved is whole pages" "3584 65536 " \
         "$(values pool_bytes reserved_peak_bytes)"
     call replay --json --option handle=256 "$folder/plain.csv"
-    verdict "a pool is held, in one piece, by one call" "3584 2 1 1 1 0 " \
+    verdict "a pool is reserved, in one piece, by one call" "3584 2 1 1 1 0 " \
         "$(values reserved_peak_bytes reserved_ratio segments \
             segments_at_peak memory_calls driver_calls | sed 's/2\.0 /2 /')"
     call replay --json --preset grow --option handle=256 "$folder/plain.csv"
@@ -76,13 +76,13 @@ test_memory_taken() {
         "$(value reserved_peak_bytes)"
     printf '%s\n' "$header" a,0,0,0 >"$folder/zero.csv"
     call replay --json --preset grow "$folder/zero.csv"
-    verdict "nothing is held for nothing" "0 null 0 0 0 0 " \
+    verdict "nothing is reserved for nothing" "0 null 0 0 0 0 " \
         "$(values reserved_peak_bytes reserved_ratio segments \
             segments_at_peak memory_calls driver_calls)"
     served "table of an arena that grows" replay --preset grow \
         "$folder/plain.csv"
-    verdict "which tells what it held" 1 "$(sed -n 2p "$folder/out" |
-        grep -c 'held/peak  segments  memory calls  driver calls')"
+    verdict "which tells what it reserved" 1 "$(sed -n 2p "$folder/out" |
+        grep -c 'reserved/peak  segments  memory calls  driver calls')"
     served "bfc, doubling" replay --preset bfc --option grow=doubling \
         --verify "$traces/multistream.csv.gz"
     served "bfc, exact" replay --preset bfc --option grow=exact --verify \
@@ -125,7 +125,7 @@ bounded() {
     shift 3
     call replay --json --preset grow --pool 1T "$@" "$traces/$trace.csv.gz"
     ratio=$(value reserved_ratio)
-    verdict "$trace, $what, is held in less than $bound" yes \
+    verdict "$trace, $what, reserves less than $bound" yes \
         "$(awk -v a="$ratio" -v b="$bound" \
             'BEGIN { print ((a != "" && a >= 1 && a < b) ? "yes" : a) }')"
 }
