@@ -2,9 +2,9 @@
  * Growth: taking bytes from the memory, one thread at a time.
  *
  * What a request lacks is taken in whole pages: by filling a hole, else by lengthening a segment in
- * place, else as a new segment. The free bytes on
- * both sides count, so no more is taken than that; or, where growth is by chunks, at least a chunk,
- * but for holes. If the memory does not have it, chunks get smaller down to what is lacking.
+ * place, else as a new segment. The free bytes on both sides count, so no more is taken than that;
+ * or, where growth is by chunks, at least a chunk, but for holes. If the memory does not have a
+ * chunk, smaller ones are tried, down to what is lacking.
  */
 #include "arena/grow.h"
 #include "arena/alloc.h"
@@ -25,7 +25,7 @@ typedef struct step {
     size_t segment;   /* FILL, EXTEND: which */
     uint64_t address; /* FILL: from where */
     uint64_t bytes;   /* to take */
-    uint64_t least;   /* of those, what is lacking */
+    uint64_t least;   /* how many of them are lacking */
     uint64_t reserve; /* NEW: addresses to set aside */
     uint64_t next_chunk;
 } step_t;
@@ -45,13 +45,13 @@ static bool is_pool(const cuarena_t *arena)
     return arena->config.grow == CUARENA_GROW_NONE;
 }
 
-/* Where there are many stretches, and so holes, few of a kind are looked at. */
+/* Where there are many stretches, and so many holes, only a few holes of a kind are looked at. */
 #define MANY_STRETCHES 32
 #define FEW_HOLES 4
 
 /* ---- Choosing ---------------------------------------------------------- */
 
-/* Bytes that a place for the request must have, wherever it begins. */
+/* How many bytes a place for the request must have, wherever it begins. */
 static uint64_t room_for(const cuarena_t *arena, const cuai_request_t *request)
 {
     uint64_t alignment = request->heap.alignment;
@@ -59,14 +59,14 @@ static uint64_t room_for(const cuarena_t *arena, const cuai_request_t *request)
     return request->size + (alignment > granule ? alignment - granule : 0);
 }
 
-/* What it needs in free bytes that begin at an address. */
+/* How many free bytes from an address on the request needs. */
 static uint64_t room_at(const cuarena_t *arena, const cuai_request_t *request, uint64_t address)
 {
     uint64_t alignment = cuai_max(request->heap.alignment, cuai_granule(arena));
     return cuai_align_up(address, alignment) - address + request->size;
 }
 
-/* ... that begin at some granularity. */
+/* How many free bytes from some page on the request needs. */
 static uint64_t room_at_page(const cuarena_t *arena, const cuai_request_t *request)
 {
     uint64_t known = cuai_min(arena->memory.ops.alignment, granularity_of(arena));
@@ -74,8 +74,8 @@ static uint64_t room_at_page(const cuarena_t *arena, const cuai_request_t *reque
 }
 
 /* The least that has to be filled in for a request: from the hole's lower end, from its upper end,
- * or all of it. STEP_NONE: it will not do. A hole that ends at a pool's odd end has backing to its
- * granularity's end. */
+ * or all of it. STEP_NONE: the hole is of no use. A hole that ends at a pool's odd end is filled to
+ * the end of the page there. */
 static step_t fill_step(const cuarena_t *arena, const cuai_hole_t *hole,
                         const cuai_request_t *request)
 {
@@ -98,7 +98,7 @@ static step_t fill_step(const cuarena_t *arena, const cuai_hole_t *hole,
     return step;
 }
 
-/* Lengthening; a pool's last granularity may end above its size. */
+/* Lengthening a segment. The last page of a pool may end above the pool's size. */
 static step_t extend_step(const cuarena_t *arena, size_t at, const cuai_hole_t *hole, uint64_t need)
 {
     const cuarena_memory_segment_t *segment = &arena->segments.items[at];
@@ -141,43 +141,42 @@ static void prefer(step_t *best, step_t step, size_t segment)
 }
 
 /* Holes with nothing but free bytes between them. */
-typedef struct row {
+typedef struct run {
     cuai_hole_t first;
     uint64_t end;   /* of the last hole */
     uint64_t bytes; /* from the free bytes below the first to the last's end */
-} row_t;
+} run_t;
 
-static void extend_row(row_t *row, const cuai_hole_t *hole)
+static void extend_run(run_t *run, const cuai_hole_t *hole)
 {
-    if (row->end != 0 && hole->begin - hole->below == row->end)
-        row->bytes += hole->below + hole->bytes;
+    if (run->end != 0 && hole->begin - hole->below == run->end)
+        run->bytes += hole->below + hole->bytes;
     else
-        *row = (row_t){.first = *hole, .bytes = hole->below + hole->bytes};
-    row->end = hole->begin + hole->bytes;
+        *run = (run_t){.first = *hole, .bytes = hole->below + hole->bytes};
+    run->end = hole->begin + hole->bytes;
 }
 
-/* Filling the first hole of a row that together has room is a beginning; the next step fills the
- * next. */
-static step_t row_step(const cuarena_t *arena, const row_t *row, const cuai_hole_t *last,
+/* Fills the first hole of a run that has room as a whole; the next step fills the next hole. */
+static step_t run_step(const cuarena_t *arena, const run_t *run, const cuai_hole_t *last,
                        const cuai_request_t *request)
 {
     step_t step = {.kind = STEP_NONE};
-    uint64_t need = room_at(arena, request, row->first.begin - row->first.below);
-    if (row->bytes + last->above < need || row->first.at_end)
+    uint64_t need = room_at(arena, request, run->first.begin - run->first.below);
+    if (run->bytes + last->above < need || run->first.at_end)
         return step;
     return (step_t){.kind = STEP_FILL,
-                    .address = row->first.begin,
-                    .bytes = page_multiple(arena, row->first.bytes)};
+                    .address = run->first.begin,
+                    .bytes = page_multiple(arena, run->first.bytes)};
 }
 
 /* The best step of each kind so far. */
 typedef struct steps {
     step_t fill;
     step_t extend;
-    step_t row;
+    step_t run;
 } steps_t;
 
-/* One hole. */
+/* Weighs one hole. */
 static void weigh(const cuarena_t *arena, size_t at, const cuai_request_t *request,
                   const cuai_hole_t *hole, steps_t *steps)
 {
@@ -189,23 +188,22 @@ static void weigh(const cuarena_t *arena, size_t at, const cuai_request_t *reque
         prefer(&steps->fill, fill_step(arena, hole, request), at);
 }
 
-/* All holes at or above an address. */
+/* Weighs all holes of a segment at or above an address. */
 static void consider_from(const cuarena_t *arena, size_t at, const cuai_request_t *request,
                           uint64_t from, steps_t *steps)
 {
     const cuarena_memory_segment_t *segment = &arena->segments.items[at];
     cuai_hole_t hole;
-    row_t row = {0};
+    run_t run = {0};
     while (cuai_next_hole(arena, segment, from, request->reach, &hole)) {
-        extend_row(&row, &hole);
-        prefer(&steps->row, row_step(arena, &row, &hole, request), at);
+        extend_run(&run, &hole);
+        prefer(&steps->run, run_step(arena, &run, &hole, request), at);
         weigh(arena, at, request, &hole, steps);
         from = hole.begin + hole.bytes;
     }
 }
 
-/* Whether no hole would take much less: a granularity at most for what is beside it.
- */
+/* Whether no other hole would take much less: free bytes beside one save a page at most. */
 static bool is_cheap(const cuarena_t *arena, const steps_t *steps, uint64_t need)
 {
     uint64_t granularity = granularity_of(arena);
@@ -213,7 +211,7 @@ static bool is_cheap(const cuarena_t *arena, const steps_t *steps, uint64_t need
            steps->fill.bytes <= cuai_max(page_multiple(arena, need) - granularity, granularity);
 }
 
-/* The lowest few holes between stretches of at least so many bytes, until one is cheap. */
+/* Weighs the lowest few holes of at least so many bytes, until one is cheap. */
 static void consider_wide(const cuarena_t *arena, size_t at, const cuai_request_t *request,
                           uint64_t bytes, steps_t *steps)
 {
@@ -233,8 +231,8 @@ static void consider_wide(const cuarena_t *arena, size_t at, const cuai_request_
     }
 }
 
-/* Where there are many holes, those which have room by themselves, or lack a granularity of it that
- * the bytes beside them may have; the lowest one; and what is above the last stretch. */
+/* Weighs a few of many holes: those which have room by themselves, or would with a page that the
+ * bytes beside them may have; the lowest one; and what is above the last stretch. */
 static void consider_few(const cuarena_t *arena, size_t at, const cuai_request_t *request,
                          steps_t *steps)
 {
@@ -270,9 +268,9 @@ static steps_t look_around(const cuarena_t *arena, const cuai_request_t *request
     return steps;
 }
 
-/* Holes first, the cheapest; then the ends; then several holes; then a segment more. A few holes
- * are looked at and, if neither they nor the ends will do,
- * or *at_all says so, all: *at_all says then that they were. */
+/* The cheapest hole comes first, then the end of a segment, then several holes, then a new segment.
+ * A few holes are looked at and, if neither they nor the ends will do or *at_all says so, all;
+ * *at_all then says that they were. */
 static step_t least_step(const cuarena_t *arena, const cuai_request_t *request, bool *at_all)
 {
     *at_all = *at_all || !has_many_holes(arena);
@@ -285,13 +283,14 @@ static step_t least_step(const cuarena_t *arena, const cuai_request_t *request, 
         return steps.fill;
     if (steps.extend.kind != STEP_NONE)
         return steps.extend;
-    if (steps.row.kind != STEP_NONE)
-        return steps.row;
+    if (steps.run.kind != STEP_NONE)
+        return steps.run;
     bool aligned = request->heap.alignment <= arena->memory.ops.alignment;
     return new_step(arena, aligned ? request->size : room_for(arena, request));
 }
 
-/* More than is lacking, as far as addresses go. Holes are filled as needed. */
+/* Chooses a step. It may take more than is lacking, as far as addresses go; of holes only what is
+ * lacking. */
 static step_t choose(const cuarena_t *arena, const cuai_request_t *request, bool *at_all)
 {
     step_t step = least_step(arena, request, at_all);
@@ -345,7 +344,8 @@ static cuarena_status_t try_step(cuarena_t *arena, const step_t *step,
     return status;
 }
 
-/* Less than a chunk, as long as it is not less than what is lacking. */
+/* Makes the step take less than the chunk that was refused, but no less than what is lacking;
+ * false: it cannot. */
 static bool back_off(const cuarena_t *arena, step_t *step, uint64_t *asked)
 {
     uint64_t refused = step->bytes;
@@ -360,7 +360,7 @@ static bool back_off(const cuarena_t *arena, step_t *step, uint64_t *asked)
     return true;
 }
 
-/* Takes the bytes, of which there may be fewer in the end; *address_out is where they begin. */
+/* Takes the bytes, which may be fewer in the end; *address_out is where they begin. No lock. */
 static cuarena_status_t act(cuarena_t *arena, step_t *step, cuarena_memory_segment_t *segment,
                             uint64_t *address_out)
 {
@@ -378,7 +378,7 @@ static cuarena_status_t act(cuarena_t *arena, step_t *step, cuarena_memory_segme
 
 /* ---- Committing -------------------------------------------------------- */
 
-/* The usable part of what was taken: not what a pool has no use for. */
+/* How many bytes of what was taken are usable: a pool has no use for some. */
 static uint64_t published_bytes(const cuarena_t *arena, const cuarena_memory_segment_t *segment,
                                 uint64_t address, uint64_t bytes)
 {
@@ -412,7 +412,6 @@ static cuarena_status_t commit(cuarena_t *arena, const step_t *step,
     return status;
 }
 
-/* Counts what was taken and put to use. */
 static void count(cuarena_t *arena, const step_t *step)
 {
     cuai_count_reserved(arena, step->bytes);
@@ -421,7 +420,7 @@ static void count(cuarena_t *arena, const step_t *step)
     cuai_count_extension(arena);
 }
 
-/* Whether a pool's segment could not become all of it. */
+/* Whether the segment has too few addresses to become the whole pool. */
 static bool is_short(const cuarena_t *arena, const step_t *step,
                      const cuarena_memory_segment_t *segment)
 {
@@ -429,8 +428,8 @@ static bool is_short(const cuarena_t *arena, const step_t *step,
            segment->address_bytes < page_multiple(arena, arena->pool_bytes);
 }
 
-/* The protocol: reserved under the lock, done without it, committed or given back under it. BUSY: a
- * pool must be taken whole. */
+/* Takes the bytes of a step: reserved under the lock, got without it, committed or given back under
+ * it. BUSY: the pool must be taken whole. Drops the lock. */
 static cuarena_status_t take(cuarena_t *arena, step_t *step)
 {
     cuarena_memory_segment_t segment = {0};
@@ -504,7 +503,7 @@ cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_request_t *request, uint
     cuarena_status_t status = try_choice(arena, request, &at_all, &step);
     bool lacks = status == CUARENA_LIMIT || status == CUARENA_OUT_OF_MEMORY;
     if (lacks && !at_all && !cuai_arena_is_taken(arena)) {
-        at_all = true; /* another may want less */
+        at_all = true; /* a hole that was passed over may take less */
         status = try_choice(arena, request, &at_all, &step);
     }
     if (status == CUARENA_OK)
@@ -520,7 +519,7 @@ uint64_t cuai_pool_untaken(const cuarena_t *arena)
     return is_pool(arena) ? arena->pool_bytes - arena->stable_bytes - heap->capacity : 0;
 }
 
-/* Its lowest hole. STEP_NONE: it has none, or the memory cannot. */
+/* Fills the lowest hole of the pool. STEP_NONE: it has none, or the memory cannot. */
 static step_t lowest_hole(const cuarena_t *arena)
 {
     const cuarena_memory_segment_t *segment = &arena->segments.items[0];
@@ -572,7 +571,7 @@ static cuarena_status_t publish_first(cuarena_t *arena)
     return status;
 }
 
-/* The first chunk, beside the stable region: what the limit leaves of it. */
+/* The first chunk that comes with the stable region, as far as the limit allows. */
 static uint64_t first_chunk(const cuarena_t *arena)
 {
     if (is_pool(arena) || arena->config.take_first == 0)

@@ -1,7 +1,7 @@
 /*
  * Holes: addresses of a segment that have no bytes, because they were given back, or not taken yet.
  *
- *   segment.address                            + bytes           + reserved
+ *   segment.address                            + bytes           + address_bytes
  *    | stable | blocks and ranges | hole | ... | not taken yet: a hole at_end |
  *
  * The heap knows the stretches between holes as its segments.
@@ -10,7 +10,7 @@
 #include "arena/alloc.h"
 #include "arena/segments.h"
 
-/* Whether a record's range is free for a request. */
+/* Whether a request can use the range of a record. */
 static bool counts(const cuai_record_t *r, cuai_reach_t reach)
 {
     uint32_t freelist = cuai_range_freelist(r);
@@ -47,7 +47,7 @@ static uint64_t free_at_begin(const cuarena_heap_t *heap, const cuai_segment_t *
     return bytes;
 }
 
-/* Where the usable addresses of a segment end: a pool's do at its size. */
+/* Where the usable addresses of a segment end: those of a pool at its size. */
 static uint64_t usable_end(const cuarena_t *arena, const cuarena_memory_segment_t *segment)
 {
     uint64_t bytes = segment->address_bytes;

@@ -20,10 +20,10 @@
 /* Addresses for an arena that grows without a limit, where nobody knows what its memory has. */
 #define UNKNOWN_RESERVE (64 * CUAI_GIB)
 
-/* A cache leaves so many bytes free beside it, as malloc does. */
+/* A cache leaves so many bytes free besides, as malloc does. */
 #define SPARE_PAGES 16
 #define MOST_SPARE CUAI_MIB
-#define LEAST_SPARING (4 * CUAI_KIB) /* the granularity of a memory for which it does */
+#define LEAST_SPARING (4 * CUAI_KIB) /* only for a memory of at least this granularity */
 
 /* ---- Sizes ------------------------------------------------------------- */
 
@@ -46,7 +46,7 @@ static cuarena_status_t resolve_limit(cuarena_t *arena)
     return resolve(arena, limit, &arena->limits[CUARENA_LIMIT_RESERVED]);
 }
 
-/* The caller's own bytes are all of them the pool, unless it says less. */
+/* All of the caller's own bytes are the pool, unless it says less. */
 static cuarena_status_t resolve_pool(cuarena_t *arena)
 {
     arena->pool_bytes = UINT64_MAX;
@@ -107,8 +107,8 @@ static uint64_t memory_has(const cuarena_t *arena)
     return known ? bytes : UNKNOWN_RESERVE;
 }
 
-/* What the arena can become in place: as `addresses` says, else its limit; else a pool its size,
- * what grows all of the memory. */
+/* How large the arena can become in place: as `addresses` says, else up to its limit; else a pool
+ * up to its size, and an arena that grows up to all of the memory. */
 static uint64_t wanted_reserve(const cuarena_t *arena)
 {
     uint64_t limit = arena->limits[CUARENA_LIMIT_RESERVED];
@@ -129,8 +129,8 @@ static void choose_reserve(cuarena_t *arena)
             cuai_align_down(cuai_min(wanted_reserve(arena), most), arena->memory.ops.granularity);
 }
 
-/* What small blocks outside the cache come from, where the memory gives and takes back far more
- * than they ask for. */
+/* How many bytes may stay free for small blocks that the cache does not have, where the memory
+ * gives and takes back far more than these ask for. */
 static uint64_t spare_bytes(const cuarena_t *arena)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
@@ -142,7 +142,7 @@ static uint64_t spare_bytes(const cuarena_t *arena)
     return cuai_min(SPARE_PAGES * ops->granularity, MOST_SPARE);
 }
 
-/* A limit of cached bytes that nobody named is the soft one. */
+/* The limit of cached bytes, if nobody named one, is the soft limit. */
 static cuarena_status_t resolve_cache(cuarena_t *arena)
 {
     uint64_t *limits = arena->limits;
@@ -237,7 +237,7 @@ static cuarena_status_t fill_arena(cuarena_t *arena)
     return status == CUARENA_OK ? cuai_grow_first(arena) : status;
 }
 
-/* What calls need of the rules of rounding and keeping. */
+/* Copies what every call needs of the rules of rounding and keeping. */
 static void begin_rules(cuarena_t *arena)
 {
     const cuarena_config_t *config = &arena->config;
@@ -251,7 +251,8 @@ static void begin_rules(cuarena_t *arena)
         cuai_slow_set(arena, CUAI_SLOW_CACHE, true);
 }
 
-/* What the memory has is asked once more: the amounts may have been bytes. */
+/* Adds to the error what limits the arena. What the memory has is asked once more, for the amounts
+ * may have been given in bytes. */
 static void tell_refusal(const cuarena_t *arena)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;

@@ -1,8 +1,8 @@
 /*
  * Moving bytes: batches of a compaction, and single copies.
  *
- * A batch: planned and begun under the lock, which holds its blocks and ranges; bytes moved without
- * it; committed under it.
+ * A batch is planned and begun under the lock, which marks its blocks and ranges; the bytes are
+ * moved without the lock, and the batch is committed under it.
  */
 #include "arena/move.h"
 #include "arena/alloc.h"
@@ -30,7 +30,7 @@ void cuai_clear_moving(cuarena_t *arena, cuai_block_ref_t ref)
     cuai_cond_wake(&arena->changed);
 }
 
-/* One that waits for events as well ends when they are complete. */
+/* Ends a block that was freed while it moved. One that has uses ends when these do. */
 static bool end_if_freed(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
     const cuai_record_t *r = cuai_block_record(ref);
@@ -70,7 +70,7 @@ static void add_each(const cuarena_t *arena, cuai_batch_t *batch)
         cuai_set_add_block(arena, &batch->streams, heap, cuai_slot_of(heap, batch->list[i].block));
 }
 
-/* The streams that the moved blocks name. They are looked at one by one only if they name
+/* Notes the streams that the moved blocks name. Blocks are looked at one by one only if they name
  * several. */
 static void note_streams(const cuarena_t *arena, cuai_batch_t *batch)
 {
@@ -96,19 +96,19 @@ static void take_plan(const cuarena_t *arena, cuai_batch_t *batch)
         note_streams(arena, batch);
 }
 
-/* The stream that what a batch vacates belongs to: where the CPU touches memory, the copies were
- * waited for. */
-static uint32_t heir_of(const cuarena_t *arena, const cuai_batch_t *batch)
+/* The stream whose free list gets what the batch vacates. Where the CPU touches the memory the
+ * copies were waited for, so the bytes are idle. */
+static uint32_t stream_of(const cuarena_t *arena, const cuai_batch_t *batch)
 {
     return arena->cpu_touches ? 0 : batch->stream;
 }
 
 static uint32_t freelist_of(const cuarena_t *arena, const cuai_batch_t *batch)
 {
-    return cuai_freelist_for_free(arena, CUAI_DYNAMIC, heir_of(arena, batch));
+    return cuai_freelist_for_free(arena, CUAI_DYNAMIC, stream_of(arena, batch));
 }
 
-/* Ranges of the stream's own free lists can be moved into as well. */
+/* Lets blocks move into ranges of the stream's own free lists as well. */
 static void open_freelist(cuarena_t *arena, uint32_t freelist)
 {
     if (freelist != 0)
@@ -151,7 +151,7 @@ void cuai_batch_end(cuarena_t *arena, cuai_batch_t *batch)
 void cuai_batch_reclaim(cuarena_t *arena, cuai_batch_t *batch)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    uint32_t heir = heir_of(arena, batch);
+    uint32_t heir = stream_of(arena, batch);
     size_t kept = 0;
     for (size_t i = 0; i < batch->count; i++) {
         cuai_slot_t slot = cuai_slot_of(heap, batch->list[i].block);
@@ -167,7 +167,7 @@ void cuai_batch_reclaim(cuarena_t *arena, cuai_batch_t *batch)
     cuai_cond_wake(&arena->changed);
 }
 
-/* What a failed copy leaves is the error's: the arena is lost. */
+/* A copy failed after others were done: the arena is lost, and the error says what is gone. */
 static void lose(cuarena_t *arena, const cuai_batch_t *batch, size_t done)
 {
     size_t at = done < batch->runs_count ? done : 0;
@@ -177,9 +177,8 @@ static void lose(cuarena_t *arena, const cuai_batch_t *batch, size_t done)
                    arena->label, done, batch->runs_count, batch->runs[at].from);
 }
 
-/* Where the bytes end that are free once a run has moved down and were a block's before: at the
- * next run's new place, if that is in them, or where the run ended. Runs come in the order of their
- * addresses. */
+/* Where the bytes end that a run vacates: at the next run's new place if that is within them, else
+ * where the run ended. Runs are in address order. */
 static uint64_t vacated_end(const cuai_batch_t *batch, size_t i)
 {
     const cuarena_relocation_t *run = &batch->runs[i];
@@ -191,7 +190,7 @@ static uint64_t vacated_end(const cuai_batch_t *batch, size_t i)
     return next >= begin && next < end ? next : end;
 }
 
-/* Without the lock: with ZERO_FREE what the batch has vacated becomes 0. */
+/* With ZERO_FREE sets what the batch has vacated to 0. No lock. */
 static cuarena_status_t zero_vacated(const cuarena_t *arena, const cuai_batch_t *batch,
                                      cuarena_stream_t stream)
 {
@@ -209,7 +208,8 @@ static cuarena_status_t zero_vacated(const cuarena_t *arena, const cuai_batch_t 
     return status;
 }
 
-/* Without the lock. `done` is how many runs moved: all, where what they left cannot be set to 0. */
+/* Moves the runs. `done` becomes how many moved: all, if what they left cannot be set to 0. No
+ * lock. */
 static cuarena_status_t move_runs(const cuarena_t *arena, const cuai_batch_t *batch,
                                   cuarena_stream_t stream, size_t *done)
 {
@@ -221,7 +221,7 @@ static cuarena_status_t move_runs(const cuarena_t *arena, const cuai_batch_t *ba
     return zero_vacated(arena, batch, stream);
 }
 
-/* `stream` stays what it is until the end: the caller touches it. */
+/* The caller touches the stream. Drops the lock. */
 static cuarena_status_t queue_between(cuarena_t *arena, const cuai_batch_t *batch,
                                       cuarena_stream_t stream, size_t *done)
 {
@@ -236,7 +236,7 @@ static cuarena_status_t queue_between(cuarena_t *arena, const cuai_batch_t *batc
     return cuai_order_after(arena, &batch->streams, batch->stream);
 }
 
-/* Steps out. On an error after `done` became more than 0 the arena is lost. */
+/* On an error after `done` became more than 0 the arena is lost. Drops the lock. */
 static cuarena_status_t queue_copies(cuarena_t *arena, const cuai_batch_t *batch, size_t *done)
 {
     cuarena_stream_t stream = cuai_stream_touch(arena, batch->stream);
@@ -247,15 +247,14 @@ static cuarena_status_t queue_copies(cuarena_t *arena, const cuai_batch_t *batch
     return status;
 }
 
-/* The ranges go back to the free list that they were in, or some of them. */
+/* Aborts the plan; its ranges go back to the free list that they were in. */
 static void abort_batch(cuarena_t *arena, const cuai_batch_t *batch)
 {
     cuarena_heap_plan_abort(arena->heaps[CUAI_DYNAMIC], batch->plan);
-    if (heir_of(arena, batch) != 0)
+    if (stream_of(arena, batch) != 0)
         cuai_stream_tidy(arena, batch->stream);
 }
 
-/* Nothing may have moved and an error, or all and OK. */
 cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];

@@ -1,15 +1,15 @@
 #include "arena/peaks.h"
 #include "arena/counts.h"
 
-/* ---- Levels ------------------------------------------------------------ */
+/* ---- Peak counters ----------------------------------------------------- */
 
-void cuai_peak_counter_raise(cuai_peak_counter_t *level)
+void cuai_peak_counter_raise(cuai_peak_counter_t *counter)
 {
-    level->peak -= (uint64_t)level->below;
-    level->below = 0;
+    counter->peak -= (uint64_t)counter->below;
+    counter->below = 0;
 }
 
-/* ---- Gauges ------------------------------------------------------------ */
+/* ---- Peak sets --------------------------------------------------------- */
 
 cuai_peak_set_t cuai_peaks_of_counter(cuai_counter_t *counter, cuai_scopes_t **scopes)
 {
@@ -34,8 +34,8 @@ static cuai_peak_set_t peaks_of_whole(cuarena_t *arena)
     };
 }
 
-/* The peaks of the whole are kept apart from those of its only heap from now on: a scope is of the
- * one or of the other. */
+/* From now on the peaks of the whole are kept apart from those of its only heap, since a scope
+ * belongs to one of the two. */
 cuai_peak_set_t cuai_peaks_of_whole(cuarena_t *arena)
 {
     cuai_begin_whole(arena);
@@ -123,7 +123,7 @@ void cuai_peaks_reset(cuai_peak_set_t *set)
 
 /* ---- Of one block ------------------------------------------------------ */
 
-/* Everything that counts a block. */
+/* The peak sets of everything that counts a block. */
 static void peaks_of_block(cuarena_t *arena, const cuai_counted_in_t *where,
                            cuai_peak_set_t sets[CUAI_PEAKS_COUNT])
 {

@@ -22,7 +22,7 @@ static cuarena_status_t over_limit(const cuarena_t *arena, uint64_t bytes)
                            (unsigned long long)bytes, (unsigned long long)limit);
 }
 
-/* The memory's part of lengthening, without the lock. */
+/* Lengthens the first segment. Drops the lock. */
 static cuarena_status_t grow_first(cuarena_t *arena, cuarena_memory_segment_t *segment,
                                    uint64_t bytes)
 {
@@ -51,8 +51,8 @@ static bool ends_in_hole(const cuarena_t *arena, const cuarena_memory_segment_t 
     return false;
 }
 
-/* The pool's part of the first segment that it did not have before. A hole
- * goes on to the end of its granularity. */
+/* Publishes what the pool did not have of the first segment before. A hole reaches to the end of
+ * its page. */
 static cuarena_status_t publish_more(cuarena_t *arena, uint64_t bytes, bool from_hole)
 {
     const cuarena_memory_segment_t *segment = &arena->segments.items[0];
@@ -89,7 +89,7 @@ cuarena_status_t cuai_lengthen_pool(cuarena_t *arena, uint64_t bytes)
     return status;
 }
 
-/* Takes [begin, end) of the pool out of the heap: idle ranges, and holes between them. */
+/* Takes [begin, end) of the pool, idle ranges and holes between them, out of the heap. */
 static cuarena_status_t cut_end(cuarena_t *arena, uint64_t begin, uint64_t end)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
@@ -120,8 +120,8 @@ static bool is_free_above(const cuarena_heap_t *heap, uint64_t address)
     return slot == 0 || r->kind == CUAI_SENTINEL || cuai_end(r) <= address;
 }
 
-/* Bytes of the segment above its first `kept` that are no holes. One that ends at the pool's odd
- * end lacks backing to its granularity's end. */
+/* How many bytes above the first `kept` of the segment are in no hole. A hole that ends at the
+ * pool's odd end reaches to the end of the page there. */
 static uint64_t backed_above(const cuarena_t *arena, const cuarena_memory_segment_t *segment,
                              uint64_t kept)
 {
@@ -168,7 +168,7 @@ cuarena_status_t cuai_shorten_pool(cuarena_t *arena, uint64_t bytes)
 
 /* ---- Moving all of it -------------------------------------------------- */
 
-/* Room in the new segment for what a hole kept out of use. */
+/* Publishes the bytes of the new segment where the old one had holes. */
 static cuarena_status_t publish_holes(cuarena_t *arena)
 {
     const cuarena_memory_segment_t *segment = &arena->segments.items[0];
@@ -197,7 +197,7 @@ static cuarena_status_t get_other(cuarena_t *arena, uint64_t bytes,
     return status;
 }
 
-/* Without the lock: what moved leaves no contents in bytes that go back. */
+/* With ZERO_FREE sets the old bytes of what moved to 0 before they go back. No lock. */
 static cuarena_status_t zero_old(const cuarena_t *arena, const cuai_batch_t *batch)
 {
     cuarena_status_t status = CUARENA_OK;
@@ -209,8 +209,8 @@ static cuarena_status_t zero_old(const cuarena_t *arena, const cuai_batch_t *bat
     return status;
 }
 
-/* Without the lock: the new segment, and everything that lives in it.
- * *gone_out: it failed when some of the old contents were gone. */
+/* Gets the new segment and moves everything there. *gone_out: it failed when some of the old
+ * contents were gone. No lock. */
 static cuarena_status_t fill_other(cuarena_t *arena, uint64_t bytes, cuai_batch_t *batch,
                                    cuarena_memory_segment_t *segment, bool *gone_out)
 {
@@ -247,7 +247,7 @@ static cuarena_status_t reclaim_in(cuarena_t *arena, uint64_t bytes,
     return publish_holes(arena); /* the pool's new end is one of them */
 }
 
-/* Only idle ranges can be held. */
+/* Makes all free bytes idle, for only idle ranges can be held back from a move. Drops the lock. */
 static cuarena_status_t reclaim_everything(cuarena_t *arena)
 {
     if (arena->stream_count == 0)
@@ -264,7 +264,7 @@ static cuarena_status_t reclaim_everything(cuarena_t *arena)
     return cuai_fail(CUARENA_BUSY, "bytes were freed on a stream while the pool was to move");
 }
 
-/* All but the dedicated blocks. */
+/* The reserved bytes without those of dedicated blocks. */
 static uint64_t reserved_by_pool(const cuarena_t *arena)
 {
     const cuarena_heap_t *apart = arena->heaps[CUAI_APART];

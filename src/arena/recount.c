@@ -1,4 +1,4 @@
-/* Recounting what is kept of streams and of uses, for the validator. */
+/* Recounts what is kept of streams and of uses, for the validator. */
 #include "arena/capture.h"
 #include "arena/find.h"
 #include "arena/streams.h"
@@ -10,7 +10,7 @@ typedef struct tally {
     uint64_t cached[CUAI_STREAM_NUMBERS];
     uint64_t used; /* blocks that say that they have a cuai_use_t */
     uint64_t ending;
-    bool unknown; /* an owner that is no stream, or a use that is none */
+    bool unknown; /* an owner is no stream, or a block and its use do not agree */
 } tally_t;
 
 static void count_block(const cuarena_t *arena, const cuarena_heap_t *heap, cuai_slot_t slot,
@@ -58,7 +58,7 @@ static bool has_bytes(const cuarena_t *arena, const cuai_stream_t *s, uint32_t w
     return false;
 }
 
-/* Of an event that is to come. */
+/* Whether the stream has seen an event that is not recorded yet. */
 static bool has_waited_too_far(const cuarena_t *arena, const cuai_stream_t *s)
 {
     bool far = s->serial > arena->event_serial;
@@ -101,7 +101,7 @@ static uint64_t count_waits(const cuarena_t *arena, uint64_t *waits)
     return uses;
 }
 
-/* What calls on it take for granted. */
+/* Whether the stream may be one of the last used, which calls use without further checks. */
 static bool may_be_last_used(const cuarena_t *arena, const cuai_recent_t *near)
 {
     const cuai_stream_t *s = near->stream;
@@ -113,7 +113,8 @@ static bool may_be_last_used(const cuarena_t *arena, const cuai_recent_t *near)
            (s == arena->only_stream) == (near == &arena->last_used);
 }
 
-/* No other heap has counted a block, nor has a second stream. */
+/* Whether the counts of the dynamic heap can stand for the only stream: no other heap has counted a
+ * block, and there is no second stream. */
 static bool may_be_only_stream(const cuarena_t *arena)
 {
     bool slow = (arena->slow & CUAI_SLOW_ONLY_STREAM) != 0;

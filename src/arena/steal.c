@@ -1,39 +1,40 @@
 /*
  * Stealing: a stream takes bytes that another one freed, by waiting for it.
  *
- *   holder   of a range: the stream that a taker must wait for first; 0 if it
- *            need not: the range is idle, its own, or in the closed free list of
- *            a stream whose event it has waited for.
- *   row      ranges of whatever free lists without a gap between them.
- *   window   a row, or a part of one, that a request fits in.
+ *   requester   the stream of the request
+ *   owner       of a range: the stream that the requester must wait for first; 0 if it need not:
+ * the range is idle, its own, or in the closed free list of a stream whose event it has waited for
+ *   run         ranges of whatever free lists without a gap between them
+ *   candidate   a run, or a part of one, that the request fits in
  *
- * Placement's order decides among windows, as if their free lists were one: the zone that is next
- * to the request's end of the heap, and in it the tightest class. Rows for which nothing has to be
- * waited come before all others. What of such others can be had without a wait comes next as long
- * as there is plenty: in an arena that cannot grow while less than half of it lives. Else they are
- * left whole, for pieces are what an arena grows or fails by.
- * Exactly the bytes of the block join the taker's open free list, and what else the window had
- * stays whose it was: a holder that took the rest back would have
- * to wait in turn, and the streams would run one after the other.
+ * Placement's order decides among candidates, as if their free lists were one: the zone that is
+ * next to the request's end of the heap, and in it the tightest class. Runs that need no wait come
+ * before all others. Parts of the others that need none come next as long as there is plenty: in an
+ * arena that cannot grow while less than half of it lives. Else these runs are left whole, because
+ * an arena whose runs are in pieces grows, or fails.
  *
- * Large requests look across the free lists before they look into their stream's. Were they served
- * from there first, each stream would spread over the whole heap, and live blocks with it: an arena
- * that grows then holds a third more. Small ones have the fast path, and their own free lists.
+ * Exactly the bytes of the block join the requester's open free list, and what else the candidate
+ * has stays with its owners. An owner that had to take the rest back would have to wait in turn,
+ * and the streams would run one after the other.
  *
- * With steal=idle nobody is waited for here: a stream gets what needs no
- * wait, which is what the program made it wait for, wherever that is.
+ * Large requests look across the free lists before they look into their stream's. If they were
+ * allocated from there first, each stream would spread over the whole heap, and live blocks with
+ * it: an arena that grows would reserve a third more. Small ones have the fast path, and their own
+ * free lists.
  *
- * To cross, an event is recorded on the holder, unless there is one behind the range, and the taker
- * waits for it on the device. Meanwhile the lock is let
- * go of; so the taker looks again until a window needs no wait. It waits for the holders of the
- * bytes that it will take, the latest event first, and not for those that the holder had waited
- * for. What was freed before two events
- * it waits for by the second, since free lists keep no more than one.
+ * With steal=idle nobody is waited for here: a stream gets only what needs no wait, which is what
+ * the program made it wait for.
  *
- * Cost: a bounded number of ranges is seen, those of the request's class and above first, then,
- * together with their neighbours, those of an eighth of its size. All are seen before the request
- * is refused here: only then may it have bytes that this look passed over, and the arena grows if
- * it has not.
+ * To steal, an event is recorded on the owner, unless there is one behind the range, and the
+ * requester waits for it on the device. Both drop the lock, so the requester looks again until a
+ * candidate needs no wait. It waits for the owners of the bytes that it will get, the latest event
+ * first, and not for those for which that owner had waited. A free list keeps one event only, so
+ * for what was freed before two events the requester waits for the second.
+ *
+ * A bounded number of ranges is looked at: those of the request's class and above first, then, with
+ * their neighbours, those of an eighth of its size. All are looked at before the request is refused
+ * here. Only then may it get bytes that the bounded look passed over, and the arena grows if it has
+ * not.
  */
 #include "arena/steal.h"
 #include "arena/alloc.h"
@@ -43,105 +44,103 @@
 #include "arena/unlocked.h"
 #include "heap/placement.h"
 
-/* Waits for one request: each ends one holder, or bars it. */
+/* How many waits one request may queue. Each makes one owner need no wait, or excludes it. */
 #define MOST_WAITS 16
-/* The holder of ranges that nobody may take. */
+/* The owner of ranges that nobody may steal. */
 #define NOBODY UINT8_MAX
-_Static_assert(CUAI_STREAM_NUMBERS < NOBODY, "holders");
+_Static_assert(CUAI_STREAM_NUMBERS < NOBODY, "owners");
 
 /* How far a search goes. */
 typedef struct effort {
-    uint64_t share; /* ranges of this share of the request start a row; 0: all
-                     * do */
-    uint32_t tries; /* ranges of one list that do */
-    uint32_t reach; /* ranges of a row, on either side of the first */
-    uint32_t steps; /* ranges in all, of free lists with a holder and without */
+    uint64_t share; /* ranges of at least this share of the request start a run; 0: all do */
+    uint32_t tries; /* how many ranges of one list do */
+    uint32_t reach; /* how many ranges a run has on either side of the first */
+    uint32_t steps; /* how many ranges are looked at, with an owner and without */
 } effort_t;
 
 static const effort_t narrow = {1, 2, 0, 256};
 static const effort_t wide = {8, 8, 64, 1024};
 static const effort_t whole = {0, UINT32_MAX, UINT32_MAX, UINT32_MAX};
 
-typedef struct window {
-    cuai_slot_t last; /* the range that it ends in; 0: there is no window */
+typedef struct candidate {
+    cuai_slot_t last; /* the range that it ends in; 0: there is no candidate */
     uint64_t begin;
     uint64_t end;
-} window_t;
+} candidate_t;
 
 typedef struct search {
     cuarena_t *arena;
     cuarena_heap_t *heap;
     const cuai_request_t *request;
-    cuai_stream_t *taker;
+    cuai_stream_t *requester;
     int32_t region;
     uint64_t alignment;
-    uint64_t need; /* bytes in which it fits wherever they begin */
+    uint64_t need; /* the request fits in so many bytes wherever they begin */
     bool is_large;
-    bool waits;    /* a stream that has not been waited for can be */
-    bool in_parts; /* parts of rows are taken before all is waited for */
+    bool waits;    /* owners may be waited for */
+    bool in_parts; /* parts of runs that need no wait are candidates */
     bool high;     /* cut from the upper end, of the topmost zone */
     effort_t effort;
-    uint64_t least;                              /* a row has a range of so many bytes */
-    uint32_t steps;                              /* that are left */
-    bool at_held;                                /* free lists with a holder are looked at */
-    cuai_stream_set_t barred;                    /* streams that could not be waited for */
-    window_t free;                               /* the best that needs no wait */
-    window_t held;                               /* the best that does */
-    uint32_t freelists;                          /* the numbers in use are below */
-    uint8_t holders[CUARENA_HEAP_MAX_FREELISTS]; /* of those free lists */
+    uint64_t least;             /* the ranges that start a run have at least so many bytes */
+    uint32_t steps;             /* how many ranges may still be looked at */
+    bool at_waiting;            /* free lists with an owner are looked at */
+    cuai_stream_set_t excluded; /* streams for which no wait could be queued */
+    candidate_t ready;          /* the best that needs no wait */
+    candidate_t waiting;        /* the best that does */
+    uint32_t freelists;         /* the numbers of free lists are below this */
+    uint8_t owners[CUARENA_HEAP_MAX_FREELISTS]; /* by free list */
 } search_t;
 
-/* Whom to wait for before a window can be had. */
-typedef struct debt {
-    uint32_t holder; /* 0: nobody */
-    bool open;       /* some of it is in the holder's open free list */
-} debt_t;
+/* A wait that must be queued before a candidate can be had. */
+typedef struct pending {
+    uint32_t owner; /* 0: no wait is needed */
+    bool open;      /* some of the candidate is in the owner's open free list */
+} pending_t;
 
-/* ---- Holders ----------------------------------------------------------- */
+/* ---- Owners ------------------------------------------------------------ */
 
-/* Without an event bytes of a closed free list are on their way out of it, or into it, or there are
- * none. */
-static bool has_waited(const cuai_stream_t *taker, const cuai_stream_t *s)
+/* Whether the requester has waited for the event behind the closed free list. Without an event that
+ * free list is empty, or another thread is moving bytes out of it or into it. */
+static bool has_waited(const cuai_stream_t *requester, const cuai_stream_t *s)
 {
-    return s->event != NULL && taker->seen[s->number] >= s->serial;
+    return s->event != NULL && requester->seen[s->number] >= s->serial;
 }
 
-static void note_holder(search_t *search, const cuai_stream_t *s)
+static void note_owner(search_t *search, const cuai_stream_t *s)
 {
     const uint32_t *freelists = s->freelists[search->region];
-    bool barred = cuai_set_has(&search->barred, s->number) || s->capture != NULL;
-    uint8_t must = barred ? NOBODY : (uint8_t)s->number;
-    search->holders[freelists[s->turn]] = must;
-    search->holders[freelists[!s->turn]] = has_waited(search->taker, s) ? 0 : must;
+    bool excluded = cuai_set_has(&search->excluded, s->number) || s->capture != NULL;
+    uint8_t must = excluded ? NOBODY : (uint8_t)s->number;
+    search->owners[freelists[s->turn]] = must;
+    search->owners[freelists[!s->turn]] = has_waited(search->requester, s) ? 0 : must;
 }
 
-/* Whether a wait for the holder of a debt, as it is now, is one for what is in the closed free list
- * of `s` too. */
-static bool tells(const cuarena_t *arena, debt_t debt, const cuai_stream_t *s)
+/* Whether a pending wait, as its owner is now, is one for what is in the closed free list of `s`
+ * too. */
+static bool is_implied(const cuarena_t *arena, pending_t pending, const cuai_stream_t *s)
 {
-    const cuai_stream_t *holder = cuai_stream(arena, debt.holder);
-    bool now = debt.open && (!holder->eager || holder->lacks_event);
-    uint64_t serial = now         ? holder->seen[s->number]
-                      : debt.open ? 0
-                                  : holder->seen_at_event[s->number];
-    return s == holder || (s->event != NULL && serial >= s->serial);
+    const cuai_stream_t *owner = cuai_stream(arena, pending.owner);
+    bool now = pending.open && (!owner->eager || owner->lacks_event);
+    uint64_t serial = now            ? owner->seen[s->number]
+                      : pending.open ? 0
+                                     : owner->seen_at_event[s->number];
+    return s == owner || (s->event != NULL && serial >= s->serial);
 }
 
-/* As if the debt's holder had been waited for. What nobody may take stays so, although that wait
- * may tell of it: the window that is found like this is looked at again with the holders as they
- * are, each of whom can be waited for.
- */
-static void pretend(search_t *search, debt_t debt)
+/* Sets the owners as if the pending wait had been queued. What nobody may steal stays so, although
+ * the wait may imply it: the candidate that is found like this is looked at again with the owners
+ * as they are, and each of these can be waited for. */
+static void assume_waited(search_t *search, pending_t pending)
 {
-    const cuai_stream_t *holder = cuai_stream(search->arena, debt.holder);
-    if (debt.open)
-        search->holders[holder->freelists[search->region][holder->turn]] = 0;
+    const cuai_stream_t *owner = cuai_stream(search->arena, pending.owner);
+    if (pending.open)
+        search->owners[owner->freelists[search->region][owner->turn]] = 0;
     for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++) {
         const cuai_stream_t *s = search->arena->streams[n];
         if (s == NULL || s->capture != NULL)
             continue;
-        uint8_t *closed = &search->holders[s->freelists[search->region][!s->turn]];
-        if (*closed != NOBODY && tells(search->arena, debt, s))
+        uint8_t *closed = &search->owners[s->freelists[search->region][!s->turn]];
+        if (*closed != NOBODY && is_implied(search->arena, pending, s))
             *closed = 0;
     }
 }
@@ -154,49 +153,49 @@ static void count_freelists(search_t *search)
         seen += heap->freelists[search->freelists] != NULL;
 }
 
-static void note_holders(search_t *search)
+static void note_owners(search_t *search)
 {
     const cuarena_t *arena = search->arena;
     count_freelists(search);
-    memset(search->holders, NOBODY, search->freelists);
-    const uint32_t *own = search->taker->freelists[search->region];
-    search->holders[0] = search->holders[own[0]] = search->holders[own[1]] = 0;
+    memset(search->owners, NOBODY, search->freelists);
+    const uint32_t *own = search->requester->freelists[search->region];
+    search->owners[0] = search->owners[own[0]] = search->owners[own[1]] = 0;
     for (uint32_t n = 1, seen = 0; seen < arena->stream_count; n++) {
         seen += arena->streams[n] != NULL;
         if (arena->streams[n] != NULL && n != search->request->stream)
-            note_holder(search, arena->streams[n]);
+            note_owner(search, arena->streams[n]);
     }
 }
 
-static uint32_t holder_of(const search_t *search, const cuai_record_t *r)
+static uint32_t owner_of(const search_t *search, const cuai_record_t *r)
 {
     uint32_t freelist = cuai_range_freelist(r);
-    return r->key == 0 || freelist >= search->freelists ? NOBODY : search->holders[freelist];
+    return r->key == 0 || freelist >= search->freelists ? NOBODY : search->owners[freelist];
 }
 
 static bool is_open(const search_t *search, const cuai_record_t *r)
 {
-    uint32_t holder = holder_of(search, r);
-    const cuai_stream_t *s = cuai_stream(search->arena, holder);
+    uint32_t owner = owner_of(search, r);
+    const cuai_stream_t *s = cuai_stream(search->arena, owner);
     return cuai_range_freelist(r) == s->freelists[search->region][s->turn];
 }
 
 static bool is_own(const search_t *search, const cuai_record_t *r)
 {
-    const uint32_t *freelists = search->taker->freelists[search->region];
+    const uint32_t *freelists = search->requester->freelists[search->region];
     uint32_t freelist = cuai_range_freelist(r);
     return freelist == 0 || freelist == freelists[0] || freelist == freelists[1];
 }
 
-/* ---- Rows -------------------------------------------------------------- */
+/* ---- Runs -------------------------------------------------------------- */
 
 static uint64_t range_end(const cuai_record_t *r)
 {
     return cuai_end(r) + cuai_range(r);
 }
 
-/* Placement's order: the zone, then the class. */
-static bool is_better(const search_t *search, const window_t *a, const window_t *b)
+/* Whether `a` comes before `b` in placement's order: the zone, then the class. */
+static bool is_better(const search_t *search, const candidate_t *a, const candidate_t *b)
 {
     const cuarena_heap_t *heap = search->heap;
     if (b->last == 0)
@@ -208,13 +207,14 @@ static bool is_better(const search_t *search, const window_t *a, const window_t 
     return cuai_class(heap, a->end - a->begin) < cuai_class(heap, b->end - b->begin);
 }
 
-static void offer(const search_t *search, window_t window, bool counts, window_t *best)
+static void offer(const search_t *search, candidate_t candidate, bool counts, candidate_t *best)
 {
-    if (counts && window.end - window.begin >= search->need && is_better(search, &window, best))
-        *best = window;
+    if (counts && candidate.end - candidate.begin >= search->need &&
+        is_better(search, &candidate, best))
+        *best = candidate;
 }
 
-/* One more range is looked at; false: these were all. */
+/* Counts one more range that is looked at; false: there were enough. */
 static bool step(search_t *search)
 {
     if (search->steps == 0)
@@ -224,45 +224,45 @@ static bool step(search_t *search)
     return true;
 }
 
-/* The row, and the parts of it without a holder. */
-static void look_at_row(search_t *search, cuai_slot_t first)
+/* Offers the run, and the parts of it without an owner. */
+static void look_at_run(search_t *search, cuai_slot_t first)
 {
     const cuai_record_t *r = cuai_record(search->heap, first);
-    window_t row = {first, cuai_end(r), 0};
-    window_t part = {0, 0, 0};
-    bool held = false;
+    candidate_t run = {first, cuai_end(r), 0};
+    candidate_t part = {0, 0, 0};
+    bool waiting = false;
     cuai_slot_t slot = first;
     uint64_t left = 2 * (uint64_t)search->effort.reach + 1;
     do {
-        bool holds = holder_of(search, r) != 0;
-        if (holds && part.last != 0)
-            offer(search, part, search->in_parts, &search->free);
-        if (holds || part.last == 0)
+        bool waits = owner_of(search, r) != 0;
+        if (waits && part.last != 0)
+            offer(search, part, search->in_parts, &search->ready);
+        if (waits || part.last == 0)
             part.begin = cuai_end(r);
-        part.last = holds ? 0 : slot;
-        part.end = row.end = range_end(r);
-        row.last = slot;
-        held = held || holds;
+        part.last = waits ? 0 : slot;
+        part.end = run.end = range_end(r);
+        run.last = slot;
+        waiting = waiting || waits;
         slot = r->next;
         r = cuai_record(search->heap, slot);
-    } while (--left != 0 && r->kind == CUAI_SEPARATOR && holder_of(search, r) != NOBODY &&
+    } while (--left != 0 && r->kind == CUAI_SEPARATOR && owner_of(search, r) != NOBODY &&
              step(search));
-    offer(search, row, held && search->waits, &search->held);
-    offer(search, part, part.last != 0 && (!held || search->in_parts), &search->free);
+    offer(search, run, waiting && search->waits, &search->waiting);
+    offer(search, part, part.last != 0 && (!waiting || search->in_parts), &search->ready);
 }
 
-/* The first range of the row around a slot, within reach; 0: an earlier one of them leads to the
- * row in the same look. */
-static cuai_slot_t row_of(search_t *search, cuai_slot_t slot)
+/* The first range of the run around a slot, within reach; 0: an earlier range of it leads to the
+ * run in the same search. */
+static cuai_slot_t run_of(search_t *search, cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(search->heap, slot);
     uint32_t left = search->effort.reach;
     while (r->kind == CUAI_SEPARATOR && left-- != 0) {
         const cuai_record_t *before = cuai_record(search->heap, r->prev);
-        if (holder_of(search, before) == NOBODY || !step(search))
+        if (owner_of(search, before) == NOBODY || !step(search))
             break;
         if (cuai_range(before) >= search->least &&
-            (holder_of(search, before) != 0) == search->at_held)
+            (owner_of(search, before) != 0) == search->at_waiting)
             return 0;
         slot = r->prev;
         r = before;
@@ -276,25 +276,26 @@ static void look_at_list(search_t *search, cuai_slot_t slot)
     while (slot != 0 && left-- != 0 && step(search)) {
         const cuai_record_t *r = cuai_record(search->heap, slot);
         bool counts = cuai_range(r) >= search->least;
-        cuai_slot_t first = counts ? row_of(search, slot) : 0;
+        cuai_slot_t first = counts ? run_of(search, slot) : 0;
         if (first != 0)
-            look_at_row(search, first);
+            look_at_run(search, first);
         slot = r->down;
     }
 }
 
-/* Whether the window is in a zone that comes before `zone`, or in that. */
-static bool is_before(const search_t *search, const window_t *window, uint32_t zone, bool or_in)
+/* Whether the candidate is in a zone that comes before `zone` or, with `or_in`, in that. */
+static bool is_before(const search_t *search, const candidate_t *candidate, uint32_t zone,
+                      bool or_in)
 {
-    if (window->last == 0)
+    if (candidate->last == 0)
         return false;
-    uint32_t its = cuai_zone_of(search->heap, window->begin);
+    uint32_t its = cuai_zone_of(search->heap, candidate->begin);
     return its == zone ? or_in : (its > zone) == search->high;
 }
 
-/* Windows of the zone that may be better than the best. */
+/* Looks at the candidates of the zone that may be better than the best. */
 static void look_at_zone(search_t *search, const cuai_index_t *index, uint32_t zone,
-                         const window_t *best)
+                         const candidate_t *best)
 {
     const cuarena_heap_t *heap = search->heap;
     uint32_t class = cuai_zone_first(index, zone, cuai_class(heap, search->least));
@@ -307,20 +308,21 @@ static void look_at_zone(search_t *search, const cuai_index_t *index, uint32_t z
     }
 }
 
-/* The index of a free list that is looked at now, if it has ranges; else NULL. */
+/* The index of a free list that is looked at now and has ranges; else NULL. */
 static const cuai_index_t *freelist_of(const search_t *search, uint32_t freelist)
 {
     const cuai_index_t *index = search->heap->freelists[freelist];
-    uint32_t holder = search->holders[freelist];
-    bool counts =
-        index != NULL && index->ranges != 0 && holder != NOBODY && (holder != 0) == search->at_held;
+    uint32_t owner = search->owners[freelist];
+    bool counts = index != NULL && index->ranges != 0 && owner != NOBODY &&
+                  (owner != 0) == search->at_waiting;
     return counts ? index : NULL;
 }
 
-/* From the request's end on to the zone of the best window. */
-static void look_at_freelists_of(search_t *search, bool held, const window_t *best)
+/* Looks at all free lists with an owner, or all without, from the request's end of the heap on to
+ * the zone of the best candidate. */
+static void look_at_side(search_t *search, bool waiting, const candidate_t *best)
 {
-    search->at_held = held;
+    search->at_waiting = waiting;
     cuai_zones_t zones = 0;
     uint32_t least = cuai_class(search->heap, search->least);
     search->steps = search->effort.steps;
@@ -341,19 +343,19 @@ static void look_at_freelists_of(search_t *search, bool held, const window_t *be
     }
 }
 
-/* Every row without a holder has a range in a free list without. */
-static void look_at_free(search_t *search)
+/* Every run without an owner has a range in a free list without one, so these are enough. */
+static void look_at_ready(search_t *search)
 {
-    search->free = (window_t){0};
-    search->held = (window_t){0};
-    look_at_freelists_of(search, false, &search->free);
+    search->ready = (candidate_t){0};
+    search->waiting = (candidate_t){0};
+    look_at_side(search, false, &search->ready);
 }
 
 static void look_at_freelists(search_t *search)
 {
-    look_at_free(search);
-    if (search->free.last == 0 && search->waits)
-        look_at_freelists_of(search, true, &search->held);
+    look_at_ready(search);
+    if (search->ready.last == 0 && search->waits)
+        look_at_side(search, true, &search->waiting);
 }
 
 static void set_effort(search_t *search, effort_t effort)
@@ -370,24 +372,25 @@ static void look(search_t *search, effort_t effort)
     look_at_freelists(search);
 }
 
-static bool has_window(const search_t *search)
+static bool has_candidate(const search_t *search)
 {
-    return search->free.last != 0 || search->held.last != 0;
+    return search->ready.last != 0 || search->waiting.last != 0;
 }
 
-/* As far as it takes: what needs no wait first, then what is found soon, then what there is. */
+/* Searches as far as it takes: first for what needs no wait, then for what is found soon, then
+ * everywhere. */
 static void look_for(search_t *search)
 {
-    window_t held = {0};
+    candidate_t waiting = {0};
     if (!search->is_large) {
         look(search, narrow);
-        held = search->held;
+        waiting = search->waiting;
     }
-    if (search->is_large || search->free.last == 0)
+    if (search->is_large || search->ready.last == 0)
         look(search, wide);
-    if (!has_window(search))
-        search->held = held;
-    if (!has_window(search)) {
+    if (!has_candidate(search))
+        search->waiting = waiting;
+    if (!has_candidate(search)) {
         search->heap->full_searches++;
         look(search, whole);
     }
@@ -395,92 +398,93 @@ static void look_for(search_t *search)
 
 /* ---- Cutting ----------------------------------------------------------- */
 
-/* The part of a window that the block takes: all of it where the arena would not split the rest
+/* The part of a candidate that the block gets: all of it where the arena would not split the rest
  * off. */
-static window_t cut(const search_t *search, const window_t *window)
+static candidate_t cut(const search_t *search, const candidate_t *candidate)
 {
     uint64_t size = search->request->size;
-    uint64_t rest = window->end - window->begin - size;
+    uint64_t rest = candidate->end - candidate->begin - size;
     uint64_t least = search->heap->split_threshold;
     bool splits = rest >= least || (rest >= size && least != UINT64_MAX);
-    window_t part = *window;
+    candidate_t part = *candidate;
     if (!splits)
         return part;
-    part.begin = search->high ? (window->end - size) & ~(search->alignment - 1)
-                              : cuai_align_up(window->begin, search->alignment);
+    part.begin = search->high ? (candidate->end - size) & ~(search->alignment - 1)
+                              : cuai_align_up(candidate->begin, search->alignment);
     part.end = part.begin + size;
     return part;
 }
 
-/* An event that is still to be recorded comes after all others. */
-static uint64_t moment_of(const cuarena_t *arena, debt_t debt)
+/* The serial of the event of a pending wait. One that is still to be recorded comes after all
+ * others. */
+static uint64_t moment_of(const cuarena_t *arena, pending_t pending)
 {
-    return debt.open ? UINT64_MAX : cuai_stream(arena, debt.holder)->serial;
+    return pending.open ? UINT64_MAX : cuai_stream(arena, pending.owner)->serial;
 }
 
-/* Whose event comes last. The holder may have waited for the others, and then who waits for it need
- * not; the other way round that cannot be. */
-static debt_t later_of(const cuarena_t *arena, debt_t a, debt_t b)
+/* The wait for the event that comes last. Its owner may have waited for the other owner, and then
+ * the requester need not; the other way round that cannot be. */
+static pending_t later_of(const cuarena_t *arena, pending_t a, pending_t b)
 {
-    if (a.holder == 0 || b.holder == 0)
-        return a.holder != 0 ? a : b;
+    if (a.owner == 0 || b.owner == 0)
+        return a.owner != 0 ? a : b;
     return moment_of(arena, a) >= moment_of(arena, b) ? a : b;
 }
 
-/* Whom the part's ranges have to be waited for first. */
-static debt_t look_at_part(const search_t *search, const window_t *part, bool *steals_out)
+/* The first wait that the ranges of the part need; *steals_out: some of them are not the
+ * requester's. */
+static pending_t look_at_part(const search_t *search, const candidate_t *part, bool *steals_out)
 {
-    debt_t debt = {0, false};
+    pending_t pending = {0, false};
     const cuai_record_t *r = cuai_record(search->heap, part->last);
     *steals_out = false;
     for (;; r = cuai_record(search->heap, r->prev)) {
-        uint32_t holder = holder_of(search, r);
+        uint32_t owner = owner_of(search, r);
         bool within = cuai_end(r) < part->end;
         *steals_out = *steals_out || (within && !is_own(search, r));
-        if (within && holder != 0)
-            debt = later_of(search->arena, debt, (debt_t){holder, is_open(search, r)});
+        if (within && owner != 0)
+            pending = later_of(search->arena, pending, (pending_t){owner, is_open(search, r)});
         if (cuai_end(r) <= part->begin)
-            return debt;
+            return pending;
     }
 }
 
-/* An event that an eager stream has may be older than what it waited for. */
-static void note_taken(cuai_stream_t *taker)
+/* The event that an eager stream has may be older than its waits. */
+static void note_gather(cuai_stream_t *requester)
 {
-    taker->gathers++;
-    taker->lacks_event = taker->lacks_event || taker->eager;
+    requester->gathers++;
+    requester->lacks_event = requester->lacks_event || requester->eager;
 }
 
-/* The best window has holders to be waited for one after the other, and by the way another one may
- * come to need none. Finds the window that it will come to, so that nobody is waited for but its
- * own holders. */
-static window_t foresee(search_t *search)
+/* The best candidate needs several waits, and on the way another one may come to need none. Finds
+ * the candidate at which that ends, so that only its own owners are waited for. */
+static candidate_t find_last_candidate(search_t *search)
 {
-    window_t part = cut(search, &search->held);
+    candidate_t part = cut(search, &search->waiting);
     bool steals;
-    debt_t debt = look_at_part(search, &part, &steals);
-    while (debt.holder != 0) {
-        pretend(search, debt);
+    pending_t pending = look_at_part(search, &part, &steals);
+    while (pending.owner != 0) {
+        assume_waited(search, pending);
         look_for(search);
-        if (search->free.last != 0)
-            part = cut(search, &search->free);
-        debt = look_at_part(search, &part, &steals);
+        if (search->ready.last != 0)
+            part = cut(search, &search->ready);
+        pending = look_at_part(search, &part, &steals);
     }
-    note_holders(search);
+    note_owners(search);
     return part;
 }
 
-static cuarena_status_t take(const search_t *search, const window_t *part, bool steals,
-                             cuai_block_ref_t *block_out)
+static cuarena_status_t alloc_part(const search_t *search, const candidate_t *part, bool steals,
+                                   cuai_block_ref_t *block_out)
 {
-    cuai_stream_t *taker = search->taker;
+    cuai_stream_t *requester = search->requester;
     cuai_slot_t owner;
     cuarena_status_t status =
         cuai_freelist_gather(search->heap, part->last, part->begin, part->end,
-                             taker->freelists[search->region][taker->turn], &owner);
+                             requester->freelists[search->region][requester->turn], &owner);
     if (status != CUARENA_OK)
         return status;
-    note_taken(taker);
+    note_gather(requester);
     uint64_t begin = cuai_align_up(part->begin, search->alignment);
     status = cuai_try_alloc_at(search->arena, search->request, owner, begin, block_out);
     if (status == CUARENA_OK)
@@ -488,55 +492,57 @@ static cuarena_status_t take(const search_t *search, const window_t *part, bool 
     return status;
 }
 
-/* The best window: served, if nothing has to be waited for; else, BUSY, whom to wait for.
- * OUT_OF_MEMORY: there is none. */
-static cuarena_status_t try_best(search_t *search, debt_t *debt_out, cuai_block_ref_t *block_out)
+/* Allocates from the best candidate if it needs no wait, else returns BUSY and the wait.
+ * OUT_OF_MEMORY: there is no candidate. */
+static cuarena_status_t try_best(search_t *search, pending_t *pending_out,
+                                 cuai_block_ref_t *block_out)
 {
-    bool free = search->free.last != 0;
-    if (!free && search->held.last == 0)
+    bool free = search->ready.last != 0;
+    if (!free && search->waiting.last == 0)
         return CUARENA_OUT_OF_MEMORY;
-    window_t part = free ? cut(search, &search->free) : foresee(search);
+    candidate_t part = free ? cut(search, &search->ready) : find_last_candidate(search);
     bool steals;
-    *debt_out = look_at_part(search, &part, &steals);
-    return debt_out->holder != 0 ? CUARENA_BUSY : take(search, &part, steals, block_out);
+    *pending_out = look_at_part(search, &part, &steals);
+    return pending_out->owner != 0 ? CUARENA_BUSY : alloc_part(search, &part, steals, block_out);
 }
 
 /* ---- Waiting ----------------------------------------------------------- */
 
 void cuai_stream_saw(cuarena_t *arena, uint32_t waiter, uint32_t producer, uint64_t serial)
 {
-    cuai_stream_t *taker = cuai_stream(arena, waiter);
+    cuai_stream_t *requester = cuai_stream(arena, waiter);
     const cuai_stream_t *s = cuai_stream(arena, producer);
     bool last = serial == s->serial;
     for (uint32_t n = 1; last && n < CUAI_STREAM_NUMBERS; n++)
-        cuai_raise(&taker->seen[n], s->seen_at_event[n]);
-    cuai_raise(&taker->seen[producer], serial);
+        cuai_raise(&requester->seen[n], s->seen_at_event[n]);
+    cuai_raise(&requester->seen[producer], serial);
 }
 
-/* Makes the taker wait for what the holder freed so far. *reclaimed_out: that was complete. Steps
- * out. */
-static cuarena_status_t wait_for(cuarena_t *arena, const cuai_stream_t *taker, debt_t debt,
-                                 bool *reclaimed_out)
+/* Makes the requester wait for what the owner freed so far. *reclaimed_out: it was complete, and is
+ * idle. Drops the lock. */
+static cuarena_status_t wait_for(cuarena_t *arena, const cuai_stream_t *requester,
+                                 pending_t pending, bool *reclaimed_out)
 {
-    cuai_stream_t *s = cuai_stream(arena, debt.holder);
+    cuai_stream_t *s = cuai_stream(arena, pending.owner);
     cuarena_status_t status = CUARENA_OK;
-    if (debt.open)
+    if (pending.open)
         status = cuai_stream_cover(arena, s);
     if (status != CUARENA_OK || s->event == NULL)
         return status;
-    *reclaimed_out = debt.open && cuai_stream_poll(arena, s) == CUARENA_OK;
+    *reclaimed_out = pending.open && cuai_stream_poll(arena, s) == CUARENA_OK;
     if (s->event == NULL)
         return CUARENA_OK;
     void *event = s->event;
     uint64_t serial = s->serial;
-    status = taker->released ? CUARENA_BUSY : cuai_unlocked_wait(arena, event, taker->number);
+    status =
+        requester->released ? CUARENA_BUSY : cuai_unlocked_wait(arena, event, requester->number);
     if (status == CUARENA_OK)
-        cuai_stream_saw(arena, taker->number, s->number, serial);
+        cuai_stream_saw(arena, requester->number, s->number, serial);
     return status;
 }
 
-/* The holder is asked where nobody can wait on the device. */
-static cuarena_status_t ask_holder(cuarena_t *arena, cuai_stream_t *s, uint64_t stamp)
+/* Asks the owner, where no stream can wait on the device. Drops the lock. */
+static cuarena_status_t ask_owner(cuarena_t *arena, cuai_stream_t *s, uint64_t stamp)
 {
     cuarena_status_t status = CUARENA_OK;
     if (s->event == NULL || s->serial <= stamp)
@@ -544,18 +550,18 @@ static cuarena_status_t ask_holder(cuarena_t *arena, cuai_stream_t *s, uint64_t 
     return status == CUARENA_OK ? cuai_stream_poll(arena, s) : status;
 }
 
-cuarena_status_t cuai_stream_await(cuarena_t *arena, uint32_t number, uint32_t holder,
+cuarena_status_t cuai_stream_await(cuarena_t *arena, uint32_t number, uint32_t owner,
                                    uint64_t stamp)
 {
     cuarena_status_t status = CUARENA_OK;
     cuai_reclaim_begin(arena);
-    cuai_stream_t *s = arena->streams[holder]; /* it may have gone meanwhile */
+    cuai_stream_t *s = arena->streams[owner]; /* the stream may have gone meanwhile */
     if (s != NULL && s->done <= stamp && number != 0 && !arena->cpu_touches) {
         bool open = s->event == NULL || s->serial <= stamp;
         bool idle = false;
-        status = wait_for(arena, cuai_stream(arena, number), (debt_t){holder, open}, &idle);
+        status = wait_for(arena, cuai_stream(arena, number), (pending_t){owner, open}, &idle);
     } else if (s != NULL && s->done <= stamp) {
-        status = ask_holder(arena, s, stamp);
+        status = ask_owner(arena, s, stamp);
     }
     cuai_reclaim_end(arena);
     return status;
@@ -571,7 +577,7 @@ static void begin_search(search_t *search, cuarena_t *arena, const cuai_request_
     search->arena = arena;
     search->heap = heap;
     search->request = request;
-    search->taker = cuai_stream(arena, request->stream);
+    search->requester = cuai_stream(arena, request->stream);
     search->region = cuai_region_for(arena, request->region);
     search->alignment = cuai_max(request->heap.alignment, granule);
     search->need = request->size + search->alignment - granule;
@@ -580,7 +586,7 @@ static void begin_search(search_t *search, cuarena_t *arena, const cuai_request_
     search->in_parts = !search->waits || (arena->config.grow == CUARENA_GROW_NONE &&
                                           heap->live_bytes < heap->capacity / 2);
     search->high = request->heap.low == 0 && cuai_goes_high(heap, free_bytes, request->size);
-    search->barred = (cuai_stream_set_t){{0, 0}};
+    search->excluded = (cuai_stream_set_t){{0, 0}};
 }
 
 cuarena_status_t cuai_try_alloc_stealing(cuarena_t *arena, const cuai_request_t *request,
@@ -588,47 +594,47 @@ cuarena_status_t cuai_try_alloc_stealing(cuarena_t *arena, const cuai_request_t 
 {
     search_t search;
     cuarena_status_t status = cuai_check_live_limit(arena, request);
-    debt_t debt;
+    pending_t pending;
     if (status != CUARENA_OK)
         return status;
     begin_search(&search, arena, request);
-    note_holders(&search);
+    note_owners(&search);
     set_effort(&search, wide);
-    look_at_free(&search);
-    if (search.free.last != 0)
-        return try_best(&search, &debt, block_out);
+    look_at_ready(&search);
+    if (search.ready.last != 0)
+        return try_best(&search, &pending, block_out);
     return cuai_free_bytes(search.heap) < request->size ? CUARENA_OUT_OF_MEMORY
                                                         : CUARENA_FRAGMENTED;
 }
 
-/* Steps out. */
-static cuai_stolen_t cross(search_t *search, cuai_block_ref_t *block_out)
+/* Drops the lock. */
+static cuai_stolen_t steal(search_t *search, cuai_block_ref_t *block_out)
 {
     bool idle = false;
     for (int waits = 0; waits <= MOST_WAITS && !idle; waits++) {
-        debt_t debt;
-        note_holders(search);
+        pending_t pending;
+        note_owners(search);
         look_for(search);
-        cuarena_status_t status = try_best(search, &debt, block_out);
+        cuarena_status_t status = try_best(search, &pending, block_out);
         if (status == CUARENA_OK)
             return CUAI_STOLEN;
         if (waits == 0 && cuai_reclaim_complete(search->arena))
             return CUAI_STOLEN_IDLE;
         if (status != CUARENA_BUSY || cuai_is_lost(search->arena))
             return CUAI_STOLEN_NOTHING;
-        if (wait_for(search->arena, search->taker, debt, &idle) != CUARENA_OK)
-            cuai_set_add(&search->barred, debt.holder);
+        if (wait_for(search->arena, search->requester, pending, &idle) != CUARENA_OK)
+            cuai_set_add(&search->excluded, pending.owner);
     }
     return idle ? CUAI_STOLEN_IDLE : CUAI_STOLEN_NOTHING;
 }
 
-/* Whether it is behind anything that another stream freed. */
-static bool is_behind_any(const cuarena_t *arena, const cuai_stream_t *taker)
+/* Whether the requester has waited for anything that another stream freed. */
+static bool is_behind_any(const cuarena_t *arena, const cuai_stream_t *requester)
 {
     bool behind = false;
     for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && !behind; n++) {
         const cuai_stream_t *s = arena->streams[n];
-        behind = s != NULL && s != taker && has_waited(taker, s);
+        behind = s != NULL && s != requester && has_waited(requester, s);
     }
     return behind;
 }
@@ -643,16 +649,18 @@ cuai_stolen_t cuai_steal(cuarena_t *arena, const cuai_request_t *request,
         return CUAI_STOLEN_NOWHERE;
     cuai_reclaim_begin(arena);
     begin_search(&search, arena, request);
-    if (!search.taker->released)
-        stolen = cross(&search, block_out);
+    if (!search.requester->released)
+        stolen = steal(&search, block_out);
     cuai_reclaim_end(arena);
     return stolen;
 }
 
 /* ---- All of a stream's free lists ------------------------------------------- */
 
-/* The open free list counts if it has bytes; the closed one's event is then recorded anew. */
-static cuarena_status_t take_freelists(cuarena_t *arena, cuai_stream_t *taker, cuai_stream_t *s)
+/* Lets the requester wait for a stream and gives it the free lists of that. If the open free list
+ * has bytes, a new event covers both. Drops the lock. */
+static cuarena_status_t steal_freelists(cuarena_t *arena, cuai_stream_t *requester,
+                                        cuai_stream_t *s)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     const uint32_t *freelists = s->freelists[CUAI_DYNAMIC];
@@ -661,24 +669,24 @@ static cuarena_status_t take_freelists(cuarena_t *arena, cuai_stream_t *taker, c
     cuarena_status_t status = CUARENA_OK;
     if (!open && heap->freelists[freelists[!s->turn]]->ranges == 0)
         return status;
-    if (open || !has_waited(taker, s))
-        status = wait_for(arena, taker, (debt_t){s->number, open}, &idle);
-    if (status != CUARENA_OK || !has_waited(taker, s))
+    if (open || !has_waited(requester, s))
+        status = wait_for(arena, requester, (pending_t){s->number, open}, &idle);
+    if (status != CUARENA_OK || !has_waited(requester, s))
         return status;
-    note_taken(taker);
+    note_gather(requester);
     return cuarena_heap_freelist_merge(heap, freelists[!s->turn],
-                                       taker->freelists[CUAI_DYNAMIC][taker->turn]);
+                                       requester->freelists[CUAI_DYNAMIC][requester->turn]);
 }
 
 cuarena_status_t cuai_steal_all(cuarena_t *arena, uint32_t number)
 {
     cuarena_status_t status = CUARENA_OK;
     cuai_reclaim_begin(arena);
-    cuai_stream_t *taker = cuai_stream(arena, number);
-    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && !taker->released; n++)
+    cuai_stream_t *requester = cuai_stream(arena, number);
+    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && !requester->released; n++)
         if (arena->streams[n] != NULL && n != number && status == CUARENA_OK &&
             arena->streams[n]->capture == NULL) {
-            status = take_freelists(arena, taker, arena->streams[n]);
+            status = steal_freelists(arena, requester, arena->streams[n]);
             if (status == CUARENA_BUSY) /* it is being captured */
                 status = CUARENA_OK;
         }
@@ -693,7 +701,7 @@ cuarena_status_t cuai_moment(cuarena_t *arena, uint32_t number, uint64_t *serial
     cuai_stream_t *s = cuai_stream(arena, number);
     cuai_reclaim_begin(arena);
     cuarena_status_t status = cuai_stream_cover(arena, s);
-    if (s->event == NULL) /* nothing of it is free */
+    if (s->event == NULL) /* no free bytes are behind an event */
         s->serial = ++arena->event_serial;
     *serial_out = s->serial;
     cuai_reclaim_end(arena);
@@ -704,7 +712,7 @@ void cuai_note_wait(cuarena_t *arena, uint32_t waiter, uint32_t producer, uint64
 {
     cuai_reclaim_begin(arena);
     cuai_stream_t *s = cuai_stream(arena, producer);
-    bool known = s != NULL && serial > s->born_serial; /* else it is over */
+    bool known = s != NULL && serial > s->born_serial; /* else all of that is over */
     if (known && waiter != 0 && waiter != producer)
         cuai_stream_saw(arena, waiter, producer, serial);
     if (known && waiter == 0 && s->event != NULL && serial >= s->serial)

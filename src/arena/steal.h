@@ -36,10 +36,10 @@ cuai_stolen_t cuai_steal(cuarena_t *arena, const cuai_request_t *request,
 /* Lets the stream wait for all others and gives it what their free lists have in the dynamic
  * region, so that a compaction on it can move blocks there. O(ranges taken). Drops the lock. */
 cuarena_status_t cuai_steal_all(cuarena_t *arena, uint32_t number);
-/* Makes a stream wait for the work of stream `holder` behind cached blocks with a stamp; with
- * number 0, or where the CPU touches bytes, only asks. BUSY: the work is not done, or cannot be
- * waited for. Drops the lock. */
-cuarena_status_t cuai_stream_await(cuarena_t *arena, uint32_t number, uint32_t holder,
+/* Makes a stream wait for the work of stream `owner` behind cached blocks with a stamp; with number
+ * 0, or where the CPU touches bytes, only asks. BUSY: the work is not done, or cannot be waited
+ * for. Drops the lock. */
+cuarena_status_t cuai_stream_await(cuarena_t *arena, uint32_t number, uint32_t owner,
                                    uint64_t stamp);
 
 /* ---- Waits that the program makes by itself ---------------------------- */
