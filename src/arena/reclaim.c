@@ -1,13 +1,12 @@
 /*
- * Reclaiming: bytes that were freed on a stream become everybody's when the work before the free is
- * done.
+ * Reclaiming: bytes that were freed on a stream become idle when the work before the free is done.
  *
  * One thread at a time reclaims (`reclaiming`), so that no event is asked about, waited for and
- * ended at once. It lets go of the lock for each call of the memory. Streams keep their numbers
+ * ended at once. It drops the lock for each call of the memory. Streams keep their numbers
  * meanwhile.
  *
  * Invariant: nothing is in a closed free list without an event, and nothing in the open free list
- * of an eager stream without `open_event`.
+ * of an eager stream without `open_event`, unless `lacks_event` says so.
  */
 #include "arena/reclaim.h"
 #include "arena/stream_order.h"
@@ -41,8 +40,8 @@ cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s, void
     return status;
 }
 
-/* The same as the only thread that records on the stream: others that are to touch it come before,
- * or wait. */
+/* Records an event as the only thread that records on the stream: others that touch it came before,
+ * or wait. Drops the lock. */
 static cuarena_status_t record_alone(cuarena_t *arena, cuai_stream_t *s, void **event)
 {
     CUAI_ASSERT(!s->recording);
@@ -57,7 +56,7 @@ static cuarena_status_t record_alone(cuarena_t *arena, cuai_stream_t *s, void **
 
 /* ---- One stream -------------------------------------------------------- */
 
-/* Free bytes of one of the stream's two free lists, in all regions. */
+/* The free bytes of one of the stream's two free lists, in all regions. */
 static uint64_t freelist_bytes(const cuarena_t *arena, const cuai_stream_t *s, uint32_t which)
 {
     uint64_t bytes = 0;
@@ -92,13 +91,13 @@ static uint64_t freelist_ranges(const cuarena_t *arena, const cuai_stream_t *s, 
     return ranges;
 }
 
-/* Whether an event is wanted behind what was freed since the last one. */
+/* Whether anything was freed since the last event, so that another one is wanted. */
 static bool has_open(const cuarena_t *arena, const cuai_stream_t *s)
 {
     return (s->cache_lacks_event && s->cached != 0) || freelist_bytes(arena, s, s->turn) != 0;
 }
 
-/* Its event goes before it is complete: cached blocks need another one. */
+/* Takes the event away from the stream before it is complete, so cached blocks need another one. */
 static void *forget_event(cuai_stream_t *s)
 {
     void *event = s->event;
@@ -113,7 +112,7 @@ static void take_turns(cuarena_t *arena, cuai_stream_t *s)
     cuai_stream_note_open(arena, s);
 }
 
-/* What is closed is open again: the free list with fewer ranges joins the other. */
+/* Opens the closed free list again: the free list with fewer ranges joins the other. */
 static void reopen(cuarena_t *arena, cuai_stream_t *s)
 {
     if (freelist_ranges(arena, s, !s->turn) > freelist_ranges(arena, s, s->turn))
@@ -128,9 +127,9 @@ static bool can_close(const cuarena_t *arena, const cuai_stream_t *s)
            (marks ? s->capture == NULL : s->open_event != NULL) && has_open(arena, s);
 }
 
-/* What the stream waited for is behind an event that is recorded now; nobody knows when the last
- * one of an eager stream was. */
-static void note_told(cuai_stream_t *s, bool now)
+/* Notes which events of others come before the stream's event: if that is recorded `now`, all for
+ * which it has waited; nobody knows when the last event of an eager stream was recorded. */
+static void note_seen_at_event(cuai_stream_t *s, bool now)
 {
     if (now)
         memcpy(s->seen_at_event, s->seen, sizeof s->seen_at_event);
@@ -138,9 +137,9 @@ static void note_told(cuai_stream_t *s, bool now)
         memset(s->seen_at_event, 0, sizeof s->seen_at_event);
 }
 
-/* Frees that come while the event is recorded join the other free list. BUSY: the stream is being
- * captured, and that it stays open is no fault. Steps out.
- */
+/* Closes the open free list, if it can be. Frees that come while the event is recorded join the
+ * other free list. BUSY: the stream is being captured, and its free list stays open. Drops the
+ * lock. */
 static cuarena_status_t close_freelist(cuarena_t *arena, cuai_stream_t *s)
 {
     if (!can_close(arena, s))
@@ -151,11 +150,11 @@ static cuarena_status_t close_freelist(cuarena_t *arena, cuai_stream_t *s)
         s->event = s->open_event;
         s->open_event = NULL;
         s->serial = ++arena->event_serial;
-        note_told(s, false);
+        note_seen_at_event(s, false);
         return CUARENA_OK;
     }
     void *event = NULL;
-    note_told(s, true);
+    note_seen_at_event(s, true);
     cuarena_status_t status = record_alone(arena, s, &event);
     if (status != CUARENA_OK) {
         reopen(arena, s);
@@ -171,7 +170,8 @@ static cuarena_status_t close_freelist(cuarena_t *arena, cuai_stream_t *s)
     return CUARENA_OK;
 }
 
-/* What the closed free list has joins the open one, for an event behind both. */
+/* Moves what the closed free list has into the open one and closes that, for one event behind both.
+ * Drops the lock. */
 static void close_both(cuarena_t *arena, cuai_stream_t *s)
 {
     if (s->released || !has_open(arena, s))
@@ -193,7 +193,7 @@ void cuai_stream_close(cuarena_t *arena, uint32_t number)
     cuai_reclaim_end(arena);
 }
 
-/* Its event is complete. Steps out. */
+/* The event is complete: makes the bytes of the closed free list idle. Drops the lock. */
 static void reclaim_closed(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *gain)
 {
     void *event = s->event;
@@ -204,7 +204,7 @@ static void reclaim_closed(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *gain
     cuai_unlocked_discard(arena, event);
 }
 
-/* BUSY: not yet. */
+/* Reclaims the closed free list if its event is complete, else BUSY. Drops the lock. */
 static cuarena_status_t poll(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *gain)
 {
     if (s->event == NULL || cuai_is_lost(arena))
@@ -241,7 +241,7 @@ cuarena_status_t cuai_stream_cover(cuarena_t *arena, cuai_stream_t *s)
     return status;
 }
 
-/* What is closed, if anything is. Steps out. */
+/* Waits for what is closed, if anything is, and reclaims it. Drops the lock. */
 static cuarena_status_t await_closed(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *gain)
 {
     if (s->event == NULL)
@@ -252,7 +252,7 @@ static cuarena_status_t await_closed(cuarena_t *arena, cuai_stream_t *s, cuai_ga
     return status;
 }
 
-/* What is closed now and, if it is closed then, what is open. */
+/* Waits for what is closed, closes what is open, and waits for that. Drops the lock. */
 static cuarena_status_t drain(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *gain)
 {
     if (s->event == NULL)
@@ -290,7 +290,8 @@ static bool has(const cuai_gain_t *gain)
     return gain->idle != 0 || gain->freed != 0;
 }
 
-/* Copies of compactions, too, are asked about: calls are slow until then. */
+/* Asks about copies of compactions as well, for calls are slow until these are done. Drops the
+ * lock. */
 static void poll_streams(cuarena_t *arena, cuai_gain_t *gain)
 {
     cuai_stream_t *s;
@@ -354,8 +355,8 @@ static cuai_stream_t *fullest(const cuarena_t *arena)
     return best;
 }
 
-/* An event may be left with nothing behind it, because others crossed or only cached blocks were:
- * it kept the open free list from having one. */
+/* Looks for an event with nothing behind it, which is left where the bytes were stolen or were
+ * cached blocks only, and which keeps the open free list from being closed. Drops the lock. */
 static void await_open(cuarena_t *arena, uint32_t except, cuai_gain_t *gain)
 {
     cuai_stream_t *s;
@@ -398,7 +399,8 @@ bool cuai_reclaim_mine(cuarena_t *arena, uint32_t number, bool wait)
     return has(&gain);
 }
 
-/* Blocks that streams use end first: their bytes are then in a free list. */
+/* Ends blocks that streams use first, so that their bytes are in a free list then. Drops the lock.
+ * */
 static cuarena_status_t reclaim_all(cuarena_t *arena, bool wait, cuai_gain_t *gain)
 {
     cuarena_status_t status = CUARENA_OK;
@@ -427,8 +429,8 @@ cuarena_status_t cuai_reclaim_all(cuarena_t *arena, bool wait, uint64_t *reclaim
     return status;
 }
 
-/* The closed free list's event stands for the open one too, if that is eager and has none: then it
- * is empty. */
+/* Opens the closed free list again. Its event stands for the open one too, if the stream is eager
+ * and that has no event, for it is empty then. */
 static bool reclaim_own(cuarena_t *arena, cuai_stream_t *s)
 {
     if (s->released || freelist_bytes(arena, s, !s->turn) == 0)
@@ -453,7 +455,7 @@ bool cuai_reclaim_own(cuarena_t *arena, uint32_t number)
     return any;
 }
 
-/* What is whose stays so where nothing may be idle unasked. */
+/* With steal=never bytes stay in the free list that they are in. */
 void cuai_reclaim_split_up(cuarena_t *arena, cuarena_heap_t *heap)
 {
     if (cuai_heap_has_many_separators(heap) && arena->config.steal != CUARENA_STEAL_NEVER)
@@ -518,7 +520,7 @@ void cuai_streams_make_room(cuarena_t *arena)
 
 /* ---- Idle? ------------------------------------------------------------- */
 
-/* A stream behind whose freed bytes work may be under way. */
+/* A stream on which work behind freed bytes may be under way; NULL: there is none. */
 static const cuai_stream_t *unreclaimed(const cuarena_t *arena)
 {
     const cuai_stream_t *s;
@@ -528,7 +530,8 @@ static const cuai_stream_t *unreclaimed(const cuarena_t *arena)
     return NULL;
 }
 
-/* Asks about all work of the context: handles may be dead by now. */
+/* Asks about all work of the context, because the handles of streams may be dead. Drops the lock.
+ * */
 static cuarena_status_t ask_all_work(cuarena_t *arena)
 {
     void *event = NULL;
@@ -563,8 +566,8 @@ static bool is_idle(cuarena_t *arena)
 /* A device takes some microseconds to pass an event, also on an idle stream. */
 #define ASKED_OFTEN 32
 
-/* Where a memory cannot ask about all work at once, streams that were not released have to be
- * there. */
+/* For a memory that cannot ask about all work at once. Streams that were not released must still
+ * exist. */
 static cuarena_status_t ask_each_stream(cuarena_t *arena)
 {
     for (int i = 0; i < ASKED_OFTEN; i++) {
@@ -575,7 +578,7 @@ static cuarena_status_t ask_each_stream(cuarena_t *arena)
     return CUARENA_BUSY;
 }
 
-/* If all work is done, uses are; blocks that waited for them end. */
+/* If all work is done, the blocks that wait for uses end. */
 cuarena_status_t cuai_check_idle(cuarena_t *arena)
 {
     cuarena_status_t status = CUARENA_OK;
@@ -627,7 +630,8 @@ void cuai_streams_reset(cuarena_t *arena)
 
 /* ---- One stream's frees and end ---------------------------------------- */
 
-/* There is no other stream that an event could be for, and one of all work can stand in for it. */
+/* Whether the stream is the only one, so that no other needs an event of it, and an event of all
+ * work can stand in for its own. */
 static bool is_alone(const cuarena_t *arena)
 {
     return arena->stream_count == 1 && arena->memory.driver_streams &&
@@ -662,14 +666,15 @@ void cuai_stream_note_work(cuarena_t *arena, uint32_t number)
         cuai_stream(arena, number)->lacks_event = true;
 }
 
-/* The event covers what earlier ones covered. No call uses the handle. */
+/* Records the last event of the stream, which stands for all earlier ones. No call uses the handle.
+ * Drops the lock. */
 static cuarena_status_t close_for_good(cuarena_t *arena, cuai_stream_t *s)
 {
     void *event = NULL;
-    note_told(s, true);
+    note_seen_at_event(s, true);
     cuarena_status_t status = record_alone(arena, s, &event);
     if (status != CUARENA_OK) {
-        note_told(s, false); /* an older event may be there */
+        note_seen_at_event(s, false); /* an older event may be there */
         return status;
     }
     s->serial = ++arena->event_serial;
@@ -686,8 +691,8 @@ static cuarena_status_t close_for_good(cuarena_t *arena, cuai_stream_t *s)
     return CUARENA_OK;
 }
 
-/* The caller reclaims then, and no call uses the handle: those that come wait for the event, and
- * find the stream released. */
+/* Waits until no call uses the handle, and then the caller reclaims. Calls that come later wait for
+ * the event, and find the stream released. Drops the lock. */
 static void reclaim_untouched(cuarena_t *arena, const cuai_stream_t *s)
 {
     while (arena->reclaiming || s->touching != 0)

@@ -1,9 +1,9 @@
 /*
  * Order among streams around copies that the arena makes on one of them.
  *
- * Before the copies their stream waits for every stream that the moved blocks name; after them
- * these streams wait for it, and what any other does with a block from then on is ordered when it
- * first names a block.
+ * Before the copies their stream waits for every stream that the moved blocks name. After them
+ * these streams wait for it. What any other stream does with a block from then on is ordered when
+ * it next names a block.
  */
 #include "arena/stream_order.h"
 #include "arena/find.h"
@@ -27,7 +27,8 @@ void cuai_set_add_block(const cuarena_t *arena, cuai_stream_set_t *set, const cu
 
 /* ---- Waiting ----------------------------------------------------------- */
 
-/* A released stream has its last event, or all its work is done. */
+/* Lets `number`, or with 0 the caller, wait for the work of stream `of`. A released stream has its
+ * last event, or all its work is done. Drops the lock. */
 static cuarena_status_t wait_for_stream(cuarena_t *arena, uint32_t of, uint32_t number)
 {
     const cuai_stream_t *s = cuai_stream(arena, of);
@@ -59,7 +60,7 @@ cuarena_status_t cuai_order_before(cuarena_t *arena, const cuai_stream_set_t *se
     return status == CUARENA_OK ? cuai_see_moves(arena, number) : status;
 }
 
-/* One after the other, and no fewer for one that failed. */
+/* Waits for one stream after the other, also for the rest if a wait fails. Drops the lock. */
 static cuarena_status_t wait_for_each(cuarena_t *arena)
 {
     cuarena_status_t status = CUARENA_OK;
@@ -98,8 +99,8 @@ cuarena_status_t cuai_wait_for_stream(cuarena_t *arena, uint32_t number)
 {
     if (cuai_is_lost(arena))
         return CUARENA_OK;
-    if (number == 0) { /* a pool of the driver's sees what a stream freed when
-                        * that is waited for, not by an event of all */
+    if (number == 0) { /* a pool of the driver sees what a stream freed when that stream is waited
+                          for, not by an event of all */
         cuarena_status_t status = wait_for_all(arena);
         bool waited = status == CUARENA_OK || status == CUARENA_UNSUPPORTED;
         return waited && arena->stream_count != 0 ? wait_for_each(arena) : status;
@@ -120,8 +121,8 @@ static void all_moved(cuarena_t *arena)
     cuai_unlocked_discard(arena, event);
 }
 
-/* `done` is an event of `number`, behind whatever was before: there is never
- * a moment without one. */
+/* Notes copies with the event `done` of `number`, which is behind all earlier copies. There is
+ * never a moment without an event. Drops the lock. */
 static void note_moved(cuarena_t *arena, void *done, uint32_t number)
 {
     while (arena->moved.users != 0)
@@ -136,7 +137,7 @@ static void note_moved(cuarena_t *arena, void *done, uint32_t number)
     cuai_unlocked_discard(arena, old);
 }
 
-/* The event stays, and what it stands for, while threads use it. */
+/* The event stays while threads use it. Drops the lock. */
 static cuarena_status_t wait_for_moves(cuarena_t *arena, uint32_t number)
 {
     const cuai_moved_t moved = arena->moved;
@@ -176,7 +177,8 @@ uint32_t cuai_moving_stream(cuarena_t *arena)
     return status == CUARENA_OK ? 0 : number;
 }
 
-/* Whoever cannot be made to wait by this thread does so when it next names the arena's blocks. */
+/* Whether this thread can make the stream wait. The others wait when they next name a block of the
+ * arena. */
 static bool can_wait(const cuai_stream_t *s)
 {
     return s != NULL && !s->released && cuai_stream_is_mine(s);
@@ -189,7 +191,7 @@ cuarena_status_t cuai_order_after(cuarena_t *arena, const cuai_stream_set_t *set
     if (status != CUARENA_OK)
         return status;
     note_moved(arena, done, number);
-    cuai_stream_note_work(arena, number); /* of what they vacate */
+    cuai_stream_note_work(arena, number); /* the bytes that they vacate are freed on it */
     for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && status == CUARENA_OK; n++)
         if (cuai_set_has(set, n) && can_wait(cuai_stream(arena, n)))
             status = cuai_see_moves(arena, n);

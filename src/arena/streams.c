@@ -9,7 +9,7 @@
 
 /* ---- Handles ----------------------------------------------------------- */
 
-/* Tells threads apart, also from those that have ended. */
+/* A number that no other thread has or had. */
 static uint64_t this_thread(void)
 {
     static _Atomic uint64_t made;
@@ -86,9 +86,9 @@ static cuarena_status_t make_freelists(cuarena_t *arena, cuai_stream_t *s)
     return status;
 }
 
-/* ---- Found lately ------------------------------------------------------ */
+/* ---- Recently found ---------------------------------------------------- */
 
-/* The arena's own memory is no handle of a stream. */
+/* An address in the arena cannot be the handle of a stream. */
 static cuarena_stream_t nobodys(void *memory)
 {
     return (cuarena_stream_t)memory;
@@ -119,9 +119,10 @@ void cuai_stream_note_used(cuarena_t *arena, cuarena_stream_t handle, cuai_strea
     *near = (cuai_recent_t){handle, s};
 }
 
-/* ---- The sole stream --------------------------------------------------- */
+/* ---- The only stream --------------------------------------------------- */
 
-/* The first stream of an arena in which nothing was allocated yet, if it may be at hand. */
+/* The first stream of an arena in which nothing was allocated yet becomes the only stream, if its
+ * calls need nothing unusual. */
 static void begin_only_stream(cuarena_t *arena, cuai_stream_t *s)
 {
     uint64_t allocs = 0;
@@ -237,7 +238,7 @@ uint32_t cuai_stream_left_idle(const cuarena_t *arena)
     return 0;
 }
 
-/* The lowest number that is free, or 0. */
+/* The lowest free number; 0: there is none. */
 static uint32_t free_number(const cuarena_t *arena)
 {
     for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++)
@@ -309,8 +310,8 @@ static cuarena_status_t check_identity(cuarena_stream_t handle, const cuarena_st
     return CUARENA_OK;
 }
 
-/* The stream's number, if another thread introduced it meanwhile; else 0, and one is free if it can
- * be. To make room steps out, so the stream is looked for again. */
+/* The number of the stream, if another thread has introduced it meanwhile; else 0, and a number is
+ * free if one can be. Drops the lock to make room, so it looks for the stream again. */
 static uint32_t find_or_make_room(cuarena_t *arena, cuarena_stream_t handle)
 {
     uint32_t number = find_known(arena, handle);
@@ -343,7 +344,7 @@ void cuai_stream_await_introductions(cuarena_t *arena, cuarena_stream_t stream)
         cuai_arena_wait(arena);
 }
 
-/* A release of the handle waits meanwhile. Steps out. */
+/* Asks the memory about a handle. A release of the handle waits meanwhile. Drops the lock. */
 static cuarena_status_t identify(cuarena_t *arena, cuarena_stream_t handle,
                                  cuarena_stream_info_t *info)
 {
@@ -431,7 +432,7 @@ cuarena_stream_t cuai_stream_touch(cuarena_t *arena, uint32_t number)
     if (number == 0)
         return CUARENA_NO_STREAM;
     cuai_stream_t *s = cuai_stream(arena, number);
-    s->callers++; /* its number stays meanwhile */
+    s->callers++; /* keeps its number meanwhile */
     while (s->recording)
         cuai_arena_wait(arena);
     s->callers--;

@@ -1,6 +1,6 @@
 /*
- * Trimming: giving whole pages of free ranges back to the memory, from the highest address down: of
- * idle ones or, where they are known to be idle, of those of streams' free lists.
+ * Trimming: whole pages of free ranges go back to the memory, from the highest address down. The
+ * ranges are idle or, where streams' free lists are known to be idle, in these.
  *
  * The bytes leave the heap under the lock, so nobody is handed them; then the memory takes them
  * without it. Meanwhile the arena counts as growing: the segments are this thread's.
@@ -10,7 +10,7 @@
 #include "arena/reclaim.h"
 #include "arena/segments.h"
 
-/* A set of free lists: those whose ranges may go. */
+/* The set of free lists whose ranges may go. */
 typedef struct freelists {
     uint64_t bits[CUARENA_HEAP_MAX_FREELISTS / 64];
 } freelists_t;
@@ -30,15 +30,15 @@ static uint64_t min_pages(const cuarena_t *arena, uint64_t bytes, uint64_t most)
     return cuai_min(bytes, wanted);
 }
 
-/* Above this a pool has no use for the segment's last granularity. */
+/* Where the usable bytes of a pool's segment end, which may be within its last page. */
 static uint64_t pool_end(const cuarena_t *arena, const cuarena_memory_segment_t *segment)
 {
     return arena->config.grow == CUARENA_GROW_NONE ? segment->address + arena->pool_bytes
                                                    : UINT64_MAX;
 }
 
-/* What of [begin, end), a free range, can go; at most about `most` bytes.
- * A pool's odd end goes with the granularity that it is in. */
+/* Chooses what can go of [begin, end), a free range; at most about `most` bytes. The odd end of a
+ * pool goes with the page that it is in. */
 static bool choose_cut(const cuarena_t *arena, uint64_t begin, uint64_t end, uint64_t most,
                        cuai_cut_t *cut)
 {
@@ -80,7 +80,7 @@ static bool may_go(const cuai_record_t *r, const freelists_t *freelists)
     return r->key != 0 && (freelists->bits[freelist / 64] >> freelist % 64 & 1) != 0;
 }
 
-/* Cuts what may go of a range, at most about `most` bytes; how many. */
+/* Cuts what may go of a range, at most about `most` bytes; returns how many. */
 static uint64_t take(cuarena_t *arena, cuai_cuts_t *cuts, cuai_slot_t slot, uint64_t most)
 {
     const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
@@ -100,7 +100,7 @@ uint64_t cuai_cuts_take(cuarena_t *arena, cuai_cuts_t *cuts, cuai_slot_t slot, u
     return idle ? take(arena, cuts, slot, most) : 0;
 }
 
-/* From the top of the heap down, until `most` bytes are cut. */
+/* Collects cuts from the top of the heap down, until `most` bytes are cut. */
 static void collect(cuarena_t *arena, const freelists_t *freelists, cuai_cuts_t *cuts,
                     uint64_t most)
 {
@@ -130,7 +130,7 @@ static void execute(const cuarena_t *arena, cuarena_memory_segment_t *segment,
         ops->give_back(user, segment);
 }
 
-/* Segments that were given back whole leave the list: the last ones take their places. */
+/* Takes segments that were given back whole out of the list: the last ones get their places. */
 static void drop_given_back(cuarena_t *arena, const cuai_cut_t *cuts, size_t count)
 {
     cuai_segments_t *list = &arena->segments;
@@ -218,7 +218,7 @@ uint64_t cuai_trim(cuarena_t *arena, uint64_t keep_bytes)
     freelists_t idle = {{0}};
     add_freelist(&idle, 0);
     if (is_callers(arena))
-        return 0; /* the caller's own stay */
+        return 0; /* the caller's own bytes stay */
     cuai_cuts_t cuts;
     begin(arena, &cuts);
     uint64_t given = trim(arena, &idle, &cuts, keep_bytes);
@@ -228,7 +228,7 @@ uint64_t cuai_trim(cuarena_t *arena, uint64_t keep_bytes)
 
 /* ---- What streams freed ------------------------------------------------ */
 
-/* The next stream of those that are meant; NULL: no more. */
+/* The next stream after *n, which is `number` or, with 0, any; NULL: no more. */
 static cuai_stream_t *next(const cuarena_t *arena, uint32_t number, uint32_t *n)
 {
     while (arena->streams != NULL && ++*n < CUAI_STREAM_NUMBERS)
@@ -237,8 +237,8 @@ static cuai_stream_t *next(const cuarena_t *arena, uint32_t number, uint32_t *n)
     return NULL;
 }
 
-/* Behind a complete event bytes are idle, and stay so in the closed free list as long as nobody
- * else reclaims. */
+/* The free lists that are known to be idle: a closed one whose event is complete stays so as long
+ * as nobody else reclaims. Drops the lock. */
 static freelists_t idle_freelists(cuarena_t *arena, uint32_t number)
 {
     freelists_t freelists = {{0}};
@@ -279,8 +279,8 @@ cuarena_status_t cuai_trim_freelists(cuarena_t *arena, uint32_t number, uint64_t
     return CUARENA_OK;
 }
 
-/* Whether something of what streams freed could go once they are idle: without that nobody waits
- * for them. */
+/* Whether something of what streams freed could go once it is idle: otherwise nobody needs to wait
+ * for it. */
 static bool is_worth_waiting(const cuarena_t *arena)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];

@@ -1,7 +1,6 @@
 /*
- * Uses: blocks that several streams use, and dedicated blocks freed on a stream. Their bytes, or
- * their segments, go to nobody before events that
- * their free records are complete.
+ * Uses: blocks that several streams use, and dedicated blocks freed on a stream. Nobody gets their
+ * bytes, or their segments, before the events that their free records are complete.
  */
 #include "arena/uses.h"
 #include "arena/alloc.h"
@@ -86,7 +85,7 @@ static bool has_stream(const cuai_use_t *use, uint32_t number)
     return false;
 }
 
-/* Room for one more stream, and for the one that the free is on. */
+/* Makes room for one more stream, and for the one that the free is on. */
 static bool ready_waits(cuai_use_t *use)
 {
     if (use->count + 2 <= use->room)
@@ -134,7 +133,7 @@ cuarena_status_t cuai_use_add(cuarena_t *arena, cuai_block_ref_t ref, uint32_t n
     return CUARENA_OK;
 }
 
-/* The streams need not be remembered for it any more. */
+/* Ends a use: it keeps no stream any more. */
 static void end_use(cuarena_t *arena, cuai_use_t *use)
 {
     for (uint32_t i = 0; i < use->count; i++)
@@ -191,7 +190,8 @@ static void unmark_all(cuarena_t *arena, cuai_use_t *use)
     }
 }
 
-/* On an error it gets its event later, as one that is being captured does. Steps out. */
+/* Records the event of a wait; on an error that is done later, as for a stream that is being
+ * captured. Drops the lock. */
 static cuarena_status_t mark_use(cuarena_t *arena, cuai_wait_t *wait)
 {
     const cuai_stream_t *s = cuai_stream(arena, wait->number);
@@ -202,9 +202,9 @@ static cuarena_status_t mark_use(cuarena_t *arena, cuai_wait_t *wait)
     return status;
 }
 
-/* A released stream has an event behind everything, which is not the use's;
- * the others get one now, or later: when they are captured no more, when the host has memory. Steps
- * out. */
+/* Records the events of all waits but that for the target. A released stream has one behind all its
+ * work. An event that cannot be recorded now, because its stream is captured or the host lacks
+ * memory, is recorded later. Drops the lock. */
 static cuarena_status_t mark_uses(cuarena_t *arena, cuai_use_t *use, uint32_t target)
 {
     cuarena_status_t status = CUARENA_OK;
@@ -218,15 +218,16 @@ static cuarena_status_t mark_uses(cuarena_t *arena, cuai_use_t *use, uint32_t ta
     return status;
 }
 
-/* The free list that the bytes join covers the freeing stream's own work; not so for a segment that
- * goes back, nor for an eager stream, whose free list covers what came before its last event. */
+/* The free list that the bytes join stands for the work of the stream that frees them. It does not
+ * for a segment that goes back, nor for an eager stream, whose free list stands for what came
+ * before its last event. */
 static uint32_t choose_target(const cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
     bool covers = ref.region != CUAI_APART && !cuai_stream(arena, number)->eager;
     return covers ? number : 0;
 }
 
-/* There is room for it: see ready_waits. */
+/* There is room for the wait: see ready_waits. */
 static void add_wait(cuarena_t *arena, cuai_use_t *use, uint32_t number)
 {
     use->waits[use->count++] = (cuai_wait_t){number, false, NULL};
@@ -242,8 +243,8 @@ static void enqueue(cuai_uses_t *uses, cuai_use_t *use)
     uses->last = &use->next;
 }
 
-/* A pin, uncounted, keeps it where it is from its free to its end: copies of a compaction would be
- * one more thing to wait for. True: it has that pin now. */
+/* Pins the block, without counting that, from its free to its end, so that it does not have to wait
+ * for copies of a compaction as well. True: it has got the pin. */
 static bool keep_place(cuai_record_t *r)
 {
     if ((r->flags & CUAI_BLOCK_BORN_PIN) || r->pins == CUARENA_HEAP_MAX_PINS)
@@ -266,7 +267,7 @@ static void take_back(cuarena_t *arena, cuai_record_t *r, cuai_use_t *use, uint3
         cuai_stream(arena, use->waits[use->count - 1].number)->waits--;
 }
 
-/* Marked as moving, the block is nobody's meanwhile. */
+/* The block is marked as moving meanwhile, so nobody else ends it. */
 cuarena_status_t cuai_end_after_uses(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
     cuai_use_t *use = cuai_use_find(arena, cuai_id(ref.heap, ref.slot));
@@ -303,9 +304,9 @@ void cuai_end_behind(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
     enqueue(&arena->uses, use);
 }
 
-/* ---- Ending those freed ------------------------------------------------ */
+/* ---- Ending freed blocks ----------------------------------------------- */
 
-/* Whether the work behind one use is done, else BUSY; may wait for it. Steps out. */
+/* OK if the work behind one use is done, else BUSY; may wait for it. Drops the lock. */
 static cuarena_status_t ask_use(cuarena_t *arena, const cuai_use_t *use, uint32_t i, bool wait)
 {
     cuai_wait_t *one = &use->waits[i];
@@ -323,7 +324,7 @@ static cuarena_status_t ask_use(cuarena_t *arena, const cuai_use_t *use, uint32_
     return wait ? cuai_unlocked_wait(arena, event, 0) : cuai_unlocked_query(arena, event);
 }
 
-/* On a lost arena nothing is under way any more. */
+/* The same of all uses. On a lost arena no work is under way any more. */
 static cuarena_status_t ask_uses(cuarena_t *arena, const cuai_use_t *use, cuai_uses_how_t how)
 {
     cuarena_status_t status = CUARENA_OK;
@@ -344,7 +345,8 @@ static cuai_block_ref_t find_ending(const cuarena_t *arena, cuarena_block_t bloc
     return (cuai_block_ref_t){0};
 }
 
-/* Its bytes join the target's free list, or its segment goes back. Steps out. */
+/* Ends the block: its bytes join the free list of the target, or its segment goes back. Drops the
+ * lock. */
 static void end_block(cuarena_t *arena, cuai_use_t *use, cuai_block_ref_t ref, cuai_gain_t *gain)
 {
     const cuai_record_t *r = cuai_block_record(ref);
@@ -371,8 +373,8 @@ static bool is_handed(const cuarena_t *arena, uint32_t target)
     return cuai_stream_handle(arena, target) != CUARENA_NO_STREAM;
 }
 
-/* OK: it is ended, and out of the queue. A target that is released meanwhile
- * is one more to ask about. */
+/* Ends a block if its uses are done: then it is out of the queue, and OK is returned. A target that
+ * is released meanwhile is one more to ask about. Drops the lock. */
 static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link, cuai_uses_how_t how,
                                 cuai_gain_t *gain)
 {

@@ -1,11 +1,11 @@
 /*
- * Setting bytes to 0: of a block, on a stream, at once, or in a graph; and with ZERO_FREE of what
- * leaves a block, before it is anybody else's.
+ * Setting bytes to 0: of a block, on a stream, at once, or in a graph; with ZERO_FREE of what
+ * leaves a block, before anybody else gets it.
  *
- * On a stream of an open session the graph does it, at each launch: the bytes of a private block
- * are used anew by each, and by other blocks of the graph besides. Where the CPU touches the memory
- * it is done once, before the call returns: private bytes serve one block only there, and what the
- * CPU writes to it ahead of a launch must still be there then.
+ * On a stream of an open session the graph does it at each launch, for each launch uses the bytes
+ * of a private block anew, and other blocks of the graph use them too. Where the CPU touches the
+ * memory it is done once, before the call returns: private bytes are of one block only there, and
+ * what the CPU writes to it ahead of a launch must still be there then.
  */
 #include "arena/zero.h"
 #include "arena/find.h"
@@ -24,7 +24,7 @@ cuarena_status_t cuai_check_zero_captured(const cuarena_t *arena, const char *wh
                      what, arena->memory.ops.name);
 }
 
-/* A memory whose bytes come zeroed minds by itself what goes back to it. */
+/* A memory whose bytes come zeroed sets what goes back to it to 0 itself. */
 bool cuai_zeroes_returned(const cuarena_t *arena)
 {
     return arena->config.zero == CUARENA_ZERO_FREE &&
