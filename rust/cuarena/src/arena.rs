@@ -1,11 +1,11 @@
-//! Arenas: what a program holds to get blocks from.
+//! Arenas: memory that is taken once and handed out in blocks.
 //!
 //! *Threads.* Any thread may call anything at any time. Handles are shares of
 //! one arena; it ends when the last handle and the last block are gone
 //! (`life.rs`).
 //!
 //! *Cost.* Allocation, and every statistic, takes a bounded number of steps and
-//! calls no driver while the arena holds room. What costs more says so.
+//! calls no driver while the arena has room. What costs more says so.
 
 use std::ffi::{c_void, CStr};
 use std::fmt;
@@ -25,10 +25,11 @@ use crate::{Address, Amount, ArenaBuilder, Block, Error, ErrorKind, Request, Res
 
 /// One memory, one policy, one lock, and its statistics.
 ///
-/// A clone is another handle of the same arena, and equal to it. When the last handle and the
-/// last block are gone, the arena gives its memory back, without waiting for
-/// anything: if a stream is still at work on what was freed there, that happens
-/// when a later arena is made or ends. [`close`](Self::close) tells.
+/// A clone is another handle of the same arena, and equal to it. When the last
+/// handle and the last block are gone, the arena gives its memory back, without
+/// waiting for anything: if a stream is still at work on what was freed there,
+/// that happens when a later arena is made or ends. [`close`](Self::close)
+/// waits for it.
 ///
 /// ```
 /// # fn main() -> Result<(), cuarena::Error> {
@@ -43,8 +44,8 @@ use crate::{Address, Amount, ArenaBuilder, Block, Error, ErrorKind, Request, Res
 #[derive(Clone)]
 pub struct Arena(Handle);
 
-/// The handle of a block, while C says that the block lives. As a rule it is not
-/// counted.
+/// The handle of a block, while C says that the block lives. As a rule it is
+/// not counted.
 pub(crate) struct Lent(ManuallyDrop<Arena>);
 
 impl Lent {
@@ -132,8 +133,8 @@ impl Arena {
         self.life().raw()
     }
 
-    /// What addresses and sizes are multiples of, in bytes, whoever configured
-    /// the arena.
+    /// The number of bytes of which addresses and sizes of blocks are
+    /// multiples: the option `alignment`.
     #[inline]
     #[must_use]
     pub fn granule(&self) -> usize {
@@ -183,9 +184,9 @@ impl Arena {
     /// # Errors
     ///
     /// [`ErrorKind::OutOfMemory`] if fewer bytes are free and no more can be
-    /// had, [`ErrorKind::Fragmented`] if compaction would serve it,
+    /// had, [`ErrorKind::Fragmented`] if compaction would make room,
     /// [`ErrorKind::Limit`], [`ErrorKind::Driver`], [`ErrorKind::Lost`]. The
-    /// error has what was asked, the limit, and what is free.
+    /// error has the bytes asked for, the limit, and the bytes free.
     ///
     /// ```
     /// # fn main() -> Result<(), cuarena::Error> {
@@ -303,7 +304,7 @@ impl Arena {
     /// # Errors
     ///
     /// [`ErrorKind::BadArgument`] for an empty name, [`ErrorKind::Limit`] past
-    /// 4095 of them. Cost: the tags.
+    /// 4095 of them. O(tags).
     ///
     /// ```
     /// # fn main() -> Result<(), cuarena::Error> {
@@ -372,8 +373,8 @@ impl Arena {
         self.life().finish(status)
     }
 
-    /// Gives unused bytes back to the memory until no more than `keep` are held
-    /// or nothing more is free; how many that were.
+    /// Gives unused bytes back to the memory until no more than `keep` are
+    /// reserved or nothing more is free; returns how many that were.
     ///
     /// # Errors
     ///
@@ -395,8 +396,9 @@ impl Arena {
         Ok(given as usize)
     }
 
-    /// Bounds what comes; the limit before, in bytes, if there was one. Below
-    /// what is held or live now is legal.
+    /// Sets a limit, which bounds what comes; returns the limit before, in
+    /// bytes, if there was one. A limit below what is reserved or live now is
+    /// legal.
     ///
     /// # Errors
     ///
@@ -426,7 +428,7 @@ impl Arena {
         Ok(bounded(old))
     }
 
-    /// Takes a limit away; the one before, in bytes, if there was one.
+    /// Takes a limit away; returns the one before, in bytes, if there was one.
     ///
     /// # Errors
     ///
@@ -451,13 +453,13 @@ impl Arena {
 
     // ---- Knowing ----------------------------------------------------------
 
-    /// The figures of the whole arena. Constant time.
+    /// The statistics of the whole arena. O(1).
     #[must_use]
     pub fn stats(&self) -> Stats {
         told(stats::read(self.raw(), ffi::CUARENA_REGION_ALL))
     }
 
-    /// The figures of one region. Constant time.
+    /// The statistics of one region. O(1).
     #[must_use]
     pub fn region_stats(&self, region: Region) -> Stats {
         told(stats::read(self.raw(), region.code()))
@@ -467,8 +469,8 @@ impl Arena {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Corrupt`] with what is wrong. Cost: the blocks and ranges,
-    /// under the lock.
+    /// [`ErrorKind::Corrupt`] with what is wrong. O(blocks + ranges), under the
+    /// lock.
     pub fn check(&self) -> Result<()> {
         // SAFETY: the arena lives; no text is asked for.
         let status = unsafe { ffi::cuarena_validate(self.raw(), ptr::null_mut(), 0) };
@@ -479,7 +481,7 @@ impl Arena {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Stale`] if the arena holds none.
+    /// [`ErrorKind::Stale`] if the arena has none.
     pub fn base(&self) -> Result<(Address, usize)> {
         let (mut base, mut bytes) = (ptr::null_mut(), 0);
         // SAFETY: the arena lives, the outputs as long as the call.

@@ -40,8 +40,8 @@ use crate::{Amount, Arena, Error, ErrorKind, Result};
 /// # }
 /// ```
 ///
-/// A clone is a builder of its own: of bytes that were handed over it has a copy,
-/// and a memory of the program's own serves the arenas of both.
+/// A clone is a builder of its own: of bytes that were handed over it has a
+/// copy, and a memory of the program's own serves the arenas of both.
 #[must_use = "an arena is made by `build`"]
 #[derive(Clone)]
 pub struct ArenaBuilder {
@@ -50,7 +50,7 @@ pub struct ArenaBuilder {
     buffer: Option<Buffer>,
     kept: Vec<Shared>,
     custom: Option<Arc<dyn Memory>>,
-    /// The driver's pool that a caller has vouched for; 0: none.
+    /// The driver's pool that a caller has said to be live; 0: none.
     vouched_pool: u64,
 }
 
@@ -87,16 +87,16 @@ setters! {
     pool(amount: impl Into<Amount>) => pool = amount.into().raw();
     /// How much of a pool is the stable region, which never moves; nothing.
     stable(amount: impl Into<Amount>) => stable = amount.into().raw();
-    /// The most bytes to hold from the memory; all that is available.
+    /// The most bytes to take from the memory; all that is available.
     limit(amount: impl Into<Amount>) => limit = amount.into().raw();
     /// Addresses, in bytes, set aside for growing in place; 0, the default:
     /// as the limit says.
     addresses(bytes: usize) => address_bytes = bytes as u64;
-    /// What addresses and sizes are multiples of: a power of two from 8 bytes;
-    /// as the preset says, mostly 256.
+    /// The granule, of which addresses and sizes of blocks are multiples: a
+    /// power of two from 8 bytes; as the preset says, mostly 256.
     alignment(bytes: usize) => alignment = bytes as u64;
-    /// The least rest of a free range that is split off a block; as the preset
-    /// says.
+    /// When what a free range has more than a request is split off; as the
+    /// preset says.
     split(split: Split) => split_threshold = split.code();
     /// The most blocks that live at once; 2^26.
     max_blocks(blocks: u64) => max_blocks = blocks;
@@ -106,7 +106,7 @@ setters! {
     zero(zero: Zero) => zero = zero.code();
     /// How a free range is chosen; as the preset says.
     placement(placement: Placement) => placement = placement.code();
-    /// Whether running out compacts before it fails; off.
+    /// Whether blocks are moved together before a request is refused; off.
     compact_on_oom(on: bool) => compact_on_oom = on.into();
     /// The device's number; 0.
     device(ordinal: u32) => device = i32::try_from(ordinal).unwrap_or(i32::MAX);
@@ -127,27 +127,27 @@ setters! {
     mapped(on: bool) => mapped = on.into();
     /// Whether pinned memory is fast to write and slow to read; off.
     write_combined(on: bool) => write_combined = on.into();
-    /// Whether pinned memory is so for every context; on.
+    /// Whether pinned memory is pinned for every context; on.
     portable(on: bool) => portable = on.into();
-    /// Whether the CPU leaves alone what streams use, though it could reach
-    /// it; off.
+    /// Whether the CPU never touches blocks that streams use, though it could
+    /// reach them; off.
     device_only(on: bool) => device_only = on.into();
-    /// When a stream's progress is recorded; late.
+    /// When an event is recorded on a stream; late.
     events(events: Events) => events = events.code();
-    /// What streams take of each other's freed bytes; as the preset says, in
-    /// most all, waiting for each other.
+    /// Which bytes that another stream freed a stream may get; as the preset
+    /// says, in most all, behind a wait.
     steal(steal: Steal) => steal = steal.code();
     /// The first chunk of [`Grow::Doubling`], and of
     /// [`take_first`](Self::take_first); 1 MiB.
     initial_chunk(bytes: usize) => initial_chunk = bytes as u64;
     /// The next chunk of [`Grow::Doubling`] after a trim; 2 MiB.
     growth_after_trim(bytes: usize) => growth_after_trim = bytes as u64;
-    /// What chunks of [`Grow::Doubling`] double to at most; 1 GiB.
+    /// The largest chunk that [`Grow::Doubling`] doubles to; 1 GiB.
     max_doubling(bytes: usize) => max_doubling = bytes as u64;
     /// Whether an arena that grows takes a chunk when it is made; off.
     take_first(on: bool) => take_first = on.into();
-    /// What a key that no option has comes to in
-    /// [`option`](Self::option) and [`parse`](Self::parse) from now on.
+    /// What becomes of a key that no option has in [`option`](Self::option) and
+    /// [`parse`](Self::parse) from now on.
     unknown_keys(unknown: UnknownKeys) => unknown_keys = unknown.code();
     /// Whether segments are lengthened, shortened and punched where the memory
     /// can; else each keeps its length and goes back whole. As the preset says.
@@ -159,37 +159,37 @@ setters! {
     /// one.
     driver_pool(pool: DriverPool) => driver_pool = pool.code();
     /// The most bytes that [`DriverPool::Own`] takes of its device; 0, the
-    /// default: no end. Needs a driver of 12.2.
+    /// default: no limit. Needs a driver of 12.2.
     driver_pool_max(bytes: usize) => driver_pool_max = bytes as u64;
-    /// What a driver's pool keeps of what it has free when somebody waits for
-    /// the device; as the preset says.
+    /// How many free bytes a driver's pool keeps when somebody waits for the
+    /// device; as the preset says.
     release_threshold(threshold: ReleaseThreshold) => release_threshold = threshold.code();
     /// Whether the arena makes its pool the device's current one, for the whole
     /// process; off.
     make_current(on: bool) => make_current = on.into();
-    /// Whether a driver's pool that would grow above its release threshold
-    /// refuses instead; off.
+    /// Whether a driver's pool refuses to grow above its release threshold;
+    /// off.
     threshold_limits(on: bool) => threshold_limits = on.into();
     /// What [`shrink_shared`](crate::shrink_shared) leaves; 0 bytes.
     keep_on_trim(bytes: usize) => keep_on_trim = bytes as u64;
     /// Whether an arena of device memory is one of [`Preset::DriverPool`] and
-    /// [`DriverPool::Own`] instead, as ONNX Runtime has it; pinned memory passes
-    /// this over, and what it says of that pool. Off.
+    /// [`DriverPool::Own`] instead, as ONNX Runtime has it; pinned memory
+    /// passes this over, and the keys of that pool. Off.
     use_cuda_mempool(on: bool) => use_cuda_mempool = on.into();
     /// What a free leaves behind; as the preset says.
     keep(keep: Keep) => keep = keep.code();
-    /// Whether the cache never holds more than its limit; as the preset says.
+    /// Whether the cache never exceeds its limit; as the preset says.
     cache_bound(bound: CacheBound) => cache_bound = bound.code();
     /// The most bytes in the cache; [`Amount::ALL`]: as the preset says, else
     /// the soft limit.
     cache_limit(amount: impl Into<Amount>) => cache_limit = amount.into().raw();
-    /// A cached block serves requests that it exceeds by less than themselves
-    /// and than two of these, in bytes; as the preset says.
+    /// A request gets a cached block that is less than twice as large, and
+    /// larger by less than two of these, in bytes; as the preset says.
     cache_page(bytes: usize) => cache_page = bytes as u64;
     /// A limit of live and cached bytes that refuses nothing;
     /// [`Amount::ALL`]: as the preset says, else none.
     soft_limit(amount: impl Into<Amount>) => soft_limit = amount.into().raw();
-    /// Whether the soft limit is only kept, or cached blocks go to stay below
+    /// What the soft limit does: nothing, or cached blocks end to stay below
     /// it; as the preset says.
     soft_limit_rule(rule: SoftLimit) => soft_limit_rule = rule.code();
     /// Sizes below it are rounded up to a power of two. A power of two of
@@ -264,7 +264,7 @@ impl ArenaBuilder {
     /// let arena = cuarena::Arena::builder()
     ///     .parse("preset=grow, limit=16MiB, name=weights")?
     ///     .build()?;
-    /// assert_eq!(arena.limit(cuarena::LimitKind::Held)?, Some(16 << 20));
+    /// assert_eq!(arena.limit(cuarena::LimitKind::Reserved)?, Some(16 << 20));
     /// # Ok(())
     /// # }
     /// ```
@@ -313,7 +313,7 @@ impl ArenaBuilder {
         Ok(self)
     }
 
-    /// Gives what says "as the preset says" its value: all that
+    /// Replaces every "as the preset says" by its value: all that
     /// [`build`](Self::build) would do. A memory of the program's own is
     /// [described](Memory::describe) for it.
     ///
@@ -351,7 +351,7 @@ impl ArenaBuilder {
         Ok(full)
     }
 
-    /// Options as text may name a pool, but nobody vouches for it there.
+    /// Options as text may name a pool, but nobody says there that it is live.
     pub(crate) fn check_pool(&self) -> Result<()> {
         let (pool, handle) = (self.config.driver_pool, self.config.driver_pool_handle);
         if pool != ffi::CUARENA_DRIVER_POOL_EXTERNAL || handle == self.vouched_pool {
@@ -388,7 +388,8 @@ impl ArenaBuilder {
         Ok(crate::error::text_of(&text))
     }
 
-    /// Serves from bytes that are handed over and live as long as the arena.
+    /// Takes its memory from bytes that are handed over and live as long as the
+    /// arena.
     ///
     /// ```
     /// # fn main() -> Result<(), cuarena::Error> {
@@ -405,7 +406,7 @@ impl ArenaBuilder {
         builder
     }
 
-    /// Serves from bytes that the program owns.
+    /// Takes its memory from bytes that the program owns.
     ///
     /// # Safety
     ///
@@ -461,8 +462,8 @@ impl ArenaBuilder {
         &self.config
     }
 
-    /// Names the bytes that were handed over, in this builder or the one that it
-    /// is a clone of.
+    /// Names the bytes that were handed over, in this builder or the one that
+    /// it is a clone of.
     fn place_buffer(&mut self) {
         if let Some(buffer) = &self.buffer {
             self.config.bytes = buffer.start().as_ptr().cast();
@@ -483,7 +484,7 @@ impl ArenaBuilder {
         shared.chain(buffer).collect()
     }
 
-    /// Serves from what functions of the program's own give.
+    /// Takes its memory from functions of the program's own.
     ///
     /// ```
     /// # fn main() -> Result<(), cuarena::Error> {
@@ -521,8 +522,8 @@ impl ArenaBuilder {
         self
     }
 
-    /// Puts the memory of the program's own, if it is that which is to serve,
-    /// into the configuration.
+    /// Puts the memory of the program's own, if that is to be used, into the
+    /// configuration.
     fn host(&mut self) -> Option<Box<Hosted>> {
         self.place_buffer();
         if self.config.memory != ffi::CUARENA_MEMORY_CUSTOM {

@@ -1,8 +1,8 @@
-//! The cache of freed blocks, as MLX's allocators have it: [`Keep::Cache`], which
-//! [`Preset::MlxCpu`] and [`Preset::MlxCuda`] say.
+//! The cache of freed blocks, as MLX's allocators have it: [`Keep::Cache`],
+//! which [`Preset::MlxCpu`] and [`Preset::MlxCuda`] set.
 //!
-//! A block that is dropped then stays whole in the cache, and serves a later
-//! request that it is not much larger than. No handle names it: its id is stale,
+//! A block that is dropped then stays whole in the cache, for a later
+//! request that is little smaller. No handle names it: its id is stale,
 //! and its bytes are neither live nor free. [`LimitKind::Cached`] bounds them.
 //!
 //! [`Keep::Cache`]: crate::Keep::Cache
@@ -16,10 +16,10 @@ use crate::sized::{figures, sized};
 use crate::{ffi, Arena, Result};
 
 figures! {
-    /// What the cache of an arena holds and has done. Without a cache what is
-    /// about cached blocks is 0.
+    /// What the cache of an arena has and has done. Without a cache the figures
+    /// of cached blocks are 0.
     CacheStats of cuarena_cache_stats_t {
-        /// Bytes of live blocks, as taken.
+        /// Bytes of live blocks, as allocated.
         active_bytes: usize,
         /// Bytes of cached blocks.
         cached_bytes: usize,
@@ -27,11 +27,11 @@ figures! {
         cached_blocks: u64,
         /// The most `active_bytes` since creation or `reset_peaks`.
         peak_active_bytes: usize,
-        /// The most `cached_bytes`, likewise.
+        /// The most `cached_bytes` since then.
         peak_cached_bytes: usize,
         /// Requests served from the cache, ever.
         hits: u64,
-        /// Requests that could have been, ever.
+        /// Requests that it had no block for, ever.
         misses: u64,
         /// Cached blocks that ended, ever.
         evicted_blocks: u64,
@@ -85,7 +85,7 @@ impl Arena {
         Ok(blocks)
     }
 
-    /// The figures of the cache, of one moment. Constant time.
+    /// The figures of the cache, of one moment. O(1).
     pub fn cache_stats(&self) -> CacheStats {
         // SAFETY: an init function of the library.
         let mut raw = unsafe { sized(ffi::cuarena_cache_stats_init) };

@@ -15,7 +15,8 @@
 //!   drop(session)
 //! ```
 //!
-//! Begin before the capture: bytes that the stream freed can serve it then.
+//! Begin before the capture: the session can then get bytes that the stream
+//! freed.
 
 use core::fmt;
 use core::ptr::NonNull;
@@ -84,8 +85,8 @@ impl Arena {
 }
 
 impl CaptureSession {
-    /// The same for one more stream, which was or will be forked into the
-    /// capture by an event.
+    /// The same for one more stream, which joined or will join the
+    /// capture by waiting for an event of it.
     ///
     /// # Errors
     ///
@@ -113,9 +114,9 @@ impl CaptureSession {
     }
 
     /// Releases the session on another stream than the one that it began with:
-    /// private bytes that are free join that stream's free list, and the blocks that
-    /// live become ordinary ones, which were allocated on it. The stream waits
-    /// for the session's.
+    /// private bytes that are free join that stream's free list, and the blocks
+    /// that live become ordinary ones, which were allocated on it. The stream
+    /// waits for the session's.
     ///
     /// # Errors
     ///
@@ -128,8 +129,8 @@ impl CaptureSession {
         self.released(stream.handle())
     }
 
-    /// Releases the session for everybody: private bytes that are free are
-    /// idle at once, and the blocks that live are those of no stream.
+    /// Releases the session without a stream: private bytes that are free are
+    /// idle at once, and the blocks that live become blocks of no stream.
     ///
     /// # Errors
     ///
@@ -158,9 +159,10 @@ impl CaptureSession {
         check(unsafe { ffi::cuarena_capture_release(self.arena.raw(), &mut self.raw, stream) })
     }
 
-    /// Live, requested, counts and peaks of private blocks; `capacity_bytes`:
-    /// what is private; `free_bytes`: of that; `largest_bytes`: what is free
-    /// and was never handed out. The rest is 0. Steps: the private stretches.
+    /// Live and requested bytes, counts and peaks of private blocks;
+    /// `capacity_bytes`: what is private; `free_bytes`: of that;
+    /// `largest_bytes`: what is free and was never handed out. The rest is 0.
+    /// O(private stretches).
     #[must_use]
     pub fn stats(&self) -> Stats {
         // SAFETY: arena and session live; the struct was made by its init.

@@ -103,12 +103,12 @@ choice! {
         Bfc = CUARENA_PRESET_BFC,
         /// As MLX's allocator for the CPU: freed blocks stay whole in a cache.
         MlxCpu = CUARENA_PRESET_MLX_CPU,
-        /// As MLX's allocator for GPUs, likewise.
+        /// As MLX's allocator for GPUs: freed blocks stay whole in a cache.
         MlxCuda = CUARENA_PRESET_MLX_CUDA,
-        /// As CuPy's `MemoryPool`: chunks of what requests need, each stream's
-        /// own.
+        /// As CuPy's `MemoryPool`: chunks of what requests need; what a stream
+        /// freed stays that stream's.
         CupyPool = CUARENA_PRESET_CUPY_POOL,
-        /// As CuPy's `MemoryAsyncPool`: each block is the driver's.
+        /// As CuPy's `MemoryAsyncPool`: the driver allocates each block.
         DriverPool = CUARENA_PRESET_DRIVER_POOL,
     }
 }
@@ -175,11 +175,11 @@ choice! {
         /// As the preset says; in most `Vmm` where the device has it, else
         /// `Malloc`.
         Auto = CUARENA_BACKING_AUTO,
-        /// Handles mapped into reserved addresses.
+        /// Handles mapped into addresses that are set aside.
         Vmm = CUARENA_BACKING_VMM,
-        /// One allocation of the driver a segment.
+        /// One allocation of the driver for each segment.
         Malloc = CUARENA_BACKING_MALLOC,
-        /// Likewise, stream-ordered.
+        /// One stream-ordered allocation for each segment.
         Async = CUARENA_BACKING_ASYNC,
     }
 }
@@ -213,7 +213,7 @@ choice! {
     Keep {
         /// Free bytes, until they are trimmed.
         All = CUARENA_KEEP_ALL,
-        /// The block, whole, in a cache.
+        /// The whole block, in a cache.
         Cache = CUARENA_KEEP_CACHE,
         /// Nothing: whole pages go back at once.
         None = CUARENA_KEEP_NONE,
@@ -232,11 +232,11 @@ choice! {
 }
 
 choice! {
-    /// What a soft limit is for.
+    /// What a soft limit does.
     SoftLimit {
-        /// For programs to ask about.
+        /// Nothing: programs may ask for it.
         Store = CUARENA_SOFT_STORE,
-        /// Cached blocks go before it is passed.
+        /// Cached blocks end before it is passed.
         Enforce = CUARENA_SOFT_ENFORCE,
     }
 }
@@ -246,7 +246,7 @@ choice! {
     Property {
         /// Not asked for.
         Off = CUARENA_PROPERTY_OFF,
-        /// Had if it can be.
+        /// Had if that is possible.
         Try = CUARENA_PROPERTY_TRY,
         /// An error if it cannot be had.
         Require = CUARENA_PROPERTY_REQUIRE,
@@ -254,9 +254,9 @@ choice! {
 }
 
 choice! {
-    /// When a stream's progress is recorded.
+    /// When an event is recorded on a stream.
     Events {
-        /// When it is needed.
+        /// When freed bytes of the stream are needed.
         Late = CUARENA_EVENTS_LATE,
         /// At every free: for programs whose streams wait for each other
         /// through memory.
@@ -265,19 +265,19 @@ choice! {
 }
 
 choice! {
-    /// What streams take of each other's freed bytes.
+    /// Which bytes that another stream freed a stream may get.
     Steal {
-        /// All: the taker waits, on the device, for the other stream.
+        /// All: the stream waits for the other one, on the device.
         Wait = CUARENA_STEAL_WAIT,
-        /// What is known to be idle.
+        /// Those that are known to be idle, or that the stream has waited for.
         Idle = CUARENA_STEAL_IDLE,
-        /// Nothing, until a call reclaims it.
+        /// None, until a call reclaims them.
         Never = CUARENA_STEAL_NEVER,
     }
 }
 
 choice! {
-    /// What a key that no option has comes to.
+    /// What becomes of keys that no option has.
     UnknownKeys {
         /// An error.
         Error = CUARENA_UNKNOWN_ERROR,
@@ -305,7 +305,8 @@ choice! {
     Region {
         /// All but the stable region; blocks in it may move.
         Dynamic = CUARENA_REGION_DYNAMIC,
-        /// The front of a pool; never moves, and neither lends nor borrows.
+        /// The front of a pool: blocks in it never move, and it never gets
+        /// bytes of the rest, or the other way.
         Stable = CUARENA_REGION_STABLE,
     }
 }
@@ -313,15 +314,15 @@ choice! {
 choice! {
     /// What a limit bounds.
     LimitKind {
-        /// Bytes held from the memory.
-        Held = CUARENA_LIMIT_RESERVED,
-        /// Bytes of live blocks, as taken.
+        /// Bytes taken from the memory.
+        Reserved = CUARENA_LIMIT_RESERVED,
+        /// Bytes of live blocks, as allocated.
         Live = CUARENA_LIMIT_LIVE,
         /// Bytes of cached blocks.
         Cached = CUARENA_LIMIT_CACHED,
         /// Bytes of live and cached blocks; refuses nothing.
         Soft = CUARENA_LIMIT_SOFT,
-        /// What the driver's pool of the arena keeps of what it has free when
+        /// How many free bytes the driver's pool of the arena keeps when
         /// somebody waits for the device: its release threshold, for everybody
         /// who uses the pool. No limit: it gives nothing back.
         Threshold = CUARENA_LIMIT_THRESHOLD,
@@ -346,14 +347,14 @@ words! {
     UnknownKeys of unknown_keys,
 }
 
-/// The least rest of a free range that is split off a block.
+/// When what a free range has more than a request is split off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Split {
     /// As the preset says.
     Preset,
-    /// A rest of so many bytes, or as large as the request. 0: any.
+    /// If it has so many bytes, or as many as the request. 0: always.
     AtLeast(usize),
-    /// No rest.
+    /// Never.
     Never,
 }
 
@@ -367,8 +368,8 @@ impl Split {
     }
 }
 
-/// What a pool of the driver's keeps of what it has free when somebody waits
-/// for the device, for everybody who uses it.
+/// How many free bytes a pool of the driver's keeps when somebody waits for the
+/// device; it holds for everybody who uses the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReleaseThreshold {
     /// As the preset says: all in [`Preset::DriverPool`], in others what it

@@ -31,7 +31,7 @@ impl Address {
     /// # Safety
     ///
     /// Who follows it, on whatever processor, makes sure that the block is
-    /// there: that it is pinned since before the address was told, or that
+    /// there: that it is pinned since before the address was given, or that
     /// nothing else moves or frees it.
     #[must_use]
     pub unsafe fn as_raw(self) -> u64 {
@@ -51,7 +51,7 @@ impl fmt::LowerHex for Address {
     }
 }
 
-/// One move: a block, its old and its new address, and its bytes as taken.
+/// One move: a block, its old and its new address, and its bytes as allocated.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct Relocation(ffi::cuarena_relocation_t);
@@ -80,7 +80,7 @@ impl Relocation {
         Address::of(self.0.to)
     }
 
-    /// Its bytes, as taken.
+    /// Its bytes, as allocated.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.0.bytes as usize
@@ -98,7 +98,8 @@ impl fmt::Debug for Relocation {
     }
 }
 
-/// How far a compaction goes. All the way, unless something here says less.
+/// How far a compaction goes. It moves all blocks together, unless something
+/// here says less.
 ///
 /// ```
 /// use cuarena::{Arena, CompactOptions};
@@ -132,7 +133,7 @@ impl Default for CompactOptions {
 }
 
 impl CompactOptions {
-    /// All the way, done on return.
+    /// All blocks, done on return.
     #[must_use]
     pub fn new() -> Self {
         let mut raw = MaybeUninit::<ffi::cuarena_compact_options_t>::zeroed();

@@ -9,7 +9,7 @@ use crate::life::{self, Handle, Hold};
 use crate::sized::sized;
 use crate::{ffi, Arena, ArenaBuilder, DriverPool, Error, ErrorKind, Result};
 
-/// What a pool of the driver's holds, for everybody who uses it. Sizes are
+/// What a pool of the driver's has, for everybody who uses it. Sizes are
 /// bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]

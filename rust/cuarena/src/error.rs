@@ -2,7 +2,7 @@
 //!
 //! *Vocabulary.* A **kind** groups errors by what the caller can do about
 //! them. The **figures** say how short the arena was: bytes asked, the limit
-//! that was met, bytes held, free, and in the largest free range.
+//! that was met, bytes reserved, free, and in the largest free range.
 //!
 //! *Invariants.* A failed call leaves every block as it was.
 //!
@@ -55,7 +55,7 @@ pub enum ErrorKind {
     BadArgument,
     /// Not enough bytes are left, in the arena or in the host's own memory.
     OutOfMemory,
-    /// Enough bytes are free but not together: compaction would serve it.
+    /// Enough bytes are free, but not together: compaction would make room.
     Fragmented,
     /// A limit that the program set stands in the way.
     Limit,
@@ -195,7 +195,7 @@ impl Error {
         self.0.limit
     }
 
-    /// The bytes that the arena held from its memory.
+    /// The bytes that the arena had taken from its memory.
     #[must_use]
     pub fn held(&self) -> usize {
         self.0.held
@@ -238,7 +238,8 @@ impl Error {
     }
 
     /// Whether enough bytes are free but not together, so that
-    /// [`Arena::compact`](crate::Arena::compact) would serve the request.
+    /// [`Arena::compact`](crate::Arena::compact) would make room for the
+    /// request.
     #[must_use]
     pub fn is_fragmented(&self) -> bool {
         self.0.kind == ErrorKind::Fragmented
@@ -256,7 +257,7 @@ impl Error {
         self.0.kind == ErrorKind::NoDevice
     }
 
-    /// Whether the arena is lost and will serve nothing any more.
+    /// Whether the arena is lost: nothing but frees and queries works any more.
     #[must_use]
     pub fn is_lost(&self) -> bool {
         self.0.kind == ErrorKind::Lost

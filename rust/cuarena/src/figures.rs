@@ -14,11 +14,11 @@ use crate::stream::Stream;
 use crate::{ffi, panics, Arena, Region, Result, Stats, Tag};
 
 figures! {
-    /// The eleven figures that ONNX Runtime's arenas have, each moved by the
-    /// same things there and here.
+    /// The eleven figures that ONNX Runtime's arenas have, each changed by the
+    /// same things as there.
     ///
-    /// What they call a Reserve is a dedicated block here; bytes that were
-    /// adopted count as one too. A limit of none is `i64::MAX`.
+    /// What they call a Reserve is a dedicated block here; adopted bytes count
+    /// as one too. No limit is `i64::MAX`.
     OrtStats of cuarena_ort_stats_t {
         /// Blocks ever allocated, Reserves too.
         num_allocs: i64,
@@ -28,19 +28,19 @@ figures! {
         num_arena_extensions: i64,
         /// Growths that were given back.
         num_arena_shrinkages: i64,
-        /// Bytes of blocks, as taken.
+        /// Bytes of live blocks, as allocated.
         bytes_in_use: i64,
-        /// Bytes of blocks, as asked for.
+        /// Bytes of live blocks, as asked for.
         bytes_requested_in_use: i64,
-        /// Bytes held from the memory, and adopted.
+        /// Bytes taken from the memory, and adopted.
         total_allocated_bytes: i64,
-        /// Bytes of live Reserves, as taken.
+        /// Bytes of live Reserves, as allocated.
         reserved_bytes: i64,
-        /// The most `bytes_in_use` ever, whatever scopes and resets.
+        /// The most `bytes_in_use` ever: scopes and resets do not change it.
         max_bytes_in_use: i64,
-        /// The largest block ever, as taken.
+        /// The largest block ever, as allocated.
         max_alloc_size: i64,
-        /// The most bytes that may be held: the limit, or the pool.
+        /// The most bytes to take from the memory: the limit, or the pool.
         bytes_limit: i64,
     }
 }
@@ -64,7 +64,7 @@ impl StatsForm {
     }
 }
 
-/// One step of what an arena does for a request that nothing held has room
+/// One step of what an arena does for a request that no free bytes have room
 /// for, and how often it was taken since the arena was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -74,13 +74,13 @@ pub struct StepStats {
     pub name: &'static str,
     /// How often the step had something to do.
     pub tried: u64,
-    /// How many requests had room then and went no further.
+    /// How many requests had room after it and went no further.
     pub served: u64,
 }
 
 impl Arena {
-    /// Live, requested, counts and peaks of the blocks with this tag; the rest
-    /// is 0. Constant time.
+    /// Live and requested bytes, counts and peaks of the blocks with this tag;
+    /// the rest is 0. O(1).
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl Arena {
         unsafe { stats_by(|raw| ffi::cuarena_tag_stats(self.raw(), tag.number(), raw)) }
     }
 
-    /// The figures that ONNX Runtime's arenas have. Constant time.
+    /// The figures that ONNX Runtime's arenas have. O(1).
     pub fn ort_stats(&self) -> OrtStats {
         // SAFETY: an init function of the library.
         let mut raw = unsafe { sized(ffi::cuarena_ort_stats_init) };
@@ -179,9 +179,9 @@ impl Arena {
 }
 
 impl Stream {
-    /// Live, requested, counts and peaks of the blocks that were allocated on
-    /// this stream, and `free_bytes`: those that only it may reuse. Constant
-    /// time.
+    /// Live and requested bytes, counts and peaks of the blocks that were
+    /// allocated on this stream, and `free_bytes`: those of its free list.
+    /// O(1).
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! Peaks in scopes: how much at most was held and live while something ran.
+//! Peaks in scopes: how many bytes were reserved and live at most while
+//! something ran.
 //!
 //! A scope takes 1 KiB of the host's memory at most, for the first one of a
 //! thing. While the whole arena or its dynamic region has one, allocations
@@ -16,9 +17,9 @@ use crate::{ffi, Arena, Region, Result, Tag};
 figures! {
     /// The highest figures of one scope; see [`PeakScope`].
     Peaks of cuarena_peaks_t {
-        /// Bytes held from the memory; 0 but for the whole arena.
+        /// Bytes taken from the memory; 0 but for the whole arena.
         reserved_bytes: usize,
-        /// Bytes of live blocks, as taken.
+        /// Bytes of live blocks, as allocated.
         live_bytes: usize,
         /// Bytes of live blocks, as asked for.
         requested_bytes: usize,
@@ -95,7 +96,7 @@ enum Watched {
 /// scope.
 ///
 /// The whole arena, each region, each tag and each stream have scopes of their
-/// own, which know nothing of each other. They belong to no thread: scopes of
+/// own, which do not affect each other. They belong to no thread: scopes of
 /// the same thing that several threads open nest as if one had, so that each
 /// may get another's peaks.
 #[must_use = "a scope that is dropped at once tells nothing"]

@@ -6,31 +6,31 @@ use crate::figures::stats_by;
 use crate::sized::figures;
 
 figures! {
-    /// What an arena, or a part of it, holds and has done. Sizes are bytes.
+    /// What an arena, or a part of it, has and has done. Sizes are bytes.
     ///
     /// Counts of the whole arena are 0 in the statistics of a part.
     Stats of cuarena_stats_t {
-        /// Held from the memory; of the whole arena.
+        /// Taken from the memory; of the whole arena.
         reserved_bytes: usize,
-        /// Blocks and free ranges together.
+        /// Of live and cached blocks and free ranges together.
         capacity_bytes: usize,
-        /// Blocks, as taken.
+        /// Of live blocks, as allocated: rounded up.
         live_bytes: usize,
-        /// Blocks, as asked for.
+        /// Of live blocks, as asked for.
         requested_bytes: usize,
-        /// Not in blocks.
+        /// Of all free lists.
         free_bytes: usize,
-        /// The largest free range, to within 1/32 below.
+        /// The largest idle free range, to within 1/32 below.
         largest_bytes: usize,
         /// Blocks that live.
         live_blocks: u64,
-        /// The most that was held since creation or `reset_peaks`.
+        /// The most `reserved_bytes` since creation or `reset_peaks`.
         peak_reserved_bytes: usize,
-        /// The most in blocks, as taken.
+        /// The most `live_bytes`.
         peak_live_bytes: usize,
-        /// The most in blocks, as asked for.
+        /// The most `requested_bytes`.
         peak_requested_bytes: usize,
-        /// The most blocks.
+        /// The most `live_blocks`.
         peak_live_blocks: u64,
         /// Blocks ever made.
         allocs: u64,
@@ -50,13 +50,13 @@ figures! {
         bytes_moved: usize,
         /// Times that the out-of-memory handler was asked.
         oom_handler_calls: u64,
-        /// Segments held.
+        /// Segments.
         segments: u64,
         /// Dedicated and adopted blocks, part of `live_bytes`.
         dedicated_bytes: usize,
         /// Host memory of the arena's own records.
         bookkeeping_bytes: usize,
-        /// Requests served from what another stream freed.
+        /// Requests that got bytes of another stream.
         steals: u64,
         /// Waits of one stream for another that were queued.
         stream_waits: u64,
@@ -64,15 +64,15 @@ figures! {
         host_waits: u64,
         /// Capture sessions.
         captures: u64,
-        /// Private to capture sessions, live or free.
+        /// Bytes private to capture sessions, live or free.
         captured_bytes: usize,
         /// Calls of the memory's functions that reach the driver, where there
         /// is one.
         memory_calls: u64,
         /// Calls of the driver that were made for the arena.
         driver_calls: u64,
-        /// Free stretches, also of a part: two that touch are one if they are
-        /// of the same free list.
+        /// Free ranges of all free lists, also of a part: two that touch are
+        /// one if they are in the same free list.
         free_ranges: u64,
     }
 }

@@ -2,14 +2,15 @@
 //!
 //! Vocabulary
 //!
-//! - *free list*: the free bytes that one stream may reuse at once; bytes of the
+//! - *free list*: the free bytes that one stream may get at once; bytes of the
 //!   idle free list are idle, and everybody's.
-//! - *event*: an event on a stream; when it is complete, everything that was
-//!   freed on that stream before is idle.
-//! - *home*: the stream whose free list a block's bytes join when it is dropped.
+//! - *event*: an event that the arena records on a stream; when it is complete,
+//!   everything that was freed on that stream before is idle.
+//! - *home*: the stream whose free list a block's bytes join when it is
+//!   dropped.
 //!
-//! A stream is an argument, never a mode: a program that names none has no
-//! free lists, no events, and pays for none.
+//! Each call names its stream: a program that names none has no free lists of
+//! streams and no events, and pays for none.
 //!
 //! Who keeps what alive
 //!
@@ -32,8 +33,8 @@
 //! device is done with it when the pin ends, or the pin ends in the order of a
 //! stream ([`PinnedBlock::release_on`](crate::PinnedBlock::release_on)). From
 //! then on the arena knows what the bytes wait for, and freeing, resizing and
-//! compacting are safe, on whatever stream. What takes the program's word for
-//! more than that, [`Stream::waited_for`] and the like, is `unsafe`.
+//! compacting are safe, on whatever stream. What the program itself must ensure
+//! beyond that, [`Stream::waited_for`] and the like, is `unsafe`.
 
 use core::ffi::c_void;
 use core::fmt;
@@ -158,7 +159,8 @@ impl Drop for Shared {
     }
 }
 
-/// A moment of a stream, from [`Stream::mark`]. It needs no end.
+/// A moment of a stream, from [`Stream::mark`]. It is a number, and never
+/// freed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Mark(ffi::cuarena_mark_t);
 
@@ -203,8 +205,8 @@ impl Stream {
     }
 
     /// Tells the arena that this stream was made to wait for the work of
-    /// `producer` up to `mark` at least: what was freed there before may serve
-    /// this stream at once, without another wait. No driver call.
+    /// `producer` up to `mark` at least: this stream may then get what was
+    /// freed there before, without another wait. No driver call.
     ///
     /// # Errors
     ///
@@ -366,10 +368,10 @@ impl Arena {
     }
 
     /// Gives bytes that were freed on the stream back to the memory until no
-    /// more than `keep` are held or no more of them are free; how many that
-    /// were. Nothing of other streams, and nothing that is idle. Waits for
-    /// the stream if it freed something, and for blocks that others use
-    /// besides. What stays is idle or, with
+    /// more than `keep` are reserved or no more of them are free; returns how
+    /// many that were. It gives back nothing of other streams, and no idle
+    /// bytes. It waits for the stream if that freed something, and for other
+    /// streams that use the freed blocks. What stays is idle or, with
     /// [`Steal::Never`](crate::Steal::Never), the stream's as before.
     ///
     /// Where blocks are pieces of a driver's pool, it is the pool that keeps
@@ -379,13 +381,13 @@ impl Arena {
     ///
     /// Busy for a stream of an open capture session; what the driver refuses;
     /// re-entered in a relocation closure; a bad argument for a stream of
-    /// another arena. Cost: ranges, and the memory's.
+    /// another arena. O(free ranges), and the memory's.
     pub fn trim_on(&self, stream: &Stream, keep: usize) -> Result<usize> {
         self.same_arena(stream)?;
         self.trim_by(stream.handle(), keep)
     }
 
-    /// The same of all streams, and of what is idle: waits for every stream
+    /// The same for all streams, and for idle bytes: waits for every stream
     /// that freed something.
     ///
     /// # Errors
@@ -404,8 +406,7 @@ impl Arena {
     }
 
     /// Tells the arena that the program has waited for the work of `producer`
-    /// up to `mark` at least: what was freed there before is idle, and
-    /// everybody's.
+    /// up to `mark` at least: what was freed there before is idle.
     ///
     /// # Errors
     ///

@@ -298,8 +298,8 @@ fn limits_bound_what_comes() {
     assert_eq!(arena.clear_limit(LimitKind::Live).unwrap(), Some(MIB));
     assert!(arena.alloc(2 * MIB).is_ok());
     let most = Amount::percent(50);
-    arena.set_limit(LimitKind::Held, most).unwrap();
-    assert!(arena.limit(LimitKind::Held).unwrap().is_some());
+    arena.set_limit(LimitKind::Reserved, most).unwrap();
+    assert!(arena.limit(LimitKind::Reserved).unwrap().is_some());
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn a_percentage_is_of_the_total_and_auto_of_what_is_available() {
         limited.custom(HeapMemory::of(&ledger)).build()
     };
     for (text, expected) in [("25%", 512 << 20), ("auto", 1 << 30)] {
-        let limit = limited(text).unwrap().limit(LimitKind::Held).unwrap();
+        let limit = limited(text).unwrap().limit(LimitKind::Reserved).unwrap();
         assert_eq!(limit, Some(expected), "limit={text}");
     }
     told(&ledger, "total");

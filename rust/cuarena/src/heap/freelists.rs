@@ -1,10 +1,11 @@
-//! Free lists of a heap: ranges whose bytes are not everybody's yet.
+//! Free lists of a heap: ranges whose bytes are not idle yet.
 
 use super::{Heap, HeapRef};
 use crate::error::check;
 use crate::{ffi, Result};
 
-/// A free list, by its number. It owns nothing: [`Heap::destroy_freelist`] ends one.
+/// A free list, by its number. It owns nothing: [`Heap::destroy_freelist`] ends
+/// one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Freelist(pub(super) u32);
 
@@ -32,7 +33,7 @@ impl HeapRef {
         Ok(Freelist(freelist))
     }
 
-    /// Gives every range of the free list to the idle one. Steps: its ranges.
+    /// Moves every range of the free list to the idle one. O(its ranges).
     ///
     /// # Errors
     ///
@@ -42,8 +43,8 @@ impl HeapRef {
         check(unsafe { ffi::cuarena_heap_freelist_reclaim(self.as_raw(), freelist.0) })
     }
 
-    /// Gives every range of `from` to `to`, of which neither is the idle
-    /// one. Steps: the ranges of `from`.
+    /// Moves every range of `from` to `to`, neither of which is the idle one.
+    /// O(ranges of `from`).
     ///
     /// # Errors
     ///
@@ -53,9 +54,9 @@ impl HeapRef {
         check(unsafe { ffi::cuarena_heap_freelist_merge(self.as_raw(), from.0, to.0) })
     }
 
-    /// Gives idle ranges that touch ranges of `freelist` to that free list, until one
-    /// of its ranges has `bytes`; with `u64::MAX` all of them. Steps: the
-    /// ranges of `freelist`.
+    /// Moves idle ranges that touch ranges of `freelist` to that free list,
+    /// until one of its ranges has `bytes`; with `u64::MAX` all of them.
+    /// O(ranges of `freelist`).
     ///
     /// # Errors
     ///

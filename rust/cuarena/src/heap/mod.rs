@@ -9,22 +9,22 @@
 //!   merge, even if they touch.
 //! - *block*: one live allocation, named by an id that survives moves.
 //! - *range*: one free stretch.
-//! - *granule*: what offsets and sizes are multiples of.
-//! - *free list*: a set of ranges with an index of its own. [`Freelist::IDLE`] is
-//!   everybody's; others are for what is still on its way.
+//! - *granule*: the number of which offsets and sizes are multiples.
+//! - *free list*: a set of ranges with an index of its own. [`Freelist::IDLE`]
+//!   has the idle ones; others are for bytes that somebody may still be using.
 //!
-//! An id is a number and owns nothing: [`HeapRef::free`] ends a block, and a stale
-//! or foreign id is an error. Every call is a bounded number of steps unless it
-//! says otherwise. A heap is used by one thread at a time.
+//! An id is a number and owns nothing: [`HeapRef::free`] ends a block, and a
+//! stale or foreign id is an error. Every call is a bounded number of steps
+//! unless it says otherwise. A heap is used by one thread at a time.
 //!
 //! ```
 //! # fn main() -> cuarena::Result<()> {
-//! use cuarena::heap::{Heap, HeapConfig, HeapRequest, Free list};
+//! use cuarena::heap::{Heap, HeapConfig, HeapRequest, Freelist};
 //! let mut heap = Heap::new(&HeapConfig { granule: 8, ..HeapConfig::default() })?;
 //! heap.add_segment(0, 4096)?;
 //! let (block, offset) = heap.alloc(&HeapRequest::of(100))?;
 //! assert_eq!(offset % 8, 0);
-//! heap.free(block, Free list::IDLE)?;
+//! heap.free(block, Freelist::IDLE)?;
 //! assert_eq!(heap.stats().free_bytes, 4096);
 //! # Ok(())
 //! # }
@@ -53,7 +53,8 @@ pub use walk::{Entry, EntryKind};
 /// How a heap is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeapConfig {
-    /// What offsets and sizes are multiples of: a power of two from 8.
+    /// The number of which offsets and sizes are multiples: a power of two from
+    /// 8.
     pub granule: u64,
     /// The most blocks that can live at once.
     pub max_blocks: u64,
@@ -85,15 +86,15 @@ pub struct HeapRequest {
     pub size: u64,
     /// 0: the granule; else a power of two.
     pub alignment: u64,
-    /// The free list that serves it.
+    /// The free list that the bytes come from.
     pub freelist: Freelist,
     /// Kept with the block.
     pub tag: u16,
-    /// The pins that it is born with.
+    /// How many pins the block has from the start.
     pub pins: u16,
     /// Eight bits of the program's own, kept with the block.
     pub flags: u8,
-    /// As low as a bounded look finds.
+    /// As low as a bounded search finds room.
     pub low: bool,
     /// Whose it is, kept with the block: at most 127.
     pub owner: u8,
@@ -435,7 +436,7 @@ impl HeapRef {
         unsafe { ffi::cuarena_heap_reset_peaks(self.as_raw()) };
     }
 
-    /// The largest range of a free list, exact. Steps: the ranges of its class.
+    /// The largest range of a free list, exact. O(ranges of its size class).
     ///
     /// # Errors
     ///
@@ -447,7 +448,8 @@ impl HeapRef {
         Ok(bytes)
     }
 
-    /// Recomputes every counter and link. Steps: everything there is.
+    /// Recomputes every counter and link. O(everything
+    /// there is).
     ///
     /// # Errors
     ///

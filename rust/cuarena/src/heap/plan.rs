@@ -62,7 +62,7 @@ pub struct Plan<'h> {
 }
 
 /// A plan under way: its blocks can be neither freed, pinned nor resized, and
-/// its ranges serve nobody. The rest of the heap, which it dereferences to,
+/// nobody gets its ranges. The rest of the heap, which it dereferences to,
 /// works on.
 #[derive(Debug)]
 pub struct PlanUnderWay<'h>(Plan<'h>);
@@ -70,7 +70,7 @@ pub struct PlanUnderWay<'h>(Plan<'h>);
 impl HeapRef {
     /// Works out which blocks without pins would slide down, and where to. With
     /// a goal it finds the cheapest window in one pass. A plan may be empty.
-    /// Steps: blocks and ranges.
+    /// O(blocks + ranges).
     ///
     /// # Errors
     ///
@@ -149,8 +149,8 @@ impl PlanUnderWay<'_> {
     ///
     /// # Errors
     ///
-    /// A bad argument for a free list that does not exist; nothing was done then,
-    /// and the plan is aborted.
+    /// A bad argument for a free list that does not exist; nothing was done
+    /// then, and the plan is aborted.
     pub fn commit(self, freelist: Freelist) -> Result<()> {
         let (heap, plan) = (self.0.heap.as_raw(), self.0.raw.as_ptr());
         // SAFETY: heap and plan live, and belong together.

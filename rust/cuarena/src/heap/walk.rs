@@ -42,7 +42,7 @@ pub struct Entry {
     pub pins: u16,
     /// Of a block: the program's own bits.
     pub flags: u8,
-    /// Of a block: a plan under way holds it.
+    /// Of a block: a plan under way moves it.
     pub moving: bool,
 }
 
