@@ -15,10 +15,7 @@ static void must(cuarena_status_t status)
 {
     if (status == CUARENA_OK)
         return;
-    cuarena_error_info_t info;
-    cuarena_error_info_init(&info);
-    cuarena_last_error_info(&info);
-    fprintf(stderr, "%s: %s\n", cuarena_status_name(status), info.message);
+    fprintf(stderr, "%s: %s\n", cuarena_status_name(status), cuarena_last_error());
     exit(EXIT_FAILURE);
 }
 
@@ -52,11 +49,8 @@ static int first_byte(cuarena_t *arena, cuarena_block_t block)
 
 int main(void)
 {
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    must(cuarena_config_set(&config, "pool", "8MiB"));
     cuarena_t *arena;
-    must(cuarena_create(&config, &arena));
+    must(cuarena_open("pool=8MiB", &arena));
 
     cuarena_block_t blocks[BLOCKS];
     for (int i = 0; i < BLOCKS; i++) {

@@ -14,10 +14,7 @@ static void must(cuarena_status_t status)
 {
     if (status == CUARENA_OK)
         return;
-    cuarena_error_info_t info;
-    cuarena_error_info_init(&info);
-    cuarena_last_error_info(&info);
-    fprintf(stderr, "%s: %s\n", cuarena_status_name(status), info.message);
+    fprintf(stderr, "%s: %s\n", cuarena_status_name(status), cuarena_last_error());
     exit(EXIT_FAILURE);
 }
 
@@ -32,11 +29,8 @@ static void print_region(cuarena_t *arena, int32_t region, const char *name)
 
 int main(void)
 {
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    must(cuarena_config_parse(&config, "pool=16MiB, stable=4MiB"));
     cuarena_t *arena;
-    must(cuarena_create(&config, &arena));
+    must(cuarena_open("pool=16MiB, stable=4MiB", &arena));
     void *base;
     uint64_t bytes;
     must(cuarena_base(arena, &base, &bytes));

@@ -13,10 +13,7 @@ static void must(cuarena_status_t status)
 {
     if (status == CUARENA_OK)
         return;
-    cuarena_error_info_t info;
-    cuarena_error_info_init(&info);
-    cuarena_last_error_info(&info);
-    fprintf(stderr, "%s: %s\n", cuarena_status_name(status), info.message);
+    fprintf(stderr, "%s: %s\n", cuarena_status_name(status), cuarena_last_error());
     exit(EXIT_FAILURE);
 }
 
@@ -31,11 +28,8 @@ static void print_reserved(cuarena_t *arena, const char *when)
 
 int main(void)
 {
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    must(cuarena_config_parse(&config, "preset=grow, limit=64MiB"));
     cuarena_t *arena;
-    must(cuarena_create(&config, &arena));
+    must(cuarena_open("preset=grow, limit=64MiB", &arena));
     print_reserved(arena, "new:");
 
     void *small;

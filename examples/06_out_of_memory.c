@@ -14,10 +14,7 @@ static void must(cuarena_status_t status)
 {
     if (status == CUARENA_OK)
         return;
-    cuarena_error_info_t info;
-    cuarena_error_info_init(&info);
-    cuarena_last_error_info(&info);
-    fprintf(stderr, "%s: %s\n", cuarena_status_name(status), info.message);
+    fprintf(stderr, "%s: %s\n", cuarena_status_name(status), cuarena_last_error());
     exit(EXIT_FAILURE);
 }
 
@@ -43,11 +40,8 @@ static int32_t give_up_an_entry(void *user, cuarena_t *arena, uint64_t asked_byt
 
 int main(void)
 {
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    must(cuarena_config_set(&config, "pool", "16MiB"));
     cuarena_t *arena;
-    must(cuarena_create(&config, &arena));
+    must(cuarena_open("pool=16MiB", &arena));
 
     cache_t cache = {.count = 0};
     while (cache.count < CACHED)

@@ -1,6 +1,7 @@
 /*
- * Options from text: a configuration from a command line, an environment variable or a file. One
- * table in the library knows every option; a program can print it.
+ * Options from text, as a struct: a configuration from a command line, an environment variable or a
+ * file, which the program can look at or change before it makes the arena. One table in the library
+ * knows every option; a program can print it.
  *
  *   10_options_from_text [KEY=VALUE,KEY=VALUE...]
  */
@@ -13,10 +14,7 @@ static void must(cuarena_status_t status)
 {
     if (status == CUARENA_OK)
         return;
-    cuarena_error_info_t info;
-    cuarena_error_info_init(&info);
-    cuarena_last_error_info(&info);
-    fprintf(stderr, "%s: %s\n", cuarena_status_name(status), info.message);
+    fprintf(stderr, "%s: %s\n", cuarena_status_name(status), cuarena_last_error());
     exit(EXIT_FAILURE);
 }
 
@@ -51,9 +49,6 @@ int main(int argc, char **argv)
 
     /* A mistake is named, with what would be accepted; nothing was changed. */
     cuarena_status_t status = cuarena_config_parse(&config, "limit=1GiB, alignment=100");
-    cuarena_error_info_t error;
-    cuarena_error_info_init(&error);
-    must(cuarena_last_error_info(&error));
-    printf("%s: %s\n", cuarena_status_name(status), error.message);
+    printf("%s: %s\n", cuarena_status_name(status), cuarena_last_error());
     return EXIT_SUCCESS;
 }

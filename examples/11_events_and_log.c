@@ -14,10 +14,7 @@ static void must(cuarena_status_t status)
 {
     if (status == CUARENA_OK)
         return;
-    cuarena_error_info_t info;
-    cuarena_error_info_init(&info);
-    cuarena_last_error_info(&info);
-    fprintf(stderr, "%s: %s\n", cuarena_status_name(status), info.message);
+    fprintf(stderr, "%s: %s\n", cuarena_status_name(status), cuarena_last_error());
     exit(EXIT_FAILURE);
 }
 
@@ -44,11 +41,8 @@ int main(void)
     must(cuarena_log_set_level(CUARENA_LOG_DEBUG));
     cuarena_log_set_callback(write_line, stdout);
 
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    must(cuarena_config_parse(&config, "preset=grow, limit=4MiB, name=demo"));
     cuarena_t *arena;
-    must(cuarena_create(&config, &arena));
+    must(cuarena_open("preset=grow, limit=4MiB, name=demo", &arena));
     int events = 0;
     must(cuarena_set_event_listener(arena, listen, &events));
 

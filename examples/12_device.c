@@ -19,10 +19,7 @@ static void must(cuarena_status_t status)
 {
     if (status == CUARENA_OK)
         return;
-    cuarena_error_info_t info;
-    cuarena_error_info_init(&info);
-    cuarena_last_error_info(&info);
-    fprintf(stderr, "%s: %s\n", cuarena_status_name(status), info.message);
+    fprintf(stderr, "%s: %s\n", cuarena_status_name(status), cuarena_last_error());
     exit(status == CUARENA_NO_DEVICE ? 77 : EXIT_FAILURE);
 }
 
@@ -102,12 +99,9 @@ static void pack(cuarena_t *arena, CUstream stream)
 
 int main(void)
 {
-    cuarena_config_t config;
     cuarena_t *arena;
-    cuarena_config_init(&config);
-    must(cuarena_config_parse(&config, "memory=device, pool=64MiB, device=0"));
-    must(cuarena_create(&config, &arena));
-    (void)use_device(config.device);
+    must(cuarena_open("memory=device, pool=64MiB, device=0", &arena));
+    (void)use_device(0);
 
     CUstream writing, reading;
     must_cu(cuStreamCreate(&writing, CU_STREAM_NON_BLOCKING));
@@ -133,6 +127,6 @@ int main(void)
     must(cuarena_destroy_forced(&arena));
     must_cu(cuStreamDestroy(reading));
     must_cu(cuStreamDestroy(writing));
-    must_cu(cuDevicePrimaryCtxRelease(config.device));
+    must_cu(cuDevicePrimaryCtxRelease(0));
     return EXIT_SUCCESS;
 }

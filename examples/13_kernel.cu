@@ -19,10 +19,7 @@ static void must(cuarena_status_t status)
 {
     if (status == CUARENA_OK)
         return;
-    cuarena_error_info_t info;
-    cuarena_error_info_init(&info);
-    cuarena_last_error_info(&info);
-    std::fprintf(stderr, "%s: %s\n", cuarena_status_name(status), info.message);
+    std::fprintf(stderr, "%s: %s\n", cuarena_status_name(status), cuarena_last_error());
     std::exit(status == CUARENA_NO_DEVICE ? 77 : EXIT_FAILURE);
 }
 
@@ -63,14 +60,11 @@ static float *new_floats(cuarena_t *arena, cudaStream_t stream)
 
 int main()
 {
-    cuarena_config_t config;
     cuarena_t *arena;
-    cuarena_config_init(&config);
-    must(cuarena_config_parse(&config, "memory=device, preset=grow"));
-    must(cuarena_create(&config, &arena));
+    must(cuarena_open("memory=device, preset=grow, device=0", &arena));
 
     cudaStream_t stream;
-    must_rt(cudaSetDevice(config.device));
+    must_rt(cudaSetDevice(0));
     must_rt(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
 
     /* Each step takes a block for its result and gives its input back. The kernel that reads the

@@ -2,7 +2,8 @@
  * libcuarena: owns GPU and CPU memory and hands out blocks of it from the
  * host, without a driver call.
  *
- * Include this file; it brings the parts in:
+ * cuarena_open in cuarena/arena.h makes an arena, and cuarena_last_error in
+ * cuarena/base.h says why a call failed. Include this file; it brings the parts in:
  *   cuarena/options.h  what an arena is to be like
  *   cuarena/arena.h    arenas: create, destroy, reset, trim, limits
  *   cuarena/pointer.h  allocate and free by pointer

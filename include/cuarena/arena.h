@@ -1,13 +1,11 @@
 /*
  * Arenas: memory of a GPU or of the host that is taken once and handed out in blocks.
  *
- *   cuarena_config_t config;
  *   cuarena_t *arena;
  *   void *pointer;
  *
- *   cuarena_config_init(&config);
- *   cuarena_config_parse(&config, "memory=device,pool=16GiB");
- *   cuarena_create(&config, &arena);
+ *   if (cuarena_open("memory=device, pool=80%", &arena) != CUARENA_OK)
+ *       fail(cuarena_last_error());
  *
  *   cuarena_alloc(arena, 1000000, &pointer);
  *   ...
@@ -28,7 +26,7 @@
  * caller's functions.
  *
  * Errors that any call may return: BAD_ARGUMENT (a NULL arena or output, a value out of range: the
- * message of cuarena_last_error_info names it) and LOST. Calls that take a pointer or a block also
+ * message of cuarena_last_error names it) and LOST. Calls that take a pointer or a block also
  * return STALE if nothing live of this arena begins at that address or has that id. Calls that say
  * that they wait for streams also return DRIVER if a wait fails.
  *
@@ -70,13 +68,27 @@ extern "C" {
 #endif
 
 /*
- * Makes an arena. The preset `pool` takes its bytes now; an arena that grows takes only its stable
- * region, unless the option take_first says that it takes its first chunk too.
+ * Makes an arena of a text of options, such as "memory=device, pool=80%", as cuarena_config_parse
+ * takes them; docs/options.md has them all. NULL and "" mean the defaults. The environment is not
+ * read. Any thread may call it. The arena is the caller's, to be ended by cuarena_destroy; where
+ * the call fails *arena_out is as it was, and cuarena_last_error says why.
+ *
+ * Errors: BAD_ARGUMENT for an unknown key, a value that is not accepted, options that do not go
+ * together (the message names key, value and what would be accepted) and a NULL output; otherwise
+ * as cuarena_create.
+ */
+CUARENA_API cuarena_status_t cuarena_open(const char *options, cuarena_t **arena_out);
+/*
+ * Makes an arena of a config that the program filled in, for what has no text: functions and bytes
+ * of the program's own, and a context. The preset `pool` takes its bytes now; an arena that grows
+ * takes only its stable region, unless the option take_first says that it takes its first chunk
+ * too.
  *
  * Errors: BAD_ARGUMENT; OUT_OF_MEMORY, or LIMIT where the pool is larger than the limit or
  * CUARENA_HEAP_MAX_HEAPS heaps live (the last error then has the bytes asked for, the limit if
- * there is one, the bytes reserved, and as free_bytes what the memory had available); DRIVER;
- * UNSUPPORTED if the memory cannot do what the options ask. Cost: the memory's, plus under 1 ms.
+ * there is one, the bytes reserved, and as free_bytes what the memory had available); NO_DEVICE;
+ * DRIVER; UNSUPPORTED if the memory cannot do what the options ask. Cost: the memory's, plus under
+ * 1 ms.
  */
 CUARENA_API cuarena_status_t cuarena_create(const cuarena_config_t *config, cuarena_t **arena_out);
 /*

@@ -29,18 +29,19 @@ class arena
   public:
     arena() noexcept = default;
 
-    /* Creates an arena from options such as "pool=64MiB,zero=alloc"; see docs/options.md. */
-    explicit arena(const char *options) : arena(config(options)) {}
+    /* Makes an arena of options such as "memory=device, pool=80%", as cuarena_open does; "" and
+     * nullptr mean the defaults. Throws; try_create gives a status. */
+    explicit arena(const char *options) : arena(try_create(options).value()) {}
 
     explicit arena(const cuarena_config_t &options) : arena(try_create(options).value()) {}
 
     static result<arena> try_create(const char *options) noexcept
     {
-        config parsed;
-        const status code = parsed.try_parse(options);
+        arena made;
+        const status code = to_status(cuarena_open(options, &made.handle_));
         if (code != status::ok)
             return code;
-        return try_create(parsed);
+        return made;
     }
 
     static result<arena> try_create(const cuarena_config_t &options) noexcept

@@ -92,9 +92,16 @@ CUARENA_API const char *cuarena_status_text(cuarena_status_t status);
 /* ---- The last error ---------------------------------------------------- */
 
 /*
- * Why the last failing call of this thread failed. Members that do not apply are 0. A successful
- * call leaves it as it is.
+ * Why the last failing call of this thread failed, as one line that names what was given and what
+ * would be accepted; "" if none failed yet. Never NULL. A successful call leaves it as it is.
+ *
+ * The text belongs to the thread: it is good until the thread's next failing call, or its end, and
+ * is not freed. Each thread has its own.
  */
+CUARENA_API const char *cuarena_last_error(void);
+
+/* Why the last failing call of this thread failed, with the numbers. Members that do not apply are
+ * 0. */
 typedef struct cuarena_error_info {
     size_t struct_size;
     cuarena_status_t status;

@@ -85,7 +85,7 @@ cuarena_status_t cuai_call_on_free(cuai_call_t *call, cuarena_stream_t stream)
     arena->host_waits++;
     cuai_unlock(&arena->lock);
     cuai_log(CUARENA_LOG_INFO, "%s: a free waits for stream %p: %s", arena->label, (void *)stream,
-             cuai_error_message());
+             cuarena_last_error());
     status = cuai_memory_synchronize(&arena->memory, stream);
     cuai_lock(&arena->lock);
     call->waited = status == CUARENA_OK;

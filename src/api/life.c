@@ -38,6 +38,18 @@ cuarena_status_t cuarena_create(const cuarena_config_t *config, cuarena_t **aren
     return cuai_told(status);
 }
 
+cuarena_status_t cuarena_open(const char *options, cuarena_t **arena_out)
+{
+    if (arena_out == NULL)
+        return cuai_null("arena_out");
+    cuarena_config_t config;
+    cuarena_config_init(&config);
+    cuarena_status_t status = cuarena_config_parse(&config, options == NULL ? "" : options);
+    if (status == CUARENA_OK)
+        status = cuarena_create(&config, arena_out);
+    return cuai_told(status);
+}
+
 /* ---- Destruction ------------------------------------------------------- */
 
 /* "3 blocks, 768 bytes 'weights'; ...", as far as there is room. */
@@ -133,7 +145,7 @@ static cuarena_status_t destroy(cuarena_t **handle, bool forced)
         return cuai_log_error(arena->label, status);
     if (status != CUARENA_OK)
         cuai_log(CUARENA_LOG_WARN, "%s: destroyed with work under way: %s", arena->label,
-                 cuai_error_message());
+                 cuarena_last_error());
     *handle = NULL;
     cuai_log(CUARENA_LOG_INFO, "%s: destroyed", arena->label);
     cuai_arena_end(arena);

@@ -44,7 +44,7 @@ void cuai_lose(cuarena_t *arena)
     cuai_slow_set(arena, CUAI_SLOW_LOST, true);
     cuai_unlock(&arena->lock);
     cuai_log(CUARENA_LOG_ERROR, "%s is lost: what blocks left could not be set to 0: %s",
-             arena->label, cuai_error_message());
+             arena->label, cuarena_last_error());
     cuai_lock(&arena->lock);
 }
 

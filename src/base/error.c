@@ -122,7 +122,7 @@ bool cuai_error_is_unlogged(void)
     return was;
 }
 
-const char *cuai_error_message(void)
+const char *cuarena_last_error(void)
 {
     return last.message;
 }

@@ -53,7 +53,4 @@ bool cuai_error_is_unlogged(void);
  * long the copy is. `room` is not 0. */
 size_t cuai_text_plain(char *to, size_t room, const char *from);
 
-/* The message of this thread's last error; "" if there was none. */
-const char *cuai_error_message(void);
-
 #endif

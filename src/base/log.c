@@ -117,7 +117,7 @@ cuarena_status_t cuai_log_error(const char *who, cuarena_status_t status)
 {
     bool unlogged = cuai_error_is_unlogged();
     if (status != CUARENA_OK && unlogged)
-        cuai_log(CUARENA_LOG_ERROR, "%s%s%s", who, *who == '\0' ? "" : ": ", cuai_error_message());
+        cuai_log(CUARENA_LOG_ERROR, "%s%s%s", who, *who == '\0' ? "" : ": ", cuarena_last_error());
     return status;
 }
 

@@ -302,7 +302,7 @@ START_TEST(test_fail_sets_status_and_message)
 {
     expect_status(cuai_fail(CUARENA_BUSY, "%d of %s", 2, "them"), CUARENA_BUSY);
     expect_text(last_error_message(), "2 of them");
-    expect_text(cuai_error_message(), "2 of them");
+    expect_text(cuarena_last_error(), "2 of them");
 }
 END_TEST
 

@@ -1,7 +1,6 @@
 //! The calls of C, through cuarena-sys.
 
 use std::ffi::CString;
-use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Arc;
 
@@ -31,18 +30,9 @@ impl RawArena {
     /// If there is no such arena.
     pub fn new(options: &str) -> Arc<Self> {
         let text = CString::new(options).expect("no zero in it");
-        let mut config = MaybeUninit::<ffi::cuarena_config_t>::zeroed();
         let mut arena = ptr::null_mut();
-        // SAFETY: the first call fills the config, of which all bits 0 are a
-        // value; the outputs live as long as the calls.
-        unsafe {
-            ffi::cuarena_config_init(config.as_mut_ptr());
-            must(ffi::cuarena_config_parse(
-                config.as_mut_ptr(),
-                text.as_ptr(),
-            ));
-            must(ffi::cuarena_create(config.as_ptr(), &mut arena));
-        }
+        // SAFETY: text and output live as long as the call.
+        must(unsafe { ffi::cuarena_open(text.as_ptr(), &mut arena) });
         Arc::new(Self {
             raw: arena,
             owner: None,

@@ -13,6 +13,7 @@ use std::hash::{Hash, Hasher};
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr;
+use std::str::FromStr;
 use std::sync::Weak;
 
 use crate::amount::c_text;
@@ -95,6 +96,29 @@ impl fmt::Debug for WeakArena {
 }
 
 impl Arena {
+    /// Makes an arena of options as [`ArenaBuilder::parse`] takes them; `""` are
+    /// the defaults. `str::parse` does the same. The environment is not read.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadArgument`] names key, value and what would be accepted;
+    /// otherwise as [`ArenaBuilder::build`].
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// let arena = match cuarena::Arena::open("memory=device, pool=80%") {
+    ///     Err(error) if error.is_no_device() => "pool=16MiB".parse()?,
+    ///     arena => arena?,
+    /// };
+    /// let block = arena.alloc(1_000_000)?;
+    /// # drop(block);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn open(options: &str) -> Result<Self> {
+        Self::builder().parse(options)?.build()
+    }
+
     /// The options of an arena that is to be made. Pageable host memory and a
     /// pool of all that is available but 512 MiB, unless they say otherwise.
     pub fn builder() -> ArenaBuilder {
@@ -548,6 +572,15 @@ impl Arena {
 /// A number of bytes of which the largest says that there is no bound.
 pub(crate) fn bounded(bytes: u64) -> Option<usize> {
     (bytes != u64::MAX).then_some(bytes as usize)
+}
+
+/// As [`Arena::open`].
+impl FromStr for Arena {
+    type Err = Error;
+
+    fn from_str(options: &str) -> Result<Self> {
+        Self::open(options)
+    }
 }
 
 /// Handles of the same arena are equal.

@@ -22,6 +22,14 @@ const NOT_REACHED: &[(&str, &str)] = &[
     ("cuarena_resize_on", POINTERS),
     ("cuarena_size_of", POINTERS),
     (
+        "cuarena_open",
+        "Arena::open goes by the builder, which keeps text from naming a driver's pool",
+    ),
+    (
+        "cuarena_last_error",
+        "an Error has the text, from cuarena_last_error_info",
+    ),
+    (
         "cuarena_reset",
         "it ends every block at once, and so handles that safe code still has",
     ),
