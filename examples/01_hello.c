@@ -22,7 +22,7 @@ static void print_stats(cuarena_t *arena, const char *when)
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
     must(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    printf("%-10s held %" PRIu64 ", live %" PRIu64 " in %" PRIu64 " blocks, asked for %" PRIu64
+    printf("%-10s reserved %" PRIu64 ", live %" PRIu64 " in %" PRIu64 " blocks, asked for %" PRIu64
            "\n",
            when, stats.reserved_bytes, stats.live_bytes, stats.live_blocks, stats.requested_bytes);
 }

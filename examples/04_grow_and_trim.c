@@ -22,7 +22,7 @@ static void print_reserved(cuarena_t *arena, const char *when)
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
     must(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    printf("%-26s holds %2" PRIu64 " MiB, %2" PRIu64 " live, grew %" PRIu64 " times\n", when,
+    printf("%-26s reserved %2" PRIu64 " MiB, %2" PRIu64 " live, grew %" PRIu64 " times\n", when,
            stats.reserved_bytes / MIB, stats.live_bytes / MIB, stats.grows);
 }
 

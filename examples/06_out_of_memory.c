@@ -59,7 +59,7 @@ int main(void)
     cuarena_error_info_t info;
     cuarena_error_info_init(&info);
     must(cuarena_last_error_info(&info));
-    printf("%s: asked %" PRIu64 " MiB, held %" PRIu64 ", free %" PRIu64 ", largest %" PRIu64
+    printf("%s: asked %" PRIu64 " MiB, reserved %" PRIu64 ", free %" PRIu64 ", largest %" PRIu64
            "\n%s\n",
            cuarena_status_name(status), info.asked_bytes / MIB, info.reserved_bytes / MIB,
            info.free_bytes / MIB, info.largest_bytes / MIB, info.message);

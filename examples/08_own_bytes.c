@@ -43,7 +43,7 @@ int main(void)
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
     must(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    printf("held %" PRIu64 " of %d bytes; bookkeeping elsewhere: %" PRIu64 "\n",
+    printf("reserved %" PRIu64 " of %d bytes; bookkeeping elsewhere: %" PRIu64 "\n",
            stats.reserved_bytes, BYTES, stats.bookkeeping_bytes);
 
     must(cuarena_destroy(&arena)); /* the bytes stay the program's */

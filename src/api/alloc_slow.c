@@ -1,20 +1,23 @@
 /*
- * Obtaining: from a request to a block, the long way.
+ * The slow path of allocations: every request, and what is tried for one that has no room.
  *
- * The ladder, when what is held has no room:
- *   1  bytes of several free lists together: of the request's own stream and,
- *      stealing, of others, for which its stream waits; bytes of streams'
- *      free lists that can be idle now
- *   2  growth, or waiting for another thread's
- *   3  ending cached blocks, the least recently cached first
- *   4  waiting for bytes of streams' free lists
- *   5  where a limit or the memory stands in the way of growth: give back what
- *      is free elsewhere, and grow again
- *   6  the caller's handler, as long as it says that it freed something
- *   7  compaction, if compact_on_oom is set
- *   8  an error that says what was tried
- * How much of 1 and 4 there is, the option `steal` says. Before all of it comes the cache, if the
- * arena has one.
+ * An arena with a cache looks there first, then every request tries the free lists that it may use
+ * as they are. If none has room, these steps are tried in this order, and the request again after
+ * each that brought something:
+ *
+ *   join        bytes of the two free lists of its stream together
+ *   steal       bytes of all free lists together, for which its stream waits
+ *   reclaim     bytes of other streams whose work is done: they become idle
+ *   grow        more bytes from the memory, or waiting for another thread's growth
+ *   cache       cached blocks end, the least recently cached first
+ *   wait        the host waits for streams, whose bytes become idle
+ *   trim        where a limit or the memory stands in the way of growth: what is free elsewhere
+ *               goes back, and growth is tried again
+ *   handler     the caller's, as long as it says that it freed something
+ *   compact     if compact_on_oom is set
+ *
+ * The option `steal` says how much of joining, stealing and waiting there is. If nothing brings
+ * room, the error says what was tried. Each step uses something up, so there is an end to it.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -55,31 +58,31 @@ static cuarena_status_t check_tag(const cuarena_t *arena, cuarena_tag_t tag)
 
 /* ---- The ladder -------------------------------------------------------- */
 
-/* One request on its way down. */
+/* One request, and what was tried for it. */
 typedef struct ladder {
     cuai_call_t *call;
     cuai_request_t *request;
     cuai_block_ref_t *ref;
-    bool served;               /* by stealing */
-    bool missed;               /* the cache had none that fits */
-    cuarena_status_t refusal;  /* what the heap says */
-    cuarena_status_t growth;   /* why there is no more */
-    cuai_kept_error_t *words;  /* of the memory, when growth or a block's own
+    bool stolen;               /* stealing has set *ref */
+    bool missed;               /* the cache had no block that fits */
+    cuarena_status_t refusal;  /* of the last attempt */
+    cuarena_status_t growth;   /* of the last growth; UNSUPPORTED: none */
+    cuai_kept_error_t *words;  /* the memory's, when growth or a block's own
                                 * segment failed: later steps have others */
-    const char *no_compaction; /* why that brought nothing; NULL: it was not
-                                * tried */
+    const char *no_compaction; /* why compaction brought nothing; NULL: it was
+                                * not tried */
     int32_t handler_calls;
     int32_t memory_waits;
     uint32_t tried;  /* bits: the steps that had something to do */
-    uint32_t spent;  /* ... that are not taken again for now */
-    int32_t deepest; /* of the steps that brought something; -1 */
-    bool handler_no; /* it said that it freed nothing */
+    uint32_t spent;  /* bits: steps that are not taken again for now */
+    int32_t deepest; /* the last step that brought something; -1 */
+    bool handler_no; /* the handler said that it freed nothing */
 } ladder_t;
 
 typedef enum outcome {
     STEP_SKIPPED, /* it does not apply */
     STEP_NOTHING,
-    STEP_BROUGHT /* something: try to serve again */
+    STEP_BROUGHT /* something: the request is tried again */
 } outcome_t;
 
 static outcome_t outcome(bool brought)
@@ -92,7 +95,7 @@ static uint32_t step_bit(int32_t step)
     return UINT32_C(1) << step;
 }
 
-/* Whether the step may be taken, which is then over for now. */
+/* Whether the step may be taken; it may not be taken again until `spent` is cleared. */
 static bool spend(ladder_t *ladder, int32_t step)
 {
     bool first = !(ladder->spent & step_bit(step));
@@ -109,21 +112,21 @@ static uint32_t own_stream(const ladder_t *ladder)
     return own ? ladder->request->stream : 0;
 }
 
-/* Whether the request may have what others freed, behind them. */
+/* Whether the request may have bytes that other streams freed, ordered behind their work. */
 static bool may_steal(const ladder_t *ladder)
 {
     return own_stream(ladder) != 0 && ladder->request->size != 0 &&
            ladder->call->arena->config.steal != CUARENA_STEAL_NEVER;
 }
 
-/* ... and its stream may be made to wait for them. */
+/* Whether its stream may also be made to wait for that work. */
 static bool may_wait(const ladder_t *ladder)
 {
     return may_steal(ladder) && ladder->call->arena->config.steal == CUARENA_STEAL_WAIT;
 }
 
-/* What the stream's own two free lists have together. Where the stream may wait, stealing sees to
- * that too. */
+/* Joins ranges that touch across the stream's own two free lists. Where the stream may wait,
+ * stealing joins them too. */
 static outcome_t try_joining(ladder_t *ladder)
 {
     uint32_t own = own_stream(ladder);
@@ -140,15 +143,16 @@ static const cuarena_heap_t *heap_of(const ladder_t *ladder)
     return arena->heaps[cuai_region_for(arena, ladder->request->region)];
 }
 
-/* In all its free lists. */
+/* The free bytes of the heap, in all of its free lists. */
 static uint64_t all_free(const ladder_t *ladder)
 {
     return cuai_free_bytes(heap_of(ladder));
 }
 
-/* Nothing steals. Its own free lists may do, if all is looked at; growth does not count on others
- * again; and bytes that are apart may be brought together. */
-static bool serve_without(ladder_t *ladder)
+/* Stealing brought nothing: tries each free list alone, to the end, and lets later steps know that
+ * other streams' bytes are out of reach, so that growth does not count on them and compaction may
+ * bring them together. */
+static bool alloc_without_stealing(ladder_t *ladder)
 {
     cuai_request_t *request = ladder->request;
     request->reach = ladder->growth == CUARENA_OK ? CUAI_REACH_IDLE : CUAI_REACH_FREELISTS;
@@ -160,8 +164,8 @@ static bool serve_without(ladder_t *ladder)
     return false;
 }
 
-/* Bytes of all free lists together, behind whatever use of them is under way; where its stream may
- * not be made to wait, those that it is behind already. */
+/* Steals bytes of all free lists together; the request's stream waits for the work on them. Where
+ * the stream may not be made to wait, only bytes whose work it is behind already. */
 static outcome_t try_stealing(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
@@ -174,18 +178,18 @@ static outcome_t try_stealing(ladder_t *ladder)
     if (came == CUAI_STOLEN_NOWHERE)
         return STEP_SKIPPED;
     bool nothing = came == CUAI_STOLEN_NOTHING;
-    ladder->served = came == CUAI_STOLEN || (waits && nothing && serve_without(ladder));
-    return outcome(ladder->served || came == CUAI_STOLEN_IDLE);
+    ladder->stolen = came == CUAI_STOLEN || (waits && nothing && alloc_without_stealing(ladder));
+    return outcome(ladder->stolen || came == CUAI_STOLEN_IDLE);
 }
 
-/* The stream whose free lists the request may use when they are idle, though those of others stay
- * theirs; 0: none. */
+/* With steal=never: the only stream whose free lists the request may use once they are idle; 0:
+ * none. */
 static uint32_t only_stream(const ladder_t *ladder)
 {
     return ladder->call->arena->cpu_touches ? ladder->request->stream : 0;
 }
 
-/* Bytes of other free lists whose last use is over. */
+/* Bytes of other free lists whose work is done become idle. */
 static outcome_t try_reclaiming(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
@@ -205,14 +209,14 @@ static bool is_stable(const ladder_t *ladder)
            ladder->call->arena->heaps[CUAI_STABLE] != NULL;
 }
 
-/* The regions' own bytes; dedicated blocks have nothing to grow. */
+/* Whether growth may help: dedicated blocks and the stable region have nothing that grows. */
 static bool may_grow(const ladder_t *ladder)
 {
     return !ladder->request->dedicated && !is_stable(ladder) && ladder->refusal != CUARENA_LIMIT;
 }
 
-/* Whether the memory or the limit of held bytes stands in the way, of a region's growth or of a
- * segment for one block. */
+/* Whether the memory or the limit of reserved bytes stands in the way of growth or, for a dedicated
+ * block, of its segment. */
 static bool lacks_bytes(const ladder_t *ladder)
 {
     const cuarena_t *arena = ladder->call->arena;
@@ -232,9 +236,10 @@ static bool has_holes(const cuarena_t *arena)
 
 #define MOST_MEMORY_WAITS 2
 
-/* What was freed on streams of a memory with an order is the memory's, which may be able to give it
- * when the request's stream is idle or, without one, all are. It says nothing of that, so it is
- * asked twice; on drivers that have no event of all streams, when none is known, without a wait. */
+/* A memory that takes and gives in stream order has what was freed on streams, and may be able to
+ * give it when the request's stream is idle or, without a stream, when all are. It does not say
+ * when that is, so it is asked twice. Drivers without an event of all streams are asked again
+ * without a wait, if no stream is known. */
 static bool wait_for_memory(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
@@ -247,8 +252,8 @@ static bool wait_for_memory(ladder_t *ladder)
     return status == CUARENA_OK || status == CUARENA_UNSUPPORTED;
 }
 
-/* Bytes whose last use is still under way; of the request's own stream last, for only trim and
- * growth beside them need those idle. */
+/* Waits on the host for work on free bytes. The request's own stream comes last: it can use its
+ * bytes as they are, so only trim and growth beside them need them idle. */
 static outcome_t try_waiting(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
@@ -281,14 +286,14 @@ static outcome_t try_growth(ladder_t *ladder)
                                                  : outcome(ladder->growth == CUARENA_OK);
 }
 
-/* Alone, whatever else is held. */
+/* Whether the request alone is more than the limit of reserved bytes. */
 static bool exceeds_limit(const ladder_t *ladder)
 {
     return ladder->request->size > ladder->call->arena->limits[CUARENA_LIMIT_RESERVED];
 }
 
-/* Whether the refusal is one that fewer cached blocks may change: not that of
- * a limit of live bytes or blocks. */
+/* Whether fewer cached blocks may change the refusal: they do not change one by the limit of live
+ * bytes or of blocks. */
 static bool is_for_room(const ladder_t *ladder)
 {
     const cuarena_heap_t *heap = heap_of(ladder);
@@ -300,8 +305,8 @@ static bool is_for_room(const ladder_t *ladder)
            cuai_check_live_limit(ladder->call->arena, ladder->request) == CUARENA_OK;
 }
 
-/* Whether it would fit beside the live blocks if nothing else were held. If not nothing is ended or
- * given back for it. */
+/* Whether it would fit beside the live blocks if nothing else were reserved. If not, no cached
+ * block ends and nothing goes back for it. */
 static bool would_fit(const ladder_t *ladder)
 {
     const cuarena_t *arena = ladder->call->arena;
@@ -313,7 +318,6 @@ static bool would_fit(const ladder_t *ladder)
     return ladder->request->dedicated || in_pool + size <= arena->pool_bytes - arena->stable_bytes;
 }
 
-/* Growth has failed, or is not to be had. */
 static outcome_t try_cache(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
@@ -327,7 +331,7 @@ static outcome_t try_cache(ladder_t *ladder)
     return outcome(true);
 }
 
-/* A pool has nothing to give back that it would not need again. */
+/* A pool is left out: it would need again what it gave back. */
 static outcome_t try_trim(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
@@ -339,7 +343,7 @@ static outcome_t try_trim(ladder_t *ladder)
     return outcome(given != 0);
 }
 
-/* What it freed may be of use to steps that were spent. */
+/* Drops the lock. What the handler freed may be of use to steps that were spent. */
 static outcome_t try_handler(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
@@ -362,8 +366,8 @@ static outcome_t try_handler(ladder_t *ladder)
     return outcome(freed != 0);
 }
 
-/* Whether there are enough bytes, but apart. What a pool gave back counts as long as the memory has
- * not refused it. */
+/* Whether there are enough free bytes that do not lie together. What a pool gave back counts as
+ * long as the memory has not refused it. */
 static bool is_apart(const ladder_t *ladder)
 {
     if (ladder->refusal == CUARENA_FRAGMENTED)
@@ -410,7 +414,7 @@ const char *cuai_step_name(int32_t step)
     return steps[step].name;
 }
 
-/* Steps out, if anybody reads it. */
+/* Drops the lock, if the log is at level debug. */
 static void log_step(const ladder_t *ladder, const char *name, const char *result)
 {
     cuarena_t *arena = ladder->call->arena;
@@ -435,7 +439,7 @@ static bool take_step(ladder_t *ladder, int32_t step)
     return came == STEP_BROUGHT;
 }
 
-/* Without its device an arena is past help. */
+/* Takes steps until one brings something. False: none is left, or the device is lost. */
 static bool try_more(ladder_t *ladder)
 {
     for (int32_t step = 0; step < CUARENA_STEP_COUNT; step++) {
@@ -449,8 +453,8 @@ static bool try_more(ladder_t *ladder)
 
 /* ---- The error --------------------------------------------------------- */
 
-/* Compaction never serves the stable region. A limit or the memory is named where it, and not the
- * blocks' places, stands in the way. */
+/* FRAGMENTED only where compaction could make room, which it never does in the stable region. A
+ * limit or the memory is named where it, and not the blocks' places, stands in the way. */
 static cuarena_status_t final_status(const ladder_t *ladder)
 {
     if (ladder->request->dedicated || ladder->refusal == CUARENA_LIMIT)
@@ -470,7 +474,7 @@ static uint64_t met_limit(const cuarena_t *arena, cuarena_status_t status)
     return cuai_min(arena->limits[CUARENA_LIMIT_RESERVED], arena->limits[CUARENA_LIMIT_LIVE]);
 }
 
-/* Bytes of the host's own memory, for bookkeeping, are what is short. */
+/* Whether host memory for the bookkeeping is what is short: the range for the block is there. */
 static bool lacks_record(const ladder_t *ladder, cuarena_status_t status, uint64_t largest)
 {
     return status == CUARENA_OUT_OF_MEMORY && largest >= ladder->request->size;
@@ -485,7 +489,7 @@ static void name_limit(const ladder_t *ladder, cuarena_status_t status, char *te
     if (status != CUARENA_LIMIT)
         return;
     if (ladder->refusal != CUARENA_LIMIT)
-        snprintf(text, room, " while %llu held bytes are the limit",
+        snprintf(text, room, " while %llu reserved bytes are the limit",
                  (unsigned long long)arena->limits[CUARENA_LIMIT_RESERVED]);
     else if (heap->live_blocks >= heap->max_blocks)
         snprintf(text, room, " while %llu live blocks are the limit",
@@ -495,7 +499,7 @@ static void name_limit(const ladder_t *ladder, cuarena_status_t status, char *te
                  (unsigned long long)arena->limits[CUARENA_LIMIT_LIVE]);
 }
 
-/* A text that is put together, and cut where there is no more room. */
+/* A text that is added to, and cut where there is no more room. */
 typedef struct text {
     char *at;
     size_t room;
@@ -526,8 +530,8 @@ static void name_steps(const ladder_t *ladder, char *chars, size_t room)
         add(&text, " (%d handler calls are the most)", MOST_HANDLER_CALLS);
 }
 
-/* "; memory 'device' answered 2", where the memory had no more; or, where what it lacks has no
- * number, its words. */
+/* "; memory 'device' answered 2" where the memory had no more; its own words where it has no
+ * number. */
 static void name_cause(const ladder_t *ladder, char *text, size_t room)
 {
     const cuarena_error_info_t *words = &ladder->words->error;
@@ -560,7 +564,7 @@ static cuarena_status_t explain_figures(const ladder_t *ladder, cuarena_status_t
         free_bytes += cuai_pool_untaken(arena);
     cuai_fail_bytes(status, asked, met_limit(arena, status), arena->reserved, free_bytes, largest,
                     "no room for %llu bytes in the %s region%s: %llu free, the largest "
-                    "range has %llu, %llu held%s; tried: held bytes%s",
+                    "range has %llu, %llu reserved%s; tried: reserved bytes%s",
                     (unsigned long long)asked, region == CUAI_STABLE ? "stable" : "dynamic", limit,
                     (unsigned long long)free_bytes, (unsigned long long)largest,
                     (unsigned long long)arena->reserved, cause, tried);
@@ -569,7 +573,8 @@ static cuarena_status_t explain_figures(const ladder_t *ladder, cuarena_status_t
     return status;
 }
 
-/* Some failures were put into words where they were met. */
+/* Sets the last error of a request that is refused; its status. Failures of the memory keep the
+ * words that they were met with. */
 static cuarena_status_t explain(const ladder_t *ladder)
 {
     cuarena_status_t status = final_status(ladder);
@@ -585,7 +590,7 @@ static cuarena_status_t explain(const ladder_t *ladder)
     return status;
 }
 
-/* ---- Obtaining --------------------------------------------------------- */
+/* ---- Allocation -------------------------------------------------------- */
 
 static bool steals_for(const ladder_t *ladder)
 {
@@ -593,11 +598,11 @@ static bool steals_for(const ladder_t *ladder)
            cuai_steals_for(ladder->call->arena, heap_of(ladder), ladder->request->size);
 }
 
-static cuarena_status_t serve_once(ladder_t *ladder)
+static cuarena_status_t alloc_once(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
     ladder->request->soon = may_wait(ladder);
-    if (ladder->served)
+    if (ladder->stolen)
         ladder->refusal = CUARENA_OK;
     else if (ladder->request->dedicated)
         ladder->refusal = cuai_alloc_dedicated(arena, ladder->request, ladder->ref);
@@ -616,7 +621,8 @@ static bool is_refusal(cuarena_status_t status)
            status == CUARENA_LIMIT;
 }
 
-/* A block that nobody has been given yet. */
+/* Sets a new block to 0, of which nobody knows yet. On an error it ends, uncounted. Drops the
+ * lock. */
 static cuarena_status_t zero_new(cuarena_t *arena, const cuai_request_t *request,
                                  cuai_block_ref_t ref)
 {
@@ -636,7 +642,7 @@ static cuarena_status_t zero_new(cuarena_t *arena, const cuai_request_t *request
     return status;
 }
 
-/* All that is held, and all that may ever be, is less. */
+/* Whether neither what is reserved nor all that may ever be is enough: no step can help. */
 static bool is_hopeless(const ladder_t *ladder)
 {
     const cuarena_t *arena = ladder->call->arena;
@@ -645,8 +651,8 @@ static bool is_hopeless(const ladder_t *ladder)
     return exceeds_limit(ladder) && (lacks || ladder->request->dedicated);
 }
 
-/* What was refused goes down the ladder. Of steps that failed before one that served no error is
- * left. */
+/* Takes the steps for a request that was refused. The errors of steps that failed are not seen if a
+ * later one helps. Drops the lock. */
 static cuarena_status_t descend(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
@@ -661,19 +667,19 @@ static cuarena_status_t descend(ladder_t *ladder)
         return explain(ladder);
     }
     while (is_refusal(status) && try_more(ladder))
-        status = serve_once(ladder);
+        status = alloc_once(ladder);
     if (is_refusal(status))
         return explain(ladder);
     if (status == CUARENA_OK) {
         arena->steps[ladder->deepest].served++;
-        log_step(ladder, steps[ladder->deepest].name, "served");
+        log_step(ladder, steps[ladder->deepest].name, "allocated");
         cuai_error_restore(&before);
     }
     return status;
 }
 
-/* Where frees on many streams have split the free bytes into more pieces than the bookkeeping
- * should have records for. Steps out then. */
+/* Reclaims where frees on many streams have split the free bytes into more pieces than the
+ * bookkeeping should have records for. Drops the lock then. */
 static void join_pieces(const ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
@@ -683,30 +689,30 @@ static void join_pieces(const ladder_t *ladder)
         cuai_reclaim_split_up(arena, arena->heaps[region]);
 }
 
-static cuarena_status_t serve_uncached(ladder_t *ladder)
+static cuarena_status_t alloc_uncached(ladder_t *ladder)
 {
     join_pieces(ladder);
-    cuarena_status_t status = serve_once(ladder);
+    cuarena_status_t status = alloc_once(ladder);
     return is_refusal(status) ? descend(ladder) : status;
 }
 
-/* From the cache, if it has one that fits; else as ever. */
-static cuarena_status_t serve(ladder_t *ladder)
+/* From the cache, if the arena has one with a block that fits; else from free bytes. */
+static cuarena_status_t alloc(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
     const cuai_request_t *request = ladder->request;
     if (!cuai_cache_is_for(arena, request))
-        return serve_uncached(ladder);
+        return alloc_uncached(ladder);
     if (cuai_arena_cache_get(arena, request, ladder->ref))
         return CUARENA_OK;
     uint64_t given = 0;
     ladder->missed = true;
     cuai_cache_before_miss(arena, request->size, &given);
     cuai_call_note(ladder->call, CUARENA_EVENT_TRIM, given);
-    return serve_uncached(ladder);
+    return alloc_uncached(ladder);
 }
 
-/* The request has its block. Steps out. */
+/* Keeps what the option `keep` promises, once the request has its block. Drops the lock. */
 static void keep_limits(const ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
@@ -741,7 +747,7 @@ cuarena_status_t cuai_alloc_slow(cuai_call_t *call, const cuai_request_t *reques
         return status;
     status = check_size(arena, request);
     if (status == CUARENA_OK)
-        status = serve(&ladder);
+        status = alloc(&ladder);
     if (status == CUARENA_REENTERED)
         return status;
     if (status == CUARENA_OK)

@@ -1,4 +1,4 @@
-/* The block calls: ids that survive moves. The fast paths are as those of the pointers. */
+/* The block calls: ids that survive moves. Their fast paths are like those of pointers.c. */
 #include "api/fast.h"
 #include "arena/dedicated.h"
 #include "arena/exports.h"
@@ -33,8 +33,8 @@ CUAI_NOINLINE cuarena_status_t cuai_block_alloc(cuarena_t *arena, uint64_t bytes
     return cuai_call_end(&call, status);
 }
 
-static CUAI_NOINLINE cuarena_status_t alloc_general(cuarena_t *arena, uint64_t bytes,
-                                                    cuarena_block_t *block_out)
+static CUAI_NOINLINE cuarena_status_t alloc_slow(cuarena_t *arena, uint64_t bytes,
+                                                 cuarena_block_t *block_out)
 {
     return cuai_block_alloc(arena, bytes, CUARENA_NO_STREAM, NULL, block_out);
 }
@@ -42,27 +42,27 @@ static CUAI_NOINLINE cuarena_status_t alloc_general(cuarena_t *arena, uint64_t b
 cuarena_status_t cuarena_block_alloc(cuarena_t *arena, uint64_t bytes, cuarena_block_t *block_out)
 {
     if (CUAI_UNLIKELY(arena == NULL || block_out == NULL || bytes - 1 >= CUAI_FAST_MOST))
-        return alloc_general(arena, bytes, block_out);
+        return alloc_slow(arena, bytes, block_out);
     cuai_slot_t slot = 0;
     uint64_t offset;
     void *pointer;
     if (CUAI_UNLIKELY(!cuai_lock_enter(&arena->lock)))
-        return alloc_general(arena, bytes, block_out);
+        return alloc_slow(arena, bytes, block_out);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    if (CUAI_LIKELY(cuai_fast_serves(arena)))
+    if (CUAI_LIKELY(cuai_fast_allocs(arena)))
         slot = cuai_heap_fast_alloc(heap, cuai_fast_size(arena, bytes), bytes,
                                     CUAI_BLOCK_ATTRIBUTES, &offset);
     else if (arena->slow & CUAI_SLOW_CACHE)
-        slot = cuai_fast_hit(arena, NULL, bytes, CUAI_BLOCK_ATTRIBUTES, &pointer);
-    if (CUAI_UNLIKELY(slot == 0 && !heap->plain && cuai_fast_serves(arena)))
-        slot = cuai_fast_take_idle(arena, CUAI_DYNAMIC, bytes, CUAI_BLOCK_ATTRIBUTES);
+        slot = cuai_fast_cache_get(arena, NULL, bytes, CUAI_BLOCK_ATTRIBUTES, &pointer);
+    if (CUAI_UNLIKELY(slot == 0 && !heap->plain && cuai_fast_allocs(arena)))
+        slot = cuai_fast_alloc_idle(arena, CUAI_DYNAMIC, bytes, CUAI_BLOCK_ATTRIBUTES);
     if (CUAI_LIKELY(slot != 0)) {
         *block_out = cuai_id(heap, slot);
         if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_WHOLE))
             cuai_note_whole(arena);
     }
     cuai_unlock(&arena->lock);
-    return CUAI_LIKELY(slot != 0) ? CUARENA_OK : alloc_general(arena, bytes, block_out);
+    return CUAI_LIKELY(slot != 0) ? CUARENA_OK : alloc_slow(arena, bytes, block_out);
 }
 
 cuarena_status_t cuarena_block_alloc_with(cuarena_t *arena, uint64_t bytes,
@@ -97,7 +97,7 @@ cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
     if (CUAI_UNLIKELY(arena == NULL || !cuai_lock_enter(&arena->lock)))
         return cuai_block_free(arena, block, CUARENA_NO_STREAM);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    if (CUAI_LIKELY(cuai_fast_path(arena))) {
+    if (CUAI_LIKELY(cuai_fast_frees(arena))) {
         cuai_slot_t slot = cuai_slot_named(heap, block);
         const cuai_record_t *r = cuai_record(heap, slot);
         if (CUAI_LIKELY(cuai_has_attributes(r, CUAI_BLOCK_ATTRIBUTES) && cuai_tag_of(r) == 0)) {
@@ -105,16 +105,16 @@ cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
             if (CUAI_LIKELY(heap->plain))
                 cuai_heap_fast_free(heap, slot, link);
             else
-                cuai_fast_give_idle(arena, CUAI_DYNAMIC, slot, link);
+                cuai_fast_free_idle(arena, CUAI_DYNAMIC, slot, link);
             cuai_unlock(&arena->lock);
             return CUARENA_OK;
         }
     }
-    bool parked =
+    bool cached =
         (arena->slow & CUAI_SLOW_CACHE) != 0 &&
         cuai_fast_cache_put(arena, cuai_slot_named(heap, block), CUAI_BLOCK_ATTRIBUTES, NULL);
     cuai_unlock(&arena->lock);
-    return parked ? CUARENA_OK : cuai_block_free(arena, block, CUARENA_NO_STREAM);
+    return cached ? CUARENA_OK : cuai_block_free(arena, block, CUARENA_NO_STREAM);
 }
 
 /* ---- Resize ------------------------------------------------------------ */
@@ -139,7 +139,7 @@ CUAI_NOINLINE cuarena_status_t cuai_block_resize(cuarena_t *arena, cuarena_block
     return cuai_call_end(&call, status);
 }
 
-static CUAI_INLINE bool resize_fast(cuarena_t *arena, cuarena_block_t block, uint64_t bytes)
+static CUAI_INLINE bool try_resize(cuarena_t *arena, cuarena_block_t block, uint64_t bytes)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     if (CUAI_UNLIKELY(!cuai_fast_resizes(arena)))
@@ -152,7 +152,7 @@ static CUAI_INLINE bool resize_fast(cuarena_t *arena, cuarena_block_t block, uin
 cuarena_status_t cuarena_block_resize(cuarena_t *arena, cuarena_block_t block, uint64_t bytes)
 {
     if (CUAI_LIKELY(arena != NULL && bytes - 1 < CUAI_FAST_MOST && cuai_lock_enter(&arena->lock))) {
-        bool done = resize_fast(arena, block, bytes);
+        bool done = try_resize(arena, block, bytes);
         cuai_unlock(&arena->lock);
         if (CUAI_LIKELY(done))
             return CUARENA_OK;
@@ -162,7 +162,8 @@ cuarena_status_t cuarena_block_resize(cuarena_t *arena, cuarena_block_t block, u
 
 /* ---- Pins -------------------------------------------------------------- */
 
-/* Once nothing moves it, and copies that did are done or waited for. */
+/* Pins a block, once nothing moves it and the stream, or the caller, is behind copies that did.
+ * Drops the lock. */
 static cuarena_status_t take_pin(cuarena_t *arena, cuarena_block_t block, uint32_t stream,
                                  void **pointer_out)
 {
@@ -299,7 +300,7 @@ cuarena_status_t cuarena_block_info(cuarena_t *arena, cuarena_block_t block,
     return cuai_told(ref.heap != NULL ? CUARENA_OK : cuai_no_block(block));
 }
 
-/* The cursor names a region and the first slot of it that was not seen. */
+/* The cursor has a region above bit 32 and the first slot of it that was not seen below. */
 static bool next_live(const cuarena_t *arena, uint64_t *cursor, cuai_block_ref_t *block_out)
 {
     for (; *cursor >> 32 < CUAI_HEAPS; *cursor = ((*cursor >> 32) + 1) << 32) {

@@ -22,8 +22,8 @@ static cuarena_status_t end_call(cuai_call_t *call, cuarena_status_t status, uin
     if (status == CUARENA_OK && blocks_out != NULL)
         *blocks_out = blocks;
     if (status == CUARENA_OK)
-        cuai_call_log(call, "cache: %llu blocks ended, %llu bytes held", (unsigned long long)blocks,
-                      (unsigned long long)call->arena->reserved);
+        cuai_call_log(call, "cache: %llu blocks ended, %llu bytes reserved",
+                      (unsigned long long)blocks, (unsigned long long)call->arena->reserved);
     return cuai_call_end(call, status);
 }
 

@@ -23,7 +23,8 @@ static cuarena_status_t left_behind(void)
                                    "process was forked: here nobody ends what it began");
 }
 
-/* Known to the thread before it is in, until after it is out. */
+/* The call is known to its thread from before it has the lock until after it let go of it, so that
+ * a signal handler at any point is refused. */
 cuarena_status_t cuai_enter(cuarena_t *arena, cuai_frame_t *frame)
 {
     if (cuai_frame_in_call())
@@ -105,7 +106,7 @@ static void deliver(cuai_call_t *call)
     call->count = 0;
 }
 
-/* What is left to tell. Steps out. */
+/* Tells the log and the listener what is left to tell. Drops the lock. */
 static void tell(cuai_call_t *call, cuarena_status_t status)
 {
     cuai_unlock(&call->arena->lock);
@@ -114,7 +115,6 @@ static void tell(cuai_call_t *call, cuarena_status_t status)
     cuai_lock(&call->arena->lock);
 }
 
-/* A memory that says LOST has told of the first such failure. */
 cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status)
 {
     if (status == CUARENA_LOST)

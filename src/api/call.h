@@ -1,8 +1,9 @@
 /*
- * A call of the API on an arena: its lock, and the events that it causes.
+ * What the calls of the API share: entering and leaving an arena, the events of a call, checks.
  *
- * Events are noted while the lock is held and delivered after it is let go
- * of, so that the listener may call the arena.
+ * "Drops the lock" below: the function is called with the lock held, lets go of it and takes it
+ * again, so the caller must look up again what it knew. Events are noted while the lock is held and
+ * delivered after it is let go of, so that the listener may call the arena.
  */
 #ifndef CUAI_API_CALL_H
 #define CUAI_API_CALL_H
@@ -12,54 +13,56 @@
 #include "base/frame.h"
 #include "base/log.h"
 
-/* A call causes a few events; growing twice is one. */
+/* The most events of a call: those of a kind that are of the arena as a whole are added up. */
 #define CUAI_CALL_EVENTS 6
 
 typedef struct cuai_call {
     cuai_frame_t frame;
     cuarena_t *arena;
     int count;
-    bool waited;               /* for the stream, which is not known */
-    uint32_t stream;           /* number, held until the end; 0: none */
+    bool waited;               /* for the stream, which the arena does not know */
+    uint32_t stream;           /* its number, held until the end; 0: none */
     cuarena_event_fn event_fn; /* NULL: nobody listens */
     void *event_user;
     cuarena_event_t events[CUAI_CALL_EVENTS];
 } cuai_call_t;
 
-/* Whether frees may take the fast path. With the lock. */
-static inline bool cuai_fast_path(const cuarena_t *arena)
+/* Whether frees may take the fast path. Lock held. */
+static inline bool cuai_fast_frees(const cuarena_t *arena)
 {
     return (arena->slow & ~(CUAI_SLOW_WHOLE | CUAI_SLOW_FREELISTS | CUAI_SLOW_ONLY_STREAM |
                             CUAI_SLOW_RESIZES)) == 0;
 }
 
-/* Whether resizes may. With the lock. */
+/* Whether resizes may take the fast path. Lock held. */
 static inline bool cuai_fast_resizes(const cuarena_t *arena)
 {
     return (arena->slow & ~(CUAI_SLOW_WHOLE | CUAI_SLOW_FREELISTS | CUAI_SLOW_ONLY_STREAM)) == 0;
 }
 
 /*
- * Who may step out, or wait, enters: the lock is taken, and the call counted in and known to its
- * thread, until it leaves. REENTERED in a signal handler that interrupted this thread in a call;
- * LOST in a forked child where the arena was left behind (arena/all.c). What does neither takes the
- * lock, by cuai_lock_enter, and is REENTERED only where its own thread has it.
+ * A call that may drop the lock or wait enters: it takes the lock, and is counted as inside and
+ * known to its thread until it leaves. REENTERED in a signal handler that interrupted this thread
+ * in a call; LOST in a forked child where the arena was left behind (arena/all.c). A call that does
+ * neither takes the lock by cuai_lock_enter alone, and is REENTERED only where its own thread has
+ * it.
  */
 cuarena_status_t cuai_enter(cuarena_t *arena, cuai_frame_t *frame);
 /* Lets go of the lock; the arena may have ended then. */
 void cuai_leave(cuarena_t *arena);
 cuarena_status_t cuai_reentered(void);
 
-/* Enters. */
+/* Enters, and makes the call ready to note events. */
 cuarena_status_t cuai_call_begin(cuai_call_t *call, cuarena_t *arena);
-/* The call is on a stream: call->stream. Steps out at its first sight. */
+/* The call is on a stream: sets call->stream. Drops the lock if the arena sees the stream for the
+ * first time. */
 cuarena_status_t cuai_call_on(cuai_call_t *call, cuarena_stream_t stream);
-/* The same of a free, which takes no host memory: a stream that was not known and cannot be made
- * so, for lack of that or of a number, is waited for here, and the block's bytes are idle but for
- * what others do with it. */
+/* As cuai_call_on, for a free, which never fails for lack of host memory: a stream that is new and
+ * that cannot be made known, for lack of memory or of a number, is waited for on the host, and
+ * call->waited is set. The block's bytes are then idle but for the work of other streams. */
 cuarena_status_t cuai_call_on_free(cuai_call_t *call, cuarena_stream_t stream);
-/* Lets go of it, tells the log of an error, delivers the events, counts the call out and returns
- * `status`. The arena may have ended then. */
+/* Leaves, once the log is told of an error and the events are delivered; returns `status`. The
+ * arena may have ended then. */
 cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status);
 /* Notes an event with bytes; 0 bytes: none happened. */
 void cuai_call_note(cuai_call_t *call, int32_t kind, uint64_t bytes);
@@ -67,23 +70,23 @@ void cuai_call_note(cuai_call_t *call, int32_t kind, uint64_t bytes);
 void cuai_call_note_block(cuai_call_t *call, int32_t kind, cuai_block_ref_t ref);
 /* Takes the last event of a kind back. */
 void cuai_call_forget(cuai_call_t *call, int32_t kind);
-/* Delivers what was noted so far. Steps out. */
+/* Delivers the events that were noted so far. Drops the lock. */
 void cuai_call_flush(cuai_call_t *call);
-/* Tells the log at level info what the call did. Steps out, if anybody reads it. */
+/* Tells the log at level info what the call did. Drops the lock, if the log is at that level. */
 void cuai_call_log(cuai_call_t *call, const char *format, ...) CUAI_NOINLINE CUAI_PRINTF(2, 3);
-/* A line of an event of a block (log.c). */
+/* Writes the log's line of an event of a block (log.c). No lock. */
 void cuai_log_event(cuarena_t *arena, const cuarena_event_t *event);
-/* Whether it logs events of a kind. */
+/* Whether the log wants events of a kind. */
 bool cuai_logs_event(int32_t kind);
 /* Notes a request that was refused, and counts it. */
 void cuai_call_note_failure(cuai_call_t *call, cuarena_status_t status, uint64_t bytes,
                             cuarena_tag_t tag);
 
-/* Who is to be told now that no block lives and no call is inside: once, and without the lock.
- * NULL: nobody, or it is too early. */
+/* The `done` of a retired arena, once no block lives and no call is inside, to be called once and
+ * without the lock; NULL where there is none or it is too early. Lock held. */
 cuai_retired_t cuai_take_retired(cuarena_t *arena); /* retire.c */
 
-/* LOST, or OK. */
+/* LOST if the arena is lost. Lock held. */
 cuarena_status_t cuai_call_check(const cuarena_t *arena);
 /* REENTERED if this thread is in a function of the arena's memory or, with `relocation`, in a
  * relocation callback of it. */
@@ -93,44 +96,42 @@ cuarena_status_t cuai_no_pointer(const void *pointer);
 cuarena_status_t cuai_no_block(cuarena_block_t block);
 cuarena_status_t cuai_no_tag(cuarena_tag_t tag);
 cuarena_status_t cuai_no_stream(cuarena_stream_t stream);
-/* A region, or all. */
+/* BAD_ARGUMENT unless it is a region or CUARENA_REGION_ALL. */
 cuarena_status_t cuai_check_region(int32_t region);
 
-/* ---- Obtaining (request.c, alloc_slow.c) --------------------------------------- */
+/* ---- Allocation (request.c, alloc_slow.c) ------------------------------ */
 
-/* Checks what is asked for and rounds it. `request` may be NULL. */
+/* Checks what is asked for and rounds its size. `request` may be NULL. */
 cuarena_status_t cuai_request_make(const cuarena_t *arena, uint64_t bytes,
                                    const cuarena_request_t *request, cuai_request_t *request_out);
-/* The request is on the call's stream. Steps out at the stream's first
- * sight. */
+/* The request is on a stream, and so is the call: as cuai_call_on. */
 cuarena_status_t cuai_request_on(cuai_call_t *call, cuarena_stream_t stream,
                                  cuai_request_t *request);
-/* Serves it, if need be by the ladder of running out; steps out. On an error the last error is set
- * and the failure noted. */
+/* Allocates, trying all that there is before it refuses (alloc_slow.c). On an error the last error
+ * is set and the failure noted. Drops the lock. */
 cuarena_status_t cuai_alloc_slow(cuai_call_t *call, const cuai_request_t *request,
                                  cuai_block_ref_t *block_out);
 /* ---- Releasing (release.c) --------------------------------------------- */
 
-/* Ends a block as its memory and the arena's zero rule ask, on a stream; one that moves ends when
- * its move does, one that other streams use when they are done. On an error it is as it was. Steps
- * out. */
+/* Frees a block on a stream, zeroed first where the arena's `zero` says so. One that moves ends
+ * when its move does, one that other streams use when their work is done. On an error the block is
+ * as it was. Drops the lock. */
 cuarena_status_t cuai_release(cuai_call_t *call, cuai_block_ref_t ref, uint32_t stream);
-/* Ends a block now, on a stream, whatever its flags; it is not cached. Steps out. */
+/* Ends a block now, on a stream, whatever its flags; it is not cached. Drops the lock. */
 void cuai_end_now(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number);
-/* The part of it that comes when nothing needs the block's bytes any more. */
+/* Ends a block that was freed, when nothing needs its bytes any more. Drops the lock. */
 void cuai_end_released(cuarena_t *arena, cuai_block_ref_t ref);
-/* Size of a live block changed, contents kept, id kept; on a stream. Steps
- * out. */
+/* Changes the size of a live block, on a stream; contents and id stay. Drops the lock. */
 cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_block_ref_t ref, uint64_t bytes,
                                    uint32_t stream);
-/* Waits until nothing moves the block; false: it has ended. */
+/* Waits until nothing moves the block; false: it has ended. Drops the lock. */
 bool cuai_reclaim_block(cuarena_t *arena, cuarena_block_t block, cuai_block_ref_t *block_out);
-/* The same, and until the stream, or with 0 the caller, is behind copies that did. STALE: it has
- * ended. Steps out. */
+/* The same, and makes the stream, or with 0 the caller, wait for copies of compactions that moved
+ * it. STALE: it has ended. Drops the lock. */
 cuarena_status_t cuai_reclaim_behind(cuarena_t *arena, cuarena_block_t block, uint32_t stream,
                                      cuai_block_ref_t *block_out);
 
-/* "growth" and the like: a step of running out. */
+/* "growth" and the like: the name of a step (alloc_slow.c). */
 const char *cuai_step_name(int32_t step);
 
 /* ---- Calls with and without a stream (pointers.c, blocks.c) ------------ */
@@ -151,14 +152,15 @@ cuarena_status_t cuai_block_unpin(cuarena_t *arena, cuarena_block_t block, cuare
 
 /* ---- Compaction (compact.c) -------------------------------------------- */
 
-/* Moves what it takes to make room, and reports to the relocation callback; if there is none, only
- * blocks. On an error *why_out says why there is no room: static text. Steps out. */
+/* Moves as much as it takes to make room for a request, and reports to the relocation callback; if
+ * there is none, pointers stay and only blocks move. On an error *why_out says why there is no
+ * room: static text. Drops the lock. */
 cuarena_status_t cuai_compact_for(cuai_call_t *call, const cuai_request_t *request,
                                   const char **why_out);
-/* Hands a batch to a callback, without the lock; its answer. */
+/* Hands a batch to a callback; its answer. Drops the lock. */
 int32_t cuai_deliver(cuarena_t *arena, cuarena_relocation_fn callback, void *user,
                      const cuarena_relocation_t *list, size_t count);
-/* Nobody compacts or grows from now on but this thread, and no block is on its way. Steps out. */
+/* From now on no other thread compacts or grows, and no block moves. Drops the lock. */
 void cuai_begin_exclusive(cuarena_t *arena);
 void cuai_end_exclusive(cuarena_t *arena);
 

@@ -1,4 +1,5 @@
-/* The calls on capture sessions. */
+/* The calls on capture sessions: each checks its arguments and enters the arena; arena/capture.c
+ * does the work. */
 #include "arena/capture.h"
 #include "api/call.h"
 #include "base/sized.h"

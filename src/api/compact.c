@@ -58,16 +58,16 @@ int32_t cuai_deliver(cuarena_t *arena, cuarena_relocation_fn callback, void *use
 
 /* ---- Batches ----------------------------------------------------------- */
 
-/* A compaction on its way. */
+/* A compaction, from batch to batch. */
 typedef struct progress {
     cuai_call_t *call;
     const cuarena_compact_options_t *options;
     cuarena_relocation_fn callback;
     void *user;
     uint32_t stream;           /* number */
-    cuai_stream_set_t streams; /* that the caller named */
-    bool reports;              /* the caller wants to know */
-    bool keeps_pointers;       /* only blocks move */
+    cuai_stream_set_t streams; /* those that the caller named */
+    bool reports;              /* the caller wants the report */
+    bool keeps_pointers;       /* pointers stay: only blocks move */
     cuarena_compact_report_t report;
 } progress_t;
 
@@ -90,8 +90,8 @@ static cuarena_heap_plan_options_t plan_options(const progress_t *progress)
     return plan;
 }
 
-/* The listener is in the place of a relocation callback: it would wait for itself if it
- * compacted. */
+/* The listener may not compact either, which would wait for the compaction that it is told of. So
+ * it is called as a relocation callback is. Drops the lock. */
 static void tell_listener(cuai_call_t *call)
 {
     cuai_frame_t frame;
@@ -111,8 +111,8 @@ static void count_batch(progress_t *progress, const cuai_batch_t *batch)
     tell_listener(progress->call); /* one event a batch */
 }
 
-/* While a plan is made, pointers without a pin are as if they had one. What is fixed and not
- * private was so by this. */
+/* Pins pointers that have no pin while a plan is made, and undoes it: what is fixed and not private
+ * to a capture was fixed here. O(blocks). */
 static void hold_pointers(const cuarena_t *arena, bool held)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
@@ -143,7 +143,7 @@ static cuarena_status_t begin_batch(progress_t *progress,
     return status;
 }
 
-/* One batch; *more_out: another may find something left to move. */
+/* Moves one batch; *more_out says whether another may find something to move. Drops the lock. */
 static cuarena_status_t run_batch(progress_t *progress, bool *more_out)
 {
     cuarena_t *arena = progress->call->arena;
@@ -178,8 +178,7 @@ static cuarena_status_t run_batches(progress_t *progress)
     return status;
 }
 
-/* Whether the compaction's stream may wait for others and have what they
- * freed. */
+/* Whether the compaction's stream may wait for other streams and use what they freed. */
 static bool may_steal(const progress_t *progress)
 {
     const cuarena_t *arena = progress->call->arena;
@@ -187,7 +186,7 @@ static bool may_steal(const progress_t *progress)
            arena->config.steal == CUARENA_STEAL_WAIT;
 }
 
-/* Whether what a pool gave back is what it lacks for the goal. */
+/* Whether taking again what a pool gave back would reach the goal. */
 static bool lacks_given_back(const progress_t *progress)
 {
     const cuarena_t *arena = progress->call->arena;
@@ -197,7 +196,8 @@ static bool lacks_given_back(const progress_t *progress)
     return arena->segments.count != 0 && untaken != 0 && goal <= free_bytes + untaken;
 }
 
-/* Blocks are not moved across what is not there. */
+/* Takes again what a pool gave back: blocks cannot move into bytes that are not there. Drops the
+ * lock. */
 static cuarena_status_t fill_pool(const progress_t *progress)
 {
     uint64_t taken = 0;
@@ -206,8 +206,8 @@ static cuarena_status_t fill_pool(const progress_t *progress)
     return status;
 }
 
-/* A goal that cannot be reached with what needs no wait is tried with all that streams freed, and
- * then with what a pool gave back. */
+/* Runs batches until the goal is reached. If free bytes that need no wait are not enough, it is
+ * tried again with all that streams freed, then with what a pool gave back. Drops the lock. */
 static cuarena_status_t reach_goal(progress_t *progress)
 {
     cuarena_status_t status = run_batches(progress);
@@ -240,7 +240,7 @@ static size_t list_unmoved(const cuarena_heap_t *heap, cuarena_relocation_t *lis
     return count;
 }
 
-/* Before the first move, when "unmoved" still is "where it was"; reported
+/* Blocks and where they stood before the first move; those that still stand there are reported
  * after the last. */
 typedef struct places {
     cuarena_relocation_t *list;
@@ -288,7 +288,7 @@ static cuarena_status_t run_and_report(progress_t *progress)
 
 /* ---- Streams ----------------------------------------------------------- */
 
-/* A stream that no block names is a stream of the set all the same; it is held once. */
+/* Adds a stream to the set, which holds each once until leave_streams. */
 static void add_stream(progress_t *progress, uint32_t number)
 {
     if (number != 0 && cuai_set_has(&progress->streams, number))
@@ -297,7 +297,8 @@ static void add_stream(progress_t *progress, uint32_t number)
         cuai_set_add(&progress->streams, number);
 }
 
-/* A capture that no session covers would take the copies into its graph. Steps out. */
+/* BUSY for a stream that is being captured: the copies would become part of its graph. Drops the
+ * lock. */
 static cuarena_status_t check_stream(cuarena_t *arena, uint32_t number)
 {
     bool captured = false;
@@ -337,9 +338,9 @@ static void leave_streams(const progress_t *progress)
             cuai_stream_leave(progress->call->arena, n);
 }
 
-/* What was freed on streams is to be moved into as well: waited for where the compaction is to be
- * done on return. The own stream's free lists can be, and, if all blocks are to be together, those
- * that it waits for. */
+/* Makes what streams freed usable for moves. A compaction without a stream waits for all of it. One
+ * on a stream takes what is ready and its own and, if it has no goal, what it may wait for. Drops
+ * the lock. */
 static cuarena_status_t reclaim_first(const progress_t *progress)
 {
     cuarena_t *arena = progress->call->arena;
@@ -384,7 +385,7 @@ static cuarena_status_t check_relocates(const cuarena_t *arena)
     return cuai_fail(CUARENA_UNSUPPORTED, "memory '%s' cannot move bytes", arena->memory.ops.name);
 }
 
-/* Steps out, if anybody reads it. */
+/* Drops the lock, if the log is at level info. */
 static void log_moves(const progress_t *progress)
 {
     cuai_call_log(progress->call, "compact: %llu blocks, %llu bytes moved",

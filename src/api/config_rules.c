@@ -1,6 +1,6 @@
 /*
- * Which values of options go together: each is legal by itself, which
- * options.c has seen to. What depends on the device is found out when the memory is opened.
+ * Which values of options go together. Each is legal by itself, which values.c has checked; what
+ * depends on the device is checked when the memory is opened.
  */
 #include <inttypes.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #define OF(memory) (1u << CUARENA_MEMORY_##memory)
 #define CUDA (OF(DEVICE) | OF(MANAGED) | OF(PINNED))
 
-/* ---- What options are of use with --------------------------------------- */
+/* ---- Where an option is of use ----------------------------------------- */
 
 static bool grows(const cuarena_config_t *full)
 {
@@ -75,8 +75,8 @@ static bool is_touched(const cuarena_config_t *full)
     return full->memory != CUARENA_MEMORY_BYTES || full->bytes_kind != CUARENA_BYTES_DEVICE;
 }
 
-/* An option whose value decides nothing but with these memories and, if `use` is there, where that
- * holds. */
+/* An option is of use with these memories alone and, if `use` is not NULL, only where that holds;
+ * elsewhere its value decides nothing. */
 typedef struct rule {
     const char *key;
     uint32_t memories;
@@ -126,7 +126,7 @@ static const rule_t rules[] = {
     {"threshold_limits", OF(DEVICE), is_pooled, POOLED},
 };
 
-/* Properties: "try" is legal everywhere. */
+/* Where properties may be "require"; "try" is legal everywhere. */
 static const struct {
     const char *key;
     uint32_t memories;
@@ -168,7 +168,7 @@ static bool is_required(const char *key, const cuarena_config_t *full)
     return strcmp(text, "require") == 0;
 }
 
-/* What the options that others depend on make of all others, if these are left alone. */
+/* The config as it would be if only those options were set on which the use of others depends. */
 static void leave_alone(const cuarena_config_t *full, cuarena_config_t *left)
 {
     cuarena_config_init(left);
@@ -210,7 +210,8 @@ static cuarena_status_t refuse(const rule_t *rule, const cuarena_config_t *full)
     return CUARENA_OK;
 }
 
-/* An option that decides nothing has the value that it would have anyway. */
+/* Refuses an option that was set although it is of no use. One with the value that it would have
+ * anyway counts as not set. */
 static cuarena_status_t check_uses(const cuarena_config_t *full)
 {
     cuarena_config_t left;
@@ -235,7 +236,7 @@ static cuarena_status_t check_requirements(const cuarena_config_t *full)
     return CUARENA_OK;
 }
 
-/* Members that have no text. */
+/* Checks the members that no text can set. */
 static cuarena_status_t check_members(const cuarena_config_t *full)
 {
     if (full->bytes_kind < CUARENA_BYTES_HOST || full->bytes_kind > CUARENA_BYTES_PINNED)
@@ -264,7 +265,7 @@ static cuarena_status_t check_members(const cuarena_config_t *full)
     return CUARENA_OK;
 }
 
-/* What the backings that were asked for by name cannot have. */
+/* Checks what a backing that was asked for by name cannot have. */
 static cuarena_status_t check_backing(const cuarena_config_t *full)
 {
     bool plain = full->backing == CUARENA_BACKING_MALLOC || full->backing == CUARENA_BACKING_ASYNC;
@@ -305,7 +306,7 @@ static cuarena_status_t check_pool(const cuarena_config_t *full)
     return CUARENA_OK;
 }
 
-/* Blocks that are segments of their own leave nothing for the regions. */
+/* Where each block is a segment of its own the regions have no bytes to allocate from. */
 static cuarena_status_t check_segments(const cuarena_config_t *full)
 {
     const cuarena_amount_t *stable = &full->stable;
@@ -321,8 +322,8 @@ static cuarena_status_t check_segments(const cuarena_config_t *full)
     return CUARENA_OK;
 }
 
-/* A pool takes all it has when it is made, and blocks that are segments of their own cannot be cut
- * from what was taken. */
+/* take_first is of use where bytes are taken later and blocks are cut from them: not in a pool, and
+ * not where each block is a segment of its own. */
 static cuarena_status_t check_first(const cuarena_config_t *full)
 {
     if (full->take_first == 0 || (grows(full) && cuts_segments(full)))
@@ -331,7 +332,7 @@ static cuarena_status_t check_first(const cuarena_config_t *full)
                                            "with segments=each; accepted: 0, or preset=grow, bfc");
 }
 
-/* A pool gives nothing back on its own. */
+/* keep=none gives back what is freed, which a pool never does on its own. */
 static cuarena_status_t check_keep(const cuarena_config_t *full)
 {
     if (full->keep == CUARENA_KEEP_NONE && full->grow == CUARENA_GROW_NONE)

@@ -1,4 +1,4 @@
-/* What an arena's memory has become, and sharing its handles. */
+/* What the memory of an arena can do, and the export of its handles. */
 #include "api/call.h"
 #include "arena/exports.h"
 #include "base/sized.h"
@@ -29,7 +29,7 @@ void cuarena_export_options_init(cuarena_export_options_t *options)
     *options = (cuarena_export_options_t){.struct_size = sizeof *options};
 }
 
-/* One export on its way. */
+/* What an export was asked for, and how many pieces there are. */
 typedef struct sharing {
     cuarena_t *arena;
     cuarena_block_t block;
@@ -91,7 +91,7 @@ static cuarena_status_t check_block(const sharing_t *sharing, cuai_block_ref_t r
                      block);
 }
 
-/* Without the lock; the block is pinned. */
+/* No lock; the block is pinned. */
 static cuarena_status_t ask_memory(sharing_t *sharing, const cuarena_memory_segment_t *segment,
                                    uint64_t offset, uint64_t bytes)
 {
@@ -117,7 +117,7 @@ static void end_export(cuarena_t *arena, cuarena_export_t *one)
         cuai_end_released(arena, ref);
 }
 
-/* Steps out. */
+/* Pins the block and asks the memory for its handles. Drops the lock. */
 static cuarena_status_t export_block(sharing_t *sharing, cuarena_export_t **export_out)
 {
     cuarena_t *arena = sharing->arena;

@@ -79,8 +79,8 @@ cuarena_status_t cuai_driver_pool_trim(cuarena_t *arena, uint64_t keep_bytes, ui
     return CUARENA_OK;
 }
 
-/* What was freed on a stream that the arena does not know is nothing of its own. Blocks that other
- * streams use go back if these are done. */
+/* A stream that the arena does not know freed none of its blocks, so it is not waited for. Blocks
+ * that other streams use go back if these are done. Drops the lock. */
 static cuarena_status_t wait_to_trim(cuai_call_t *call, cuarena_stream_t stream)
 {
     cuarena_t *arena = call->arena;

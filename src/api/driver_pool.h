@@ -6,18 +6,18 @@
 
 #include "api/call.h"
 
-/* Whether the arena's blocks are pieces of such a pool, which then has what nobody needs; else it
- * is in the arena's segments. */
+/* Whether each block is a piece of such a pool. Then the pool has the free bytes; else the arena's
+ * segments have them. */
 static inline bool cuai_pool_has_the_rest(const cuarena_t *arena)
 {
     return arena->memory.pool != NULL && arena->config.segments == CUARENA_SEGMENTS_EACH;
 }
 
-/* The pool gives back what it has free until `keep_bytes` are left; how many. Counted as a trim and
- * a shrinkage. Steps out. */
+/* The pool gives free bytes back until `keep_bytes` are left; adds to *given how many went. Counts
+ * as a trim and a shrinkage. Drops the lock. */
 cuarena_status_t cuai_driver_pool_trim(cuarena_t *arena, uint64_t keep_bytes, uint64_t *given);
-/* The same behind what a stream was given so far, or with CUARENA_NO_STREAM behind all work: the
- * caller waits. */
+/* The same, once the caller has waited for the stream's work so far or, with CUARENA_NO_STREAM, for
+ * all work. */
 cuarena_status_t cuai_driver_pool_trim_on(cuai_call_t *call, cuarena_stream_t stream,
                                           uint64_t keep_bytes, uint64_t *given);
 /* What the pool has of its device; 0 where that is lost. No lock. */

@@ -1,36 +1,39 @@
-/* The fast paths of arenas with a cache: a request that a cached block of the same stream serves,
- * and a free into the cache. 250 instructions at most with the call and its lock, as long as few
- * capacities share a power of two. And, without streams, what the cache does not have or take, from
- * and to the spare bytes beside it. */
+/*
+ * The fast paths of arenas with a cache: a request for which a cached block fits that needs no
+ * wait, and a free into the cache. Each takes at most 250 instructions with the call and its lock,
+ * as long as few capacities share a power of two. Without streams, a request that misses takes
+ * spare bytes beside the cache, and a block for which the cache has no room joins these.
+ */
 #include "api/fast.h"
 #include "arena/cache.h"
 #include "heap/cached.h"
 
-/* Nothing is in the way but that there is a cache, and streams. */
-static inline bool may_serve(const cuarena_t *arena)
+/* Whether nothing but the cache and streams keeps calls from the fast path. */
+static inline bool is_clear(const cuarena_t *arena)
 {
     return (arena->slow & ~(CUAI_SLOW_CACHE | CUAI_SLOW_FREELISTS | CUAI_SLOW_RESIZES)) == 0 &&
            cuai_caches(arena);
 }
 
-/* Whether the request may have it at once: nobody else's work is behind it. */
-static inline bool is_at_hand(const cuarena_t *arena, const cuai_record_t *r,
-                              const cuai_stream_t *s)
+/* Whether the request may use the block at once: it waits for no work but that of its own stream.
+ */
+static inline bool is_free_for(const cuarena_t *arena, const cuai_record_t *r,
+                               const cuai_stream_t *s)
 {
     return r->owner == 0 || (s != NULL && r->owner == s->number && !arena->cpu_touches);
 }
 
-/* Whether it is aligned as such a request is, and known to be. */
+/* Whether the block is aligned as a request of that size asks. */
 static inline bool is_natural(const cuarena_t *arena, const cuai_record_t *r, uint64_t size)
 {
     return cuai_natural_alignment(arena, size) >> r->align_log2 <= 1;
 }
 
-/* ---- The spare bytes --------------------------------------------------- */
+/* ---- The spare bytes -------------------------------------------------------- */
 
-/* Whether a request that misses has nothing to do but to take a block: no limit is near, and a
- * block that ends has all that it needs. */
-static inline bool may_cut(const cuarena_t *arena)
+/* Whether a request that misses may take spare bytes at once: no limit is near, and the records
+ * that the block's end may take are there. */
+static inline bool may_alloc_spare(const cuarena_t *arena)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     return arena->config.soft_limit_rule == CUARENA_SOFT_STORE && arena->natural == 0 &&
@@ -39,13 +42,13 @@ static inline bool may_cut(const cuarena_t *arena)
            heap->cached_bytes <= arena->limits[CUARENA_LIMIT_CACHED] && cuai_cache_spares(arena, 0);
 }
 
-/* A miss, without a stream. */
-static CUAI_OUTLINE cuai_slot_t cut_spare(cuarena_t *arena, uint64_t size, uint64_t bytes,
-                                          uint64_t attributes, void **pointer_out)
+/* Allocates spare bytes for a request that misses, without a stream; 0: nothing was done. */
+static CUAI_OUTLINE cuai_slot_t alloc_spare(cuarena_t *arena, uint64_t size, uint64_t bytes,
+                                            uint64_t attributes, void **pointer_out)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     uint64_t offset;
-    if (!may_cut(arena))
+    if (!may_alloc_spare(arena))
         return 0;
     cuai_slot_t slot = cuai_heap_fast_alloc_in(heap, heap->idle, 0, size, bytes, attributes,
                                                CUAI_SEPARATORS_NONE, &offset);
@@ -56,8 +59,8 @@ static CUAI_OUTLINE cuai_slot_t cut_spare(cuarena_t *arena, uint64_t size, uint6
     return slot;
 }
 
-/* What the cache has no room for; false: nothing was done. */
-static CUAI_OUTLINE bool spare(cuarena_t *arena, cuai_slot_t slot, const cuai_stream_t *s)
+/* Frees a block for which the cache has no room into the spare bytes; false: nothing was done. */
+static CUAI_OUTLINE bool free_spare(cuarena_t *arena, cuai_slot_t slot, const cuai_stream_t *s)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     const cuai_record_t *r = cuai_record(heap, slot);
@@ -70,32 +73,32 @@ static CUAI_OUTLINE bool spare(cuarena_t *arena, cuai_slot_t slot, const cuai_st
 
 /* ---- The calls --------------------------------------------------------- */
 
-/* Nobody waits for any of them, and none of these is a hit. */
+/* Whether the best cached block is none, or too large for the request. */
 static inline bool is_miss(const cuarena_t *arena, const cuarena_heap_t *heap, cuai_slot_t slot,
                            uint64_t size)
 {
     return slot == 0 || !cuai_cached_fits(arena, cuai_record(heap, slot)->size, size);
 }
 
-cuai_slot_t cuai_fast_hit(cuarena_t *arena, cuai_stream_t *s, uint64_t bytes, uint64_t attributes,
-                          void **pointer_out)
+cuai_slot_t cuai_fast_cache_get(cuarena_t *arena, cuai_stream_t *s, uint64_t bytes,
+                                uint64_t attributes, void **pointer_out)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    if (!may_serve(arena))
+    if (!is_clear(arena))
         return 0;
     uint64_t size = cuai_rounded(arena, bytes);
     cuai_slot_t above;
     cuai_slot_t *link = cuai_cache_descend(heap->cache, heap->records, size, &above);
     cuai_slot_t slot = *link;
-    if (CUAI_UNLIKELY(slot == 0)) { /* there is none of that capacity */
+    if (CUAI_UNLIKELY(slot == 0)) { /* no block has exactly that capacity */
         if (heap->cached_blocks != 0)
             slot = cuai_cache_find(heap->cache, heap->records, size);
         link = NULL;
     }
     if (CUAI_UNLIKELY(is_miss(arena, heap, slot, size)))
-        return s == NULL ? cut_spare(arena, size, bytes, attributes, pointer_out) : 0;
+        return s == NULL ? alloc_spare(arena, size, bytes, attributes, pointer_out) : 0;
     const cuai_record_t *r = cuai_record(heap, slot);
-    if (!is_at_hand(arena, r, s) || !is_natural(arena, r, size) ||
+    if (!is_free_for(arena, r, s) || !is_natural(arena, r, size) ||
         heap->cached_bytes - r->size > arena->limits[CUARENA_LIMIT_CACHED])
         return 0;
     if (r->owner != 0)
@@ -117,11 +120,11 @@ bool cuai_fast_cache_put(cuarena_t *arena, cuai_slot_t slot, uint64_t attributes
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     const cuai_record_t *r = cuai_record(heap, slot);
-    if (!may_serve(arena) || !cuai_has_attributes(r, attributes) || cuai_tag_of(r) != 0 ||
+    if (!is_clear(arena) || !cuai_has_attributes(r, attributes) || cuai_tag_of(r) != 0 ||
         !cuai_can_cache(heap, r) || (s != NULL && s->recording))
         return false;
     if (CUAI_UNLIKELY(!cuai_cache_has_room(arena, r->size)))
-        return spare(arena, slot, s);
+        return free_spare(arena, slot, s);
     if (r->owner != 0)
         cuai_counter_end_block(&cuai_stream(arena, r->owner)->counter, r);
     cuai_heap_cache_put(heap, slot, s == NULL ? 0 : s->number, arena->event_serial);

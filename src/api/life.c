@@ -33,7 +33,7 @@ cuarena_status_t cuarena_create(const cuarena_config_t *config, cuarena_t **aren
         return cuai_told(status);
     status = cuai_arena_new(&full, arena_out);
     if (status == CUARENA_OK)
-        cuai_log(CUARENA_LOG_INFO, "%s: created, holds %llu bytes", (*arena_out)->label,
+        cuai_log(CUARENA_LOG_INFO, "%s: created, %llu bytes reserved", (*arena_out)->label,
                  (unsigned long long)(*arena_out)->reserved);
     return cuai_told(status);
 }
@@ -52,7 +52,7 @@ cuarena_status_t cuarena_open(const char *options, cuarena_t **arena_out)
 
 /* ---- Destruction ------------------------------------------------------- */
 
-/* "3 blocks, 768 bytes 'weights'; ...", as far as there is room. */
+/* "3 blocks of 768 bytes live; 'weights': 2 of 512 bytes; ...", as far as there is room. */
 static void describe_leaks(const cuarena_t *arena, char *text, size_t room)
 {
     cuai_counts_t all = cuai_whole_now(arena);
@@ -79,7 +79,8 @@ static cuarena_status_t check_no_leaks(const cuarena_t *arena)
     return cuai_fail_bytes(CUARENA_BUSY, 0, 0, arena->reserved, 0, 0, "%s", leaks);
 }
 
-/* Blocks that wait for streams would be counted as leaks. */
+/* Refuses to end an arena that is in use. Blocks that wait for streams come first: they would be
+ * counted as leaks. */
 static cuarena_status_t check_unused(cuarena_t *arena)
 {
     cuarena_status_t status = cuai_captures_check_none(arena, "destroy");
@@ -110,7 +111,7 @@ cuarena_status_t cuai_set_shared(cuarena_t *arena, bool shared)
     return CUARENA_OK;
 }
 
-/* With the lock. */
+/* BUSY for a shared arena, which ends with its holders. Lock held. */
 static cuarena_status_t check_ours(const cuarena_t *arena)
 {
     return arena->shared ? cuai_fail(CUARENA_BUSY,
@@ -172,7 +173,7 @@ static void clear_counts(cuarena_t *arena)
     arena->ending = 0;
 }
 
-/* One of them; false: there is none. Steps out. */
+/* Ends one dedicated block from that slot on; false: there is none. Drops the lock. */
 static bool return_dedicated(cuarena_t *arena, cuai_slot_t *from)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_APART];
@@ -186,7 +187,7 @@ static bool return_dedicated(cuarena_t *arena, cuai_slot_t *from)
     return true;
 }
 
-/* Adopted bytes are forgotten, dedicated ones go back. */
+/* Forgets adopted bytes and gives dedicated ones back. Drops the lock. */
 static void clear_apart(cuarena_t *arena)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_APART];
@@ -203,7 +204,7 @@ static void clear_apart(cuarena_t *arena)
     arena->adopted_bytes = 0;
 }
 
-/* Without the lock; nobody else changes a heap's segments meanwhile. */
+/* No lock; nobody else changes the heap's segments meanwhile. */
 static cuarena_status_t zero_segments(cuarena_t *arena, const cuarena_heap_t *heap)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
@@ -215,7 +216,7 @@ static cuarena_status_t zero_segments(cuarena_t *arena, const cuarena_heap_t *he
     return status;
 }
 
-/* Dedicated blocks, whose bytes go back to the memory. Steps out. */
+/* Sets the bytes of dedicated blocks to 0 before they go back to the memory. Drops the lock. */
 static cuarena_status_t zero_apart(cuarena_t *arena)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_APART];
@@ -232,8 +233,8 @@ static cuarena_status_t zero_apart(cuarena_t *arena)
     return status;
 }
 
-/* With ZERO_FREE the bytes of all blocks must read as 0 from now on. Requests wait meanwhile:
- * nobody is to write to what was set to 0. Steps out. */
+/* With zero=free the bytes of all blocks must read as 0 from now on. Requests wait meanwhile, so
+ * that nobody writes to what was set to 0. Drops the lock. */
 static cuarena_status_t zero_all(cuarena_t *arena)
 {
     cuarena_status_t status = CUARENA_OK;
@@ -265,8 +266,9 @@ static cuarena_status_t check_reset(const cuarena_t *arena)
                      (unsigned long long)arena->block_pins);
 }
 
-/* The caller vouches for blocks that live, and not for what was freed on streams, nor for copies of
- * compactions; nor for allocations, where these are work of a stream. */
+/* A reset takes the caller's word that no work uses live blocks. So what is left to wait for is
+ * what was freed on streams, copies of compactions and, where allocations are work of a stream,
+ * these. Drops the lock. */
 static cuarena_status_t finish_freed(cuarena_t *arena)
 {
     if (arena->stream_count == 0)
@@ -283,7 +285,7 @@ static cuarena_status_t finish_freed(cuarena_t *arena)
 static void clear(cuarena_t *arena)
 {
     cuai_streams_reset(arena);
-    cuai_cache_drop(arena); /* what others parked meanwhile */
+    cuai_cache_drop(arena); /* what others freed meanwhile */
     cuai_heap_clear(arena->heaps[CUAI_DYNAMIC]);
     if (arena->heaps[CUAI_STABLE] != NULL)
         cuai_heap_clear(arena->heaps[CUAI_STABLE]);
@@ -324,7 +326,7 @@ cuarena_status_t cuarena_reset(cuarena_t *arena)
 
 /* ---- Size -------------------------------------------------------------- */
 
-/* What a trim comes to. */
+/* Notes and logs what a trim gave back, and leaves the arena. */
 static cuarena_status_t end_trim(cuai_call_t *call, cuarena_status_t status, uint64_t given,
                                  uint64_t *given_back_out)
 {
@@ -334,12 +336,12 @@ static cuarena_status_t end_trim(cuai_call_t *call, cuarena_status_t status, uin
     if (status == CUARENA_OK && given_back_out != NULL)
         *given_back_out = given;
     if (status == CUARENA_OK)
-        cuai_call_log(call, "trim: %llu bytes given back, %llu held", (unsigned long long)given,
+        cuai_call_log(call, "trim: %llu bytes given back, %llu reserved", (unsigned long long)given,
                       (unsigned long long)call->arena->reserved);
     return cuai_call_end(call, status);
 }
 
-/* What cached blocks left that did not go with them. */
+/* Trims what cached blocks left behind when they ended. */
 static uint64_t trim_rest(cuarena_t *arena, uint64_t keep_bytes)
 {
     if (arena->stream_count != 0)
@@ -373,7 +375,7 @@ cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes, uint64_t *g
     return end_trim(&call, status, given, given_back_out);
 }
 
-/* A stream that the arena does not know has freed nothing. */
+/* A stream that the arena does not know has freed nothing, so nothing is done. Drops the lock. */
 static cuarena_status_t trim_on(cuai_call_t *call, cuarena_stream_t stream, uint64_t keep_bytes,
                                 uint64_t *given_out)
 {
@@ -416,12 +418,13 @@ static cuarena_status_t check_limit_kind(int32_t kind)
     if (kind >= CUARENA_LIMIT_RESERVED && kind <= CUARENA_LIMIT_SOFT)
         return CUARENA_OK;
     return cuai_fail(CUARENA_BAD_ARGUMENT,
-                     "limit kind %d; accepted: 0 (held), 1 (live), 2 (cached), "
+                     "limit kind %d; accepted: 0 (reserved), 1 (live), 2 (cached), "
                      "3 (soft), 4 (the driver's pool's threshold)",
                      (int)kind);
 }
 
-/* What the cache has above its limit goes now, unless that is bounded late. */
+/* Ends what the cache has above its limit, unless cache_bound=late leaves that to the next
+ * allocation. Drops the lock. */
 static void keep_cache_limit(cuai_call_t *call)
 {
     cuarena_t *arena = call->arena;

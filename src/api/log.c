@@ -13,7 +13,7 @@ cuarena_status_t cuarena_log_set_level(int32_t level)
     return CUARENA_OK;
 }
 
-/* What events of blocks are called and logged as; others are told by the calls that they are of. */
+/* The name and level of the events that are logged one by one. The calls log the others. */
 static const struct {
     const char *name;
     int32_t level;

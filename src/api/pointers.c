@@ -1,9 +1,10 @@
 /*
  * The pointer calls.
  *
- * The fast path of a call: arguments, lock, heap, unlock. Whatever is
- * out of the ordinary, a bit of `slow` or a refusal, begins again on the slow path, where
- * everything is possible and nothing is fast.
+ * The fast path of a call checks its arguments, takes the lock, allocates or frees in the heap, and
+ * lets go of the lock. Where anything out of the ordinary is met (a bit of `slow`, no room, a block
+ * with special attributes), the call begins again on the slow path, cuai_pointer_..., which does
+ * everything.
  */
 #include "api/fast.h"
 
@@ -41,34 +42,34 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_alloc(cuarena_t *arena, uint64_t byt
     return cuai_call_end(&call, status);
 }
 
-static CUAI_NOINLINE cuarena_status_t alloc_general(cuarena_t *arena, uint64_t bytes,
-                                                    void **pointer_out)
+static CUAI_NOINLINE cuarena_status_t alloc_slow(cuarena_t *arena, uint64_t bytes,
+                                                 void **pointer_out)
 {
     return cuai_pointer_alloc(arena, bytes, CUARENA_NO_STREAM, NULL, pointer_out);
 }
 
-/* From the idle free list of a heap, plain or not. */
-static CUAI_INLINE cuai_slot_t take_fast(cuarena_t *arena, int32_t region, uint64_t bytes,
-                                         uint64_t attributes, uint64_t *offset_out)
+/* From the idle free list of a heap, plain or not; 0: it has no room. */
+static CUAI_INLINE cuai_slot_t alloc_idle(cuarena_t *arena, int32_t region, uint64_t bytes,
+                                          uint64_t attributes, uint64_t *offset_out)
 {
     cuarena_heap_t *heap = arena->heaps[region];
     cuai_slot_t slot =
         cuai_heap_fast_alloc(heap, cuai_fast_size(arena, bytes), bytes, attributes, offset_out);
     if (CUAI_LIKELY(slot != 0) || heap->plain)
         return slot;
-    slot = cuai_fast_take_idle(arena, region, bytes, attributes);
+    slot = cuai_fast_alloc_idle(arena, region, bytes, attributes);
     *offset_out = cuai_record(heap, slot)->offset;
     return slot;
 }
 
-/* From one heap's held bytes, with the lock; false: take the slow path. */
-static CUAI_INLINE bool alloc_held(cuarena_t *arena, int32_t region, uint64_t bytes,
-                                   cuarena_tag_t tag, uint64_t attributes, void **pointer_out)
+/* From the free bytes that one heap has now; false: nothing was done. Lock held. */
+static CUAI_INLINE bool try_alloc(cuarena_t *arena, int32_t region, uint64_t bytes,
+                                  cuarena_tag_t tag, uint64_t attributes, void **pointer_out)
 {
     uint64_t offset;
-    if (CUAI_UNLIKELY(!cuai_fast_serves(arena) || !cuai_tag_known(arena, tag)))
+    if (CUAI_UNLIKELY(!cuai_fast_allocs(arena) || !cuai_tag_known(arena, tag)))
         return false;
-    cuai_slot_t slot = take_fast(arena, region, bytes, attributes, &offset);
+    cuai_slot_t slot = alloc_idle(arena, region, bytes, attributes, &offset);
     if (CUAI_UNLIKELY(slot == 0))
         return false;
     *pointer_out = cuai_pointer(offset);
@@ -82,17 +83,18 @@ static CUAI_INLINE bool alloc_held(cuarena_t *arena, int32_t region, uint64_t by
     return true;
 }
 
-/* The same for a pointer of the dynamic region without a tag: where something makes the arena slow,
- * and where nothing does. Two copies of the code, as of a free. */
-static CUAI_OUTLINE bool alloc_slow(cuarena_t *arena, uint64_t bytes, void **pointer_out)
+/* A pointer of the dynamic region without a tag, in an arena with bits of `slow`. A copy of the
+ * code of its own keeps try_alloc_plain free of these checks. */
+static CUAI_OUTLINE bool try_alloc_checked(cuarena_t *arena, uint64_t bytes, void **pointer_out)
 {
-    return alloc_held(arena, CUAI_DYNAMIC, bytes, 0, CUAI_POINTER_ATTRIBUTES, pointer_out);
+    return try_alloc(arena, CUAI_DYNAMIC, bytes, 0, CUAI_POINTER_ATTRIBUTES, pointer_out);
 }
 
-static CUAI_INLINE bool alloc_fast(cuarena_t *arena, uint64_t bytes, void **pointer_out)
+static CUAI_INLINE bool try_alloc_plain(cuarena_t *arena, uint64_t bytes, void **pointer_out)
 {
     uint64_t offset;
-    if (CUAI_UNLIKELY(take_fast(arena, CUAI_DYNAMIC, bytes, CUAI_POINTER_ATTRIBUTES, &offset) == 0))
+    if (CUAI_UNLIKELY(alloc_idle(arena, CUAI_DYNAMIC, bytes, CUAI_POINTER_ATTRIBUTES, &offset) ==
+                      0))
         return false;
     *pointer_out = cuai_pointer(offset);
     return true;
@@ -101,18 +103,18 @@ static CUAI_INLINE bool alloc_fast(cuarena_t *arena, uint64_t bytes, void **poin
 cuarena_status_t cuarena_alloc(cuarena_t *arena, uint64_t bytes, void **pointer_out)
 {
     if (CUAI_UNLIKELY(arena == NULL || pointer_out == NULL || bytes - 1 >= CUAI_FAST_MOST))
-        return alloc_general(arena, bytes, pointer_out);
+        return alloc_slow(arena, bytes, pointer_out);
     bool done;
     if (CUAI_UNLIKELY(!cuai_lock_enter(&arena->lock)))
-        return alloc_general(arena, bytes, pointer_out);
+        return alloc_slow(arena, bytes, pointer_out);
     if (CUAI_LIKELY(arena->slow == 0))
-        done = alloc_fast(arena, bytes, pointer_out);
+        done = try_alloc_plain(arena, bytes, pointer_out);
     else if (arena->slow & CUAI_SLOW_CACHE)
-        done = cuai_fast_hit(arena, NULL, bytes, CUAI_POINTER_ATTRIBUTES, pointer_out) != 0;
+        done = cuai_fast_cache_get(arena, NULL, bytes, CUAI_POINTER_ATTRIBUTES, pointer_out) != 0;
     else
-        done = alloc_slow(arena, bytes, pointer_out);
+        done = try_alloc_checked(arena, bytes, pointer_out);
     cuai_unlock(&arena->lock);
-    return CUAI_LIKELY(done) ? CUARENA_OK : alloc_general(arena, bytes, pointer_out);
+    return CUAI_LIKELY(done) ? CUARENA_OK : alloc_slow(arena, bytes, pointer_out);
 }
 
 void cuarena_request_init(cuarena_request_t *request)
@@ -120,15 +122,15 @@ void cuarena_request_init(cuarena_request_t *request)
     *request = (cuarena_request_t){.struct_size = sizeof *request};
 }
 
-/* A request of a region, perhaps with a tag, and nothing else. */
+/* Whether a request names a region and perhaps a tag, and nothing else. */
 static bool is_ordinary(const cuarena_request_t *request)
 {
     return request->struct_size == sizeof *request && request->alignment == 0 &&
            request->zeroed == 0 && request->dedicated == 0;
 }
 
-static bool alloc_region_short(cuarena_t *arena, uint64_t bytes, const cuarena_request_t *request,
-                               void **pointer_out)
+static bool try_alloc_region(cuarena_t *arena, uint64_t bytes, const cuarena_request_t *request,
+                             void **pointer_out)
 {
     int32_t region = request->region;
     uint64_t attributes = CUAI_POINTER_ATTRIBUTES;
@@ -138,7 +140,7 @@ static bool alloc_region_short(cuarena_t *arena, uint64_t bytes, const cuarena_r
         return false;
     if (arena->heaps[region] == NULL || !cuai_lock_enter(&arena->lock))
         return false;
-    bool done = alloc_held(arena, region, bytes, request->tag, attributes, pointer_out);
+    bool done = try_alloc(arena, region, bytes, request->tag, attributes, pointer_out);
     cuai_unlock(&arena->lock);
     return done;
 }
@@ -150,7 +152,7 @@ cuarena_status_t cuarena_alloc_with(cuarena_t *arena, uint64_t bytes,
         return cuarena_alloc(arena, bytes, pointer_out);
     bool ordinary =
         arena != NULL && pointer_out != NULL && bytes - 1 < CUAI_FAST_MOST && is_ordinary(request);
-    if (ordinary && alloc_region_short(arena, bytes, request, pointer_out))
+    if (ordinary && try_alloc_region(arena, bytes, request, pointer_out))
         return CUARENA_OK;
     return cuai_pointer_alloc(arena, bytes, CUARENA_NO_STREAM, request, pointer_out);
 }
@@ -187,9 +189,9 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_free(cuarena_t *arena, void *pointer
     return cuai_call_end(&call, status);
 }
 
-/* Ends a block with which nothing is under way; false: take the slow path. */
-static CUAI_INLINE bool free_fast(cuarena_t *arena, int32_t region, const void *pointer,
-                                  uint64_t attributes)
+/* Frees an ordinary block of a region; false: nothing was done. Lock held. */
+static CUAI_INLINE bool try_free(cuarena_t *arena, int32_t region, const void *pointer,
+                                 uint64_t attributes)
 {
     cuarena_heap_t *heap = arena->heaps[region];
     cuai_slot_t *link = cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
@@ -198,7 +200,7 @@ static CUAI_INLINE bool free_fast(cuarena_t *arena, int32_t region, const void *
     if (CUAI_UNLIKELY(!cuai_has_attributes(r, attributes)))
         return false;
     if (CUAI_UNLIKELY(!heap->plain)) {
-        cuai_fast_give_idle(arena, region, slot, link);
+        cuai_fast_free_idle(arena, region, slot, link);
         return true;
     }
     if (CUAI_UNLIKELY(cuai_tag_of(r) != 0))
@@ -207,21 +209,21 @@ static CUAI_INLINE bool free_fast(cuarena_t *arena, int32_t region, const void *
     return true;
 }
 
-/* The same where there are several regions, or the arena is slow for a reason that stands in the
- * way. Two copies of the code: which of them runs is easily foretold, an address that says where to
- * look would have to be waited for. */
-static CUAI_OUTLINE bool free_in_region(cuarena_t *arena, const void *pointer)
+/* The same in an arena with several regions or a cache. A copy of the code of its own: a processor
+ * predicts well which of the two runs, but would have to wait for an address that says in which
+ * heap to look. */
+static CUAI_OUTLINE bool try_free_checked(cuarena_t *arena, const void *pointer)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     if (arena->slow & CUAI_SLOW_CACHE)
         return cuai_fast_cache_put(
             arena, cuai_table_find(&heap->table, heap->records, cuai_address(pointer)),
             CUAI_POINTER_ATTRIBUTES, NULL);
-    if (!cuai_fast_path(arena))
+    if (!cuai_fast_frees(arena))
         return false;
     if (cuai_is_stable(arena, pointer))
-        return free_fast(arena, CUAI_STABLE, pointer, CUAI_STABLE_ATTRIBUTES);
-    return free_fast(arena, CUAI_DYNAMIC, pointer, CUAI_POINTER_ATTRIBUTES);
+        return try_free(arena, CUAI_STABLE, pointer, CUAI_STABLE_ATTRIBUTES);
+    return try_free(arena, CUAI_DYNAMIC, pointer, CUAI_POINTER_ATTRIBUTES);
 }
 
 cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
@@ -233,16 +235,17 @@ cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
         return cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
     if (CUAI_LIKELY((arena->slow &
                      ~(CUAI_SLOW_FREELISTS | CUAI_SLOW_ONLY_STREAM | CUAI_SLOW_RESIZES)) == 0))
-        done = free_fast(arena, CUAI_DYNAMIC, pointer, CUAI_POINTER_ATTRIBUTES);
+        done = try_free(arena, CUAI_DYNAMIC, pointer, CUAI_POINTER_ATTRIBUTES);
     else
-        done = free_in_region(arena, pointer);
+        done = try_free_checked(arena, pointer);
     cuai_unlock(&arena->lock);
     return CUAI_LIKELY(done) ? CUARENA_OK : cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
 }
 
 /* ---- The rest ---------------------------------------------------------- */
 
-/* The block at a pointer once nothing moves it; heap NULL: none. */
+/* The block at a pointer, once nothing moves it; its heap is NULL if there is none. Drops the
+ * lock. */
 static cuai_block_ref_t reclaim_pointer(cuarena_t *arena, const void *pointer)
 {
     cuai_block_ref_t ref = cuai_find_address(arena, cuai_address(pointer));
@@ -289,7 +292,7 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_resize(cuarena_t *arena, void *point
     return cuai_call_end(&call, status);
 }
 
-static CUAI_INLINE bool resize_fast(cuarena_t *arena, const void *pointer, uint64_t bytes)
+static CUAI_INLINE bool try_resize(cuarena_t *arena, const void *pointer, uint64_t bytes)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     if (CUAI_UNLIKELY(!cuai_fast_resizes(arena)))
@@ -305,7 +308,7 @@ cuarena_status_t cuarena_resize(cuarena_t *arena, void *pointer, uint64_t bytes,
         return cuarena_alloc(arena, bytes, pointer_out);
     if (CUAI_LIKELY(arena != NULL && pointer_out != NULL && bytes - 1 < CUAI_FAST_MOST &&
                     cuai_lock_enter(&arena->lock))) {
-        bool done = resize_fast(arena, pointer, bytes);
+        bool done = try_resize(arena, pointer, bytes);
         cuai_unlock(&arena->lock);
         if (CUAI_LIKELY(done)) {
             *pointer_out = pointer;
@@ -331,7 +334,7 @@ cuarena_status_t cuarena_size_of(cuarena_t *arena, const void *pointer, uint64_t
     return cuai_told(ref.heap != NULL ? CUARENA_OK : cuai_no_pointer(pointer));
 }
 
-/* The pin that a pointer is born with, ended or taken again. */
+/* Ends the pin that a pointer is born with, or takes it again. */
 static cuarena_status_t set_born_pin(cuai_record_t *r, const void *pointer, bool pinned)
 {
     if (!pinned && (r->flags & CUAI_BLOCK_STABLE))
@@ -349,7 +352,7 @@ static cuarena_status_t set_born_pin(cuai_record_t *r, const void *pointer, bool
     return CUARENA_OK;
 }
 
-/* Of what was found; a pin waits for its move first. */
+/* Drops the lock: a block that moves is pinned when its move is over. */
 static cuarena_status_t change_pin_of(cuarena_t *arena, cuai_block_ref_t ref, const void *pointer,
                                       bool pinned)
 {

@@ -1,4 +1,4 @@
-/* What the presets make of options that are left to them. */
+/* What the presets set, where an option says "as the preset says". */
 #include "api/config.h"
 #include "base/bits.h"
 
@@ -25,7 +25,7 @@ typedef struct preset {
     uint64_t threshold; /* of a driver's pool; 0: it stays as it is */
 } preset_t;
 
-/* What is not named below. */
+/* cache_page, where a preset below has none. */
 #define CACHE_PAGE (4 * CUAI_KIB)
 
 /* The soft limit where nobody knows what the memory has. */
@@ -108,7 +108,7 @@ static bool is_whole(cuarena_amount_t amount)
     return amount.unit == CUARENA_AMOUNT_AUTO && amount.value == 0;
 }
 
-/* What says of chunks what a driver's pool has no use for. */
+/* Resets the options of chunks, which a driver's pool has no use for. */
 static void forget_chunks(cuarena_config_t *config)
 {
     cuarena_config_t fresh;
@@ -139,7 +139,7 @@ static void apply_mempool(cuarena_config_t *config)
         config->release_threshold = CUARENA_BYTES_UNCHANGED;
 }
 
-/* Where the bytes come from, and how. */
+/* Memory, alignment and backing. */
 static void apply_memory(cuarena_config_t *config, const preset_t *preset)
 {
     if (config->memory == CUARENA_MEMORY_PRESET)
@@ -151,8 +151,8 @@ static void apply_memory(cuarena_config_t *config, const preset_t *preset)
         config->backing = preset->backing;
 }
 
-/* An arena that grows leaves its end free to go, unless its preset has a way of its own or it is
- * told otherwise. */
+/* An arena that grows places blocks low, so that its end can go back, unless preset or option say
+ * otherwise. */
 static void apply_placement(cuarena_config_t *config, const preset_t *preset)
 {
     bool grows = config->grow != CUARENA_GROW_NONE;
@@ -161,7 +161,7 @@ static void apply_placement(cuarena_config_t *config, const preset_t *preset)
         config->placement = low ? CUARENA_PLACEMENT_LOW : preset->placement;
 }
 
-/* To leave a pool unchanged that is not there asks for nothing. */
+/* Without a driver's pool release_threshold=unchanged means nothing, and counts as not set. */
 static void apply_threshold(cuarena_config_t *config, const preset_t *preset)
 {
     uint64_t *threshold = &config->release_threshold;

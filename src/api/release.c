@@ -1,5 +1,5 @@
-/* Releasing: the end of a block, at once or when its zeroing, its move, its uses and its exports
- * let it. */
+/* The slow path of frees: a block ends at once, or when its zeroing, its move, its uses and its
+ * exports are over. */
 #include "api/call.h"
 #include "arena/cache.h"
 #include "arena/capture.h"
@@ -13,7 +13,7 @@
 
 /* ---- The end of a block ------------------------------------------------ */
 
-/* Whether its segment goes with it: else its session has it, or it has none. */
+/* Whether the block has a segment of its own that goes back with it, not to a capture session. */
 static bool has_segment(cuai_block_ref_t ref)
 {
     const cuai_record_t *r = cuai_block_record(ref);
@@ -32,16 +32,17 @@ void cuai_end_now(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
         cuai_return_segment(arena, segment, number);
 }
 
-/* ---- Releasing --------------------------------------------------------- */
+/* ---- Frees ------------------------------------------------------------- */
 
-/* Nobody will read the bytes again: the device is gone, or stayed with the process that this one
- * was forked from. */
+/* Whether zeroing failed because nobody can read the bytes again: the device is lost, or stayed
+ * with the process that this one was forked from. */
 static bool is_moot(cuarena_status_t status)
 {
     return status == CUARENA_LOST || status == CUARENA_NO_DEVICE;
 }
 
-/* The block must not be handed out again before its bytes are 0. */
+/* Sets a block to 0 and then ends it, so that no other block has its bytes before that. Drops the
+ * lock. */
 static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
     cuai_record_t *r = cuai_block_record(ref);
@@ -59,13 +60,13 @@ static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_block_ref_t ref, ui
     return CUARENA_OK;
 }
 
-/* It ends when its move does, into the free list of the compaction, or when its last export is
- * closed. */
+/* Leaves the end of a block to the end of its move, whose free list then gets the bytes, or to the
+ * close of its last export. */
 static cuarena_status_t end_later(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
     cuai_record_t *r = cuai_block_record(ref);
     cuai_mark_ending(arena, r);
-    if (r->fixed) /* its session minds who used it */
+    if (r->fixed) /* its session knows who used it */
         cuai_capture_note(arena, cuai_capture_around(arena, r->offset), stream);
     else
         cuai_use_drop(arena, ref);
@@ -73,8 +74,8 @@ static cuarena_status_t end_later(cuarena_t *arena, cuai_block_ref_t ref, uint32
     return CUARENA_OK;
 }
 
-/* Zeroing, and waiting for uses, begin when the block's move has ended, and
- * are behind it. */
+/* Frees a block that is zeroed first or that other streams use. Either begins when a move of the
+ * block has ended, and behind its copies. Drops the lock. */
 static cuarena_status_t end_slowly(cuarena_t *arena, cuarena_block_t block, uint32_t stream)
 {
     cuai_block_ref_t ref;
@@ -86,9 +87,8 @@ static cuarena_status_t end_slowly(cuarena_t *arena, cuarena_block_t block, uint
     return zero_then_end(arena, ref, stream);
 }
 
-/* A block that waits for streams as well ends with them. It is too late to refuse its end: with
- * contents that must be 0 and are not the arena is lost.
- */
+/* A block that other streams use ends when they are done. The free was answered long ago, so if the
+ * bytes must be 0 and cannot be made so the arena is lost. */
 void cuai_end_released(cuarena_t *arena, cuai_block_ref_t ref)
 {
     const cuai_record_t *r = cuai_block_record(ref);
@@ -102,9 +102,9 @@ void cuai_end_released(cuarena_t *arena, cuai_block_ref_t ref)
     cuai_end_now(arena, ref, 0);
 }
 
-/* Without a stream the bytes are idle, but for copies of compactions that may be under way: then
- * they are for the stream of these. On a stream they come behind such copies and, if it is eager,
- * before an event. */
+/* Orders a free. Without a stream the bytes are idle; while copies of compactions are under way
+ * they are for the stream of these. With a stream it waits for such copies and, with events=eager,
+ * an event is recorded behind the free. Drops the lock. */
 static cuarena_status_t order_free(cuarena_t *arena, uint32_t *stream)
 {
     if (*stream == 0) {
@@ -120,7 +120,8 @@ static cuarena_status_t order_free(cuarena_t *arena, uint32_t *stream)
     return status;
 }
 
-/* What goes back on a stream would go into a graph. */
+/* BUSY for a block that goes back to the memory on a stream that is being captured: the return
+ * would become part of the graph. Drops the lock. */
 static cuarena_status_t order_return(cuarena_t *arena, uint32_t stream)
 {
     bool captured = false;
@@ -134,7 +135,9 @@ static cuarena_status_t order_return(cuarena_t *arena, uint32_t stream)
                      (void *)cuai_stream_handle(arena, stream));
 }
 
-/* Of a block without a stream that copies may be under way beside is not cached. */
+/* Frees a block that needs no zeroing and that no other stream uses: into the cache, or now, or
+ * when its move or exports are over. It is not cached if the free had no stream and copies of
+ * compactions are under way. Drops the lock. */
 static cuarena_status_t end_quickly(cuarena_t *arena, cuarena_block_t block, uint32_t stream)
 {
     const uint32_t passed = stream;
@@ -159,8 +162,8 @@ static cuarena_status_t end_quickly(cuarena_t *arena, cuarena_block_t block, uin
     return CUARENA_OK;
 }
 
-/* The stream of the free was waited for and has no number: one of those that use the block besides
- * stands for it, so that the bytes wait for the others, and are that one's then. */
+/* The stream of the free was waited for on the host and has no number. One of the streams that also
+ * use the block stands for it, so that the bytes wait for the other ones. */
 static void choose_stream(cuai_call_t *call, cuai_block_ref_t ref)
 {
     cuarena_t *arena = call->arena;

@@ -1,4 +1,4 @@
-/* What is asked for: a request that is checked, and its size rounded. */
+/* Makes an internal request of what a caller asks for: checks it and rounds its size. */
 #include "api/call.h"
 #include "arena/cache.h"
 #include "arena/streams.h"
@@ -30,7 +30,7 @@ static cuarena_status_t check_request(const cuarena_t *arena, const cuarena_requ
     return CUARENA_OK;
 }
 
-/* What no arena can hold stays as it is, and is refused as a request. */
+/* A size that no arena can have is not rounded: the allocation refuses it. */
 static uint64_t round_size(const cuarena_t *arena, uint64_t bytes)
 {
     return bytes != 0 && bytes < CUARENA_HEAP_MAX_SEGMENT ? cuai_rounded(arena, bytes) : bytes;

@@ -1,5 +1,5 @@
-/* Resizing a block: in place if it can be, else into a new place that the block's id then takes
- * over. */
+/* Resizing a block: in place where there is room, else by a copy to a new place, which the block's
+ * id then names. */
 #include "api/call.h"
 #include "arena/capture.h"
 #include "arena/counts.h"
@@ -42,7 +42,7 @@ static bool into(cuai_block_ref_t ref, uint64_t size, const cuai_request_t *requ
     return cuai_heap_resize(ref.heap, ref.slot, size, request->heap.size, freelist);
 }
 
-/* Into a range of a free list of the stream. */
+/* Lengthens a block into a range of one of the stream's two free lists. */
 static bool lengthen_on(const cuarena_t *arena, cuai_block_ref_t ref, const cuai_request_t *request)
 {
     if (request->stream == 0 || arena->cpu_touches || cuai_is_captured(arena, request->stream))
@@ -59,7 +59,7 @@ static bool lengthen_private(const cuarena_t *arena, cuai_block_ref_t ref,
     return freelist != 0 && into(ref, request->size, request, freelist);
 }
 
-/* Into a range after it that a request on the stream could have. */
+/* Lengthens a block into the range behind it, if a request on the stream could have that. */
 static bool lengthen(const cuarena_t *arena, cuai_block_ref_t ref, const cuai_request_t *request)
 {
     if (cuai_block_record(ref)->fixed)
@@ -70,8 +70,8 @@ static bool lengthen(const cuarena_t *arena, cuai_block_ref_t ref, const cuai_re
     return false;
 }
 
-/* What others may still use stays with the block, and so does what a SEPARATOR, for which the host
- * has no memory, would have to keep apart. */
+/* Shortens a block. It keeps bytes that other streams may still use, and bytes for which a
+ * SEPARATOR would be needed that the host has no memory for. */
 static bool shorten(cuarena_t *arena, cuai_block_ref_t ref, const cuai_request_t *request,
                     uint32_t heir)
 {
@@ -84,7 +84,8 @@ static bool shorten(cuarena_t *arena, cuai_block_ref_t ref, const cuai_request_t
            into(ref, r->size, request, freelist);
 }
 
-/* In place, with the counts that are not the heap's. What it gives up is for the stream `heir`. */
+/* Resizes in place, and counts that where the heap does not. What the block gives up is for the
+ * stream `heir`. False: nothing was done. */
 static bool resize_in_place(cuarena_t *arena, cuai_block_ref_t ref, const cuai_request_t *request,
                             uint32_t heir)
 {
@@ -103,24 +104,24 @@ static bool resize_in_place(cuarena_t *arena, cuai_block_ref_t ref, const cuai_r
     return true;
 }
 
-/* What a new place for the block must be like; one that grows may do so again. With ZERO_ALLOC that
- * of an empty block comes zeroed, as any block does. */
+/* The request for a new place. With zero=alloc the place of an empty block is zeroed, as for a new
+ * block. A block that grows is placed low: it may grow again. */
 static cuai_request_t request_like(cuai_block_ref_t ref, const cuai_request_t *request)
 {
     const cuai_record_t *r = cuai_block_record(ref);
     cuai_request_t like = *request;
     like.zeroed = request->zeroed && r->size == 0;
     like.credit = r->size;
-    like.heap.pins = 1;                    /* stays where it is until the exchange */
-    like.heap.flags = CUAI_BLOCK_BORN_PIN; /* and nobody took that pin */
+    like.heap.pins = 1;                    /* it stays there until the exchange */
+    like.heap.flags = CUAI_BLOCK_BORN_PIN; /* a pin that nobody took */
     like.heap.owner = 0;
     like.heap.low = request->size > r->size;
     like.heap.alignment = UINT64_C(1) << r->align_log2;
     return like;
 }
 
-/* Whoever used the block used its old place: the stream waits for them, so
- * that it may have that place at once. The copy is a use by the stream. */
+/* Makes the stream wait for all that used the block, so that it may use the old place at once, and
+ * notes the copy as a use by the stream. Drops the lock. */
 static cuarena_status_t order_copy(cuarena_t *arena, cuai_block_ref_t from, uint32_t stream)
 {
     const cuai_record_t *r = cuai_block_record(from);
@@ -149,8 +150,8 @@ static cuarena_status_t copy(cuarena_t *arena, cuai_block_ref_t from, cuai_block
     return cuai_copy(arena, target->offset, source->offset, bytes, stream);
 }
 
-/* With ZERO_FREE the old place is set to 0 before anybody else has it. Where that fails the block
- * stays there, and the copy must go. */
+/* With zero=free sets the old place to 0 before another block has it. If that fails the block stays
+ * there, and the copy must be set to 0. Drops the lock. */
 static cuarena_status_t zero_left(cuarena_t *arena, cuai_block_ref_t from, cuai_block_ref_t to,
                                   uint32_t stream)
 {
@@ -163,7 +164,7 @@ static cuarena_status_t zero_left(cuarena_t *arena, cuai_block_ref_t from, cuai_
     return status;
 }
 
-/* The old place may join the stream's free list then. */
+/* Copies the block, so that its old place may join the stream's free list. Drops the lock. */
 static cuarena_status_t copy_contents(cuarena_t *arena, cuai_block_ref_t from, cuai_block_ref_t to,
                                       uint32_t stream)
 {
@@ -180,7 +181,7 @@ static cuarena_status_t copy_contents(cuarena_t *arena, cuai_block_ref_t from, c
     return status;
 }
 
-/* The helper block, which now has the old place, ends uncounted. */
+/* Ends the helper block without counting that; after the exchange it has the old place. */
 static void end_helper(cuarena_t *arena, cuai_block_ref_t helper, uint32_t stream)
 {
     cuarena_heap_t *heap = helper.heap;
@@ -197,7 +198,7 @@ static void exchange(cuarena_t *arena, cuai_block_ref_t block, cuai_block_ref_t 
     cuai_count_resize(arena, r, r->size - size, cuai_requested(r) - requested);
 }
 
-/* The block takes over the helper's place. False: it was freed meanwhile, and ends now. */
+/* Gives the block the helper's place. False: the block was freed meanwhile, and ends now. */
 static bool take_over(cuarena_t *arena, cuai_block_ref_t block, cuai_block_ref_t helper,
                       uint32_t stream)
 {
@@ -240,8 +241,8 @@ static cuarena_status_t resize_by_moving(cuai_call_t *call, cuarena_block_t bloc
     return take_over(arena, ref, helper, request->stream) ? CUARENA_OK : cuai_no_block(block);
 }
 
-/* What the block gives up may join a free list of *heir: as with a free, see order_free. Steps
- * out. */
+/* Orders what the block gives up as order_free orders a free, so that it may join a free list of
+ * *heir. Drops the lock. */
 static cuarena_status_t order_shortening(cuarena_t *arena, cuarena_block_t block, uint32_t *heir,
                                          cuai_block_ref_t *ref)
 {
@@ -272,7 +273,8 @@ static bool zeroes_tail(const cuarena_t *arena, cuai_block_ref_t ref, const cuai
            !cuai_use_matters(arena, ref, request->stream);
 }
 
-/* It is set to 0 behind the moves of the block and the stream's work so far. Steps out. */
+/* Sets what the block gives up to 0, behind moves of the block and the stream's work so far. Drops
+ * the lock. */
 static cuarena_status_t zero_tail(cuarena_t *arena, cuarena_block_t block,
                                   const cuai_request_t *request, cuai_block_ref_t *ref)
 {
@@ -290,7 +292,8 @@ static cuarena_status_t zero_tail(cuarena_t *arena, cuarena_block_t block,
     return status;
 }
 
-/* The block gets shorter: what it gives up may join a free list of *heir. Steps out. */
+/* Makes a block ready to get shorter: what it gives up may then join a free list of *heir. Drops
+ * the lock. */
 static cuarena_status_t begin_shortening(cuarena_t *arena, cuarena_block_t block,
                                          const cuai_request_t *request, uint32_t *heir,
                                          cuai_block_ref_t *ref)
@@ -299,7 +302,7 @@ static cuarena_status_t begin_shortening(cuarena_t *arena, cuarena_block_t block
                                              : order_shortening(arena, block, heir, ref);
 }
 
-/* Where each block is a segment one without bytes has no other place. */
+/* Whether an empty block stays as it is: where each block is a segment, it has none. */
 static bool stays_empty(cuai_block_ref_t ref, const cuai_request_t *request)
 {
     return request->dedicated && request->size == 0 && cuai_block_record(ref)->size == 0;

@@ -38,7 +38,7 @@ static uint64_t last_end(const cuarena_heap_t *heap)
     return slot == 0 ? 0 : cuai_end(cuai_record(heap, slot));
 }
 
-/* Where the last block would end after the batch; blocks keep their order. */
+/* Where the last block would end after the batch, which keeps the order of blocks. */
 static uint64_t last_end_after(const cuarena_heap_t *heap, const cuai_batch_t *batch)
 {
     uint64_t end = last_end(heap);
@@ -49,7 +49,7 @@ static uint64_t last_end_after(const cuarena_heap_t *heap, const cuai_batch_t *b
     return moves ? cuai_address(last->to) + last->bytes : end;
 }
 
-/* Only idle ranges can be cut off, or moved into. */
+/* Makes what was freed idle: other ranges cannot be cut off or moved into. Drops the lock. */
 static cuarena_status_t reclaim_freed(cuarena_t *arena)
 {
     if (arena->stream_count == 0)
@@ -66,7 +66,7 @@ static cuarena_status_t blocks_in_the_way(uint64_t bytes)
                      (unsigned long long)bytes);
 }
 
-/* Compacts, if then nothing is above `end`. */
+/* Moves blocks below `end`, if all fit there; else BUSY and nothing moved. Drops the lock. */
 static cuarena_status_t clear_above(cuai_call_t *call, uint64_t bytes, uint64_t end)
 {
     cuarena_t *arena = call->arena;
@@ -191,7 +191,7 @@ cuarena_status_t cuarena_resize_pool(cuarena_t *arena, uint64_t bytes)
     }
     cuai_end_exclusive(arena);
     if (status == CUARENA_OK)
-        cuai_call_log(&call, "resize_pool: %llu bytes, %llu held", (unsigned long long)rounded,
+        cuai_call_log(&call, "resize_pool: %llu bytes, %llu reserved", (unsigned long long)rounded,
                       (unsigned long long)arena->reserved);
     return cuai_call_end(&call, status);
 }

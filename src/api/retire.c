@@ -1,18 +1,18 @@
 /*
  * Arenas that end with their last block.
  *
- * To be retired is a bit of `slow`, so no free takes a fast path from then on, and who takes one
- * pays nothing for it. On the slow path each call counts itself in under the lock (`inside`,
- * call.c), and out when nothing but to let go of the lock is left to do: after its events, after
- * what the memory is called for. The last one out tells, if no block lives that was not freed.
+ * A retired arena has a bit of `slow`, so no free takes a fast path any more, and other arenas pay
+ * nothing for this. On the slow path each call counts itself in under the lock (`inside`, call.c),
+ * and out when it has nothing left to do but to let go of the lock: after its events and its calls
+ * of the memory. The last call out calls `done`, if no block lives that was not freed.
  *
- * So nobody touches the arena when `done` is called:
+ * Nobody touches the arena when `done` is called:
  *
- *   who freed by a fast path before the arena was retired did so under the
- *   lock, which was taken since, and to let go of it is the last that a short
- *   path does with the arena (base/lock.h);
- *   who frees after is inside, before its block ends, until it let go of the
- *   lock for the last time; and who tells had the lock after that.
+ *   a thread that freed by a fast path before the arena was retired did so under the lock, which
+ *   was taken since; and letting go of the lock is the last thing that a fast path does with the
+ *   arena (base/lock.h);
+ *   a thread that frees later is inside from before its block ends until it lets go of the lock for
+ *   the last time, and whoever calls `done` had the lock after that.
  *
  * Cost: an addition and a subtraction to each call on the slow path; to those with events one more
  * turn of the lock.
@@ -20,7 +20,7 @@
 #include "api/call.h"
 #include "arena/counts.h"
 
-/* Somebody may still have to end a block, or is at it. */
+/* Whether a block lives that was not freed, or a call is inside. */
 static bool is_needed(const cuarena_t *arena)
 {
     return arena->inside != 0 || cuai_whole_now(arena).live_blocks != arena->ending;
@@ -55,7 +55,7 @@ static cuarena_status_t retire(cuarena_t *arena, cuai_retired_t retired)
     return CUARENA_OK;
 }
 
-/* That nobody is needed is an answer, and no error to the log. */
+/* STALE is an answer here, of which the log is not told as of an error. */
 static cuarena_status_t answered(cuarena_status_t status)
 {
     return status == CUARENA_STALE ? status : cuai_told(status);

@@ -1,4 +1,5 @@
-/* What is known of an arena: statistics at constant cost, and walks. */
+/* What an arena says of itself: statistics, which cost O(1), and inspection and validation, which
+ * walk all blocks. */
 #include <stdio.h>
 
 #include "api/call.h"
@@ -26,7 +27,7 @@ static void from_counts(cuai_counts_t counts, cuarena_stats_t *stats)
     stats->frees = counts.frees;
 }
 
-/* One region's heap; its peaks are its own. */
+/* The figures of one region; its peaks are of its own time. */
 static void from_heap(const cuarena_heap_t *heap, cuarena_stats_t *stats)
 {
     cuarena_heap_stats_t now;
@@ -256,8 +257,8 @@ cuarena_status_t cuarena_base(cuarena_t *arena, void **base_out, uint64_t *bytes
 
 /* ---- Validation -------------------------------------------------------- */
 
-/* Whether the stretches that the heap knows of the segment at that place are within it, and there
- * is one if it must have one. */
+/* Whether all stretches that the heap has of the segment at that place of the list lie within it,
+ * and there is one unless the segment may have none. */
 static bool is_known(const cuarena_t *arena, size_t at)
 {
     const cuarena_memory_segment_t *segment = &arena->segments.items[at];
@@ -274,7 +275,7 @@ static bool is_known(const cuarena_t *arena, size_t at)
     return ok;
 }
 
-/* The list of segments, while nobody grows or trims. */
+/* What is wrong between the heap and the list of segments; nobody grows or trims meanwhile. */
 static const char *wrong_segments(const cuarena_t *arena)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
@@ -291,7 +292,7 @@ static const char *wrong_segments(const cuarena_t *arena)
     return NULL;
 }
 
-/* What the arena keeps besides its heaps. */
+/* What is wrong with what the arena keeps besides its heaps. */
 static const char *wrong_with(const cuarena_t *arena)
 {
     uint64_t most = 0;
@@ -301,12 +302,12 @@ static const char *wrong_with(const cuarena_t *arena)
         most += arena->heaps[CUAI_APART]->standalone_bytes;
     bool idle = !arena->growing && !arena->compacting;
     if (idle && arena->reserved > most)
-        return "more is held than the segments have";
+        return "more is reserved than the segments have";
     const char *wrong = idle ? wrong_segments(arena) : NULL;
     if (wrong != NULL)
         return wrong;
     if (arena->peak_reserved < arena->reserved)
-        return "the peak of held bytes is below what is held";
+        return "the peak of reserved bytes is below what is reserved";
     cuai_counts_t tagged = {0};
     for (size_t tag = 1; tag < arena->tag_count; tag++) {
         cuai_counts_t counts = cuai_counter_read(&arena->tags[tag].counter);
@@ -319,7 +320,7 @@ static const char *wrong_with(const cuarena_t *arena)
     return NULL;
 }
 
-/* Recounts what the tags and pins say from the blocks. */
+/* What is wrong with the counts of tags, adopted bytes and pins, counted again from the blocks. */
 static const char *recount(const cuarena_t *arena)
 {
     uint64_t pins = 0;

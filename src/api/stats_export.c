@@ -22,7 +22,7 @@ static int64_t clamp(uint64_t value)
     return (int64_t)cuai_min(value, INT64_MAX);
 }
 
-/* In blocks that are segments of their own among others that are not. */
+/* The reserves of ONNX Runtime are blocks that have segments of their own. */
 static void from_apart(const cuarena_heap_t *heap, cuarena_ort_stats_t *now)
 {
     if (heap == NULL)
@@ -40,7 +40,7 @@ static uint64_t most_block(const cuarena_t *arena)
     return most;
 }
 
-/* A pool that was resized has its bytes in one piece, or in none. */
+/* At least one where there are bytes: those of a pool that was resized are in one piece. */
 static uint64_t extensions(const cuarena_t *arena)
 {
     bool none = arena->heaps[CUAI_DYNAMIC]->capacity == 0 && arena->stable_bytes == 0;
@@ -66,8 +66,8 @@ static cuarena_ort_stats_t ort_stats(const cuarena_t *arena)
     return now;
 }
 
-/* What a driver's pool has is more than its blocks, and these count as they were asked for: how it
- * rounds is its own affair. */
+/* A driver's pool has more than its blocks, and rounds by rules of its own: blocks count as they
+ * were asked for. */
 static void of_pool(const cuarena_t *arena, uint64_t pool_bytes, cuarena_ort_stats_t *now)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_APART];
@@ -225,7 +225,7 @@ cuarena_status_t cuarena_stats_pairs(cuarena_t *arena, int32_t form, cuarena_pai
     return CUARENA_OK;
 }
 
-/* As snprintf, for all of them: how long they are without the zero. */
+/* Prints all of them as snprintf does; how long they are without the zero. */
 static size_t print(const sheet_t *sheet, char *text, size_t room)
 {
     size_t used = 0;

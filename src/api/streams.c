@@ -1,4 +1,11 @@
-/* The calls on streams: those of pointers and blocks, uses, release, reclaim, counts. */
+/*
+ * The calls on streams: those of pointers and blocks, uses, release, reclaim, counts.
+ *
+ * The fast paths find their stream by one comparison while an arena has a single stream and nothing
+ * is out of the ordinary: it is `last_used` if all blocks that there ever were are its own, so that
+ * the heap counts for it, and else `last_used_counted`, with counts of its own. Any other stream
+ * that was seen recently (cuai_stream_recent) takes a little longer.
+ */
 #include "api/fast.h"
 #include "arena/reclaim.h"
 #include "arena/steal.h"
@@ -8,39 +15,40 @@
 
 /* ---- Pointers and blocks ----------------------------------------------- */
 
-/* The attributes of ordinary blocks that a stream has. */
+/* What an ordinary block of a stream is: indexes of cuai_stream_t.attributes and .upper. */
 #define BLOCK 0
 #define POINTER 1
 
-/* ... without owner and alignment. */
+/* Attributes without owner and alignment, by the same indexes. */
 static const uint64_t plain_attributes[] = {CUAI_BLOCK_ATTRIBUTES, CUAI_POINTER_ATTRIBUTES};
 
-static CUAI_INLINE cuai_slot_t take_open(cuarena_t *arena, const cuai_stream_t *s, uint64_t size,
-                                         uint64_t bytes, int what, cuai_separators_t way,
-                                         uint64_t *offset_out)
+static CUAI_INLINE cuai_slot_t alloc_open(cuarena_t *arena, const cuai_stream_t *s, uint64_t size,
+                                          uint64_t bytes, int what, cuai_separators_t way,
+                                          uint64_t *offset_out)
 {
-    return cuai_fast_take_in(arena, CUAI_DYNAMIC, s->open, s->open_index, size, bytes,
-                             s->attributes[what], way, offset_out);
+    return cuai_fast_alloc_in(arena, CUAI_DYNAMIC, s->open, s->open_index, size, bytes,
+                              s->attributes[what], way, offset_out);
 }
 
-/* A block of the stream is served: where its meter counts. */
-static CUAI_INLINE void note_alloc(const cuarena_t *arena, cuai_stream_t *s, uint64_t size,
-                                   uint64_t bytes)
+/* Counts a new block of the stream; what the only stream of an arena has is counted by the arena.
+ */
+static CUAI_INLINE void count_alloc(const cuarena_t *arena, cuai_stream_t *s, uint64_t size,
+                                    uint64_t bytes)
 {
     if (s != arena->only_stream)
         cuai_counter_begin(&s->counter, size, bytes);
 }
 
-/* From held bytes that a stream may have which was found lately; 0: take the slow path. With the
- * lock. */
-static CUAI_OUTLINE cuai_slot_t take_lately(cuarena_t *arena, cuarena_stream_t stream,
-                                            uint64_t bytes, int what)
+/* From free bytes or cached blocks that a stream may have, if it was seen recently; 0: nothing was
+ * done. Lock held. */
+static CUAI_OUTLINE cuai_slot_t alloc_recent(cuarena_t *arena, cuarena_stream_t stream,
+                                             uint64_t bytes, int what)
 {
     cuai_stream_t *s = cuai_stream_recent(arena, stream);
     void *pointer;
     if (s != NULL && (arena->slow & CUAI_SLOW_CACHE))
-        return cuai_fast_hit(arena, s, bytes, plain_attributes[what], &pointer);
-    if (s == NULL || !cuai_fast_serves_on(arena) ||
+        return cuai_fast_cache_get(arena, s, bytes, plain_attributes[what], &pointer);
+    if (s == NULL || !cuai_fast_allocs_on(arena) ||
         cuai_steals_for(arena, arena->heaps[CUAI_DYNAMIC], bytes))
         return 0;
     cuai_stream_note_used(arena, stream, s);
@@ -48,53 +56,53 @@ static CUAI_OUTLINE cuai_slot_t take_lately(cuarena_t *arena, cuarena_stream_t s
     cuai_slot_t slot = 0;
     uint64_t offset;
     if (!arena->cpu_touches)
-        slot = take_open(arena, s, size, bytes, what, CUAI_SEPARATORS_REUSED, &offset);
+        slot = alloc_open(arena, s, size, bytes, what, CUAI_SEPARATORS_REUSED, &offset);
     if (slot == 0)
-        slot = cuai_fast_take_other(arena, s, bytes, s->attributes[what]);
+        slot = cuai_fast_alloc_other(arena, s, bytes, s->attributes[what]);
     if (slot == 0)
         return 0;
-    note_alloc(arena, s, size, bytes);
+    count_alloc(arena, s, size, bytes);
     if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_WHOLE))
         cuai_note_whole(arena);
     return slot;
 }
 
-/* From the open free list of the stream at hand, where no SEPARATOR is in the way; 0: nothing was
- * done. With the lock. */
-static CUAI_INLINE cuai_slot_t take_at_hand(cuarena_t *arena, cuarena_stream_t stream,
-                                            uint64_t bytes, int what, uint64_t *offset_out)
+/* From the open free list of the stream, if it is last_used and no SEPARATOR is in the way;
+ * 0: nothing was done. Lock held. */
+static CUAI_INLINE cuai_slot_t alloc_last_used(cuarena_t *arena, cuarena_stream_t stream,
+                                               uint64_t bytes, int what, uint64_t *offset_out)
 {
     if (CUAI_UNLIKELY(arena->last_used.handle != stream))
         return 0;
-    return take_open(arena, arena->last_used.stream, cuai_fast_size(arena, bytes), bytes, what,
-                     CUAI_SEPARATORS_REFUSED, offset_out);
+    return alloc_open(arena, arena->last_used.stream, cuai_fast_size(arena, bytes), bytes, what,
+                      CUAI_SEPARATORS_REFUSED, offset_out);
 }
 
-/* The same of the stream beside, which has a meter of its own; else as was found lately. Another
- * copy of the code, as of frees. */
-static CUAI_INLINE cuai_slot_t take_beside(cuarena_t *arena, cuarena_stream_t stream,
-                                           uint64_t bytes, int what, uint64_t *offset_out)
+/* The same for last_used_counted, and else for any stream that was seen recently. A copy of the
+ * code of its own keeps the path of last_used short. */
+static CUAI_INLINE cuai_slot_t alloc_last_counted(cuarena_t *arena, cuarena_stream_t stream,
+                                                  uint64_t bytes, int what, uint64_t *offset_out)
 {
     cuai_stream_t *s = arena->last_used_counted.stream;
     uint64_t size = cuai_fast_size(arena, bytes);
     cuai_slot_t slot = 0;
     if (CUAI_LIKELY(arena->last_used_counted.handle == stream))
-        slot = take_open(arena, s, size, bytes, what, CUAI_SEPARATORS_REFUSED, offset_out);
+        slot = alloc_open(arena, s, size, bytes, what, CUAI_SEPARATORS_REFUSED, offset_out);
     if (CUAI_LIKELY(slot != 0)) {
         cuai_counter_begin(&s->counter, size, bytes);
         return slot;
     }
-    slot = take_lately(arena, stream, bytes, what);
+    slot = alloc_recent(arena, stream, bytes, what);
     *offset_out = cuai_record(arena->heaps[CUAI_DYNAMIC], slot)->offset;
     return slot;
 }
 
-/* Lets go of the lock. */
-static CUAI_OUTLINE cuarena_status_t alloc_lately(cuarena_t *arena, uint64_t bytes,
-                                                  cuarena_stream_t stream, void **pointer_out)
+/* Allocates a pointer for a stream that is not last_used. Lets go of the lock. */
+static CUAI_OUTLINE cuarena_status_t alloc_other(cuarena_t *arena, uint64_t bytes,
+                                                 cuarena_stream_t stream, void **pointer_out)
 {
     uint64_t offset;
-    cuai_slot_t slot = take_beside(arena, stream, bytes, POINTER, &offset);
+    cuai_slot_t slot = alloc_last_counted(arena, stream, bytes, POINTER, &offset);
     if (CUAI_LIKELY(slot != 0))
         *pointer_out = cuai_pointer(offset);
     cuai_unlock(&arena->lock);
@@ -111,84 +119,83 @@ cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes, cuarena_stre
     uint64_t offset;
     if (CUAI_UNLIKELY(!cuai_lock_enter(&arena->lock)))
         return cuai_pointer_alloc(arena, bytes, stream, request, pointer_out);
-    cuai_slot_t slot = take_at_hand(arena, stream, bytes, POINTER, &offset);
+    cuai_slot_t slot = alloc_last_used(arena, stream, bytes, POINTER, &offset);
     if (CUAI_UNLIKELY(slot == 0))
-        return alloc_lately(arena, bytes, stream, pointer_out);
+        return alloc_other(arena, bytes, stream, pointer_out);
     *pointer_out = cuai_pointer(offset);
     cuai_unlock(&arena->lock);
     return CUARENA_OK;
 }
 
-/* Ends an ordinary block, which a link of the look-up names, on another stream than it was
- * allocated on; false: take the slow path. */
-static CUAI_OUTLINE bool give_elsewhere(cuarena_t *arena, cuai_slot_t slot, cuai_slot_t *link,
+/* Frees an ordinary block, which a link of the look-up names, on another stream than it was
+ * allocated on; false: nothing was done. */
+static CUAI_OUTLINE bool free_elsewhere(cuarena_t *arena, cuai_slot_t slot, cuai_slot_t *link,
                                         const cuai_stream_t *s, int what)
 {
     const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
     if (!cuai_has_attributes(r, s->attributes[what]))
         return false;
-    cuai_fast_give(arena, CUAI_DYNAMIC, slot, link, s->open, s->open_index,
+    cuai_fast_free(arena, CUAI_DYNAMIC, slot, link, s->open, s->open_index,
                    cuai_fast_owner(arena, r));
     return true;
 }
 
-/* `meter`: the stream if its own counts, or NULL. */
-static CUAI_INLINE bool give_short(cuarena_t *arena, cuai_slot_t slot, cuai_slot_t *link,
-                                   const cuai_stream_t *s, cuai_stream_t *counter, int what)
+/* Frees an ordinary block, which a link of the look-up names, on a stream; false: nothing was done.
+ * `counter` is the stream that counts its blocks, or NULL. */
+static CUAI_INLINE bool free_at_once(cuarena_t *arena, cuai_slot_t slot, cuai_slot_t *link,
+                                     const cuai_stream_t *s, cuai_stream_t *counter, int what)
 {
     const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
     if (CUAI_UNLIKELY(cuai_upper_attributes(r) != s->upper[what] || r->pins != (what == POINTER)))
-        return give_elsewhere(arena, slot, link, s, what);
-    cuai_fast_give(arena, CUAI_DYNAMIC, slot, link, s->open, s->open_index, counter);
+        return free_elsewhere(arena, slot, link, s, what);
+    cuai_fast_free(arena, CUAI_DYNAMIC, slot, link, s->open, s->open_index, counter);
     return true;
 }
 
-/* A stream that was found lately, and on which frees may take the fast path; NULL: take the long
- * one. */
-static CUAI_OUTLINE cuai_stream_t *lately_for_free(cuarena_t *arena, cuarena_stream_t stream)
+/* The stream, if it was seen recently and frees on it may take the fast path; else NULL. */
+static CUAI_OUTLINE cuai_stream_t *recent_for_free(cuarena_t *arena, cuarena_stream_t stream)
 {
     cuai_stream_t *s = cuai_stream_recent(arena, stream);
     return s != NULL && cuai_fast_frees_on(arena, s) ? s : NULL;
 }
 
-/* The stream, if it is not that at hand. */
-static CUAI_INLINE cuai_stream_t *for_free(cuarena_t *arena, cuarena_stream_t stream)
+/* The same for a stream that is not last_used. */
+static CUAI_INLINE cuai_stream_t *stream_for_free(cuarena_t *arena, cuarena_stream_t stream)
 {
     return CUAI_LIKELY(arena->last_used_counted.handle == stream) ? arena->last_used_counted.stream
-                                                                  : lately_for_free(arena, stream);
+                                                                  : recent_for_free(arena, stream);
 }
 
-/* Whose meter counts what the stream frees of its own. */
+/* The stream, if it counts what it frees of its own, or NULL. */
 static CUAI_INLINE cuai_stream_t *counting_stream(const cuarena_t *arena, cuai_stream_t *s)
 {
     return s != arena->only_stream ? s : NULL;
 }
 
-/* Into the cache, on a stream that was found lately; false: nothing was done.
- */
-static CUAI_OUTLINE bool cache_put_recent(cuarena_t *arena, cuai_slot_t slot,
-                                          cuarena_stream_t stream, int what)
+/* Puts a block into the cache, if the stream was seen recently; false: nothing was done. */
+static CUAI_OUTLINE bool try_cache_put(cuarena_t *arena, cuai_slot_t slot, cuarena_stream_t stream,
+                                       int what)
 {
     cuai_stream_t *s = cuai_stream_recent(arena, stream);
     return s != NULL && (arena->slow & CUAI_SLOW_CACHE) &&
            cuai_fast_cache_put(arena, slot, plain_attributes[what], s);
 }
 
-static CUAI_INLINE bool free_fast(cuarena_t *arena, const void *pointer, cuarena_stream_t stream)
+static CUAI_INLINE bool try_free(cuarena_t *arena, const void *pointer, cuarena_stream_t stream)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     cuai_slot_t *link = cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
     if (CUAI_LIKELY(arena->last_used.handle == stream))
-        return give_short(arena, *link, link, arena->last_used.stream, NULL, POINTER);
-    cuai_stream_t *s = for_free(arena, stream);
-    return s == NULL ? cache_put_recent(arena, *link, stream, POINTER)
-                     : give_short(arena, *link, link, s, counting_stream(arena, s), POINTER);
+        return free_at_once(arena, *link, link, arena->last_used.stream, NULL, POINTER);
+    cuai_stream_t *s = stream_for_free(arena, stream);
+    return s == NULL ? try_cache_put(arena, *link, stream, POINTER)
+                     : free_at_once(arena, *link, link, s, counting_stream(arena, s), POINTER);
 }
 
 cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer, cuarena_stream_t stream)
 {
     if (CUAI_LIKELY(arena != NULL && pointer != NULL && cuai_lock_enter(&arena->lock))) {
-        bool done = free_fast(arena, pointer, stream);
+        bool done = try_free(arena, pointer, stream);
         cuai_unlock(&arena->lock);
         if (CUAI_LIKELY(done))
             return CUARENA_OK;
@@ -196,10 +203,10 @@ cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer, cuarena_stream
     return cuai_pointer_free(arena, pointer, stream);
 }
 
-/* In place, on a stream that was found lately: into bytes that it could have been given, or out of
- * its open free list, which gets them. */
-static CUAI_NOINLINE bool resize_fast(cuarena_t *arena, cuai_slot_t slot, uint64_t attributes,
-                                      uint64_t bytes, cuarena_stream_t stream)
+/* Resizes in place on a stream that was seen recently: into bytes that a request on it could have,
+ * or out of bytes that join its open free list. False: nothing was done. Lock held. */
+static CUAI_NOINLINE bool try_resize(cuarena_t *arena, cuai_slot_t slot, uint64_t attributes,
+                                     uint64_t bytes, cuarena_stream_t stream)
 {
     const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
     const cuai_stream_t *s = cuai_stream_recent(arena, stream);
@@ -216,14 +223,14 @@ static CUAI_NOINLINE bool resize_fast(cuarena_t *arena, cuai_slot_t slot, uint64
     return cuai_fast_resize(arena, slot, freelist, bytes);
 }
 
-static bool pointer_resize_short(cuarena_t *arena, const void *pointer, uint64_t bytes,
-                                 cuarena_stream_t stream)
+static bool try_resize_pointer(cuarena_t *arena, const void *pointer, uint64_t bytes,
+                               cuarena_stream_t stream)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     if (!cuai_lock_enter(&arena->lock))
         return false;
     cuai_slot_t slot = cuai_table_find(&heap->table, heap->records, cuai_address(pointer));
-    bool done = resize_fast(arena, slot, CUAI_POINTER_ATTRIBUTES, bytes, stream);
+    bool done = try_resize(arena, slot, CUAI_POINTER_ATTRIBUTES, bytes, stream);
     cuai_unlock(&arena->lock);
     return done;
 }
@@ -232,7 +239,7 @@ cuarena_status_t cuarena_resize_on(cuarena_t *arena, void *pointer, uint64_t byt
                                    cuarena_stream_t stream, void **pointer_out)
 {
     if (CUAI_LIKELY(arena != NULL && pointer_out != NULL && bytes - 1 < CUAI_FAST_MOST) &&
-        pointer_resize_short(arena, pointer, bytes, stream)) {
+        try_resize_pointer(arena, pointer, bytes, stream)) {
         *pointer_out = pointer;
         return CUARENA_OK;
     }
@@ -249,9 +256,9 @@ cuarena_status_t cuarena_block_alloc_on(cuarena_t *arena, uint64_t bytes, cuaren
     uint64_t offset;
     if (CUAI_UNLIKELY(!cuai_lock_enter(&arena->lock)))
         return cuai_block_alloc(arena, bytes, stream, request, block_out);
-    cuai_slot_t slot = take_at_hand(arena, stream, bytes, BLOCK, &offset);
+    cuai_slot_t slot = alloc_last_used(arena, stream, bytes, BLOCK, &offset);
     if (CUAI_UNLIKELY(slot == 0))
-        slot = take_beside(arena, stream, bytes, BLOCK, &offset);
+        slot = alloc_last_counted(arena, stream, bytes, BLOCK, &offset);
     if (CUAI_LIKELY(slot != 0))
         *block_out = cuai_id(arena->heaps[CUAI_DYNAMIC], slot);
     cuai_unlock(&arena->lock);
@@ -259,8 +266,8 @@ cuarena_status_t cuarena_block_alloc_on(cuarena_t *arena, uint64_t bytes, cuaren
                                   : cuai_block_alloc(arena, bytes, stream, NULL, block_out);
 }
 
-static CUAI_INLINE bool block_free_short(cuarena_t *arena, cuarena_block_t block,
-                                         cuarena_stream_t stream)
+static CUAI_INLINE bool try_free_block(cuarena_t *arena, cuarena_block_t block,
+                                       cuarena_stream_t stream)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     cuai_slot_t slot = cuai_slot_named(heap, block);
@@ -269,17 +276,17 @@ static CUAI_INLINE bool block_free_short(cuarena_t *arena, cuarena_block_t block
         return false;
     cuai_slot_t *link = cuai_table_link_to(&heap->table, heap->records, slot);
     if (CUAI_LIKELY(arena->last_used.handle == stream))
-        return give_short(arena, slot, link, arena->last_used.stream, NULL, BLOCK);
-    cuai_stream_t *s = for_free(arena, stream);
-    return s == NULL ? cache_put_recent(arena, slot, stream, BLOCK)
-                     : give_short(arena, slot, link, s, counting_stream(arena, s), BLOCK);
+        return free_at_once(arena, slot, link, arena->last_used.stream, NULL, BLOCK);
+    cuai_stream_t *s = stream_for_free(arena, stream);
+    return s == NULL ? try_cache_put(arena, slot, stream, BLOCK)
+                     : free_at_once(arena, slot, link, s, counting_stream(arena, s), BLOCK);
 }
 
 cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_block_t block,
                                        cuarena_stream_t stream)
 {
     if (CUAI_LIKELY(arena != NULL && block != 0 && cuai_lock_enter(&arena->lock))) {
-        bool done = block_free_short(arena, block, stream);
+        bool done = try_free_block(arena, block, stream);
         cuai_unlock(&arena->lock);
         if (CUAI_LIKELY(done))
             return CUARENA_OK;
@@ -287,13 +294,13 @@ cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_block_t block,
     return cuai_block_free(arena, block, stream);
 }
 
-static bool block_resize_short(cuarena_t *arena, cuarena_block_t block, uint64_t bytes,
-                               cuarena_stream_t stream)
+static bool try_resize_block(cuarena_t *arena, cuarena_block_t block, uint64_t bytes,
+                             cuarena_stream_t stream)
 {
     if (!cuai_lock_enter(&arena->lock))
         return false;
     cuai_slot_t slot = cuai_slot_named(arena->heaps[CUAI_DYNAMIC], block);
-    bool done = resize_fast(arena, slot, CUAI_BLOCK_ATTRIBUTES, bytes, stream);
+    bool done = try_resize(arena, slot, CUAI_BLOCK_ATTRIBUTES, bytes, stream);
     cuai_unlock(&arena->lock);
     return done;
 }
@@ -302,7 +309,7 @@ cuarena_status_t cuarena_block_resize_on(cuarena_t *arena, cuarena_block_t block
                                          cuarena_stream_t stream)
 {
     if (CUAI_LIKELY(arena != NULL && bytes - 1 < CUAI_FAST_MOST) &&
-        block_resize_short(arena, block, bytes, stream))
+        try_resize_block(arena, block, bytes, stream))
         return CUARENA_OK;
     return cuai_block_resize(arena, block, bytes, stream);
 }
@@ -321,8 +328,8 @@ cuarena_status_t cuarena_block_unpin_on(cuarena_t *arena, cuarena_block_t block,
 
 /* ---- Uses -------------------------------------------------------------- */
 
-/* Adopted bytes are not the arena's to hand out again. The stream is behind moves of the block from
- * now on. */
+/* Notes that a stream uses a block, and makes it wait for moves of the block. Adopted bytes need no
+ * note: the arena does not allocate them again. Drops the lock. */
 static cuarena_status_t note_use(cuarena_t *arena, cuarena_block_t block, uint32_t stream)
 {
     cuarena_status_t status = CUARENA_OK;
@@ -430,7 +437,7 @@ cuarena_status_t cuarena_reclaim(cuarena_t *arena, int32_t wait, uint64_t *recla
 
 /* ---- Waits of the program's own ---------------------------------------- */
 
-/* A mark is a serial, and the number of its stream. */
+/* A mark is a serial above the number of its stream. */
 #define MARK_BITS 7
 #define MARK_NUMBERS (1u << MARK_BITS)
 _Static_assert(CUAI_STREAM_NUMBERS <= MARK_NUMBERS, "marks");

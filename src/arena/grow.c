@@ -469,7 +469,7 @@ cuarena_status_t cuai_check_reserved_limit(const cuarena_t *arena, uint64_t byte
         return CUARENA_OK;
     return cuai_fail_bytes(CUARENA_LIMIT, bytes, limit, arena->reserved, 0, 0,
                            "%llu more bytes would exceed the limit of %llu: "
-                           "%llu are held",
+                           "%llu are reserved",
                            (unsigned long long)bytes, (unsigned long long)limit,
                            (unsigned long long)arena->reserved);
 }

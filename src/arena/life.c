@@ -271,7 +271,7 @@ static void tell_refusal(const cuarena_t *arena)
     cuai_error_restore(&words);
     if (limited)
         cuai_error_add("; the limit is %llu", (unsigned long long)limit);
-    cuai_error_add("; %llu are held", (unsigned long long)arena->reserved);
+    cuai_error_add("; %llu are reserved", (unsigned long long)arena->reserved);
     if (known)
         cuai_error_add(", %llu available", (unsigned long long)available);
 }

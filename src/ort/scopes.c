@@ -16,7 +16,7 @@
 #include "base/sized.h"
 #include "cuarena/shared.h"
 
-/* What is left of a key behind a text; NULL: it does not begin with that. */
+/* What follows a text at the begin of a key; NULL: the key does not begin with it. */
 static const char *behind(const char *key, const char *text)
 {
     size_t length = strlen(text);
@@ -28,7 +28,7 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* The same, the text in lower case. */
+/* The same for the text in lower case. */
 static const char *behind_lower(const char *key, const char *text)
 {
     for (; *text != '\0'; key++, text++)

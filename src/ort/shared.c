@@ -5,12 +5,12 @@
  *   place   an arena with its key, the configuration in force and how many
  *           hold it; READY, or CHANGING while one thread makes or ends it
  *
- * The list has a lock, which is let go of while an arena is made or ended: the place is CHANGING
- * then, and whoever wants it waits for `changed`. A place is in the list as long as somebody holds
- * its arena, or makes or ends it.
+ * The lock of the list is dropped while an arena is made or ended: the place is CHANGING then, and
+ * whoever wants it waits for `changed`. A place is in the list as long as its arena has holders, or
+ * is made or ended.
  *
- * Visits are calls that use an arena without holding it: who would end it waits until they are
- * over.
+ * Visits are calls that use an arena without being one of its holders; the arena does not end
+ * before they are over.
  *
  * An arena is compared with those of the list by its address, without touching it: what a caller
  * passes may be gone.
@@ -94,7 +94,7 @@ static cuarena_status_t check_report(const cuarena_shared_report_t *report)
 
 /* ---- The list ---------------------------------------------------------- */
 
-/* A fork waits until the list is whole. */
+/* Before a fork the lock of the list is taken, so that the child finds the list whole. */
 static void before_fork(void)
 {
     cuai_lock(&lock);
@@ -105,7 +105,8 @@ static void after_fork(void)
     cuai_unlock(&lock);
 }
 
-/* In the child: what other threads were about stays undone, and who waited is not here. */
+/* In the child there are no other threads: places that they made or ended are dropped, and nobody
+ * waits or visits but the thread that forked. */
 static void forget_others(void)
 {
     cuai_lock_reset(&lock);
@@ -133,8 +134,8 @@ static place_t *look_up(const share_key_t *key, const cuarena_t *arena)
     return place;
 }
 
-/* The place of a key or, with NULL, of an arena, when it is READY; NULL:
- * none. With the lock, which is let go of meanwhile. */
+/* The place of a key or, with NULL, of an arena, once it is READY; NULL: there is none. Drops the
+ * list's lock. */
 static place_t *find(const share_key_t *key, const cuarena_t *arena)
 {
     place_t *place = look_up(key, arena);
@@ -145,7 +146,7 @@ static place_t *find(const share_key_t *key, const cuarena_t *arena)
     return place;
 }
 
-/* The same, when its only holder may end it as far as others go. */
+/* The same, once nobody visits an arena that has a single holder, other than this thread. */
 static place_t *find_idle(const share_key_t *key, const cuarena_t *arena)
 {
     place_t *place = find(key, arena);
@@ -182,8 +183,7 @@ static void take_out(place_t *place)
 
 /* ---- Making and ending, with the place CHANGING ------------------------ */
 
-/* Takes the place out of the list on an error. Lets go of the lock meanwhile.
- */
+/* Makes the arena of a place, which leaves the list on an error. Drops the list's lock. */
 static cuarena_status_t make(place_t *place, const cuarena_config_t *full)
 {
     cuarena_t *arena = NULL;
@@ -204,7 +204,8 @@ static cuarena_status_t make(place_t *place, const cuarena_config_t *full)
     return status;
 }
 
-/* On success the place is still CHANGING, without an arena. Likewise. */
+/* Ends the arena of a place. On success the place is still CHANGING, without an arena. Drops the
+ * list's lock. */
 static cuarena_status_t end(place_t *place)
 {
     cuarena_t *arena = place->arena;
@@ -230,7 +231,7 @@ static cuarena_status_t end(place_t *place)
 
 /* ---- Differences ------------------------------------------------------- */
 
-/* Adds one to the report, and to the log. */
+/* Adds a difference to the report, and tells the log. */
 static void tell(cuarena_shared_report_t *report, const char *key, const char *in_force,
                  const char *asked)
 {
@@ -273,7 +274,7 @@ static cuarena_status_t no_room(void)
     return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory to share an arena with");
 }
 
-/* With the lock. */
+/* Adds a place and makes its arena. Drops the list's lock. */
 static cuarena_status_t make_new(const cuarena_config_t *full, cuarena_t **arena_out)
 {
     place_t *place = add(full);
@@ -349,7 +350,7 @@ static cuarena_status_t not_shared(const cuarena_t *arena)
                      (const void *)arena);
 }
 
-/* With the lock; the caller holds it. */
+/* Gives up one of the holders, and ends the arena with the last. Drops the list's lock. */
 static cuarena_status_t let_go(place_t *place)
 {
     if (place->holders > 1) {
@@ -391,8 +392,8 @@ static cuarena_status_t is_held(uint64_t others)
                      (unsigned long long)others);
 }
 
-/* Whether the arena of `place` (NULL: there is none) may go; `held` is what the caller says that it
- * holds. */
+/* Whether the arena of `place` may be replaced (NULL: there is none); `held` is the arena that the
+ * caller passes as the one that it holds. */
 static cuarena_status_t check_replace(const place_t *place, const cuarena_t *held)
 {
     if (held == NULL)
@@ -407,7 +408,7 @@ static cuarena_status_t check_replace(const place_t *place, const cuarena_t *hel
     return place->holders == 1 ? CUARENA_OK : is_held(place->holders - 1);
 }
 
-/* With the lock. */
+/* Ends the arena of a place, if there is one, and makes another. Drops the list's lock. */
 static cuarena_status_t swap(place_t *place, const cuarena_config_t *full, cuarena_t **arena)
 {
     if (place == NULL)
@@ -468,7 +469,7 @@ bool cuai_shared_is_there(int32_t memory, int32_t device)
     return there;
 }
 
-/* With the lock, which is let go of meanwhile. */
+/* Trims the arena of a place, which does not end meanwhile. Drops the list's lock. */
 static cuarena_status_t visit(place_t *place, uint64_t *given_back)
 {
     const place_t *outer = visited;

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "ort/shared.h"
 
-/* Of an item, what an error shows. */
+/* How much of an item an error shows. */
 #define SHOWN 40
 
 typedef struct item {
@@ -72,7 +72,7 @@ static cuarena_status_t read_item(item_t *item)
     return CUARENA_OK;
 }
 
-/* An arena that is gone by then has given all back. */
+/* Whether there is such a shared arena now; if it ends before it is trimmed all went back. */
 static cuarena_status_t check_item(item_t *item)
 {
     cuarena_status_t status = read_item(item);

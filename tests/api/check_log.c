@@ -422,7 +422,7 @@ START_TEST(test_info_tells_what_an_arena_does_as_a_whole)
     cuarena_block_t block;
     listen(INFO);
     cuarena_t *arena = make(POOL);
-    expect_line(INFO, "arena 'logged': created, holds 65536 bytes", "");
+    expect_line(INFO, "arena 'logged': created, 65536 bytes reserved", "");
     expect_ok(cuarena_alloc(arena, 300, &pointer));
     expect_ok(cuarena_block_alloc(arena, 300, &block));
     expect_lines(0);
@@ -435,11 +435,11 @@ START_TEST(test_info_tells_what_an_arena_does_as_a_whole)
     expect_ok(cuarena_compact(arena, NULL, NULL, NULL, NULL));
     expect_line(INFO, "arena 'logged': compact: ", " bytes moved");
     expect_ok(cuarena_resize_pool(arena, 131072));
-    expect_line(INFO, "arena 'logged': resize_pool: 131072 bytes, 131072 held", "");
+    expect_line(INFO, "arena 'logged': resize_pool: 131072 bytes, 131072 reserved", "");
     expect_ok(cuarena_reset(arena));
     expect_line(INFO, "arena 'logged': reset: 256 bytes of blocks ended", "");
     expect_ok(cuarena_trim(arena, 0, NULL));
-    expect_line(INFO, "arena 'logged': trim: 131072 bytes given back, 0 held", "");
+    expect_line(INFO, "arena 'logged': trim: 131072 bytes given back, 0 reserved", "");
     expect_ok(cuarena_destroy(&arena));
     expect_line(INFO, "arena 'logged': destroyed", "");
 }

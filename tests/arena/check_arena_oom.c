@@ -387,7 +387,7 @@ START_TEST(test_compact_on_oom_says_that_pins_are_in_the_way)
     for (size_t i = 1; i < COUNT; i += 2)
         expect_ok(cuarena_block_pin(f.arena, row[i], &pinned));
     step(&f, cuarena_alloc(f.arena, 2 * EACH, &pointer), CUARENA_FRAGMENTED);
-    expect_in_error("tried: held bytes, compaction (pins are in the way)");
+    expect_in_error("tried: reserved bytes, compaction (pins are in the way)");
     for (size_t i = 1; i < COUNT; i += 2)
         expect_ok(cuarena_block_unpin(f.arena, row[i]));
     drop_row(&f, row, COUNT, EACH);

@@ -175,7 +175,7 @@ START_TEST(test_step_compaction_serves)
     expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
     steps_listen();
     drop(&f, take(&f, 2 * EACH));
-    expect_text(steps_heard(), "compaction: try again, compaction: served");
+    expect_text(steps_heard(), "compaction: try again, compaction: allocated");
     expect_text(steps_of(f.arena), "compaction 1/1");
     drop_row(&f, row, COUNT, EACH);
     fixture_close(&f);
@@ -201,7 +201,7 @@ START_TEST(test_step_compaction_that_falls_short_asks_nobody_again)
     expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
     step(&f, cuarena_alloc(f.arena, 3 * EACH, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(helper.calls, 1);
-    expect_tried("held bytes, handler");
+    expect_tried("reserved bytes, handler");
     drop_row(&f, row, COUNT, EACH);
     fixture_close(&f);
 }
@@ -265,7 +265,7 @@ START_TEST(test_each_step_is_logged)
                             "arena 'grow-custom': no room for 131072 bytes: growth: try "
                             "again\n"
                             "arena 'grow-custom': no room for 131072 bytes: handler: "
-                            "served\n");
+                            "allocated\n");
     drop(&f, pointer);
     fixture_close(&f);
 }
@@ -279,7 +279,7 @@ START_TEST(test_error_of_a_pool_names_held_bytes)
     void *pointer = UNTOUCHED;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
-    expect_tried("held bytes");
+    expect_tried("reserved bytes");
     expect_text(steps_of(f.arena), "");
     fixture_close(&f);
 }
@@ -295,7 +295,7 @@ START_TEST(test_error_names_growth_trim_and_the_handler)
     use_handler(&f, help, &helper);
     f.memory.budget_bytes = POOL / 2;
     step(&f, cuarena_alloc(f.arena, POOL - EACH, &pointer), CUARENA_OUT_OF_MEMORY);
-    expect_tried("held bytes, growth, trim, handler");
+    expect_tried("reserved bytes, growth, trim, handler");
     expect_text(steps_of(f.arena), "growth 2/1, trim 1/0, handler 1/0");
     drop(&f, kept);
     fixture_close(&f);
@@ -311,7 +311,7 @@ START_TEST(test_error_above_the_limit_comes_at_once)
     helper_t helper = {.f = &f, .spare = {take(&f, EACH)}};
     use_handler(&f, help, &helper);
     step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_LIMIT);
-    expect_tried("held bytes");
+    expect_tried("reserved bytes");
     step(&f, try_dedicated(&f, POOL + 1, &pointer), CUARENA_LIMIT);
     expect_text(steps_of(f.arena), "growth 1/1");
     drop(&f, helper.spare[0]);
@@ -407,7 +407,7 @@ START_TEST(test_handler_that_lies_forever_is_named)
     use_handler(&f, help, &helper);
     step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(helper.calls, 16);
-    expect_tried("held bytes, handler (16 handler calls are the most)");
+    expect_tried("reserved bytes, handler (16 handler calls are the most)");
     expect_text(steps_of(f.arena), "handler 16/0");
     step_ok(&f, cuarena_free(f.arena, take(&f, POOL)));
     fixture_close(&f);

@@ -26,7 +26,7 @@ START_TEST(joining_serves)
     expect_ok(cuarena_block_free_on(rig.arena, row[1], A));
     steps_listen();
     void *p = take_on(&rig, POOL, A);
-    expect_text(steps_heard(), "joining: try again, joining: served");
+    expect_text(steps_heard(), "joining: try again, joining: allocated");
     expect_text(steps_of(rig.arena), "joining 1/1");
     expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
     free_on(&rig, p, A);
@@ -44,7 +44,7 @@ START_TEST(stealing_serves)
     free_on(&rig, p, A);
     steps_listen();
     p = take_on(&rig, POOL, B);
-    expect_text(steps_heard(), "stealing: try again, stealing: served");
+    expect_text(steps_heard(), "stealing: try again, stealing: allocated");
     expect_text(steps_of(rig.arena), "stealing 1/1");
     sim_write(&rig.sim, B, p, POOL, 8);
     free_on(&rig, p, B);
@@ -64,7 +64,7 @@ START_TEST(reclaiming_serves)
     sim_run_all(&rig.sim);
     steps_listen();
     p = take_plain(&rig, POOL);
-    expect_text(steps_heard(), "reclaiming: try again, reclaiming: served");
+    expect_text(steps_heard(), "reclaiming: try again, reclaiming: allocated");
     expect_text(steps_of(rig.arena), "reclaiming 1/1");
     expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
     free_plain(&rig, p);
@@ -82,7 +82,7 @@ START_TEST(waiting_serves)
     free_on(&rig, p, A);
     steps_listen();
     p = take_plain(&rig, POOL);
-    expect_text(steps_heard(), "reclaiming: nothing, waiting: try again, waiting: served");
+    expect_text(steps_heard(), "reclaiming: nothing, waiting: try again, waiting: allocated");
     expect_text(steps_of(rig.arena), "reclaiming 1/0, waiting 1/1");
     expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
     free_plain(&rig, p);
@@ -103,7 +103,7 @@ START_TEST(a_refusal_names_the_steps_of_streams)
     expect_ok(cuarena_last_error_info(&error));
     const char *tried = strstr(error.message, "tried: ");
     ck_assert_ptr_nonnull(tried);
-    expect_text(tried, "tried: held bytes, stealing, reclaiming, waiting");
+    expect_text(tried, "tried: reserved bytes, stealing, reclaiming, waiting");
     expect_text(steps_of(rig.arena), "stealing 1/0, reclaiming 1/0, waiting 1/0");
     free_on(&rig, kept, A);
     rig_close(&rig);

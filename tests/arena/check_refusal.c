@@ -119,7 +119,7 @@ START_TEST(test_trimmed_pool_whose_memory_has_no_more)
     open_trimmed(&f, row, 1);
     f.memory.budget_bytes = POOL - EACH;
     step(&f, cuarena_alloc(f.arena, POOL / 2, &pointer), CUARENA_OUT_OF_MEMORY);
-    expect_in_error("answered 2; tried: held bytes, compaction");
+    expect_in_error("answered 2; tried: reserved bytes, compaction");
     ck_assert_int_eq(last_error().driver_code, CUARENA_OUT_OF_MEMORY);
     drop_row(&f, row, COUNT, EACH);
     fixture_close(&f);
@@ -136,7 +136,7 @@ START_TEST(test_refusal_names_the_memory_and_its_code)
     f.memory.budget_bytes = EACH;
     step(&f, cuarena_alloc(f.arena, 2 * EACH, &pointer), CUARENA_OUT_OF_MEMORY);
     ck_assert_int_eq(last_error().driver_code, CUARENA_OUT_OF_MEMORY);
-    expect_in_error("; memory 'test' answered 2; tried: held bytes, growth");
+    expect_in_error("; memory 'test' answered 2; tried: reserved bytes, growth");
     fixture_close(&f);
 }
 END_TEST
@@ -311,7 +311,7 @@ START_TEST(test_create_says_what_was_available)
     expect_u64(error.reserved_bytes, 0);
     expect_u64(error.free_bytes, 3 * EACH);
     ck_assert_int_eq(error.driver_code, CUARENA_OUT_OF_MEMORY);
-    expect_in_error("the limit is 1048576; 0 are held, 196608 available");
+    expect_in_error("the limit is 1048576; 0 are reserved, 196608 available");
     fixture_release(&f);
 }
 END_TEST

@@ -198,7 +198,7 @@ static void rig_refuse(rig_t *rig, uint64_t bytes, cuarena_status_t want)
         return;
     expect_u64(rig->ledger.asked_count, asked);
     expect_in_message("no room for %" PRIu64 " bytes", (bytes + 255) / 256 * 256);
-    expect_in_message(" %" PRIu64 " held;", rig_stats(rig).reserved_bytes);
+    expect_in_message(" %" PRIu64 " reserved;", rig_stats(rig).reserved_bytes);
 }
 
 static void rig_free(rig_t *rig, size_t at)

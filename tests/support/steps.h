@@ -13,7 +13,7 @@ const char *steps_of(cuarena_t *arena);
 /* From now on the log's lines about steps are kept, none before. */
 void steps_listen(void);
 
-/* What was kept, "growth: nothing, trim: served", and no more from now
+/* What was kept, "growth: nothing, trim: allocated", and no more from now
  * on. */
 const char *steps_heard(void);
 
