@@ -19,11 +19,6 @@ static const arena_kind_t *const memories[] = {
 #endif
 #define MEMORY_COUNT ((int)COUNT_OF(memories))
 
-static uint64_t capacity(const fixture_t *f)
-{
-    return stats_of(f, CUARENA_REGION_ALL).capacity_bytes;
-}
-
 static void open_with_stable(fixture_t *f, int memory, uint64_t bytes, uint64_t stable)
 {
     fixture_prepare(f, memories[memory], bytes);
@@ -40,8 +35,8 @@ START_TEST(test_scenario_09_reset)
     take_block(&f, KIB(16));
     step_ok(&f, cuarena_reset(f.arena));
     expect_u64(live_bytes(&f), 0);
-    expect_u64(stats_of(&f, CUARENA_REGION_DYNAMIC).free_bytes, capacity(&f));
-    drop(&f, take(&f, capacity(&f)));
+    expect_u64(stats_of(&f, CUARENA_REGION_DYNAMIC).free_bytes, capacity_bytes(&f));
+    drop(&f, take(&f, capacity_bytes(&f)));
     fixture_close(&f);
 }
 END_TEST
@@ -55,8 +50,8 @@ START_TEST(test_scenario_33_two_pools)
     fixture_open(&first, kinds[0], MIB(64));
     ck_assert_int_eq(first.config.memory, kinds[0]->memory);
     ck_assert_int_eq(second.config.memory, kinds[1]->memory);
-    expect_u64(capacity(&first), MIB(64));
-    expect_u64(capacity(&second), MIB(32));
+    expect_u64(capacity_bytes(&first), MIB(64));
+    expect_u64(capacity_bytes(&second), MIB(32));
     fixture_close(&first);
     fixture_close(&second);
 }

@@ -170,11 +170,6 @@ static int32_t help(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t 
     return 1;
 }
 
-static void use_handler(fixture_t *f, cuarena_oom_fn handler, void *user)
-{
-    expect_ok(cuarena_set_oom_handler(f->arena, handler, user));
-}
-
 START_TEST(test_handler_that_frees_serves_the_request)
 {
     fixture_t f;

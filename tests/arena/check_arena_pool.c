@@ -12,32 +12,6 @@
 #define POOL (COUNT * EACH)
 #define GRANULARITY KIB(4)
 
-static uint64_t held(const fixture_t *f)
-{
-    return stats_of(f, CUARENA_REGION_ALL).reserved_bytes;
-}
-
-static uint64_t capacity(const fixture_t *f)
-{
-    return stats_of(f, CUARENA_REGION_ALL).capacity_bytes;
-}
-
-/* What the arena believes it holds is what the memory gave. */
-static void expect_reserved(const fixture_t *f, uint64_t bytes)
-{
-    expect_u64(held(f), bytes);
-    expect_u64(f->memory.reserved_bytes, bytes);
-    expect_u64(capacity(f), bytes);
-}
-
-static uint64_t trim(fixture_t *f, uint64_t keep)
-{
-    uint64_t given = 0, before = held(f);
-    step_ok(f, cuarena_trim(f->arena, keep, &given));
-    expect_u64(before - held(f), given);
-    return given;
-}
-
 static void limit_to(fixture_t *f, int32_t kind, uint64_t bytes)
 {
     expect_ok(cuarena_set_limit(f->arena, kind, amount_of_bytes(bytes), NULL));
@@ -215,7 +189,7 @@ START_TEST(test_trim_an_empty_pool_and_take_it_again)
 {
     fixture_t f;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_u64(trim(&f, 0), POOL);
+    expect_u64(trim_to(&f, 0), POOL);
     expect_reserved(&f, 0);
     drop(&f, take(&f, POOL));
     expect_reserved(&f, POOL);
@@ -227,10 +201,10 @@ START_TEST(test_trim_keeps_what_it_is_told)
 {
     fixture_t f;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_u64(trim(&f, POOL), 0);
-    expect_u64(trim(&f, POOL / 2), POOL / 2);
+    expect_u64(trim_to(&f, POOL), 0);
+    expect_u64(trim_to(&f, POOL / 2), POOL / 2);
     expect_reserved(&f, POOL / 2);
-    expect_u64(trim(&f, UINT64_MAX), 0);
+    expect_u64(trim_to(&f, UINT64_MAX), 0);
     fixture_close(&f);
 }
 END_TEST
@@ -245,7 +219,7 @@ START_TEST(test_trim_takes_from_the_middle)
     drop_block(&f, row[4]);
     row[3] = row[4] = 0;
     test_memory_forget_calls(&f.memory);
-    expect_u64(trim(&f, 0), 2 * EACH);
+    expect_u64(trim_to(&f, 0), 2 * EACH);
     expect_text(test_memory_sequence(&f.memory), "punch");
     expect_reserved(&f, POOL - 2 * EACH);
     expect_recount(&f);
@@ -281,10 +255,10 @@ START_TEST(test_trim_takes_whole_pages_only)
     void *rest = take(&f, COUNT * 256);
     size_t i = touching(&f, row, each);
     drop_block(&f, row[i]);
-    expect_u64(trim(&f, 0), 0);
+    expect_u64(trim_to(&f, 0), 0);
     drop_block(&f, row[i + 1]);
-    expect_u64(trim(&f, 0), GRANULARITY);
-    expect_u64(held(&f), (COUNT - 1) * GRANULARITY);
+    expect_u64(trim_to(&f, 0), GRANULARITY);
+    expect_u64(reserved_bytes(&f), (COUNT - 1) * GRANULARITY);
     row[i] = row[i + 1] = 0;
     drop(&f, rest);
     drop_row(&f, row, COUNT, each);
@@ -305,7 +279,7 @@ START_TEST(test_trim_where_the_memory_has_no_holes)
     drop_block(&f, row[7]);
     row[2] = row[7] = 0;
     test_memory_forget_calls(&f.memory);
-    expect_u64(trim(&f, 0), EACH);
+    expect_u64(trim_to(&f, 0), EACH);
     expect_text(test_memory_sequence(&f.memory), "shrink");
     drop_row(&f, row, COUNT, EACH);
     fixture_close(&f);
@@ -322,7 +296,7 @@ START_TEST(test_trim_where_segments_keep_their_length)
     void *second = take(&f, EACH);
     drop(&f, first);
     test_memory_forget_calls(&f.memory);
-    expect_u64(trim(&f, 0), EACH);
+    expect_u64(trim_to(&f, 0), EACH);
     expect_text(test_memory_sequence(&f.memory), "give_back");
     drop(&f, second);
     fixture_close(&f);
@@ -334,7 +308,7 @@ START_TEST(test_trim_refill_refused_by_the_memory)
     fixture_t f;
     void *pointer = NULL;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    trim(&f, 0);
+    trim_to(&f, 0);
     f.memory.budget_bytes = POOL / 2;
     step(&f, cuarena_alloc(f.arena, POOL, &pointer), CUARENA_OUT_OF_MEMORY);
     ck_assert_ptr_null(pointer);
@@ -354,7 +328,7 @@ START_TEST(test_trim_leaves_contents)
         drop_block(&f, row[i]);
         row[i] = 0;
     }
-    expect_u64(trim(&f, 0), POOL / 2);
+    expect_u64(trim_to(&f, 0), POOL / 2);
     expect_u64(stats_of(&f, CUARENA_REGION_ALL).trims, 1);
     drop_row(&f, row, COUNT, EACH);
     fixture_close(&f);

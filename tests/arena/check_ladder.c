@@ -33,11 +33,6 @@ static cuarena_status_t try_dedicated(fixture_t *f, uint64_t bytes, void **point
     return cuarena_alloc_with(f->arena, bytes, &request, pointer);
 }
 
-static void use_handler(fixture_t *f, cuarena_oom_fn handler, void *user)
-{
-    expect_ok(cuarena_set_oom_handler(f->arena, handler, user));
-}
-
 /* ---- Each step --------------------------------------------------------- */
 
 START_TEST(test_step_none_while_held_bytes_have_room)
@@ -350,14 +345,6 @@ START_TEST(test_error_of_a_dedicated_block_says_what_was_tried)
     fixture_close(&f);
 }
 END_TEST
-
-/* The handler's own mistakes do not take the place of the driver's words. */
-static int32_t blunder(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
-{
-    (void)user, (void)asked_bytes, (void)attempt;
-    expect_status(cuarena_free(arena, UNTOUCHED), CUARENA_STALE);
-    return 0;
-}
 
 START_TEST(test_error_of_the_driver_outlives_the_handler)
 {

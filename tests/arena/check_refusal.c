@@ -157,13 +157,6 @@ START_TEST(test_refusal_names_the_code_of_a_callers_memory)
 }
 END_TEST
 
-static int32_t blunder(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
-{
-    (void)user, (void)asked_bytes, (void)attempt;
-    expect_status(cuarena_free(arena, UNTOUCHED), CUARENA_STALE);
-    return 0;
-}
-
 START_TEST(test_refusal_of_a_dedicated_block_outlives_the_handler)
 {
     fixture_t f;

@@ -9,32 +9,6 @@
 #define POOL (COUNT * EACH)
 #define GRANULARITY KIB(4)
 
-static uint64_t held(const fixture_t *f)
-{
-    return stats_of(f, CUARENA_REGION_ALL).reserved_bytes;
-}
-
-static uint64_t capacity(const fixture_t *f)
-{
-    return stats_of(f, CUARENA_REGION_ALL).capacity_bytes;
-}
-
-/* What the arena believes it holds is what the memory gave. */
-static void expect_reserved(const fixture_t *f, uint64_t bytes)
-{
-    expect_u64(held(f), bytes);
-    expect_u64(f->memory.reserved_bytes, bytes);
-    expect_u64(capacity(f), bytes);
-}
-
-static uint64_t trim(fixture_t *f, uint64_t keep)
-{
-    uint64_t given = 0, before = held(f);
-    step_ok(f, cuarena_trim(f->arena, keep, &given));
-    expect_u64(before - held(f), given);
-    return given;
-}
-
 /* ---- Resize of the pool ------------------------------------------------ */
 
 static void *base_of(fixture_t *f)
@@ -42,7 +16,7 @@ static void *base_of(fixture_t *f)
     void *base = NULL;
     uint64_t bytes = 0;
     expect_ok(cuarena_base(f->arena, &base, &bytes));
-    expect_u64(bytes, capacity(f));
+    expect_u64(bytes, capacity_bytes(f));
     return base;
 }
 
@@ -104,7 +78,7 @@ START_TEST(test_resize_pool_shrinks_past_a_hole_at_its_odd_end)
     take_row(&f, row, COUNT, EACH);
     drop_block(&f, row[COUNT - 2]);
     row[COUNT - 2] = 0;
-    expect_u64(trim(&f, 0), EACH);
+    expect_u64(trim_to(&f, 0), EACH);
     drop_block(&f, row[COUNT - 1]);
     row[COUNT - 1] = 0;
     step_ok(&f, cuarena_resize_pool(f.arena, hole + EACH - GRANULARITY / 2));
@@ -209,7 +183,7 @@ START_TEST(test_resize_pool_into_a_new_segment_beside_a_dedicated_block)
     open_without_growth(&f);
     step_ok(&f, cuarena_alloc_with(f.arena, 3 * GRANULARITY, &request, &apart));
     step_ok(&f, cuarena_resize_pool(f.arena, 2 * POOL));
-    expect_u64(held(&f), 2 * POOL + 3 * GRANULARITY);
+    expect_u64(reserved_bytes(&f), 2 * POOL + 3 * GRANULARITY);
     expect_u64(f.memory.reserved_bytes, 2 * POOL + 3 * GRANULARITY);
     drop(&f, apart);
     expect_reserved(&f, 2 * POOL);
@@ -299,12 +273,12 @@ START_TEST(test_resize_pool_to_an_odd_size_over_a_hole)
     drop_block(&f, row[4]);
     drop_block(&f, row[5]);
     row[4] = row[5] = 0;
-    expect_u64(trim(&f, 0), 2 * GRANULARITY);
+    expect_u64(trim_to(&f, 0), 2 * GRANULARITY);
     drop_row(&f, row, COUNT, GRANULARITY);
     step_ok(&f, cuarena_resize_pool(f.arena, odd));
     void *pointer = take(&f, odd);
     paint(&f, pointer, odd, 1);
-    expect_u64(held(&f), 6 * GRANULARITY);
+    expect_u64(reserved_bytes(&f), 6 * GRANULARITY);
     step_ok(&f, cuarena_resize_pool(f.arena, 6 * GRANULARITY));
     expect_painted(&f, pointer, odd, 1);
     drop(&f, pointer);

@@ -34,11 +34,6 @@ static uint64_t trimmed(rig_t *rig, cuarena_stream_t stream, uint64_t keep)
     return given;
 }
 
-static uint64_t held(rig_t *rig)
-{
-    return rig_stats(rig).reserved_bytes;
-}
-
 /* ---- What goes --------------------------------------------------------- */
 
 START_TEST(test_trim_on_waits_for_its_stream_once)
@@ -48,13 +43,13 @@ START_TEST(test_trim_on_waits_for_its_stream_once)
     for (int i = 0; i < 3; i++)
         taken_and_freed(&rig, A);
     taken_and_freed(&rig, B);
-    expect_u64(held(&rig), 2 * BLOCK);
+    expect_u64(rig_reserved(&rig), 2 * BLOCK);
     expect_u64(trimmed(&rig, A, 0), BLOCK);
     expect_u64(rig_stats(&rig).host_waits, 1);
     expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
     expect_u64(rig_stream_stats(&rig, A).free_bytes, 0);
     expect_u64(rig_stream_stats(&rig, B).free_bytes, BLOCK);
-    expect_u64(held(&rig), BLOCK);
+    expect_u64(rig_reserved(&rig), BLOCK);
     expect_u64(trimmed(&rig, A, 0), 0);
     expect_u64(rig_stats(&rig).host_waits, 1);
     rig_close(&rig);
@@ -71,7 +66,7 @@ START_TEST(test_trim_on_no_stream_takes_what_is_idle_and_all_freelists)
     free_plain(&rig, plain);
     expect_u64(trimmed(&rig, B, 0), BLOCK);
     expect_u64(trimmed(&rig, CUARENA_NO_STREAM, 0), 2 * BLOCK);
-    expect_u64(held(&rig), 0);
+    expect_u64(rig_reserved(&rig), 0);
     rig_close(&rig);
 }
 END_TEST
@@ -87,7 +82,7 @@ START_TEST(test_trim_on_keeps_as_much_as_it_is_told)
         free_on(&rig, p[i], A);
     expect_u64(trimmed(&rig, A, 3 * BLOCK), BLOCK);
     expect_u64(trimmed(&rig, A, 3 * BLOCK), 0);
-    expect_u64(held(&rig), 3 * BLOCK);
+    expect_u64(rig_reserved(&rig), 3 * BLOCK);
     expect_u64(trimmed(&rig, A, 0), 3 * BLOCK);
     rig_close(&rig);
 }
@@ -106,7 +101,7 @@ START_TEST(test_trim_on_shortens_segments)
     expect_u64(trimmed(&rig, A, BLOCK + KIB(4)), BLOCK - KIB(4));
     expect_u64(rig_stream_stats(&rig, A).free_bytes, KIB(4));
     expect_u64(trimmed(&rig, A, 0), KIB(4));
-    expect_u64(held(&rig), BLOCK);
+    expect_u64(rig_reserved(&rig), BLOCK);
     free_on(&rig, low, B);
     rig_close(&rig);
 }
@@ -215,7 +210,7 @@ START_TEST(test_trim_on_after_a_release)
     whole = take_on(&rig, BLOCK + KIB(4), A);
     expect_ok(cuarena_release_stream(rig.arena, A));
     expect_u64(trimmed(&rig, A, 0), 0);
-    expect_u64(held(&rig), 3 * BLOCK);
+    expect_u64(rig_reserved(&rig), 3 * BLOCK);
     expect_u64(trimmed(&rig, CUARENA_NO_STREAM, 0), BLOCK);
     free_plain(&rig, whole);
     expect_u64(trimmed(&rig, CUARENA_NO_STREAM, 0), 2 * BLOCK);
@@ -334,7 +329,7 @@ START_TEST(test_trim_on_a_captured_stream_is_busy)
     expect_ok(cuarena_capture_end(rig.arena, capture));
     expect_ok(cuarena_capture_release(rig.arena, &capture, A));
     trimmed(&rig, CUARENA_NO_STREAM, 0);
-    expect_u64(held(&rig), 0);
+    expect_u64(rig_reserved(&rig), 0);
     rig_close(&rig);
 }
 END_TEST

@@ -14,11 +14,11 @@
 START_TEST(IsArena)
 {
     fixture_t *f = bfc_opened(_i, "");
-    expect_u64(held(f), 0);
+    expect_u64(reserved_bytes(f), 0);
     void *p = take(f, 1);
-    expect_u64(held(f), up(f, MIB(1)));
+    expect_u64(reserved_bytes(f), up(f, MIB(1)));
     drop(f, p);
-    expect_u64(held(f), up(f, MIB(1)));
+    expect_u64(reserved_bytes(f), up(f, MIB(1)));
     fixture_close(f);
 }
 END_TEST
@@ -45,7 +45,7 @@ START_TEST(ReplaceWithCustomConfig)
     cuarena_t *first = f->arena;
     bool shared = config.memory != CUARENA_MEMORY_CUSTOM;
     drop(f, take(f, 16));
-    expect_u64(held(f), up(f, MIB(1)));
+    expect_u64(reserved_bytes(f), up(f, MIB(1)));
     if (shared)
         expect_ok(cuarena_shared_acquire(&config, &f->arena, NULL));
     expect_ok(cuarena_config_set(&config, "arena.initial_chunk_size_bytes", "25600"));
@@ -136,7 +136,7 @@ START_TEST(ReserveRespectsBudget)
     void *p = NULL;
     step(f, reserve(f, KIB(128), &p), CUARENA_LIMIT);
     ck_assert_ptr_null(p);
-    expect_u64(held(f), 0);
+    expect_u64(reserved_bytes(f), 0);
     fixture_close(f);
 }
 END_TEST
@@ -146,14 +146,14 @@ START_TEST(ReserveWithinBudget)
     fixture_t *f = bfc_opened_with_budget(_i, MIB(6));
     void *p = NULL;
     step_ok(f, reserve(f, MIB(2), &p));
-    expect_u64(held(f), MIB(2));
+    expect_u64(reserved_bytes(f), MIB(2));
     expect_u64(stats_of(f, CUARENA_REGION_ALL).dedicated_bytes, MIB(2));
     void *q = take(f, MIB(4)); /* the chunk is cut to the rest */
-    expect_u64(held(f), MIB(6));
+    expect_u64(reserved_bytes(f), MIB(6));
     void *r = NULL;
     step(f, reserve(f, MIB(2), &r), CUARENA_LIMIT);
     drop(f, p);
-    expect_u64(held(f), MIB(4));
+    expect_u64(reserved_bytes(f), MIB(4));
     step_ok(f, reserve(f, MIB(2), &r));
     drop(f, r);
     drop(f, q);
@@ -200,16 +200,16 @@ START_TEST(CombinedConfig)
         expect_text(text, keys[i][1]);
     }
     void *p = take(f, MIB(2));
-    expect_u64(held(f), MIB(2));
+    expect_u64(reserved_bytes(f), MIB(2));
     void *q = take(f, MIB(9)); /* above the cap, cut to the limit */
-    expect_u64(held(f), MIB(16));
+    expect_u64(reserved_bytes(f), MIB(16));
     void *r = NULL;
     step(f, cuarena_alloc(f->arena, MIB(6), &r), CUARENA_LIMIT);
     drop(f, p);
     drop(f, q);
     shrink(f);
     drop(f, take(f, 1));
-    expect_u64(held(f), MIB(4));
+    expect_u64(reserved_bytes(f), MIB(4));
     fixture_close(f);
 }
 END_TEST
@@ -257,10 +257,10 @@ START_TEST(ShrinkFreesUnusedRegions)
     drop(f, p);
     drop(f, q);
     uint64_t given = 0;
-    uint64_t before = held(f);
+    uint64_t before = reserved_bytes(f);
     step_ok(f, cuarena_trim(f->arena, 0, &given));
     expect_u64(given, before);
-    expect_u64(held(f), 0);
+    expect_u64(reserved_bytes(f), 0);
     expect_u64(stats_of(f, CUARENA_REGION_ALL).trims, 1);
     fixture_close(f);
 }
@@ -271,16 +271,16 @@ START_TEST(ShrinkKeepsLiveRegions)
     fixture_t *f = bfc_opened(_i, "arena.extend_strategy=1");
     void *p = take(f, MIB(2));
     void *q = take(f, MIB(4));
-    expect_u64(held(f), MIB(6));
+    expect_u64(reserved_bytes(f), MIB(6));
     paint(f, q, MIB(4), 9);
     drop(f, p);
     shrink(f);
-    expect_u64(held(f), MIB(4));
+    expect_u64(reserved_bytes(f), MIB(4));
     expect_painted(f, q, MIB(4), 9);
     shrink(f);
-    expect_u64(held(f), MIB(4));
+    expect_u64(reserved_bytes(f), MIB(4));
     p = take(f, MIB(2)); /* into the hole, or a segment more */
-    expect_u64(held(f), MIB(6));
+    expect_u64(reserved_bytes(f), MIB(6));
     drop(f, p);
     drop(f, q);
     fixture_close(f);
@@ -298,11 +298,11 @@ START_TEST(ShrinkGivesTheMiddleBack)
     }
     drop(f, p[1]);
     shrink(f);
-    expect_u64(held(f), MIB(8));
+    expect_u64(reserved_bytes(f), MIB(8));
     expect_painted(f, p[0], MIB(4), 0);
     expect_painted(f, p[2], MIB(4), 2);
     p[1] = take(f, MIB(4));
-    expect_u64(held(f), MIB(12));
+    expect_u64(reserved_bytes(f), MIB(12));
     paint(f, p[1], MIB(4), 1);
     for (uint64_t i = 0; i < COUNT_OF(p); i++) {
         expect_painted(f, p[i], MIB(4), i);
@@ -325,9 +325,9 @@ START_TEST(ShrinkToANumberOfBytes)
     step_ok(f, cuarena_trim(f->arena, MIB(12), &given));
     expect_u64(given, 0);
     step_ok(f, cuarena_trim(f->arena, MIB(10), &given));
-    expect_u64(given, segments ? MIB(12) - held(f) : MIB(2));
-    ck_assert_uint_le(held(f), MIB(10));
-    ck_assert_uint_ge(held(f), MIB(4));
+    expect_u64(given, segments ? MIB(12) - reserved_bytes(f) : MIB(2));
+    ck_assert_uint_le(reserved_bytes(f), MIB(10));
+    ck_assert_uint_ge(reserved_bytes(f), MIB(4));
     fixture_close(f);
 }
 END_TEST

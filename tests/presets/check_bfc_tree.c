@@ -33,7 +33,7 @@ START_TEST(NoDups)
     expect_u64((uint64_t)figures(f).bytes_in_use, 654336);
     expect_u64((uint64_t)figures(f).max_alloc_size, 1024);
     expect_u64(largest, 1024);
-    expect_u64(held(f), up(f, MIB(1)));
+    expect_u64(reserved_bytes(f), up(f, MIB(1)));
     for (uint64_t i = 0; i < COUNT; i++)
         expect_painted(f, p[i], i + 1, i);
     for (uint64_t i = 0; i < COUNT; i++)
@@ -102,7 +102,7 @@ START_TEST(AllocateZeroBufSize)
     p = f;
     step_ok(f, cuarena_alloc(f->arena, 0, &p));
     ck_assert_ptr_null(p);
-    expect_u64(held(f), 0);
+    expect_u64(reserved_bytes(f), 0);
     fixture_close(f);
 }
 END_TEST
@@ -113,7 +113,7 @@ START_TEST(TestCustomMemoryLimitWithGrowth)
     void *p = take(f, MIB(30)); /* a chunk of 32 MiB */
     void *q = take(f, MIB(32));
     void *r = NULL;
-    expect_u64(held(f), MIB(64));
+    expect_u64(reserved_bytes(f), MIB(64));
     step(f, cuarena_alloc(f->arena, MIB(10), &r), CUARENA_LIMIT);
     drop(f, p);
     drop(f, q);
@@ -125,18 +125,18 @@ START_TEST(TestReserve)
 {
     fixture_t *f = bfc_opened(_i, "");
     void *p = take(f, 100);
-    uint64_t chunk = held(f);
+    uint64_t chunk = reserved_bytes(f);
     expect_u64(chunk, up(f, 1048576));
     void *q = NULL;
     step_ok(f, reserve(f, MIB(2), &q));
-    expect_u64(held(f), chunk + MIB(2));
+    expect_u64(reserved_bytes(f), chunk + MIB(2));
     expect_u64((uint64_t)figures(f).reserved_bytes, MIB(2));
     expect_u64((uint64_t)figures(f).num_reserves, 1);
     expect_u64(growths(f), 1);
     expect_u64(stats_of(f, CUARENA_REGION_ALL).requested_bytes, MIB(2) + 100);
     expect_u64(live_bytes(f), MIB(2) + 256);
     drop(f, q);
-    expect_u64(held(f), chunk);
+    expect_u64(reserved_bytes(f), chunk);
     expect_u64(stats_of(f, CUARENA_REGION_ALL).requested_bytes, 100);
     drop(f, p);
     fixture_close(f);
@@ -170,12 +170,12 @@ START_TEST(TestShrink)
     if (segments)
         expect_u64(stats_of(f, CUARENA_REGION_ALL).segments, 2);
     drop(f, p);
-    uint64_t before = held(f);
+    uint64_t before = reserved_bytes(f);
     uint64_t given = 0;
     step_ok(f, cuarena_trim(f->arena, 0, &given));
-    expect_u64(held(f), before - given);
+    expect_u64(reserved_bytes(f), before - given);
     if (segments)
-        expect_u64(held(f), up(f, MIB(10)));
+        expect_u64(reserved_bytes(f), up(f, MIB(10)));
     expect_u64(stats_of(f, CUARENA_REGION_ALL).segments, 1);
     if (segments) {
         expect_u64((uint64_t)figures(f).num_arena_extensions, 1);
@@ -183,7 +183,7 @@ START_TEST(TestShrink)
     }
     drop(f, q);
     shrink(f);
-    expect_u64(held(f), 0);
+    expect_u64(reserved_bytes(f), 0);
     expect_u64((uint64_t)figures(f).num_arena_extensions, 0);
     expect_u64((uint64_t)figures(f).num_arena_shrinkages, 2);
     fixture_close(f);
@@ -200,7 +200,7 @@ START_TEST(TestBackoffDoesntHang)
         f->memory.budget_bytes = MIB(64);
     step(f, cuarena_alloc(f->arena, UINT64_C(200) << 40, &p), CUARENA_OUT_OF_MEMORY);
     ck_assert_ptr_null(p);
-    expect_u64(held(f), 0);
+    expect_u64(reserved_bytes(f), 0);
     p = take(f, KIB(1));
     drop(f, p);
     fixture_close(f);
@@ -219,7 +219,7 @@ START_TEST(TestExtendStrategy)
         while (growths(f) == before)
             expect_ok(cuarena_alloc(f->arena, MIB(1), &p));
         want += up(f, MIB(chunks[i]));
-        expect_u64(held(f), want);
+        expect_u64(reserved_bytes(f), want);
     }
     fixture_close_forced(f);
 }

@@ -52,11 +52,6 @@ static void expect_bytes(const fixture_t *f, uint64_t active, uint64_t cached)
     expect_u64(figures(f).cached_bytes, cached);
 }
 
-static uint64_t held(const fixture_t *f)
-{
-    return stats_of(f, CUARENA_REGION_ALL).reserved_bytes;
-}
-
 static uint64_t capacity(const fixture_t *f, const void *pointer)
 {
     uint64_t allocated = 0;
@@ -116,7 +111,7 @@ START_TEST(test_a_hundred_large_buffers_one_after_the_other)
     for (int i = 0; i < 100; i++)
         drop(&f, take(&f, bytes));
     expect_bytes(&f, 0, is_cpu(&f) ? 0 : bytes); /* its limit is 32 MiB */
-    expect_u64(held(&f), figures(&f).cached_bytes);
+    expect_u64(reserved_bytes(&f), figures(&f).cached_bytes);
     expect_u64(figures(&f).hits, is_cpu(&f) ? 0 : 99);
     close_cache(&f);
 }
@@ -169,7 +164,7 @@ START_TEST(test_nothing_is_cached_with_a_limit_of_0)
     expect_bytes(&f, MIB(4), 0);
     drop(&f, pointer);
     expect_bytes(&f, 0, 0);
-    expect_u64(held(&f), 0);
+    expect_u64(reserved_bytes(&f), 0);
     close_cache(&f);
 }
 END_TEST
@@ -186,7 +181,7 @@ START_TEST(test_active_cached_and_peak_bytes)
     expect_u64(figures(&f).peak_cached_bytes, MIB(2));
     expect_u64(clear_cache(&f), 1);
     expect_bytes(&f, 0, 0);
-    expect_u64(held(&f), 0);
+    expect_u64(reserved_bytes(&f), 0);
     step_ok(&f, cuarena_reset_peaks(f.arena));
     expect_u64(figures(&f).peak_active_bytes, 0);
     expect_u64(figures(&f).peak_cached_bytes, 0);
@@ -220,7 +215,7 @@ START_TEST(test_clear_waits_for_work_behind_cached_blocks)
     ck_assert_int_eq(pthread_create(&thread, NULL, let_go_later, NULL), 0);
     expect_u64(clear_cache(&f), 1);
     ck_assert_int_eq(atomic_load(&was_let_go), 1);
-    expect_u64(held(&f), 0);
+    expect_u64(reserved_bytes(&f), 0);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
     close_cache(&f);
 }
@@ -256,17 +251,17 @@ START_TEST(test_held_is_live_and_cached_where_segments_are_whole)
     open_cache(&f, _i, STREAMS_NONE, "cache_limit=6MiB");
     for (int i = 0; i < 6; i++)
         at[i] = take(&f, MIB(2));
-    expect_u64(held(&f), MIB(12));
+    expect_u64(reserved_bytes(&f), MIB(12));
     for (int i = 0; i < 6; i++) {
         drop(&f, at[i]);
         if (is_whole(&f))
-            expect_u64(held(&f), figures(&f).active_bytes + figures(&f).cached_bytes);
+            expect_u64(reserved_bytes(&f), figures(&f).active_bytes + figures(&f).cached_bytes);
         expect_u64(figures(&f).cached_bytes, MIB(i < 3 ? 2 * (i + 1) : 6));
     }
     uint64_t blocks = 0;
     step_ok(&f, cuarena_cache_release(f.arena, MIB(3), &blocks));
     expect_u64(blocks, 2);
-    expect_u64(held(&f), MIB(2));
+    expect_u64(reserved_bytes(&f), MIB(2));
     close_cache(&f);
 }
 END_TEST
@@ -400,7 +395,7 @@ START_TEST(test_a_capture_leaves_cached_blocks_alone)
     step_ok(&f, cuarena_alloc_on(f.arena, MIB(2), s, NULL, &after));
     step_ok(&f, cuarena_free_on(f.arena, after, s));
     (void)clear_cache(&f);
-    expect_u64(held(&f), 0);
+    expect_u64(reserved_bytes(&f), 0);
     step_ok(&f, cuarena_release_stream(f.arena, s));
     close_cache(&f);
 }
@@ -524,7 +519,7 @@ START_TEST(test_a_fork_while_blocks_are_cached)
     drop(&f, again);
     drop(&f, live);
     expect_u64(clear_cache(&f), 4);
-    expect_u64(held(&f), 0);
+    expect_u64(reserved_bytes(&f), 0);
     close_cache(&f);
 }
 END_TEST

@@ -372,6 +372,43 @@ cuarena_inspection_t inspection_of(const fixture_t *f, int32_t region)
     return inspection;
 }
 
+uint64_t reserved_bytes(const fixture_t *f)
+{
+    return stats_of(f, CUARENA_REGION_ALL).reserved_bytes;
+}
+
+uint64_t capacity_bytes(const fixture_t *f)
+{
+    return stats_of(f, CUARENA_REGION_ALL).capacity_bytes;
+}
+
+void expect_reserved(const fixture_t *f, uint64_t bytes)
+{
+    expect_u64(reserved_bytes(f), bytes);
+    expect_u64(f->memory.reserved_bytes, bytes);
+    expect_u64(capacity_bytes(f), bytes);
+}
+
+uint64_t trim_to(fixture_t *f, uint64_t keep)
+{
+    uint64_t given = 0, before = reserved_bytes(f);
+    step_ok(f, cuarena_trim(f->arena, keep, &given));
+    expect_u64(before - reserved_bytes(f), given);
+    return given;
+}
+
+void use_handler(fixture_t *f, cuarena_oom_fn handler, void *user)
+{
+    expect_ok(cuarena_set_oom_handler(f->arena, handler, user));
+}
+
+int32_t blunder(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
+{
+    (void)user, (void)asked_bytes, (void)attempt;
+    expect_status(cuarena_free(arena, UNTOUCHED), CUARENA_STALE);
+    return 0;
+}
+
 uint64_t live_bytes(const fixture_t *f)
 {
     return stats_of(f, CUARENA_REGION_ALL).live_bytes;

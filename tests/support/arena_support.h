@@ -156,11 +156,24 @@ cuarena_status_t exhausted(const fixture_t *f);
 cuarena_stats_t stats_of(const fixture_t *f, int32_t region);
 cuarena_stats_t tag_stats_of(const fixture_t *f, cuarena_tag_t tag);
 cuarena_inspection_t inspection_of(const fixture_t *f, int32_t region);
+uint64_t reserved_bytes(const fixture_t *f);
+uint64_t capacity_bytes(const fixture_t *f);
 uint64_t live_bytes(const fixture_t *f);
 uint64_t live_blocks(const fixture_t *f);
 uint64_t live_in(const fixture_t *f, int32_t region);
 /* Bytes that requests could still be given, held or not. */
 uint64_t room_in(const fixture_t *f, int32_t region);
+
+/* So many bytes are reserved and all of them usable, as the test memory sees it too. */
+void expect_reserved(const fixture_t *f, uint64_t bytes);
+/* Trims to `keep` bytes; what went back, by which the reserved bytes became less. */
+uint64_t trim_to(fixture_t *f, uint64_t keep);
+
+/* ---- Running out ------------------------------------------------------- */
+
+void use_handler(fixture_t *f, cuarena_oom_fn handler, void *user);
+/* A handler in which a call of the arena fails, which is not what the request tells then. */
+int32_t blunder(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt);
 
 /* Adds up the enumeration and compares it with every statistic. */
 void expect_recount(const fixture_t *f);

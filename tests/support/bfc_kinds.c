@@ -48,11 +48,6 @@ uint64_t up(const fixture_t *f, uint64_t bytes)
     return (bytes + properties.granularity - 1) / properties.granularity * properties.granularity;
 }
 
-uint64_t held(const fixture_t *f)
-{
-    return stats_of(f, CUARENA_REGION_ALL).reserved_bytes;
-}
-
 uint64_t growths(const fixture_t *f)
 {
     return stats_of(f, CUARENA_REGION_ALL).grows;

@@ -32,7 +32,6 @@ fixture_t *bfc_opened_with_budget(int kind, uint64_t limit);
 
 /* In whole pages of the memory. */
 uint64_t up(const fixture_t *f, uint64_t bytes);
-uint64_t held(const fixture_t *f);
 uint64_t growths(const fixture_t *f);
 cuarena_ort_stats_t figures(const fixture_t *f);
 uint64_t allocated(const fixture_t *f, const void *pointer);

@@ -174,11 +174,6 @@ uint64_t least_alignment(const fixture_t *f, uint64_t bytes)
     }
 }
 
-uint64_t reserved_bytes(const fixture_t *f)
-{
-    return stats_of(f, CUARENA_REGION_ALL).reserved_bytes;
-}
-
 uint64_t cached_blocks(const fixture_t *f)
 {
     cuarena_cache_stats_t stats;

@@ -56,7 +56,6 @@ bool has(const fixture_t *f, uint32_t trait);
  */
 uint64_t rounded(const fixture_t *f, uint64_t bytes);
 uint64_t least_alignment(const fixture_t *f, uint64_t bytes);
-uint64_t reserved_bytes(const fixture_t *f);
 uint64_t cached_blocks(const fixture_t *f);
 /* Whether a request finds room though the free bytes are apart: what is cached or free goes back,
  * and the arena grows elsewhere. */

@@ -138,6 +138,11 @@ cuarena_stats_t rig_stats(rig_t *rig)
     return stats;
 }
 
+uint64_t rig_reserved(rig_t *rig)
+{
+    return rig_stats(rig).reserved_bytes;
+}
+
 cuarena_stats_t rig_stream_stats(rig_t *rig, cuarena_stream_t stream)
 {
     cuarena_stats_t stats;

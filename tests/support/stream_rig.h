@@ -44,6 +44,7 @@ void free_on(rig_t *rig, void *pointer, cuarena_stream_t stream);
  * if it was not NULL. */
 cuarena_status_t try_on(rig_t *rig, uint64_t bytes, cuarena_stream_t stream, void **pointer_out);
 cuarena_stats_t rig_stats(rig_t *rig);
+uint64_t rig_reserved(rig_t *rig);
 cuarena_stats_t rig_stream_stats(rig_t *rig, cuarena_stream_t stream);
 /* Where a block is now. */
 void *place_of(rig_t *rig, cuarena_block_t block);
