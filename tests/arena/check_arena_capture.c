@@ -633,7 +633,7 @@ static void note(worker_t *w, cuarena_status_t status)
     w->wrong += status != CUARENA_OK && !refused;
 }
 
-static void serve_some(worker_t *w)
+static void alloc_some(worker_t *w)
 {
     cuarena_t *arena = w->rig->arena;
     cuarena_block_t blocks[6] = {0};
@@ -644,14 +644,28 @@ static void serve_some(worker_t *w)
             note(w, cuarena_block_free_on(arena, blocks[i], i % 3 == 0 ? C : w->stream));
 }
 
+/* Blocks of every kind, of which one lives beyond its session. */
 static void capture_some(worker_t *w)
 {
     cuarena_t *arena = w->rig->arena;
     cuarena_capture_t *session = NULL;
+    cuarena_block_t blocks[4] = {0};
+    cuarena_request_t request;
+    cuarena_request_init(&request);
     note(w, cuarena_capture_begin(arena, w->stream, &session));
-    serve_some(w);
+    alloc_some(w);
+    for (int i = 0; i < 4; i++) {
+        request.zeroed = (i & ZEROED) != 0;
+        request.dedicated = (i & DEDICATED) != 0;
+        note(w, cuarena_block_alloc_on(arena, KIB(i + 1), w->stream, &request, &blocks[i]));
+    }
+    for (int i = 0; i < 4; i++)
+        if (blocks[i] != 0 && i != DEDICATED)
+            note(w, cuarena_block_free_on(arena, blocks[i], w->stream));
     note(w, cuarena_capture_end(arena, session));
     note(w, cuarena_capture_release(arena, &session, w->stream));
+    if (blocks[DEDICATED] != 0)
+        note(w, cuarena_block_free_on(arena, blocks[DEDICATED], w->stream));
 }
 
 static void *work(void *user)
@@ -660,7 +674,7 @@ static void *work(void *user)
     for (uint64_t i = 0; i < w->rounds; i++) {
         if (w->captures)
             capture_some(w);
-        serve_some(w);
+        alloc_some(w);
         if (!w->captures && i % 4 == 0)
             note(w, cuarena_compact(w->rig->arena, NULL, NULL, NULL, NULL));
         if (!w->captures && i % 4 == 2)
@@ -683,8 +697,11 @@ START_TEST(sessions_of_several_threads)
         ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
         expect_u64(workers[i].wrong, 0);
     }
+    sim_run_all(&rig.sim);
+    expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
     expect_u64(rig_stats(&rig).captures, 0);
     expect_u64(rig_stats(&rig).live_blocks, 0);
+    expect_u64(rig_reserved(&rig), KIB(256));
     rig_close(&rig);
 }
 END_TEST

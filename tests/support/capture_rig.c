@@ -47,3 +47,28 @@ void compact_on(rig_t *rig, cuarena_stream_t stream, cuarena_compact_report_t *r
     expect_ok(cuarena_compact(rig->arena, &options, NULL, NULL, report));
     expect_clean(rig);
 }
+
+cuarena_status_t try_ask(rig_t *rig, int ask, uint64_t bytes, cuarena_stream_t stream, void **out)
+{
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    request.zeroed = (ask & ZEROED) != 0;
+    request.dedicated = (ask & DEDICATED) != 0;
+    cuarena_status_t status = cuarena_alloc_on(rig->arena, bytes, stream, &request, out);
+    expect_clean(rig);
+    return status;
+}
+
+void *ask_on(rig_t *rig, int ask, uint64_t bytes, cuarena_stream_t stream)
+{
+    void *p = NULL;
+    expect_ok(try_ask(rig, ask, bytes, stream, &p));
+    ck_assert_ptr_nonnull(p);
+    return p;
+}
+
+void reclaim(rig_t *rig)
+{
+    expect_ok(cuarena_reclaim(rig->arena, 0, NULL));
+    expect_clean(rig);
+}
