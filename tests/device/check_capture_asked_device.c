@@ -11,7 +11,7 @@
 
 /* ---- Support ----------------------------------------------------------- */
 
-static cuarena_status_t try_ask(const bench_t *b, bool zeroed, bool dedicated,
+static cuarena_status_t try_ask(const graph_bench_t *b, bool zeroed, bool dedicated,
                                 cuarena_stream_t stream, void **out)
 {
     cuarena_request_t request;
@@ -23,7 +23,7 @@ static cuarena_status_t try_ask(const bench_t *b, bool zeroed, bool dedicated,
     return status;
 }
 
-static void *ask_on(const bench_t *b, bool zeroed, bool dedicated, cuarena_stream_t stream)
+static void *ask_on(const graph_bench_t *b, bool zeroed, bool dedicated, cuarena_stream_t stream)
 {
     void *p = NULL;
     expect_ok(try_ask(b, zeroed, dedicated, stream, &p));
@@ -31,7 +31,7 @@ static void *ask_on(const bench_t *b, bool zeroed, bool dedicated, cuarena_strea
     return p;
 }
 
-static cuarena_capture_t *begin_on(const bench_t *b, cuarena_stream_t stream, int mode)
+static cuarena_capture_t *begin_on(const graph_bench_t *b, cuarena_stream_t stream, int mode)
 {
     cuarena_capture_t *session = NULL;
     expect_ok(cuarena_capture_begin(b->arena, stream, &session));
@@ -39,20 +39,20 @@ static cuarena_capture_t *begin_on(const bench_t *b, cuarena_stream_t stream, in
     return session;
 }
 
-static void release_to(const bench_t *b, cuarena_capture_t **session, cuarena_stream_t stream)
+static void release_to(const graph_bench_t *b, cuarena_capture_t **session, cuarena_stream_t stream)
 {
     expect_ok(cuarena_capture_release(b->arena, session, stream));
     expect_sound_arena(b);
 }
 
-static void reclaim(const bench_t *b)
+static void reclaim(const graph_bench_t *b)
 {
     expect_ok(cuarena_reclaim(b->arena, 1, NULL));
     expect_sound_arena(b);
 }
 
 /* The stream's work is done. */
-static void expect_zeros(const bench_t *b, const void *at, bool host)
+static void expect_zeros(const graph_bench_t *b, const void *at, bool host)
 {
     static unsigned char bytes[BENCH_BYTES];
     static const unsigned char zeros[BENCH_BYTES];
@@ -75,7 +75,7 @@ static const char *const streams_only[] = {
  * the memory, and the mode. */
 START_TEST(zeros_are_there_at_each_launch)
 {
-    bench_t b;
+    graph_bench_t b;
     bool host = strstr(streams_only[_i % STREAMS_ONLY], "pinned") != NULL;
     open_bench_with(&b, streams_only[_i % STREAMS_ONLY]);
     cuarena_capture_t *session = begin_on(&b, b.s, _i / STREAMS_ONLY);
@@ -114,7 +114,7 @@ START_TEST(zeros_for_the_cpu_are_there_at_once)
 {
     static const char *const options[] = {"memory=pinned", "memory=managed"};
     for (int own = 0; own < 2; own++) {
-        bench_t b;
+        graph_bench_t b;
         open_bench_with(&b, options[_i]);
         cuarena_capture_t *session = begin_on(&b, b.s, 0);
         unsigned char *p = ask_on(&b, true, own == 1, b.s);
@@ -140,7 +140,7 @@ END_TEST
 /* A captured stream of another context sets the bytes to 0 there. */
 START_TEST(zeros_on_a_stream_of_another_context)
 {
-    bench_t b;
+    graph_bench_t b;
     open_bench(&b, CUARENA_PRESET_POOL);
     cuai_cu_context_t own = cuda_test_current();
     cuai_cu_context_t other = NULL;
@@ -183,7 +183,7 @@ END_TEST
 START_TEST(a_graph_uses_a_dedicated_block_that_was_freed)
 {
     for (int heir = 0; heir < 2; heir++) {
-        bench_t b;
+        graph_bench_t b;
         open_bench(&b, CUARENA_PRESET_GROW);
         uint64_t others = stats_now(&b).dedicated_bytes;
         cuarena_capture_t *session = begin_on(&b, b.s, _i);
@@ -278,7 +278,7 @@ START_TEST(an_export_outlives_its_session)
 {
     for (int heir = 0; heir < 2; heir++)
         for (int own = 0; own < 2; own++) {
-            bench_t b;
+            graph_bench_t b;
             open_bench_with(&b, "memory=device,backing=vmm,fd=try");
             cuarena_properties_t properties;
             cuarena_properties_init(&properties);
@@ -318,7 +318,7 @@ END_TEST
 /* Zeros would be part of the graph, which will never be. */
 START_TEST(a_capture_that_failed_gives_no_zeros)
 {
-    bench_t b;
+    graph_bench_t b;
     void *none = NULL;
     open_bench(&b, CUARENA_PRESET_POOL);
     uint64_t before = held_by(b.arena);
@@ -355,7 +355,7 @@ START_TEST(whatever_call_fails_nothing_is_left)
         "cuMemSetAccess",   "cuStreamGetCtx",      "cuStreamIsCapturing"};
     ck_assert(standin_is_here());
     for (uint64_t nth = 1; nth < 4; nth++) {
-        bench_t b;
+        graph_bench_t b;
         void *p[3] = {NULL};
         open_bench(&b, CUARENA_PRESET_POOL);
         uint64_t before = held_by(b.arena);

@@ -22,7 +22,7 @@
 
 /* A graph that writes a pattern, hands it on from block to block, each freed when it is done, and
  * leaves it in `out`, which lives. */
-static void *capture_chain(const bench_t *b, uint64_t seed)
+static void *capture_chain(const graph_bench_t *b, uint64_t seed)
 {
     void *in = take_on(b, BENCH_BYTES, b->s);
     fill(b, in, BENCH_BYTES, seed, b->s);
@@ -41,7 +41,7 @@ static void *capture_chain(const bench_t *b, uint64_t seed)
     return out;
 }
 
-static void replay(const bench_t *b, cuai_cu_graph_exec_t exec, void *out, uint64_t seed)
+static void replay(const graph_bench_t *b, cuai_cu_graph_exec_t exec, void *out, uint64_t seed)
 {
     eager_t eager = {.random = {seed}};
     uint64_t rounds = scale_pick(20, 60, 1000);
@@ -62,7 +62,7 @@ static void replay(const bench_t *b, cuai_cu_graph_exec_t exec, void *out, uint6
 START_TEST(a_graph_is_launched_beside_eager_work)
 {
     for (int grows = 0; grows < 2; grows++) {
-        bench_t b;
+        graph_bench_t b;
         bool before = _i >= BENCH_MODES;
         cuarena_capture_t *session = NULL;
         open_bench(&b, grows ? CUARENA_PRESET_GROW : CUARENA_PRESET_POOL);
@@ -95,7 +95,7 @@ END_TEST
  * them; nobody waits. */
 START_TEST(bytes_of_a_graph_serve_behind_its_last_launch)
 {
-    bench_t b;
+    graph_bench_t b;
     cuarena_capture_t *session = NULL;
     open_bench(&b, CUARENA_PRESET_POOL);
     expect_ok(cuarena_capture_begin(b.arena, b.s, &session));
@@ -130,7 +130,8 @@ END_TEST
 
 /* ---- Several streams, several sessions --------------------------------- */
 
-static cuai_cu_event_t order(const bench_t *b, cuarena_stream_t earlier, cuarena_stream_t later)
+static cuai_cu_event_t order(const graph_bench_t *b, cuarena_stream_t earlier,
+                             cuarena_stream_t later)
 {
     cuai_cu_event_t event = NULL;
     expect_cu(b->cuda->cuEventCreate(&event, CUAI_CU_EVENT_DISABLE_TIMING));
@@ -143,7 +144,7 @@ static cuai_cu_event_t order(const bench_t *b, cuarena_stream_t earlier, cuarena
  * bytes rest. */
 START_TEST(streams_that_fork_and_join_reuse_their_own)
 {
-    bench_t b;
+    graph_bench_t b;
     cuarena_capture_t *session = NULL;
     open_bench(&b, CUARENA_PRESET_POOL);
     expect_ok(cuarena_capture_begin(b.arena, b.s, &session));
@@ -187,7 +188,7 @@ END_TEST
 /* At the same time, launched on different streams side by side. */
 START_TEST(two_sessions_do_not_touch)
 {
-    bench_t b;
+    graph_bench_t b;
     cuarena_capture_t *session[2] = {NULL, NULL};
     cuai_cu_graph_exec_t exec[2];
     void *out[2];
@@ -225,14 +226,14 @@ END_TEST
 
 /* ---- What the driver does ---------------------------------------------- */
 
-static int32_t captured(const bench_t *b, cuarena_stream_t stream)
+static int32_t captured(const graph_bench_t *b, cuarena_stream_t stream)
 {
     cuai_cu_capture_status_t status = 77;
     expect_cu(b->cuda->cuStreamIsCapturing(stream, &status));
     return (int32_t)status;
 }
 
-static void abandon(const bench_t *b, cuarena_stream_t stream)
+static void abandon(const graph_bench_t *b, cuarena_stream_t stream)
 {
     cuai_cu_graph_t graph = NULL;
     ck_assert(b->cuda->cuStreamEndCapture(stream, &graph) != CUAI_CUDA_SUCCESS);
@@ -244,7 +245,7 @@ static void abandon(const bench_t *b, cuarena_stream_t stream)
  * and a failed one hides the stream's context. */
 START_TEST(what_is_taken_for_granted_is_so)
 {
-    bench_t b;
+    graph_bench_t b;
     cuai_cu_event_t event = NULL;
     cuai_cu_capture_status_t status = 0;
     cuai_cu_context_t context = NULL;
@@ -275,7 +276,7 @@ END_TEST
 
 /* ---- Captures that fail ------------------------------------------------ */
 
-static void expect_failed_capture(const bench_t *b)
+static void expect_failed_capture(const graph_bench_t *b)
 {
     cuai_cu_graph_t graph = NULL;
     cuai_cu_result_t result = b->cuda->cuStreamEndCapture(b->s, &graph);
@@ -287,7 +288,7 @@ static void expect_failed_capture(const bench_t *b)
 START_TEST(a_capture_that_failed_is_cleared_up)
 {
     for (int how = 0; how < 2; how++) {
-        bench_t b;
+        graph_bench_t b;
         cuarena_capture_t *session = NULL;
         open_bench(&b, CUARENA_PRESET_POOL);
         expect_ok(cuarena_capture_begin(b.arena, b.s, &session));
@@ -326,7 +327,7 @@ END_TEST
 /* The same of one that no session covers, of a stream that is known and of one that is not. */
 START_TEST(a_failed_capture_without_a_session_is_busy)
 {
-    bench_t b;
+    graph_bench_t b;
     void *none = NULL;
     cuarena_capture_t *session = NULL;
     open_bench(&b, CUARENA_PRESET_POOL);
@@ -359,7 +360,7 @@ END_TEST
  * it. */
 START_TEST(the_legacy_stream_is_left_alone)
 {
-    bench_t b;
+    graph_bench_t b;
     cuarena_capture_t *session = NULL;
     cuarena_stream_t blocking = NULL;
     open_bench(&b, CUARENA_PRESET_POOL);
@@ -393,7 +394,7 @@ END_TEST
 
 static void *use_default_stream(void *user)
 {
-    const bench_t *b = user;
+    const graph_bench_t *b = user;
     cuai_cu_context_t context = cuda_test_use_device(0);
     ck_assert_ptr_nonnull(context);
     void *p = take_on(b, BENCH_BYTES, CUARENA_STREAM_PER_THREAD);
@@ -408,7 +409,7 @@ static void *use_default_stream(void *user)
  * ends captures. */
 START_TEST(no_event_of_all_work_is_recorded)
 {
-    bench_t b;
+    graph_bench_t b;
     cuarena_capture_t *session = NULL;
     pthread_t thread;
     void *used = NULL;
@@ -433,7 +434,7 @@ END_TEST
 /* A capture of a stream that the arena knows and is not told about. */
 START_TEST(captures_without_a_session_go_on)
 {
-    bench_t b;
+    graph_bench_t b;
     void *none = NULL;
     open_bench(&b, CUARENA_PRESET_POOL);
     void *p = take_on(&b, BENCH_BYTES, b.s);
@@ -484,7 +485,7 @@ static int expect_there(cuarena_status_t got, cuarena_status_t want, const char 
 
 /* What a forked process may do with what it inherited; how often it could not.
  */
-static int live_on(bench_t *b, cuarena_capture_t **open, cuarena_capture_t **ended, void *p)
+static int live_on(graph_bench_t *b, cuarena_capture_t **open, cuarena_capture_t **ended, void *p)
 {
     cuarena_t *arena = b->arena;
     int wrong = expect_there(cuarena_free_on(arena, p, b->s), CUARENA_OK, "a private block's free");
@@ -501,7 +502,7 @@ static int live_on(bench_t *b, cuarena_capture_t **open, cuarena_capture_t **end
 /* Copies of a compaction are under way that the captured stream did not wait for. */
 START_TEST(sessions_are_inherited_at_a_fork)
 {
-    bench_t b;
+    graph_bench_t b;
     int status = 0;
     cuarena_capture_t *session[2] = {NULL, NULL};
     open_bench(&b, CUARENA_PRESET_POOL);

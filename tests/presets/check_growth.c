@@ -114,14 +114,14 @@ static void ledger_init(ledger_t *ledger, uint64_t granularity, bool in_place)
 
 /* ---- A rig --------------------------------------------------------------- */
 
-typedef struct rig {
+typedef struct growth {
     ledger_t ledger;
     cuarena_t *arena;
     void *live[LIVE_MAX];
     size_t count;
-} rig_t;
+} growth_t;
 
-static void rig_open(rig_t *rig, uint64_t granularity, bool in_place, const char *options)
+static void rig_open(growth_t *rig, uint64_t granularity, bool in_place, const char *options)
 {
     cuarena_config_t config;
     cuarena_config_init(&config);
@@ -136,7 +136,7 @@ static void rig_open(rig_t *rig, uint64_t granularity, bool in_place, const char
     expect_ok(cuarena_create(&config, &rig->arena));
 }
 
-static void rig_close(rig_t *rig)
+static void rig_close(growth_t *rig)
 {
     char text[256];
     cuarena_status_t status = cuarena_validate(rig->arena, text, sizeof text);
@@ -145,7 +145,7 @@ static void rig_close(rig_t *rig)
     expect_u64(rig->ledger.held, 0);
 }
 
-static cuarena_stats_t rig_stats(const rig_t *rig)
+static cuarena_stats_t rig_stats(const growth_t *rig)
 {
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
@@ -153,20 +153,20 @@ static cuarena_stats_t rig_stats(const rig_t *rig)
     return stats;
 }
 
-static void rig_alloc(rig_t *rig, uint64_t bytes)
+static void rig_alloc(growth_t *rig, uint64_t bytes)
 {
     ck_assert_uint_lt(rig->count, LIVE_MAX);
     expect_ok(cuarena_alloc(rig->arena, bytes, &rig->live[rig->count++]));
 }
 
-static void rig_alloc_until_chunk(rig_t *rig, uint64_t bytes)
+static void rig_alloc_until_chunk(growth_t *rig, uint64_t bytes)
 {
     size_t before = rig->ledger.chunk_count;
     while (rig->ledger.chunk_count == before)
         rig_alloc(rig, bytes);
 }
 
-static cuarena_status_t dedicate(rig_t *rig, uint64_t bytes, void **pointer)
+static cuarena_status_t dedicate(growth_t *rig, uint64_t bytes, void **pointer)
 {
     cuarena_request_t request;
     cuarena_request_init(&request);
@@ -174,7 +174,7 @@ static cuarena_status_t dedicate(rig_t *rig, uint64_t bytes, void **pointer)
     return cuarena_alloc_with(rig->arena, bytes, &request, pointer);
 }
 
-static void rig_dedicate(rig_t *rig, uint64_t bytes)
+static void rig_dedicate(growth_t *rig, uint64_t bytes)
 {
     rig->ledger.apart = true;
     expect_ok(dedicate(rig, bytes, &rig->live[rig->count++]));
@@ -189,7 +189,7 @@ static void rig_dedicate(rig_t *rig, uint64_t bytes)
                       last_error().message);                                                       \
     } while (0)
 
-static void rig_refuse(rig_t *rig, uint64_t bytes, cuarena_status_t want)
+static void rig_refuse(growth_t *rig, uint64_t bytes, cuarena_status_t want)
 {
     void *pointer = NULL;
     size_t asked = rig->ledger.asked_count;
@@ -201,13 +201,13 @@ static void rig_refuse(rig_t *rig, uint64_t bytes, cuarena_status_t want)
     expect_in_message(" %" PRIu64 " reserved;", rig_stats(rig).reserved_bytes);
 }
 
-static void rig_free(rig_t *rig, size_t at)
+static void rig_free(growth_t *rig, size_t at)
 {
     expect_ok(cuarena_free(rig->arena, rig->live[at]));
     rig->live[at] = NULL;
 }
 
-static void rig_free_some(rig_t *rig, const char *which)
+static void rig_free_some(growth_t *rig, const char *which)
 {
     if (*which != '\0') {
         rig_free(rig, strtoul(which, NULL, 10));
@@ -245,7 +245,7 @@ static uint64_t size_in(const char *text)
 }
 
 /* KEY=SIZE */
-static void expect_figure(rig_t *rig, const char *text)
+static void expect_figure(growth_t *rig, const char *text)
 {
     size_t length = strcspn(text, "=");
     sought_t sought = {text, length, 0, false};
@@ -255,7 +255,7 @@ static void expect_figure(rig_t *rig, const char *text)
                   sought.found ? "" : ", no such key");
 }
 
-static void play_word(rig_t *rig, const char *word)
+static void play_word(growth_t *rig, const char *word)
 {
     const char *rest = word + 1;
     switch (word[0]) {
@@ -299,7 +299,7 @@ static void play_word(rig_t *rig, const char *word)
     }
 }
 
-static void play(rig_t *rig, const char *script)
+static void play(growth_t *rig, const char *script)
 {
     char text[256];
     snprintf(text, sizeof text, "%s", script);
@@ -315,7 +315,7 @@ static void play(rig_t *rig, const char *script)
     }
 }
 
-static void expect_chunks(const rig_t *rig, const char *fact, const char *list)
+static void expect_chunks(const growth_t *rig, const char *fact, const char *list)
 {
     char text[256];
     size_t count = 0;
@@ -577,7 +577,7 @@ static const char *chunks_of(const fact_t *fact, bool coarse, bool in_place)
 
 static void check_fact(const fact_t *fact, bool coarse, bool in_place)
 {
-    static rig_t rig;
+    static growth_t rig;
     const char *list = chunks_of(fact, coarse, in_place);
     if (list == NULL)
         return;
@@ -618,7 +618,7 @@ END_TEST
  * too. */
 START_TEST(test_back_off_asks_once_for_each_size)
 {
-    static rig_t rig;
+    static growth_t rig;
     static const uint64_t first[] = {MIB(1), 943872, 849664, 764928};
     bool in_place = _i != 0;
     rig_open(&rig, FINE, in_place, "");
@@ -637,7 +637,7 @@ END_TEST
 
 START_TEST(test_exact_growth_asks_once)
 {
-    static rig_t rig;
+    static growth_t rig;
     rig_open(&rig, FINE, _i != 0, "grow=exact");
     play(&rig, "b0 x1M");
     expect_u64(rig.ledger.asked[0], MIB(1));
@@ -668,7 +668,7 @@ START_TEST(test_split_rule_at_its_edges)
         {"split_threshold=0", (1 << 20) - 256, (1 << 20) - 256},
         {"preset=grow,grow=doubling", (1 << 20) - 256, (1 << 20) - 256},
     };
-    static rig_t rig;
+    static growth_t rig;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         uint64_t requested = 0, allocated = 0;
         rig_open(&rig, FINE, false, rows[i].options);

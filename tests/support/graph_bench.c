@@ -6,19 +6,19 @@
 
 #include <string.h>
 
-static cuarena_stream_t new_stream(const bench_t *b)
+static cuarena_stream_t new_stream(const graph_bench_t *b)
 {
     cuarena_stream_t stream = NULL;
     expect_cu(b->cuda->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
     return stream;
 }
 
-void wait_for(const bench_t *b, cuarena_stream_t stream)
+void wait_for(const graph_bench_t *b, cuarena_stream_t stream)
 {
     expect_cu(b->cuda->cuStreamSynchronize(stream));
 }
 
-void expect_sound_here(const bench_t *b, const char *file, int line)
+void expect_sound_here(const graph_bench_t *b, const char *file, int line)
 {
     char text[256] = "";
     cuarena_validate(b->arena, text, sizeof text);
@@ -27,7 +27,7 @@ void expect_sound_here(const bench_t *b, const char *file, int line)
     mark_point();
 }
 
-cuarena_stats_t stats_now(const bench_t *b)
+cuarena_stats_t stats_now(const graph_bench_t *b)
 {
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
@@ -35,7 +35,7 @@ cuarena_stats_t stats_now(const bench_t *b)
     return stats;
 }
 
-void *take_on(const bench_t *b, uint64_t bytes, cuarena_stream_t stream)
+void *take_on(const graph_bench_t *b, uint64_t bytes, cuarena_stream_t stream)
 {
     void *pointer = NULL;
     expect_ok(cuarena_alloc_on(b->arena, bytes, stream, NULL, &pointer));
@@ -43,25 +43,27 @@ void *take_on(const bench_t *b, uint64_t bytes, cuarena_stream_t stream)
     return pointer;
 }
 
-void free_on(const bench_t *b, void *pointer, cuarena_stream_t stream)
+void free_on(const graph_bench_t *b, void *pointer, cuarena_stream_t stream)
 {
     expect_ok(cuarena_free_on(b->arena, pointer, stream));
     expect_sound_arena(b);
 }
 
-static void launch(const bench_t *b, cuai_cu_function_t kernel, void **params,
+static void launch(const graph_bench_t *b, cuai_cu_function_t kernel, void **params,
                    cuarena_stream_t stream)
 {
     expect_cu(b->cuda->cuLaunchKernel(kernel, 4, 1, 1, 128, 1, 1, 0, stream, params, NULL));
 }
 
-void fill(const bench_t *b, const void *at, uint64_t bytes, uint64_t seed, cuarena_stream_t stream)
+void fill(const graph_bench_t *b, const void *at, uint64_t bytes, uint64_t seed,
+          cuarena_stream_t stream)
 {
     uint64_t first = 0;
     launch(b, b->fill, (void *[]){&at, &bytes, &seed, &first}, stream);
 }
 
-void check(const bench_t *b, const void *at, uint64_t bytes, uint64_t seed, cuarena_stream_t stream)
+void check(const graph_bench_t *b, const void *at, uint64_t bytes, uint64_t seed,
+           cuarena_stream_t stream)
 {
     uint64_t first = 0;
     int which = stream == b->s ? 0 : stream == b->t ? 1 : 2;
@@ -69,13 +71,13 @@ void check(const bench_t *b, const void *at, uint64_t bytes, uint64_t seed, cuar
     launch(b, b->check, (void *[]){&at, &bytes, &seed, &first, &bad}, stream);
 }
 
-void copy(const bench_t *b, void *to, const void *from, cuarena_stream_t stream)
+void copy(const graph_bench_t *b, void *to, const void *from, cuarena_stream_t stream)
 {
     expect_cu(b->cuda->cuMemcpyDtoDAsync((cuai_cu_pointer_t)(uintptr_t)to,
                                          (cuai_cu_pointer_t)(uintptr_t)from, BENCH_BYTES, stream));
 }
 
-static void open_kernels(bench_t *b)
+static void open_kernels(graph_bench_t *b)
 {
     expect_cu(b->cuda->cuModuleLoadDataEx(&b->module, test_kernels_ptx, 0, NULL, NULL));
     expect_cu(b->cuda->cuModuleGetFunction(&b->fill, b->module, "fill"));
@@ -83,7 +85,7 @@ static void open_kernels(bench_t *b)
 }
 
 /* Kernels load at their first launch, which must not come in a capture. */
-static void open_on(bench_t *b, cuarena_config_t *config)
+static void open_on(graph_bench_t *b, cuarena_config_t *config)
 {
     memset(b, 0, sizeof *b);
     b->cuda = cuda_test();
@@ -110,7 +112,7 @@ static void open_on(bench_t *b, cuarena_config_t *config)
     wait_for(b, b->e);
 }
 
-void open_bench(bench_t *b, int32_t preset)
+void open_bench(graph_bench_t *b, int32_t preset)
 {
     cuarena_config_t config;
     cuarena_config_init(&config);
@@ -119,7 +121,7 @@ void open_bench(bench_t *b, int32_t preset)
     open_on(b, &config);
 }
 
-void open_bench_with(bench_t *b, const char *options)
+void open_bench_with(graph_bench_t *b, const char *options)
 {
     cuarena_config_t config;
     cuarena_config_init(&config);
@@ -127,7 +129,7 @@ void open_bench_with(bench_t *b, const char *options)
     open_on(b, &config);
 }
 
-void expect_no_bad_bytes(const bench_t *b)
+void expect_no_bad_bytes(const graph_bench_t *b)
 {
     expect_cu(b->cuda->cuCtxSynchronize());
     for (int i = 0; i < 3; i++) {
@@ -139,7 +141,7 @@ void expect_no_bad_bytes(const bench_t *b)
 }
 
 /* Nothing but what open_bench took lives. */
-void close_bench(bench_t *b)
+void close_bench(graph_bench_t *b)
 {
     expect_no_bad_bytes(b);
     for (int i = 0; i < 3; i++)
@@ -153,13 +155,13 @@ void close_bench(bench_t *b)
     expect_nothing_left();
 }
 
-void begin_capture(const bench_t *b, cuarena_stream_t stream, int mode)
+void begin_capture(const graph_bench_t *b, cuarena_stream_t stream, int mode)
 {
     expect_cu(b->cuda->cuStreamBeginCapture(stream, (cuai_cu_capture_mode_t)mode));
 }
 
 /* The capture is as it should be: a graph came out of it. */
-cuai_cu_graph_exec_t end_capture(const bench_t *b, cuarena_stream_t stream)
+cuai_cu_graph_exec_t end_capture(const graph_bench_t *b, cuarena_stream_t stream)
 {
     cuai_cu_graph_t graph = NULL;
     cuai_cu_graph_exec_t exec = NULL;
@@ -172,7 +174,7 @@ cuai_cu_graph_exec_t end_capture(const bench_t *b, cuarena_stream_t stream)
 
 /* What a program does beside a capture, on this thread: every kind of call that the arena needs the
  * driver for. */
-void work_beside(const bench_t *b)
+void work_beside(const graph_bench_t *b)
 {
     cuarena_t *arena = b->arena;
     void *big = take_on(b, MIB(40), b->e); /* an arena that grows, grows */
@@ -197,14 +199,14 @@ void work_beside(const bench_t *b)
     expect_sound_arena(b);
 }
 
-static void *pin_on(const bench_t *b, cuarena_block_t block)
+static void *pin_on(const graph_bench_t *b, cuarena_block_t block)
 {
     void *at = NULL;
     expect_ok(cuarena_block_pin_on(b->arena, block, b->e, &at));
     return at;
 }
 
-void eager_step(const bench_t *b, eager_t *eager, int round)
+void eager_step(const graph_bench_t *b, eager_t *eager, int round)
 {
     uint64_t i = random_below(&eager->random, 8);
     if (eager->blocks[i] != 0) {
@@ -229,7 +231,7 @@ void eager_step(const bench_t *b, eager_t *eager, int round)
     expect_sound_arena(b);
 }
 
-void eager_end(const bench_t *b, const eager_t *eager)
+void eager_end(const graph_bench_t *b, const eager_t *eager)
 {
     for (int i = 0; i < 8; i++)
         if (eager->blocks[i] != 0)

@@ -19,20 +19,20 @@ cuarena_config_t bench_config_of(const char *options)
     return config;
 }
 
-void open_memory(bench_t *b, const char *options)
+void open_memory(memory_bench_t *b, const char *options)
 {
-    *b = (bench_t){.config = bench_config_of(options)};
+    *b = (memory_bench_t){.config = bench_config_of(options)};
     expect_ok(cuai_memory_open(&b->config, &b->memory));
 }
 
 /* Nothing of the driver's is left. */
-void close_memory(bench_t *b)
+void close_memory(memory_bench_t *b)
 {
     cuai_memory_close(&b->memory);
     expect_nothing_left();
 }
 
-void bench_get(bench_t *b, uint64_t bytes, uint64_t reserve)
+void bench_get(memory_bench_t *b, uint64_t bytes, uint64_t reserve)
 {
     expect_ok(b->memory.ops.get(b->memory.user, bytes, reserve, &b->segment));
     expect_u64(b->segment.bytes, bytes);
@@ -41,17 +41,17 @@ void bench_get(bench_t *b, uint64_t bytes, uint64_t reserve)
     ck_assert(cuai_is_aligned(b->segment.address, b->memory.ops.alignment));
 }
 
-void bench_give_back(bench_t *b)
+void bench_give_back(memory_bench_t *b)
 {
     b->memory.ops.give_back(b->memory.user, &b->segment);
 }
 
-void *bench_at(const bench_t *b, uint64_t offset)
+void *bench_at(const memory_bench_t *b, uint64_t offset)
 {
     return (void *)(uintptr_t)(b->segment.address + offset);
 }
 
-picture_t bench_draw(const bench_t *b, uint64_t seed)
+picture_t bench_draw(const memory_bench_t *b, uint64_t seed)
 {
     picture_t picture = {malloc(PLAYGROUND), malloc(PLAYGROUND)};
     ck_assert(picture.want != NULL && picture.got != NULL);
@@ -60,7 +60,7 @@ picture_t bench_draw(const bench_t *b, uint64_t seed)
     return picture;
 }
 
-void expect_picture(const bench_t *b, picture_t *picture)
+void expect_picture(const memory_bench_t *b, picture_t *picture)
 {
     arena_reach->read(picture->got, bench_at(b, 0), PLAYGROUND);
     for (uint64_t i = 0; i < PLAYGROUND; i++)
@@ -71,8 +71,8 @@ void expect_picture(const bench_t *b, picture_t *picture)
     free(picture->got);
 }
 
-void bench_move(const bench_t *b, picture_t *picture, uint64_t to, uint64_t from, uint64_t bytes,
-                cuarena_relocation_t *entry)
+void bench_move(const memory_bench_t *b, picture_t *picture, uint64_t to, uint64_t from,
+                uint64_t bytes, cuarena_relocation_t *entry)
 {
     *entry = (cuarena_relocation_t){0, bench_at(b, from), bench_at(b, to), bytes};
     memmove(picture->want + to, picture->want + from, bytes);

@@ -11,11 +11,11 @@
 #define GRANULARITY MIB(2)
 #define PLAYGROUND (8 * GRANULARITY)
 
-typedef struct bench {
+typedef struct memory_bench {
     cuarena_config_t config;
     cuai_memory_t memory;
     cuarena_memory_segment_t segment;
-} bench_t;
+} memory_bench_t;
 
 /* What the bytes are to be, moved by memmove. */
 typedef struct picture {
@@ -24,20 +24,20 @@ typedef struct picture {
 } picture_t;
 
 cuarena_config_t bench_config_of(const char *options);
-void open_memory(bench_t *b, const char *options);
+void open_memory(memory_bench_t *b, const char *options);
 /* Nothing of the driver's is left. */
-void close_memory(bench_t *b);
-void bench_get(bench_t *b, uint64_t bytes, uint64_t reserve);
-void bench_give_back(bench_t *b);
+void close_memory(memory_bench_t *b);
+void bench_get(memory_bench_t *b, uint64_t bytes, uint64_t reserve);
+void bench_give_back(memory_bench_t *b);
 /* The address of a byte of the segment. */
-void *bench_at(const bench_t *b, uint64_t offset);
+void *bench_at(const memory_bench_t *b, uint64_t offset);
 
 /* Paints PLAYGROUND bytes of the segment. */
-picture_t bench_draw(const bench_t *b, uint64_t seed);
+picture_t bench_draw(const memory_bench_t *b, uint64_t seed);
 /* Fails unless they are as they should be; frees the picture. */
-void expect_picture(const bench_t *b, picture_t *picture);
+void expect_picture(const memory_bench_t *b, picture_t *picture);
 /* The entry of a list that moves the bytes, and moves those of the picture. */
-void bench_move(const bench_t *b, picture_t *picture, uint64_t to, uint64_t from, uint64_t bytes,
-                cuarena_relocation_t *entry);
+void bench_move(const memory_bench_t *b, picture_t *picture, uint64_t to, uint64_t from,
+                uint64_t bytes, cuarena_relocation_t *entry);
 
 #endif

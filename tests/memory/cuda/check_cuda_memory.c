@@ -16,7 +16,7 @@
 #include "support/memory_bench.h"
 
 /* Contents are written and read by the driver, where it has access. */
-static void expect_usable(const bench_t *b, uint64_t offset, uint64_t bytes)
+static void expect_usable(const memory_bench_t *b, uint64_t offset, uint64_t bytes)
 {
     static char sent[4096], received[4096];
     uint64_t places[] = {offset, offset + bytes - sizeof sent};
@@ -28,7 +28,7 @@ static void expect_usable(const bench_t *b, uint64_t offset, uint64_t bytes)
     }
 }
 
-static void expect_unusable(const bench_t *b, uint64_t offset)
+static void expect_unusable(const memory_bench_t *b, uint64_t offset)
 {
     char byte = 0;
     const cuda_test_t *cuda = cuda_test();
@@ -42,7 +42,7 @@ static void expect_unusable(const bench_t *b, uint64_t offset)
 
 START_TEST(test_vmm_grows_and_shrinks_in_place)
 {
-    bench_t b;
+    memory_bench_t b;
     open_memory(&b, "memory=device,backing=vmm,handle=2MiB,pool=16MiB");
     const cuarena_memory_ops_t *ops = &b.memory.ops;
     expect_u64(ops->granularity, GRANULARITY);
@@ -70,7 +70,7 @@ END_TEST
 
 START_TEST(test_vmm_holes_in_the_middle)
 {
-    bench_t b;
+    memory_bench_t b;
     open_memory(&b, "memory=device,backing=vmm,handle=2MiB,pool=16MiB");
     const cuarena_memory_ops_t *ops = &b.memory.ops;
     uint64_t before = standin_used();
@@ -100,7 +100,7 @@ END_TEST
 /* One call that sets access, and one that unmaps, for a row of handles. */
 START_TEST(test_vmm_works_in_rows)
 {
-    bench_t b;
+    memory_bench_t b;
     ck_assert(standin_is_here());
     open_memory(&b, "memory=device,backing=vmm,handle=2MiB,pool=16MiB");
     standin->standin_counts_clear();
@@ -117,7 +117,7 @@ END_TEST
 
 START_TEST(test_vmm_sets_fewer_addresses_aside_when_refused)
 {
-    bench_t b;
+    memory_bench_t b;
     ck_assert(standin_is_here());
     open_memory(&b, "memory=device,backing=vmm,handle=2MiB,pool=16MiB,limit=1T");
     for (int refusals = 1; refusals <= 3; refusals++) {
@@ -154,7 +154,7 @@ static const handle_case_t handle_cases[] = {
 
 START_TEST(test_vmm_chooses_handles_by_the_size)
 {
-    bench_t b;
+    memory_bench_t b;
     open_memory(&b, handle_cases[_i].options);
     expect_u64(b.memory.facts.handle_bytes, handle_cases[_i].handle);
     expect_u64(b.memory.ops.granularity, handle_cases[_i].handle);
@@ -210,7 +210,7 @@ static const char *const whole_memories[] = {
 
 START_TEST(test_whole_segments)
 {
-    bench_t b, other;
+    memory_bench_t b, other;
     open_memory(&b, whole_memories[_i]);
     const cuarena_memory_ops_t *ops = &b.memory.ops;
     ck_assert(ops->grow == NULL && ops->shrink == NULL);
@@ -235,7 +235,7 @@ START_TEST(test_whole_segments_of_any_alignment)
     static const char *const alignments[] = {"8", "512", "64KiB", "8MiB"};
     static const uint64_t wanted[] = {256, 512, KIB(64), MIB(8)};
     for (size_t i = 0; i < COUNT_OF(alignments); i++) {
-        bench_t b;
+        memory_bench_t b;
         char options[128];
         snprintf(options, sizeof options, "%s,alignment=%s", whole_memories[_i], alignments[i]);
         open_memory(&b, options);
@@ -252,7 +252,7 @@ END_TEST
 /* Asks for more than is free, though no more than there is. Other processes
  * may give memory of a real device back meanwhile: then again. Who does not look at what is free is
  * never refused. */
-static void expect_no_more_than_free(bench_t *b)
+static void expect_no_more_than_free(memory_bench_t *b)
 {
     const cuarena_memory_ops_t *ops = &b->memory.ops;
     void *taken = arena_reach->take(CUARENA_BYTES_DEVICE, 8 * GRANULARITY);
@@ -274,7 +274,7 @@ static void expect_no_more_than_free(bench_t *b)
 /* Managed memory that nobody has touched takes nothing, so the driver would give any amount. */
 START_TEST(test_managed_memory_stays_below_what_the_device_has)
 {
-    bench_t b, other;
+    memory_bench_t b, other;
     uint64_t free_bytes = 0, left = 0;
     open_memory(&b, "memory=managed");
     open_memory(&other, "memory=managed");
@@ -311,7 +311,7 @@ static const char *const all_memories[] = {
 
 /* The row's memory, on a device that has the relocation kernels or, in the second half of the rows,
  * on one that refuses their text. */
-static void open_to_move(bench_t *b, int row)
+static void open_to_move(memory_bench_t *b, int row)
 {
     const bool refuses = row >= (int)COUNT_OF(all_memories);
     if (refuses && standin_is_here())
@@ -335,7 +335,7 @@ START_TEST(test_relocate_whatever_overlaps)
         {MIB(4) + 256, MIB(4), MIB(10)},
         {MIB(1) + 8, MIB(1), KIB(4)},
     };
-    bench_t b;
+    memory_bench_t b;
     open_to_move(&b, _i);
     bench_get(&b, PLAYGROUND, PLAYGROUND);
     for (size_t i = 0; i < COUNT_OF(slides); i++) {
@@ -359,7 +359,7 @@ START_TEST(test_relocate_a_list_in_order)
         COUNT = 300
     };
     static cuarena_relocation_t list[COUNT];
-    bench_t b;
+    memory_bench_t b;
     size_t done = 0;
     open_to_move(&b, _i);
     bench_get(&b, PLAYGROUND, PLAYGROUND);
@@ -383,7 +383,7 @@ END_TEST
  * list after the one before, whatever its stream. */
 START_TEST(test_relocate_and_zero_on_streams)
 {
-    bench_t b;
+    memory_bench_t b;
     cuarena_stream_info_t info;
     cuarena_relocation_t entry;
     size_t done = 0;
@@ -419,7 +419,7 @@ END_TEST
 
 START_TEST(test_zero_without_a_stream)
 {
-    bench_t b;
+    memory_bench_t b;
     open_memory(&b, all_memories[_i]);
     bench_get(&b, PLAYGROUND, PLAYGROUND);
     picture_t picture = bench_draw(&b, 5);

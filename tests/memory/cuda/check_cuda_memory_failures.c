@@ -52,7 +52,7 @@ static void close_pieces(const cuarena_export_piece_t *pieces, size_t count)
 }
 
 /* Two handles, if there are some. */
-static cuarena_status_t export_all(const bench_t *b)
+static cuarena_status_t export_all(const memory_bench_t *b)
 {
     cuarena_export_piece_t pieces[2];
     size_t count = 0;
@@ -64,7 +64,7 @@ static cuarena_status_t export_all(const bench_t *b)
     return status;
 }
 
-static cuarena_status_t use(bench_t *b)
+static cuarena_status_t use(memory_bench_t *b)
 {
     uint64_t left = 0;
     uint64_t bytes = own_bytes != NULL ? GRANULARITY : 2 * GRANULARITY;
@@ -82,7 +82,7 @@ static cuarena_status_t use(bench_t *b)
 
 static cuarena_status_t live(void)
 {
-    bench_t b = {.config = life_config()};
+    memory_bench_t b = {.config = life_config()};
     cuarena_status_t status = cuai_memory_open(&b.config, &b.memory);
     if (status != CUARENA_OK)
         return status;
@@ -269,7 +269,7 @@ START_TEST(test_pinned_bytes_that_have_another_address_on_the_device)
         own_kind = CUARENA_BYTES_PINNED;
         own_bytes = arena_reach->take(own_kind, GRANULARITY);
     }
-    bench_t b = {.config = life_config()};
+    memory_bench_t b = {.config = life_config()};
     expect_ok(cuai_memory_open(&b.config, &b.memory));
     ck_assert(b.memory.ops.zero_captured == NULL);
     cuai_memory_close(&b.memory);
@@ -292,7 +292,7 @@ static cuai_cu_stream_t new_stream(void)
 
 START_TEST(test_piece_that_goes_back_on_a_captured_stream)
 {
-    bench_t b;
+    memory_bench_t b;
     cuai_cu_graph_t graph = NULL;
     const cuda_test_t *cuda = cuda_test();
     ck_assert(standin_is_here());
@@ -312,7 +312,7 @@ END_TEST
 /* Once: it is tried again. Twice: somebody may be using the bytes for ever. */
 START_TEST(test_piece_that_goes_back_on_a_stream_that_fails)
 {
-    bench_t b;
+    memory_bench_t b;
     ck_assert(standin_is_here());
     cuai_cu_stream_t stream = new_stream();
     open_memory(&b, "memory=device,backing=async,driver_pool=default");
@@ -334,7 +334,7 @@ END_TEST
 
 START_TEST(test_export_of_more_handles_than_there_is_room_for)
 {
-    bench_t b;
+    memory_bench_t b;
     cuarena_export_piece_t piece;
     size_t count = 7;
     ck_assert(standin_is_here());
@@ -357,7 +357,7 @@ static const char *const export_calls[] = {"cuMemRetainAllocationHandle",
 /* The pieces before it are closed. */
 START_TEST(test_export_that_fails_keeps_no_descriptor)
 {
-    bench_t b;
+    memory_bench_t b;
     cuarena_export_piece_t pieces[3];
     size_t count = 7;
     ck_assert(standin_is_here());
@@ -388,7 +388,7 @@ static const struct {
 
 START_TEST(test_handles_of_the_least_size)
 {
-    bench_t b;
+    memory_bench_t b;
     open_memory(&b, size_cases[_i].options);
     expect_u64(b.memory.facts.handle_bytes, size_cases[_i].handle_bytes);
     close_memory(&b);

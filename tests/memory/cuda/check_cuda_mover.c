@@ -21,7 +21,7 @@
 /* More than a launch takes: each 64 bytes get closer to the first. */
 #define LONG_COUNT 20000
 
-static cuarena_relocation_t *long_list(const bench_t *b, picture_t *picture)
+static cuarena_relocation_t *long_list(const memory_bench_t *b, picture_t *picture)
 {
     cuarena_relocation_t *list = calloc(LONG_COUNT, sizeof *list);
     ck_assert_ptr_nonnull(list);
@@ -41,7 +41,7 @@ static cuai_cu_stream_t new_stream(void)
 
 START_TEST(test_lists_longer_than_a_launch)
 {
-    bench_t b;
+    memory_bench_t b;
     open_memory(&b, VMM);
     bench_get(&b, PLAYGROUND, PLAYGROUND);
     for (uint64_t i = 0; i < 2; i++) {
@@ -67,7 +67,7 @@ START_TEST(test_long_list_that_fails_tells_how_far_it_came)
 {
     const char *call = list_calls[_i];
     uint64_t failed = 1;
-    bench_t b;
+    memory_bench_t b;
     ck_assert(standin_is_here());
     open_memory(&b, VMM);
     bench_get(&b, PLAYGROUND, PLAYGROUND);
@@ -103,7 +103,7 @@ START_TEST(test_list_whose_end_could_not_be_marked)
         COUNT = 300
     };
     static cuarena_relocation_t list[COUNT];
-    bench_t b;
+    memory_bench_t b;
     size_t done = 0;
     ck_assert(standin_is_here());
     standin->standin_configure("PACE", "0");
@@ -148,7 +148,7 @@ END_TEST
 /* ---- Threads ----------------------------------------------------------- */
 
 typedef struct mover_thread {
-    bench_t *b;
+    memory_bench_t *b;
     cuarena_relocation_t list[2];
     waiter_t waiter;
 } mover_thread_t;
@@ -169,7 +169,7 @@ START_TEST(test_second_thread_waits_for_its_turn)
 {
     static mover_thread_t movers[2];
     pthread_t threads[2];
-    bench_t b;
+    memory_bench_t b;
     ck_assert(standin_is_here());
     open_memory(&b, VMM);
     bench_get(&b, PLAYGROUND, PLAYGROUND);
@@ -198,7 +198,7 @@ END_TEST
 /* ---- Kernels ----------------------------------------------------------- */
 
 typedef struct opener {
-    bench_t b;
+    memory_bench_t b;
     waiter_t waiter;
 } opener_t;
 
@@ -267,7 +267,7 @@ static const struct {
 START_TEST(test_device_that_runs_not_all_kernels)
 {
     told_t told = {""};
-    bench_t b;
+    memory_bench_t b;
     cuarena_relocation_t list[3];
     size_t done = 0;
     ck_assert(standin_is_here());
