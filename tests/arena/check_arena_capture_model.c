@@ -14,9 +14,9 @@
 #define SESSIONS 3
 #define BLOCKS 48
 #define NODES 200
-#define FREELISTS 2u /* streams of one session */
+#define BRANCHES 2u /* streams of one session */
 
-/* A graph's second free list runs on a stream of its own. */
+/* A graph's second branch runs on a stream of its own. */
 #define hidden_of(session) sim_handle(100 + (session))
 
 typedef enum node_kind {
@@ -24,12 +24,12 @@ typedef enum node_kind {
     NODE_READ,
     NODE_ZERO,
     NODE_READ_ZERO,
-    NODE_ORDER /* this free list waits for the other */
+    NODE_ORDER /* this branch waits for the other */
 } node_kind_t;
 
 typedef struct node {
     node_kind_t kind;
-    uint32_t freelist;
+    uint32_t branch;
     void *at;
     uint64_t bytes;
     uint64_t seed;
@@ -38,7 +38,7 @@ typedef struct node {
 typedef struct session {
     cuarena_capture_t *handle; /* NULL: none */
     bool open;
-    uint32_t members[FREELISTS];
+    uint32_t members[BRANCHES];
     uint32_t member_count;
     uint32_t heir; /* all launches are queued there */
     bool last;     /* it is launched no more: nothing orders that */
@@ -95,17 +95,17 @@ static uint32_t count_eager(const model_t *m)
     return count;
 }
 
-static uint32_t freelist_of(const session_t *s, uint32_t stream)
+static uint32_t branch_of(const session_t *s, uint32_t stream)
 {
     return s->members[0] == stream ? 0 : 1;
 }
 
-static void add_node(session_t *s, node_kind_t kind, uint32_t freelist, void *at, uint64_t bytes,
+static void add_node(session_t *s, node_kind_t kind, uint32_t branch, void *at, uint64_t bytes,
                      uint64_t seed)
 {
     if (s->node_count == NODES)
         return; /* accesses that are left out do no harm */
-    s->nodes[s->node_count++] = (node_t){kind, freelist, at, bytes, seed};
+    s->nodes[s->node_count++] = (node_t){kind, branch, at, bytes, seed};
 }
 
 /* ---- Blocks ------------------------------------------------------------ */
@@ -125,7 +125,7 @@ static void write_block(model_t *m, block_t *b)
     if (b->session >= 0) {
         session_t *s = &m->sessions[b->session];
         m->reused += had_address(s, at);
-        add_node(s, NODE_WRITE, freelist_of(s, b->stream), at, b->bytes, b->seed);
+        add_node(s, NODE_WRITE, branch_of(s, b->stream), at, b->bytes, b->seed);
         if (s->node_count == NODES)
             b->seed = 0;
     } else {
@@ -146,9 +146,9 @@ static void read_zeros(model_t *m, const block_t *b)
     const cuarena_relocation_t *zero = &m->rig.sim.graph_zero;
     ck_assert_msg(zero->to == at && zero->bytes >= b->bytes,
                   "the graph was not given the zeros of a block");
-    uint32_t freelist = freelist_of(s, b->stream);
-    add_node(s, NODE_ZERO, freelist, at, zero->bytes, 0);
-    add_node(s, NODE_READ_ZERO, freelist, at, b->bytes, 0);
+    uint32_t branch = branch_of(s, b->stream);
+    add_node(s, NODE_ZERO, branch, at, zero->bytes, 0);
+    add_node(s, NODE_READ_ZERO, branch, at, b->bytes, 0);
 }
 
 static void take(model_t *m)
@@ -186,7 +186,7 @@ static void read_block(model_t *m, const block_t *b)
     }
     session_t *s = &m->sessions[b->session];
     if (s->open)
-        add_node(s, NODE_READ, freelist_of(s, b->stream), (void *)(uintptr_t)at, b->bytes, b->seed);
+        add_node(s, NODE_READ, branch_of(s, b->stream), (void *)(uintptr_t)at, b->bytes, b->seed);
     else if (m->captured[s->heir] < 0)
         sim_read(&m->rig.sim, handle_of(s->heir), at, b->bytes, 0);
 }
@@ -213,13 +213,13 @@ static void free_elsewhere(model_t *m, block_t *b, uint32_t writer)
 static void free_captured(model_t *m, block_t *b)
 {
     session_t *s = &m->sessions[b->session];
-    uint32_t freelist = freelist_of(s, b->stream);
+    uint32_t branch = branch_of(s, b->stream);
     uint64_t how = below(m, 4);
     if (how == 0) {
         free_block(m, b, 0);
-    } else if (how == 1 && s->member_count == FREELISTS && s->node_count < NODES) {
-        add_node(s, NODE_ORDER, !freelist, NULL, 0, 0);
-        free_block(m, b, s->members[!freelist]);
+    } else if (how == 1 && s->member_count == BRANCHES && s->node_count < NODES) {
+        add_node(s, NODE_ORDER, !branch, NULL, 0, 0);
+        free_block(m, b, s->members[!branch]);
     } else if (how == 2) {
         free_block(m, b, any_eager(m));
     } else {
@@ -273,7 +273,7 @@ static void begin(model_t *m, int which)
 static void join(model_t *m, int which)
 {
     session_t *s = &m->sessions[which];
-    if (!s->open || s->member_count == FREELISTS || count_eager(m) < 3)
+    if (!s->open || s->member_count == BRANCHES || count_eager(m) < 3)
         return;
     uint32_t stream = any_eager(m);
     expect_ok(cuarena_capture_join(m->rig.arena, s->handle, handle_of(stream)));
@@ -310,13 +310,13 @@ static void replay(model_t *m, int which)
     const session_t *s = &m->sessions[which];
     if (s->handle == NULL || s->open || s->last || m->captured[s->heir] >= 0)
         return;
-    cuarena_stream_t freelists[FREELISTS] = {handle_of(s->heir), hidden_of(which)};
-    sim_order(&m->rig.sim, freelists[1], freelists[0]);
+    cuarena_stream_t branches[BRANCHES] = {handle_of(s->heir), hidden_of(which)};
+    sim_order(&m->rig.sim, branches[1], branches[0]);
     for (uint32_t i = 0; i < s->node_count; i++) {
-        uint32_t freelist = s->nodes[i].freelist;
-        run_node(m, &s->nodes[i], freelists[freelist], freelists[!freelist]);
+        uint32_t branch = s->nodes[i].branch;
+        run_node(m, &s->nodes[i], branches[branch], branches[!branch]);
     }
-    sim_order(&m->rig.sim, freelists[0], freelists[1]);
+    sim_order(&m->rig.sim, branches[0], branches[1]);
     m->replays++;
 }
 

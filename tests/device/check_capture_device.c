@@ -140,8 +140,8 @@ static cuai_cu_event_t order(const graph_bench_t *b, cuarena_stream_t earlier,
     return event;
 }
 
-/* Both free lists of the graph allocate and free at will; a block that steals is recorded, and its
- * bytes rest. */
+/* Both branches of the graph allocate and free at will; the use of a block of the other is
+ * recorded, and its bytes rest. */
 START_TEST(streams_that_fork_and_join_reuse_their_own)
 {
     graph_bench_t b;

@@ -8,22 +8,22 @@
 
 typedef struct node {
     sd_work_t *work; /* a pattern that launches copy */
-    unsigned freelist;
+    unsigned branch;
     size_t *after; /* nodes */
     size_t after_count;
 } node_t;
 
-typedef struct freelist {
+typedef struct branch {
     sd_stream_t *stream; /* NULL: it was destroyed */
     size_t *last;        /* nodes that the next one comes after */
     size_t last_count;
-} freelist_t;
+} branch_t;
 
 typedef struct graph {
     sd_object_t object;
     node_t *nodes;
     size_t node_count;
-    unsigned freelist_count;
+    unsigned branch_count;
 } graph_t;
 
 typedef struct sd_capture {
@@ -35,8 +35,8 @@ typedef struct sd_capture {
     sd_context_t *context;
     node_t *nodes;
     size_t node_count;
-    freelist_t *freelists; /* the first is where it began */
-    unsigned freelist_count;
+    branch_t *branches; /* the first is where it began */
+    unsigned branch_count;
     struct sd_capture *next;
 } sd_capture_t;
 
@@ -85,8 +85,8 @@ static CUresult broken(sd_capture_t *capture, CUresult error)
 static sd_capture_t *legacy_captures(const sd_target_t *target)
 {
     for (sd_capture_t *at = captures; at != NULL; at = at->next) {
-        for (unsigned i = 0; at->active && i < at->freelist_count; i++) {
-            sd_stream_t *stream = at->freelists[i].stream;
+        for (unsigned i = 0; at->active && i < at->branch_count; i++) {
+            sd_stream_t *stream = at->branches[i].stream;
             if (stream != NULL && stream->line->barrier && at->context == target->context)
                 return at;
         }
@@ -142,32 +142,31 @@ CUresult sd_capture_forbids_unsafe(void)
 
 /* ---- Writing ----------------------------------------------------------- */
 
-static unsigned add_freelist(sd_capture_t *capture, sd_stream_t *stream)
+static unsigned add_branch(sd_capture_t *capture, sd_stream_t *stream)
 {
-    capture->freelists = grown(capture->freelists, capture->freelist_count, sizeof(freelist_t));
-    capture->freelists[capture->freelist_count] = (freelist_t){stream, NULL, 0};
+    capture->branches = grown(capture->branches, capture->branch_count, sizeof(branch_t));
+    capture->branches[capture->branch_count] = (branch_t){stream, NULL, 0};
     stream->capture = capture;
-    stream->capture_freelist = capture->freelist_count;
-    return capture->freelist_count++;
+    stream->capture_branch = capture->branch_count;
+    return capture->branch_count++;
 }
 
-static void await_node(freelist_t *freelist, size_t node)
+static void await_node(branch_t *branch, size_t node)
 {
-    freelist->last = grown(freelist->last, freelist->last_count, sizeof(size_t));
-    freelist->last[freelist->last_count++] = node;
+    branch->last = grown(branch->last, branch->last_count, sizeof(size_t));
+    branch->last[branch->last_count++] = node;
 }
 
-/* The node comes after all that the free list waits for, and then is what it waits for. */
+/* The node comes after all that the branch waits for, and then is what it waits for. */
 static size_t add_node(sd_capture_t *capture, unsigned index, sd_work_t *work)
 {
-    freelist_t *freelist = &capture->freelists[index];
+    branch_t *branch = &capture->branches[index];
     capture->nodes = grown(capture->nodes, capture->node_count, sizeof(node_t));
-    capture->nodes[capture->node_count] =
-        (node_t){work, index, freelist->last, freelist->last_count};
-    freelist->last = NULL;
-    freelist->last_count = 0;
+    capture->nodes[capture->node_count] = (node_t){work, index, branch->last, branch->last_count};
+    branch->last = NULL;
+    branch->last_count = 0;
     sd_work_make_pattern(work);
-    await_node(freelist, capture->node_count);
+    await_node(branch, capture->node_count);
     return capture->node_count++;
 }
 
@@ -179,7 +178,7 @@ CUresult sd_capture_take(const sd_target_t *target, sd_work_t *work, bool *taken
         return target->line == target->context->legacy ? legacy_forbidden(target) : CUDA_SUCCESS;
     if (capture->broken)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    add_node(capture, target->stream->capture_freelist, work);
+    add_node(capture, target->stream->capture_branch, work);
     *taken = true;
     return CUDA_SUCCESS;
 }
@@ -192,11 +191,11 @@ CUresult sd_capture_record(const sd_target_t *target, sd_event_t *event, bool *t
         return CUDA_SUCCESS;
     if (capture->broken)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    unsigned freelist = target->stream->capture_freelist;
-    event->capture_node = add_node(capture, freelist, sd_work_nothing(target->context));
+    unsigned branch = target->stream->capture_branch;
+    event->capture_node = add_node(capture, branch, sd_work_nothing(target->context));
     event->capture = capture;
     event->capture_id = capture->id;
-    event->capture_freelist = freelist;
+    event->capture_branch = branch;
     *taken = true;
     return CUDA_SUCCESS;
 }
@@ -217,9 +216,9 @@ CUresult sd_capture_wait(const sd_target_t *target, const sd_event_t *event, boo
         return broken(own, CUDA_ERROR_STREAM_CAPTURE_MERGE);
     if (event->capture->broken)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    unsigned freelist = own != NULL ? target->stream->capture_freelist
-                                    : add_freelist(event->capture, target->stream);
-    await_node(&event->capture->freelists[freelist], event->capture_node);
+    unsigned branch =
+        own != NULL ? target->stream->capture_branch : add_branch(event->capture, target->stream);
+    await_node(&event->capture->branches[branch], event->capture_node);
     *taken = true;
     return CUDA_SUCCESS;
 }
@@ -229,7 +228,7 @@ void sd_capture_forget(sd_stream_t *stream)
     if (stream->capture == NULL)
         return;
     stream->capture->broken = true;
-    stream->capture->freelists[stream->capture_freelist].stream = NULL;
+    stream->capture->branches[stream->capture_branch].stream = NULL;
     stream->capture = NULL;
 }
 
@@ -254,16 +253,16 @@ static CUresult begin(CUstream handle, CUstreamCaptureMode mode)
     capture->context = target.context;
     capture->next = captures;
     captures = capture;
-    add_freelist(capture, target.stream);
+    add_branch(capture, target.stream);
     return CUDA_SUCCESS;
 }
 
-/* Whether every node comes before something that the first free list has waited for. */
+/* Whether every node comes before something that the first branch has waited for. */
 static bool is_joined(const sd_capture_t *capture)
 {
     bool joined = true;
     bool *seen = calloc(capture->node_count + 1, sizeof(*seen));
-    const freelist_t *origin = &capture->freelists[0];
+    const branch_t *origin = &capture->branches[0];
     if (seen == NULL)
         sd_die("the host is out of memory");
     for (size_t i = 0; i < origin->last_count; i++)
@@ -290,13 +289,13 @@ static void free_nodes(node_t *nodes, size_t count)
 /* The streams are free again; the record itself stays, for events that still point to it. */
 static void close_capture(sd_capture_t *capture)
 {
-    for (unsigned i = 0; i < capture->freelist_count; i++) {
-        if (capture->freelists[i].stream != NULL)
-            capture->freelists[i].stream->capture = NULL;
-        free(capture->freelists[i].last);
+    for (unsigned i = 0; i < capture->branch_count; i++) {
+        if (capture->branches[i].stream != NULL)
+            capture->branches[i].stream->capture = NULL;
+        free(capture->branches[i].last);
     }
-    free(capture->freelists);
-    capture->freelists = NULL;
+    free(capture->branches);
+    capture->branches = NULL;
     capture->active = false;
 }
 
@@ -312,7 +311,7 @@ static CUgraph make_graph(sd_capture_t *capture)
     graph->object.end = end_graph;
     graph->nodes = capture->nodes;
     graph->node_count = capture->node_count;
-    graph->freelist_count = capture->freelist_count;
+    graph->branch_count = capture->branch_count;
     return (CUgraph)(void *)graph;
 }
 
@@ -320,7 +319,7 @@ static CUresult check_end(const sd_target_t *target, const sd_capture_t *capture
 {
     if (capture == NULL)
         return CUDA_ERROR_ILLEGAL_STATE;
-    if (target->stream->capture_freelist != 0)
+    if (target->stream->capture_branch != 0)
         return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
     if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != sd_thread.id)
         return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
@@ -407,8 +406,8 @@ typedef struct exec {
     sd_object_t object;
     node_t *nodes;
     size_t node_count;
-    sd_line_t **lines; /* one per free list, made at the first launch */
-    unsigned freelist_count;
+    sd_line_t **lines; /* one per branch, made at the first launch */
+    unsigned branch_count;
 } exec_t;
 
 static node_t copy_node(const node_t *node)
@@ -438,10 +437,10 @@ static CUresult instantiate(CUgraphExec *handle, CUgraph from, unsigned long lon
         return CUDA_ERROR_INVALID_VALUE;
     exec_t *exec = sd_object_new(SD_EXEC_OBJECT, sizeof(*exec), NULL);
     exec->object.end = end_exec;
-    exec->freelist_count = graph->freelist_count;
+    exec->branch_count = graph->branch_count;
     exec->node_count = graph->node_count;
     exec->nodes = calloc(graph->node_count + 1, sizeof(node_t));
-    exec->lines = calloc(graph->freelist_count + 1, sizeof(*exec->lines));
+    exec->lines = calloc(graph->branch_count + 1, sizeof(*exec->lines));
     if (exec->nodes == NULL || exec->lines == NULL)
         sd_die("the host is out of memory");
     for (size_t i = 0; i < graph->node_count; i++)
@@ -462,7 +461,7 @@ static void submit_nodes(exec_t *exec, const sd_clock_t *begin, sd_clock_t *done
         sd_clock_set(&after, begin);
         for (size_t j = 0; j < node->after_count; j++)
             sd_clock_join(&after, &ends[node->after[j]]);
-        sd_line_t *line = exec->lines[node->freelist];
+        sd_line_t *line = exec->lines[node->branch];
         sd_line_submit(line, sd_work_copy(node->work), &after);
         sd_clock_set(&ends[i], &line->clock);
         sd_clock_join(done, &ends[i]);
@@ -481,7 +480,7 @@ static CUresult launch(CUgraphExec handle, CUstream stream)
     if (result != CUDA_SUCCESS)
         return result;
     sd_clock_t done = {NULL, 0, 0};
-    for (unsigned i = 0; i < exec->freelist_count; i++) {
+    for (unsigned i = 0; i < exec->branch_count; i++) {
         if (exec->lines[i] == NULL)
             exec->lines[i] = sd_line_new(target.context, exec->object.id, false);
         sd_clock_join(&done, &exec->lines[i]->clock); /* its last launch */

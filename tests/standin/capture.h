@@ -1,7 +1,7 @@
 /*
  * Capture: streams whose work is written into a graph instead of being run,
- * and graphs that run it later. Each stream that takes part is a free list of the graph; what waits
- * between them is kept, so that free lists which nothing orders run in any order.
+ * and graphs that run it later. Each stream that takes part is a branch of the graph; what waits
+ * between them is kept, so that branches which nothing orders run in any order.
  */
 #ifndef CUARENA_STANDIN_CAPTURE_H
 #define CUARENA_STANDIN_CAPTURE_H

@@ -131,7 +131,7 @@ static CUgraphExec capture_two(bool ordered)
     return exec;
 }
 
-START_TEST(test_freelists_of_a_graph_wait_as_captured)
+START_TEST(test_branches_of_a_graph_wait_as_captured)
 {
     CUgraphExec exec = capture_two(true);
     for (int i = 0; i < 20; i++) {
@@ -145,7 +145,7 @@ START_TEST(test_freelists_of_a_graph_wait_as_captured)
 }
 END_TEST
 
-START_TEST(test_freelists_of_a_graph_that_miss_a_wait)
+START_TEST(test_branches_of_a_graph_that_miss_a_wait)
 {
     CUgraphExec exec = capture_two(false);
     driver_ok(driver.cuGraphLaunch(exec, stream));
@@ -410,8 +410,8 @@ int main(void)
         suite, "capture",
         TEST_LIST(test_captured_work_runs_when_the_graph_does,
                   test_captured_kernels_keep_their_parameters,
-                  test_freelists_of_a_graph_wait_as_captured,
-                  test_freelists_of_a_graph_that_miss_a_wait,
+                  test_branches_of_a_graph_wait_as_captured,
+                  test_branches_of_a_graph_that_miss_a_wait,
                   test_graph_is_ordered_by_the_stream_it_is_launched_in,
                   test_memory_of_a_graph_that_is_freed, test_leaks_of_graphs,
                   test_query_of_a_capturing_stream, test_wait_for_a_capturing_stream,

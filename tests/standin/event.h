@@ -16,7 +16,7 @@ typedef struct sd_event {
     double seconds;             /* when it ran; 0: not yet */
     struct sd_capture *capture; /* of the latest record, where captured */
     uint64_t capture_id;
-    unsigned capture_freelist;
+    unsigned capture_branch;
     size_t capture_node;
 } sd_event_t;
 

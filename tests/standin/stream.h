@@ -18,7 +18,7 @@ typedef struct sd_stream {
     unsigned flags;
     int priority;
     struct sd_capture *capture; /* NULL: it does not take part in one */
-    unsigned capture_freelist;  /* which of its sequences it is */
+    unsigned capture_branch;    /* which of its sequences it is */
 } sd_stream_t;
 
 /* Where a handle leads. */
