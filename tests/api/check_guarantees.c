@@ -4,6 +4,7 @@
  * heap and of the driver, bytes.
  */
 #include "support/arena_support.h"
+#include "support/configs.h"
 #include "support/counted.h"
 #include "support/scale.h"
 #include "support/stream_rig.h"
@@ -15,28 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static cuarena_t *open_arena(const char *options)
-{
-    cuarena_t *arena = NULL;
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, options));
-    expect_ok(cuarena_create(&config, &arena));
-    return arena;
-}
-
-static cuarena_stats_t stats_now(cuarena_t *arena)
-{
-    cuarena_stats_t stats;
-    cuarena_stats_init(&stats);
-    expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    return stats;
-}
-
 static void close_arena(cuarena_t *arena)
 {
     expect_ok(cuarena_validate(arena, NULL, 0));
-    expect_u64(stats_now(arena).live_blocks, 0);
+    expect_u64(arena_stats(arena).live_blocks, 0);
     expect_ok(cuarena_destroy(&arena));
 }
 
@@ -62,7 +45,7 @@ START_TEST(alignment)
     for (uint64_t own = 8; own <= KIB(4); own *= 2) {
         char options[64];
         snprintf(options, sizeof options, "pool=64MiB,alignment=%" PRIu64, own);
-        cuarena_t *arena = open_arena(own == 256 ? "pool=64MiB" : options);
+        cuarena_t *arena = arena_of(own == 256 ? "pool=64MiB" : options);
         expect_aligned(arena, 0, own);
         for (uint64_t more = own; more <= MIB(4); more *= 4)
             expect_aligned(arena, more, more);
@@ -110,7 +93,7 @@ static void work(void *user)
 static void open_load(void *user)
 {
     load_t *load = user;
-    load->arena = open_arena(load->options);
+    load->arena = arena_of(load->options);
     load->blocks = calloc(load->count, sizeof(*load->blocks));
 }
 
@@ -195,12 +178,12 @@ static void expect_no_calls_in_process(const char *options)
 {
     load_t load = {.options = options, .count = 1000};
     open_loaded(&load);
-    cuarena_stats_t before = stats_now(load.arena);
+    cuarena_stats_t before = arena_stats(load.arena);
     uint64_t mallocs = counted_mallocs();
     work(&load);
     expect_u64(counted_mallocs(), mallocs);
-    expect_u64(stats_now(load.arena).memory_calls, before.memory_calls);
-    expect_u64(stats_now(load.arena).driver_calls, before.driver_calls);
+    expect_u64(arena_stats(load.arena).memory_calls, before.memory_calls);
+    expect_u64(arena_stats(load.arena).driver_calls, before.driver_calls);
     close_load(&load);
 }
 
@@ -288,7 +271,7 @@ START_TEST(waste_in_a_block)
                                           "pool=16MiB,alignment=4096", "preset=grow,limit=16MiB"};
     static const uint64_t alignments[] = {256, 8, 4096, 256};
     random_state_t random = {9};
-    cuarena_t *arena = open_arena(options[_i]);
+    cuarena_t *arena = arena_of(options[_i]);
     for (int n = 0; n < 2000; n++) {
         void *p;
         uint64_t requested, allocated;
@@ -340,7 +323,7 @@ START_TEST(refusal)
     };
     void *blocks[COUNT] = {NULL};
     random_state_t random = {scale_seed("check_guarantees")};
-    cuarena_t *arena = open_arena("memory=none,pool=16MiB");
+    cuarena_t *arena = arena_of("memory=none,pool=16MiB");
     for (int n = 0; n < 10000; n++) {
         void **p = &blocks[random_below(&random, COUNT)];
         uint64_t bytes = 1 + random_below(&random, KIB(128));
@@ -375,8 +358,8 @@ static void refuse_block(cuarena_t *arena, cuarena_block_t block)
 
 START_TEST(double_stale_foreign_interior_free)
 {
-    cuarena_t *arena = open_arena("memory=none,pool=1MiB");
-    cuarena_t *other = open_arena("memory=none,pool=1MiB");
+    cuarena_t *arena = arena_of("memory=none,pool=1MiB");
+    cuarena_t *other = arena_of("memory=none,pool=1MiB");
     cuarena_block_t block, foreign;
     void *p, *q, *strange;
     expect_ok(cuarena_alloc(arena, KIB(64), &p));
@@ -387,8 +370,8 @@ START_TEST(double_stale_foreign_interior_free)
     refuse_pointer(arena, (char *)p + 1);
     refuse_pointer(arena, strange);
     refuse_block(arena, foreign);
-    expect_u64(stats_now(arena).live_blocks, 2);
-    expect_u64(stats_now(other).live_blocks, 2);
+    expect_u64(arena_stats(arena).live_blocks, 2);
+    expect_u64(arena_stats(other).live_blocks, 2);
     expect_ok(cuarena_free(arena, p));
     expect_ok(cuarena_block_free(arena, block));
     refuse_pointer(arena, p);
@@ -423,7 +406,7 @@ static picture_t picture_of(cuarena_t *arena)
     memset(&picture, 0, sizeof picture);
     expect_ok(cuarena_validate(arena, NULL, 0));
     expect_ok(cuarena_blocks(arena, &cursor, picture.blocks, 16, &picture.count));
-    picture.stats = stats_now(arena);
+    picture.stats = arena_stats(arena);
     picture.stats.failed = 0;
     picture.stats.memory_calls = 0;
     picture.stats.bookkeeping_bytes = 0;
@@ -449,7 +432,7 @@ static void expect_same_picture(cuarena_t *arena, const picture_t *before)
 
 START_TEST(a_failed_call)
 {
-    cuarena_t *arena = open_arena("memory=none,pool=1MiB");
+    cuarena_t *arena = arena_of("memory=none,pool=1MiB");
     cuarena_request_t odd;
     cuarena_block_t block, block_out = 77;
     void *p, *stale, *out = UNTOUCHED;
@@ -512,7 +495,7 @@ END_TEST
 
 START_TEST(sizes)
 {
-    cuarena_t *arena = open_arena("memory=none,pool=64TiB,max_blocks=3");
+    cuarena_t *arena = arena_of("memory=none,pool=64TiB,max_blocks=3");
     void *p[3], *out = UNTOUCHED;
     expect_ok(cuarena_alloc(arena, (UINT64_C(1) << 45) + 1, &p[0]));
     for (unsigned log2 = 46; log2 < 64; log2++)
@@ -650,8 +633,8 @@ static double bytes_for_each(const char *options, bool streams)
 {
     static void *blocks[BLOCKS];
     random_state_t random = {4};
-    cuarena_t *arena = open_arena(options);
-    uint64_t empty = stats_now(arena).bookkeeping_bytes;
+    cuarena_t *arena = arena_of(options);
+    uint64_t empty = arena_stats(arena).bookkeeping_bytes;
     for (int n = 0; n < 8 * BLOCKS; n++) {
         size_t i = (size_t)n % BLOCKS;
         cuarena_stream_t stream = CUARENA_NO_STREAM;
@@ -661,7 +644,7 @@ static double bytes_for_each(const char *options, bool streams)
             expect_ok(cuarena_free_on(arena, blocks[i], stream));
         expect_ok(cuarena_alloc_on(arena, SIZE, stream, NULL, &blocks[i]));
     }
-    uint64_t bytes = stats_now(arena).bookkeeping_bytes - empty;
+    uint64_t bytes = arena_stats(arena).bookkeeping_bytes - empty;
     for (int i = 0; i < BLOCKS; i++)
         expect_ok(cuarena_free(arena, blocks[i]));
     expect_ok(cuarena_destroy(&arena));

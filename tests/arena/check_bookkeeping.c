@@ -4,6 +4,7 @@
  * docs/DESIGN.md.
  */
 #include "support/arena_support.h"
+#include "support/configs.h"
 #include "support/heap_map.h"
 #include "support/stream_rig.h"
 
@@ -38,16 +39,6 @@ static void close_blocks(void)
 }
 
 /* ---- Bytes for each block ------------------------------------------------ */
-
-static cuarena_t *arena_of(const char *options)
-{
-    cuarena_t *arena = NULL;
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, options));
-    expect_ok(cuarena_create(&config, &arena));
-    return arena;
-}
 
 static uint64_t bookkeeping_of(cuarena_t *arena)
 {

@@ -3,6 +3,7 @@
  * the list of an arena's after removals in the middle, and growth where there are too many holes to
  * look at each.
  */
+#include "support/configs.h"
 #include "support/expect.h"
 #include "support/random.h"
 
@@ -92,14 +93,6 @@ END_TEST
 static cuarena_t *arena;
 static void *blocks[2 * BLOCKS];
 
-static void open_arena(const char *options)
-{
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, options));
-    expect_ok(cuarena_create(&config, &arena));
-}
-
 static void close_arena(void)
 {
     expect_ok(cuarena_destroy_forced(&arena));
@@ -141,7 +134,7 @@ static const char *const keepers[] = {
 START_TEST(test_many_segments_stay_right_after_removals_in_the_middle)
 {
     random_state_t random = {7};
-    open_arena(keepers[_i]);
+    arena = arena_of(keepers[_i]);
     for (uint32_t i = 0; i < BLOCKS; i++)
         blocks[i] = take((random_below(&random, 3) + 1) * GRANULARITY);
     for (uint32_t i = 0; i < 4 * BLOCKS; i++) {
@@ -163,7 +156,7 @@ END_TEST
 /* A batch of cuts takes the last segments of the list, and others. */
 START_TEST(test_many_segments_stay_right_after_a_trim_of_every_third)
 {
-    open_arena("preset=grow,memory=none,in_place=0");
+    arena = arena_of("preset=grow,memory=none,in_place=0");
     for (uint32_t i = 0; i < BLOCKS; i++)
         blocks[i] = take(GRANULARITY);
     for (uint32_t i = 0; i < BLOCKS; i += 3)
@@ -182,7 +175,7 @@ END_TEST
 static void *open_holes(const char *options, uint32_t wide, uint64_t page_multiple)
 {
     void *widest = NULL;
-    open_arena(options);
+    arena = arena_of(options);
     for (uint32_t i = 0; i < 2 * BLOCKS; i++) {
         blocks[i] = take(i == wide ? page_multiple * GRANULARITY : GRANULARITY);
         if (i == wide)

@@ -4,6 +4,7 @@
  * Wants two devices; the stand-in has them.
  */
 #include "support/base_support.h"
+#include "support/configs.h"
 #include "support/cuda_expect.h"
 #include "support/cuda_test.h"
 #include "support/expect.h"
@@ -47,20 +48,12 @@ static void begin_side(int device)
     expect_cu(cuda->cuStreamSynchronize(NULL));
 }
 
-static void open_arena(const char *options)
-{
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, options));
-    expect_ok(cuarena_create(&config, &arena));
-}
-
 /* Of the first device, current: that of the second. */
 static void open_pool(const char *options)
 {
     begin_side(0);
     begin_side(1);
-    open_arena(options);
+    arena = arena_of(options);
     ck_assert_ptr_eq(cuda_test_current(), sides[1].context);
 }
 
@@ -235,7 +228,7 @@ START_TEST(test_copies_between_arenas_of_two_devices)
     cuarena_t *first;
     open_pool(WITH_PEERS);
     first = arena;
-    open_arena("memory=device,device=1,pool=32MiB,stable=0,peers=require");
+    arena = arena_of("memory=device,device=1,pool=32MiB,stable=0,peers=require");
     cuarena_t *second = arena;
     void *there = NULL;
     arena = first;

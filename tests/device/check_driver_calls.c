@@ -2,6 +2,7 @@
  * What the library calls the driver for is counted, by arena: as often as the stand-in was called,
  * whatever an arena does, and on a device as often as handles need at least.
  */
+#include "support/configs.h"
 #include "support/cuda_kinds.h"
 #include "support/cuda_test.h"
 #include "support/random.h"
@@ -32,14 +33,6 @@ static cuarena_t *open_arena(const char *memory, const char *options)
     return arena;
 }
 
-static cuarena_stats_t stats_now(cuarena_t *arena)
-{
-    cuarena_stats_t stats;
-    cuarena_stats_init(&stats);
-    expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    return stats;
-}
-
 /* The stand-in's count; 0 on a device. */
 static uint64_t seen(void)
 {
@@ -55,13 +48,13 @@ typedef struct span {
 
 static span_t begin(cuarena_t *arena)
 {
-    return (span_t){arena, stats_now(arena).driver_calls, seen()};
+    return (span_t){arena, arena_stats(arena).driver_calls, seen()};
 }
 
 /* How many calls there were since. */
 static uint64_t end(const span_t *span, const char *what)
 {
-    uint64_t counted = stats_now(span->arena).driver_calls - span->counted;
+    uint64_t counted = arena_stats(span->arena).driver_calls - span->counted;
     uint64_t made = seen() - span->seen;
     if (driver_standin() != NULL && counted != made)
         ck_abort_msg("%s: %llu calls counted, expected %llu", what, (unsigned long long)counted,
@@ -74,13 +67,13 @@ START_TEST(a_pool_of_handles_is_thousands_of_calls)
 {
     cuarena_t *arena = open_arena(memories[0], "preset=grow,limit=4GiB");
     void *pointer = NULL;
-    uint64_t before = stats_now(arena).memory_calls;
+    uint64_t before = arena_stats(arena).memory_calls;
     span_t span = begin(arena);
     expect_ok(cuarena_alloc(arena, HANDLES * HANDLE, &pointer));
     uint64_t calls = end(&span, "growth");
     ck_assert_msg(calls >= 3 * HANDLES, "%llu calls, expected at least %d",
                   (unsigned long long)calls, 3 * HANDLES);
-    ck_assert_uint_le(stats_now(arena).memory_calls - before, 2);
+    ck_assert_uint_le(arena_stats(arena).memory_calls - before, 2);
     span = begin(arena);
     expect_ok(cuarena_free(arena, pointer));
     expect_u64(end(&span, "a free"), 0);
@@ -166,8 +159,8 @@ START_TEST(without_a_driver_there_are_none)
     void *pointer = NULL;
     expect_ok(cuarena_alloc(arena, MIB(1), &pointer));
     expect_ok(cuarena_free(arena, pointer));
-    ck_assert_uint_ge(stats_now(arena).memory_calls, 1);
-    expect_u64(stats_now(arena).driver_calls, 0);
+    ck_assert_uint_ge(arena_stats(arena).memory_calls, 1);
+    expect_u64(arena_stats(arena).driver_calls, 0);
     expect_ok(cuarena_destroy(&arena));
 }
 END_TEST
@@ -305,7 +298,7 @@ START_TEST(calls_of_other_threads_are_not_counted)
     for (int i = 0; i < THREADS; i++)
         arenas[i] = open_arena(memories[0], "preset=grow,limit=64MiB");
     for (int i = 0; i < THREADS; i++)
-        counted -= stats_now(arenas[i]).driver_calls;
+        counted -= arena_stats(arenas[i]).driver_calls;
     uint64_t before = seen();
     for (int i = 0; i < THREADS; i++)
         ck_assert_int_eq(pthread_create(&threads[i], NULL, grow_and_trim, &arenas[i]), 0);
@@ -313,7 +306,7 @@ START_TEST(calls_of_other_threads_are_not_counted)
         ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
     uint64_t made = seen() - before;
     for (int i = 0; i < THREADS; i++)
-        counted += stats_now(arenas[i]).driver_calls;
+        counted += arena_stats(arenas[i]).driver_calls;
     if (driver_standin() != NULL)
         expect_u64(counted, made);
     for (int i = 0; i < THREADS; i++)

@@ -171,7 +171,7 @@ START_TEST(MaxDeadBytesConfig)
     for (size_t i = 0; i < COUNT_OF(options); i++) {
         fixture_t *f = bfc_opened(_i, options[i]);
         void *p = take(f, MIB(4) - KIB(512));
-        expect_u64(allocated(f, p), i == 0 ? MIB(4) - KIB(512) : MIB(4));
+        expect_u64(allocated_bytes(f, p), i == 0 ? MIB(4) - KIB(512) : MIB(4));
         drop(f, p);
         fixture_close(f);
     }

@@ -26,7 +26,7 @@ START_TEST(NoDups)
     uint64_t largest = 0;
     for (uint64_t i = 0; i < COUNT; i++) {
         expect_ok(cuarena_alloc(f->arena, i + 1, &p[i]));
-        largest = allocated(f, p[i]) > largest ? allocated(f, p[i]) : largest;
+        largest = allocated_bytes(f, p[i]) > largest ? allocated_bytes(f, p[i]) : largest;
         paint(f, p[i], i + 1, i);
     }
     expect_u64(live_bytes(f), 654336);

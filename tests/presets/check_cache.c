@@ -27,7 +27,7 @@ START_TEST(test_a_hundred_buffers_of_a_gib_one_after_the_other)
     for (int i = 0; i < 100; i++)
         give(get(GIB(1)));
     expect_bytes(0, 0); /* the limit is 32 MiB */
-    expect_u64(all_stats().reserved_bytes, 0);
+    expect_u64(reserved_bytes(&cached), 0);
     close_cache();
 }
 END_TEST
@@ -39,7 +39,7 @@ START_TEST(test_a_reused_buffer_keeps_its_capacity)
     give(get(8192));
     uint64_t before = figures().cached_bytes;
     void *pointer = get(6000);
-    expect_u64(capacity(pointer), 8192);
+    expect_u64(allocated_bytes(&cached, pointer), 8192);
     give(pointer);
     expect_u64(figures().cached_bytes, before);
     close_cache();
@@ -70,7 +70,7 @@ START_TEST(test_nothing_is_cached_with_a_limit_of_0)
     expect_bytes(0, 0);
     give(get(4096));
     expect_bytes(0, 0);
-    expect_u64(all_stats().reserved_bytes, 0);
+    expect_u64(reserved_bytes(&cached), 0);
     close_cache();
 }
 END_TEST
@@ -110,9 +110,9 @@ END_TEST
 START_TEST(test_clearing_an_empty_cache_does_nothing)
 {
     open_cache(CPU);
-    uint64_t calls = all_stats().memory_calls;
+    uint64_t calls = stats_of(&cached, CUARENA_REGION_ALL).memory_calls;
     expect_u64(clear_cache(), 0);
-    expect_u64(all_stats().memory_calls, calls);
+    expect_u64(stats_of(&cached, CUARENA_REGION_ALL).memory_calls, calls);
     close_cache();
 }
 END_TEST
@@ -256,7 +256,7 @@ START_TEST(test_sizes_are_those_of_the_preset)
     const struct size_class *row = &size_classes[_i];
     open_cache(row->config);
     void *pointer = get(row->asked);
-    expect_u64(capacity(pointer), row->taken);
+    expect_u64(allocated_bytes(&cached, pointer), row->taken);
     expect_bytes(row->taken, 0);
     give(pointer);
     expect_bytes(0, row->taken);
@@ -289,7 +289,7 @@ START_TEST(test_8192_scalars_share_64_kib)
     open_cache("preset=mlx-cuda,memory=none,handle=64KiB,limit=1TiB");
     for (int i = 0; i < 8192; i++)
         expect_ok(cuarena_alloc(cached.arena, 4, &at[i]));
-    expect_u64(all_stats().reserved_bytes, KIB(64));
+    expect_u64(reserved_bytes(&cached), KIB(64));
     expect_bytes(KIB(64), 0);
     for (int i = 0; i < 8192; i++)
         expect_ok(cuarena_free(cached.arena, at[i]));
@@ -313,7 +313,7 @@ START_TEST(test_a_strict_cache_takes_nothing_above_its_limit)
     expect_bytes(3984, 6000);
     give(c);
     expect_bytes(0, 9984);
-    expect_u64(all_stats().reserved_bytes, 9984);
+    expect_u64(reserved_bytes(&cached), 9984);
     expect_u64(figures().evicted_blocks, 0);
     close_cache();
 }
@@ -394,7 +394,7 @@ START_TEST(test_a_lower_strict_limit_evicts_the_first_recycled)
     fill_cache(sizes, 3, at);
     set_limit(CUARENA_LIMIT_CACHED, 4000);
     expect_bytes(0, 3072);
-    expect_u64(all_stats().reserved_bytes, 3072);
+    expect_u64(reserved_bytes(&cached), 3072);
     expect_ptr(get(2048), at[2]);
     expect_ok(cuarena_destroy_forced(&cached.arena));
 }
@@ -420,7 +420,7 @@ START_TEST(test_releasing_nine_tenths_drops_everything)
     uint64_t blocks = release(nine_tenths[_i].bytes);
     expect_u64(blocks, nine_tenths[_i].blocks);
     expect_bytes(0, 10000 - 1000 * blocks);
-    expect_u64(all_stats().reserved_bytes, figures().cached_bytes);
+    expect_u64(reserved_bytes(&cached), figures().cached_bytes);
     expect_u64(figures().evicted_blocks, blocks);
     if (blocks < 10)
         expect_ptr(get(1000), at[blocks]);
@@ -448,7 +448,7 @@ START_TEST(test_an_enforced_limit_evicts_the_excess_before_a_miss)
     expect_bytes(32768, 65536);
     void *more = get(32768);
     expect_bytes(65536, 32768);
-    expect_u64(all_stats().reserved_bytes, 65536 + 32768);
+    expect_u64(reserved_bytes(&cached), 65536 + 32768);
     give(live);
     give(more);
     close_cache();

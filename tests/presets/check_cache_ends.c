@@ -59,7 +59,7 @@ START_TEST(test_pinned_dedicated_and_adopted_blocks_are_not_cached)
     expect_ok(cuarena_alloc_with(cached.arena, 4096, &request, &at));
     give(at);
     expect_bytes(0, 0);
-    expect_u64(all_stats().reserved_bytes, 0);
+    expect_u64(reserved_bytes(&cached), 0);
     close_cache();
 }
 END_TEST
@@ -116,7 +116,7 @@ START_TEST(test_an_alignment_above_the_block_is_a_miss)
     void *aligned;
     expect_ok(cuarena_alloc_with(cached.arena, 4096, &request, &aligned));
     expect_u64((uintptr_t)aligned % 65536, 0);
-    expect_sound_cache();
+    expect_sound(&cached);
     expect_u64(figures().hits, (uintptr_t)at % 65536 == 0);
     give(front);
     give(aligned);
@@ -192,7 +192,7 @@ START_TEST(test_a_trim_ends_the_first_recycled)
     expect_ok(cuarena_trim(cached.arena, 0, &given));
     expect_u64(given, 3072);
     expect_bytes(0, 0);
-    expect_u64(all_stats().reserved_bytes, 0);
+    expect_u64(reserved_bytes(&cached), 0);
     close_cache();
 }
 END_TEST
@@ -378,7 +378,7 @@ static const struct outside {
 
 static uint64_t calls_of_memory(void)
 {
-    return all_stats().memory_calls;
+    return stats_of(&cached, CUARENA_REGION_ALL).memory_calls;
 }
 
 /* As malloc, which is what MLX asks where its cache has none: the next one is cut from what the
@@ -395,15 +395,15 @@ START_TEST(test_small_blocks_outside_the_cache_take_no_call)
     uint64_t calls = calls_of_memory();
     for (int i = 0; i < 100; i++) {
         void *pointer = get(row->bytes);
-        uint64_t active = capacity(pointer);
+        uint64_t active = allocated_bytes(&cached, pointer);
         expect_bytes(active, row->beside);
         give(pointer);
         expect_bytes(0, row->beside);
     }
     expect_u64(calls_of_memory(), calls);
-    ck_assert_uint_le(all_stats().free_bytes, MIB(1));
+    ck_assert_uint_le(stats_of(&cached, CUARENA_REGION_ALL).free_bytes, MIB(1));
     expect_ok(cuarena_trim(cached.arena, 0, NULL));
-    expect_u64(all_stats().reserved_bytes, 0);
+    expect_u64(reserved_bytes(&cached), 0);
     expect_ok(cuarena_destroy(&cached.arena));
 }
 END_TEST
@@ -417,10 +417,10 @@ START_TEST(test_large_blocks_outside_the_cache_go_back_at_once)
         blocks[i] = get(KIB(256));
     for (size_t i = 0; i < COUNT_OF(blocks); i++) {
         give(blocks[i]);
-        ck_assert_uint_le(all_stats().free_bytes, MIB(1) + KIB(256));
+        ck_assert_uint_le(stats_of(&cached, CUARENA_REGION_ALL).free_bytes, MIB(1) + KIB(256));
     }
     give(get(MIB(8)));
-    ck_assert_uint_le(all_stats().reserved_bytes, MIB(1) + KIB(64));
+    ck_assert_uint_le(reserved_bytes(&cached), MIB(1) + KIB(64));
     expect_ok(cuarena_destroy(&cached.arena));
 }
 END_TEST

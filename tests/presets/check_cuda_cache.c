@@ -52,13 +52,6 @@ static void expect_bytes(const fixture_t *f, uint64_t active, uint64_t cached)
     expect_u64(figures(f).cached_bytes, cached);
 }
 
-static uint64_t capacity(const fixture_t *f, const void *pointer)
-{
-    uint64_t allocated = 0;
-    expect_ok(cuarena_size_of(f->arena, pointer, NULL, &allocated));
-    return allocated;
-}
-
 static uint64_t set_limit(fixture_t *f, int32_t kind, uint64_t bytes)
 {
     uint64_t old = 0;
@@ -127,7 +120,7 @@ START_TEST(test_a_reused_buffer_keeps_its_capacity)
     uint64_t before = figures(&f).cached_bytes;
     void *pointer = take(&f, 6000);
     expect_ptr(pointer, first);
-    expect_u64(capacity(&f, pointer), 8192);
+    expect_u64(allocated_bytes(&f, pointer), 8192);
     paint(&f, pointer, 6000, 3);
     expect_painted(&f, pointer, 6000, 3);
     drop(&f, pointer);
@@ -234,7 +227,7 @@ START_TEST(test_sizes_are_those_of_the_preset)
         uint64_t asked = asked_sizes[i];
         uint64_t want = is_cpu(&f) ? (asked + 15) / 16 * 16 : cuda_sizes[i];
         void *pointer = take(&f, asked);
-        expect_u64(capacity(&f, pointer), want);
+        expect_u64(allocated_bytes(&f, pointer), want);
         expect_bytes(&f, want, 0);
         drop(&f, pointer);
         (void)clear_cache(&f);
@@ -276,7 +269,7 @@ START_TEST(test_only_a_late_bound_is_exceeded_by_one_block)
     drop(&f, b);
     expect_bytes(&f, 0, is_cpu(&f) ? MIB(4) : MIB(8));
     void *c = take(&f, 64);
-    uint64_t taken = capacity(&f, c);
+    uint64_t taken = allocated_bytes(&f, c);
     expect_bytes(&f, taken, MIB(4)); /* the first recycled went */
     drop(&f, c);
     close_cache(&f);

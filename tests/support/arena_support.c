@@ -409,6 +409,13 @@ int32_t blunder(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t atte
     return 0;
 }
 
+uint64_t allocated_bytes(const fixture_t *f, const void *pointer)
+{
+    uint64_t bytes = 0;
+    expect_ok(cuarena_size_of(f->arena, pointer, NULL, &bytes));
+    return bytes;
+}
+
 uint64_t live_bytes(const fixture_t *f)
 {
     return stats_of(f, CUARENA_REGION_ALL).live_bytes;

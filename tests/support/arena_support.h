@@ -159,6 +159,8 @@ cuarena_inspection_t inspection_of(const fixture_t *f, int32_t region);
 uint64_t reserved_bytes(const fixture_t *f);
 uint64_t capacity_bytes(const fixture_t *f);
 uint64_t live_bytes(const fixture_t *f);
+/* What a block takes, which may be more than was asked for. */
+uint64_t allocated_bytes(const fixture_t *f, const void *pointer);
 uint64_t live_blocks(const fixture_t *f);
 uint64_t live_in(const fixture_t *f, int32_t region);
 /* Bytes that requests could still be given, held or not. */

@@ -61,13 +61,6 @@ cuarena_ort_stats_t figures(const fixture_t *f)
     return figures;
 }
 
-uint64_t allocated(const fixture_t *f, const void *pointer)
-{
-    uint64_t bytes = 0;
-    expect_ok(cuarena_size_of(f->arena, pointer, NULL, &bytes));
-    return bytes;
-}
-
 cuarena_status_t reserve(fixture_t *f, uint64_t bytes, void **pointer)
 {
     cuarena_request_t request;

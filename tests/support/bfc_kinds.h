@@ -34,7 +34,6 @@ fixture_t *bfc_opened_with_budget(int kind, uint64_t limit);
 uint64_t up(const fixture_t *f, uint64_t bytes);
 uint64_t growths(const fixture_t *f);
 cuarena_ort_stats_t figures(const fixture_t *f);
-uint64_t allocated(const fixture_t *f, const void *pointer);
 cuarena_status_t reserve(fixture_t *f, uint64_t bytes, void **pointer);
 void shrink(fixture_t *f);
 void expect_refused_config(const char *key, const char *value, const char *accepted);

@@ -1,7 +1,7 @@
 /* See cache_rig.h. */
 #include "cache_rig.h"
 
-cached_t cached;
+fixture_t cached;
 
 void open_cache(const char *text)
 {
@@ -16,13 +16,6 @@ void set(const char *key, const char *value, cuarena_config_t *config)
     expect_ok(cuarena_config_set(config, key, value));
 }
 
-void expect_sound_cache(void)
-{
-    char text[200] = "";
-    cuarena_status_t status = cuarena_validate(cached.arena, text, sizeof text);
-    ck_assert_msg(status == CUARENA_OK, "%s", text);
-}
-
 cuarena_cache_stats_t figures(void)
 {
     cuarena_cache_stats_t now;
@@ -31,17 +24,9 @@ cuarena_cache_stats_t figures(void)
     return now;
 }
 
-cuarena_stats_t all_stats(void)
-{
-    cuarena_stats_t now;
-    cuarena_stats_init(&now);
-    expect_ok(cuarena_stats(cached.arena, CUARENA_REGION_ALL, &now));
-    return now;
-}
-
 void expect_bytes(uint64_t active, uint64_t in_cache)
 {
-    expect_sound_cache();
+    expect_sound(&cached);
     expect_u64(figures().active_bytes, active);
     expect_u64(figures().cached_bytes, in_cache);
 }
@@ -50,28 +35,21 @@ void *get(uint64_t bytes)
 {
     void *pointer = NULL;
     expect_ok(cuarena_alloc(cached.arena, bytes, &pointer));
-    expect_sound_cache();
+    expect_sound(&cached);
     return pointer;
 }
 
 void give(void *pointer)
 {
     expect_ok(cuarena_free(cached.arena, pointer));
-    expect_sound_cache();
-}
-
-uint64_t capacity(const void *pointer)
-{
-    uint64_t allocated = 0;
-    expect_ok(cuarena_size_of(cached.arena, pointer, NULL, &allocated));
-    return allocated;
+    expect_sound(&cached);
 }
 
 uint64_t set_limit(int32_t kind, uint64_t bytes)
 {
     uint64_t old = 0;
     expect_ok(cuarena_set_limit(cached.arena, kind, amount_of_bytes(bytes), &old));
-    expect_sound_cache();
+    expect_sound(&cached);
     return old;
 }
 
@@ -79,7 +57,7 @@ uint64_t release(uint64_t bytes)
 {
     uint64_t blocks = UINT64_MAX;
     expect_ok(cuarena_cache_release(cached.arena, bytes, &blocks));
-    expect_sound_cache();
+    expect_sound(&cached);
     return blocks;
 }
 
@@ -87,13 +65,13 @@ uint64_t clear_cache(void)
 {
     uint64_t blocks = UINT64_MAX;
     expect_ok(cuarena_cache_clear(cached.arena, &blocks));
-    expect_sound_cache();
+    expect_sound(&cached);
     return blocks;
 }
 
 void close_cache(void)
 {
-    expect_sound_cache();
+    expect_sound(&cached);
     expect_ok(cuarena_destroy(&cached.arena));
 }
 

@@ -5,12 +5,8 @@
 
 #include "arena_support.h"
 
-typedef struct cached {
-    cuarena_t *arena;
-} cached_t;
-
-/* The arena of the test. */
-extern cached_t cached;
+/* The arena of the test; nothing else of the fixture is set. */
+extern fixture_t cached;
 
 /* Addresses without bytes, in pages of a granule, so that what is held is
  * known byte by byte. */
@@ -20,13 +16,10 @@ extern cached_t cached;
 
 void open_cache(const char *text);
 void set(const char *key, const char *value, cuarena_config_t *config);
-void expect_sound_cache(void);
 cuarena_cache_stats_t figures(void);
-cuarena_stats_t all_stats(void);
 void expect_bytes(uint64_t active, uint64_t in_cache);
 void *get(uint64_t bytes);
 void give(void *pointer);
-uint64_t capacity(const void *pointer);
 uint64_t set_limit(int32_t kind, uint64_t bytes);
 uint64_t release(uint64_t bytes);
 uint64_t clear_cache(void);

@@ -32,10 +32,23 @@ void expect_option_at(const cuarena_config_t *config, const char *key, const cha
     expect_text_at(text, want, key, file, line);
 }
 
-uint64_t held_by(cuarena_t *arena)
+cuarena_t *arena_of(const char *options)
+{
+    cuarena_t *arena = NULL;
+    cuarena_config_t config = config_of(options);
+    expect_ok(cuarena_create(&config, &arena));
+    return arena;
+}
+
+cuarena_stats_t arena_stats(cuarena_t *arena)
 {
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
     expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    return stats.reserved_bytes;
+    return stats;
+}
+
+uint64_t held_by(cuarena_t *arena)
+{
+    return arena_stats(arena).reserved_bytes;
 }

@@ -14,7 +14,10 @@ cuarena_config_t small_config(const char *options);
     expect_option_at((config), (key), (want), __FILE__, __LINE__)
 void expect_option_at(const cuarena_config_t *config, const char *key, const char *want,
                       const char *file, int line);
-/* What an arena holds. */
+/* An arena of config_of(options). */
+cuarena_t *arena_of(const char *options);
+cuarena_stats_t arena_stats(cuarena_t *arena);
+/* Its reserved bytes. */
 uint64_t held_by(cuarena_t *arena);
 
 #endif
