@@ -2,11 +2,11 @@
  * The cache of freed blocks, as MLX's allocators have it: the option keep=cache, which the presets
  * mlx-cpu and mlx-cuda set.
  *
- * A free then keeps the block whole, in a cache. A request is served by a cached block: the
- * smallest one that has room, if it is less than twice as large as the request and larger by less
- * than two pages (the option `cache_page`); among blocks of one size the one that was cached first.
- * It gets the whole block, whose size cuarena_size_of tells as allocated. If that block does not
- * qualify, the request is a miss: no other is tried, and it is served as in any other arena.
+ * A free then keeps the block whole, in a cache. A request gets a cached block: the smallest one
+ * that has room, if it is less than twice as large as the request and larger by less than two pages
+ * (the option `cache_page`); among blocks of one size the one that was cached first. It gets the
+ * whole block, whose size cuarena_size_of tells as allocated. If that block does not qualify, the
+ * request is a miss: no other is tried, and the arena allocates as without a cache.
  *
  * A freed block is cached if the cache has room for it, as `cache_bound` says, and if it is an
  * ordinary one: in the dynamic region, and not dedicated, adopted, exported, pinned by calls, used
@@ -25,8 +25,7 @@
  * option `steal` (streams.h): behind a wait of that other stream, or once the work of the first is
  * known to be done, or never. A request without a stream, and every request where the CPU touches
  * the memory, gets it once that work is known to be done. Among blocks of one size up to 8 are
- * looked at for one that need not be waited for. Requests on captured streams are not served from
- * the cache.
+ * looked at for one that need not be waited for. Requests on captured streams get no cached blocks.
  *
  * Cost: O(1), no call of the memory but to let streams wait, and no host memory beyond 32 bytes for
  * each block of the highest count.
@@ -65,7 +64,7 @@ typedef struct cuarena_cache_stats {
     uint64_t cached_blocks;
     uint64_t peak_active_bytes; /* since creation or cuarena_reset_peaks */
     uint64_t peak_cached_bytes; /* since the same moment */
-    uint64_t hits;              /* requests served from the cache, ever */
+    uint64_t hits;              /* requests that got a cached block, ever */
     uint64_t misses;            /* requests that it had no block for, ever */
     uint64_t evicted_blocks;    /* cached blocks that ended, ever */
 } cuarena_cache_stats_t;

@@ -88,9 +88,9 @@
  *   idle    no stream is made to wait: a request gets what is idle, and what
  *           its stream has waited for (cuarena_stream_waited). Before it
  *           fails, the caller waits for more to become idle
- *   never   a free list serves only its own stream, until a call reclaims it:
- *           cuarena_reclaim, cuarena_release_stream, cuarena_trim,
- *           cuarena_compact, cuarena_stream_waited
+ *   never   only its own stream gets bytes of a free list, until a call
+ *           reclaims them: cuarena_reclaim, cuarena_release_stream,
+ *           cuarena_trim, cuarena_compact, cuarena_stream_waited
  *
  *   A request without a stream, and every request on memory that the CPU touches, goes no farther
  *   than `idle`. Where a limit or the memory stands in the way of growth, the caller also waits for
