@@ -130,7 +130,7 @@ figures! {
     HeapStats of cuarena_heap_stats_t {
         /// All segments.
         capacity_bytes: u64,
-        /// Blocks, as taken.
+        /// Of live blocks, after rounding up.
         live_bytes: u64,
         /// Blocks, as asked for.
         requested_bytes: u64,
