@@ -92,6 +92,7 @@ static outcome_t outcome(bool brought)
 
 static uint32_t step_bit(int32_t step)
 {
+    CUAI_ASSERT(step >= 0 && step < CUARENA_STEP_COUNT);
     return UINT32_C(1) << step;
 }
 
@@ -106,6 +107,7 @@ static bool spend(ladder_t *ladder, int32_t step)
 /* The stream whose free lists the request can use at once; 0: none. */
 static uint32_t own_stream(const ladder_t *ladder)
 {
+    CUAI_ASSERT(ladder->request->stream < CUAI_STREAM_NUMBERS);
     const cuarena_t *arena = ladder->call->arena;
     bool own = !arena->cpu_touches && !ladder->request->dedicated &&
                !cuai_is_captured(arena, ladder->request->stream);
@@ -154,6 +156,7 @@ static uint64_t all_free(const ladder_t *ladder)
  * bring them together. */
 static bool alloc_without_stealing(ladder_t *ladder)
 {
+    CUAI_ASSERT(may_wait(ladder));
     cuai_request_t *request = ladder->request;
     request->reach = ladder->growth == CUARENA_OK ? CUAI_REACH_IDLE : CUAI_REACH_FREELISTS;
     request->soon = false;
@@ -168,6 +171,7 @@ static bool alloc_without_stealing(ladder_t *ladder)
  * the stream may not be made to wait, only bytes whose work it is behind already. */
 static outcome_t try_stealing(ladder_t *ladder)
 {
+    CUAI_ASSERT(!ladder->stolen);
     cuarena_t *arena = ladder->call->arena;
     bool waits = may_wait(ladder);
     if (!may_steal(ladder) || ladder->refusal == CUARENA_LIMIT)
@@ -192,6 +196,7 @@ static uint32_t only_stream(const ladder_t *ladder)
 /* Bytes of other free lists whose work is done become idle. */
 static outcome_t try_reclaiming(ladder_t *ladder)
 {
+    CUAI_ASSERT(ladder->call->arena->inside != 0);
     cuarena_t *arena = ladder->call->arena;
     if (arena->stream_count == 0)
         return STEP_SKIPPED;
@@ -242,6 +247,7 @@ static bool has_holes(const cuarena_t *arena)
  * without a wait, if no stream is known. */
 static bool wait_for_memory(ladder_t *ladder)
 {
+    CUAI_ASSERT(ladder->memory_waits <= MOST_MEMORY_WAITS);
     cuarena_t *arena = ladder->call->arena;
     uint32_t stream = ladder->request->stream;
     if (arena->memory.ops.get_on == NULL || !ladder->request->dedicated ||
@@ -256,6 +262,7 @@ static bool wait_for_memory(ladder_t *ladder)
  * bytes as they are, so only trim and growth beside them need them idle. */
 static outcome_t try_waiting(ladder_t *ladder)
 {
+    CUAI_ASSERT(ladder->call->arena->inside != 0);
     cuarena_t *arena = ladder->call->arena;
     if (arena->stream_count == 0)
         return wait_for_memory(ladder) ? STEP_BROUGHT : STEP_SKIPPED;
@@ -275,6 +282,7 @@ static bool is_final(cuarena_status_t growth)
 
 static outcome_t try_growth(ladder_t *ladder)
 {
+    CUAI_ASSERT(ladder->call->arena->inside != 0);
     if (!may_grow(ladder))
         return STEP_SKIPPED;
     uint64_t taken = 0;
@@ -320,6 +328,7 @@ static bool would_fit(const ladder_t *ladder)
 
 static outcome_t try_cache(ladder_t *ladder)
 {
+    CUAI_ASSERT(ladder->call->arena->inside != 0);
     cuarena_t *arena = ladder->call->arena;
     if (arena->heaps[CUAI_DYNAMIC]->cached_blocks == 0 || is_stable(ladder) || !would_fit(ladder) ||
         !is_for_room(ladder))
@@ -334,6 +343,7 @@ static outcome_t try_cache(ladder_t *ladder)
 /* A pool is left out: it would need again what it gave back. */
 static outcome_t try_trim(ladder_t *ladder)
 {
+    CUAI_ASSERT(ladder->call->arena->inside != 0);
     cuarena_t *arena = ladder->call->arena;
     if (arena->config.grow == CUARENA_GROW_NONE || !would_fit(ladder) || !lacks_bytes(ladder) ||
         !spend(ladder, CUARENA_STEP_TRIM))
@@ -346,6 +356,7 @@ static outcome_t try_trim(ladder_t *ladder)
 /* Drops the lock. What the handler freed may be of use to steps that were spent. */
 static outcome_t try_handler(ladder_t *ladder)
 {
+    CUAI_ASSERT(ladder->handler_calls <= MOST_HANDLER_CALLS);
     cuarena_t *arena = ladder->call->arena;
     if (arena->oom_fn == NULL || ladder->handler_no ||
         ladder->handler_calls == MOST_HANDLER_CALLS || cuai_frame_within(CUAI_FRAME_OOM, arena))
@@ -380,6 +391,7 @@ static bool is_apart(const ladder_t *ladder)
 
 static outcome_t try_compaction(ladder_t *ladder)
 {
+    CUAI_ASSERT(ladder->call->arena->inside != 0);
     cuarena_t *arena = ladder->call->arena;
     if (!arena->config.compact_on_oom || !is_apart(ladder) || !may_grow(ladder) ||
         !spend(ladder, CUARENA_STEP_COMPACT))
@@ -411,12 +423,14 @@ static const struct {
 
 const char *cuai_step_name(int32_t step)
 {
+    CUAI_ASSERT(step >= 0 && step < CUARENA_STEP_COUNT);
     return steps[step].name;
 }
 
 /* Drops the lock, if the log is at level debug. */
 static void log_step(const ladder_t *ladder, const char *name, const char *result)
 {
+    CUAI_ASSERT(ladder->call->arena->inside != 0);
     cuarena_t *arena = ladder->call->arena;
     if (!cuai_log_wants(CUARENA_LOG_DEBUG))
         return;
@@ -428,6 +442,7 @@ static void log_step(const ladder_t *ladder, const char *name, const char *resul
 
 static bool take_step(ladder_t *ladder, int32_t step)
 {
+    CUAI_ASSERT(step >= 0 && step < CUARENA_STEP_COUNT);
     outcome_t came = steps[step].take(ladder);
     if (came == STEP_SKIPPED)
         return false;
@@ -442,6 +457,7 @@ static bool take_step(ladder_t *ladder, int32_t step)
 /* Takes steps until one brings something. False: none is left, or the device is lost. */
 static bool try_more(ladder_t *ladder)
 {
+    CUAI_ASSERT(ladder->refusal != CUARENA_OK);
     for (int32_t step = 0; step < CUARENA_STEP_COUNT; step++) {
         if (take_step(ladder, step))
             return true;
@@ -457,6 +473,7 @@ static bool try_more(ladder_t *ladder)
  * limit or the memory is named where it, and not the blocks' places, stands in the way. */
 static cuarena_status_t final_status(const ladder_t *ladder)
 {
+    CUAI_ASSERT(ladder->refusal != CUARENA_OK);
     if (ladder->request->dedicated || ladder->refusal == CUARENA_LIMIT)
         return ladder->refusal;
     if (is_stable(ladder))
@@ -469,6 +486,7 @@ static cuarena_status_t final_status(const ladder_t *ladder)
 
 static uint64_t met_limit(const cuarena_t *arena, cuarena_status_t status)
 {
+    CUAI_ASSERT(status != CUARENA_OK);
     if (status != CUARENA_LIMIT)
         return cuai_min(arena->pool_bytes, arena->limits[CUARENA_LIMIT_RESERVED]);
     return cuai_min(arena->limits[CUARENA_LIMIT_RESERVED], arena->limits[CUARENA_LIMIT_LIVE]);
@@ -483,6 +501,7 @@ static bool lacks_record(const ladder_t *ladder, cuarena_status_t status, uint64
 /* " while ... is the limit", where a limit stands in the way. */
 static void name_limit(const ladder_t *ladder, cuarena_status_t status, char *text, size_t room)
 {
+    CUAI_ASSERT(room != 0);
     const cuarena_t *arena = ladder->call->arena;
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     text[0] = '\0';
@@ -507,6 +526,7 @@ typedef struct text {
 
 CUAI_PRINTF(2, 3) static void add(text_t *text, const char *format, ...)
 {
+    CUAI_ASSERT(text->room != 0);
     va_list arguments;
     va_start(arguments, format);
     int length = vsnprintf(text->at, text->room, format, arguments);
@@ -519,6 +539,7 @@ CUAI_PRINTF(2, 3) static void add(text_t *text, const char *format, ...)
 /* ", reclaiming, growth": the steps that were tried, and why compaction brought nothing. */
 static void name_steps(const ladder_t *ladder, char *chars, size_t room)
 {
+    CUAI_ASSERT(room != 0);
     text_t text = {chars, room};
     chars[0] = '\0';
     for (int32_t step = 0; step < CUARENA_STEP_COUNT; step++)
@@ -534,6 +555,7 @@ static void name_steps(const ladder_t *ladder, char *chars, size_t room)
  * number. */
 static void name_cause(const ladder_t *ladder, char *text, size_t room)
 {
+    CUAI_ASSERT(room != 0);
     const cuarena_error_info_t *words = &ladder->words->error;
     text[0] = '\0';
     if (ladder->growth != CUARENA_OUT_OF_MEMORY)
@@ -548,6 +570,7 @@ static void name_cause(const ladder_t *ladder, char *text, size_t room)
 static cuarena_status_t explain_figures(const ladder_t *ladder, cuarena_status_t status,
                                         const char *tried)
 {
+    CUAI_ASSERT(status != CUARENA_OK);
     const cuarena_t *arena = ladder->call->arena;
     int region = is_stable(ladder) ? CUAI_STABLE : CUAI_DYNAMIC;
     char limit[64];
@@ -577,6 +600,7 @@ static cuarena_status_t explain_figures(const ladder_t *ladder, cuarena_status_t
  * words that they were met with. */
 static cuarena_status_t explain(const ladder_t *ladder)
 {
+    CUAI_ASSERT(ladder->refusal != CUARENA_OK);
     cuarena_status_t status = final_status(ladder);
     char tried[128];
     name_steps(ladder, tried, sizeof tried);
@@ -600,6 +624,7 @@ static bool steals_for(const ladder_t *ladder)
 
 static cuarena_status_t alloc_once(ladder_t *ladder)
 {
+    CUAI_ASSERT(ladder->call->arena->inside != 0);
     cuarena_t *arena = ladder->call->arena;
     ladder->request->soon = may_wait(ladder);
     if (ladder->stolen)
@@ -626,6 +651,7 @@ static bool is_refusal(cuarena_status_t status)
 static cuarena_status_t zero_new(cuarena_t *arena, const cuai_request_t *request,
                                  cuai_block_ref_t ref)
 {
+    CUAI_ASSERT(ref.heap != NULL && ref.slot != 0);
     if (!request->zeroed || request->size == 0)
         return CUARENA_OK;
     cuai_counted_in_t where = {ref.region, request->heap.owner, request->heap.tag};
@@ -655,6 +681,7 @@ static bool is_hopeless(const ladder_t *ladder)
  * later one helps. Drops the lock. */
 static cuarena_status_t descend(ladder_t *ladder)
 {
+    CUAI_ASSERT(ladder->refusal != CUARENA_OK);
     cuarena_t *arena = ladder->call->arena;
     cuai_kept_error_t before;
     cuai_error_keep(&before);
@@ -671,6 +698,7 @@ static cuarena_status_t descend(ladder_t *ladder)
     if (is_refusal(status))
         return explain(ladder);
     if (status == CUARENA_OK) {
+        CUAI_ASSERT(ladder->deepest >= 0);
         arena->steps[ladder->deepest].served++;
         log_step(ladder, steps[ladder->deepest].name, "allocated");
         cuai_error_restore(&before);
@@ -682,6 +710,7 @@ static cuarena_status_t descend(ladder_t *ladder)
  * bookkeeping should have records for. Drops the lock then. */
 static void join_pieces(const ladder_t *ladder)
 {
+    CUAI_ASSERT(ladder->call->arena->inside != 0);
     cuarena_t *arena = ladder->call->arena;
     int region = cuai_region_for(arena, ladder->request->region);
     if (CUAI_UNLIKELY(cuai_heap_is_split_up(arena->heaps[region])) &&
@@ -699,6 +728,7 @@ static cuarena_status_t alloc_uncached(ladder_t *ladder)
 /* From the cache, if the arena has one with a block that fits; else from free bytes. */
 static cuarena_status_t alloc(ladder_t *ladder)
 {
+    CUAI_ASSERT(!ladder->missed);
     cuarena_t *arena = ladder->call->arena;
     const cuai_request_t *request = ladder->request;
     if (!cuai_cache_is_for(arena, request))
@@ -715,6 +745,7 @@ static cuarena_status_t alloc(ladder_t *ladder)
 /* Keeps what the option `keep` promises, once the request has its block. Drops the lock. */
 static void keep_limits(const ladder_t *ladder)
 {
+    CUAI_ASSERT(ladder->refusal == CUARENA_OK);
     cuarena_t *arena = ladder->call->arena;
     uint64_t given = 0;
     if (arena->config.keep == CUARENA_KEEP_ALL)
@@ -728,6 +759,7 @@ static void keep_limits(const ladder_t *ladder)
 cuarena_status_t cuai_alloc_slow(cuai_call_t *call, const cuai_request_t *request,
                                  cuai_block_ref_t *block_out)
 {
+    CUAI_ASSERT(call->stream == request->stream);
     cuarena_t *arena = call->arena;
     cuai_request_t own = *request;
     cuai_kept_error_t words;

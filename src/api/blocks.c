@@ -141,6 +141,7 @@ CUAI_NOINLINE cuarena_status_t cuai_block_resize(cuarena_t *arena, cuarena_block
 
 static CUAI_INLINE bool try_resize(cuarena_t *arena, cuarena_block_t block, uint64_t bytes)
 {
+    CUAI_ASSERT(bytes != 0);
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     if (CUAI_UNLIKELY(!cuai_fast_resizes(arena)))
         return false;
@@ -167,6 +168,7 @@ cuarena_status_t cuarena_block_resize(cuarena_t *arena, cuarena_block_t block, u
 static cuarena_status_t take_pin(cuarena_t *arena, cuarena_block_t block, uint32_t stream,
                                  void **pointer_out)
 {
+    CUAI_ASSERT(arena->inside != 0);
     cuai_block_ref_t ref;
     cuarena_status_t status = cuai_call_check(arena);
     if (status == CUARENA_OK)
@@ -213,6 +215,7 @@ cuarena_status_t cuarena_block_pin(cuarena_t *arena, cuarena_block_t block, void
 
 static cuarena_status_t end_pin(cuarena_t *arena, cuarena_block_t block, uint32_t stream)
 {
+    CUAI_ASSERT(arena->inside != 0);
     cuai_block_ref_t ref = cuai_find_block(arena, block);
     if (ref.heap == NULL)
         return cuai_no_block(block);
@@ -225,6 +228,7 @@ static cuarena_status_t end_pin(cuarena_t *arena, cuarena_block_t block, uint32_
     if (status != CUARENA_OK)
         return status;
     cuai_block_record(ref)->pins--;
+    CUAI_ASSERT(arena->block_pins != 0);
     arena->block_pins--;
     cuai_note_change(ref.heap);
     return CUARENA_OK;
@@ -269,6 +273,7 @@ cuarena_status_t cuarena_block_of(cuarena_t *arena, const void *pointer, cuarena
 
 static void describe(cuai_block_ref_t ref, cuarena_block_info_t *info)
 {
+    CUAI_ASSERT(ref.heap != NULL && ref.slot != 0);
     const cuai_record_t *r = cuai_block_record(ref);
     *info = (cuarena_block_info_t){
         .block = cuai_id(ref.heap, ref.slot),
@@ -347,6 +352,7 @@ cuarena_status_t cuarena_adopt(cuarena_t *arena, void *bytes, uint64_t size, cua
         return cuai_told(
             cuai_fail(CUARENA_BAD_ARGUMENT, "%llu bytes at %p; accepted: multiples of %llu",
                       (unsigned long long)size, bytes, (unsigned long long)cuai_granule(arena)));
+    CUAI_ASSERT(end > address);
     cuai_request_t request = {.heap = {.size = size,
                                        .tag = tag,
                                        .pins = 1,

@@ -19,6 +19,7 @@ static cuarena_status_t check(cuarena_t *arena, const char *what)
 static cuarena_status_t end_call(cuai_call_t *call, cuarena_status_t status, uint64_t blocks,
                                  uint64_t *blocks_out)
 {
+    CUAI_ASSERT(call->arena->inside != 0);
     if (status == CUARENA_OK && blocks_out != NULL)
         *blocks_out = blocks;
     if (status == CUARENA_OK)
@@ -29,6 +30,7 @@ static cuarena_status_t end_call(cuai_call_t *call, cuarena_status_t status, uin
 
 static uint64_t release(cuai_call_t *call, uint64_t bytes)
 {
+    CUAI_ASSERT(call->arena->inside != 0);
     cuarena_t *arena = call->arena;
     uint64_t given = 0;
     uint64_t blocks = cuai_cache_release(arena, bytes, &given);
@@ -56,6 +58,7 @@ cuarena_status_t cuarena_cache_release(cuarena_t *arena, uint64_t bytes, uint64_
 
 static cuarena_status_t reclaim(cuarena_t *arena)
 {
+    CUAI_ASSERT(arena->inside != 0);
     bool any = arena->heaps[CUAI_DYNAMIC]->cached_blocks != 0;
     return any && arena->stream_count != 0 ? cuai_reclaim_all(arena, true, NULL) : CUARENA_OK;
 }

@@ -48,6 +48,7 @@ cuarena_status_t cuai_enter(cuarena_t *arena, cuai_frame_t *frame)
 
 void cuai_leave(cuarena_t *arena)
 {
+    CUAI_ASSERT(arena->inside != 0);
     cuai_retired_t retired = {NULL, NULL};
     arena->inside--;
     if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_RETIRED))
@@ -74,6 +75,7 @@ cuarena_status_t cuai_call_begin(cuai_call_t *call, cuarena_t *arena)
 
 cuarena_status_t cuai_call_on(cuai_call_t *call, cuarena_stream_t stream)
 {
+    CUAI_ASSERT(call->arena->inside != 0 && call->stream == 0);
     return cuai_stream_find(call->arena, stream, &call->stream);
 }
 
@@ -95,6 +97,7 @@ cuarena_status_t cuai_call_on_free(cuai_call_t *call, cuarena_stream_t stream)
 
 static void deliver(cuai_call_t *call)
 {
+    CUAI_ASSERT(call->count <= CUAI_CALL_EVENTS);
     cuai_frame_t frame;
     cuai_frame_push(&frame, CUAI_FRAME_EVENT, call->arena);
     for (int i = 0; i < call->count; i++) {
@@ -109,6 +112,7 @@ static void deliver(cuai_call_t *call)
 /* Tells the log and the listener what is left to tell. Drops the lock. */
 static void tell(cuai_call_t *call, cuarena_status_t status)
 {
+    CUAI_ASSERT(call->arena->inside != 0);
     cuai_unlock(&call->arena->lock);
     (void)cuai_log_error(call->arena->label, status);
     deliver(call);
@@ -117,6 +121,7 @@ static void tell(cuai_call_t *call, cuarena_status_t status)
 
 cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status)
 {
+    CUAI_ASSERT(call->arena->inside != 0);
     if (status == CUARENA_LOST)
         cuai_slow_set(call->arena, CUAI_SLOW_LOST, true);
     cuai_stream_leave(call->arena, call->stream);
@@ -129,6 +134,7 @@ cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status)
 
 void cuai_call_log(cuai_call_t *call, const char *format, ...)
 {
+    CUAI_ASSERT(call->arena->inside != 0);
     char text[160];
     va_list arguments;
     if (!cuai_log_wants(CUARENA_LOG_INFO))
@@ -143,6 +149,7 @@ void cuai_call_log(cuai_call_t *call, const char *format, ...)
 
 void cuai_call_flush(cuai_call_t *call)
 {
+    CUAI_ASSERT(call->arena->inside != 0);
     if (call->count == 0)
         return;
     cuai_unlock(&call->arena->lock);
@@ -152,6 +159,7 @@ void cuai_call_flush(cuai_call_t *call)
 
 void cuai_call_forget(cuai_call_t *call, int32_t kind)
 {
+    CUAI_ASSERT(call->count <= CUAI_CALL_EVENTS);
     int at = call->count;
     while (at > 0 && call->events[at - 1].kind != kind)
         at--;
@@ -187,6 +195,7 @@ void cuai_call_note(cuai_call_t *call, int32_t kind, uint64_t bytes)
 
 void cuai_call_note_block(cuai_call_t *call, int32_t kind, cuai_block_ref_t ref)
 {
+    CUAI_ASSERT(ref.heap != NULL && ref.slot != 0);
     cuarena_event_t *event = next_event(call, kind);
     if (event == NULL)
         return;
@@ -200,6 +209,7 @@ void cuai_call_note_block(cuai_call_t *call, int32_t kind, cuai_block_ref_t ref)
 void cuai_call_note_failure(cuai_call_t *call, cuarena_status_t status, uint64_t bytes,
                             cuarena_tag_t tag)
 {
+    CUAI_ASSERT(status != CUARENA_OK);
     call->arena->failed++;
     cuarena_event_t *event = next_event(call, CUARENA_EVENT_FAIL);
     if (event == NULL)

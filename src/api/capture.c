@@ -20,6 +20,7 @@ cuarena_status_t cuarena_capture_begin(cuarena_t *arena, cuarena_stream_t stream
     status = cuai_call_check(arena);
     if (status == CUARENA_OK)
         status = cuai_capture_begin(arena, stream, &made);
+    CUAI_ASSERT((status == CUARENA_OK) == (made != NULL));
     cuai_leave(arena);
     if (status == CUARENA_OK)
         *capture_out = made;
@@ -86,6 +87,7 @@ static void describe(const cuarena_t *arena, const cuarena_capture_t *capture,
                      cuarena_stats_t *stats)
 {
     cuai_counts_t counts = cuai_counter_read(&capture->counter);
+    CUAI_ASSERT(counts.live_bytes <= capture->bytes);
     stats->capacity_bytes = capture->bytes;
     stats->live_bytes = counts.live_bytes;
     stats->requested_bytes = counts.requested_bytes;

@@ -31,6 +31,7 @@ void cuarena_compact_report_init(cuarena_compact_report_t *report)
 
 void cuai_begin_exclusive(cuarena_t *arena)
 {
+    CUAI_ASSERT(arena->inside != 0);
     while (arena->compacting || arena->growing || arena->moving_blocks != 0)
         cuai_arena_wait(arena);
     arena->compacting = true;
@@ -38,6 +39,7 @@ void cuai_begin_exclusive(cuarena_t *arena)
 
 void cuai_end_exclusive(cuarena_t *arena)
 {
+    CUAI_ASSERT(arena->compacting);
     arena->compacting = false;
     cuai_cond_wake(&arena->changed);
 }
@@ -45,6 +47,7 @@ void cuai_end_exclusive(cuarena_t *arena)
 int32_t cuai_deliver(cuarena_t *arena, cuarena_relocation_fn callback, void *user,
                      const cuarena_relocation_t *list, size_t count)
 {
+    CUAI_ASSERT(arena->inside != 0);
     if (callback == NULL || count == 0)
         return 0;
     cuai_frame_t frame;
@@ -73,6 +76,7 @@ typedef struct progress {
 
 static uint64_t rest_of(uint64_t most, uint64_t spent)
 {
+    CUAI_ASSERT(spent <= most);
     return most == UINT64_MAX ? most : most - spent;
 }
 
@@ -94,6 +98,7 @@ static cuarena_heap_plan_options_t plan_options(const progress_t *progress)
  * it is called as a relocation callback is. Drops the lock. */
 static void tell_listener(cuai_call_t *call)
 {
+    CUAI_ASSERT(call->arena->inside != 0);
     cuai_frame_t frame;
     cuai_frame_push(&frame, CUAI_FRAME_RELOCATION, call->arena);
     cuai_call_flush(call);
@@ -102,6 +107,7 @@ static void tell_listener(cuai_call_t *call)
 
 static void count_batch(progress_t *progress, const cuai_batch_t *batch)
 {
+    CUAI_ASSERT(batch->count != 0);
     cuarena_compact_report_t *report = &progress->report;
     report->batches++;
     report->moves += batch->count;
@@ -115,6 +121,7 @@ static void count_batch(progress_t *progress, const cuai_batch_t *batch)
  * to a capture was fixed here. O(blocks). */
 static void hold_pointers(const cuarena_t *arena, bool held)
 {
+    CUAI_ASSERT(arena->compacting);
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     cuai_slot_t slot = cuai_record(heap, 0)->next;
     for (; slot != 0; slot = cuai_record(heap, slot)->next) {
@@ -131,6 +138,7 @@ static void hold_pointers(const cuarena_t *arena, bool held)
 static cuarena_status_t begin_batch(progress_t *progress,
                                     const cuarena_heap_plan_options_t *options, cuai_batch_t *batch)
 {
+    CUAI_ASSERT(progress->call->arena->compacting);
     cuarena_t *arena = progress->call->arena;
     bool first = progress->report.batches == 0;
     if (progress->keeps_pointers)
@@ -146,6 +154,7 @@ static cuarena_status_t begin_batch(progress_t *progress,
 /* Moves one batch; *more_out says whether another may find something to move. Drops the lock. */
 static cuarena_status_t run_batch(progress_t *progress, bool *more_out)
 {
+    CUAI_ASSERT(progress->call->arena->compacting);
     cuarena_t *arena = progress->call->arena;
     cuarena_heap_plan_options_t options = plan_options(progress);
     cuai_batch_t batch;
@@ -200,6 +209,7 @@ static bool lacks_given_back(const progress_t *progress)
  * lock. */
 static cuarena_status_t fill_pool(const progress_t *progress)
 {
+    CUAI_ASSERT(progress->call->arena->compacting);
     uint64_t taken = 0;
     cuarena_status_t status = cuai_fill_pool(progress->call->arena, &taken);
     cuai_call_note(progress->call, CUARENA_EVENT_GROW, taken);
@@ -210,6 +220,7 @@ static cuarena_status_t fill_pool(const progress_t *progress)
  * tried again with all that streams freed, then with what a pool gave back. Drops the lock. */
 static cuarena_status_t reach_goal(progress_t *progress)
 {
+    CUAI_ASSERT(progress->call->arena->compacting);
     cuarena_status_t status = run_batches(progress);
     if (status == CUARENA_FRAGMENTED && may_steal(progress)) {
         status = cuai_steal_all(progress->call->arena, progress->stream);
@@ -249,6 +260,7 @@ typedef struct places {
 
 static cuarena_status_t note_places(const cuarena_t *arena, places_t *places)
 {
+    CUAI_ASSERT(arena->compacting);
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     places->list = cuai_host_alloc((heap->live_blocks + 1) * sizeof *places->list);
     if (places->list == NULL)
@@ -259,6 +271,7 @@ static cuarena_status_t note_places(const cuarena_t *arena, places_t *places)
 
 static void keep_unmoved(const cuarena_t *arena, places_t *places)
 {
+    CUAI_ASSERT(arena->compacting);
     size_t kept = 0;
     for (size_t i = 0; i < places->count; i++) {
         cuai_block_ref_t ref = cuai_find_block(arena, places->list[i].block);
@@ -271,6 +284,7 @@ static void keep_unmoved(const cuarena_t *arena, places_t *places)
 
 static cuarena_status_t run_and_report(progress_t *progress)
 {
+    CUAI_ASSERT(progress->call->arena->compacting);
     cuarena_t *arena = progress->call->arena;
     places_t places = {0};
     cuarena_status_t status = CUARENA_OK;
@@ -301,6 +315,7 @@ static void add_stream(progress_t *progress, uint32_t number)
  * lock. */
 static cuarena_status_t check_stream(cuarena_t *arena, uint32_t number)
 {
+    CUAI_ASSERT(arena->inside != 0);
     bool captured = false;
     cuarena_status_t status = cuai_check_captured(arena, number);
     if (status == CUARENA_OK && number != 0)

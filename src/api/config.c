@@ -34,6 +34,7 @@ static bool is_config(const cuarena_config_t *config)
 /* A whole copy of a config whose struct_size is known. */
 static void copy_whole(const cuarena_config_t *config, cuarena_config_t *full)
 {
+    CUAI_ASSERT(is_config(config));
     cuarena_config_init(full);
     cuai_sized_read(full, config);
 }
@@ -58,6 +59,7 @@ void cuarena_config_init(cuarena_config_t *config)
 
 static cuarena_status_t fail_key(const char *key, const char *value)
 {
+    CUAI_ASSERT(cuai_key_find(key).option == NULL);
     return cuai_fail(CUARENA_BAD_ARGUMENT,
                      "'%.48s' is no option, its value '%.32s' not looked at; "
                      "accepted: '%s' and others, see cuarena_option_info, or "
@@ -77,6 +79,7 @@ static cuarena_status_t pass_over(const char *key, const char *value)
 static cuarena_status_t fail_value(const char *key, const char *value, cuai_refusal_t refusal,
                                    const char *accepted)
 {
+    CUAI_ASSERT(refusal != NULL && accepted != NULL);
     return cuai_fail(CUARENA_BAD_ARGUMENT, "%.48s: '%.64s' %s; accepted: %s", key, value, refusal,
                      accepted);
 }
@@ -84,6 +87,7 @@ static cuarena_status_t fail_value(const char *key, const char *value, cuai_refu
 /* Into a whole config. */
 static cuarena_status_t set(cuarena_config_t *full, const char *name, const char *value)
 {
+    CUAI_ASSERT(full->struct_size == sizeof *full);
     cuai_key_t key = cuai_key_find(name);
     if (key.option != NULL) {
         cuai_refusal_t refusal = cuai_key_read(key, value, full);
@@ -149,6 +153,7 @@ static void cut_blanks(char *text)
 /* One "key=value"; blanks around either are skipped. */
 static cuarena_status_t set_item(cuarena_config_t *full, const char *text, size_t length)
 {
+    CUAI_ASSERT(full->struct_size == sizeof *full);
     char item[ITEM_SIZE];
     if (length >= sizeof item)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
@@ -201,6 +206,7 @@ cuarena_status_t cuarena_config_environment(cuarena_config_t *config)
 /* Digits, or a percentage; 0 of either is no limit. */
 static cuai_refusal_t read_limit(const char *text, cuarena_amount_t *limit)
 {
+    CUAI_ASSERT(text != NULL);
     static const cuarena_amount_t none = {CUARENA_AMOUNT_BYTES, 0, UINT64_MAX};
     size_t length = strlen(text);
     bool percent = length != 0 && text[length - 1] == '%';
@@ -244,6 +250,7 @@ void cuarena_option_info_init(cuarena_option_info_t *info)
 /* The end of an enumeration is no error to the log. */
 static cuarena_status_t past_the_last(size_t index)
 {
+    CUAI_ASSERT(cuai_option_at(index) == NULL);
     return cuai_fail(CUARENA_BAD_ARGUMENT, "index: %zu is past the last", index);
 }
 
@@ -272,6 +279,7 @@ cuarena_status_t cuarena_option_info(size_t index, cuarena_option_info_t *info)
 
 static cuarena_status_t check_option(const cuai_option_t *option, const cuarena_config_t *full)
 {
+    CUAI_ASSERT(full->struct_size == sizeof *full);
     cuai_refusal_t refusal = cuai_option_check(option, full);
     if (refusal == NULL)
         return CUARENA_OK;

@@ -21,6 +21,7 @@
 
 static bool grows(const cuarena_config_t *full)
 {
+    CUAI_ASSERT(full->grow != -1);
     return full->grow != CUARENA_GROW_NONE;
 }
 
@@ -41,22 +42,26 @@ static bool has_chunks(const cuarena_config_t *full)
 
 static bool cuts_segments(const cuarena_config_t *full)
 {
+    CUAI_ASSERT(full->segments != -1);
     return full->segments == CUARENA_SEGMENTS_SHARED;
 }
 
 static bool lengthens_segments(const cuarena_config_t *full)
 {
+    CUAI_ASSERT(full->in_place != -1);
     return cuts_segments(full) && full->in_place != 0 && full->backing != CUARENA_BACKING_MALLOC &&
            full->backing != CUARENA_BACKING_ASYNC;
 }
 
 static bool caches(const cuarena_config_t *full)
 {
+    CUAI_ASSERT(full->keep != -1);
     return full->keep == CUARENA_KEEP_CACHE;
 }
 
 static bool stores_or_caches(const cuarena_config_t *full)
 {
+    CUAI_ASSERT(full->soft_limit_rule != -1);
     return full->soft_limit_rule == CUARENA_SOFT_STORE || caches(full);
 }
 
@@ -142,11 +147,13 @@ static const struct {
 
 static bool is_of(uint32_t memories, const cuarena_config_t *full)
 {
+    CUAI_ASSERT(full->memory >= CUARENA_MEMORY_PAGEABLE && full->memory <= CUARENA_MEMORY_CUSTOM);
     return (memories >> full->memory & 1) != 0;
 }
 
 static const char *memory_name(int32_t memory)
 {
+    CUAI_ASSERT(memory >= CUARENA_MEMORY_PAGEABLE && memory <= CUARENA_MEMORY_CUSTOM);
     static const char *const names[] = {
         [CUARENA_MEMORY_PAGEABLE] = "pageable", [CUARENA_MEMORY_NONE] = "none",
         [CUARENA_MEMORY_DEVICE] = "device",     [CUARENA_MEMORY_MANAGED] = "managed",
@@ -158,6 +165,7 @@ static const char *memory_name(int32_t memory)
 
 static void print(const char *key, const cuarena_config_t *full, char text[CUAI_OPTION_TEXT_SIZE])
 {
+    CUAI_ASSERT(cuai_option_find(key) != NULL);
     (void)cuai_option_print(cuai_option_find(key), full, text);
 }
 
@@ -194,6 +202,7 @@ static bool is_left_alone(const char *key, const cuarena_config_t *full,
 
 static cuarena_status_t refuse(const rule_t *rule, const cuarena_config_t *full)
 {
+    CUAI_ASSERT(rule->accepted != NULL);
     char text[CUAI_OPTION_TEXT_SIZE];
     char preset[CUAI_OPTION_TEXT_SIZE];
     print(rule->key, full, text);

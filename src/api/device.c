@@ -69,6 +69,7 @@ static cuarena_status_t check_outputs(const cuarena_export_piece_t *pieces, size
 
 static cuarena_status_t check_block(const sharing_t *sharing, cuai_block_ref_t ref)
 {
+    CUAI_ASSERT(ref.heap != NULL && ref.slot != 0);
     const cuai_record_t *r = cuai_block_record(ref);
     unsigned long long block = sharing->block;
     if (sharing->arena->memory.ops.export_range == NULL)
@@ -95,6 +96,7 @@ static cuarena_status_t check_block(const sharing_t *sharing, cuai_block_ref_t r
 static cuarena_status_t ask_memory(sharing_t *sharing, const cuarena_memory_segment_t *segment,
                                    uint64_t offset, uint64_t bytes)
 {
+    CUAI_ASSERT(bytes != 0);
     const cuai_memory_t *memory = &sharing->arena->memory;
     cuarena_status_t status =
         memory->ops.export_range(memory->user, segment, offset, bytes, NULL, 0, &sharing->count);
@@ -111,6 +113,7 @@ static cuarena_status_t ask_memory(sharing_t *sharing, const cuarena_memory_segm
 
 static void end_export(cuarena_t *arena, cuarena_export_t *one)
 {
+    CUAI_ASSERT(arena->inside != 0);
     cuai_block_ref_t ref = cuai_export_end(arena, one);
     const uint8_t flags = cuai_block_record(ref)->flags;
     if ((flags & CUAI_BLOCK_ENDING) && !(flags & CUAI_BLOCK_EXPORTED))
@@ -120,6 +123,7 @@ static void end_export(cuarena_t *arena, cuarena_export_t *one)
 /* Pins the block and asks the memory for its handles. Drops the lock. */
 static cuarena_status_t export_block(sharing_t *sharing, cuarena_export_t **export_out)
 {
+    CUAI_ASSERT(sharing->arena->inside != 0);
     cuarena_t *arena = sharing->arena;
     cuai_block_ref_t ref;
     cuarena_export_t *one = NULL;
@@ -132,6 +136,7 @@ static cuarena_status_t export_block(sharing_t *sharing, cuarena_export_t **expo
         return status;
     cuarena_memory_segment_t segment = cuai_segment_of(arena, ref);
     const cuai_record_t *r = cuai_block_record(ref);
+    CUAI_ASSERT(r->offset - segment.address < segment.bytes);
     uint64_t offset = r->offset - segment.address;
     uint64_t bytes = r->size;
     cuai_unlock(&arena->lock);

@@ -49,6 +49,7 @@ cuarena_status_t cuarena_driver_info(cuarena_driver_info_t *info)
 
 static cuarena_device_info_t from_facts(const cuai_facts_t *facts)
 {
+    CUAI_ASSERT(facts != NULL);
     cuarena_device_info_t whole = {
         .compute_major = facts->major,
         .compute_minor = facts->minor,
@@ -68,6 +69,7 @@ static cuarena_device_info_t from_facts(const cuai_facts_t *facts)
 
 static cuarena_status_t ask_free(cuai_place_t *place, uint64_t *free_out)
 {
+    CUAI_ASSERT(place->cuda != NULL);
     size_t free_bytes = 0;
     size_t total_bytes = 0;
     cuai_visit_t visit;

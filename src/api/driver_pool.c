@@ -55,6 +55,7 @@ cuarena_status_t cuarena_driver_pool_reset_peaks(cuarena_t *arena)
 
 cuarena_status_t cuai_driver_pool_total(cuarena_t *arena, uint64_t *bytes_out)
 {
+    CUAI_ASSERT(arena->memory.pool != NULL);
     cuarena_driver_pool_stats_t now = {0};
     cuarena_status_t status = cuai_pool_stats(arena->memory.pool, &now);
     bool gone = status == CUARENA_LOST || status == CUARENA_NO_DEVICE;
@@ -67,6 +68,7 @@ cuarena_status_t cuai_driver_pool_total(cuarena_t *arena, uint64_t *bytes_out)
 
 cuarena_status_t cuai_driver_pool_trim(cuarena_t *arena, uint64_t keep_bytes, uint64_t *given)
 {
+    CUAI_ASSERT(arena->memory.pool != NULL && arena->inside != 0);
     uint64_t bytes = 0;
     cuai_unlock(&arena->lock);
     cuarena_status_t status = cuai_pool_trim(arena->memory.pool, keep_bytes, &bytes);
@@ -83,6 +85,7 @@ cuarena_status_t cuai_driver_pool_trim(cuarena_t *arena, uint64_t keep_bytes, ui
  * that other streams use go back if these are done. Drops the lock. */
 static cuarena_status_t wait_to_trim(cuai_call_t *call, cuarena_stream_t stream)
 {
+    CUAI_ASSERT(call->arena->inside != 0);
     cuarena_t *arena = call->arena;
     bool all = stream == CUARENA_NO_STREAM;
     cuarena_status_t status = cuai_call_check(arena);
@@ -108,6 +111,7 @@ cuarena_status_t cuai_driver_pool_trim_on(cuai_call_t *call, cuarena_stream_t st
 
 static cuarena_status_t whole_device(void *user, uint64_t *bytes_out)
 {
+    CUAI_ASSERT(user != NULL);
     const struct cuai_pool *pool = user;
     *bytes_out = pool->place->facts.total_bytes;
     return CUARENA_OK;
@@ -160,6 +164,7 @@ static cuarena_status_t create_on(const cuarena_config_t *config,
                                   const cuarena_driver_pool_choice_t *choice, size_t device,
                                   cuarena_t **arena_out)
 {
+    CUAI_ASSERT(device <= INT32_MAX);
     cuarena_config_t one = *config;
     one.device = (int32_t)device;
     one.driver_pool = choice->kind;

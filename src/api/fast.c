@@ -3,6 +3,7 @@
 cuai_slot_t cuai_fast_alloc_idle(cuarena_t *arena, int32_t region, uint64_t bytes,
                                  uint64_t attributes)
 {
+    CUAI_ASSERT(bytes != 0);
     uint64_t offset;
     const cuarena_heap_t *heap = arena->heaps[region];
     return cuai_fast_alloc_in(arena, region, 0, heap->idle, cuai_fast_size(arena, bytes), bytes,
@@ -33,6 +34,7 @@ cuai_slot_t cuai_fast_alloc_other(cuarena_t *arena, const cuai_stream_t *s, uint
 void cuai_fast_free_apart(cuarena_t *arena, int32_t region, cuai_slot_t slot, uint32_t freelist,
                           cuai_stream_t *owner)
 {
+    CUAI_ASSERT(slot != 0);
     cuarena_heap_t *heap = arena->heaps[region];
     const cuai_record_t *r = cuai_record(heap, slot);
     if (cuai_tag_of(r) != 0)

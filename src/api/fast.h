@@ -43,6 +43,7 @@ static inline bool cuai_fast_frees_on(const cuarena_t *arena, const cuai_stream_
 
 static inline uint64_t cuai_fast_size(const cuarena_t *arena, uint64_t bytes)
 {
+    CUAI_ASSERT(bytes != 0);
     return ((bytes - 1) | arena->granule_mask) + 1;
 }
 
@@ -54,6 +55,7 @@ static CUAI_INLINE cuai_slot_t cuai_fast_alloc_in(cuarena_t *arena, int32_t regi
                                                   uint64_t attributes, cuai_separators_t way,
                                                   uint64_t *offset_out)
 {
+    CUAI_ASSERT(bytes != 0 && size >= bytes);
     cuarena_heap_t *heap = arena->heaps[region];
     if (CUAI_UNLIKELY(!cuai_heap_fast_is_ready(heap)))
         return 0;
@@ -96,6 +98,7 @@ static CUAI_INLINE void cuai_fast_free(cuarena_t *arena, int32_t region, cuai_sl
                                        cuai_slot_t *link, uint32_t freelist, cuai_index_t *index,
                                        cuai_stream_t *owner)
 {
+    CUAI_ASSERT(slot != 0);
     cuarena_heap_t *heap = arena->heaps[region];
     const cuai_record_t *r = cuai_record(heap, slot);
     if (CUAI_UNLIKELY(cuai_tag_of(r) != 0 || !heap->smooth ||
@@ -128,6 +131,7 @@ static CUAI_INLINE void cuai_fast_free_idle(cuarena_t *arena, int32_t region, cu
 static CUAI_INLINE bool cuai_fast_resize(cuarena_t *arena, cuai_slot_t slot, uint32_t freelist,
                                          uint64_t bytes)
 {
+    CUAI_ASSERT(slot != 0 && bytes != 0);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     const cuai_record_t *r = cuai_record(heap, slot);
     if (CUAI_UNLIKELY(!heap->smooth || !cuai_range_joins(r, freelist)))

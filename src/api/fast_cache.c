@@ -46,6 +46,7 @@ static inline bool may_alloc_spare(const cuarena_t *arena)
 static CUAI_OUTLINE cuai_slot_t alloc_spare(cuarena_t *arena, uint64_t size, uint64_t bytes,
                                             uint64_t attributes, void **pointer_out)
 {
+    CUAI_ASSERT(bytes != 0 && size >= bytes);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     uint64_t offset;
     if (!may_alloc_spare(arena))
@@ -62,6 +63,7 @@ static CUAI_OUTLINE cuai_slot_t alloc_spare(cuarena_t *arena, uint64_t size, uin
 /* Frees a block for which the cache has no room into the spare bytes; false: nothing was done. */
 static CUAI_OUTLINE bool free_spare(cuarena_t *arena, cuai_slot_t slot, const cuai_stream_t *s)
 {
+    CUAI_ASSERT(slot != 0);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     const cuai_record_t *r = cuai_record(heap, slot);
     if (s != NULL || r->owner != 0 || !heap->nearly_plain || !cuai_cache_spares(arena, r->size))
@@ -83,6 +85,7 @@ static inline bool is_miss(const cuarena_t *arena, const cuarena_heap_t *heap, c
 cuai_slot_t cuai_fast_cache_get(cuarena_t *arena, cuai_stream_t *s, uint64_t bytes,
                                 uint64_t attributes, void **pointer_out)
 {
+    CUAI_ASSERT(bytes != 0);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     if (!is_clear(arena))
         return 0;

@@ -49,6 +49,7 @@ cuarena_status_t cuarena_tag(cuarena_t *arena, const char *name, cuarena_tag_t *
     if (!cuai_lock_enter(&arena->lock))
         return cuai_told(cuai_reentered());
     cuarena_status_t status = cuai_tag_register(arena, name, tag_out);
+    CUAI_ASSERT(status != CUARENA_OK || cuai_tag_known(arena, *tag_out));
     cuai_unlock(&arena->lock);
     return cuai_told(status);
 }

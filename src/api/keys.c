@@ -59,6 +59,7 @@ static size_t least_of(size_t a, size_t b, size_t c)
  * longer than LONGEST_NAME. */
 static size_t distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
+    CUAI_ASSERT(a_length <= LONGEST_NAME && b_length <= LONGEST_NAME);
     size_t row[LONGEST_NAME + 1];
     for (size_t j = 0; j <= b_length; j++)
         row[j] = j;
@@ -108,6 +109,7 @@ const char *cuai_key_nearest(const char *name)
         while (list != NULL && (word_length = cuai_next_word(&list, &word)) != 0)
             look_at(&nearest, word, word_length);
     }
+    CUAI_ASSERT(nearest.name != NULL);
     memcpy(text, nearest.name, nearest.name_length);
     text[nearest.name_length] = '\0';
     return text;
@@ -117,6 +119,7 @@ const char *cuai_key_nearest(const char *name)
 
 const char *cuai_key_accepted(cuai_key_t key)
 {
+    CUAI_ASSERT(key.option != NULL);
     return key.ort ? key.option->ort.accepted : key.option->accepted;
 }
 
@@ -145,6 +148,7 @@ static void translate(const cuai_option_t *option, uint64_t number,
 
 cuai_refusal_t cuai_key_read(cuai_key_t key, const char *value, cuarena_config_t *config)
 {
+    CUAI_ASSERT(key.option != NULL);
     if (!key.ort)
         return cuai_option_read(key.option, value, config);
     const cuai_ort_t *ort = &key.option->ort;
@@ -188,6 +192,7 @@ static uint64_t number_of_word(const char *list, const char *text)
 bool cuai_key_print(cuai_key_t key, const cuarena_config_t *config,
                     char text[CUAI_OPTION_TEXT_SIZE])
 {
+    CUAI_ASSERT(key.option != NULL);
     bool can = cuai_option_print(key.option, config, text);
     const cuai_ort_t *ort = &key.option->ort;
     if (!can || !key.ort)

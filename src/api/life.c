@@ -55,6 +55,7 @@ cuarena_status_t cuarena_open(const char *options, cuarena_t **arena_out)
 /* "3 blocks of 768 bytes live; 'weights': 2 of 512 bytes; ...", as far as there is room. */
 static void describe_leaks(const cuarena_t *arena, char *text, size_t room)
 {
+    CUAI_ASSERT(room != 0);
     cuai_counts_t all = cuai_whole_now(arena);
     size_t used = (size_t)snprintf(text, room, "%llu blocks of %llu bytes live",
                                    (unsigned long long)all.live_blocks,
@@ -83,6 +84,7 @@ static cuarena_status_t check_no_leaks(const cuarena_t *arena)
  * counted as leaks. */
 static cuarena_status_t check_unused(cuarena_t *arena)
 {
+    CUAI_ASSERT(arena->compacting);
     cuarena_status_t status = cuai_captures_check_none(arena, "destroy");
     if (status == CUARENA_OK)
         status = cuai_check_idle(arena);
@@ -114,6 +116,7 @@ cuarena_status_t cuai_set_shared(cuarena_t *arena, bool shared)
 /* BUSY for a shared arena, which ends with its holders. Lock held. */
 static cuarena_status_t check_ours(const cuarena_t *arena)
 {
+    CUAI_ASSERT(arena->compacting);
     return arena->shared ? cuai_fail(CUARENA_BUSY,
                                      "%s is shared; accepted: "
                                      "cuarena_shared_release",
@@ -167,6 +170,7 @@ cuarena_status_t cuarena_destroy_forced(cuarena_t **arena)
 
 static void clear_counts(cuarena_t *arena)
 {
+    CUAI_ASSERT(arena->compacting);
     for (size_t tag = 1; tag < arena->tag_count; tag++)
         cuai_counter_clear(&arena->tags[tag].counter);
     arena->block_pins = 0;
@@ -176,6 +180,7 @@ static void clear_counts(cuarena_t *arena)
 /* Ends one dedicated block from that slot on; false: there is none. Drops the lock. */
 static bool return_dedicated(cuarena_t *arena, cuai_slot_t *from)
 {
+    CUAI_ASSERT(arena->compacting);
     cuarena_heap_t *heap = arena->heaps[CUAI_APART];
     cuai_slot_t slot = cuai_heap_next_standalone(heap, *from);
     if (slot == 0)
@@ -190,6 +195,7 @@ static bool return_dedicated(cuarena_t *arena, cuai_slot_t *from)
 /* Forgets adopted bytes and gives dedicated ones back. Drops the lock. */
 static void clear_apart(cuarena_t *arena)
 {
+    CUAI_ASSERT(arena->compacting);
     cuarena_heap_t *heap = arena->heaps[CUAI_APART];
     cuai_slot_t from = 1;
     if (heap == NULL)
@@ -219,6 +225,7 @@ static cuarena_status_t zero_segments(cuarena_t *arena, const cuarena_heap_t *he
 /* Sets the bytes of dedicated blocks to 0 before they go back to the memory. Drops the lock. */
 static cuarena_status_t zero_apart(cuarena_t *arena)
 {
+    CUAI_ASSERT(arena->compacting);
     cuarena_heap_t *heap = arena->heaps[CUAI_APART];
     cuarena_status_t status = CUARENA_OK;
     cuai_slot_t slot = heap == NULL ? 0 : cuai_heap_next_standalone(heap, 1);
@@ -237,6 +244,7 @@ static cuarena_status_t zero_apart(cuarena_t *arena)
  * that nobody writes to what was set to 0. Drops the lock. */
 static cuarena_status_t zero_all(cuarena_t *arena)
 {
+    CUAI_ASSERT(arena->compacting);
     cuarena_status_t status = CUARENA_OK;
     if (arena->config.zero != CUARENA_ZERO_FREE)
         return status;
@@ -271,6 +279,7 @@ static cuarena_status_t check_reset(const cuarena_t *arena)
  * these. Drops the lock. */
 static cuarena_status_t finish_freed(cuarena_t *arena)
 {
+    CUAI_ASSERT(arena->compacting);
     if (arena->stream_count == 0)
         return CUARENA_OK;
     if (arena->memory.ops.get_on != NULL) {
@@ -284,6 +293,7 @@ static cuarena_status_t finish_freed(cuarena_t *arena)
 
 static void clear(cuarena_t *arena)
 {
+    CUAI_ASSERT(arena->compacting);
     cuai_streams_reset(arena);
     cuai_cache_drop(arena); /* what others freed meanwhile */
     cuai_heap_clear(arena->heaps[CUAI_DYNAMIC]);
@@ -330,6 +340,7 @@ cuarena_status_t cuarena_reset(cuarena_t *arena)
 static cuarena_status_t end_trim(cuai_call_t *call, cuarena_status_t status, uint64_t given,
                                  uint64_t *given_back_out)
 {
+    CUAI_ASSERT(call->arena->inside != 0);
     if (status == CUARENA_OK)
         cuai_chunks_trimmed(call->arena);
     cuai_call_note(call, CUARENA_EVENT_TRIM, given);
@@ -344,6 +355,7 @@ static cuarena_status_t end_trim(cuai_call_t *call, cuarena_status_t status, uin
 /* Trims what cached blocks left behind when they ended. */
 static uint64_t trim_rest(cuarena_t *arena, uint64_t keep_bytes)
 {
+    CUAI_ASSERT(arena->inside != 0);
     if (arena->stream_count != 0)
         cuai_reclaim_all(arena, false, NULL);
     return arena->reserved > keep_bytes ? cuai_trim(arena, keep_bytes) : 0;
@@ -379,6 +391,7 @@ cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes, uint64_t *g
 static cuarena_status_t trim_on(cuai_call_t *call, cuarena_stream_t stream, uint64_t keep_bytes,
                                 uint64_t *given_out)
 {
+    CUAI_ASSERT(call->arena->inside != 0);
     cuarena_t *arena = call->arena;
     if (cuai_pool_has_the_rest(arena))
         return cuai_driver_pool_trim_on(call, stream, keep_bytes, given_out);
@@ -427,6 +440,7 @@ static cuarena_status_t check_limit_kind(int32_t kind)
  * allocation. Drops the lock. */
 static void keep_cache_limit(cuai_call_t *call)
 {
+    CUAI_ASSERT(call->arena->inside != 0);
     cuarena_t *arena = call->arena;
     uint64_t cached = arena->heaps[CUAI_DYNAMIC]->cached_bytes;
     uint64_t limit = arena->limits[CUARENA_LIMIT_CACHED];

@@ -27,11 +27,13 @@ static const struct {
 
 bool cuai_logs_event(int32_t kind)
 {
+    CUAI_ASSERT(kind >= 0);
     return kind < KIND_COUNT && cuai_log_wants(kinds[kind].level);
 }
 
 static const char *tag_name(cuarena_t *arena, cuarena_tag_t tag)
 {
+    CUAI_ASSERT(tag != 0);
     cuai_lock(&arena->lock);
     const char *name = arena->tags[tag].name;
     cuai_unlock(&arena->lock);

@@ -262,6 +262,7 @@ const cuai_option_t *cuai_option_find(const char *key)
 
 const char *cuai_option_type_name(cuai_option_type_t type)
 {
+    CUAI_ASSERT(type <= CUAI_OPTION_TEXT);
     static const char *const names[] = {
         [CUAI_OPTION_AMOUNT] = "amount", [CUAI_OPTION_BYTES] = "bytes",
         [CUAI_OPTION_COUNT] = "count",   [CUAI_OPTION_CHOICE] = "choice",

@@ -52,6 +52,7 @@ static CUAI_NOINLINE cuarena_status_t alloc_slow(cuarena_t *arena, uint64_t byte
 static CUAI_INLINE cuai_slot_t alloc_idle(cuarena_t *arena, int32_t region, uint64_t bytes,
                                           uint64_t attributes, uint64_t *offset_out)
 {
+    CUAI_ASSERT(bytes != 0);
     cuarena_heap_t *heap = arena->heaps[region];
     cuai_slot_t slot =
         cuai_heap_fast_alloc(heap, cuai_fast_size(arena, bytes), bytes, attributes, offset_out);
@@ -66,6 +67,7 @@ static CUAI_INLINE cuai_slot_t alloc_idle(cuarena_t *arena, int32_t region, uint
 static CUAI_INLINE bool try_alloc(cuarena_t *arena, int32_t region, uint64_t bytes,
                                   cuarena_tag_t tag, uint64_t attributes, void **pointer_out)
 {
+    CUAI_ASSERT(bytes != 0 && arena->heaps[region] != NULL);
     uint64_t offset;
     if (CUAI_UNLIKELY(!cuai_fast_allocs(arena) || !cuai_tag_known(arena, tag)))
         return false;
@@ -87,11 +89,13 @@ static CUAI_INLINE bool try_alloc(cuarena_t *arena, int32_t region, uint64_t byt
  * code of its own keeps try_alloc_plain free of these checks. */
 static CUAI_OUTLINE bool try_alloc_checked(cuarena_t *arena, uint64_t bytes, void **pointer_out)
 {
+    CUAI_ASSERT((arena->slow & CUAI_SLOW_CACHE) == 0);
     return try_alloc(arena, CUAI_DYNAMIC, bytes, 0, CUAI_POINTER_ATTRIBUTES, pointer_out);
 }
 
 static CUAI_INLINE bool try_alloc_plain(cuarena_t *arena, uint64_t bytes, void **pointer_out)
 {
+    CUAI_ASSERT(arena->slow == 0);
     uint64_t offset;
     if (CUAI_UNLIKELY(alloc_idle(arena, CUAI_DYNAMIC, bytes, CUAI_POINTER_ATTRIBUTES, &offset) ==
                       0))
@@ -193,6 +197,7 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_free(cuarena_t *arena, void *pointer
 static CUAI_INLINE bool try_free(cuarena_t *arena, int32_t region, const void *pointer,
                                  uint64_t attributes)
 {
+    CUAI_ASSERT(arena->heaps[region] != NULL);
     cuarena_heap_t *heap = arena->heaps[region];
     cuai_slot_t *link = cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
     cuai_slot_t slot = *link;
@@ -248,6 +253,7 @@ cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
  * lock. */
 static cuai_block_ref_t reclaim_pointer(cuarena_t *arena, const void *pointer)
 {
+    CUAI_ASSERT(arena->inside != 0);
     cuai_block_ref_t ref = cuai_find_address(arena, cuai_address(pointer));
     if (ref.heap != NULL)
         cuai_reclaim_block(arena, cuai_id(ref.heap, ref.slot), &ref);
@@ -257,6 +263,7 @@ static cuai_block_ref_t reclaim_pointer(cuarena_t *arena, const void *pointer)
 static cuarena_status_t resize_found(cuai_call_t *call, cuai_block_ref_t ref, uint64_t bytes,
                                      uint32_t stream, void **pointer_out)
 {
+    CUAI_ASSERT(ref.heap != NULL && call->arena->inside != 0);
     cuarena_t *arena = call->arena;
     cuarena_block_t block = cuai_id(ref.heap, ref.slot);
     if (bytes == 0) {
@@ -294,6 +301,7 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_resize(cuarena_t *arena, void *point
 
 static CUAI_INLINE bool try_resize(cuarena_t *arena, const void *pointer, uint64_t bytes)
 {
+    CUAI_ASSERT(bytes != 0);
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     if (CUAI_UNLIKELY(!cuai_fast_resizes(arena)))
         return false;
@@ -345,6 +353,7 @@ static cuarena_status_t set_born_pin(cuai_record_t *r, const void *pointer, bool
     if (pinned && r->pins == CUARENA_HEAP_MAX_PINS)
         return cuai_fail(CUARENA_BUSY, "%p has %u pins, the most", pointer, CUARENA_HEAP_MAX_PINS);
     r->flags ^= CUAI_BLOCK_BORN_PIN;
+    CUAI_ASSERT(pinned || r->pins != 0);
     if (pinned)
         r->pins++;
     else
@@ -356,6 +365,7 @@ static cuarena_status_t set_born_pin(cuai_record_t *r, const void *pointer, bool
 static cuarena_status_t change_pin_of(cuarena_t *arena, cuai_block_ref_t ref, const void *pointer,
                                       bool pinned)
 {
+    CUAI_ASSERT(ref.heap != NULL && arena->inside != 0);
     if (pinned) {
         cuarena_status_t status = cuai_reclaim_behind(arena, cuai_id(ref.heap, ref.slot), 0, &ref);
         if (status != CUARENA_OK)

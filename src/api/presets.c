@@ -155,6 +155,7 @@ static void apply_memory(cuarena_config_t *config, const preset_t *preset)
  * otherwise. */
 static void apply_placement(cuarena_config_t *config, const preset_t *preset)
 {
+    CUAI_ASSERT(config->grow != -1);
     bool grows = config->grow != CUARENA_GROW_NONE;
     bool low = grows && preset->placement == CUARENA_PLACEMENT_DEFAULT;
     if (config->placement == -1)
@@ -164,6 +165,7 @@ static void apply_placement(cuarena_config_t *config, const preset_t *preset)
 /* Without a driver's pool release_threshold=unchanged means nothing, and counts as not set. */
 static void apply_threshold(cuarena_config_t *config, const preset_t *preset)
 {
+    CUAI_ASSERT(config->memory != CUARENA_MEMORY_PRESET);
     uint64_t *threshold = &config->release_threshold;
     bool pooled =
         config->memory == CUARENA_MEMORY_DEVICE && config->backing == CUARENA_BACKING_ASYNC;
@@ -175,12 +177,14 @@ static void apply_threshold(cuarena_config_t *config, const preset_t *preset)
 
 static void apply_choice(int32_t *choice, int32_t value)
 {
+    CUAI_ASSERT(value != -1);
     if (*choice == -1)
         *choice = value;
 }
 
 static void apply_bytes(uint64_t *bytes, uint64_t value)
 {
+    CUAI_ASSERT(value != CUARENA_BYTES_PRESET);
     if (*bytes == CUARENA_BYTES_PRESET)
         *bytes = value;
 }
@@ -194,6 +198,7 @@ static bool is_counted(const cuarena_config_t *config)
 
 static cuarena_amount_t soft_limit_of(const cuarena_config_t *config, const preset_t *preset)
 {
+    CUAI_ASSERT(preset->soft_share <= 100000);
     if (preset->soft_share == 0)
         return (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, UINT64_MAX};
     if (!is_counted(config))
@@ -225,6 +230,7 @@ static void apply_keep(cuarena_config_t *config, const preset_t *preset)
 void cuai_config_apply_preset(cuarena_config_t *config)
 {
     apply_mempool(config);
+    CUAI_ASSERT(config->preset >= 0 && config->preset <= CUARENA_PRESET_DRIVER_POOL);
     const preset_t *preset = &presets[config->preset];
     apply_memory(config, preset);
     apply_threshold(config, preset);

@@ -22,6 +22,7 @@ static bool has_segment(cuai_block_ref_t ref)
 
 void cuai_end_now(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
+    CUAI_ASSERT(arena->inside != 0);
     const cuai_record_t *r = cuai_block_record(ref);
     bool apart = has_segment(ref);
     cuarena_memory_segment_t segment = cuai_dedicated_segment(r);
@@ -45,6 +46,7 @@ static bool is_moot(cuarena_status_t status)
  * lock. */
 static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
+    CUAI_ASSERT(arena->inside != 0);
     cuai_record_t *r = cuai_block_record(ref);
     cuai_mark_ending(arena, r);
     cuai_mark_moving(arena, ref);
@@ -78,6 +80,7 @@ static cuarena_status_t end_later(cuarena_t *arena, cuai_block_ref_t ref, uint32
  * block has ended, and behind its copies. Drops the lock. */
 static cuarena_status_t end_slowly(cuarena_t *arena, cuarena_block_t block, uint32_t stream)
 {
+    CUAI_ASSERT(arena->inside != 0);
     cuai_block_ref_t ref;
     cuarena_status_t status = cuai_reclaim_behind(arena, block, stream, &ref);
     if (status != CUARENA_OK)
@@ -91,6 +94,7 @@ static cuarena_status_t end_slowly(cuarena_t *arena, cuarena_block_t block, uint
  * bytes must be 0 and cannot be made so the arena is lost. */
 void cuai_end_released(cuarena_t *arena, cuai_block_ref_t ref)
 {
+    CUAI_ASSERT((cuai_block_record(ref)->flags & CUAI_BLOCK_ENDING) != 0);
     const cuai_record_t *r = cuai_block_record(ref);
     if ((r->flags & CUAI_BLOCK_USED) && !r->fixed)
         return;
@@ -107,6 +111,7 @@ void cuai_end_released(cuarena_t *arena, cuai_block_ref_t ref)
  * an event is recorded behind the free. Drops the lock. */
 static cuarena_status_t order_free(cuarena_t *arena, uint32_t *stream)
 {
+    CUAI_ASSERT(arena->inside != 0);
     if (*stream == 0) {
         *stream = cuai_moving_stream(arena);
         return CUARENA_OK;
@@ -140,6 +145,7 @@ static cuarena_status_t order_return(cuarena_t *arena, uint32_t stream)
  * compactions are under way. Drops the lock. */
 static cuarena_status_t end_quickly(cuarena_t *arena, cuarena_block_t block, uint32_t stream)
 {
+    CUAI_ASSERT(arena->inside != 0);
     const uint32_t passed = stream;
     cuarena_status_t status = CUARENA_OK;
     cuai_block_ref_t ref = cuai_find_block(arena, block);
@@ -166,6 +172,7 @@ static cuarena_status_t end_quickly(cuarena_t *arena, cuarena_block_t block, uin
  * use the block stands for it, so that the bytes wait for the other ones. */
 static void choose_stream(cuai_call_t *call, cuai_block_ref_t ref)
 {
+    CUAI_ASSERT(call->waited && call->stream == 0);
     cuarena_t *arena = call->arena;
     const cuai_record_t *r = cuai_block_record(ref);
     const cuai_use_t *use = NULL;
@@ -179,6 +186,7 @@ static void choose_stream(cuai_call_t *call, cuai_block_ref_t ref)
 
 cuarena_status_t cuai_release(cuai_call_t *call, cuai_block_ref_t ref, uint32_t stream)
 {
+    CUAI_ASSERT(ref.heap != NULL && call->arena->inside != 0);
     cuarena_t *arena = call->arena;
     if (call->waited) {
         choose_stream(call, ref);

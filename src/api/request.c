@@ -52,6 +52,7 @@ cuarena_status_t cuai_request_make(const cuarena_t *arena, uint64_t bytes,
         .dedicated = request->dedicated != 0 || arena->config.segments == CUARENA_SEGMENTS_EACH,
     };
     request_out->size = round_size(arena, bytes);
+    CUAI_ASSERT(request_out->size >= bytes);
     if (bytes != 0 && request_out->size < CUARENA_HEAP_MAX_SEGMENT && !request_out->dedicated)
         request_out->heap.alignment =
             cuai_max(request->alignment, cuai_natural_alignment(arena, request_out->size));
@@ -66,6 +67,7 @@ cuarena_status_t cuai_request_make(const cuarena_t *arena, uint64_t bytes,
 cuarena_status_t cuai_request_on(cuai_call_t *call, cuarena_stream_t stream,
                                  cuai_request_t *request)
 {
+    CUAI_ASSERT(call->arena->inside != 0);
     cuarena_status_t status = cuai_call_on(call, stream);
     request->stream = call->stream;
     request->heap.owner = (uint16_t)call->stream;

@@ -13,6 +13,7 @@
 
 static cuarena_status_t cannot_move(cuarena_status_t status, const char *why, uint64_t bytes)
 {
+    CUAI_ASSERT(status != CUARENA_OK);
     return cuai_fail(status,
                      "no room for %llu bytes where the block stands, "
                      "and %s",
@@ -22,6 +23,7 @@ static cuarena_status_t cannot_move(cuarena_status_t status, const char *why, ui
 /* Whether the block may get another address. */
 static cuarena_status_t check_may_move(const cuarena_t *arena, cuai_block_ref_t ref, uint64_t bytes)
 {
+    CUAI_ASSERT(ref.heap != NULL && ref.slot != 0);
     const cuai_record_t *r = cuai_block_record(ref);
     if (r->fixed)
         return cannot_move(CUARENA_BUSY, "it is private to a capture session", bytes);
@@ -62,6 +64,7 @@ static bool lengthen_private(const cuarena_t *arena, cuai_block_ref_t ref,
 /* Lengthens a block into the range behind it, if a request on the stream could have that. */
 static bool lengthen(const cuarena_t *arena, cuai_block_ref_t ref, const cuai_request_t *request)
 {
+    CUAI_ASSERT(request->size > cuai_block_record(ref)->size);
     if (cuai_block_record(ref)->fixed)
         return lengthen_private(arena, ref, request);
     if (into(ref, request->size, request, 0) || lengthen_on(arena, ref, request))
@@ -75,6 +78,7 @@ static bool lengthen(const cuarena_t *arena, cuai_block_ref_t ref, const cuai_re
 static bool shorten(cuarena_t *arena, cuai_block_ref_t ref, const cuai_request_t *request,
                     uint32_t heir)
 {
+    CUAI_ASSERT(request->size <= cuai_block_record(ref)->size);
     const cuai_record_t *r = cuai_block_record(ref);
     if (r->fixed)
         return into(ref, request->size, request, cuai_capture_heir(arena, ref, request->stream));
@@ -124,6 +128,7 @@ static cuai_request_t request_like(cuai_block_ref_t ref, const cuai_request_t *r
  * notes the copy as a use by the stream. Drops the lock. */
 static cuarena_status_t order_copy(cuarena_t *arena, cuai_block_ref_t from, uint32_t stream)
 {
+    CUAI_ASSERT(arena->inside != 0);
     const cuai_record_t *r = cuai_block_record(from);
     if (stream == 0)
         return CUARENA_OK;
@@ -142,6 +147,7 @@ static cuarena_status_t order_copy(cuarena_t *arena, cuai_block_ref_t from, uint
 static cuarena_status_t copy(cuarena_t *arena, cuai_block_ref_t from, cuai_block_ref_t to,
                              uint32_t stream)
 {
+    CUAI_ASSERT(arena->inside != 0);
     const cuai_record_t *source = cuai_block_record(from);
     const cuai_record_t *target = cuai_block_record(to);
     uint64_t bytes = cuai_min(source->size, target->size);
@@ -184,6 +190,7 @@ static cuarena_status_t copy_contents(cuarena_t *arena, cuai_block_ref_t from, c
 /* Ends the helper block without counting that; after the exchange it has the old place. */
 static void end_helper(cuarena_t *arena, cuai_block_ref_t helper, uint32_t stream)
 {
+    CUAI_ASSERT(helper.heap != NULL && helper.slot != 0);
     cuarena_heap_t *heap = helper.heap;
     cuai_end_block(arena, helper, stream);
     cuai_uncount(heap);
@@ -191,6 +198,7 @@ static void end_helper(cuarena_t *arena, cuai_block_ref_t helper, uint32_t strea
 
 static void exchange(cuarena_t *arena, cuai_block_ref_t block, cuai_block_ref_t helper)
 {
+    CUAI_ASSERT(block.heap == helper.heap);
     const cuai_record_t *r = cuai_block_record(block);
     uint64_t size = r->size;
     uint64_t requested = cuai_requested(r);
@@ -246,6 +254,7 @@ static cuarena_status_t resize_by_moving(cuai_call_t *call, cuarena_block_t bloc
 static cuarena_status_t order_shortening(cuarena_t *arena, cuarena_block_t block, uint32_t *heir,
                                          cuai_block_ref_t *ref)
 {
+    CUAI_ASSERT(arena->inside != 0);
     uint32_t stream = *heir;
     while (cuai_reclaim_block(arena, block, ref)) {
         cuarena_status_t status = CUARENA_OK;
@@ -278,6 +287,7 @@ static bool zeroes_tail(const cuarena_t *arena, cuai_block_ref_t ref, const cuai
 static cuarena_status_t zero_tail(cuarena_t *arena, cuarena_block_t block,
                                   const cuai_request_t *request, cuai_block_ref_t *ref)
 {
+    CUAI_ASSERT(arena->inside != 0);
     uint32_t stream = request->stream;
     cuarena_status_t status = cuai_reclaim_behind(arena, block, stream, ref);
     if (status != CUARENA_OK || !zeroes_tail(arena, *ref, request) ||
@@ -298,6 +308,7 @@ static cuarena_status_t begin_shortening(cuarena_t *arena, cuarena_block_t block
                                          const cuai_request_t *request, uint32_t *heir,
                                          cuai_block_ref_t *ref)
 {
+    CUAI_ASSERT(request->size < cuai_block_record(*ref)->size);
     return zeroes_tail(arena, *ref, request) ? zero_tail(arena, block, request, ref)
                                              : order_shortening(arena, block, heir, ref);
 }
@@ -311,6 +322,7 @@ static bool stays_empty(cuai_block_ref_t ref, const cuai_request_t *request)
 cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_block_ref_t ref, uint64_t bytes,
                                    uint32_t stream)
 {
+    CUAI_ASSERT(call->stream == stream && call->arena->inside != 0);
     cuarena_t *arena = call->arena;
     cuarena_block_t block = cuai_id(ref.heap, ref.slot);
     cuai_request_t request;

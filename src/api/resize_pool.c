@@ -9,6 +9,7 @@
 
 static cuarena_status_t check_pool(const cuarena_t *arena, uint64_t bytes)
 {
+    CUAI_ASSERT(arena->compacting);
     cuarena_status_t status = cuai_call_check(arena);
     if (status != CUARENA_OK)
         return status;
@@ -52,6 +53,7 @@ static uint64_t last_end_after(const cuarena_heap_t *heap, const cuai_batch_t *b
 /* Makes what was freed idle: other ranges cannot be cut off or moved into. Drops the lock. */
 static cuarena_status_t reclaim_freed(cuarena_t *arena)
 {
+    CUAI_ASSERT(arena->compacting);
     if (arena->stream_count == 0)
         return CUARENA_OK;
     cuarena_status_t status = cuai_reclaim_all(arena, true, NULL);
@@ -69,6 +71,7 @@ static cuarena_status_t blocks_in_the_way(uint64_t bytes)
 /* Moves blocks below `end`, if all fit there; else BUSY and nothing moved. Drops the lock. */
 static cuarena_status_t clear_above(cuai_call_t *call, uint64_t bytes, uint64_t end)
 {
+    CUAI_ASSERT(call->arena->compacting);
     cuarena_t *arena = call->arena;
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     if (last_end(heap) <= end)
@@ -125,6 +128,7 @@ static cuarena_status_t check_movable(const cuarena_t *arena)
 
 static cuarena_status_t move_pool(cuai_call_t *call, uint64_t bytes)
 {
+    CUAI_ASSERT(call->arena->compacting);
     cuarena_t *arena = call->arena;
     cuarena_status_t status = check_movable(arena);
     if (status == CUARENA_OK)

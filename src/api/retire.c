@@ -23,6 +23,7 @@
 /* Whether a block lives that was not freed, or a call is inside. */
 static bool is_needed(const cuarena_t *arena)
 {
+    CUAI_ASSERT(cuai_whole_now(arena).live_blocks >= arena->ending);
     return arena->inside != 0 || cuai_whole_now(arena).live_blocks != arena->ending;
 }
 
@@ -34,6 +35,7 @@ static void set_retired(cuarena_t *arena, cuai_retired_t retired)
 
 cuai_retired_t cuai_take_retired(cuarena_t *arena)
 {
+    CUAI_ASSERT((arena->slow & CUAI_SLOW_RETIRED) != 0);
     cuai_retired_t retired = {NULL, NULL};
     if (!is_needed(arena)) {
         retired = arena->retired;

@@ -52,6 +52,7 @@ static void from_heap(const cuarena_heap_t *heap, cuarena_stats_t *stats)
 
 static void add_region(const cuarena_t *arena, int region, cuarena_stats_t *stats)
 {
+    CUAI_ASSERT(region >= 0 && region < CUAI_HEAPS);
     cuarena_stats_t one = {0};
     from_heap(arena->heaps[region], &one);
     stats->capacity_bytes += one.capacity_bytes;
@@ -64,6 +65,7 @@ static void add_region(const cuarena_t *arena, int region, cuarena_stats_t *stat
 
 static void from_arena(const cuarena_t *arena, cuarena_stats_t *stats)
 {
+    CUAI_ASSERT(arena->peak_reserved >= arena->reserved);
     for (int region = 0; region < CUAI_HEAPS; region++)
         add_region(arena, region, stats);
     from_counts(cuai_whole_peaks(arena), stats);
@@ -205,6 +207,7 @@ static void inspect_block(const cuai_record_t *r, bool fixed, cuarena_inspection
 
 static void inspect_heap(const cuarena_t *arena, int region, cuarena_inspection_t *ref)
 {
+    CUAI_ASSERT(region >= 0 && region < CUAI_HEAPS);
     const cuarena_heap_t *heap = arena->heaps[region];
     if (heap == NULL)
         return;
@@ -261,6 +264,7 @@ cuarena_status_t cuarena_base(cuarena_t *arena, void **base_out, uint64_t *bytes
  * and there is one unless the segment may have none. */
 static bool is_known(const cuarena_t *arena, size_t at)
 {
+    CUAI_ASSERT(at < arena->segments.count);
     const cuarena_memory_segment_t *segment = &arena->segments.items[at];
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     uint64_t begin = cuai_dynamic_begin(arena, segment);

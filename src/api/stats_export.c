@@ -203,6 +203,7 @@ static cuarena_status_t fill(cuarena_t *arena, int32_t form, sheet_t *sheet)
 
 static uint64_t value_of(const sheet_t *sheet, size_t i)
 {
+    CUAI_ASSERT(i < sheet->count);
     uint64_t value;
     memcpy(&value, (const char *)&sheet->of + sheet->figures[i].offset, sizeof value);
     return value;

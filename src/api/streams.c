@@ -26,6 +26,7 @@ static CUAI_INLINE cuai_slot_t alloc_open(cuarena_t *arena, const cuai_stream_t 
                                           uint64_t bytes, int what, cuai_separators_t way,
                                           uint64_t *offset_out)
 {
+    CUAI_ASSERT(what == BLOCK || what == POINTER);
     return cuai_fast_alloc_in(arena, CUAI_DYNAMIC, s->open, s->open_index, size, bytes,
                               s->attributes[what], way, offset_out);
 }
@@ -35,6 +36,7 @@ static CUAI_INLINE cuai_slot_t alloc_open(cuarena_t *arena, const cuai_stream_t 
 static CUAI_INLINE void count_alloc(const cuarena_t *arena, cuai_stream_t *s, uint64_t size,
                                     uint64_t bytes)
 {
+    CUAI_ASSERT(size >= bytes);
     if (s != arena->only_stream)
         cuai_counter_begin(&s->counter, size, bytes);
 }
@@ -44,6 +46,7 @@ static CUAI_INLINE void count_alloc(const cuarena_t *arena, cuai_stream_t *s, ui
 static CUAI_OUTLINE cuai_slot_t alloc_recent(cuarena_t *arena, cuarena_stream_t stream,
                                              uint64_t bytes, int what)
 {
+    CUAI_ASSERT(bytes != 0);
     cuai_stream_t *s = cuai_stream_recent(arena, stream);
     void *pointer;
     if (s != NULL && (arena->slow & CUAI_SLOW_CACHE))
@@ -132,6 +135,7 @@ cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes, cuarena_stre
 static CUAI_OUTLINE bool free_elsewhere(cuarena_t *arena, cuai_slot_t slot, cuai_slot_t *link,
                                         const cuai_stream_t *s, int what)
 {
+    CUAI_ASSERT(what == BLOCK || what == POINTER);
     const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
     if (!cuai_has_attributes(r, s->attributes[what]))
         return false;
@@ -145,6 +149,7 @@ static CUAI_OUTLINE bool free_elsewhere(cuarena_t *arena, cuai_slot_t slot, cuai
 static CUAI_INLINE bool free_at_once(cuarena_t *arena, cuai_slot_t slot, cuai_slot_t *link,
                                      const cuai_stream_t *s, cuai_stream_t *counter, int what)
 {
+    CUAI_ASSERT(what == BLOCK || what == POINTER);
     const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
     if (CUAI_UNLIKELY(cuai_upper_attributes(r) != s->upper[what] || r->pins != (what == POINTER)))
         return free_elsewhere(arena, slot, link, s, what);
@@ -208,6 +213,7 @@ cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer, cuarena_stream
 static CUAI_NOINLINE bool try_resize(cuarena_t *arena, cuai_slot_t slot, uint64_t attributes,
                                      uint64_t bytes, cuarena_stream_t stream)
 {
+    CUAI_ASSERT(bytes != 0);
     const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
     const cuai_stream_t *s = cuai_stream_recent(arena, stream);
     if (CUAI_UNLIKELY(s == NULL || !cuai_fast_frees_on(arena, s) ||
@@ -332,6 +338,7 @@ cuarena_status_t cuarena_block_unpin_on(cuarena_t *arena, cuarena_block_t block,
  * note: the arena does not allocate them again. Drops the lock. */
 static cuarena_status_t note_use(cuarena_t *arena, cuarena_block_t block, uint32_t stream)
 {
+    CUAI_ASSERT(arena->inside != 0);
     cuarena_status_t status = CUARENA_OK;
     if (!cuai_is_lost(arena))
         status = cuai_see_moves(arena, stream);
@@ -479,6 +486,7 @@ cuarena_status_t cuarena_stream_mark(cuarena_t *arena, cuarena_stream_t stream,
 static cuarena_status_t check_mark(const cuarena_t *arena, cuarena_stream_t stream,
                                    cuarena_mark_t mark)
 {
+    CUAI_ASSERT(arena->inside != 0);
     uint64_t serial = mark >> MARK_BITS;
     uint32_t number = marked_number(mark);
     bool given = serial != 0 && serial <= arena->event_serial && number != 0 &&
@@ -522,6 +530,7 @@ cuarena_status_t cuarena_stream_waited(cuarena_t *arena, cuarena_stream_t waiter
 
 static uint64_t free_bytes(const cuarena_t *arena, const cuai_stream_t *s)
 {
+    CUAI_ASSERT(s != NULL);
     uint64_t bytes = 0;
     for (int region = 0; region < CUAI_LISTED; region++)
         for (int i = 0; arena->heaps[region] != NULL && i < 2; i++)

@@ -13,16 +13,19 @@
 
 static const void *member(const cuai_option_t *option, const cuarena_config_t *config)
 {
+    CUAI_ASSERT(option->offset + option->size <= sizeof *config);
     return (const char *)config + option->offset;
 }
 
 static void store(const cuai_option_t *option, cuarena_config_t *config, const void *value)
 {
+    CUAI_ASSERT(option->offset + option->size <= sizeof *config);
     memcpy((char *)config + option->offset, value, option->size);
 }
 
 static cuarena_amount_t amount_in(const cuai_option_t *option, const cuarena_config_t *config)
 {
+    CUAI_ASSERT(option->size == sizeof(cuarena_amount_t));
     cuarena_amount_t amount;
     memcpy(&amount, member(option, config), sizeof amount);
     return amount;
@@ -30,6 +33,7 @@ static cuarena_amount_t amount_in(const cuai_option_t *option, const cuarena_con
 
 static int32_t choice_in(const cuai_option_t *option, const cuarena_config_t *config)
 {
+    CUAI_ASSERT(option->size == sizeof(int32_t));
     int32_t choice;
     memcpy(&choice, member(option, config), sizeof choice);
     return choice;
@@ -47,6 +51,7 @@ static uint64_t number_in(const cuai_option_t *option, const cuarena_config_t *c
 
 static void store_number(const cuai_option_t *option, cuarena_config_t *config, uint64_t value)
 {
+    CUAI_ASSERT(option->size == sizeof value || value <= INT32_MAX);
     int32_t narrow = (int32_t)value; /* it is in range */
     bool wide = option->size == sizeof value;
     store(option, config, wide ? (const void *)&value : &narrow);
@@ -109,6 +114,7 @@ static cuai_refusal_t check_amount(const cuai_option_t *option, cuarena_amount_t
 
 static cuai_refusal_t check_choice(const cuai_option_t *option, int32_t value)
 {
+    CUAI_ASSERT(option->accepted != NULL);
     int32_t count = count_words(option->accepted) + option->wordless;
     int64_t place = (int64_t)value - option->first;
     return place >= 0 && place < count ? NULL : out_of_range;
@@ -174,6 +180,7 @@ static cuai_refusal_t read_number(const cuai_option_t *option, const char *text,
 static cuai_refusal_t read_choice(const cuai_option_t *option, const char *text,
                                   cuarena_config_t *config)
 {
+    CUAI_ASSERT(option->size == sizeof(int32_t));
     const char *list = option->accepted;
     const char *word;
     size_t length;
@@ -190,6 +197,7 @@ static cuai_refusal_t read_choice(const cuai_option_t *option, const char *text,
 static cuai_refusal_t read_text(const cuai_option_t *option, const char *text,
                                 cuarena_config_t *config)
 {
+    CUAI_ASSERT(option->type == CUAI_OPTION_TEXT);
     if (strlen(text) >= option->size)
         return "is too long";
     memset((char *)config + option->offset, 0, option->size);
