@@ -12,6 +12,7 @@ bootstrap_if_needed() {
         grep -q "^PACKAGE_VERSION='$version'" "$root/configure"; then
         newer=$(find "$root/configure.ac" "$root/Makefile.am" \
             "$root"/m4/cuarena_*.m4 "$root"/*/Makefile.inc \
+            "$root"/tests/*/Makefile.inc \
             -newer "$root/Makefile.in")
         [ -n "$newer" ] || return 0
     fi
