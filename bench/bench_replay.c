@@ -18,7 +18,8 @@
 #include "bench.h"
 #include "player.h"
 
-#define ROUNDS 100 /* short ones: some go by undisturbed */
+#define GRANULE 256 /* of the default preset */
+#define ROUNDS 100  /* short ones: some go by undisturbed */
 #define PAIRS 200000
 #define EVENTS_PER_ROUND 200000
 
@@ -47,7 +48,7 @@ static void open_player(player_t *player, const trace_t *trace, bool blocks)
     player_setup_t setup = {.blocks = blocks};
     cuarena_config_init(&setup.config);
     setup.config.memory = CUARENA_MEMORY_NONE;
-    uint64_t peak = trace_peak(trace, setup.config.alignment).bytes;
+    uint64_t peak = trace_peak(trace, GRANULE).bytes;
     player_set_pool_bytes(&setup, peak * 2);
     expect(player_open(player, &setup, trace, NULL, &fault), fault.text);
 }
