@@ -1,9 +1,6 @@
 /*
  * Threads in one arena: each has 64 live blocks, of random sizes from 256 B to 4 MiB, and replaces
  * one at a time. Calls per second of all of them together.
- *
- * Then two threads in turns, so many pairs each: what it costs that the arena's lock belongs to the
- * wrong one, or to none. Nanoseconds of a pair.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -78,62 +75,6 @@ static double time_round(cuarena_t *arena, int threads)
     return (double)(end - begin);
 }
 
-/* ---- Turns --------------------------------------------------------------- */
-
-#define TURN_PAIRS 400000 /* of both threads together */
-#define TURN_ROUNDS 7
-
-typedef struct player {
-    cuarena_t *arena;
-    _Atomic unsigned *turn;
-    unsigned number; /* 0 or 1 */
-    unsigned turns;
-    unsigned pairs; /* in a turn */
-} player_t;
-
-static void *play(void *argument)
-{
-    const player_t *player = argument;
-    for (unsigned i = 0; i < player->turns; i++) {
-        while (atomic_load(player->turn) % 2 != player->number) {
-        }
-        for (unsigned j = 0; j < player->pairs; j++) {
-            void *pointer;
-            must(cuarena_alloc(player->arena, 4 * KIB, &pointer));
-            must(cuarena_free(player->arena, pointer));
-        }
-        atomic_fetch_add(player->turn, 1);
-    }
-    return NULL;
-}
-
-static double time_turns(unsigned pairs)
-{
-    cuarena_t *arena = new_arena(4 * GIB, 0);
-    _Atomic unsigned turn = 0;
-    unsigned turns = TURN_PAIRS / 2 / pairs;
-    player_t first = {arena, &turn, 0, turns, pairs};
-    player_t second = {arena, &turn, 1, turns, pairs};
-    pthread_t thread;
-    uint64_t begin = now_ns();
-    expect(!pthread_create(&thread, NULL, play, &second), "a thread");
-    (void)play(&first);
-    pthread_join(thread, NULL);
-    double ns = (double)(now_ns() - begin) / (2.0 * turns * pairs);
-    must(cuarena_destroy(&arena));
-    return ns;
-}
-
-static void measure_turns(void)
-{
-    for (unsigned pairs = 1; pairs <= 100000; pairs *= 10) {
-        double best = 0;
-        for (int i = 0; i < TURN_ROUNDS; i++)
-            keep_best(&best, time_turns(pairs));
-        printf("in turns of %6u: %.1f ns a pair\n", pairs, best);
-    }
-}
-
 int main(void)
 {
     cuarena_t *arena = new_arena(4 * GIB, 0);
@@ -145,6 +86,5 @@ int main(void)
                threads == 1 ? ": " : "s:", (double)threads * CALLS / best * 1e3);
     }
     must(cuarena_destroy(&arena));
-    measure_turns();
     return EXIT_SUCCESS;
 }

@@ -44,10 +44,10 @@ static void after_fork_in_child(void)
             cuai_slow_set(arena, CUAI_SLOW_LEFT, true);
         arena->inside = own;
         if (arena->all.locked)
-            cuai_unlock_in_child(&arena->lock);
+            cuai_lock_reset(&arena->lock);
     }
     if (locked)
-        cuai_unlock_in_child(&lock);
+        cuai_lock_reset(&lock);
 }
 
 /* ---- The list ---------------------------------------------------------- */

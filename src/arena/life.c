@@ -294,7 +294,7 @@ cuarena_status_t cuai_arena_new(const cuarena_config_t *config, cuarena_t **aren
     arena->config = *config;
     set_label(arena);
     arena->granule_mask = config->alignment - 1;
-    cuai_lock_init_owned(&arena->lock);
+    cuai_lock_init(&arena->lock);
     cuai_cond_init(&arena->changed);
     if (config->zero == CUARENA_ZERO_ALLOC || config->zero == CUARENA_ZERO_FREE)
         cuai_slow_set(arena, CUAI_SLOW_ZERO, true);

@@ -131,7 +131,7 @@ void cuai_log_before_fork(void)
 void cuai_log_after_fork(bool in_child)
 {
     if (locked && in_child)
-        cuai_unlock_in_child(&lock);
+        cuai_lock_reset(&lock);
     else if (locked)
         cuai_unlock(&lock);
 }

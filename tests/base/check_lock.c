@@ -1,5 +1,5 @@
 /*
- * Locks, events, and what other parts of the lowest layer promise to threads.
+ * Locks, conditions, and what other parts of the lowest layer promise to threads.
  */
 #define _GNU_SOURCE
 #include "support/base_support.h"
@@ -12,6 +12,8 @@
 #include "support/scale.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -62,35 +64,215 @@ START_TEST(test_lock_lets_one_in_at_a_time)
 }
 END_TEST
 
-static int child_takes_reset_lock(cuai_lock_t *lock)
+/* A thread that takes the lock once and holds it until it is told to go. */
+typedef struct holder {
+    cuai_lock_t *lock;
+    waiter_t waiter;
+    _Atomic int in;
+    _Atomic int go;
+} holder_t;
+
+static void *hold(void *argument)
 {
-    cuai_lock_reset(lock);
-    cuai_lock(lock);
-    cuai_unlock(lock);
-    return 0;
+    holder_t *holder = argument;
+    waiter_begin(&holder->waiter);
+    cuai_lock(holder->lock);
+    waiter_end(&holder->waiter);
+    holder->in = 1;
+    while (!holder->go)
+        sched_yield();
+    cuai_unlock(holder->lock);
+    return NULL;
+}
+
+static void let_go(holder_t *holder, pthread_t thread)
+{
+    holder->go = 1;
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+}
+
+/* The lock is taken while the process has one thread, and let go when it has two. */
+START_TEST(test_lock_is_waited_for_by_a_thread_that_starts_while_it_is_held)
+{
+    cuai_lock_t lock;
+    holder_t other = {.lock = &lock};
+    pthread_t thread;
+    cuai_lock_init(&lock);
+    cuai_lock(&lock);
+    ck_assert_int_eq(pthread_create(&thread, NULL, hold, &other), 0);
+    expect_asleep(&other.waiter, "who wants a lock that is held");
+    ck_assert_int_eq(other.in, 0);
+    cuai_unlock(&lock);
+    while (!other.in)
+        sched_yield();
+    let_go(&other, thread);
+    cuai_lock_cleanup(&lock);
+}
+END_TEST
+
+typedef struct traffic {
+    cuai_lock_t lock;
+    _Atomic int over;
+} traffic_t;
+
+static void *take_without_pause(void *argument)
+{
+    traffic_t *traffic = argument;
+    while (!traffic->over) {
+        cuai_lock(&traffic->lock);
+        for (int i = 0; i < 1000; i++)
+            atomic_signal_fence(memory_order_seq_cst);
+        cuai_unlock(&traffic->lock);
+    }
+    return NULL;
+}
+
+START_TEST(test_lock_is_had_in_the_end_beside_threads_that_take_it_without_pause)
+{
+    traffic_t traffic = {.over = 0};
+    pthread_t threads[2];
+    cuai_lock_init(&traffic.lock);
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, take_without_pause, &traffic), 0);
+    for (int i = 0; i < 100; i++) {
+        cuai_lock(&traffic.lock);
+        cuai_unlock(&traffic.lock);
+        usleep(100);
+    }
+    traffic.over = 1;
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+    cuai_lock_cleanup(&traffic.lock);
+}
+END_TEST
+
+/* ---- Who holds it ------------------------------------------------------ */
+
+static cuai_lock_t *in_handler;
+static volatile sig_atomic_t entered;
+
+static void enter_in_handler(int number)
+{
+    (void)number;
+    entered = cuai_lock_enter(in_handler);
+    if (entered)
+        cuai_unlock(in_handler);
+}
+
+static int enters_in_handler(void)
+{
+    ck_assert_int_eq(raise(SIGUSR1), 0);
+    return entered;
+}
+
+static void *ask_in_handlers(void *argument)
+{
+    in_handler = argument;
+    ck_assert_int_eq(enters_in_handler(), 1);
+    cuai_lock(in_handler);
+    ck_assert_int_eq(enters_in_handler(), 0);
+    cuai_unlock(in_handler);
+    ck_assert_int_eq(enters_in_handler(), 1);
+    return NULL;
+}
+
+/* The first time in a process of one thread, the second time in one of two. */
+START_TEST(test_lock_refuses_a_handler_of_the_thread_that_holds_it)
+{
+    cuai_lock_t lock;
+    pthread_t thread;
+    cuai_lock_init(&lock);
+    ck_assert_msg(signal(SIGUSR1, enter_in_handler) != SIG_ERR, "no handler");
+    (void)ask_in_handlers(&lock);
+    ck_assert_int_eq(pthread_create(&thread, NULL, ask_in_handlers, &lock), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    cuai_lock_cleanup(&lock);
+}
+END_TEST
+
+/* Without futexes a lock that is not held can be asked by assertions only. */
+static bool is_held_elsewhere(cuai_lock_t *lock)
+{
+#if CUAI_LOCK_FUTEX
+    return cuai_lock_is_held(lock);
+#else
+    (void)lock;
+    return false;
+#endif
+}
+
+START_TEST(test_lock_knows_whether_this_thread_holds_it)
+{
+    cuai_lock_t lock;
+    holder_t other = {.lock = &lock};
+    pthread_t thread;
+    cuai_lock_init(&lock);
+    ck_assert(!is_held_elsewhere(&lock));
+    cuai_lock(&lock);
+    cuai_lock_assert_held(&lock);
+    ck_assert(cuai_lock_is_held(&lock));
+    ck_assert_int_eq(pthread_create(&thread, NULL, hold, &other), 0);
+    expect_asleep(&other.waiter, "who wants a lock that is held");
+    ck_assert(cuai_lock_is_held(&lock));
+    cuai_unlock(&lock);
+    while (!other.in)
+        sched_yield();
+    ck_assert(!is_held_elsewhere(&lock));
+    let_go(&other, thread);
+    cuai_lock_cleanup(&lock);
+}
+END_TEST
+
+/* ---- Forks ------------------------------------------------------------- */
+
+static void expect_child_takes_reset_lock(cuai_lock_t *lock)
+{
+    int result = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        cuai_lock_reset(lock);
+        cuai_lock(lock);
+        cuai_unlock(lock);
+        _exit(0);
+    }
+    ck_assert_int_gt(child, 0);
+    ck_assert_int_eq(waitpid(child, &result, 0), child);
+    ck_assert_int_eq(result, 0);
 }
 
 START_TEST(test_lock_reset_in_a_forked_child)
 {
     cuai_lock_t lock = CUAI_LOCK_INIT;
     cuai_lock(&lock);
-    pid_t child = fork();
-    ck_assert_int_ge(child, 0);
-    if (child == 0)
-        _exit(child_takes_reset_lock(&lock));
-    int result = -1;
-    ck_assert_int_eq(waitpid(child, &result, 0), child);
-    ck_assert_int_eq(result, 0);
+    expect_child_takes_reset_lock(&lock);
     cuai_unlock(&lock);
 }
 END_TEST
 
-/* ---- Event ------------------------------------------------------------- */
+START_TEST(test_lock_reset_in_a_child_that_its_holder_and_a_waiter_are_not_in)
+{
+    cuai_lock_t lock;
+    holder_t others[2] = {{.lock = &lock}, {.lock = &lock}};
+    pthread_t threads[2];
+    cuai_lock_init(&lock);
+    ck_assert_int_eq(pthread_create(&threads[0], NULL, hold, &others[0]), 0);
+    while (!others[0].in)
+        sched_yield();
+    ck_assert_int_eq(pthread_create(&threads[1], NULL, hold, &others[1]), 0);
+    expect_asleep(&others[1].waiter, "who wants a lock that is held");
+    expect_child_takes_reset_lock(&lock);
+    for (int i = 0; i < 2; i++)
+        let_go(&others[i], threads[i]);
+    cuai_lock_cleanup(&lock);
+}
+END_TEST
+
+/* ---- Condition --------------------------------------------------------- */
 
 /* The members below the lock are guarded by it. */
 typedef struct gate {
     cuai_lock_t lock;
-    cuai_cond_t event;
+    cuai_cond_t cond;
     int waiting;
     int passed;
     int open;
@@ -101,12 +283,12 @@ static void gate_init(gate_t *gate)
 {
     *gate = (gate_t){0};
     cuai_lock_init(&gate->lock);
-    cuai_cond_init(&gate->event);
+    cuai_cond_init(&gate->cond);
 }
 
 static void gate_cleanup(gate_t *gate)
 {
-    cuai_cond_cleanup(&gate->event);
+    cuai_cond_cleanup(&gate->cond);
     cuai_lock_cleanup(&gate->lock);
 }
 
@@ -116,7 +298,7 @@ static void *pass(void *argument)
     cuai_lock(&gate->lock);
     gate->waiting++;
     while (!gate->open)
-        cuai_cond_wait(&gate->event, &gate->lock);
+        cuai_cond_wait(&gate->cond, &gate->lock);
     gate->passed++;
     cuai_unlock(&gate->lock);
     return NULL;
@@ -130,7 +312,7 @@ static int waiting_at(gate_t *gate)
     return waiting;
 }
 
-START_TEST(test_event_wake_wakes_everybody)
+START_TEST(test_cond_wake_wakes_everybody)
 {
     gate_t gate;
     gate_init(&gate);
@@ -142,7 +324,7 @@ START_TEST(test_event_wake_wakes_everybody)
     cuai_lock(&gate.lock);
     ck_assert_int_eq(gate.passed, 0);
     gate.open = 1;
-    cuai_cond_wake(&gate.event);
+    cuai_cond_wake(&gate.cond);
     cuai_unlock(&gate.lock);
     for (int i = 0; i < THREADS; i++)
         ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
@@ -156,24 +338,24 @@ static void *wait_once(void *argument)
     gate_t *gate = argument;
     cuai_lock(&gate->lock);
     waiter_begin(&gate->waiter);
-    cuai_cond_wait(&gate->event, &gate->lock);
+    cuai_cond_wait(&gate->cond, &gate->lock);
     waiter_end(&gate->waiter);
     cuai_unlock(&gate->lock);
     return NULL;
 }
 
-START_TEST(test_event_wake_without_sleepers_is_not_kept)
+START_TEST(test_cond_wake_without_sleepers_is_not_kept)
 {
     gate_t gate;
     pthread_t thread;
     gate_init(&gate);
     cuai_lock(&gate.lock);
-    cuai_cond_wake(&gate.event);
+    cuai_cond_wake(&gate.cond);
     cuai_unlock(&gate.lock);
     ck_assert_int_eq(pthread_create(&thread, NULL, wait_once, &gate), 0);
     expect_asleep(&gate.waiter, "who comes after the wake");
     cuai_lock(&gate.lock);
-    cuai_cond_wake(&gate.event);
+    cuai_cond_wake(&gate.cond);
     cuai_unlock(&gate.lock);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
     ck_assert(atomic_load(&gate.waiter.over));
@@ -188,10 +370,10 @@ static void take_turns(gate_t *gate, int mine)
     cuai_lock(&gate->lock);
     for (int i = 0; i < TURNS; i++) {
         while (gate->open != mine)
-            cuai_cond_wait(&gate->event, &gate->lock);
+            cuai_cond_wait(&gate->cond, &gate->lock);
         gate->open = !mine;
         gate->passed++;
-        cuai_cond_wake(&gate->event);
+        cuai_cond_wake(&gate->cond);
     }
     cuai_unlock(&gate->lock);
 }
@@ -203,7 +385,7 @@ static void *take_odd_turns(void *argument)
 }
 
 /* No wake may get lost between letting go of the lock and falling asleep. */
-START_TEST(test_event_two_threads_take_turns)
+START_TEST(test_cond_two_threads_take_turns)
 {
     gate_t gate;
     gate_init(&gate);
@@ -299,11 +481,16 @@ int main(void)
 {
     Suite *suite = suite_create("lock");
     add_tests(suite, "lock",
-              TEST_LIST(test_lock_lets_one_in_at_a_time, test_lock_reset_in_a_forked_child));
-    add_tests(suite, "event",
-              TEST_LIST(test_event_wake_wakes_everybody,
-                        test_event_wake_without_sleepers_is_not_kept,
-                        test_event_two_threads_take_turns));
+              TEST_LIST(test_lock_lets_one_in_at_a_time,
+                        test_lock_is_waited_for_by_a_thread_that_starts_while_it_is_held,
+                        test_lock_is_had_in_the_end_beside_threads_that_take_it_without_pause,
+                        test_lock_refuses_a_handler_of_the_thread_that_holds_it,
+                        test_lock_knows_whether_this_thread_holds_it,
+                        test_lock_reset_in_a_forked_child,
+                        test_lock_reset_in_a_child_that_its_holder_and_a_waiter_are_not_in));
+    add_tests(suite, "condition",
+              TEST_LIST(test_cond_wake_wakes_everybody, test_cond_wake_without_sleepers_is_not_kept,
+                        test_cond_two_threads_take_turns));
     add_tests(suite, "threads",
               TEST_LIST(test_last_error_is_the_threads_own,
                         test_log_callback_is_swapped_while_others_log));

@@ -176,13 +176,13 @@ static bool open_driver(void)
 
 static void open_once(void)
 {
-    cuai_lock_unowned(&lock);
+    cuai_lock(&lock);
     bool first = atomic_load(&state) == STATE_UNTRIED;
     if (first) {
         atomic_store(&state, STATE_OPENING);
         atomic_store(&state, open_driver() ? STATE_OPEN : STATE_ABSENT);
     }
-    cuai_unlock_unowned(&lock);
+    cuai_unlock(&lock);
     if (first && atomic_load(&state) == STATE_OPEN)
         cuai_log(CUARENA_LOG_INFO, "driver of CUDA %d.%d, %d devices", driver.version / 1000,
                  driver.version % 1000 / 10, driver.device_count);

@@ -7,28 +7,28 @@
 
 static cuai_event_t *pop_idle(cuai_place_t *place)
 {
-    cuai_lock_unowned(&place->lock);
+    cuai_lock(&place->lock);
     cuai_event_t *event = place->idle;
     if (event != NULL)
         place->idle = event->next;
-    cuai_unlock_unowned(&place->lock);
+    cuai_unlock(&place->lock);
     return event;
 }
 
 static void push_idle(cuai_event_t *event)
 {
     cuai_place_t *place = event->place;
-    cuai_lock_unowned(&place->lock);
+    cuai_lock(&place->lock);
     event->next = place->idle;
     place->idle = event;
-    cuai_unlock_unowned(&place->lock);
+    cuai_unlock(&place->lock);
 }
 
 static void count(cuai_place_t *place, size_t change)
 {
-    cuai_lock_unowned(&place->lock);
+    cuai_lock(&place->lock);
     place->event_count += change;
-    cuai_unlock_unowned(&place->lock);
+    cuai_unlock(&place->lock);
 }
 
 /* In a visit of the place. */

@@ -165,9 +165,9 @@ static cuarena_status_t make(cuai_place_t *place, cuai_kernels_t **kernels_out)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for the relocation kernels");
     *kernels = (cuai_kernels_t){.place = place, .next = all};
     all = kernels;
-    cuai_unlock_unowned(&lock);
+    cuai_unlock(&lock);
     cuarena_status_t status = load(kernels);
-    cuai_lock_unowned(&lock);
+    cuai_lock(&lock);
     if (status == CUARENA_OK)
         kernels->users = 1;
     else
@@ -183,13 +183,13 @@ static cuarena_status_t make(cuai_place_t *place, cuai_kernels_t **kernels_out)
 cuarena_status_t cuai_kernels_open(cuai_place_t *place, cuai_kernels_t **kernels_out)
 {
     cuarena_status_t status = CUARENA_OK;
-    cuai_lock_unowned(&lock);
+    cuai_lock(&lock);
     cuai_kernels_t *kernels = find(place);
     if (kernels != NULL)
         kernels->users++;
     else
         status = make(place, &kernels);
-    cuai_unlock_unowned(&lock);
+    cuai_unlock(&lock);
     if (status != CUARENA_OK)
         return status;
     const bool usable = kernels->functions[CUAI_SLIDE_ANY] != NULL;
@@ -203,11 +203,11 @@ void cuai_kernels_close(cuai_kernels_t *kernels)
 {
     if (kernels == NULL || cuai_cuda_if_open() == NULL)
         return; /* a forked child forgets them */
-    cuai_lock_unowned(&lock);
+    cuai_lock(&lock);
     bool last = --kernels->users == 0;
     if (last)
         drop(kernels);
-    cuai_unlock_unowned(&lock);
+    cuai_unlock(&lock);
     if (!last)
         return;
     unload(kernels);

@@ -194,19 +194,19 @@ void cuai_mover_end(cuai_mover_t *mover)
 
 static void claim(cuai_mover_t *mover)
 {
-    cuai_lock_unowned(&mover->lock);
+    cuai_lock(&mover->lock);
     while (mover->busy)
         cuai_cond_wait(&mover->free_again, &mover->lock);
     mover->busy = true;
-    cuai_unlock_unowned(&mover->lock);
+    cuai_unlock(&mover->lock);
 }
 
 static void unclaim(cuai_mover_t *mover)
 {
-    cuai_lock_unowned(&mover->lock);
+    cuai_lock(&mover->lock);
     mover->busy = false;
     cuai_cond_wake(&mover->free_again);
-    cuai_unlock_unowned(&mover->lock);
+    cuai_unlock(&mover->lock);
 }
 
 /* ---- Launches ---------------------------------------------------------- */

@@ -128,35 +128,35 @@ void cuai_place_leave(cuai_visit_t *visit)
 /* One more user of the place of that context, if there is one. */
 static cuai_place_t *find_place(cuai_cu_context_t context, unsigned long long context_id)
 {
-    cuai_lock_unowned(&places_lock);
+    cuai_lock(&places_lock);
     cuai_place_t *place = places;
     while (place != NULL && (place->context != context || place->context_id != context_id))
         place = place->next;
     if (place != NULL)
         place->users++;
-    cuai_unlock_unowned(&places_lock);
+    cuai_unlock(&places_lock);
     return place;
 }
 
 static void insert_place(cuai_place_t *place)
 {
-    cuai_lock_unowned(&places_lock);
+    cuai_lock(&places_lock);
     place->next = places;
     places = place;
-    cuai_unlock_unowned(&places_lock);
+    cuai_unlock(&places_lock);
 }
 
 /* Whether that was the last user; then the place is out of the list. */
 static bool remove_user(cuai_place_t *place)
 {
-    cuai_lock_unowned(&places_lock);
+    cuai_lock(&places_lock);
     bool last = --place->users == 0;
     cuai_place_t **link = &places;
     while (last && *link != place)
         link = &(*link)->next;
     if (last)
         *link = place->next;
-    cuai_unlock_unowned(&places_lock);
+    cuai_unlock(&places_lock);
     return last;
 }
 

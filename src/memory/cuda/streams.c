@@ -57,9 +57,9 @@ void cuai_streams_end(cuai_streams_t *streams)
 
 static cuai_place_t *default_place(cuai_streams_t *streams)
 {
-    cuai_lock_unowned(&streams->lock);
+    cuai_lock(&streams->lock);
     cuai_place_t *place = streams->place;
-    cuai_unlock_unowned(&streams->lock);
+    cuai_unlock(&streams->lock);
     return place;
 }
 
@@ -79,7 +79,7 @@ static bool is_place_of(cuai_place_t *place, cuai_cu_context_t context,
 static cuai_place_t *find_seen(cuai_streams_t *streams, cuai_cu_context_t context,
                                unsigned long long context_id)
 {
-    cuai_lock_unowned(&streams->lock);
+    cuai_lock(&streams->lock);
     cuai_place_t *found = NULL;
     if (!streams->host && is_place_of(streams->place, context, context_id))
         found = streams->place;
@@ -87,7 +87,7 @@ static cuai_place_t *find_seen(cuai_streams_t *streams, cuai_cu_context_t contex
          seen = seen->next)
         if (is_place_of(seen->place, context, context_id))
             found = seen->place;
-    cuai_unlock_unowned(&streams->lock);
+    cuai_unlock(&streams->lock);
     return found;
 }
 
@@ -103,10 +103,10 @@ static cuarena_status_t see(cuai_streams_t *streams, cuai_cu_context_t context, 
         return status;
     }
     *out = seen->place;
-    cuai_lock_unowned(&streams->lock);
+    cuai_lock(&streams->lock);
     seen->next = streams->seen;
     streams->seen = seen;
-    cuai_unlock_unowned(&streams->lock);
+    cuai_unlock(&streams->lock);
     return CUARENA_OK;
 }
 
@@ -159,13 +159,13 @@ static cuarena_status_t ask_context(cuai_streams_t *streams, const cuai_cuda_t *
 /* A place to ask from: the memory's own, or one that is not lost. */
 static cuai_place_t *any_place(cuai_streams_t *streams)
 {
-    cuai_lock_unowned(&streams->lock);
+    cuai_lock(&streams->lock);
     cuai_place_t *found = streams->host ? NULL : streams->place;
     for (struct cuai_seen_place *seen = streams->seen; seen != NULL && found == NULL;
          seen = seen->next)
         if (atomic_load(&seen->place->lost) == CUAI_CUDA_SUCCESS)
             found = seen->place;
-    cuai_unlock_unowned(&streams->lock);
+    cuai_unlock(&streams->lock);
     return found;
 }
 
@@ -190,11 +190,11 @@ static cuarena_status_t place_of_handle(cuai_streams_t *streams, const cuai_cuda
  * was lost makes room for another. */
 static cuarena_status_t bind_default(cuai_streams_t *streams, cuai_place_t *place)
 {
-    cuai_lock_unowned(&streams->lock);
+    cuai_lock(&streams->lock);
     cuai_place_t *bound = streams->place;
     if (bound == NULL || atomic_load(&bound->lost) != CUAI_CUDA_SUCCESS)
         bound = streams->place = place;
-    cuai_unlock_unowned(&streams->lock);
+    cuai_unlock(&streams->lock);
     if (bound == place)
         return CUARENA_OK;
     return cuai_fail(CUARENA_BAD_ARGUMENT,
@@ -341,13 +341,13 @@ static bool is_left_behind(const cuai_streams_t *streams, cuarena_status_t statu
 /* The only place whose streams use the memory; NULL: there are several. */
 static cuai_place_t *sole_place(cuai_streams_t *streams)
 {
-    cuai_lock_unowned(&streams->lock);
+    cuai_lock(&streams->lock);
     cuai_place_t *own = streams->host ? NULL : streams->place;
     const struct cuai_seen_place *seen = streams->seen;
     cuai_place_t *sole = own;
     if (seen != NULL)
         sole = own == NULL && seen->next == NULL ? seen->place : NULL;
-    cuai_unlock_unowned(&streams->lock);
+    cuai_unlock(&streams->lock);
     return sole;
 }
 
