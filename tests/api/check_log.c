@@ -548,7 +548,8 @@ static void count_line(void *user, int32_t level, const char *line)
 {
     crowd_t *crowd = user;
     (void)level;
-    ck_assert_uint_ne(strlen(line), 0);
+    if (*line == '\0')
+        ck_abort_msg("an empty line");
     atomic_fetch_add(&crowd->heard, 1);
 }
 
@@ -589,7 +590,8 @@ START_TEST(test_level_changes_beside_every_call)
 END_TEST
 
 /* What a child does that was forked while other threads log and change the level; SIGALRM ends one
- * that hangs. */
+ * that hangs. Neither it nor those threads assert by check's macros, which take a lock of check's
+ * even when they hold: the child may find that taken. */
 static void live_in_child(void)
 {
     alarm(30);
@@ -620,9 +622,9 @@ START_TEST(test_child_forked_beside_others_logs)
     for (int i = 0; i < forks; i++) {
         int status = -1;
         pid_t child = fork();
-        ck_assert_int_ge(child, 0);
         if (child == 0)
             live_in_child();
+        ck_assert_int_gt(child, 0);
         ck_assert_int_eq(waitpid(child, &status, 0), child);
         ck_assert_msg(status == 0, "child %d ended with 0x%x", i, status);
     }
