@@ -107,7 +107,7 @@ static void tell_listener(cuai_call_t *call)
 
 static void count_batch(progress_t *progress, const cuai_batch_t *batch)
 {
-    CUAI_ASSERT(batch->count != 0);
+    CUAI_ASSERT(progress->call->arena->compacting);
     cuarena_compact_report_t *report = &progress->report;
     report->batches++;
     report->moves += batch->count;
