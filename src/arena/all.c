@@ -61,6 +61,7 @@ static void follow_log(cuarena_t *arena)
 
 static void add(cuarena_t *arena)
 {
+    CUAI_ASSERT(arena->all.link == NULL);
     arena->all.next = arenas;
     arena->all.link = &arenas;
     if (arenas != NULL)

@@ -29,6 +29,7 @@ cuarena_status_t cuai_check_live(const cuarena_t *arena, uint64_t size, uint64_t
 
 cuarena_status_t cuai_check_live_limit(const cuarena_t *arena, const cuai_request_t *request)
 {
+    cuai_assert_locked(arena);
     return cuai_check_live(arena, request->size, request->credit);
 }
 
@@ -82,7 +83,9 @@ static cuarena_status_t take_on(const cuarena_t *arena, int32_t region,
 cuarena_status_t cuai_try_alloc_at(cuarena_t *arena, const cuai_request_t *request,
                                    cuai_slot_t owner, uint64_t address, cuai_block_ref_t *block_out)
 {
+    cuai_assert_locked(arena);
     int32_t region = cuai_region_for(arena, request->region);
+    CUAI_ASSERT(arena->heaps[region] != NULL);
     cuarena_status_t status = cuai_check_live(arena, request->size, request->credit);
     cuai_slot_t slot = 0;
     cuai_prepare_counts(arena, request, region);
@@ -113,6 +116,7 @@ static cuarena_status_t take_any(cuarena_t *arena, int32_t region, const cuai_re
 cuarena_status_t cuai_try_alloc(cuarena_t *arena, const cuai_request_t *request,
                                 cuai_block_ref_t *block_out)
 {
+    cuai_assert_locked(arena);
     cuarena_status_t status = cuai_check_live(arena, request->size, request->credit);
     if (status != CUARENA_OK)
         return status;
@@ -131,13 +135,16 @@ cuarena_status_t cuai_try_alloc(cuarena_t *arena, const cuai_request_t *request,
 static void forget_segment(cuai_block_ref_t ref, uint64_t address)
 {
     const cuai_segment_t *segment = cuai_segment_around(ref.heap, address);
+    CUAI_ASSERT(segment != NULL && segment->end > address);
     cuai_segment_t gone = *segment;
     cuai_segment_cut_range(ref.heap, gone.head, gone.begin, gone.end - gone.begin);
 }
 
 void cuai_end_block(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
+    cuai_assert_locked(arena);
     const cuai_record_t *r = cuai_block_record(ref);
+    CUAI_ASSERT(!r->moving && cuai_is_live(r));
     uint64_t address = r->offset;
     bool adopted = r->flags & CUAI_BLOCK_ADOPTED;
     bool has_bytes = r->size != 0;

@@ -185,6 +185,12 @@ static inline void cuai_arena_wait(cuarena_t *arena)
     cuai_cond_wait(&arena->changed, &arena->lock);
 }
 
+/* This thread holds the arena's lock, or the library has a bug. */
+static inline void cuai_assert_locked(const cuarena_t *arena)
+{
+    cuai_lock_assert_held(&arena->lock);
+}
+
 /* Whether growth and trim wait for a thread that grows, trims or compacts. A compaction whose
  * relocations this thread is hearing about is no reason: it does no work meanwhile, and waits for
  * this thread. */

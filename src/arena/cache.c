@@ -51,6 +51,8 @@ bool cuai_may_cache(const cuarena_t *arena, cuai_block_ref_t ref, uint32_t strea
 
 void cuai_arena_cache_put(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(ref.region == CUAI_DYNAMIC && is_ordinary(cuai_block_record(ref)));
     cuai_count_out(arena, cuai_block_record(ref));
     cuai_heap_cache_put(ref.heap, ref.slot, stream, arena->event_serial);
     cuai_raise(&arena->cache.peak_bytes, ref.heap->cached_bytes);
@@ -103,6 +105,8 @@ static cuai_slot_t find_ready(const cuarena_t *arena, const cuai_request_t *requ
 /* The block leaves the cache: its stream is not kept for it any more. */
 static void forget_owner(const cuarena_t *arena, const cuai_record_t *r)
 {
+    CUAI_ASSERT(r->kind == CUAI_CACHED);
+    CUAI_ASSERT(r->owner == 0 || cuai_stream(arena, r->owner)->cached != 0);
     if (r->owner != 0)
         cuai_stream(arena, r->owner)->cached--;
 }
@@ -151,6 +155,8 @@ static bool may_live(const cuarena_t *arena, const cuai_request_t *request, cuai
 bool cuai_arena_cache_get(cuarena_t *arena, const cuai_request_t *request,
                           cuai_block_ref_t *block_out)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(cuai_cache_is_for(arena, request));
     cuai_slot_t slot = 0;
     cuai_slot_t waits_for = 0;
     for (int i = 0; i <= MOST_WAITS && slot == 0; i++) {
@@ -181,6 +187,7 @@ static bool may_return(const cuarena_t *arena)
 /* The free list for bytes that were freed before the event that comes after their stamp. */
 static uint32_t freelist_behind(const cuarena_t *arena, const cuai_record_t *r)
 {
+    CUAI_ASSERT(r->kind == CUAI_CACHED);
     const cuai_stream_t *s = r->owner == 0 ? NULL : cuai_stream(arena, r->owner);
     if (s == NULL || s->done > cuai_stamp(r))
         return 0;
@@ -192,6 +199,7 @@ static uint32_t freelist_behind(const cuarena_t *arena, const cuai_record_t *r)
 /* Ends a cached block; returns the record whose range has its bytes then. */
 static cuai_slot_t evict(cuarena_t *arena, cuai_slot_t slot)
 {
+    CUAI_ASSERT(slot != 0 && cuai_record(heap_of(arena), slot)->kind == CUAI_CACHED);
     cuarena_heap_t *heap = heap_of(arena);
     const cuai_record_t *r = cuai_record(heap, slot);
     uint32_t freelist = freelist_behind(arena, r);
@@ -234,6 +242,7 @@ static uint64_t evict_batch(cuarena_t *arena, uint64_t bytes, uint64_t *gone_out
 
 uint64_t cuai_cache_evict(cuarena_t *arena, uint64_t bytes, uint64_t *given)
 {
+    cuai_assert_locked(arena);
     const cuarena_heap_t *heap = heap_of(arena);
     uint64_t blocks = 0;
     uint64_t gone = 0;
@@ -253,6 +262,7 @@ uint64_t cuai_cache_release(cuarena_t *arena, uint64_t bytes, uint64_t *given)
 
 void cuai_cache_drop(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     const cuarena_heap_t *heap = heap_of(arena);
     arena->unreturned = arena->unreturned || heap->cached_blocks != 0;
     while (heap->cached_blocks != 0)
@@ -268,6 +278,7 @@ static bool enforces(const cuarena_t *arena)
 
 void cuai_cache_before_miss(cuarena_t *arena, uint64_t size, uint64_t *given)
 {
+    cuai_assert_locked(arena);
     const cuarena_heap_t *heap = heap_of(arena);
     uint64_t limit = arena->limits[CUARENA_LIMIT_SOFT];
     uint64_t sum = cuai_live_bytes(arena) + heap->cached_bytes + size;
@@ -279,11 +290,13 @@ void cuai_cache_before_miss(cuarena_t *arena, uint64_t size, uint64_t *given)
 static uint64_t reserve_of(const cuarena_t *arena)
 {
     uint64_t limit = arena->limits[CUARENA_LIMIT_SOFT];
+    CUAI_ASSERT(cuai_max(arena->memory_bytes, arena->reserved) >= limit);
     return cuai_max(arena->memory_bytes, arena->reserved) - limit;
 }
 
 void cuai_cache_after(cuarena_t *arena, bool missed, uint64_t *given)
 {
+    cuai_assert_locked(arena);
     const cuarena_heap_t *heap = heap_of(arena);
     if (missed && enforces(arena) && arena->reserved > arena->limits[CUARENA_LIMIT_SOFT])
         cuai_cache_release(arena, reserve_of(arena), given);
@@ -298,7 +311,9 @@ void cuai_cache_after(cuarena_t *arena, bool missed, uint64_t *given)
  * request that the cache cannot satisfy. */
 void cuai_end_unkept(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
+    cuai_assert_locked(arena);
     const cuai_record_t *r = cuai_block_record(ref);
+    CUAI_ASSERT(!r->moving);
     bool returns = ref.region == CUAI_DYNAMIC && !r->fixed && !cuai_cache_spares(arena, r->size) &&
                    may_return(arena) && cuai_segment_is_ready(ref.heap);
     uint32_t freelist =
@@ -328,12 +343,14 @@ static void return_all(cuarena_t *arena, uint64_t *given)
 
 void cuai_return_rest(cuarena_t *arena, uint64_t *given)
 {
+    cuai_assert_locked(arena);
     if (!cuai_cache_spares(arena, 0))
         return_all(arena, given);
 }
 
 void cuai_cache_reclaim(cuarena_t *arena, uint64_t *given)
 {
+    cuai_assert_locked(arena);
     if (arena->stream_count != 0 && !cuai_is_lost(arena) &&
         cuai_reclaim_all(arena, false, NULL) == CUARENA_OK)
         arena->unreturned = true;

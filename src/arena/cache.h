@@ -76,6 +76,7 @@ static inline bool cuai_caches(const cuarena_t *arena)
 static inline bool cuai_cached_is_ready(const cuarena_t *arena, const cuai_record_t *r,
                                         uint32_t stream)
 {
+    CUAI_ASSERT(r->kind == CUAI_CACHED);
     if (r->owner == 0)
         return true;
     const cuai_stream_t *s = arena->streams[r->owner];
@@ -91,6 +92,7 @@ static inline bool cuai_cached_is_ready(const cuarena_t *arena, const cuai_recor
  * large, and exceeds it by less than two pages. */
 static inline bool cuai_cached_fits(const cuarena_t *arena, uint64_t capacity, uint64_t size)
 {
+    CUAI_ASSERT(capacity >= size);
     return capacity - size < cuai_min(size, arena->cache_window);
 }
 

@@ -58,6 +58,8 @@ static bool ready_stretch(cuai_captures_t *all)
 /* The caller has made room (ready_stretch). */
 static void add_stretch(cuai_captures_t *all, const cuai_stretch_t *stretch)
 {
+    CUAI_ASSERT(all->stretch_count < all->stretch_room);
+    CUAI_ASSERT(stretch->begin < stretch->end);
     size_t at = stretch_above(all, stretch->begin);
     memmove(&all->stretches[at + 1], &all->stretches[at],
             (all->stretch_count - at) * sizeof *stretch);
@@ -78,6 +80,7 @@ static void touch(cuai_captures_t *all, uint64_t begin, uint64_t end)
 
 void cuai_capture_drop_stretches(cuarena_t *arena, const cuarena_capture_t *capture)
 {
+    cuai_assert_locked(arena);
     cuai_captures_t *all = arena->captures;
     size_t kept = 0;
     for (size_t i = 0; i < all->stretch_count; i++)
@@ -102,6 +105,7 @@ static cuarena_status_t take_stretch(cuarena_t *arena, int32_t region,
                                      const cuai_request_t *request, cuarena_capture_t *capture,
                                      uint32_t number)
 {
+    CUAI_ASSERT(capture->open && number < capture->member_count);
     cuarena_heap_t *heap = arena->heaps[region];
     cuai_member_t *member = &capture->members[number];
     uint64_t bytes = stretch_bytes(heap, member, request->size);
@@ -141,6 +145,8 @@ static cuarena_status_t take_from(const cuarena_t *arena, cuarena_heap_t *heap, 
 cuarena_status_t cuai_capture_try_alloc(cuarena_t *arena, int32_t region,
                                         const cuai_request_t *request, cuai_slot_t *slot_out)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(cuai_is_captured(arena, request->stream));
     cuarena_heap_t *heap = arena->heaps[region];
     const cuai_stream_t *s = cuai_stream(arena, request->stream);
     cuarena_capture_t *capture = s->capture;
@@ -164,6 +170,7 @@ cuarena_status_t cuai_capture_try_alloc(cuarena_t *arena, int32_t region,
 
 void cuai_capture_note(cuarena_t *arena, cuarena_capture_t *capture, uint32_t number)
 {
+    cuai_assert_locked(arena);
     if (number == 0 || cuai_set_has(&capture->streams, number))
         return;
     cuai_set_add(&capture->streams, number);
@@ -191,6 +198,7 @@ static bool note_uses(cuarena_t *arena, cuarena_capture_t *capture, cuai_block_r
 static uint32_t member_freelist(const cuarena_t *arena, cuai_block_ref_t ref,
                                 const cuarena_capture_t *capture, uint32_t number)
 {
+    CUAI_ASSERT(ref.region < CUAI_LISTED);
     const cuai_stream_t *s = number == 0 ? NULL : cuai_stream(arena, number);
     if (s == NULL || s->capture != capture || arena->cpu_touches)
         return 0;
@@ -202,6 +210,7 @@ static uint32_t member_freelist(const cuarena_t *arena, cuai_block_ref_t ref,
 uint32_t cuai_capture_heir(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
     const cuai_record_t *r = cuai_block_record(ref);
+    CUAI_ASSERT(r->fixed && cuai_capture_around(arena, r->offset) != NULL);
     cuarena_capture_t *capture = cuai_capture_around(arena, r->offset);
     uint32_t number = stream != 0 ? stream : r->owner;
     cuai_capture_note(arena, capture, stream);
@@ -212,6 +221,7 @@ uint32_t cuai_capture_heir(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stre
 
 uint32_t cuai_capture_free(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
+    cuai_assert_locked(arena);
     const cuai_record_t *r = cuai_block_record(ref);
     uint32_t freelist = cuai_capture_heir(arena, ref, stream);
     cuai_counter_end_block(&cuai_capture_around(arena, r->offset)->counter, r);
@@ -228,7 +238,9 @@ bool cuai_capture_ready(cuarena_t *arena, uint32_t number)
 
 void cuai_capture_adopt(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
+    cuai_assert_locked(arena);
     cuai_record_t *r = cuai_block_record(ref);
+    CUAI_ASSERT(ref.region == CUAI_APART && !r->fixed);
     if (!cuai_is_captured(arena, number))
         return;
     const cuai_stream_t *s = cuai_stream(arena, number);
@@ -251,6 +263,7 @@ static void disown(cuarena_t *arena, cuai_block_ref_t ref)
     cuai_captures_t *all = arena->captures;
     cuai_record_t *r = cuai_block_record(ref);
     size_t at = stretch_above(all, r->offset);
+    CUAI_ASSERT(at < all->stretch_count && all->stretches[at].begin == r->offset);
     all->stretches[at].capture->bytes -= r->size;
     all->bytes -= r->size;
     all->stretch_count--;
@@ -261,7 +274,9 @@ static void disown(cuarena_t *arena, cuai_block_ref_t ref)
 
 void cuai_capture_keep(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
+    cuai_assert_locked(arena);
     cuai_record_t *r = cuai_block_record(ref);
+    CUAI_ASSERT(r->fixed && ref.region == CUAI_APART);
     cuai_captures_t *all = arena->captures;
     cuai_stretch_t *stretch = &all->stretches[stretch_above(all, r->offset)];
     cuai_capture_note(arena, stretch->capture, stream);
@@ -287,6 +302,7 @@ static cuai_block_ref_t find_over(const cuarena_t *arena, const cuarena_capture_
 
 bool cuai_capture_give_back(cuarena_t *arena, const cuarena_capture_t *capture)
 {
+    cuai_assert_locked(arena);
     cuai_block_ref_t ref = find_over(arena, capture);
     if (ref.heap == NULL)
         return false;
@@ -300,7 +316,9 @@ bool cuai_capture_give_back(cuarena_t *arena, const cuarena_capture_t *capture)
 
 void cuai_capture_uncount(cuarena_t *arena, cuai_block_ref_t ref)
 {
+    cuai_assert_locked(arena);
     const cuai_record_t *r = cuai_block_record(ref);
+    CUAI_ASSERT(r->fixed);
     cuai_counter_t *counter = &cuai_capture_around(arena, r->offset)->counter;
     cuai_counter_uncount(counter);
     if (ref.region != CUAI_APART)
@@ -321,6 +339,8 @@ uint32_t cuai_capture_grows_into(const cuarena_t *arena, cuai_block_ref_t ref, u
 void cuai_capture_resized(cuarena_t *arena, const cuai_record_t *r, uint64_t more,
                           uint64_t more_requested)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(r->fixed);
     cuarena_capture_t *capture = cuai_capture_around(arena, r->offset);
     cuai_counter_add(&capture->counter, 0, more, more_requested);
     touch(arena->captures, r->offset, cuai_end(r));
@@ -331,6 +351,7 @@ void cuai_capture_resized(cuarena_t *arena, const cuai_record_t *r, uint64_t mor
 /* Where the host has no memory for that, the session keeps the bytes. */
 static uint64_t reclaim_untouched(cuarena_t *arena, cuai_stretch_t *stretch)
 {
+    CUAI_ASSERT(stretch->begin <= stretch->touched && stretch->touched <= stretch->end);
     cuai_member_t *member = &stretch->capture->members[stretch->member];
     uint64_t bytes = stretch->end - stretch->touched;
     if (bytes == 0 ||
@@ -346,6 +367,7 @@ static uint64_t reclaim_untouched(cuarena_t *arena, cuai_stretch_t *stretch)
 
 uint64_t cuai_capture_reclaim(cuarena_t *arena, cuarena_capture_t *capture)
 {
+    cuai_assert_locked(arena);
     cuai_captures_t *all = arena->captures;
     uint64_t bytes = 0;
     size_t kept = 0;
@@ -398,6 +420,7 @@ static bool names_captured(const cuarena_t *arena, const cuarena_heap_t *heap, c
 /* Of private blocks nothing changes: a block that is fixed and not private was fixed here. */
 void cuai_captures_hold(cuarena_t *arena, bool held)
 {
+    cuai_assert_locked(arena);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     if (arena->capturing == 0)
         return;

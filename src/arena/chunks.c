@@ -74,12 +74,14 @@ cuai_chunk_t cuai_chunk_for(const cuarena_t *arena, uint64_t need)
 /* Nine tenths, in single precision as ONNX Runtime computes them; at least a granule less. */
 static uint64_t tenth_less(const cuarena_t *arena, uint64_t bytes)
 {
+    CUAI_ASSERT(bytes >= cuai_granule(arena));
     float less = (float)((float)bytes * 0.9f);
     return cuai_min(granules(arena, (uint64_t)less), bytes - cuai_granule(arena));
 }
 
 uint64_t cuai_chunk_smaller(const cuarena_t *arena, uint64_t *asked, uint64_t least)
 {
+    CUAI_ASSERT(least <= *asked);
     uint64_t granularity = arena->memory.ops.granularity;
     uint64_t before = cuai_align_up(*asked, granularity);
     uint64_t bytes = before;

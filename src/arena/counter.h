@@ -53,6 +53,7 @@ static CUAI_INLINE void cuai_peak_counter_add(cuai_peak_counter_t *counter, uint
 
 static inline uint64_t cuai_peak_counter_now(const cuai_peak_counter_t *counter)
 {
+    CUAI_ASSERT(counter->below >= 0 && (uint64_t)counter->below <= counter->peak);
     return counter->peak - (uint64_t)counter->below;
 }
 
@@ -94,6 +95,7 @@ static CUAI_INLINE void cuai_counter_end_block(cuai_counter_t *counter, const cu
 /* No caller got the block, which ends next: neither its allocation nor its free are counted. */
 static inline void cuai_counter_uncount(cuai_counter_t *counter)
 {
+    CUAI_ASSERT(counter->allocs != 0);
     counter->allocs--;
     counter->frees--;
 }
@@ -122,6 +124,8 @@ static inline cuai_counts_t cuai_counter_read(const cuai_counter_t *counter)
 /* From now on the counter says these counts. */
 static inline void cuai_counter_set(cuai_counter_t *counter, cuai_counts_t counts)
 {
+    CUAI_ASSERT(counts.live_bytes <= counts.peak_live_bytes);
+    CUAI_ASSERT(counts.live_blocks <= counts.peak_live_blocks);
     *counter = (cuai_counter_t){.allocs = counts.allocs, .frees = counts.frees};
     counter->peaks[CUAI_PEAK_LIVE] = (cuai_peak_counter_t){
         counts.peak_live_bytes, (int64_t)(counts.peak_live_bytes - counts.live_bytes)};

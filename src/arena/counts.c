@@ -95,11 +95,13 @@ void cuai_end_whole(cuarena_t *arena)
 
 void cuai_tag_alloc(cuarena_t *arena, const cuai_record_t *r)
 {
+    CUAI_ASSERT(cuai_tag_of(r) != 0 && cuai_tag_of(r) < arena->tag_count);
     cuai_counter_add_block(&arena->tags[cuai_tag_of(r)].counter, r);
 }
 
 void cuai_tag_free(cuarena_t *arena, const cuai_record_t *r)
 {
+    CUAI_ASSERT(cuai_tag_of(r) != 0 && cuai_tag_of(r) < arena->tag_count);
     cuai_counter_end_block(&arena->tags[cuai_tag_of(r)].counter, r);
 }
 
@@ -120,6 +122,7 @@ static void mind_only_stream(cuarena_t *arena, const cuai_request_t *request, in
 
 void cuai_prepare_counts(cuarena_t *arena, const cuai_request_t *request, int32_t region)
 {
+    cuai_assert_locked(arena);
     cuai_counted_in_t where = {region, request->heap.owner, request->heap.tag};
     mind_only_stream(arena, request, region);
     if (request->before != NULL)
@@ -128,6 +131,7 @@ void cuai_prepare_counts(cuarena_t *arena, const cuai_request_t *request, int32_
 
 void cuai_count_in(cuarena_t *arena, const cuai_record_t *r)
 {
+    cuai_assert_locked(arena);
     cuai_note_whole(arena);
     if (cuai_tag_of(r) != 0)
         cuai_tag_alloc(arena, r);
@@ -138,6 +142,7 @@ void cuai_count_in(cuarena_t *arena, const cuai_record_t *r)
 
 void cuai_count_out(cuarena_t *arena, const cuai_record_t *r)
 {
+    cuai_assert_locked(arena);
     if (cuai_tag_of(r) != 0)
         cuai_tag_free(arena, r);
     cuai_stream_t *s = counting_stream(arena, r);
@@ -160,12 +165,14 @@ void cuai_count_resize(cuarena_t *arena, const cuai_record_t *r, uint64_t more,
 
 void cuai_uncount(cuarena_heap_t *heap)
 {
+    CUAI_ASSERT(heap->allocs != 0);
     heap->allocs--;
     heap->changes += 3; /* the version must not return to an earlier one */
 }
 
 void cuai_uncount_block(cuarena_t *arena, cuai_block_ref_t ref)
 {
+    cuai_assert_locked(arena);
     const cuai_record_t *r = cuai_block_record(ref);
     cuai_uncount(ref.heap);
     if (r->fixed)
@@ -188,6 +195,7 @@ void cuai_count_extension(cuarena_t *arena)
  * and when none are, all have gone. */
 void cuai_count_shrinkage(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     bool none_left = arena->heaps[CUAI_DYNAMIC]->capacity == 0 && arena->stable_bytes == 0;
     uint64_t gone = none_left ? arena->extensions : 1;
     arena->shrinkages += cuai_max(gone, 1);

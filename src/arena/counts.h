@@ -58,6 +58,7 @@ static inline uint64_t cuai_affordable(const cuarena_t *arena)
 /* By `more`, modulo 2^64. */
 static inline void cuai_count_reserved(cuarena_t *arena, uint64_t more)
 {
+    CUAI_ASSERT(more <= UINT64_MAX / 2 || 0 - more <= arena->reserved);
     arena->reserved += more;
     arena->peak_reserved = cuai_max(arena->peak_reserved, arena->reserved);
 }

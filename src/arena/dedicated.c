@@ -113,6 +113,7 @@ static cuarena_status_t keep_dedicated(cuarena_t *arena, const cuai_request_t *r
                                        const cuarena_memory_segment_t *segment,
                                        cuai_block_ref_t *block_out)
 {
+    CUAI_ASSERT(arena->heaps[CUAI_APART] != NULL && segment->bytes != 0);
     if (!cuai_capture_ready(arena, request->stream))
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a dedicated segment");
     cuai_slot_t slot;
@@ -182,6 +183,7 @@ static cuarena_status_t alloc_on(cuarena_t *arena, const cuai_request_t *request
 cuarena_status_t cuai_alloc_dedicated(cuarena_t *arena, const cuai_request_t *request,
                                       cuai_block_ref_t *block_out)
 {
+    cuai_assert_locked(arena);
     cuarena_stream_t handle = cuai_stream_touch(arena, request->stream);
     cuarena_status_t status = alloc_on(arena, request, handle, block_out);
     cuai_stream_untouch(arena, request->stream);
@@ -190,6 +192,8 @@ cuarena_status_t cuai_alloc_dedicated(cuarena_t *arena, const cuai_request_t *re
 
 void cuai_return_segment(cuarena_t *arena, cuarena_memory_segment_t segment, uint32_t number)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(segment.bytes <= arena->reserved);
     bool ordered = arena->memory.ops.give_on != NULL && !cuai_is_lost(arena);
     uint32_t touched = ordered ? number : 0;
     cuai_count_reserved(arena, 0 - segment.bytes);
@@ -232,6 +236,7 @@ static bool is_ours(const cuarena_t *arena, uint64_t begin, uint64_t end)
 static cuarena_status_t add_adopted(cuarena_t *arena, const cuai_request_t *request,
                                     uint64_t address, cuai_block_ref_t *block_out)
 {
+    CUAI_ASSERT(arena->heaps[CUAI_APART] != NULL);
     cuarena_heap_t *heap = arena->heaps[CUAI_APART];
     cuarena_block_t block;
     cuai_prepare_counts(arena, request, CUAI_APART);
@@ -248,6 +253,7 @@ static cuarena_status_t add_adopted(cuarena_t *arena, const cuai_request_t *requ
 cuarena_status_t cuai_adopt(cuarena_t *arena, const cuai_request_t *request, uint64_t address,
                             cuai_block_ref_t *block_out)
 {
+    cuai_assert_locked(arena);
     uint64_t end = address + request->size;
     if (is_ours(arena, address, end))
         return cuai_fail(CUARENA_BAD_ARGUMENT, "[%#llx, %#llx) overlaps the arena's own bytes",

@@ -21,7 +21,9 @@ static bool is_of(const cuarena_export_t *one, cuai_block_ref_t ref)
 cuarena_status_t cuai_export_begin(cuarena_t *arena, cuai_block_ref_t ref,
                                    cuarena_export_t **export_out)
 {
+    cuai_assert_locked(arena);
     cuai_record_t *r = cuai_block_record(ref);
+    CUAI_ASSERT(!r->moving && !(r->flags & CUAI_BLOCK_ENDING));
     if (r->pins == CUARENA_HEAP_MAX_PINS)
         return cuai_fail(CUARENA_BUSY, "the block has %u pins, the most", CUARENA_HEAP_MAX_PINS);
     cuarena_export_t *one = cuai_host_alloc(sizeof *one);
@@ -46,6 +48,7 @@ cuarena_status_t cuai_export_begin(cuarena_t *arena, cuai_block_ref_t ref,
 
 bool cuai_export_known(const cuarena_t *arena, const cuarena_export_t *one)
 {
+    cuai_assert_locked(arena);
     const cuarena_export_t *at = arena->exports;
     while (at != NULL && at != one)
         at = at->next;
@@ -65,8 +68,11 @@ uint32_t cuai_exports_of(const cuarena_t *arena, cuai_block_ref_t ref)
 
 cuai_block_ref_t cuai_export_end(cuarena_t *arena, cuarena_export_t *one)
 {
+    cuai_assert_locked(arena);
     cuai_block_ref_t ref = one->ref;
     cuai_record_t *r = cuai_block_record(ref);
+    CUAI_ASSERT(r->pins != 0 && (r->flags & CUAI_BLOCK_EXPORTED));
+    CUAI_ASSERT(arena->block_pins != 0);
     cuarena_export_t **link = &arena->exports;
     while (*link != one)
         link = &(*link)->next;

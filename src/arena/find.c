@@ -20,6 +20,7 @@ static bool is_live(cuai_block_ref_t ref)
 
 cuai_block_ref_t cuai_find_address(const cuarena_t *arena, uint64_t address)
 {
+    cuai_assert_locked(arena);
     for (int32_t region = 0; region < CUAI_HEAPS; region++) {
         const cuarena_heap_t *heap = arena->heaps[region];
         if (heap == NULL)
@@ -34,6 +35,7 @@ cuai_block_ref_t cuai_find_address(const cuarena_t *arena, uint64_t address)
 
 cuai_block_ref_t cuai_find_block(const cuarena_t *arena, cuarena_block_t block)
 {
+    cuai_assert_locked(arena);
     for (int32_t region = 0; region < CUAI_HEAPS; region++) {
         const cuarena_heap_t *heap = arena->heaps[region];
         cuai_slot_t slot = heap == NULL ? 0 : cuai_slot_of(heap, block);
@@ -52,5 +54,6 @@ int32_t cuai_block_region(cuai_block_ref_t ref)
 
 uint32_t cuai_block_pins(const cuai_record_t *r)
 {
+    CUAI_ASSERT(r->pins != 0 || !(r->flags & CUAI_BLOCK_BORN_PIN));
     return r->pins - (uint32_t)((r->flags & CUAI_BLOCK_BORN_PIN) != 0);
 }

@@ -79,6 +79,7 @@ static uint64_t room_at_page(const cuarena_t *arena, const cuai_request_t *reque
 static step_t fill_step(const cuarena_t *arena, const cuai_hole_t *hole,
                         const cuai_request_t *request)
 {
+    CUAI_ASSERT(hole->bytes != 0 && !hole->at_end);
     step_t step = {.kind = STEP_FILL, .address = hole->begin};
     uint64_t whole = page_multiple(arena, hole->bytes);
     uint64_t need = room_at(arena, request, hole->begin - hole->below);
@@ -101,6 +102,7 @@ static step_t fill_step(const cuarena_t *arena, const cuai_hole_t *hole,
 /* Lengthening a segment. The last page of a pool may end above the pool's size. */
 static step_t extend_step(const cuarena_t *arena, size_t at, const cuai_hole_t *hole, uint64_t need)
 {
+    CUAI_ASSERT(at < arena->segments.count);
     const cuarena_memory_segment_t *segment = &arena->segments.items[at];
     step_t step = {.kind = STEP_NONE};
     uint64_t lacks = need > hole->below ? need - hole->below : 0;
@@ -392,6 +394,7 @@ static cuarena_status_t commit(cuarena_t *arena, const step_t *step,
                                const cuarena_memory_segment_t *segment, uint64_t address)
 {
     size_t at = step->kind == STEP_NEW ? arena->segments.count : step->segment;
+    CUAI_ASSERT(at < arena->segments.room);
     cuarena_memory_segment_t before = {0};
     if (step->kind == STEP_NEW)
         arena->segments.count++;
@@ -402,6 +405,7 @@ static cuarena_status_t commit(cuarena_t *arena, const step_t *step,
     if (step->kind == STEP_EXTEND) /* a pool's odd end may lie below */
         begin = cuai_max(cuai_dynamic_begin(arena, segment), address);
     uint64_t bytes = published_bytes(arena, segment, begin, address + step->bytes - begin);
+    CUAI_ASSERT(bytes <= step->bytes);
     cuarena_status_t status = cuai_publish(arena, at, begin, bytes);
     if (status == CUARENA_OK)
         return status;
@@ -414,6 +418,7 @@ static cuarena_status_t commit(cuarena_t *arena, const step_t *step,
 
 static void count(cuarena_t *arena, const step_t *step)
 {
+    CUAI_ASSERT(step->kind != STEP_NONE);
     cuai_count_reserved(arena, step->bytes);
     arena->next_chunk = step->next_chunk;
     arena->grows++;
@@ -432,6 +437,8 @@ static bool is_short(const cuarena_t *arena, const step_t *step,
  * it. BUSY: the pool must be taken whole. Drops the lock. */
 static cuarena_status_t take(cuarena_t *arena, step_t *step)
 {
+    CUAI_ASSERT(step->kind != STEP_NONE && step->bytes != 0 && step->least <= step->bytes);
+    CUAI_ASSERT(!arena->growing);
     cuarena_memory_segment_t segment = {0};
     if (step->kind != STEP_NEW)
         segment = arena->segments.items[step->segment];
@@ -464,6 +471,7 @@ static cuarena_status_t take(cuarena_t *arena, step_t *step)
 
 cuarena_status_t cuai_check_reserved_limit(const cuarena_t *arena, uint64_t bytes)
 {
+    cuai_assert_locked(arena);
     uint64_t limit = arena->limits[CUARENA_LIMIT_RESERVED];
     if (bytes <= cuai_affordable(arena))
         return CUARENA_OK;
@@ -494,6 +502,7 @@ static cuarena_status_t try_choice(cuarena_t *arena, const cuai_request_t *reque
 
 cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_request_t *request, uint64_t *taken_out)
 {
+    cuai_assert_locked(arena);
     if (cuai_arena_is_taken(arena)) {
         cuai_arena_wait(arena);
         return CUARENA_OK;
@@ -541,6 +550,7 @@ static step_t lowest_hole(const cuarena_t *arena)
 
 cuarena_status_t cuai_fill_pool(cuarena_t *arena, uint64_t *taken_out)
 {
+    cuai_assert_locked(arena);
     cuarena_status_t status = cuai_check_reserved_limit(arena, cuai_pool_untaken(arena));
     while (status == CUARENA_OK && cuai_pool_untaken(arena) != 0) {
         step_t step = lowest_hole(arena);
@@ -583,6 +593,7 @@ static uint64_t first_chunk(const cuarena_t *arena)
 
 cuarena_status_t cuai_grow_first(cuarena_t *arena)
 {
+    CUAI_ASSERT(arena->segments.count == 0 && arena->reserved == 0);
     cuai_chunks_start(arena);
     uint64_t chunk = first_chunk(arena);
     uint64_t bytes = is_pool(arena) ? arena->pool_bytes : arena->stable_bytes + chunk;

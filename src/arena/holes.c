@@ -93,5 +93,6 @@ bool cuai_next_hole(const cuarena_t *arena, const cuarena_memory_segment_t *segm
             stretch != NULL && stop == stretch->begin ? free_at_begin(heap, stretch, reach) : 0,
         .at_end = at_end,
     };
+    CUAI_ASSERT(hole_out->bytes != 0);
     return true;
 }

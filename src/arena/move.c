@@ -19,12 +19,16 @@
 
 void cuai_mark_moving(cuarena_t *arena, cuai_block_ref_t ref)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(!cuai_block_record(ref)->moving);
     cuai_block_record(ref)->moving = 1;
     arena->moving_blocks++;
 }
 
 void cuai_clear_moving(cuarena_t *arena, cuai_block_ref_t ref)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(cuai_block_record(ref)->moving && arena->moving_blocks != 0);
     cuai_block_record(ref)->moving = 0;
     arena->moving_blocks--;
     cuai_cond_wake(&arena->changed);
@@ -34,6 +38,7 @@ void cuai_clear_moving(cuarena_t *arena, cuai_block_ref_t ref)
 static bool end_if_freed(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
     const cuai_record_t *r = cuai_block_record(ref);
+    CUAI_ASSERT(!r->moving);
     if (!(r->flags & CUAI_BLOCK_ENDING))
         return false;
     if ((r->flags & CUAI_BLOCK_USED) && !r->fixed)
@@ -118,6 +123,7 @@ static void open_freelist(cuarena_t *arena, uint32_t freelist)
 cuarena_status_t cuai_batch_begin(cuarena_t *arena, const cuarena_heap_plan_options_t *options,
                                   uint32_t stream, uint64_t *largest_out, cuai_batch_t *batch)
 {
+    cuai_assert_locked(arena);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     *batch = (cuai_batch_t){.stream = stream, .freed_while_moving = arena->freed_while_moving};
     cuarena_heap_plan_options_t own = *options;
@@ -150,12 +156,14 @@ void cuai_batch_end(cuarena_t *arena, cuai_batch_t *batch)
 
 void cuai_batch_reclaim(cuarena_t *arena, cuai_batch_t *batch)
 {
+    cuai_assert_locked(arena);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     uint32_t heir = stream_of(arena, batch);
     size_t kept = 0;
     for (size_t i = 0; i < batch->count; i++) {
         cuai_slot_t slot = cuai_slot_of(heap, batch->list[i].block);
         cuai_block_ref_t ref = {heap, slot, CUAI_DYNAMIC};
+        CUAI_ASSERT(slot != 0);
         cuai_block_record(ref)->moving = 0;
         if (end_if_freed(arena, ref, heir))
             continue;
@@ -170,6 +178,7 @@ void cuai_batch_reclaim(cuarena_t *arena, cuai_batch_t *batch)
 /* A copy failed after others were done: the arena is lost, and the error says what is gone. */
 static void lose(cuarena_t *arena, const cuai_batch_t *batch, size_t done)
 {
+    CUAI_ASSERT(done != 0);
     size_t at = done < batch->runs_count ? done : 0;
     cuai_slow_set(arena, CUAI_SLOW_LOST, true);
     cuai_error_add("; %s is lost: a copy, or setting to 0 what it left, failed "
@@ -181,6 +190,7 @@ static void lose(cuarena_t *arena, const cuai_batch_t *batch, size_t done)
  * where the run ended. Runs are in address order. */
 static uint64_t vacated_end(const cuai_batch_t *batch, size_t i)
 {
+    CUAI_ASSERT(i < batch->runs_count);
     const cuarena_relocation_t *run = &batch->runs[i];
     uint64_t begin = cuai_address(run->to) + run->bytes;
     uint64_t end = cuai_address(run->from) + run->bytes;
@@ -225,6 +235,7 @@ static cuarena_status_t move_runs(const cuarena_t *arena, const cuai_batch_t *ba
 static cuarena_status_t queue_between(cuarena_t *arena, const cuai_batch_t *batch,
                                       cuarena_stream_t stream, size_t *done)
 {
+    CUAI_ASSERT(batch->stream == 0 || cuai_stream(arena, batch->stream)->touching != 0);
     cuarena_status_t status = cuai_order_before(arena, &batch->streams, batch->stream);
     if (status != CUARENA_OK)
         return status;
@@ -257,6 +268,8 @@ static void abort_batch(cuarena_t *arena, const cuai_batch_t *batch)
 
 cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(batch->plan != NULL);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     size_t done = 0;
     cuarena_status_t status = queue_copies(arena, batch, &done);
@@ -282,6 +295,7 @@ cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch)
 
 cuarena_status_t cuai_batch_all(cuarena_t *arena, cuai_batch_t *batch)
 {
+    cuai_assert_locked(arena);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     size_t most = heap->live_blocks + 1;
     *batch = (cuai_batch_t){
@@ -335,6 +349,8 @@ void cuai_batch_shift(cuai_batch_t *batch, uint64_t distance)
 cuarena_status_t cuai_copy(cuarena_t *arena, uint64_t to, uint64_t from, uint64_t bytes,
                            uint32_t stream)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(bytes != 0);
     cuarena_relocation_t one = {0, cuai_pointer(from), cuai_pointer(to), bytes};
     cuarena_status_t status = cuai_see_moves(arena, stream);
     if (status != CUARENA_OK)

@@ -5,6 +5,7 @@
 
 void cuai_peak_counter_raise(cuai_peak_counter_t *counter)
 {
+    CUAI_ASSERT(counter->below < 0);
     counter->peak -= (uint64_t)counter->below;
     counter->below = 0;
 }
@@ -70,6 +71,7 @@ static uint64_t peak(const cuai_peak_set_t *set, int which)
 
 static void set_peak(const cuai_peak_set_t *set, int which, uint64_t peak)
 {
+    CUAI_ASSERT(set->below[which] == NULL || peak >= set->now[which]);
     if (set->peaks[which] != NULL)
         *set->peaks[which] = peak;
     if (set->below[which] != NULL)
@@ -127,6 +129,7 @@ void cuai_peaks_reset(cuai_peak_set_t *set)
 static void peaks_of_block(cuarena_t *arena, const cuai_counted_in_t *where,
                            cuai_peak_set_t sets[CUAI_PEAKS_COUNT])
 {
+    CUAI_ASSERT(where->region < CUAI_HEAPS && where->stream < CUAI_STREAM_NUMBERS);
     cuarena_heap_t *heap = arena->heaps[where->region];
     cuai_stream_t *s = where->stream == 0 ? NULL : arena->streams[where->stream];
     memset(sets, 0, CUAI_PEAKS_COUNT * sizeof *sets);

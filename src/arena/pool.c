@@ -64,6 +64,8 @@ static cuarena_status_t publish_more(cuarena_t *arena, uint64_t bytes, bool from
 
 cuarena_status_t cuai_lengthen_pool(cuarena_t *arena, uint64_t bytes)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(arena->segments.count == 1 && bytes >= arena->pool_bytes);
     cuarena_memory_segment_t segment = arena->segments.items[0];
     uint64_t wanted = page_multiple(arena, bytes);
     if (wanted > segment.address_bytes || arena->memory.ops.grow == NULL)
@@ -92,6 +94,7 @@ cuarena_status_t cuai_lengthen_pool(cuarena_t *arena, uint64_t bytes)
 /* Takes [begin, end) of the pool, idle ranges and holes between them, out of the heap. */
 static cuarena_status_t cut_end(cuarena_t *arena, uint64_t begin, uint64_t end)
 {
+    CUAI_ASSERT(begin <= end);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     uint32_t below;
     for (const cuai_segment_t *stretch = cuai_segment_top(heap); stretch != NULL;
@@ -128,6 +131,7 @@ static uint64_t backed_above(const cuarena_t *arena, const cuarena_memory_segmen
     if (kept >= segment->bytes)
         return 0;
     uint64_t bytes = segment->bytes - kept;
+    CUAI_ASSERT(segment->bytes >= kept);
     uint64_t floor = segment->address + kept;
     cuai_hole_t hole;
     uint64_t from = 0;
@@ -142,6 +146,8 @@ static uint64_t backed_above(const cuarena_t *arena, const cuarena_memory_segmen
 
 cuarena_status_t cuai_shorten_pool(cuarena_t *arena, uint64_t bytes)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(arena->segments.count == 1 && bytes <= arena->pool_bytes);
     cuarena_memory_segment_t segment = arena->segments.items[0];
     uint64_t begin = segment.address + bytes;
     uint64_t end = segment.address + arena->pool_bytes;
@@ -273,6 +279,8 @@ static uint64_t reserved_by_pool(const cuarena_t *arena)
 
 cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes, cuai_batch_t *batch)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(arena->segments.count == 1);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     uint64_t wanted = page_multiple(arena, bytes);
     if (wanted > cuai_affordable(arena))

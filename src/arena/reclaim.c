@@ -16,6 +16,7 @@
 
 void cuai_reclaim_begin(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     while (arena->reclaiming)
         cuai_arena_wait(arena);
     arena->reclaiming = true;
@@ -23,6 +24,8 @@ void cuai_reclaim_begin(cuarena_t *arena)
 
 void cuai_reclaim_end(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(arena->reclaiming);
     arena->reclaiming = false;
     cuai_streams_recycle(arena);
     cuai_cond_wake(&arena->changed);
@@ -32,6 +35,7 @@ void cuai_reclaim_end(cuarena_t *arena)
 
 cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s, void **event)
 {
+    cuai_assert_locked(arena);
     uint32_t number = s->number;
     cuarena_status_t status = CUARENA_OK;
     if (cuai_stream_touch(arena, number) != CUARENA_NO_STREAM)
@@ -47,6 +51,7 @@ static cuarena_status_t record_alone(cuarena_t *arena, cuai_stream_t *s, void **
     CUAI_ASSERT(!s->recording);
     s->recording = true;
     s->touching++;
+    CUAI_ASSERT(s->touching != 0);
     cuarena_status_t status = cuai_unlocked_record(arena, s, event);
     s->touching--;
     s->recording = false;
@@ -115,6 +120,7 @@ static void take_turns(cuarena_t *arena, cuai_stream_t *s)
 /* Opens the closed free list again: the free list with fewer ranges joins the other. */
 static void reopen(cuarena_t *arena, cuai_stream_t *s)
 {
+    CUAI_ASSERT(!s->released);
     if (freelist_ranges(arena, s, !s->turn) > freelist_ranges(arena, s, s->turn))
         take_turns(arena, s);
     merge_freelist(arena, s, !s->turn);
@@ -142,6 +148,7 @@ static void note_seen_at_event(cuai_stream_t *s, bool now)
  * lock. */
 static cuarena_status_t close_freelist(cuarena_t *arena, cuai_stream_t *s)
 {
+    CUAI_ASSERT(arena->reclaiming);
     if (!can_close(arena, s))
         return CUARENA_OK;
     take_turns(arena, s);
@@ -185,6 +192,7 @@ static void close_both(cuarena_t *arena, cuai_stream_t *s)
 
 void cuai_stream_close(cuarena_t *arena, uint32_t number)
 {
+    cuai_assert_locked(arena);
     cuai_stream_t *s = cuai_stream(arena, number);
     cuai_reclaim_begin(arena);
     while (s->recording)
@@ -196,6 +204,8 @@ void cuai_stream_close(cuarena_t *arena, uint32_t number)
 /* The event is complete: makes the bytes of the closed free list idle. Drops the lock. */
 static void reclaim_closed(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *gain)
 {
+    CUAI_ASSERT(arena->reclaiming);
+    CUAI_ASSERT(s->event != NULL);
     void *event = s->event;
     gain->idle += freelist_bytes(arena, s, !s->turn);
     reclaim_freelist(arena, s, !s->turn);
@@ -229,6 +239,7 @@ void cuai_stream_reclaim_closed(cuarena_t *arena, cuai_stream_t *s)
 
 cuarena_status_t cuai_stream_cover(cuarena_t *arena, cuai_stream_t *s)
 {
+    CUAI_ASSERT(arena->reclaiming);
     while (s->recording)
         cuai_arena_wait(arena);
     if (s->released || !has_open(arena, s))
@@ -244,6 +255,7 @@ cuarena_status_t cuai_stream_cover(cuarena_t *arena, cuai_stream_t *s)
 /* Waits for what is closed, if anything is, and reclaims it. Drops the lock. */
 static cuarena_status_t await_closed(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *gain)
 {
+    CUAI_ASSERT(arena->reclaiming);
     if (s->event == NULL)
         return CUARENA_OK;
     cuarena_status_t status = cuai_unlocked_wait(arena, s->event, 0);
@@ -255,6 +267,7 @@ static cuarena_status_t await_closed(cuarena_t *arena, cuai_stream_t *s, cuai_ga
 /* Waits for what is closed, closes what is open, and waits for that. Drops the lock. */
 static cuarena_status_t drain(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *gain)
 {
+    CUAI_ASSERT(arena->reclaiming);
     if (s->event == NULL)
         return CUARENA_OK;
     cuarena_status_t status = await_closed(arena, s, gain);
@@ -267,6 +280,7 @@ static cuarena_status_t drain(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *g
 
 void cuai_stream_tidy(cuarena_t *arena, uint32_t number)
 {
+    cuai_assert_locked(arena);
     cuai_stream_t *s = cuai_stream(arena, number);
     if (s->eager && s->open_event == NULL && !s->lacks_event)
         merge_freelist(arena, s, s->turn);
@@ -309,6 +323,7 @@ static void poll_all(cuarena_t *arena, cuai_gain_t *gain)
 
 bool cuai_reclaim_complete(cuarena_t *arena)
 {
+    CUAI_ASSERT(arena->reclaiming);
     cuai_gain_t gain = {0, 0};
     poll_all(arena, &gain);
     return has(&gain);
@@ -403,6 +418,7 @@ bool cuai_reclaim_mine(cuarena_t *arena, uint32_t number, bool wait)
  * */
 static cuarena_status_t reclaim_all(cuarena_t *arena, bool wait, cuai_gain_t *gain)
 {
+    CUAI_ASSERT(arena->reclaiming);
     cuarena_status_t status = CUARENA_OK;
     poll_all(arena, gain);
     if (wait)
@@ -476,6 +492,7 @@ static cuarena_status_t await_freed(cuarena_t *arena, cuai_stream_t *s)
 
 cuarena_status_t cuai_await_freed(cuarena_t *arena, uint32_t number)
 {
+    cuai_assert_locked(arena);
     cuai_gain_t gain = {0, 0};
     cuai_stream_t *s;
     cuai_reclaim_begin(arena);
@@ -495,6 +512,7 @@ bool cuai_stream_is_idle(cuarena_t *arena, const cuai_stream_t *s)
 
 void cuai_stream_return_idle(cuarena_t *arena, cuai_stream_t *s)
 {
+    CUAI_ASSERT(arena->reclaiming);
     while (s->recording)
         cuai_arena_wait(arena);
     bool stays = arena->config.steal == CUARENA_STEAL_NEVER && !s->released;
@@ -581,6 +599,7 @@ static cuarena_status_t ask_each_stream(cuarena_t *arena)
 /* If all work is done, the blocks that wait for uses end. */
 cuarena_status_t cuai_check_idle(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     cuarena_status_t status = CUARENA_OK;
     if (arena->stream_count == 0)
         return CUARENA_OK;
@@ -603,6 +622,7 @@ cuarena_status_t cuai_check_idle(cuarena_t *arena)
 
 static void reset_stream(cuarena_t *arena, cuai_stream_t *s)
 {
+    CUAI_ASSERT(arena->reclaiming);
     while (s->recording)
         cuai_arena_wait(arena);
     cuai_end_only_stream(arena);
@@ -640,6 +660,7 @@ static bool is_alone(const cuarena_t *arena)
 
 cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number)
 {
+    cuai_assert_locked(arena);
     cuai_stream_t *s = number == 0 ? NULL : cuai_stream(arena, number);
     while (s != NULL && s->recording)
         cuai_arena_wait(arena);
@@ -670,6 +691,8 @@ void cuai_stream_note_work(cuarena_t *arena, uint32_t number)
  * Drops the lock. */
 static cuarena_status_t close_for_good(cuarena_t *arena, cuai_stream_t *s)
 {
+    CUAI_ASSERT(arena->reclaiming);
+    CUAI_ASSERT(!s->released && s->touching == 0);
     void *event = NULL;
     note_seen_at_event(s, true);
     cuarena_status_t status = record_alone(arena, s, &event);
@@ -702,6 +725,7 @@ static void reclaim_untouched(cuarena_t *arena, const cuai_stream_t *s)
 
 cuarena_status_t cuai_stream_release(cuarena_t *arena, uint32_t number)
 {
+    cuai_assert_locked(arena);
     cuai_stream_t *s = cuai_stream(arena, number);
     reclaim_untouched(arena, s);
     cuarena_status_t status = CUARENA_OK;

@@ -5,6 +5,7 @@
 
 bool cuai_segments_room(cuai_segments_t *segments)
 {
+    CUAI_ASSERT(segments->count <= segments->room);
     if (segments->count < segments->room)
         return true;
     size_t room = segments->room == 0 ? 4 : segments->room * 2;
@@ -36,6 +37,8 @@ cuarena_memory_segment_t cuai_segment_of(const cuarena_t *arena, cuai_block_ref_
 
 void cuai_segments_number(cuarena_t *arena, size_t at)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(at < arena->segments.count);
     const cuarena_memory_segment_t *segment = &arena->segments.items[at];
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     uint64_t end = segment->address + segment->address_bytes;
@@ -55,6 +58,8 @@ static void join_at(cuarena_heap_t *heap, uint64_t address)
 
 cuarena_status_t cuai_publish(cuarena_t *arena, size_t at, uint64_t address, uint64_t bytes)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(at < arena->segments.count && bytes != 0);
     const cuarena_memory_segment_t *segment = &arena->segments.items[at];
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     cuarena_status_t status = cuarena_heap_segment_add(heap, address, bytes);

@@ -39,6 +39,7 @@ static cuarena_status_t hold(cuarena_t *arena, cuarena_capture_t *capture)
 
 static void let_go(cuarena_t *arena, cuarena_capture_t *capture)
 {
+    CUAI_ASSERT(capture->busy);
     capture->busy = false;
     cuai_cond_wake(&arena->changed);
 }
@@ -111,6 +112,7 @@ static bool ready_member(cuarena_capture_t *capture)
 static cuarena_status_t add_member(cuarena_t *arena, cuarena_capture_t *capture, uint32_t number)
 {
     cuai_stream_t *s = cuai_stream(arena, number);
+    CUAI_ASSERT(s->capture == NULL);
     if (!ready_member(capture))
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a session's stream");
     cuai_member_t *member = &capture->members[capture->member_count];
@@ -213,6 +215,7 @@ static cuarena_status_t make(cuarena_t *arena, uint32_t number, cuarena_capture_
 cuarena_status_t cuai_capture_begin(cuarena_t *arena, cuarena_stream_t stream,
                                     cuarena_capture_t **capture_out)
 {
+    cuai_assert_locked(arena);
     uint32_t number = 0;
     cuarena_status_t status = check_zero(arena);
     if (status == CUARENA_OK)
@@ -229,6 +232,7 @@ cuarena_status_t cuai_capture_begin(cuarena_t *arena, cuarena_stream_t stream,
 
 static cuarena_status_t join(cuarena_t *arena, cuarena_capture_t *capture, uint32_t number)
 {
+    CUAI_ASSERT(capture->busy && number != 0);
     if (!capture->open)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "the capture session has ended; accepted: one that "
                                                "is open");
@@ -241,6 +245,7 @@ static cuarena_status_t join(cuarena_t *arena, cuarena_capture_t *capture, uint3
 cuarena_status_t cuai_capture_join(cuarena_t *arena, cuarena_capture_t *capture,
                                    cuarena_stream_t stream)
 {
+    cuai_assert_locked(arena);
     uint32_t number = 0;
     cuarena_status_t status = hold(arena, capture);
     if (status != CUARENA_OK)
@@ -265,6 +270,7 @@ static bool is_moot(const cuarena_t *arena, cuarena_status_t status)
 /* BUSY, put into words, while the driver still captures the stream. Drops the lock. */
 static cuarena_status_t check_over(cuarena_t *arena, uint32_t number)
 {
+    CUAI_ASSERT(cuai_is_captured(arena, number));
     bool captured = false;
     cuarena_status_t status = cuai_stream_ask_captured(arena, number, &captured);
     if (is_moot(arena, status))
@@ -296,6 +302,7 @@ static uint32_t behind_moves(const cuarena_t *arena, const cuarena_capture_t *ca
 static cuarena_status_t see_moves(cuarena_t *arena, uint32_t number)
 {
     cuai_stream_t *s = cuai_stream(arena, number);
+    CUAI_ASSERT(s->capture != NULL);
     cuarena_capture_t *capture = s->capture;
     cuai_stream_touch(arena, number);
     s->capture = NULL;
@@ -339,6 +346,7 @@ static cuarena_status_t quiet(cuarena_t *arena, const cuarena_capture_t *capture
 
 static cuarena_status_t end(cuarena_t *arena, cuarena_capture_t *capture)
 {
+    CUAI_ASSERT(capture->open && capture->busy && arena->capturing != 0);
     cuarena_status_t status = quiet(arena, capture);
     if (status != CUARENA_OK)
         return status;
@@ -354,6 +362,7 @@ static cuarena_status_t end(cuarena_t *arena, cuarena_capture_t *capture)
 
 cuarena_status_t cuai_capture_end(cuarena_t *arena, cuarena_capture_t *capture)
 {
+    cuai_assert_locked(arena);
     cuarena_status_t status = hold(arena, capture);
     if (status != CUARENA_OK)
         return status;
@@ -368,6 +377,7 @@ cuarena_status_t cuai_capture_end(cuarena_t *arena, cuarena_capture_t *capture)
 /* Lets the stream wait for all streams whose work may use private bytes. Drops the lock. */
 static cuarena_status_t order(cuarena_t *arena, const cuarena_capture_t *capture, uint32_t number)
 {
+    CUAI_ASSERT(capture->busy && !capture->open);
     cuarena_status_t status = CUARENA_OK;
     cuai_stream_set_t set;
     do {
@@ -399,6 +409,7 @@ static void change_owner(cuarena_t *arena, cuai_record_t *r, uint32_t number)
 static void end_freed(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
     const cuai_record_t *r = cuai_block_record(ref);
+    CUAI_ASSERT(!r->fixed);
     if (!(r->flags & CUAI_BLOCK_ENDING) || !(r->flags & CUAI_BLOCK_USED))
         return;
     if (number != 0 && !cuai_is_lost(arena))
@@ -434,6 +445,7 @@ static void free_ranges(cuarena_t *arena, const cuarena_capture_t *capture, int3
 
 static void unlink_capture(cuai_captures_t *all, cuarena_capture_t *capture)
 {
+    CUAI_ASSERT(all->count != 0);
     cuarena_capture_t **link = &all->first;
     while (*link != capture)
         link = &(*link)->next;
@@ -450,6 +462,7 @@ static void free_capture(cuarena_capture_t *capture)
 /* Ends the session. Does not drop the lock, so nobody sees a part of it done. */
 static void finish(cuarena_t *arena, cuarena_capture_t *capture, uint32_t number)
 {
+    CUAI_ASSERT(capture->busy && !capture->open && capture->member_count == 0);
     for (int32_t region = 0; region < CUAI_HEAPS; region++) {
         if (arena->heaps[region] == NULL)
             continue;
@@ -459,6 +472,7 @@ static void finish(cuarena_t *arena, cuarena_capture_t *capture, uint32_t number
     }
     end_freelists(arena, capture->kept);
     cuai_capture_drop_stretches(arena, capture);
+    CUAI_ASSERT(arena->captures->bytes >= capture->bytes);
     for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++)
         if (cuai_set_has(&capture->streams, n))
             cuai_stream(arena, n)->waits--;
@@ -490,6 +504,7 @@ static cuarena_status_t release(cuarena_t *arena, cuarena_capture_t *capture, ui
 cuarena_status_t cuai_capture_release(cuarena_t *arena, cuarena_capture_t *capture,
                                       cuarena_stream_t stream)
 {
+    cuai_assert_locked(arena);
     uint32_t number = 0;
     cuarena_status_t status = hold(arena, capture);
     if (status != CUARENA_OK)

@@ -119,6 +119,7 @@ static void note_owner(search_t *search, const cuai_stream_t *s)
  * too. */
 static bool is_implied(const cuarena_t *arena, pending_t pending, const cuai_stream_t *s)
 {
+    CUAI_ASSERT(pending.owner != 0);
     const cuai_stream_t *owner = cuai_stream(arena, pending.owner);
     bool now = pending.open && (!owner->eager || owner->lacks_event);
     uint64_t serial = now            ? owner->seen[s->number]
@@ -132,6 +133,7 @@ static bool is_implied(const cuarena_t *arena, pending_t pending, const cuai_str
  * as they are, and each of these can be waited for. */
 static void assume_waited(search_t *search, pending_t pending)
 {
+    CUAI_ASSERT(pending.owner != 0);
     const cuai_stream_t *owner = cuai_stream(search->arena, pending.owner);
     if (pending.open)
         search->owners[owner->freelists[search->region][owner->turn]] = 0;
@@ -176,6 +178,7 @@ static uint32_t owner_of(const search_t *search, const cuai_record_t *r)
 static bool is_open(const search_t *search, const cuai_record_t *r)
 {
     uint32_t owner = owner_of(search, r);
+    CUAI_ASSERT(owner != 0 && owner != NOBODY);
     const cuai_stream_t *s = cuai_stream(search->arena, owner);
     return cuai_range_freelist(r) == s->freelists[search->region][s->turn];
 }
@@ -227,6 +230,7 @@ static bool step(search_t *search)
 /* Offers the run, and the parts of it without an owner. */
 static void look_at_run(search_t *search, cuai_slot_t first)
 {
+    CUAI_ASSERT(first != 0);
     const cuai_record_t *r = cuai_record(search->heap, first);
     candidate_t run = {first, cuai_end(r), 0};
     candidate_t part = {0, 0, 0};
@@ -402,6 +406,7 @@ static void look_for(search_t *search)
  * off. */
 static candidate_t cut(const search_t *search, const candidate_t *candidate)
 {
+    CUAI_ASSERT(candidate->end - candidate->begin >= search->request->size);
     uint64_t size = search->request->size;
     uint64_t rest = candidate->end - candidate->begin - size;
     uint64_t least = search->heap->split_threshold;
@@ -435,6 +440,7 @@ static pending_t later_of(const cuarena_t *arena, pending_t a, pending_t b)
  * requester's. */
 static pending_t look_at_part(const search_t *search, const candidate_t *part, bool *steals_out)
 {
+    CUAI_ASSERT(part->last != 0 && part->begin < part->end);
     pending_t pending = {0, false};
     const cuai_record_t *r = cuai_record(search->heap, part->last);
     *steals_out = false;
@@ -477,6 +483,7 @@ static candidate_t find_last_candidate(search_t *search)
 static cuarena_status_t alloc_part(const search_t *search, const candidate_t *part, bool steals,
                                    cuai_block_ref_t *block_out)
 {
+    CUAI_ASSERT(part->end - part->begin >= search->request->size);
     cuai_stream_t *requester = search->requester;
     cuai_slot_t owner;
     cuarena_status_t status =
@@ -510,6 +517,8 @@ static cuarena_status_t try_best(search_t *search, pending_t *pending_out,
 
 void cuai_stream_saw(cuarena_t *arena, uint32_t waiter, uint32_t producer, uint64_t serial)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(waiter != producer);
     cuai_stream_t *requester = cuai_stream(arena, waiter);
     const cuai_stream_t *s = cuai_stream(arena, producer);
     bool last = serial == s->serial;
@@ -523,6 +532,7 @@ void cuai_stream_saw(cuarena_t *arena, uint32_t waiter, uint32_t producer, uint6
 static cuarena_status_t wait_for(cuarena_t *arena, const cuai_stream_t *requester,
                                  pending_t pending, bool *reclaimed_out)
 {
+    CUAI_ASSERT(arena->reclaiming && pending.owner != 0 && pending.owner != requester->number);
     cuai_stream_t *s = cuai_stream(arena, pending.owner);
     cuarena_status_t status = CUARENA_OK;
     if (pending.open)
@@ -544,6 +554,7 @@ static cuarena_status_t wait_for(cuarena_t *arena, const cuai_stream_t *requeste
 /* Asks the owner, where no stream can wait on the device. Drops the lock. */
 static cuarena_status_t ask_owner(cuarena_t *arena, cuai_stream_t *s, uint64_t stamp)
 {
+    CUAI_ASSERT(arena->reclaiming);
     cuarena_status_t status = CUARENA_OK;
     if (s->event == NULL || s->serial <= stamp)
         status = cuai_stream_cover(arena, s);
@@ -553,6 +564,7 @@ static cuarena_status_t ask_owner(cuarena_t *arena, cuai_stream_t *s, uint64_t s
 cuarena_status_t cuai_stream_await(cuarena_t *arena, uint32_t number, uint32_t owner,
                                    uint64_t stamp)
 {
+    cuai_assert_locked(arena);
     cuarena_status_t status = CUARENA_OK;
     cuai_reclaim_begin(arena);
     cuai_stream_t *s = arena->streams[owner]; /* the stream may have gone meanwhile */
@@ -571,6 +583,7 @@ cuarena_status_t cuai_stream_await(cuarena_t *arena, uint32_t number, uint32_t o
 
 static void begin_search(search_t *search, cuarena_t *arena, const cuai_request_t *request)
 {
+    CUAI_ASSERT(request->stream != 0);
     cuarena_heap_t *heap = arena->heaps[cuai_region_for(arena, request->region)];
     uint64_t free_bytes = cuai_free_bytes(heap);
     uint64_t granule = cuai_granule(arena);
@@ -592,6 +605,7 @@ static void begin_search(search_t *search, cuarena_t *arena, const cuai_request_
 cuarena_status_t cuai_try_alloc_stealing(cuarena_t *arena, const cuai_request_t *request,
                                          cuai_block_ref_t *block_out)
 {
+    cuai_assert_locked(arena);
     search_t search;
     cuarena_status_t status = cuai_check_live_limit(arena, request);
     pending_t pending;
@@ -642,6 +656,7 @@ static bool is_behind_any(const cuarena_t *arena, const cuai_stream_t *requester
 cuai_stolen_t cuai_steal(cuarena_t *arena, const cuai_request_t *request,
                          cuai_block_ref_t *block_out)
 {
+    cuai_assert_locked(arena);
     cuai_stolen_t stolen = CUAI_STOLEN_NOTHING;
     search_t search;
     if (arena->config.steal != CUARENA_STEAL_WAIT &&
@@ -662,6 +677,7 @@ cuai_stolen_t cuai_steal(cuarena_t *arena, const cuai_request_t *request,
 static cuarena_status_t steal_freelists(cuarena_t *arena, cuai_stream_t *requester,
                                         cuai_stream_t *s)
 {
+    CUAI_ASSERT(arena->reclaiming && s != requester);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     const uint32_t *freelists = s->freelists[CUAI_DYNAMIC];
     bool open = heap->freelists[freelists[s->turn]]->ranges != 0;
@@ -680,6 +696,7 @@ static cuarena_status_t steal_freelists(cuarena_t *arena, cuai_stream_t *request
 
 cuarena_status_t cuai_steal_all(cuarena_t *arena, uint32_t number)
 {
+    cuai_assert_locked(arena);
     cuarena_status_t status = CUARENA_OK;
     cuai_reclaim_begin(arena);
     cuai_stream_t *requester = cuai_stream(arena, number);
@@ -698,6 +715,7 @@ cuarena_status_t cuai_steal_all(cuarena_t *arena, uint32_t number)
 
 cuarena_status_t cuai_moment(cuarena_t *arena, uint32_t number, uint64_t *serial_out)
 {
+    cuai_assert_locked(arena);
     cuai_stream_t *s = cuai_stream(arena, number);
     cuai_reclaim_begin(arena);
     cuarena_status_t status = cuai_stream_cover(arena, s);
@@ -710,6 +728,7 @@ cuarena_status_t cuai_moment(cuarena_t *arena, uint32_t number, uint64_t *serial
 
 void cuai_note_wait(cuarena_t *arena, uint32_t waiter, uint32_t producer, uint64_t serial)
 {
+    cuai_assert_locked(arena);
     cuai_reclaim_begin(arena);
     cuai_stream_t *s = cuai_stream(arena, producer);
     bool known = s != NULL && serial > s->born_serial; /* else all of that is over */

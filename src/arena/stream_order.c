@@ -31,6 +31,7 @@ void cuai_set_add_block(const cuarena_t *arena, cuai_stream_set_t *set, const cu
  * last event, or all its work is done. Drops the lock. */
 static cuarena_status_t wait_for_stream(cuarena_t *arena, uint32_t of, uint32_t number)
 {
+    CUAI_ASSERT(arena->reclaiming && of != number);
     const cuai_stream_t *s = cuai_stream(arena, of);
     if (s == NULL || (s->released && s->event == NULL))
         return CUARENA_OK;
@@ -51,6 +52,7 @@ static cuarena_status_t wait_for_stream(cuarena_t *arena, uint32_t of, uint32_t 
 
 cuarena_status_t cuai_order_before(cuarena_t *arena, const cuai_stream_set_t *set, uint32_t number)
 {
+    cuai_assert_locked(arena);
     cuai_reclaim_begin(arena);
     cuarena_status_t status = CUARENA_OK;
     for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && status == CUARENA_OK; n++)
@@ -87,6 +89,7 @@ static cuarena_status_t wait_for_all(cuarena_t *arena)
 
 cuarena_status_t cuai_wait_for_work(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     if (arena->stream_count == 0 || cuai_is_lost(arena))
         return CUARENA_OK;
     cuarena_status_t status = wait_for_all(arena);
@@ -97,6 +100,7 @@ cuarena_status_t cuai_wait_for_work(cuarena_t *arena)
 
 cuarena_status_t cuai_wait_for_stream(cuarena_t *arena, uint32_t number)
 {
+    cuai_assert_locked(arena);
     if (cuai_is_lost(arena))
         return CUARENA_OK;
     if (number == 0) { /* a pool of the driver sees what a stream freed when that stream is waited
@@ -115,6 +119,7 @@ cuarena_status_t cuai_wait_for_stream(cuarena_t *arena, uint32_t number)
 
 static void all_moved(cuarena_t *arena)
 {
+    CUAI_ASSERT(arena->moved.users == 0);
     void *event = arena->moved.event;
     arena->moved.event = NULL;
     cuai_slow_set(arena, CUAI_SLOW_MOVED, false);
@@ -125,6 +130,7 @@ static void all_moved(cuarena_t *arena)
  * never a moment without an event. Drops the lock. */
 static void note_moved(cuarena_t *arena, void *done, uint32_t number)
 {
+    CUAI_ASSERT(done != NULL && number != 0);
     while (arena->moved.users != 0)
         cuai_arena_wait(arena);
     void *old = arena->moved.event;
@@ -140,6 +146,7 @@ static void note_moved(cuarena_t *arena, void *done, uint32_t number)
 /* The event stays while threads use it. Drops the lock. */
 static cuarena_status_t wait_for_moves(cuarena_t *arena, uint32_t number)
 {
+    CUAI_ASSERT(arena->moved.event != NULL);
     const cuai_moved_t moved = arena->moved;
     arena->moved.users++;
     cuarena_status_t status = cuai_unlocked_wait(arena, moved.event, number);
@@ -159,11 +166,13 @@ static cuarena_status_t wait_for_moves(cuarena_t *arena, uint32_t number)
 
 cuarena_status_t cuai_see_moves(cuarena_t *arena, uint32_t number)
 {
+    cuai_assert_locked(arena);
     return cuai_has_unseen_moves(arena, number) ? wait_for_moves(arena, number) : CUARENA_OK;
 }
 
 uint32_t cuai_moving_stream(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     if (arena->moved.event == NULL)
         return 0;
     arena->moved.users++;
@@ -186,6 +195,8 @@ static bool can_wait(const cuai_stream_t *s)
 
 cuarena_status_t cuai_order_after(cuarena_t *arena, const cuai_stream_set_t *set, uint32_t number)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(number != 0);
     void *done = NULL;
     cuarena_status_t status = cuai_stream_mark(arena, cuai_stream(arena, number), &done);
     if (status != CUARENA_OK)

@@ -113,6 +113,7 @@ static void note_freelists(cuarena_t *arena)
 
 void cuai_stream_note_used(cuarena_t *arena, cuarena_stream_t handle, cuai_stream_t *s)
 {
+    cuai_assert_locked(arena);
     if ((arena->slow & ~(CUAI_SLOW_ONLY_STREAM | CUAI_SLOW_RESIZES)) != 0)
         return;
     cuai_recent_t *near = s == arena->only_stream ? &arena->last_used : &arena->last_used_counted;
@@ -125,6 +126,7 @@ void cuai_stream_note_used(cuarena_t *arena, cuarena_stream_t handle, cuai_strea
  * calls need nothing unusual. */
 static void begin_only_stream(cuarena_t *arena, cuai_stream_t *s)
 {
+    CUAI_ASSERT(arena->only_stream == NULL);
     uint64_t allocs = 0;
     for (int i = 0; i < CUAI_HEAPS; i++)
         allocs += arena->heaps[i] == NULL ? 0 : arena->heaps[i]->allocs;
@@ -157,6 +159,7 @@ cuai_counts_t cuai_stream_counts(const cuarena_t *arena, const cuai_stream_t *s)
 
 void cuai_end_only_stream(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     if (arena->only_stream == NULL)
         return;
     cuai_counter_set(&arena->only_stream->counter, only_stream_counts(arena));
@@ -180,6 +183,7 @@ static void learn(cuarena_t *arena, cuarena_stream_t handle, cuai_stream_t *s)
 
 void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s)
 {
+    cuai_assert_locked(arena);
     forget_recent(&arena->last_used);
     forget_recent(&arena->last_used_counted);
     for (uint32_t i = 0; i < CUAI_RECENT; i++)
@@ -191,6 +195,8 @@ void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s)
 
 void cuai_stream_forget(cuarena_t *arena, uint32_t number)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(arena->streams[number] != NULL && arena->stream_count != 0);
     cuai_end_only_stream(arena);
     cuai_stream_unlearn(arena, arena->streams[number]);
     end_freelists(arena, arena->streams[number]);
@@ -212,6 +218,7 @@ static bool is_unneeded(const cuarena_t *arena, uint32_t number)
 
 void cuai_streams_recycle(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     bool known = arena->streams != NULL && !arena->reclaiming;
     for (uint32_t n = 1; known && n < CUAI_STREAM_NUMBERS; n++)
         if (arena->streams[n] != NULL && arena->streams[n]->released && is_unneeded(arena, n))
@@ -323,6 +330,7 @@ static uint32_t find_or_make_room(cuarena_t *arena, cuarena_stream_t handle)
 
 static void end_introduction(cuarena_t *arena, const cuai_introduction_t *ended)
 {
+    CUAI_ASSERT(arena->introductions != NULL);
     cuai_introduction_t **link = &arena->introductions;
     while (*link != ended)
         link = &(*link)->next;
@@ -394,6 +402,7 @@ static cuarena_status_t find(cuarena_t *arena, cuarena_stream_t stream, bool cap
 
 cuarena_status_t cuai_stream_find(cuarena_t *arena, cuarena_stream_t stream, uint32_t *number_out)
 {
+    cuai_assert_locked(arena);
     return find(arena, stream, false, number_out);
 }
 
@@ -429,8 +438,10 @@ cuarena_status_t cuai_stream_ask_captured(cuarena_t *arena, uint32_t number, boo
 
 cuarena_stream_t cuai_stream_touch(cuarena_t *arena, uint32_t number)
 {
+    cuai_assert_locked(arena);
     if (number == 0)
         return CUARENA_NO_STREAM;
+    CUAI_ASSERT(cuai_stream(arena, number) != NULL);
     cuai_stream_t *s = cuai_stream(arena, number);
     s->callers++; /* keeps its number meanwhile */
     while (s->recording)
@@ -442,6 +453,7 @@ cuarena_stream_t cuai_stream_touch(cuarena_t *arena, uint32_t number)
 
 void cuai_stream_untouch(cuarena_t *arena, uint32_t number)
 {
+    cuai_assert_locked(arena);
     if (number == 0)
         return;
     CUAI_ASSERT(cuai_stream(arena, number)->touching != 0);
@@ -451,9 +463,11 @@ void cuai_stream_untouch(cuarena_t *arena, uint32_t number)
 
 void cuai_stream_leave(cuarena_t *arena, uint32_t number)
 {
+    cuai_assert_locked(arena);
     if (number == 0)
         return;
     cuai_stream_t *s = cuai_stream(arena, number);
+    CUAI_ASSERT(s->callers != 0);
     s->callers--;
     if (s->released && s->callers == 0)
         cuai_streams_recycle(arena);

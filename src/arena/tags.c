@@ -33,6 +33,8 @@ static bool make_room(cuarena_t *arena)
 
 cuarena_status_t cuai_tag_register(cuarena_t *arena, const char *name, cuarena_tag_t *tag_out)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(name != NULL);
     cuarena_tag_t tag = find(arena, name);
     if (tag != 0) {
         *tag_out = tag;

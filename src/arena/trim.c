@@ -42,6 +42,7 @@ static uint64_t pool_end(const cuarena_t *arena, const cuarena_memory_segment_t 
 static bool choose_cut(const cuarena_t *arena, uint64_t begin, uint64_t end, uint64_t most,
                        cuai_cut_t *cut)
 {
+    CUAI_ASSERT(begin < end);
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     size_t at = cuai_segment_around(arena->heaps[CUAI_DYNAMIC], begin)->source;
     const cuarena_memory_segment_t *s = &arena->segments.items[at];
@@ -69,6 +70,7 @@ static bool choose_cut(const cuarena_t *arena, uint64_t begin, uint64_t end, uin
 /* Takes the cut out of the heap, where it ends at `end` at the latest. */
 static bool cut_heap(cuarena_t *arena, cuai_slot_t slot, const cuai_cut_t *cut, uint64_t end)
 {
+    CUAI_ASSERT(cut->address < end);
     uint64_t stop = cuai_min(cut->address + cut->bytes, end);
     return cuai_segment_cut_range(arena->heaps[CUAI_DYNAMIC], slot, cut->address,
                                   stop - cut->address) == CUARENA_OK;
@@ -95,6 +97,7 @@ static uint64_t take(cuarena_t *arena, cuai_cuts_t *cuts, cuai_slot_t slot, uint
 
 uint64_t cuai_cuts_take(cuarena_t *arena, cuai_cuts_t *cuts, cuai_slot_t slot, uint64_t most)
 {
+    CUAI_ASSERT(arena->growing && cuts->count < CUAI_CUTS_PER_BATCH);
     const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
     bool idle = r->key != 0 && cuai_range_freelist(r) == 0;
     return idle ? take(arena, cuts, slot, most) : 0;
@@ -151,6 +154,8 @@ static void drop_given_back(cuarena_t *arena, const cuai_cut_t *cuts, size_t cou
 
 uint64_t cuai_cuts_give(cuarena_t *arena, cuai_cuts_t *cuts)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(arena->growing && cuts->count <= CUAI_CUTS_PER_BATCH);
     uint64_t bytes = 0;
     for (size_t i = 0; i < cuts->count; i++) {
         const cuai_cut_t *cut = &cuts->items[i];
@@ -170,12 +175,16 @@ uint64_t cuai_cuts_give(cuarena_t *arena, cuai_cuts_t *cuts)
 
 void cuai_cuts_begin(cuarena_t *arena, cuai_cuts_t *cuts)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(!cuai_arena_is_taken(arena));
     cuts->count = 0;
     arena->growing = true;
 }
 
 void cuai_cuts_end(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(arena->growing);
     arena->growing = false;
     cuai_cond_wake(&arena->changed);
 }
@@ -215,6 +224,7 @@ static bool is_callers(const cuarena_t *arena)
 
 uint64_t cuai_trim(cuarena_t *arena, uint64_t keep_bytes)
 {
+    cuai_assert_locked(arena);
     freelists_t idle = {{0}};
     add_freelist(&idle, 0);
     if (is_callers(arena))
@@ -266,6 +276,7 @@ static uint64_t trim_idle(cuarena_t *arena, uint32_t number, cuai_cuts_t *cuts, 
 cuarena_status_t cuai_trim_freelists(cuarena_t *arena, uint32_t number, uint64_t keep_bytes,
                                      uint64_t *given_out)
 {
+    cuai_assert_locked(arena);
     cuarena_status_t status = CUARENA_OK;
     *given_out = 0;
     if (!is_callers(arena))

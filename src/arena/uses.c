@@ -34,6 +34,7 @@ cuai_use_t *cuai_use_find(const cuarena_t *arena, cuarena_block_t block)
 
 static void insert(cuai_uses_t *uses, cuai_use_t *use)
 {
+    CUAI_ASSERT(uses->bucket_count != 0);
     cuai_use_t **bucket = &uses->buckets[bucket_of(uses, use->block)];
     use->chain = *bucket;
     *bucket = use;
@@ -41,6 +42,7 @@ static void insert(cuai_uses_t *uses, cuai_use_t *use)
 
 static void take_out(cuai_uses_t *uses, const cuai_use_t *use)
 {
+    CUAI_ASSERT(uses->count != 0);
     cuai_use_t **link = &uses->buckets[bucket_of(uses, use->block)];
     while (*link != use)
         link = &(*link)->chain;
@@ -119,6 +121,7 @@ static cuai_use_t *new_use(cuarena_t *arena, cuarena_block_t block)
 
 cuarena_status_t cuai_use_add(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
+    cuai_assert_locked(arena);
     cuarena_block_t block = cuai_id(ref.heap, ref.slot);
     cuai_use_t *use = cuai_use_find(arena, block);
     if (use == NULL)
@@ -144,6 +147,7 @@ static void end_use(cuarena_t *arena, cuai_use_t *use)
 
 void cuai_use_drop(cuarena_t *arena, cuai_block_ref_t ref)
 {
+    cuai_assert_locked(arena);
     if (!(cuai_block_record(ref)->flags & CUAI_BLOCK_USED))
         return;
     cuai_use_t *use = cuai_use_find(arena, cuai_id(ref.heap, ref.slot));
@@ -157,12 +161,14 @@ bool cuai_use_matters(const cuarena_t *arena, cuai_block_ref_t ref, uint32_t num
     if (!(cuai_block_record(ref)->flags & CUAI_BLOCK_USED) || number == 0)
         return false;
     const cuai_use_t *use = cuai_use_find(arena, cuai_id(ref.heap, ref.slot));
+    CUAI_ASSERT(use != NULL);
     bool only = use->count == 0 || (use->count == 1 && use->waits[0].number == number);
     return ref.region == CUAI_APART || !only;
 }
 
 void cuai_use_only(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
+    cuai_assert_locked(arena);
     cuai_use_t *use = cuai_use_find(arena, cuai_id(ref.heap, ref.slot));
     uint32_t kept = 0;
     for (uint32_t i = 0; use != NULL && i < use->count; i++) {
@@ -230,6 +236,7 @@ static uint32_t choose_target(const cuarena_t *arena, cuai_block_ref_t ref, uint
 /* There is room for the wait: see ready_waits. */
 static void add_wait(cuarena_t *arena, cuai_use_t *use, uint32_t number)
 {
+    CUAI_ASSERT(use->count < use->room && number != 0);
     use->waits[use->count++] = (cuai_wait_t){number, false, NULL};
     cuai_stream(arena, number)->waits++;
 }
@@ -257,6 +264,7 @@ static bool keep_place(cuai_record_t *r)
 static void take_back(cuarena_t *arena, cuai_record_t *r, cuai_use_t *use, uint32_t count,
                       bool pinned)
 {
+    CUAI_ASSERT(count <= use->count);
     unmark_all(arena, use);
     cuai_clear_ending(arena, r);
     if (pinned) {
@@ -270,8 +278,10 @@ static void take_back(cuarena_t *arena, cuai_record_t *r, cuai_use_t *use, uint3
 /* The block is marked as moving meanwhile, so nobody else ends it. */
 cuarena_status_t cuai_end_after_uses(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
+    cuai_assert_locked(arena);
     cuai_use_t *use = cuai_use_find(arena, cuai_id(ref.heap, ref.slot));
     cuai_record_t *r = cuai_block_record(ref);
+    CUAI_ASSERT(use != NULL && !r->moving);
     uint32_t count = use->count;
     bool pinned = keep_place(r);
     cuai_mark_ending(arena, r);
@@ -292,8 +302,10 @@ cuarena_status_t cuai_end_after_uses(cuarena_t *arena, cuai_block_ref_t ref, uin
  * ready_waits. */
 void cuai_end_behind(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
+    cuai_assert_locked(arena);
     cuai_use_t *use = cuai_use_find(arena, cuai_id(ref.heap, ref.slot));
     cuai_record_t *r = cuai_block_record(ref);
+    CUAI_ASSERT(use != NULL && number != 0);
     for (; use->count != 0; use->count--)
         cuai_stream(arena, use->waits[use->count - 1].number)->waits--;
     keep_place(r);
@@ -309,6 +321,7 @@ void cuai_end_behind(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 /* OK if the work behind one use is done, else BUSY; may wait for it. Drops the lock. */
 static cuarena_status_t ask_use(cuarena_t *arena, const cuai_use_t *use, uint32_t i, bool wait)
 {
+    CUAI_ASSERT(i < use->count);
     cuai_wait_t *one = &use->waits[i];
     const cuai_stream_t *s = cuai_stream(arena, one->number);
     cuarena_status_t status = CUARENA_OK;
@@ -349,6 +362,8 @@ static cuai_block_ref_t find_ending(const cuarena_t *arena, cuarena_block_t bloc
  * lock. */
 static void end_block(cuarena_t *arena, cuai_use_t *use, cuai_block_ref_t ref, cuai_gain_t *gain)
 {
+    CUAI_ASSERT(!cuai_block_record(ref)->moving &&
+                (cuai_block_record(ref)->flags & CUAI_BLOCK_ENDING));
     const cuai_record_t *r = cuai_block_record(ref);
     bool dedicated = r->flags & CUAI_BLOCK_DEDICATED;
     cuarena_memory_segment_t segment = cuai_dedicated_segment(r);
@@ -362,6 +377,7 @@ static void end_block(cuarena_t *arena, cuai_use_t *use, cuai_block_ref_t ref, c
 
 static void dequeue(cuai_uses_t *uses, cuai_use_t **link)
 {
+    CUAI_ASSERT(uses->first != NULL);
     cuai_use_t *use = *link;
     *link = use->next;
     if (uses->last == &use->next)
@@ -407,6 +423,8 @@ static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link, cuai_uses_h
 
 cuarena_status_t cuai_uses_reclaim(cuarena_t *arena, cuai_uses_how_t how, cuai_gain_t *gain)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(arena->reclaiming);
     cuarena_status_t first = CUARENA_OK;
     cuai_use_t **link = &arena->uses.first;
     while (*link != NULL) {
@@ -422,6 +440,7 @@ cuarena_status_t cuai_uses_reclaim(cuarena_t *arena, cuai_uses_how_t how, cuai_g
 
 void cuai_uses_clear(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     cuai_uses_t *uses = &arena->uses;
     for (size_t i = 0; i < uses->bucket_count; i++)
         while (uses->buckets[i] != NULL) {

@@ -41,6 +41,7 @@ bool cuai_zeroes_freed(const cuarena_t *arena, cuai_block_ref_t ref)
 
 void cuai_lose(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     cuai_slow_set(arena, CUAI_SLOW_LOST, true);
     cuai_unlock(&arena->lock);
     cuai_log(CUARENA_LOG_ERROR, "%s is lost: what blocks left could not be set to 0: %s",
@@ -56,6 +57,7 @@ cuarena_status_t cuai_zero_block(cuarena_t *arena, cuai_block_ref_t ref, uint32_
 cuarena_status_t cuai_zero_tail(cuarena_t *arena, cuai_block_ref_t ref, uint64_t kept,
                                 uint32_t number)
 {
+    cuai_assert_locked(arena);
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     const cuai_record_t *r = cuai_block_record(ref);
     CUAI_ASSERT(r->moving && kept < r->size);
