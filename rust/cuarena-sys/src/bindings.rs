@@ -139,7 +139,7 @@ pub struct cuarena_arena {
 pub type cuarena_t = cuarena_arena;
 #[doc = " The result of a call; statuses differ by what the caller can do about them. A failed call leaves\n every block as it was, with its contents, place and size, and every output. If it leaves other\n traces its comment says so; for a request that is refused oom.h does."]
 pub type cuarena_status_t = i32;
-#[doc = " Why the last failing call of this thread failed. Members that do not apply are 0. A successful\n call leaves it as it is."]
+#[doc = " Why the last failing call of this thread failed, with the numbers. Members that do not apply are\n 0."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_error_info {
@@ -183,7 +183,7 @@ const _: () = {
     ["Offset of field: cuarena_error_info::message"]
         [::core::mem::offset_of!(cuarena_error_info, message) - 56usize];
 };
-#[doc = " Why the last failing call of this thread failed. Members that do not apply are 0. A successful\n call leaves it as it is."]
+#[doc = " Why the last failing call of this thread failed, with the numbers. Members that do not apply are\n 0."]
 pub type cuarena_error_info_t = cuarena_error_info;
 #[doc = " Gets one line, without a newline, which is valid during the call only. It is called with no lock\n held, by whichever thread logs; its own calls of the library log nothing. It must return, rather\n than leave by longjmp or an exception."]
 pub type cuarena_log_fn = ::core::option::Option<
@@ -1702,7 +1702,7 @@ pub struct cuarena_cache_stats {
     pub peak_active_bytes: u64,
     #[doc = " since the same moment"]
     pub peak_cached_bytes: u64,
-    #[doc = " requests served from the cache, ever"]
+    #[doc = " requests that got a cached block, ever"]
     pub hits: u64,
     #[doc = " requests that it had no block for, ever"]
     pub misses: u64,
@@ -2052,6 +2052,8 @@ extern "C" {
     pub fn cuarena_status_name(status: cuarena_status_t) -> *const ::core::ffi::c_char;
     #[doc = " One sentence that says what the status means. Static text."]
     pub fn cuarena_status_text(status: cuarena_status_t) -> *const ::core::ffi::c_char;
+    #[doc = " Why the last failing call of this thread failed, as one line that names what was given and what\n would be accepted; \"\" if none failed yet. Never NULL. A successful call leaves it as it is.\n\n The text belongs to the thread: it is good until the thread's next failing call, or its end, and\n is not freed. Each thread has its own."]
+    pub fn cuarena_last_error() -> *const ::core::ffi::c_char;
     pub fn cuarena_error_info_init(info: *mut cuarena_error_info_t);
     #[doc = " Copies this thread's last error; BAD_ARGUMENT for NULL or a struct_size\n that no version of the library has had."]
     pub fn cuarena_last_error_info(info: *mut cuarena_error_info_t) -> cuarena_status_t;
@@ -2489,7 +2491,12 @@ extern "C" {
         stream: cuarena_stream_t,
         peaks: *mut cuarena_peaks_t,
     ) -> cuarena_status_t;
-    #[doc = " Makes an arena. The preset `pool` takes its bytes now; an arena that grows takes only its stable\n region, unless the option take_first says that it takes its first chunk too.\n\n Errors: BAD_ARGUMENT; OUT_OF_MEMORY, or LIMIT where the pool is larger than the limit or\n CUARENA_HEAP_MAX_HEAPS heaps live (the last error then has the bytes asked for, the limit if\n there is one, the bytes reserved, and as free_bytes what the memory had available); DRIVER;\n UNSUPPORTED if the memory cannot do what the options ask. Cost: the memory's, plus under 1 ms."]
+    #[doc = " Makes an arena of a text of options, such as \"memory=device, pool=80%\", as cuarena_config_parse\n takes them; docs/options.md has them all. NULL and \"\" mean the defaults. The environment is not\n read. Any thread may call it. The arena is the caller's, to be ended by cuarena_destroy; where\n the call fails *arena_out is as it was, and cuarena_last_error says why.\n\n Errors: BAD_ARGUMENT for an unknown key, a value that is not accepted, options that do not go\n together (the message names key, value and what would be accepted) and a NULL output; otherwise\n as cuarena_create."]
+    pub fn cuarena_open(
+        options: *const ::core::ffi::c_char,
+        arena_out: *mut *mut cuarena_t,
+    ) -> cuarena_status_t;
+    #[doc = " Makes an arena of a config that the program filled in, for what has no text: functions and bytes\n of the program's own, and a context. The preset `pool` takes its bytes now; an arena that grows\n takes only its stable region, unless the option take_first says that it takes its first chunk\n too.\n\n Errors: BAD_ARGUMENT; OUT_OF_MEMORY, or LIMIT where the pool is larger than the limit or\n CUARENA_HEAP_MAX_HEAPS heaps live (the last error then has the bytes asked for, the limit if\n there is one, the bytes reserved, and as free_bytes what the memory had available); NO_DEVICE;\n DRIVER; UNSUPPORTED if the memory cannot do what the options ask. Cost: the memory's, plus under\n 1 ms."]
     pub fn cuarena_create(
         config: *const cuarena_config_t,
         arena_out: *mut *mut cuarena_t,
