@@ -15,6 +15,9 @@ pub fn make(settings: &Settings, include: &[PathBuf]) -> Result<(), String> {
     let out = &settings.out;
     let wrapper = settings.package.join("wrapper.h");
     println!("cargo::rerun-if-changed={}", wrapper.display());
+    for folder in include {
+        println!("cargo::rerun-if-changed={}", folder.display());
+    }
     println!("cargo::rerun-if-env-changed=LIBCLANG_PATH");
     println!("cargo::rerun-if-env-changed=BINDGEN_EXTRA_CLANG_ARGS");
     bindgen::Builder::default()
