@@ -286,6 +286,7 @@ static void print_option_json(const cuarena_option_info_t *info)
     json_add_text(object, "accepted", info->accepted);
     json_add_text(object, "help", info->help);
     json_add_text(object, "ort_names", info->ort_names);
+    (void)json_object_set_new(object, "advanced", json_boolean(info->advanced));
     (void)json_print_line(object, stdout);
 }
 
@@ -293,7 +294,11 @@ static void print_options(bool json)
 {
     cuarena_option_info_t info;
     cuarena_option_info_init(&info);
+    int32_t advanced = 0;
     for (size_t i = 0; cuarena_option_info(i, &info) == CUARENA_OK; i++) {
+        if (!json && info.advanced != advanced)
+            printf("\nAdvanced:\n");
+        advanced = info.advanced;
         if (json)
             print_option_json(&info);
         else

@@ -301,6 +301,7 @@ typedef struct cuarena_option_info {
     const char *help;         /* one sentence */
     const char *ort_names;    /* ONNX Runtime's keys for it; NULL: none */
     const char *ort_accepted; /* the range of their values */
+    int32_t advanced;         /* 1: for special cases; these come after the others */
 } cuarena_option_info_t;
 CUARENA_API void cuarena_option_info_init(cuarena_option_info_t *info);
 /* The row with that number, from 0 on; BAD_ARGUMENT past the last. */

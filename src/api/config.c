@@ -270,6 +270,7 @@ cuarena_status_t cuarena_option_info(size_t index, cuarena_option_info_t *info)
         .help = option->help,
         .ort_names = option->ort.names,
         .ort_accepted = option->ort.accepted,
+        .advanced = !option->common,
     };
     cuai_sized_write(info, &known);
     return CUARENA_OK;

@@ -35,32 +35,50 @@
            __VA_ARGS__)
 
 static const cuai_option_t options[] = {
+    /* What most programs set. */
     CHOICE("preset", preset, "pool", "pool, grow, bfc, mlx-cpu, mlx-cuda, cupy-pool, driver-pool",
            .help = "A pool of a fixed size, one that takes what requests need, or one that behaves "
                    "as ONNX Runtime's, MLX's or CuPy's.",
-           .first = CUARENA_PRESET_POOL),
+           .first = CUARENA_PRESET_POOL, .common = true),
     CHOICE("memory", memory, "preset", "preset, pageable, none, device, managed, pinned",
            .help = "Where bytes come from; none: addresses without bytes. The presets say "
                    "pageable, but mlx-cuda and driver-pool device.",
-           .first = CUARENA_MEMORY_PRESET, .wordless = 2),
+           .first = CUARENA_MEMORY_PRESET, .wordless = 2, .common = true),
+    COUNT("device", device, "0", "0 to 1023",
+          .help = "The device's number; see CUDA_VISIBLE_DEVICES.", .most = 1023, .common = true),
     AMOUNT("pool", pool, "auto-512MiB", AMOUNT_RANGE,
            .help = "The size of a pool, its stable region included.", .least = 1,
-           .most = MOST_BYTES),
-    AMOUNT("stable", stable, "0", "bytes below 256TiB, 0% to 100%, auto, auto-BYTES",
-           .help = "How much of a pool is the stable region, which never moves.",
-           .most = MOST_BYTES),
+           .most = MOST_BYTES, .common = true),
     AMOUNT("limit", limit, "auto", "bytes from 1 on, 0.001% to 100%, auto, auto-BYTES",
            .help = "The most bytes to take from the memory.", .least = 1, .most = UINT64_MAX,
-           .ort = {"max_mem", "a whole number from 0 on; 0: no limit", 0, UINT64_MAX, NULL, NULL}),
+           .ort = {"max_mem", "a whole number from 0 on; 0: no limit", 0, UINT64_MAX, NULL, NULL},
+           .common = true),
+    AMOUNT("stable", stable, "0", "bytes below 256TiB, 0% to 100%, auto, auto-BYTES",
+           .help = "How much of a pool is the stable region, which never moves.",
+           .most = MOST_BYTES, .common = true),
+    BYTES("alignment", alignment, "preset", "a power of two from 8 to 1GiB, preset",
+          .help = "The granule, of which addresses and sizes of blocks are multiples; 256 in most "
+                  "presets.",
+          .least = 8, .most = CUAI_GIB, .power_of_two = true, .from_preset = "preset",
+          .common = true),
+    CHOICE("keep", keep, "preset", "preset, all, cache, none",
+           .help = "What a free leaves behind: free bytes until they are trimmed, the block itself "
+                   "in a cache, or nothing.",
+           .first = -1, .common = true),
+    CHOICE(
+        "steal", steal, "preset", "preset, wait, idle, never",
+        .help =
+            "Which bytes that another stream freed a stream may get: all, waiting for that stream "
+            "on the device; those that are idle or waited for already, as in bfc; or none.",
+        .first = -1, .common = true),
+    TEXT("name", name, "", "up to 31 bytes", .help = "What logs and messages call the arena.",
+         .common = true),
+    /* The rest: docs/options.md and the command call them advanced. */
     BYTES("addresses", address_bytes, "0", "0 to below 256TiB",
           .help =
               "Addresses set aside for growing in place, also by resize_pool; 0: as many as the "
               "limit, or else as a pool has bytes, or for an arena that grows as the memory has.",
           .most = MOST_BYTES),
-    BYTES("alignment", alignment, "preset", "a power of two from 8 to 1GiB, preset",
-          .help = "The granule, of which addresses and sizes of blocks are multiples; 256 in most "
-                  "presets.",
-          .least = 8, .most = CUAI_GIB, .power_of_two = true, .from_preset = "preset"),
     BYTES("split_threshold", split_threshold, "preset", "bytes, preset, never",
           .help = "A free range that exceeds a request by so many bytes is split.",
           .most = UINT64_MAX, .unlimited = "never", .from_preset = "preset",
@@ -80,8 +98,6 @@ static const cuai_option_t options[] = {
            .help = "How a free range is chosen for a request.", .first = -1),
     FLAG("compact_on_oom", compact_on_oom, "0",
          .help = "Whether blocks are moved together before a request is refused."),
-    COUNT("device", device, "0", "0 to 1023",
-          .help = "The device's number; see CUDA_VISIBLE_DEVICES.", .most = 1023),
     CHOICE("backing", backing, "auto", "auto, vmm, malloc, async",
            .help = "How memory=device gets its bytes; auto: as the preset says, in most vmm where "
                    "there is such, else malloc.",
@@ -105,13 +121,6 @@ static const cuai_option_t options[] = {
            .help = "When an event is recorded on a stream: when its freed bytes are needed, or at "
                    "every free.",
            .first = CUARENA_EVENTS_LATE),
-    CHOICE(
-        "steal", steal, "preset", "preset, wait, idle, never",
-        .help =
-            "Which bytes that another stream freed a stream may get: all, waiting for that stream "
-            "on the device; those that are idle or waited for already, as in bfc; or none.",
-        .first = -1),
-    TEXT("name", name, "", "up to 31 bytes", .help = "What logs and messages call the arena."),
     BYTES("initial_chunk", initial_chunk, "1MiB", "1 to below 256TiB",
           .help = "The first chunk of grow=doubling, and of take_first.", .least = 1,
           .most = MOST_BYTES, .ort = {"initial_chunk_size_bytes", ORT_INT, NULL, NULL}),
@@ -166,10 +175,6 @@ static const cuai_option_t options[] = {
     FLAG("use_cuda_mempool", use_cuda_mempool, "0",
          .help = "Whether an arena of device memory is one of preset=driver-pool and "
                  "driver_pool=own instead; pinned memory ignores this, and the keys of that pool."),
-    CHOICE("keep", keep, "preset", "preset, all, cache, none",
-           .help = "What a free leaves behind: free bytes until they are trimmed, the block itself "
-                   "in a cache, or nothing.",
-           .first = -1),
     CHOICE("cache_bound", cache_bound, "preset", "preset, strict, late",
            .help = "Whether the cache of keep=cache never exceeds its limit, or may by one block "
                    "until the next allocation.",

@@ -51,6 +51,7 @@ typedef struct cuai_option {
     const char *unlimited;   /* bytes: a word for UINT64_MAX; NULL: none */
     const char *from_preset; /* bytes: one for CUARENA_BYTES_PRESET */
     const char *unchanged;   /* bytes: one for CUARENA_BYTES_UNCHANGED */
+    bool common;             /* most programs need no other; these come first */
     cuai_ort_t ort;
 } cuai_option_t;
 

@@ -21,7 +21,7 @@ static const char *const unknown_keys[][2] = {
     {"Pool", "'pool'"},
     {"pool ", "'pool'"},
     {"struct_size", "'stable'"},
-    {"bytes", "'peers'"},
+    {"bytes", "'keep'"},
     {"ops", "'pool'"},
     {"max_block", "'max_blocks'"},
     {"arena.growth", "'grow'"},

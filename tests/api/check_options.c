@@ -376,6 +376,19 @@ START_TEST(test_option_info_words_are_accepted)
 }
 END_TEST
 
+START_TEST(test_option_info_has_the_advanced_ones_last)
+{
+    cuarena_option_info_t info;
+    size_t common = 0;
+    for (size_t i = 0; info_at(i, &info); i++) {
+        ck_assert_msg(info.advanced == 0 || info.advanced == 1, "%s", info.key);
+        common += info.advanced == 0;
+        ck_assert_msg(info.advanced == (i >= common), "%s is among the advanced ones", info.key);
+    }
+    expect_u64(common, 10);
+}
+END_TEST
+
 START_TEST(test_option_info_bad_arguments)
 {
     cuarena_option_info_t info;
@@ -395,8 +408,8 @@ static const char docs_head[] =
     "<!-- Made by `tests/api/check_options docs`; do not edit. -->\n"
     "# Options\n"
     "\n"
-    "What `cuarena_config_set` and `cuarena_config_parse` accept, one row for\n"
-    "each option. `cuarena_config_parse` takes a list, in which blanks around\n"
+    "What `cuarena_open`, `cuarena_config_parse` and `cuarena_config_set` accept,\n"
+    "one row for each option. The first two take a list, in which blanks around\n"
     "keys and values do not count:\n"
     "\n"
     "    preset=grow, limit=80%, name=weights\n"
@@ -404,10 +417,23 @@ static const char docs_head[] =
     "[glossary.md](glossary.md) explains words such as idle, event, steal, page\n"
     "and reserved bytes, with those of other allocators.\n"
     "\n"
+    "## What most programs set\n"
+    "\n"
+    "| option | type | default | accepted | meaning |\n"
+    "|---|---|---|---|---|\n";
+
+static const char docs_advanced[] =
+    "\n"
+    "## Advanced\n"
+    "\n"
+    "The presets and defaults suit most programs; these are for special cases.\n"
+    "\n"
     "| option | type | default | accepted | meaning |\n"
     "|---|---|---|---|---|\n";
 
 static const char docs_tail[] =
+    "\n"
+    "## Values\n"
     "\n"
     "- **bytes**: `4096`, `64KiB`, `512MiB`, `1.5G`. KiB, MiB, GiB, TiB and\n"
     "  K, M, G, T, in either case, all count in 1024. KB, MB and the like are\n"
@@ -450,7 +476,11 @@ static void write_docs(FILE *file)
 {
     fputs(docs_head, file);
     cuarena_option_info_t info;
+    int32_t advanced = 0;
     for (size_t i = 0; info_at(i, &info); i++) {
+        if (info.advanced != advanced)
+            fputs(docs_advanced, file);
+        advanced = info.advanced;
         const char *mark = info.default_text[0] != '\0' ? "`" : "";
         fprintf(file, "| `%s` | %s | %s%s%s | %s | %s |\n", info.key, info.type, mark,
                 info.default_text, mark, info.accepted, info.help);
@@ -515,7 +545,9 @@ int main(int argc, char **argv)
     add_set_and_get(suite);
     suite_add_list(suite, "info",
                    TEST_LIST(test_option_info_defaults_are_accepted_and_are_the_defaults,
-                             test_option_info_words_are_accepted, test_option_info_bad_arguments));
+                             test_option_info_words_are_accepted,
+                             test_option_info_has_the_advanced_ones_last,
+                             test_option_info_bad_arguments));
     suite_add_list(suite, "docs", TEST_LIST(test_docs_are_what_the_table_says));
     return suite_main(suite);
 }

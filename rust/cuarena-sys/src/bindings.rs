@@ -1383,10 +1383,12 @@ pub struct cuarena_option_info {
     pub ort_names: *const ::core::ffi::c_char,
     #[doc = " the range of their values"]
     pub ort_accepted: *const ::core::ffi::c_char,
+    #[doc = " 1: for special cases; these come after the others"]
+    pub advanced: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of cuarena_option_info"][::core::mem::size_of::<cuarena_option_info>() - 64usize];
+    ["Size of cuarena_option_info"][::core::mem::size_of::<cuarena_option_info>() - 72usize];
     ["Alignment of cuarena_option_info"][::core::mem::align_of::<cuarena_option_info>() - 8usize];
     ["Offset of field: cuarena_option_info::struct_size"]
         [::core::mem::offset_of!(cuarena_option_info, struct_size) - 0usize];
@@ -1404,6 +1406,8 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_option_info, ort_names) - 48usize];
     ["Offset of field: cuarena_option_info::ort_accepted"]
         [::core::mem::offset_of!(cuarena_option_info, ort_accepted) - 56usize];
+    ["Offset of field: cuarena_option_info::advanced"]
+        [::core::mem::offset_of!(cuarena_option_info, advanced) - 64usize];
 };
 #[doc = " One row of the table of options. Texts are static."]
 pub type cuarena_option_info_t = cuarena_option_info;

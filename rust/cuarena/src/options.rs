@@ -27,6 +27,8 @@ pub struct OptionInfo {
     pub ort_names: &'static str,
     /// The range of the number behind those.
     pub ort_accepted: &'static str,
+    /// Whether it is for special cases; these come after the others.
+    pub advanced: bool,
 }
 
 /// Every option that the library which runs here has, in the table's order.
@@ -52,6 +54,7 @@ fn option_at(index: usize) -> Option<OptionInfo> {
         help: text(raw.help),
         ort_names: text(raw.ort_names),
         ort_accepted: text(raw.ort_accepted),
+        advanced: raw.advanced != 0,
     })
 }
 
