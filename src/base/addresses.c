@@ -14,7 +14,8 @@
 /* What every 64-bit system has for a process. */
 #define ALL (UINT64_C(1) << 47)
 
-/* Never set aside ahead, and of the rest not more at once. */
+/* A quarter of the addresses is never set aside ahead, and of the rest at most a sixteenth at once.
+ */
 #define KEPT_SHARE 4
 #define SPARE_SHARE 16
 
@@ -27,7 +28,7 @@ static bool is_limited(uint64_t *most_out)
     return limited;
 }
 
-/* 0 where the system does not say. */
+/* How many bytes of addresses the process uses; 0 where the system does not say. */
 static uint64_t mapped_bytes(void)
 {
     uint64_t pages = 0;

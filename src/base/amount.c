@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 
-/* Thousandths of a percent. */
+/* Percentages are kept in thousandths of a percent. */
 #define WHOLE_PERCENT UINT64_C(1000)
 #define ALL_PERCENT (100 * WHOLE_PERCENT)
 
@@ -33,7 +33,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Only for ASCII letters: the locale has no say. */
+/* For ASCII letters only, whatever the locale. */
 static char lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
@@ -48,7 +48,7 @@ static bool same_word(const char *text, const char *word)
     return *text == *word;
 }
 
-/* `text` is behind the digits then; false on overflow. */
+/* Moves `text` behind the digits; false on overflow. */
 static bool read_digits(const char **text, uint64_t *value)
 {
     uint64_t sum = 0;
@@ -285,7 +285,7 @@ void cuai_amount_print(cuarena_amount_t amount, char text[CUAI_NUMBER_TEXT])
 
 /* ---- What they come to ------------------------------------------------- */
 
-/* Rounded down; exact although the product may not fit 64 bits. */
+/* Rounds down, and is exact although the product may not fit 64 bits. */
 static uint64_t share_of(uint64_t total, uint64_t percent)
 {
     return total / ALL_PERCENT * percent + total % ALL_PERCENT * percent / ALL_PERCENT;
@@ -306,7 +306,7 @@ static cuarena_status_t check_amount(cuarena_amount_t amount)
     return CUARENA_OK;
 }
 
-/* What the memory says that it has: in all, or available. */
+/* Asks the memory how many bytes it has: in all, or available. */
 static cuarena_status_t ask(cuarena_amount_t amount, bool all, const cuarena_memory_ops_t *ops,
                             void *user, uint64_t *bytes_out)
 {

@@ -40,14 +40,14 @@ static inline uint64_t cuai_align_down(uint64_t v, uint64_t pow2)
     return v & ~(pow2 - 1);
 }
 
-/* The caller knows that it does not overflow. */
+/* The sum must not overflow. */
 static inline uint64_t cuai_align_up(uint64_t v, uint64_t pow2)
 {
     CUAI_ASSERT(v <= UINT64_MAX - (pow2 - 1));
     return cuai_align_down(v + (pow2 - 1), pow2);
 }
 
-/* false on overflow, and then nothing is written. */
+/* false on overflow; nothing is written then. */
 static inline bool cuai_align_up_checked(uint64_t v, uint64_t pow2, uint64_t *out)
 {
     if (v > UINT64_MAX - (pow2 - 1))
@@ -56,7 +56,7 @@ static inline bool cuai_align_up_checked(uint64_t v, uint64_t pow2, uint64_t *ou
     return true;
 }
 
-/* false on overflow, and then nothing is written. */
+/* false on overflow; nothing is written then. */
 static inline bool cuai_add_checked(uint64_t a, uint64_t b, uint64_t *out)
 {
     if (a > UINT64_MAX - b)
@@ -65,7 +65,7 @@ static inline bool cuai_add_checked(uint64_t a, uint64_t b, uint64_t *out)
     return true;
 }
 
-/* false on overflow, and then nothing is written. */
+/* false on overflow; nothing is written then. */
 static inline bool cuai_mul_checked(uint64_t a, uint64_t b, uint64_t *out)
 {
     if (b != 0 && a > UINT64_MAX / b)
@@ -112,7 +112,7 @@ static inline uint32_t cuai_log2_floor(uint64_t v)
 #endif
 }
 
-/* One less than the least power of two that is not below v: from 1 to 2^63. */
+/* One less than the least power of two that is at least v, which is 1 to 2^63. */
 static inline uint64_t cuai_power_of_two_mask(uint64_t v)
 {
     return (UINT64_C(1) << cuai_log2_floor(2 * v - 1)) - 1;

@@ -11,7 +11,7 @@
 #define INFO_FIRST sizeof(cuarena_error_info_t)
 
 static _Thread_local cuarena_error_info_t last;
-/* Whether `last` was set and the log was not told. */
+/* Whether `last` was set and not logged yet. */
 static _Thread_local bool unlogged;
 
 size_t cuai_text_plain(char *to, size_t room, const char *from)

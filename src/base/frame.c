@@ -2,8 +2,7 @@
 
 #include <stddef.h>
 
-/* A word that is found without a call, also in a library that was loaded late.
- */
+/* This TLS model finds the word without a call, also in a library that was loaded late. */
 #if defined(__GNUC__)
 __attribute__((tls_model("initial-exec")))
 #endif

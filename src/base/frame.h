@@ -1,11 +1,10 @@
 /*
- * Frames: which calls of the library, and which of the caller's functions that these call, this
- * thread is in now.
+ * Frames: the calls of the library, and the caller's functions called by these, that this thread is
+ * in now.
  *
- * A frame stands on the stack of the call, or of the one that entered the function; a thread has a
- * list of them. So a call that is not legal there is told, instead of waiting for itself. Where the
- * last one is a call, it is not the thread that calls the library now but a signal handler that
- * interrupted it.
+ * A frame is on the stack of the call, or of whoever entered the function; a thread has a list of
+ * them. So a call that is not legal there is refused instead of waiting for itself. If the last
+ * frame is a call, then whoever calls the library now is a signal handler that interrupted it.
  */
 #ifndef CUAI_BASE_FRAME_H
 #define CUAI_BASE_FRAME_H
@@ -19,7 +18,7 @@ typedef enum cuai_frame_kind {
     CUAI_FRAME_OOM,        /* an out-of-memory handler; owner: the arena */
     CUAI_FRAME_EVENT,      /* an event listener; owner: the arena */
     CUAI_FRAME_LOG,        /* a log callback; owner: NULL */
-    CUAI_FRAME_CALL        /* a call that may step out; owner: the arena */
+    CUAI_FRAME_CALL        /* a call that may drop the lock; owner: the arena */
 } cuai_frame_kind_t;
 
 typedef struct cuai_frame {
@@ -29,11 +28,11 @@ typedef struct cuai_frame {
 } cuai_frame_t;
 
 void cuai_frame_push(cuai_frame_t *frame, cuai_frame_kind_t kind, const void *owner);
-/* Of the thread's last frame. */
+/* Removes the thread's last frame. */
 void cuai_frame_pop(void);
-/* Whether this thread is in such a function of that owner. */
+/* Whether this thread is in a function of that kind and owner. */
 bool cuai_frame_within(cuai_frame_kind_t kind, const void *owner);
-/* In how many. */
+/* How many such frames this thread has. */
 uint64_t cuai_frame_count(cuai_frame_kind_t kind, const void *owner);
 /* Whether this thread is in a call, and in no function that one called. */
 bool cuai_frame_in_call(void);

@@ -15,7 +15,7 @@ static _Atomic uint64_t calls;
 static _Atomic uint64_t fail_at; /* the value of `calls` to refuse; 0: none */
 static _Atomic uint64_t live;    /* bytes */
 
-/* Stands before every allocation, so that a free knows its size. */
+/* Comes before every allocation, so that a free knows its size. */
 typedef struct header {
     alignas(max_align_t) size_t bytes;
 } header_t;
@@ -134,8 +134,8 @@ bool cuai_host_region_begin(cuai_host_region_t *region, size_t most_bytes)
     return true;
 }
 
-/* `wanted` bytes or, where the system has not so many, fewer, but at least `least`. NULL: not even
- * these. */
+/* Maps `wanted` bytes or, where the system has not so many, fewer, but at least `least`. NULL: not
+ * even these. */
 static unsigned char *map_between(size_t least, size_t wanted, size_t *room_out)
 {
     for (size_t room = wanted;; room = cuai_max(least, room / 2)) {
@@ -149,7 +149,7 @@ static unsigned char *map_between(size_t least, size_t wanted, size_t *room_out)
     }
 }
 
-/* Page by page without a copy, where the system can. */
+/* Moves pages without a copy, where the system can. */
 static void move_bytes(unsigned char *to, unsigned char *from, size_t bytes)
 {
 #if defined(MREMAP_FIXED)

@@ -1,9 +1,8 @@
 /*
- * The host's own memory, for bookkeeping only: what the library needs to know about the bytes that
- * it manages.
+ * The host's own memory, for the bookkeeping of the bytes that the library manages.
  *
  * Every call that may be refused goes through one counter, so that tests can refuse the Nth
- * (base/host_test.h). None of them sets the last error: the caller knows what the bytes were for.
+ * (base/host_test.h). No function sets the last error: the caller knows what the bytes were for.
  */
 #ifndef CUAI_BASE_HOST_H
 #define CUAI_BASE_HOST_H
@@ -12,22 +11,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zeroed bytes, aligned for any type; NULL if there are none. 0 bytes are a pointer of their
- * own. */
+/* Allocates zeroed bytes, aligned for any type; NULL if there are none. 0 bytes have a pointer of
+ * their own. */
 void *cuai_host_alloc(size_t bytes);
-/* The same without zeroing: for what is written anyway. */
+/* The same without zeroing. */
 void *cuai_host_alloc_unzeroed(size_t bytes);
 /* NULL is fine. */
 void cuai_host_free(void *pointer);
 
-/* A buffer that comes and goes: the last one is kept while it is small, since fresh pages cost more
- * than what is written into them. Begins as all 0. */
+/* Keeps the last buffer of its kind for the next, if it is small: fresh pages cost more than what
+ * is written into them. Begins as all 0. */
 typedef struct cuai_host_kept {
     void *bytes; /* NULL: none */
     size_t room;
 } cuai_host_kept_t;
 
-/* The most that is kept. */
+/* The largest buffer that is kept. */
 #define CUAI_HOST_KEPT_MOST ((size_t)1 << 20)
 
 /* As cuai_host_alloc_unzeroed; `room_out`, at least `bytes`, goes back with it. */
@@ -36,12 +35,8 @@ void cuai_host_kept_free(cuai_host_kept_t *kept, void *pointer, size_t room);
 
 /* What a commit is rounded up to, or a page where that is more. */
 #define CUAI_HOST_STEP ((size_t)1 << 15)
-/* It takes at least one part in so many of what is there besides, so that who grows little by
- * little comes to the system rarely. */
-#define CUAI_HOST_SHARE 4
-
 /* How many times as large as before a region becomes that has to move. With internal assertions it
- * moves at every step, so that whoever keeps an address of what it had is found out. */
+ * moves at every step, so that uses of old addresses are found. */
 #if defined(CUARENA_DEBUG)
 #define CUAI_HOST_GROWTH 1
 #else
@@ -54,10 +49,9 @@ void cuai_host_kept_free(cuai_host_kept_t *kept, void *pointer, size_t room);
  *   base              base + committed        base + room
  *    |  in use            |  never touched       |
  *
- * One that outgrows its room moves to a place with four times as much: what it had is moved by
- * pages, without a copy, a microsecond for some tens of KiB.
- * So addresses into a region are good until the next commit, and a process
- * that has thousands of small ones has no more addresses for them than it needs.
+ * A region that outgrows its room moves to a place with four times as much. Its pages are moved
+ * without a copy, some tens of KiB in a microsecond. So addresses into a region are good until the
+ * next commit, and thousands of small regions set no more addresses aside than they need.
  *
  * All members 0: no region.
  */
@@ -68,16 +62,16 @@ typedef struct cuai_host_region {
     size_t committed;    /* bytes in use, likewise */
 } cuai_host_region_t;
 
-/* A region that has nothing yet; false if that many bytes cannot be. */
+/* Begins an empty region; false if no region can have that many bytes. */
 bool cuai_host_region_begin(cuai_host_region_t *region, size_t most_bytes);
-/* Makes at least the first `bytes` usable; what is new reads as 0, and `base` may be another then.
- * false beyond the most or if the system refuses: nothing changed. */
+/* Makes at least the first `bytes` usable; new ones read as 0, and `base` may change. false if they
+ * are more than the most or the system refuses: nothing changed. */
 bool cuai_host_commit(cuai_host_region_t *region, size_t bytes);
 /* Ends the region, which is all 0 then. No region is fine. */
 void cuai_host_release(cuai_host_region_t *region);
 
-/* Counts one call that the host may refuse; false if a test wants it refused. For what takes host
- * memory by other means. */
+/* Counts one call that the host may refuse; false if a test wants it refused. For code that gets
+ * host memory by other means. */
 bool cuai_host_allow(void);
 
 #endif

@@ -38,7 +38,7 @@ static sink_t sink_now(void)
     return now;
 }
 
-/* What the function would log itself is left out. */
+/* Lines that the caller's function causes itself are left out. */
 static void deliver(int32_t level, const char *line)
 {
     sink_t now = sink_now();
@@ -64,7 +64,7 @@ static void say(int32_t level, const char *format, va_list arguments)
 
 /* ---- The level --------------------------------------------------------- */
 
-/* -1: it is none. */
+/* The level of a name; -1: there is none. */
 static int32_t level_of(const char *name)
 {
     for (size_t i = 0; i < NAME_COUNT; i++)
@@ -73,7 +73,7 @@ static int32_t level_of(const char *name)
     return -1;
 }
 
-/* Though no level is set that asks for it: whoever set the variable wants to read the log. */
+/* Logs at any level: whoever set the variable wants to read the log. */
 CUAI_PRINTF(1, 2) static void complain(const char *format, ...)
 {
     va_list arguments;
@@ -82,7 +82,8 @@ CUAI_PRINTF(1, 2) static void complain(const char *format, ...)
     va_end(arguments);
 }
 
-/* Two threads may both read it; whoever sets a level meanwhile wins. */
+/* The level, which the first call reads from the environment. If several threads do so the first
+ * one wins, and a level that is set meanwhile wins over all. */
 static int32_t level_now(void)
 {
     int32_t level = atomic_load_explicit(&cuai_log_threshold, memory_order_relaxed);

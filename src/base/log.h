@@ -1,8 +1,6 @@
 /*
- * The log of the process. Off unless somebody asks for it.
- *
- * Cost while off: one relaxed load. Call it with no lock held: the line goes
- * to the caller's function.
+ * The log of the process, which is off unless somebody asks for it; then it costs one relaxed load.
+ * Call it with no lock held: the line goes to the caller's function.
  */
 #ifndef CUAI_BASE_LOG_H
 #define CUAI_BASE_LOG_H
@@ -13,15 +11,15 @@
 #include "base/compiler.h"
 #include "cuarena/base.h"
 
-/* What is logged now; above CUARENA_LOG_DEBUG until the environment was read, so that the first
- * line of all finds its way to where it is. */
+/* The level that is logged now; above CUARENA_LOG_DEBUG until the environment was read, so that the
+ * first line of all makes cuai_log_line read it. */
 extern _Atomic int32_t cuai_log_threshold;
 
 /* Formats and delivers one line, if `level` is logged. */
 void cuai_log_line(int32_t level, const char *format, ...) CUAI_NOINLINE CUAI_PRINTF(2, 3);
 
-/* The error of a public call that returns `status`, once, with what it is
- * about before it or ""; nothing for OK. Gives the status. */
+/* Logs the last error of a public call that returns `status`, once, after `who` and a colon unless
+ * that is ""; nothing for OK. Returns the status. */
 cuarena_status_t cuai_log_error(const char *who, cuarena_status_t status) CUAI_NOINLINE;
 
 /* Before a fork of the process, and after it in both: so a child finds the lock of where lines go
@@ -29,7 +27,7 @@ cuarena_status_t cuai_log_error(const char *who, cuarena_status_t status) CUAI_N
 void cuai_log_before_fork(void);
 void cuai_log_after_fork(bool in_child);
 
-/* Sets what is logged; a level that exists. */
+/* Sets the level, which exists. */
 void cuai_log_set(int32_t level);
 
 static inline bool cuai_log_wants(int32_t level)
@@ -37,7 +35,7 @@ static inline bool cuai_log_wants(int32_t level)
     return CUAI_UNLIKELY(level <= atomic_load_explicit(&cuai_log_threshold, memory_order_relaxed));
 }
 
-/* Of public calls that fail where no arena is known. */
+/* Logs the error of a public call that knows no arena, and returns the status. */
 static inline cuarena_status_t cuai_told(cuarena_status_t status)
 {
     return CUAI_LIKELY(status == CUARENA_OK) ? status : cuai_log_error("", status);

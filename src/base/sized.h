@@ -2,8 +2,8 @@
  * Structs that begin with `struct_size`. A struct only ever grows at its end, so a caller's
  * struct_size says which members its program knows.
  *
- * `first` is the size that the struct had in the first release, `now` its size today: no other
- * sizes between them are asked about.
+ * `first` is the size that the struct had in the first release, `now` its size today. Any size in
+ * between is accepted.
  */
 #ifndef CUAI_BASE_SIZED_H
 #define CUAI_BASE_SIZED_H
@@ -19,7 +19,7 @@ static inline size_t cuai_sized_of(const void *sized)
     return size;
 }
 
-/* NULL is not ok. */
+/* Whether the struct's size is one of a release; false for NULL. */
 static inline bool cuai_sized_ok(const void *sized, size_t first, size_t now)
 {
     if (sized == NULL)

@@ -55,7 +55,7 @@ static ssize_t read_all(int file, char *text, size_t size)
     return (ssize_t)filled;
 }
 
-/* errno says why not. */
+/* false: errno says why. */
 static bool read_text(const char *path, char text[TEXT_SIZE])
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -120,7 +120,7 @@ static uint64_t droppable_bytes(const group_layout_t *layout, const char *folder
     return rest != NULL && parse_u64(rest, &bytes) ? bytes : 0;
 }
 
-/* What one group leaves; UINT64_MAX where it sets no limit. */
+/* How many bytes one group leaves; UINT64_MAX where it sets no limit. */
 static uint64_t left_in(const group_layout_t *layout, const char *folder)
 {
     uint64_t limit;
@@ -131,14 +131,14 @@ static uint64_t left_in(const group_layout_t *layout, const char *folder)
     return limit - cuai_min(limit, stuck);
 }
 
-/* What one group has in all, likewise. */
+/* How many bytes one group has in all; UINT64_MAX where it sets no limit. */
 static uint64_t limit_of(const group_layout_t *layout, const char *folder)
 {
     uint64_t limit;
     return read_u64(folder, layout->limit, &limit) ? limit : UINT64_MAX;
 }
 
-/* What is asked of each group: one of the two above. */
+/* One of the two functions above. */
 typedef uint64_t (*measure_fn)(const group_layout_t *layout, const char *folder);
 
 /*
@@ -239,7 +239,7 @@ static uint64_t least_of_groups(const char *root, measure_fn measure)
 
 /* ---- The whole --------------------------------------------------------- */
 
-/* A line of the kernel's, as "MemTotal:". */
+/* The bytes in a line of the kernel's, such as "MemTotal:". */
 static cuarena_status_t kernel_has(const char *root, const char *key, uint64_t *bytes_out)
 {
     char path[PATH_MAX];

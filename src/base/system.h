@@ -1,5 +1,5 @@
 /*
- * What the operating system says of itself.
+ * Facts about the operating system and its memory.
  */
 #ifndef CUAI_BASE_SYSTEM_H
 #define CUAI_BASE_SYSTEM_H

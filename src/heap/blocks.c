@@ -1,10 +1,10 @@
 /*
  * Blocks: allocation, free, resize in place, exchange.
  *
- * The common path of an allocation: a free slot, one look into the size
- * index, one new record after the range's owner, one look-up entry. Of a free: the record leaves
- * list and look-up, its bytes and both neighbouring ranges become one range of the record before
- * it. Each touches three records.
+ * An allocation usually takes a FREE slot, one look into the index, one new record after the
+ * range's owner and one look-up entry. On a free the record leaves list and look-up, and its bytes
+ * and both neighbouring ranges become one range of the record before it. Each touches three
+ * records.
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@ static inline bool needs_separators(const cuarena_heap_t *heap)
     return heap->freelist_count > 1 || heap->plans != 0;
 }
 
-/* Makes a slot ready, and the look-up large enough for it. */
+/* Makes a slot ready, and the look-up large enough for it. LIMIT, OUT_OF_MEMORY. */
 static CUAI_NOINLINE cuarena_status_t prepare_slot(cuarena_heap_t *heap)
 {
     if (heap->live_blocks >= heap->max_blocks)
@@ -51,6 +51,7 @@ typedef struct cuai_cut {
 static inline cuai_cut_t cut_low(uint64_t start, uint64_t range, uint64_t size, uint64_t alignment)
 {
     uint64_t front = cuai_align_up(start, alignment) - start;
+    CUAI_ASSERT(front <= range && size <= range - front);
     return (cuai_cut_t){front, size, range - front - size};
 }
 
@@ -58,11 +59,12 @@ static inline cuai_cut_t cut_high(uint64_t start, uint64_t range, uint64_t size,
 {
     uint64_t at = (start + range - size) & ~(alignment - 1);
     uint64_t front = at - start;
+    CUAI_ASSERT(size <= range && at >= start);
     return (cuai_cut_t){front, size, range - front - size};
 }
 
-/* The split rule: a rest that is too small to be worth a range of its own
- * goes with the block. */
+/* The split rule: a rest that is too small to be worth a range of its own becomes part of the
+ * block. */
 static inline void keep_small_rest(const cuarena_heap_t *heap, cuai_cut_t *cut, uint64_t alignment)
 {
     uint64_t rest = cut->front + cut->tail;
@@ -90,7 +92,8 @@ static inline cuai_cut_t choose_cut(const cuarena_heap_t *heap, const cuai_recor
     return cut;
 }
 
-/* The owner may be a SEPARATOR that has lost its range, and one may follow the block. */
+/* Removes SEPARATORs that an allocation leaves pointless: the owner, if it has lost its range, and
+ * one that follows the block. */
 static CUAI_NOINLINE void mind_separators(cuarena_heap_t *heap, cuai_slot_t owner, cuai_slot_t slot)
 {
     cuai_range_absorb(heap, slot);
@@ -103,6 +106,7 @@ static inline void carve(cuarena_heap_t *heap, cuai_slot_t owner, cuai_slot_t sl
                          const cuai_cut_t *cut, uint32_t freelist)
 {
     cuai_record_t *r = cuai_record(heap, slot);
+    CUAI_ASSERT(cut->front + cut->size + cut->tail == cuai_range(cuai_record(heap, owner)));
     r->offset = cuai_end(cuai_record(heap, owner)) + cut->front;
     r->size = cut->size;
     cuai_range_change(heap, owner, cut->front, freelist);
@@ -116,6 +120,7 @@ static inline void carve(cuarena_heap_t *heap, cuai_slot_t owner, cuai_slot_t sl
 static inline void fill_block(cuai_record_t *r, const cuarena_heap_request_t *request,
                               uint64_t alignment)
 {
+    CUAI_ASSERT(request->owner <= CUARENA_HEAP_MAX_OWNER && cuai_is_power_of_two(alignment));
     r->asked = cuai_asked(request->size, request->tag);
     r->pins = request->pins;
     r->flags = (uint8_t)request->flags;
@@ -132,7 +137,7 @@ static inline uint64_t wanted_alignment(const cuarena_heap_t *heap,
     return request->alignment > granule ? request->alignment : granule;
 }
 
-/* A slot is ready. */
+/* Makes the block; a slot is ready. */
 static inline cuai_slot_t put_block(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
                                     cuai_slot_t owner, const cuai_cut_t *cut, uint64_t alignment)
 {
@@ -141,6 +146,7 @@ static inline cuai_slot_t put_block(cuarena_heap_t *heap, const cuarena_heap_req
     cuai_record_t *r = cuai_record(heap, slot);
     r->kind = CUAI_BLOCK;
     fill_block(r, request, alignment);
+    CUAI_ASSERT(cuai_is_aligned(r->offset, alignment));
     cuai_table_insert(&heap->table, heap->records, slot);
     cuai_count_alloc(heap, r->size, request->size);
     return slot;
@@ -194,6 +200,7 @@ cuarena_status_t cuai_heap_try_alloc_at(cuarena_heap_t *heap, const cuarena_heap
         return status;
     const cuai_record_t *r = cuai_record(heap, owner);
     uint64_t front = offset - cuai_end(r);
+    CUAI_ASSERT(offset >= cuai_end(r) && front + size <= cuai_range(r));
     cuai_cut_t cut = {front, size, cuai_range(r) - front - size};
     uint64_t alignment = wanted_alignment(heap, request);
     keep_small_rest(heap, &cut, alignment);
@@ -225,6 +232,8 @@ cuarena_status_t cuai_heap_add_block(cuarena_heap_t *heap, cuai_slot_t prev, uin
     cuarena_status_t status = ready_slot(heap);
     if (status != CUARENA_OK)
         return status;
+    CUAI_ASSERT(cuai_record(heap, prev)->kind == CUAI_SEGMENT_START);
+    CUAI_ASSERT(cuai_record(heap, prev)->key == 0);
     cuai_slot_t slot = cuai_slot_alloc(heap);
     cuai_record_t *r = cuai_record(heap, slot);
     r->kind = CUAI_BLOCK;
@@ -260,9 +269,10 @@ cuarena_status_t cuai_heap_add_empty(cuarena_heap_t *heap, const cuarena_heap_re
 
 /* ---- Free -------------------------------------------------------------- */
 
-/* The block's record stays as a SEPARATOR with the range that it has; its id ends. */
+/* Makes the block's record a SEPARATOR at `offset`, with the range that it has; its id ends. */
 static void become_separator(cuarena_heap_t *heap, cuai_record_t *r, uint64_t offset)
 {
+    CUAI_ASSERT(cuai_is_listed(r) && !r->moving);
     r->kind = CUAI_SEPARATOR;
     r->offset = offset;
     r->size = 0;
@@ -273,13 +283,14 @@ static void become_separator(cuarena_heap_t *heap, cuai_record_t *r, uint64_t of
     cuai_note_plain(heap);
 }
 
-/* The block's bytes meet a range of another free list on at least one side. */
+/* Frees a block's bytes that a range of another free list touches on at least one side. */
 static CUAI_NOINLINE void free_apart(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
     cuai_record_t *r = cuai_record(heap, slot);
     uint64_t offset = r->offset;
     uint64_t size = r->size;
     if (cuai_range_joins(cuai_record(heap, r->prev), freelist)) {
+        CUAI_ASSERT(!cuai_range_joins(r, freelist));
         become_separator(heap, r, offset + size);
         cuai_range_release(heap, r->prev, size, freelist);
         return;
@@ -288,7 +299,7 @@ static CUAI_NOINLINE void free_apart(cuarena_heap_t *heap, cuai_slot_t slot, uin
     cuai_range_release(heap, slot, size, freelist);
 }
 
-/* Both neighbours join: one range of the record before it. */
+/* Frees a block's bytes that become one range, of the record before it, with both neighbours. */
 static inline void free_merged(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
@@ -303,10 +314,11 @@ static inline void free_merged(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t 
         cuai_range_absorb(heap, prev);
 }
 
-/* The record is counted out. */
+/* Frees the bytes of a block that is not counted as live any more. */
 static inline void free_bytes(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
+    CUAI_ASSERT(freelist != CUAI_FREELIST_PLANNED);
     cuai_table_remove(&heap->table, heap->records, slot);
     heap->freelists[freelist]->free_bytes += r->size;
     if (CUAI_LIKELY(cuai_range_joins(cuai_record(heap, r->prev), freelist) &&
@@ -319,6 +331,7 @@ static inline void free_bytes(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t f
 void cuai_heap_free(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
+    CUAI_ASSERT(cuai_is_live(r));
     cuai_count_free(heap, r);
     if (CUAI_UNLIKELY(r->kind == CUAI_EMPTY))
         cuai_slot_end(heap, slot);
@@ -330,6 +343,7 @@ void cuai_heap_free(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 
 void cuai_heap_evict(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
+    CUAI_ASSERT(cuai_record(heap, slot)->kind == CUAI_CACHED);
     cuai_cache_remove(heap->cache, heap->records, slot);
     cuai_count_cached(heap, slot, false);
     cuai_note_change(heap);
@@ -356,6 +370,7 @@ static bool shrink_in_place(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t les
                             uint32_t freelist)
 {
     bool separator = !cuai_range_joins(cuai_record(heap, slot), freelist);
+    CUAI_ASSERT(less < cuai_record(heap, slot)->size);
     if (separator && !cuai_slots_ready(heap) && cuai_slots_reserve(heap, 1) != CUARENA_OK)
         return false;
     cuai_record(heap, slot)->size -= less;
@@ -368,6 +383,7 @@ bool cuai_heap_resize(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t size, uin
                       uint32_t freelist)
 {
     uint64_t old_size = cuai_record(heap, slot)->size;
+    CUAI_ASSERT(cuai_record(heap, slot)->kind == CUAI_BLOCK && size != 0);
     bool done = size == old_size ||
                 (size > old_size ? grow_in_place(heap, slot, size - old_size, freelist)
                                  : shrink_in_place(heap, slot, old_size - size, freelist));
@@ -380,7 +396,7 @@ bool cuai_heap_resize(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t size, uin
 /* ---- Exchange -------------------------------------------------------------
  */
 
-/* Where a block is, as against what it is. */
+/* What a block takes over when it changes places with another. */
 typedef struct position {
     uint64_t offset;
     uint64_t size;
@@ -391,13 +407,14 @@ typedef struct position {
     uint8_t align_log2;
 } position_t;
 
-/* Takes the block out of look-up and index; it stays in the list. */
+/* Takes the block out of look-up and index; it stays in the address list. */
 static position_t lift(cuarena_heap_t *heap, cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
     position_t place = {
         r->offset, r->size,      cuai_requested(r), cuai_range(r), cuai_range_freelist(r),
         r->kind,   r->align_log2};
+    CUAI_ASSERT(r->kind == CUAI_BLOCK || r->kind == CUAI_EMPTY);
     if (r->kind == CUAI_BLOCK)
         cuai_table_remove(&heap->table, heap->records, slot);
     cuai_range_drop(heap, slot);
@@ -436,10 +453,11 @@ static void swap_links(cuarena_heap_t *heap, cuai_slot_t a, cuai_slot_t b)
     }
 }
 
-/* `listed` leaves the address list, and `other` takes its place there. */
+/* Puts `other` where `listed` is in the address list. */
 static void replace_link(cuarena_heap_t *heap, cuai_slot_t listed, cuai_slot_t other)
 {
     cuai_slot_t before = cuai_record(heap, listed)->prev;
+    CUAI_ASSERT(cuai_record(heap, other)->kind == CUAI_EMPTY);
     cuai_unlink(heap, listed);
     cuai_link_after(heap, before, other);
 }
@@ -490,6 +508,7 @@ static void end_all_blocks(cuarena_heap_t *heap)
 
 void cuai_heap_clear(cuarena_heap_t *heap)
 {
+    CUAI_ASSERT(heap->cached_blocks == 0 && heap->plans == 0);
     end_all_blocks(heap);
     for (uint32_t freelist = 0; freelist < CUAI_FREELIST_PLANNED; freelist++)
         if (heap->freelists[freelist] != NULL)
@@ -505,5 +524,6 @@ void cuai_heap_clear(cuarena_heap_t *heap)
         cuai_range_set(heap, last, segment->end - segment->begin, 0);
         heap->freelists[0]->free_bytes += segment->end - segment->begin;
     }
+    CUAI_ASSERT(heap->freelists[0]->free_bytes == heap->capacity);
     cuai_note_change(heap);
 }

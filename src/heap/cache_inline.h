@@ -1,6 +1,6 @@
 /*
- * What a block's way into the cache and out of it takes, inlined in the fast paths: heap/cache.h
- * has the words.
+ * The functions of a cache (heap/cache.h has the vocabulary) that are inlined into the fast paths:
+ * put, get and find.
  */
 #ifndef CUAI_HEAP_CACHE_INLINE_H
 #define CUAI_HEAP_CACHE_INLINE_H
@@ -16,19 +16,20 @@ static CUAI_INLINE uint32_t cuai_cache_bin(uint64_t size)
     return cuai_log2_floor(size);
 }
 
-/* The link that names a node of the tree. */
+/* The link that leads to a node of the tree. */
 static CUAI_INLINE cuai_slot_t *cuai_cache_link(cuai_cache_t *cache, cuai_slot_t slot,
                                                 uint64_t size)
 {
     cuai_slot_t parent = cache->nodes[slot].parent;
+    CUAI_ASSERT(cache->nodes[slot].in_tree);
     if (parent == 0)
         return &cache->roots[cuai_cache_bin(size)];
     cuai_slot_t *child = cache->nodes[parent].child;
     return &child[child[1] == slot];
 }
 
-/* Where a capacity is in its bin's tree, or would be: the link that names it or nobody, and the
- * node that has the link. */
+/* Where a capacity is in its bin's tree, or would be: the link, which is 0 in the latter case, and
+ * the node that has it. */
 static CUAI_INLINE cuai_slot_t *cuai_cache_descend(cuai_cache_t *cache,
                                                    const cuai_record_t *records, uint64_t size,
                                                    cuai_slot_t *parent_out)
@@ -50,6 +51,7 @@ static CUAI_INLINE void cuai_cache_plant(cuai_cache_t *cache, uint64_t size, cua
                                          cuai_slot_t parent, cuai_slot_t slot)
 {
     cuai_cache_node_t *node = &cache->nodes[slot];
+    CUAI_ASSERT(*link == 0);
     *link = slot;
     node->parent = parent;
     node->child[0] = 0;
@@ -60,12 +62,13 @@ static CUAI_INLINE void cuai_cache_plant(cuai_cache_t *cache, uint64_t size, cua
     cache->bins |= UINT64_C(1) << cuai_cache_bin(size);
 }
 
-/* As the last of the first one's ring. */
+/* Makes the node the last of the ring of `first`. */
 static CUAI_INLINE void cuai_cache_join_ring(cuai_cache_t *cache, cuai_slot_t first,
                                              cuai_slot_t slot)
 {
     cuai_cache_node_t *node = &cache->nodes[slot];
     cuai_slot_t last = cache->nodes[first].before;
+    CUAI_ASSERT(first != slot && cache->nodes[first].in_tree);
     node->in_tree = 0;
     node->before = last;
     node->after = first;
@@ -73,7 +76,7 @@ static CUAI_INLINE void cuai_cache_join_ring(cuai_cache_t *cache, cuai_slot_t fi
     cache->nodes[first].before = slot;
 }
 
-/* A leaf below the node, which leaves its parent; 0: the node is one. */
+/* Cuts off a leaf below the node and returns it; 0: the node is a leaf. */
 static CUAI_INLINE cuai_slot_t cuai_cache_leaf(cuai_cache_t *cache, cuai_slot_t slot)
 {
     cuai_cache_node_t *nodes = cache->nodes;
@@ -94,12 +97,13 @@ static CUAI_INLINE cuai_slot_t cuai_cache_leaf(cuai_cache_t *cache, cuai_slot_t 
     return leaf;
 }
 
-/* `heir` stands where `slot` stood, which the link names; 0: nobody does. */
+/* Puts `heir` (0: nobody) where `slot` stands in the tree; `link` leads there. */
 static CUAI_INLINE void cuai_cache_replace(cuai_cache_t *cache, cuai_slot_t slot, cuai_slot_t *link,
                                            uint64_t size, cuai_slot_t heir)
 {
     cuai_cache_node_t *nodes = cache->nodes;
     const cuai_cache_node_t *node = &nodes[slot];
+    CUAI_ASSERT(*link == slot && node->in_tree);
     *link = heir;
     if (heir == 0) {
         if (node->parent == 0)
@@ -116,13 +120,15 @@ static CUAI_INLINE void cuai_cache_replace(cuai_cache_t *cache, cuai_slot_t slot
     }
 }
 
-/* ---- In and out -------------------------------------------------------- */
+/* ---- Put and get ------------------------------------------------------- */
 
+/* Puts the block of a slot, of capacity `size`, into the cache. */
 static CUAI_INLINE void cuai_cache_put(cuai_cache_t *cache, const cuai_record_t *records,
                                        cuai_slot_t slot, uint64_t size)
 {
     cuai_cache_node_t *nodes = cache->nodes;
     cuai_slot_t parent;
+    CUAI_ASSERT(records[slot].size == size);
     cuai_slot_t *link = cuai_cache_descend(cache, records, size, &parent);
     if (*link == 0)
         cuai_cache_plant(cache, size, link, parent, slot);
@@ -135,7 +141,7 @@ static CUAI_INLINE void cuai_cache_put(cuai_cache_t *cache, const cuai_record_t 
     nodes[0].older = slot;
 }
 
-/* Of one that a link of the tree names. */
+/* Takes a node of the tree, to which `link` leads, out of the cache. */
 static CUAI_INLINE void cuai_cache_get_at(cuai_cache_t *cache, cuai_slot_t slot, cuai_slot_t *link,
                                           uint64_t size)
 {
@@ -153,7 +159,7 @@ static CUAI_INLINE void cuai_cache_get_at(cuai_cache_t *cache, cuai_slot_t slot,
     cuai_cache_replace(cache, slot, link, size, next);
 }
 
-/* Of any. */
+/* Takes any node out of the cache. */
 static CUAI_INLINE void cuai_cache_get(cuai_cache_t *cache, cuai_slot_t slot, uint64_t size)
 {
     cuai_cache_node_t *nodes = cache->nodes;
@@ -170,7 +176,7 @@ static CUAI_INLINE void cuai_cache_get(cuai_cache_t *cache, cuai_slot_t slot, ui
 
 /* ---- Finding ----------------------------------------------------------- */
 
-/* The one of least capacity that is at or below a node; `best` may be less. */
+/* The smallest of the blocks at and below a node, and of `best`. */
 static CUAI_INLINE cuai_slot_t cuai_cache_least(cuai_cache_t *cache, const cuai_record_t *records,
                                                 cuai_slot_t slot, cuai_slot_t best)
 {
@@ -184,7 +190,7 @@ static CUAI_INLINE cuai_slot_t cuai_cache_least(cuai_cache_t *cache, const cuai_
     return best;
 }
 
-/* In the bin of the size itself. */
+/* The smallest block of at least `size` in that size's bin; 0: it has none. */
 static CUAI_INLINE cuai_slot_t cuai_cache_in_bin(cuai_cache_t *cache, const cuai_record_t *records,
                                                  uint64_t size)
 {
@@ -204,9 +210,12 @@ static CUAI_INLINE cuai_slot_t cuai_cache_in_bin(cuai_cache_t *cache, const cuai
             above = child[1];
         slot = child[digits >> 63];
     }
-    return cuai_cache_least(cache, records, above, best);
+    best = cuai_cache_least(cache, records, above, best);
+    CUAI_ASSERT(best == 0 || records[best].size >= size);
+    return best;
 }
 
+/* See cuai_cache_find. */
 static CUAI_INLINE cuai_slot_t cuai_cache_seek(cuai_cache_t *cache, const cuai_record_t *records,
                                                uint64_t size)
 {

@@ -1,18 +1,18 @@
 /*
- * The fast path: what an allocation, a free and a resize in place cost when nothing is out of the
- * ordinary. Everything else is in blocks.c, which can do all of this too.
+ * The heap's fast path: allocation, free and resize in place when nothing is out of the ordinary.
+ * Everything else is in blocks.c, which can do all of this too.
  *
  * Ordinary is a plain heap (one free list, no plan under way, no SEPARATOR, every rest split off),
- * a free slot at hand, the granule as alignment, and a range found in the first few zones that may
- * have one. An allocation then touches the range's owner, the record after it and the new record,
- * one list head or two, and one look-up bucket; a free touches the block, both neighbours and the
- * same. About 220 instructions for an allocation and 180 for a free, with the lock, in real
- * programs. A resize touches the block and the record after it, and stays in its list where zone
- * and class stay; about 200.
+ * a FREE slot, the granule as alignment, and a range found in the first few zones that may have
+ * one. An allocation then touches the range's owner, the record after it and the new record, one
+ * list head or two, and one look-up bucket; a free touches the block, both neighbours and the same.
+ * About 220 instructions for an allocation and 180 for a free, with the lock, in real programs. A
+ * resize touches the block and the record after it, whose range stays in its list if zone and class
+ * stay; about 200.
  *
  * A heap that is only smooth, with several free lists, has a fast path too. Where a SEPARATOR is
  * beside what is cut its record becomes the block's, unless there is one on both sides of a range
- * that is used up. What `way` says of this is a constant: the compiler makes a function for each.
+ * that is used up. The parameter `way` is a constant: the compiler makes a function for each.
  */
 #ifndef CUAI_HEAP_FAST_PATH_H
 #define CUAI_HEAP_FAST_PATH_H
@@ -23,23 +23,25 @@
 /* ---- Allocation -------------------------------------------------------------
  */
 
-/* What all allocations end with but the index: the block is at `offset`. */
+/* Enters the block of `slot`, which is at `offset`, into the look-up and the counters. */
 static CUAI_INLINE void cuai_heap_fast_enter(cuarena_heap_t *heap, cuai_index_t *index,
                                              cuai_record_t *records, cuai_slot_t slot,
                                              uint64_t offset, uint64_t size, uint64_t requested)
 {
+    CUAI_ASSERT(index->free_bytes >= size);
     records[slot].asked = cuai_asked(requested, 0);
     cuai_table_insert_at(&heap->table, records, slot, offset);
     index->free_bytes -= size;
     cuai_count_alloc(heap, size, requested);
 }
 
-/* The block gets the upper end of the owner's range, the owner keeps the rest, which has class 0 if
- * it is nothing. */
+/* Files the rest of the owner's range, of which the upper end was cut. A rest of 0 bytes has class
+ * 0, which is no list. */
 static CUAI_INLINE void cuai_heap_fast_keep(const cuarena_heap_t *heap, cuai_index_t *index,
                                             cuai_slot_t owner, uint64_t rest)
 {
     uint32_t was = cuai_record(heap, owner)->list;
+    CUAI_ASSERT(was % CUAI_CLASSES != 0);
     uint32_t list = (was & ~CUAI_LAST_CLASS) + cuai_plain_class(heap, rest);
     if (list == was)
         return;
@@ -47,25 +49,27 @@ static CUAI_INLINE void cuai_heap_fast_keep(const cuarena_heap_t *heap, cuai_ind
     cuai_index_move(index, heap->records, owner, list);
 }
 
-/* The block gets the lower end of the owner's range, and owns the rest, which begins at `end`. */
+/* Files the rest of the owner's range, of which the lower end was cut: the block of `slot` owns it
+ * from now on. It begins at `end`. */
 static CUAI_INLINE void cuai_heap_fast_hand(const cuarena_heap_t *heap, cuai_index_t *index,
                                             cuai_slot_t owner, cuai_slot_t slot, uint64_t end,
                                             uint64_t rest)
 {
     uint32_t list = cuai_list_of(cuai_zone_of(heap, end), cuai_plain_class(heap, rest));
+    CUAI_ASSERT(cuai_record(heap, owner)->list % CUAI_CLASSES != 0);
     index->ranges -= rest == 0;
     cuai_index_hand_on(index, heap->records, owner, slot, list);
 }
 
-/* What is known of SEPARATORs where a block is cut. */
+/* What an allocation does about SEPARATORs beside the bytes that it cuts. */
 typedef enum cuai_separators {
     CUAI_SEPARATORS_NONE,    /* there are none in the heap */
     CUAI_SEPARATORS_REFUSED, /* where one is in the way nothing is done */
     CUAI_SEPARATORS_REUSED
 } cuai_separators_t;
 
-/* Whether a SEPARATOR is in the way of a cut: before the owner's range, or after it; at the other
- * end only if nothing of the range is left. */
+/* Whether a SEPARATOR would keep nothing apart after a cut: the one beside the end that is cut, or,
+ * if nothing of the range is left, the one at the other end. */
 static CUAI_INLINE bool cuai_heap_fast_meets_separator(const cuarena_heap_t *heap,
                                                        cuai_slot_t owner, uint64_t size, bool high)
 {
@@ -76,7 +80,8 @@ static CUAI_INLINE bool cuai_heap_fast_meets_separator(const cuarena_heap_t *hea
     return false;
 }
 
-/* A SEPARATOR that the cut disturbs becomes the block. 0: there is none, or two are in the way. */
+/* Makes the SEPARATOR that the cut would leave pointless the block, and returns its slot; 0: there
+ * is none, or `disturbs_out` says that the slow path must sort it out. */
 static CUAI_INLINE cuai_slot_t cuai_heap_fast_reuse_separator(cuarena_heap_t *heap,
                                                               cuai_slot_t owner, uint64_t size,
                                                               uint64_t attributes, bool high,
@@ -92,8 +97,8 @@ static CUAI_INLINE cuai_slot_t cuai_heap_fast_reuse_separator(cuarena_heap_t *he
     return separator;
 }
 
-/* Takes the block out of the owner's range. The index comes last: it alone needs more registers
- * than there are, and what is kept of the offset would be stored meanwhile. */
+/* Cuts the block out of the owner's range. The index comes last: it alone needs more registers than
+ * there are, and the compiler would have to store the offset meanwhile. */
 static CUAI_INLINE void cuai_heap_fast_cut(cuarena_heap_t *heap, cuai_index_t *index,
                                            uint32_t freelist, cuai_slot_t owner, cuai_slot_t slot,
                                            uint64_t size, uint64_t requested, uint64_t attributes,
@@ -102,6 +107,8 @@ static CUAI_INLINE void cuai_heap_fast_cut(cuarena_heap_t *heap, cuai_index_t *i
     cuai_record_t *records = heap->records;
     cuai_record_t *o = &records[owner];
     cuai_record_t *r = &records[slot];
+    CUAI_ASSERT(cuai_range(o) >= size && cuai_range_freelist(o) == freelist);
+    CUAI_ASSERT(r->kind == CUAI_FREE && slot == heap->free_slot);
     uint64_t rest = cuai_range(o) - size;
     uint64_t key = cuai_range_key(rest, rest == 0 ? 0 : freelist);
     uint64_t offset = cuai_end(o) + (high ? rest : 0);
@@ -120,8 +127,8 @@ static CUAI_INLINE void cuai_heap_fast_cut(cuarena_heap_t *heap, cuai_index_t *i
         cuai_heap_fast_hand(heap, index, owner, slot, offset + size, rest);
 }
 
-/* The block's slot, in the list. Both ends have their own copy of the code, in which `high` is a
- * constant. */
+/* Allocates from the upper or the lower end of a range; returns the block's slot, or 0. `high` is a
+ * constant, so that each end has its own code. */
 static CUAI_INLINE cuai_slot_t cuai_heap_fast_alloc_from(cuarena_heap_t *heap, cuai_index_t *index,
                                                          uint32_t freelist, cuai_slot_t slot,
                                                          uint64_t size, uint64_t requested,
@@ -150,9 +157,9 @@ static CUAI_INLINE cuai_slot_t cuai_heap_fast_alloc_from(cuarena_heap_t *heap, c
     return slot;
 }
 
-/* From one free list. The attributes is whole, but in a plain heap the granule's alignment comes to
- * it. 0: it has no room, as far as the fast path looks. The offset is handed on: whoever loads it
- * from the record waits for it to be stored there. */
+/* Allocates a block with these attributes and the granule's alignment from one free list; 0: it has
+ * no room, as far as the fast path looks. The offset is an output because a load of it from the
+ * record would wait for the store. */
 static CUAI_INLINE cuai_slot_t cuai_heap_fast_alloc_in(cuarena_heap_t *heap, cuai_index_t *index,
                                                        uint32_t freelist, uint64_t size,
                                                        uint64_t requested, uint64_t attributes,
@@ -160,6 +167,8 @@ static CUAI_INLINE cuai_slot_t cuai_heap_fast_alloc_in(cuarena_heap_t *heap, cua
 {
     cuai_slot_t slot = heap->free_slot;
     bool disturbs = false;
+    CUAI_ASSERT(slot != 0 && (heap->smooth || heap->nearly_plain));
+    CUAI_ASSERT(size != 0 && (size & heap->granule_mask) == 0);
     bool high = cuai_goes_high(heap, index->free_bytes, size);
     slot = high ? cuai_heap_fast_alloc_from(heap, index, freelist, slot, size, requested,
                                             attributes, true, way, &disturbs, offset_out)
@@ -172,8 +181,8 @@ static CUAI_INLINE cuai_slot_t cuai_heap_fast_alloc_in(cuarena_heap_t *heap, cua
     return slot;
 }
 
-/* `attributes` says what the block is: see CUAI_ATTRIBUTES. 0: nothing was done, take the long
- * path. */
+/* Allocates a block with these attributes (see CUAI_ATTRIBUTES) from a plain heap; 0: nothing was
+ * done, and the slow path has to try. */
 static CUAI_INLINE cuai_slot_t cuai_heap_fast_alloc(cuarena_heap_t *heap, uint64_t size,
                                                     uint64_t requested, uint64_t attributes,
                                                     uint64_t *offset_out)
@@ -184,7 +193,7 @@ static CUAI_INLINE cuai_slot_t cuai_heap_fast_alloc(cuarena_heap_t *heap, uint64
                                    CUAI_SEPARATORS_NONE, offset_out);
 }
 
-/* Whether the heap is smooth, with a slot for one more block and for the SEPARATORs that frees may
+/* Whether the heap is smooth and has slots for one more block and for the SEPARATORs that frees may
  * leave. */
 static CUAI_INLINE bool cuai_heap_fast_is_ready(const cuarena_heap_t *heap)
 {
@@ -193,8 +202,8 @@ static CUAI_INLINE bool cuai_heap_fast_is_ready(const cuarena_heap_t *heap)
 
 /* ---- Free -------------------------------------------------------------- */
 
-/* The range of `prev` becomes `bytes`: its own, the block's, and that of `slot`, the block's, which
- * goes. */
+/* Makes one range of `prev` of its own, of the block of `slot`, which ends, and of that block's:
+ * `bytes` in all. */
 static CUAI_INLINE void cuai_heap_fast_merge(cuarena_heap_t *heap, cuai_index_t *index,
                                              uint32_t freelist, cuai_slot_t prev, cuai_slot_t slot,
                                              uint64_t bytes)
@@ -202,6 +211,7 @@ static CUAI_INLINE void cuai_heap_fast_merge(cuarena_heap_t *heap, cuai_index_t 
     cuai_record_t *p = cuai_record(heap, prev);
     uint32_t list = cuai_list_of(cuai_zone_of(heap, cuai_end(p)), cuai_plain_class(heap, bytes));
     const cuai_record_t *r = cuai_record(heap, slot);
+    CUAI_ASSERT(bytes > cuai_range(p) + cuai_range(r));
     if (r->key != 0 && p->key == 0) {
         p->key = cuai_range_key(bytes, freelist);
         cuai_index_hand_on(index, heap->records, slot, prev, list);
@@ -219,8 +229,9 @@ static CUAI_INLINE void cuai_heap_fast_merge(cuarena_heap_t *heap, cuai_index_t 
     }
 }
 
-/* Ends the block, which `link` of the look-up names; its bytes join a free list with what is around
- * them. Whoever knows the slot need not wait for the link. */
+/* Ends the block, which `link` of the look-up names; its bytes join the free list, and ranges of
+ * that list, if any, are on both sides. The slot is a parameter so that nothing waits for the
+ * link. */
 static CUAI_INLINE void cuai_heap_fast_free_to(cuarena_heap_t *heap, cuai_index_t *index,
                                                uint32_t freelist, cuai_slot_t slot,
                                                cuai_slot_t *link)
@@ -229,6 +240,8 @@ static CUAI_INLINE void cuai_heap_fast_free_to(cuarena_heap_t *heap, cuai_index_
     cuai_slot_t prev = r->prev;
     cuai_slot_t next = r->next;
     cuai_record_t *p = cuai_record(heap, prev);
+    CUAI_ASSERT(*link == slot && r->kind == CUAI_BLOCK && !r->moving);
+    CUAI_ASSERT(cuai_range_joins(p, freelist) && cuai_range_joins(r, freelist));
     *link = r->chain;
     cuai_count_free(heap, r);
     index->free_bytes += r->size;
@@ -239,15 +252,16 @@ static CUAI_INLINE void cuai_heap_fast_free_to(cuarena_heap_t *heap, cuai_index_
     cuai_heap_fast_merge(heap, index, freelist, prev, slot, bytes);
 }
 
-/* The heap is plain. */
+/* Ends a block of a heap that is plain, or nearly. */
 static CUAI_INLINE void cuai_heap_fast_free(cuarena_heap_t *heap, cuai_slot_t slot,
                                             cuai_slot_t *link)
 {
+    CUAI_ASSERT(heap->nearly_plain);
     cuai_heap_fast_free_to(heap, heap->idle, 0, slot, link);
 }
 
-/* Whether a block meets no range of another free list. Then what follows is no SEPARATOR that
- * becomes pointless: the range before one is of another free list. */
+/* Whether no range of another free list touches the block. Then no SEPARATOR that follows becomes
+ * pointless when it ends: the range before one is of another free list. */
 static CUAI_INLINE bool cuai_heap_fast_joins(const cuarena_heap_t *heap, const cuai_record_t *r,
                                              uint32_t freelist)
 {
@@ -256,8 +270,8 @@ static CUAI_INLINE bool cuai_heap_fast_joins(const cuarena_heap_t *heap, const c
 
 /* ---- Resize ------------------------------------------------------------ */
 
-/* Behind the block, which has another end now, are `rest` bytes of a free list, as what was there
- * before was, if anything. */
+/* Sets the range behind the block, which has another end now, to `rest` bytes; it was of the same
+ * free list before, if there was one. */
 static CUAI_INLINE void cuai_heap_fast_set_rest(cuarena_heap_t *heap, cuai_index_t *index,
                                                 uint32_t freelist, cuai_slot_t slot, uint64_t rest)
 {
@@ -270,15 +284,16 @@ static CUAI_INLINE void cuai_heap_fast_set_rest(cuarena_heap_t *heap, cuai_index
     cuai_index_shift(index, heap->records, slot, cuai_list_of(zone, cuai_plain_class(heap, rest)));
 }
 
-/* In place: into the range after the block, or out of it. That is of the free list, or there is
- * none; the heap is smooth. False: nothing was done, as where there is no room or a SEPARATOR may
- * become pointless. */
+/* Resizes a block of a smooth heap in place, into or out of the range after it, which is of the
+ * free list or absent. False: nothing was done, because there is no room or because a SEPARATOR
+ * might become pointless. */
 static CUAI_INLINE bool cuai_heap_fast_resize(cuarena_heap_t *heap, cuai_index_t *index,
                                               uint32_t freelist, cuai_slot_t slot, uint64_t size,
                                               uint64_t requested)
 {
     cuai_record_t *r = cuai_record(heap, slot);
     uint64_t room = r->size + cuai_range(r);
+    CUAI_ASSERT(r->kind == CUAI_BLOCK && cuai_range_joins(r, freelist));
     if (CUAI_UNLIKELY(size > room))
         return false;
     if ((size == room || r->key == 0) &&

@@ -1,4 +1,4 @@
-/* Free lists: sets of ranges with an index of their own. */
+/* Free lists: sets of ranges, each with an index of its own. */
 #include "heap/heap.h"
 
 cuarena_status_t cuarena_heap_freelist_create(cuarena_heap_t *heap, uint32_t *freelist_out)
@@ -11,7 +11,7 @@ cuarena_status_t cuarena_heap_freelist_create(cuarena_heap_t *heap, uint32_t *fr
     if (freelist == CUAI_FREELIST_PLANNED)
         return cuai_fail(CUARENA_LIMIT, "%u free lists are in use, the most",
                          (unsigned)CUAI_FREELIST_PLANNED);
-    /* From now on a free may need a SEPARATOR, which it must not have to get. */
+    /* From now on a free may need a SEPARATOR, and must not have to allocate one. */
     cuarena_status_t status = cuai_slots_reserve(heap, cuai_block_records(heap) + 1);
     cuai_index_t *index = NULL;
     if (status == CUARENA_OK)
@@ -48,8 +48,10 @@ static void transfer_zone(cuarena_heap_t *heap, const cuai_index_t *index, uint3
 static void transfer_all(cuarena_heap_t *heap, uint32_t from, uint32_t to)
 {
     const cuai_index_t *index = heap->freelists[from];
+    CUAI_ASSERT(from != to);
     for (uint32_t zone = 0; index->ranges != 0 && zone < CUAI_ZONES; zone++)
         transfer_zone(heap, index, zone, to);
+    CUAI_ASSERT(index->ranges == 0 && index->free_bytes == 0);
     cuai_note_change(heap);
 }
 
@@ -77,6 +79,7 @@ cuarena_status_t cuarena_heap_freelist_destroy(cuarena_heap_t *heap, uint32_t fr
     cuarena_status_t status = cuarena_heap_freelist_reclaim(heap, freelist);
     if (status != CUARENA_OK)
         return status;
+    CUAI_ASSERT(freelist != 0 && heap->freelist_count > 1);
     cuai_host_free(heap->freelists[freelist]);
     heap->freelists[freelist] = NULL;
     heap->freelist_count--;
@@ -86,7 +89,7 @@ cuarena_status_t cuarena_heap_freelist_destroy(cuarena_heap_t *heap, uint32_t fr
 
 /* ---- Absorbing --------------------------------------------------------- */
 
-/* The ranges of free list 0 on both sides of a range; 0: none. */
+/* The owners of idle ranges that touch a range on either side; 0: none. */
 typedef struct sides {
     cuai_slot_t before;
     cuai_slot_t after;
@@ -97,7 +100,7 @@ static bool is_idle(const cuai_record_t *r)
     return r->key != 0 && cuai_range_freelist(r) == 0;
 }
 
-/* Ranges touch where a SEPARATOR stands between them. */
+/* Two ranges touch where the upper one is a SEPARATOR's. */
 static sides_t sides_of(const cuarena_heap_t *heap, cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
@@ -110,6 +113,7 @@ static sides_t sides_of(const cuarena_heap_t *heap, cuai_slot_t slot)
     return sides;
 }
 
+/* The bytes of a range and of its sides. */
 static uint64_t together(const cuarena_heap_t *heap, cuai_slot_t slot, sides_t sides)
 {
     uint64_t bytes = cuai_range(cuai_record(heap, slot));
@@ -120,7 +124,7 @@ static uint64_t together(const cuarena_heap_t *heap, cuai_slot_t slot, sides_t s
     return bytes;
 }
 
-/* The side before goes last: it takes the range's record with it. */
+/* Transfers the side before last: that removes the range's own record. */
 static void absorb_sides(cuarena_heap_t *heap, sides_t sides, uint32_t freelist)
 {
     if (sides.after != 0)
@@ -129,7 +133,7 @@ static void absorb_sides(cuarena_heap_t *heap, sides_t sides, uint32_t freelist)
         cuai_range_transfer(heap, sides.before, freelist);
 }
 
-/* The first range of a list that has so much with its sides. */
+/* The first range of a list that has `bytes` with its sides; 0: none. */
 static cuai_slot_t find_wide(const cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes)
 {
     while (slot != 0 && together(heap, slot, sides_of(heap, slot)) < bytes)
@@ -137,7 +141,7 @@ static cuai_slot_t find_wide(const cuarena_heap_t *heap, cuai_slot_t slot, uint6
     return slot;
 }
 
-/* Of the whole free list. Steps: its ranges. */
+/* The first such range of a free list; 0: none. O(ranges of the free list). */
 static cuai_slot_t find_in_freelist(const cuarena_heap_t *heap, uint32_t freelist, uint64_t bytes)
 {
     const cuai_index_t *index = heap->freelists[freelist];
@@ -152,7 +156,8 @@ static cuai_slot_t find_in_freelist(const cuarena_heap_t *heap, uint32_t freelis
     return found;
 }
 
-/* All of them: a record at a time in address order, since ranges merge. */
+/* Absorbs the sides of every range, a record at a time in address order because ranges merge.
+ * O(records). */
 static void absorb_all(cuarena_heap_t *heap, uint32_t freelist)
 {
     if (heap->separators == 0) /* no range touches another */
@@ -172,6 +177,7 @@ static void absorb_all(cuarena_heap_t *heap, uint32_t freelist)
 bool cuai_freelist_absorb(cuarena_heap_t *heap, uint32_t freelist, uint64_t bytes)
 {
     cuai_slot_t slot = 0;
+    CUAI_ASSERT(freelist != 0 && freelist != CUAI_FREELIST_PLANNED);
     if (bytes == UINT64_MAX)
         absorb_all(heap, freelist);
     else
@@ -194,7 +200,8 @@ cuarena_status_t cuarena_heap_freelist_absorb(cuarena_heap_t *heap, uint32_t fre
 
 /* ---- Gathering --------------------------------------------------------- */
 
-/* What of the record's range is in [begin, end); whose range it is in then. */
+/* Transfers the part of the record's range that is in [begin, end); returns the record whose range
+ * has it then. */
 static cuai_slot_t gather_part(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t begin, uint64_t end,
                                uint32_t freelist)
 {
@@ -202,12 +209,13 @@ static cuai_slot_t gather_part(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t 
     uint64_t start = cuai_end(r);
     uint64_t from = cuai_max(start, begin);
     uint64_t to = cuai_min(start + cuai_range(r), end);
+    CUAI_ASSERT(r->key == 0 || cuai_range_freelist(r) != CUAI_FREELIST_PLANNED);
     if (cuai_range_freelist(r) == freelist || to <= from)
         return slot;
     return cuai_range_transfer_part(heap, slot, from - start, to - from, freelist);
 }
 
-/* From the last range down, since a part merges with what follows it. */
+/* Goes from the last range down, because a part merges with what follows it. */
 cuarena_status_t cuai_freelist_gather(cuarena_heap_t *heap, cuai_slot_t last, uint64_t begin,
                                       uint64_t end, uint32_t freelist, cuai_slot_t *owner_out)
 {
@@ -215,6 +223,7 @@ cuarena_status_t cuai_freelist_gather(cuarena_heap_t *heap, cuai_slot_t last, ui
     if (status != CUARENA_OK)
         return status;
     bool more = true;
+    CUAI_ASSERT(freelist != 0 && begin < end);
     for (cuai_slot_t slot = last, before; more; slot = before) {
         before = cuai_record(heap, slot)->prev;
         more = cuai_end(cuai_record(heap, slot)) > begin;

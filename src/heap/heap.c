@@ -6,7 +6,7 @@
 #include "base/sized.h"
 
 #define MAX_GRANULE (UINT64_C(1) << 30)
-/* Fewer slots than this would leave a heap fewer ids, and cost nothing. */
+/* A heap with fewer slots would not have more ids, and address space for slots costs nothing. */
 #define FEWEST_SLOTS (UINT64_C(1) << CUAI_LEAST_SLOT_BITS)
 
 /* ---- Life ------------------------------------------------------------------
@@ -55,12 +55,13 @@ static void set_up(cuarena_heap_t *heap, const cuarena_heap_config_t *config)
 /* ---- Ids -------------------------------------------------------------------
  */
 
-/* The slots are known. */
+/* Gives the heap, whose number of slots is known, a number for its ids; false: all are in use. */
 static bool name_heap(cuarena_heap_t *heap)
 {
     uint32_t bits = CUAI_LEAST_SLOT_BITS;
     while (heap->max_slots > UINT64_C(1) << bits)
         bits++;
+    CUAI_ASSERT(bits <= CUAI_MOST_SLOT_BITS);
     heap->number = cuai_heap_number_alloc();
     heap->id_base = (uint64_t)heap->number << CUAI_IDS_LOG2;
     heap->id_step = UINT64_C(1) << bits;
@@ -89,7 +90,8 @@ static void unname_heap(const cuarena_heap_t *heap)
 /* ---- Making a heap ---------------------------------------------------------
  */
 
-/* Slots beyond the blocks' are for SEGMENT_STARTs, SEPARATORs and what ids are used up of. */
+/* Slots beyond those of blocks are for SEGMENT_STARTs, SEPARATORs and slots whose ids are used
+ * up. */
 static bool begin_records(cuarena_heap_t *heap)
 {
     uint64_t slots = cuai_min(heap->max_blocks * 4 + 4096, CUAI_MAX_SLOTS);
@@ -97,8 +99,9 @@ static bool begin_records(cuarena_heap_t *heap)
     return cuai_host_region_begin(&heap->record_region, heap->max_slots * sizeof(cuai_record_t));
 }
 
-static bool make_root(cuarena_heap_t *heap)
+static bool make_sentinel(cuarena_heap_t *heap)
 {
+    CUAI_ASSERT(heap->unused == 0);
     if (cuai_slots_reserve(heap, 1) != CUARENA_OK)
         return false;
     heap->unused = 1;
@@ -132,7 +135,7 @@ cuarena_status_t cuarena_heap_create(const cuarena_heap_config_t *config, cuaren
     if (heap == NULL)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a heap");
     set_up(heap, config);
-    if (!begin_records(heap) || !make_root(heap) ||
+    if (!begin_records(heap) || !make_sentinel(heap) ||
         cuai_table_init(&heap->table, heap->max_slots) != CUARENA_OK || !make_idle_freelist(heap)) {
         cuarena_heap_destroy(&heap);
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a heap");
@@ -191,7 +194,7 @@ static cuai_slot_t check_block(const cuarena_heap_t *heap, cuarena_block_t block
     return slot;
 }
 
-/* As check_block, for a block that no plan moves. */
+/* As check_block, with BUSY for a block that a plan moves. */
 static cuai_slot_t check_still(const cuarena_heap_t *heap, cuarena_block_t block,
                                cuarena_status_t *status)
 {

@@ -15,9 +15,9 @@
  * could be foretold: a wrong guess costs more than fifty instructions.
  *
  * Invariant: a record that is in no list has links 0 and a list of class 0, unless its range is
- * HELD. So it may be taken out of its list like any other, to no effect.
+ * planned. So it may be taken out of its list like any other, to no effect.
  *
- * 8.5 kB, touched as far as it is used.
+ * An index is 8.5 kB, touched as far as it is used.
  */
 #ifndef CUAI_HEAP_INDEX_H
 #define CUAI_HEAP_INDEX_H
@@ -45,17 +45,17 @@ _Static_assert(CUAI_ZONES == 32, "a set of zones has a bit for each");
 typedef struct cuai_index {
     uint64_t free_bytes;
     uint64_t ranges;               /* counted by the callers */
-    uint64_t tops[CUAI_ZONES / 8]; /* zone z: byte z % 8 of word z / 8 */
-    uint64_t bits[CUAI_ZONES];     /* of a zone: bit c for its list of class c;
-                                    * bit 0 says nothing */
+    uint64_t tops[CUAI_ZONES / 8]; /* of zone z: byte z % 8 of word z / 8 */
+    uint64_t bits[CUAI_ZONES];     /* of a zone: bit c says that its list of class c has a range;
+                                    * bit 0 means nothing */
     cuai_slot_t heads[CUAI_LISTS];
 } cuai_index_t;
 
 /* ---- Classes ----------------------------------------------------------------
  */
 
-/* The class of a size of `granules` >= 1 if there were no last class: for ranges below
- * CUAI_SMALL_GRANULES. */
+/* The class of a size of 1 <= `granules` < CUAI_SMALL_GRANULES; of larger ones what it would be if
+ * there were no last class. */
 static inline uint32_t cuai_class_small(uint64_t granules)
 {
     uint32_t top = cuai_log2_floor(granules | 1u << CUAI_CLASS_BITS);
@@ -63,15 +63,14 @@ static inline uint32_t cuai_class_small(uint64_t granules)
     return (shift << CUAI_CLASS_BITS) + (uint32_t)(granules >> shift);
 }
 
-/* The class of any size. But for the last class, a range of class c is smaller than any of class c
- * + 1. */
+/* The class of any size. A range of class c is smaller than every range of class c + 1. */
 static inline uint32_t cuai_class_of(uint64_t granules)
 {
     uint32_t class = cuai_class_small(granules);
     return class < CUAI_LAST_CLASS ? class : CUAI_LAST_CLASS;
 }
 
-/* Less than the last class ends with. */
+/* Sizes below this have a class below CUAI_CLASSES even if there were no last class. */
 #define CUAI_SMALL_GRANULES (UINT64_C(1) << 32)
 
 /* ---- Zones ------------------------------------------------------------- */
@@ -79,6 +78,7 @@ static inline uint32_t cuai_class_of(uint64_t granules)
 /* The classes from `class`, 1 or above, on that have a range in a zone: bit c for class c. */
 static inline uint64_t cuai_zone_classes(const cuai_index_t *index, uint32_t zone, uint32_t class)
 {
+    CUAI_ASSERT(zone < CUAI_ZONES && class - 1 < CUAI_LAST_CLASS);
     return index->bits[zone] & ~UINT64_C(0) << class;
 }
 
@@ -89,34 +89,36 @@ static inline uint32_t cuai_zone_first(const cuai_index_t *index, uint32_t zone,
     return classes != 0 ? cuai_ctz(classes) : CUAI_NO_CLASS;
 }
 
-/* The top that the index keeps. Words, not bytes, are stored: a load of more than the last store
- * wrote waits for that to reach the cache. */
+/* The top that the index keeps of a zone. It is stored as part of a word, because a load of more
+ * than the last store wrote would wait for the cache. */
 static inline uint32_t cuai_index_top(const cuai_index_t *index, uint32_t zone)
 {
     return (uint8_t)(index->tops[zone / 8] >> zone % 8 * 8);
 }
 
-/* The top that its lists give a zone. */
+/* The top of a zone as it follows from its lists. */
 static inline uint32_t cuai_zone_top(const cuai_index_t *index, uint32_t zone)
 {
     return cuai_log2_floor(index->bits[zone] | 1);
 }
 
-/* The zone's lists that have a range are `bits` now. The top's byte changes by a difference:
- * nothing needs to be masked out. */
+/* Sets which of a zone's lists have a range, `was` until now. The top's byte changes by a
+ * difference, so that nothing needs to be masked out. */
 static CUAI_INLINE void cuai_index_set_bits(cuai_index_t *index, uint32_t zone, uint64_t was,
                                             uint64_t bits)
 {
     int32_t more = (int32_t)cuai_log2_floor(bits | 1) - (int32_t)cuai_log2_floor(was | 1);
+    CUAI_ASSERT(zone < CUAI_ZONES && index->bits[zone] == was);
     index->bits[zone] = bits;
     index->tops[zone / 8] += (uint64_t)more << zone * 8 % 64;
+    CUAI_ASSERT(cuai_index_top(index, zone) == cuai_zone_top(index, zone));
 }
 
 /* A set of zones: bit z for zone z. */
 typedef uint32_t cuai_zones_t;
 
-/* The zones whose top is at least `class`, from 1 on. In each byte, top + 128 - class has the
- * highest bit exactly where this is so, and none overflows; a product gathers those bits. */
+/* The zones whose top is at least `class`, which is at least 1. In each byte, top + 128 - class has
+ * the highest bit exactly where this is so, and none overflows; a product gathers those bits. */
 static inline cuai_zones_t cuai_zones_from_words(const cuai_index_t *index, uint32_t class)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
@@ -131,7 +133,7 @@ static inline cuai_zones_t cuai_zones_from_words(const cuai_index_t *index, uint
 
 #if defined(__SSE2__)
 
-/* Of 16 zones, by two words: those whose top is more than a byte of `less`. */
+/* Of the 16 zones of two words those whose top is more than a byte of `less`. */
 static inline cuai_zones_t cuai_zones_above(const uint64_t *tops, __m128i less)
 {
     __m128i all = _mm_castps_si128(
@@ -140,9 +142,10 @@ static inline cuai_zones_t cuai_zones_above(const uint64_t *tops, __m128i less)
     return (uint32_t)_mm_movemask_epi8(_mm_cmpgt_epi8(all, less));
 }
 
-/* The same with the vectors that every x86-64 has. */
+/* As cuai_zones_from_words, with the vectors that every x86-64 has. */
 static inline cuai_zones_t cuai_zones_from(const cuai_index_t *index, uint32_t class)
 {
+    CUAI_ASSERT(class - 1 < 127);
     uint64_t each = (class - 1) * UINT64_C(0x0101010101010101);
     __m128i less = _mm_set1_epi64x((int64_t)each);
     return cuai_zones_above(index->tops, less) | cuai_zones_above(index->tops + 2, less) << 16;
@@ -175,7 +178,7 @@ static inline uint32_t cuai_list_of(uint32_t zone, uint32_t class)
     return zone << CUAI_CLASSES_LOG2 | class;
 }
 
-/* The record is in no list. */
+/* Makes the record one that is in no list. */
 static inline void cuai_index_forget(cuai_record_t *r)
 {
     r->up = 0;
@@ -188,23 +191,27 @@ static inline void cuai_index_insert(cuai_index_t *index, cuai_record_t *records
 {
     cuai_slot_t head = index->heads[list];
     cuai_record_t *r = &records[slot];
+    CUAI_ASSERT(list < CUAI_LISTS && list % CUAI_CLASSES != 0);
+    CUAI_ASSERT(head != slot && (head == 0 || records[head].up == 0));
     r->list = (uint16_t)list;
     r->up = 0;
     r->down = head;
     index->heads[list] = slot;
-    records[head].up = slot; /* of the SENTINEL, if there was no head */
+    records[head].up = slot; /* that of the SENTINEL, which means nothing, if the list was empty */
     uint32_t zone = list / CUAI_CLASSES;
     uint64_t bits = index->bits[zone];
     cuai_index_set_bits(index, zone, bits, bits | UINT64_C(1) << list % CUAI_CLASSES);
 }
 
-/* Takes the record out of the links of its list. Whether that is empty now. */
+/* Takes the record out of the links of its list; whether that list is empty now. */
 static inline bool cuai_index_unlink(cuai_index_t *index, cuai_record_t *records,
                                      const cuai_record_t *r)
 {
     cuai_slot_t up = r->up;
     cuai_slot_t down = r->down;
     cuai_slot_t *link = up != 0 ? &records[up].down : &index->heads[r->list];
+    CUAI_ASSERT(&records[*link] == r || (r->list % CUAI_CLASSES == 0 && *link == 0));
+    CUAI_ASSERT(down == 0 || &records[records[down].up] == r);
     records[down].up = up;
     *link = down;
     return (up | down) == 0;
@@ -221,9 +228,9 @@ static inline void cuai_index_remove(cuai_index_t *index, cuai_record_t *records
 }
 
 /*
- * Takes `old` out of its list, and puts `slot`, which is it or is in no list, into one of the same
- * zone; `old` may be in no list. Class 0 stands for no list: its head stays 0, and nobody looks at
- * its bit. `same` says whether the two are one record.
+ * Takes `old` out of its list, if it is in one, and puts `slot`, which is `old` or is in no list,
+ * into a list of the same zone. A list of class 0 stands for none: its head stays 0, and nobody
+ * looks at its bit. `same` is a constant: the two are certainly one record.
  */
 static CUAI_INLINE void cuai_index_pass(cuai_index_t *index, cuai_record_t *records,
                                         cuai_slot_t old, cuai_slot_t slot, uint32_t list, bool same)
@@ -232,6 +239,8 @@ static CUAI_INLINE void cuai_index_pass(cuai_index_t *index, cuai_record_t *reco
     cuai_record_t *r = &records[slot];
     uint32_t zone = list / CUAI_CLASSES;
     uint64_t was = index->bits[zone];
+    CUAI_ASSERT(!same || old == slot);
+    CUAI_ASSERT(o->list % CUAI_CLASSES == 0 || o->list / CUAI_CLASSES == zone);
     uint64_t empty = cuai_index_unlink(index, records, o);
     uint64_t bits = was ^ empty << o->list % CUAI_CLASSES;
     cuai_slot_t head = index->heads[list];
@@ -246,13 +255,14 @@ static CUAI_INLINE void cuai_index_pass(cuai_index_t *index, cuai_record_t *reco
     cuai_index_set_bits(index, zone, was, bits);
 }
 
+/* Moves a record to a list of the same zone. */
 static inline void cuai_index_move(cuai_index_t *index, cuai_record_t *records, cuai_slot_t slot,
                                    uint32_t list)
 {
     cuai_index_pass(index, records, slot, slot, list, true);
 }
 
-/* The same to a list of another zone. Out of line: that is rare. */
+/* As cuai_index_pass, to a list of another zone. Out of line because that is rare. */
 static CUAI_OUTLINE void cuai_index_carry_any(cuai_index_t *index, cuai_record_t *records,
                                               cuai_slot_t old, cuai_slot_t slot, uint32_t list)
 {
@@ -261,6 +271,7 @@ static CUAI_OUTLINE void cuai_index_carry_any(cuai_index_t *index, cuai_record_t
         cuai_index_insert(index, records, slot, list);
 }
 
+/* Turns the bit of a list over: it became empty, or got its first range. */
 static inline void cuai_index_flip(cuai_index_t *index, uint32_t list)
 {
     uint64_t bits = index->bits[list / CUAI_CLASSES];
@@ -268,14 +279,16 @@ static inline void cuai_index_flip(cuai_index_t *index, uint32_t list)
                         bits ^ UINT64_C(1) << list % CUAI_CLASSES);
 }
 
-/* ... which is quick from a list of its own to an empty one, as a large range has as a rule. */
+/* As cuai_index_carry_any; quick from a list that has nothing else to an empty one, which is the
+ * rule for a large range. */
 static CUAI_OUTLINE void cuai_index_carry(cuai_index_t *index, cuai_record_t *records,
                                           cuai_slot_t old, cuai_slot_t slot, uint32_t list)
 {
     cuai_record_t *o = &records[old];
     cuai_record_t *r = &records[slot];
     uint32_t from = o->list;
-    /* No list stands for bytes behind the last zone: it has no head. */
+    CUAI_ASSERT(from != list);
+    /* Class 0 comes first: the list of 0 bytes at the end of the last zone has no head. */
     if (CUAI_UNLIKELY(list % CUAI_CLASSES == 0 || (o->up | o->down | index->heads[list]) != 0)) {
         cuai_index_carry_any(index, records, old, slot, list);
         return;
@@ -290,7 +303,7 @@ static CUAI_OUTLINE void cuai_index_carry(cuai_index_t *index, cuai_record_t *re
     cuai_index_flip(index, list);
 }
 
-/* The same to a list of any zone, for another record. */
+/* As cuai_index_pass, to a list of any zone, for two records. */
 static CUAI_INLINE void cuai_index_hand_on(cuai_index_t *index, cuai_record_t *records,
                                            cuai_slot_t old, cuai_slot_t slot, uint32_t list)
 {
@@ -301,7 +314,7 @@ static CUAI_INLINE void cuai_index_hand_on(cuai_index_t *index, cuai_record_t *r
     cuai_index_carry(index, records, old, slot, list);
 }
 
-/* ... for the same record; where it is in that already it keeps its place. */
+/* Moves a record to a list of any zone; in its own list it keeps its place. */
 static inline void cuai_index_shift(cuai_index_t *index, cuai_record_t *records, cuai_slot_t slot,
                                     uint32_t list)
 {

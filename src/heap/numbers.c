@@ -1,12 +1,12 @@
 /*
- * Numbers of heaps: what tells the ids of one heap from those of another.
+ * Numbers of heaps, which tell the ids of one heap from those of another.
  *
- * No two heaps that live in a process have one number. A number that comes free is given again
+ * No two heaps that live in a process have the same number. A number that was returned is reused
  * after all others that are free, and its next heap begins with the generations that the last one
  * did not reach: an id of a heap that has ended names nothing in a later one until half of the
  * number's ids were used, when its generations begin anew.
  *
- * No lock, so that a child that was forked at any moment can go on.
+ * There is no lock, so that a child that was forked at any moment can go on.
  */
 #include <stdatomic.h>
 
@@ -14,8 +14,8 @@
 
 #define NUMBERS (1u << CUAI_HEAP_ID_BITS)
 #define WORD_BITS 64u
-/* What the first generation of the next heap is kept in: as many ids as heaps of the most slots
- * have in one generation. */
+/* The unit in which used ids are kept: as many as a heap of the most slots has in one generation.
+ */
 #define UNIT_LOG2 CUAI_MOST_SLOT_BITS
 #define HALF_OF_UNITS (UINT32_C(1) << (CUAI_IDS_LOG2 - UNIT_LOG2 - 1))
 
@@ -31,6 +31,7 @@ static uint64_t bit_of(uint32_t number)
 static bool claim(uint32_t number)
 {
     uint64_t bit = bit_of(number);
+    CUAI_ASSERT(number != 0 && number < NUMBERS);
     return (atomic_fetch_or(&taken[number / WORD_BITS], bit) & bit) == 0;
 }
 
@@ -48,6 +49,7 @@ uint32_t cuai_heap_number_alloc(void)
 uint32_t cuai_heap_first_generation(uint32_t number, uint32_t slot_bits)
 {
     uint64_t units = atomic_load(&used_units[number]);
+    CUAI_ASSERT(slot_bits >= CUAI_LEAST_SLOT_BITS && slot_bits <= UNIT_LOG2);
     return units > HALF_OF_UNITS ? 0 : (uint32_t)(units << (UNIT_LOG2 - slot_bits));
 }
 
@@ -55,6 +57,7 @@ void cuai_heap_number_free(uint32_t number, uint32_t slot_bits, uint32_t last_ge
 {
     uint64_t used =
         cuai_align_up(((uint64_t)last_generation + 1) << slot_bits, UINT64_C(1) << UNIT_LOG2);
+    CUAI_ASSERT(number != 0 && number < NUMBERS);
     atomic_store(&used_units[number], (uint32_t)(used >> UNIT_LOG2));
     atomic_fetch_and(&taken[number / WORD_BITS], ~bit_of(number));
 }

@@ -1,12 +1,12 @@
 /*
  * Placement: the policies.
  *
- *   ends   Small requests and giants are served from the top end of the heap,
+ *   ends   Small requests and giants are placed from the top end of the heap,
  *          all others from its bottom end: first fit by zone from that end,
  *          and within a zone the smallest class that a bounded look finds room
- *          in. Small is less than 7/1024 of the heap; a giant takes 7/32 of
- *          all that is free. So the many short-lived small blocks do not split
- *          what the middle ones need, and a giant leaves the middle ones
+ *          in. Small is less than 7/1024 of the heap; a giant is more than 7/32
+ *          of all that is free. So the many short-lived small blocks do not
+ *          split what the middle ones need, and a giant leaves the middle ones
  *          together.
  *   low    First fit by zone from the bottom end for all.
  *   best   One zone: the smallest class that a bounded look finds room in.
@@ -40,7 +40,7 @@ void cuai_placement_note_cramped(cuarena_heap_t *heap, cuai_slot_t slot)
         heap->cramped |= cuai_class_bit(heap, r->size);
 }
 
-/* Whether a block as asked fits into the record's range. */
+/* Whether the block fits into the record's range. */
 static inline bool fits(const cuai_record_t *r, const cuai_placement_t *place)
 {
     uint64_t start = cuai_end(r);
@@ -63,8 +63,8 @@ static inline cuai_slot_t first_of(cuarena_heap_t *heap, cuai_slot_t slot,
     return CUAI_NO_PLACE;
 }
 
-/* A look into one zone: at one range of the two first classes from `class` on. All that are above
- * `class` fit. */
+/* Looks at one range of each of the two first classes from `class` on that a zone has. Every range
+ * of a class above `class` fits. */
 static inline cuai_slot_t look(cuarena_heap_t *heap, const cuai_index_t *index, uint32_t zone,
                                uint32_t class, const cuai_placement_t *place)
 {
@@ -79,7 +79,7 @@ static inline cuai_slot_t look(cuarena_heap_t *heap, const cuai_index_t *index, 
     return CUAI_NO_PLACE;
 }
 
-/* Before a refusal: every range of the free list that might fit. */
+/* Looks at every range of the free list that might fit, before a refusal. */
 static CUAI_NOINLINE cuai_slot_t search_all(cuarena_heap_t *heap, const cuai_index_t *index,
                                             const cuai_placement_t *place)
 {
@@ -99,14 +99,16 @@ static CUAI_NOINLINE cuai_slot_t search_all(cuarena_heap_t *heap, const cuai_ind
 }
 
 /*
- * Zones from one end that have a range of the request's class or above; after
- * a few whose ranges were all too small, only zones that have one of a class above, which fits.
+ * Looks, from one end, into zones that have a range of the request's class or above; after a few
+ * whose ranges were all too small, only into zones that have one of a class above, which fits.
  */
 cuai_slot_t cuai_placement_find_bounded(cuarena_heap_t *heap, cuai_placement_t *place)
 {
     const cuai_index_t *index = heap->freelists[place->freelist];
     uint64_t sure = place->size + place->alignment - 1 - heap->granule_mask;
     uint32_t class = cuai_class(heap, sure);
+    CUAI_ASSERT(place->size != 0 && (place->size & heap->granule_mask) == 0);
+    CUAI_ASSERT(place->alignment > heap->granule_mask);
     cuai_zones_t zones = cuai_zones_from(index, class);
     bool high = !place->low && cuai_goes_high(heap, index->free_bytes, place->size);
     place->high = high;
@@ -116,7 +118,7 @@ cuai_slot_t cuai_placement_find_bounded(cuarena_heap_t *heap, cuai_placement_t *
         if (CUAI_LIKELY(slot != CUAI_NO_PLACE))
             return slot;
         zones = cuai_zones_without(zones, zone);
-        if (tries == CUAI_ZONE_TRIES) /* passed over none of those above */
+        if (tries == CUAI_ZONE_TRIES) /* all that were looked into have none of a class above */
             zones = cuai_zones_from(index, class + 1);
     }
     return CUAI_NO_PLACE;
@@ -132,6 +134,7 @@ cuai_slot_t cuai_placement_find(cuarena_heap_t *heap, cuai_placement_t *place)
 
 /* ---- The fast path ---------------------------------------------------- */
 
+/* See cuai_placement_find_bounded, which this does for requests of a smooth heap. */
 cuai_slot_t cuai_plain_search(const cuarena_heap_t *heap, const cuai_index_t *index, uint64_t size,
                               uint32_t class, cuai_zones_t zones, bool high)
 {

@@ -1,13 +1,13 @@
 /*
- * Placement: which range serves a request, and from which end the block is
- * cut. One function; everything that decides about fragmentation is here.
+ * Placement: from which range a request is allocated, and from which end of it the block is cut.
+ * Everything that decides about fragmentation is here.
  */
 #ifndef CUAI_HEAP_PLACEMENT_H
 #define CUAI_HEAP_PLACEMENT_H
 
 #include "heap/heap.h"
 
-/* The SENTINEL owns no range, so its slot says that none was found. */
+/* The slot of the SENTINEL, which owns no range, says that none was found. */
 #define CUAI_NO_PLACE 0u
 
 /* How many zones whose ranges may be too small are looked at. */
@@ -18,7 +18,7 @@
 #define CUAI_GIANT_NUMERATOR 7
 #define CUAI_GIANT_DIVISOR 32
 
-/* As cuai_class_small of its granules, of which there may be none. Counted in bytes, so that
+/* As cuai_class_small of a size in granules, with class 0 for 0 bytes. It counts in bytes, so that
  * nothing is shifted twice. */
 static inline uint32_t cuai_plain_class(const cuarena_heap_t *heap, uint64_t size)
 {
@@ -27,15 +27,15 @@ static inline uint32_t cuai_plain_class(const cuarena_heap_t *heap, uint64_t siz
     return (shift << CUAI_CLASS_BITS) + (uint32_t)(size >> shift) - heap->class_base;
 }
 
-/* The bit of a small request's class. */
+/* The bit of a small request's class in `cramped`. */
 static inline uint64_t cuai_class_bit(const cuarena_heap_t *heap, uint64_t size)
 {
     uint32_t class = cuai_plain_class(heap, size);
     return UINT64_C(1) << (class & CUAI_LAST_CLASS);
 }
 
-/* Whether a request is served from the top end, and cut from the upper end of its range: see
- * placement.c. */
+/* Whether a block is looked for from the top end of the heap, and cut from the upper end of its
+ * range: see placement.c. */
 static inline bool cuai_goes_high(const cuarena_heap_t *heap, uint64_t free_bytes, uint64_t size)
 {
     return (size < heap->small_bytes && (CUAI_LIKELY(heap->cramped == 0) ||
@@ -48,8 +48,8 @@ static inline bool cuai_goes_high(const cuarena_heap_t *heap, uint64_t free_byte
 /* The same decisions where the heap is smooth and the alignment is the granule: small enough to be
  * inlined. */
 
-/* A look into a zone that has a range of the class or above. Free list bits are the lowest of a
- * key: they do not count against a whole granule. */
+/* Looks into a zone that has a range of the class or above. The free list is in the lowest bits of
+ * a key, which do not count against a whole granule. */
 static inline cuai_slot_t cuai_plain_look(const cuarena_heap_t *heap, const cuai_index_t *index,
                                           uint32_t zone, uint32_t class, uint64_t size)
 {
@@ -61,7 +61,7 @@ static inline cuai_slot_t cuai_plain_look(const cuarena_heap_t *heap, const cuai
     return classes != 0 ? index->heads[cuai_list_of(zone, cuai_ctz(classes))] : CUAI_NO_PLACE;
 }
 
-/* Goes on in `zones`, those after the first, where that had no room. */
+/* Goes on in `zones`, those after the first, which had no room. */
 cuai_slot_t cuai_plain_search(const cuarena_heap_t *heap, const cuai_index_t *index, uint64_t size,
                               uint32_t class, cuai_zones_t zones, bool high);
 
@@ -71,6 +71,7 @@ static CUAI_INLINE bool cuai_plain_place(const cuarena_heap_t *heap, const cuai_
                                          uint64_t size, bool high, cuai_slot_t *owner_out)
 {
     uint32_t class = cuai_plain_class(heap, size);
+    CUAI_ASSERT(class != 0);
     cuai_zones_t zones = cuai_zones_from(index, class);
     if (CUAI_UNLIKELY(zones == 0))
         return false;
@@ -92,26 +93,26 @@ static CUAI_INLINE bool cuai_plain_place(const cuarena_heap_t *heap, const cuai_
 /* ---- For all --------------------------------------------------------------
  */
 
-/* A request as placement sees it, and its second answer. */
+/* A request as placement sees it, and the end that was chosen. */
 typedef struct cuai_placement {
     uint64_t size;
     uint64_t alignment;
     uint32_t freelist;
-    bool low;  /* asks for the lowest place, whatever the policy */
-    bool high; /* out: cut from the range's upper end */
+    bool low;  /* as low as possible, whatever the policy */
+    bool high; /* out: the block is cut from the range's upper end */
 } cuai_placement_t;
 
-/* The record whose range serves the request, or CUAI_NO_PLACE if none fits. */
+/* The record in whose range the block fits, or CUAI_NO_PLACE. O(ranges) before it says that. */
 cuai_slot_t cuai_placement_find(cuarena_heap_t *heap, cuai_placement_t *place);
-/* The same in a bounded number of steps: one that is found only if every range of the free list is
- * looked at counts as none. */
+/* The same in O(1): CUAI_NO_PLACE also where only a look at every range of the free list would find
+ * one. */
 cuai_slot_t cuai_placement_find_bounded(cuarena_heap_t *heap, cuai_placement_t *place);
 
-/* Whether the heap's policy looks at zones; else all is one zone. */
+/* Whether the heap's policy uses zones; else all of the heap is one zone. */
 bool cuai_placement_zones(const cuarena_heap_t *heap);
-/* The heap's capacity changed: so do the policy's limits. */
+/* Works out the policy's limits anew after a change of the heap's capacity. */
 void cuai_placement_fit(cuarena_heap_t *heap);
-/* A live block had no room to grow where it stands. */
+/* Notes that a live block had no room to grow where it is. */
 void cuai_placement_note_cramped(cuarena_heap_t *heap, cuai_slot_t slot);
 
 #endif

@@ -2,21 +2,21 @@
  * Compaction plans.
  *
  * Vocabulary
- *   open range  one of free list 0, or of the free list that the plan was given
- *   window   consecutive records of one segment: an open range, then blocks
- *            that may move and open ranges between and after them. All of
- *            it slides towards the window's begin, so that its free bytes end
- *            up as one range at its end.
- *   barrier  what ends a window: a block that may not move, a SEGMENT_START, a SEPARATOR,
- *            a block with a range of another free list after it (what the block
- *            left would need a SEPARATOR).
+ *   open range  a range of free list 0, or of the plan's free list
+ *   window      consecutive records of one segment: an open range, then blocks
+ *               that may move and open ranges between and after them. All of
+ *               it slides towards the window's begin, so that its free bytes end
+ *               up as one range at its end.
+ *   barrier     what ends a window: a block that may not move, a SEGMENT_START,
+ *               a SEPARATOR, or a block with a range of another free list after
+ *               it (what the block left would need a SEPARATOR).
  *
  * Blocks keep their order and their records keep their places in the address list, so a move
  * changes offsets only: where a block moves down by d bytes, the range before it shrinks by d and
  * the range after it grows by d.
  *
- * Under way, the ranges of a plan are in the free list HELD, which has no index. For every other
- * call they are bytes of a foreign free list, which it knows how to live beside.
+ * While a plan is under way its ranges are planned: in the free list PLANNED, which has no index.
+ * Every other call treats them as it treats ranges of a free list that it does not allocate from.
  */
 #include <string.h>
 
@@ -39,7 +39,7 @@ static uint64_t aligned_for(const cuai_record_t *r, uint64_t offset)
     return cuai_align_up(offset, UINT64_C(1) << r->align_log2);
 }
 
-/* What may still be moved. */
+/* How much may still be moved. */
 typedef struct budget {
     uint64_t bytes;
     uint64_t moves;
@@ -54,7 +54,7 @@ static bool spend(budget_t *budget, uint64_t bytes)
     return true;
 }
 
-/* A pass over the list. It is always a local variable whose address stays in inline functions, so
+/* A pass over the list. It is a local variable whose address is passed to inline functions only, so
  * that it can be in registers. */
 typedef struct pass {
     cuai_record_t *records;
@@ -62,28 +62,27 @@ typedef struct pass {
     uint64_t id_step;
     uint32_t granule_log2;
     uint32_t freelist;
-    bool begins; /* marks what it finds, and joins runs */
+    bool begins; /* begins the plan: marks blocks and ranges, and joins runs */
     budget_t budget;
 
-    cuai_move_t *move;     /* where the next one goes */
+    cuai_move_t *move;     /* where the next move is written */
     uint64_t top;          /* where the next block of the window may go */
-    uint64_t join_at;      /* where it would be one run with the last move;
-                            * what follows a block that stays goes higher */
-    cuai_record_t *opener; /* of a window in which nothing moves yet */
+    uint64_t join_at;      /* a block that goes here makes one run with the last move */
+    cuai_record_t *opener; /* the first record of a window in which nothing moves yet */
     bool open;             /* in a window */
-    bool joined;           /* some run has several blocks: there is `run` */
-    bool stays;            /* an open range does not become HELD */
+    bool joined;           /* some run has several blocks, so runs are written apart */
+    bool stays;            /* some open range is not planned */
     cuai_move_t *moves;
     cuai_move_t *runs;
-    cuai_move_t *run;      /* where the next one goes */
-    cuai_slot_t *rest_end; /* of the records in the second half */
-    uint64_t some;         /* bits of attributes */
-    uint64_t every;
+    cuai_move_t *run;      /* where the next run is written */
+    cuai_slot_t *rest_end; /* the end of the list of records of the second half */
+    uint64_t some;         /* bits that some attributes have */
+    uint64_t every;        /* bits that all attributes have */
     uint64_t bytes;
-    uint64_t largest; /* key of an idle range */
+    uint64_t largest; /* the key of the largest idle range */
 } pass_t;
 
-/* From now on runs are not moves. */
+/* Copies moves, which were runs so far, to the list of runs. */
 static CUAI_NOINLINE cuai_move_t *copy_runs(cuai_move_t *runs, const cuai_move_t *moves,
                                             const cuai_move_t *end)
 {
@@ -94,7 +93,7 @@ static CUAI_NOINLINE cuai_move_t *copy_runs(cuai_move_t *runs, const cuai_move_t
     return runs;
 }
 
-/* Of the move before `pass->move`. */
+/* Adds the move before `pass->move` to the last run, or makes it a run of its own. */
 static CUAI_INLINE void pass_run(pass_t *pass, bool joins)
 {
     const cuai_move_t *move = pass->move - 1;
@@ -109,24 +108,27 @@ static CUAI_INLINE void pass_run(pass_t *pass, bool joins)
         *pass->run++ = (cuai_move_t){0, move->from, move->to, move->bytes};
 }
 
-static CUAI_INLINE void hold(cuai_record_t *r, uint64_t key)
+/* Makes the record's range, if it has one, a planned one. */
+static CUAI_INLINE void plan_range(cuai_record_t *r, uint64_t key)
 {
+    _Static_assert(CUAI_FREELIST_PLANNED == CUAI_FREELIST_MASK, "it has all bits of a free list");
     if (key != 0)
-        r->key = key | CUAI_FREELIST_PLANNED; /* all bits of a free list */
+        r->key = key | CUAI_FREELIST_PLANNED;
 }
 
 static CUAI_INLINE void pass_mark(pass_t *pass, cuai_record_t *r, uint64_t key, uint64_t attributes)
 {
+    CUAI_ASSERT(!r->moving);
     r->moving = 1;
-    hold(r, key);
+    plan_range(r, key);
     pass->some |= attributes;
     pass->every &= attributes;
     if (CUAI_UNLIKELY(pass->opener != NULL))
-        hold(pass->opener, pass->opener->key);
+        plan_range(pass->opener, pass->opener->key);
     pass->opener = NULL;
 }
 
-/* The block of `slot` moves. */
+/* Writes down that the block of `slot` moves to `to`. */
 static CUAI_INLINE void pass_move(pass_t *pass, cuai_slot_t slot, uint64_t key, uint64_t attributes,
                                   uint64_t to)
 {
@@ -134,6 +136,7 @@ static CUAI_INLINE void pass_move(pass_t *pass, cuai_slot_t slot, uint64_t key, 
     uint64_t id = pass->id_base + r->generation * pass->id_step + slot;
     uint64_t size = r->size;
     bool joins = to == pass->join_at;
+    CUAI_ASSERT(to < r->offset && to >= pass->top);
     *pass->move++ = (cuai_move_t){id, r->offset, to, size};
     pass->top = to + size;
     if (!pass->begins)
@@ -144,6 +147,7 @@ static CUAI_INLINE void pass_move(pass_t *pass, cuai_slot_t slot, uint64_t key, 
     pass_mark(pass, r, key, attributes);
 }
 
+/* Goes on behind a record whose block stays; a window begins there if it `opens` one. */
 static CUAI_INLINE void pass_leave(pass_t *pass, cuai_record_t *r, bool opens)
 {
     pass->top = cuai_end(r);
@@ -154,7 +158,7 @@ static CUAI_INLINE void pass_leave(pass_t *pass, cuai_record_t *r, bool opens)
     pass->opener = opens ? r : NULL;
 }
 
-/* `top` is a multiple of the granule. */
+/* Where a block with these attributes may go. `top` is a multiple of the granule. */
 static CUAI_INLINE uint64_t place_of(const pass_t *pass, uint64_t attributes)
 {
     uint32_t log2 = CUAI_ATTRIBUTES_ALIGN(attributes);
@@ -162,7 +166,7 @@ static CUAI_INLINE uint64_t place_of(const pass_t *pass, uint64_t attributes)
                                                    : cuai_align_up(pass->top, UINT64_C(1) << log2);
 }
 
-/* A block that would go beyond the budget stays, as if it were pinned. */
+/* Looks at one record. A block that would go beyond the budget stays, as if it were pinned. */
 static CUAI_INLINE void pass_look(pass_t *pass, cuai_slot_t slot)
 {
     cuai_record_t *r = &pass->records[slot];
@@ -180,8 +184,9 @@ static CUAI_INLINE void pass_look(pass_t *pass, cuai_slot_t slot)
         pass_leave(pass, r, key != 0 && is_open);
 }
 
-/* The list from both ends, until they meet: the first half as it comes, the second from a list made
- * meanwhile. To find the next record is what takes the time, so two are looked for at once. */
+/* Walks the list from both ends until they meet, looks at the first half as it comes, and at the
+ * second half from a list made meanwhile: finding the next record is what takes the time, so two
+ * are looked for at once. */
 static CUAI_INLINE void pass_all(pass_t *pass)
 {
     cuai_record_t *records = pass->records;
@@ -205,7 +210,8 @@ static CUAI_INLINE void pass_all(pass_t *pass)
     pass_leave(pass, &records[0], false);
 }
 
-/* The room for them is the end of that for moves. */
+/* The bytes of the list of records of the second half, which is at the end of the room for moves.
+ */
 static size_t rest_bytes(const cuarena_heap_t *heap)
 {
     uint64_t records = cuai_block_records(heap) + heap->segment_count + heap->separators;
@@ -245,12 +251,14 @@ static void plan_all(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan,
     pass.budget = (budget_t){options->max_bytes, options->max_moves};
     pass_all(&pass);
     plan->count = (size_t)(pass.move - plan->moves);
+    CUAI_ASSERT(plan->count * sizeof(cuai_move_t) <= plan->room);
 }
 
-/* All the way, and begins it. */
+/* Makes and begins a plan that compacts all the way. */
 static void start_all(cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
 {
     pass_t pass = new_pass(heap, plan, true);
+    CUAI_ASSERT(heap->separators == 0 && heap->plans == 0);
     pass.joined = plan->runs_apart;
     pass_all(&pass);
     plan->count = (size_t)(pass.move - plan->moves);
@@ -275,8 +283,8 @@ typedef struct window {
     cuai_slot_t first;
     cuai_slot_t last;
     uint64_t free;  /* bytes of its ranges */
-    uint64_t loss;  /* of those, what alignments above the granule may take */
-    uint64_t bytes; /* of its blocks: what moves */
+    uint64_t loss;  /* how many of these alignments above the granule may waste */
+    uint64_t bytes; /* of its blocks, which move */
     uint64_t moves;
 } window_t;
 
@@ -293,6 +301,7 @@ static window_t window_at(const cuarena_heap_t *heap, cuai_slot_t slot)
 static void window_extend(const cuarena_heap_t *heap, window_t *w, cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
+    CUAI_ASSERT(cuai_is_movable(r) && r->prev == w->last);
     w->last = slot;
     w->free += cuai_range(r);
     w->loss += alignment_loss(heap, r);
@@ -300,10 +309,11 @@ static void window_extend(const cuarena_heap_t *heap, window_t *w, cuai_slot_t s
     w->moves++;
 }
 
-/* Without its first range and block. */
+/* The window without its first range and block. */
 static window_t window_shrunk(const cuarena_heap_t *heap, const window_t *w)
 {
     window_t less = *w;
+    CUAI_ASSERT(w->moves != 0 && w->first != w->last);
     const cuai_record_t *first = cuai_record(heap, w->first);
     less.first = first->next;
     const cuai_record_t *block = cuai_record(heap, less.first);
@@ -314,7 +324,8 @@ static window_t window_shrunk(const cuarena_heap_t *heap, const window_t *w)
     return less;
 }
 
-/* What the window's ranges become together ends where its last one ends. */
+/* Whether compacting the window makes room for the goal. The range that its ranges become ends
+ * where the last of them ends. */
 static bool window_serves(const cuarena_heap_t *heap, const window_t *w, uint64_t goal,
                           uint64_t alignment)
 {
@@ -331,8 +342,8 @@ static bool window_allowed(const window_t *w, const cuarena_heap_plan_options_t 
     return w->bytes <= options->max_bytes && w->moves <= options->max_moves;
 }
 
-/* Both ends move forward only, so each block enters and leaves once. The smallest window that
- * serves and ends at `last` costs least of those. */
+/* Both ends of the window move forward only, so each block enters and leaves it once. Of the
+ * windows with the same end the smallest that makes room moves the fewest bytes. O(records). */
 static bool cheapest_window(const cuarena_heap_t *heap, uint64_t goal,
                             const cuarena_heap_plan_options_t *options, window_t *best)
 {
@@ -418,10 +429,11 @@ static cuarena_status_t check_options(const cuarena_heap_t *heap,
                      (unsigned long long)alignment);
 }
 
-/* The heap's list of plans has it from now on. */
+/* Puts the plan into the heap's list of plans. */
 static void enlist(cuai_planning_t *planning, cuarena_heap_plan_t *plan)
 {
     cuarena_heap_plan_t **first = &planning->plans;
+    CUAI_ASSERT(plan->planning == NULL);
     plan->planning = planning;
     plan->link = first;
     plan->next = *first;
@@ -432,6 +444,7 @@ static void enlist(cuai_planning_t *planning, cuarena_heap_plan_t *plan)
 
 static void delist(cuarena_heap_plan_t *plan)
 {
+    CUAI_ASSERT(*plan->link == plan);
     *plan->link = plan->next;
     if (plan->next != NULL)
         plan->next->link = plan->link;
@@ -538,7 +551,7 @@ const cuarena_heap_move_t *cuarena_heap_plan_moves(const cuarena_heap_plan_t *pl
     return (const cuarena_heap_move_t *)(const void *)plan->moves;
 }
 
-/* The plan knows its heap, so that a wrong one harms nothing. */
+/* A wrong heap harms nothing, because the plan knows its own. */
 void cuarena_heap_plan_destroy(cuarena_heap_t *heap, cuarena_heap_plan_t **plan)
 {
     (void)heap;
@@ -559,7 +572,7 @@ bool cuai_plan_is_one_pass(const cuarena_heap_t *heap, const cuarena_heap_plan_o
            options->max_moves >= heap->live_blocks && options->max_bytes >= heap->live_bytes;
 }
 
-/* What the one pass finds on its way. */
+/* Finds the runs and the attributes, as the one pass does on its way. */
 static void look_again(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
 {
     const cuai_move_t *last = NULL;

@@ -1,28 +1,26 @@
 /*
- * Plans under way: what they hold, and what becomes of it.
+ * Plans under way: begin, commit and abort.
  *
- * Between begin and the end of a plan its ranges are in the free list HELD, which has no index. A
- * pass that plans and begins at once does not take them out of theirs one by one: it marks them,
- * and the lists of the index are gone
- * through once, or forgotten where nothing else was in them. So the links of a HELD range mean
- * nothing.
+ * Between begin and end the ranges of a plan are planned: in the free list PLANNED, which has no
+ * index. A pass that plans and begins at once does not take them out of their index one by one: it
+ * marks them, and then goes once through the lists of the index, or clears it if nothing else is in
+ * it. So the links of a planned range mean nothing.
  *
- * Without SEPARATORs a commit is one pass over the moves. The range before a block has got all that
- * it ever gets when the block is looked at, and gives what
- * the block takes; what is left of it goes to its free list. As soon as bytes of another free list
- * follow a block, the rest goes the long way: all blocks first, then all ranges, minding
- * SEPARATORs.
+ * Without SEPARATORs a commit is one pass over the moves. When it comes to a block, the range
+ * before that is complete; the block takes its bytes from it, and what is left is freed. As soon as
+ * bytes of another free list follow a block, the rest goes the long way, with SEPARATORs: first all
+ * blocks move, then all ranges are freed.
  *
- * The look-up is made anew where most blocks move: to insert all costs less than to find and remove
- * those that do.
+ * The look-up is made anew if most blocks move: inserting all of them costs less than finding and
+ * removing those that move.
  */
 #include <string.h>
 
 #include "heap/plan.h"
 
-/* ---- Holding ----------------------------------------------------------- */
+/* ---- Planned ranges ---------------------------------------------------- */
 
-/* The range goes to the free list HELD; its key stays but for the free list. */
+/* Makes the record's range, if it is open, a planned one. */
 static void plan_range(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
     cuai_record_t *r = cuai_record(heap, slot);
@@ -38,7 +36,7 @@ static void plan_range(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist
     r->key = cuai_range_key(bytes, CUAI_FREELIST_PLANNED);
 }
 
-/* Takes the HELD ranges out of a list; the rest keep their order. */
+/* Takes the planned ranges out of a list; the others keep their order. */
 static void unlist_from(cuarena_heap_t *heap, cuai_index_t *index, cuai_slot_t *link)
 {
     cuai_slot_t up = 0;
@@ -46,6 +44,7 @@ static void unlist_from(cuarena_heap_t *heap, cuai_index_t *index, cuai_slot_t *
         cuai_record_t *r = cuai_record(heap, slot);
         cuai_slot_t down = r->down;
         if (cuai_range_freelist(r) == CUAI_FREELIST_PLANNED) {
+            CUAI_ASSERT(index->ranges != 0 && index->free_bytes >= cuai_range(r));
             index->ranges--;
             index->free_bytes -= cuai_range(r);
         } else {
@@ -112,6 +111,7 @@ cuarena_status_t cuai_plan_can_begin(cuarena_heap_t *heap)
 
 void cuai_plan_begun(cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
 {
+    CUAI_ASSERT(!plan->begun && heap->plans == 0);
     plan->begun = true;
     heap->plans++;
     cuai_note_plain(heap);
@@ -129,30 +129,31 @@ cuarena_status_t cuarena_heap_plan_begin(cuarena_heap_t *heap, cuarena_heap_plan
     if (status != CUARENA_OK)
         return status;
     cuai_plan_begun(heap, plan);
-    cuai_slot_t held = 0; /* whose range was seen to last */
+    cuai_slot_t planned = 0; /* the last record whose range was planned */
     for (size_t i = 0; i < plan->count; i++) {
         cuai_slot_t slot = cuai_moved_slot(heap, plan, i);
         cuai_record_t *r = cuai_record(heap, slot);
         r->moving = 1;
-        if (heap->separators != 0 || r->prev != held)
+        if (heap->separators != 0 || r->prev != planned)
             plan_range(heap, r->prev, plan->freelist);
         plan_range(heap, slot, plan->freelist);
-        held = slot;
+        planned = slot;
     }
     return CUARENA_OK;
 }
 
 /* ---- The look-up ------------------------------------------------------- */
 
-/* Whether that is cheaper, roughly: a block that stays costs an insertion, half of what a removal
- * does, and emptying a bucket a fiftieth. */
+/* Whether making the look-up anew is cheaper, roughly: a block that stays costs an insertion, which
+ * is half of a removal, and emptying a bucket costs a fiftieth. */
 static bool is_made_anew(const cuarena_heap_t *heap, size_t moves)
 {
+    CUAI_ASSERT(moves <= heap->live_blocks);
     uint64_t stay = cuai_block_records(heap) - moves;
     return stay / 2 + heap->table.buckets / 50 < moves;
 }
 
-/* Blocks that do not move, from the last one that did up to `end`. */
+/* Inserts the blocks that do not move, from the last one that did up to `end`. */
 static void insert_between(cuarena_heap_t *heap, cuai_slot_t last, cuai_slot_t end)
 {
     cuai_slot_t slot = cuai_record(heap, last)->next;
@@ -166,15 +167,16 @@ typedef struct commit {
     cuarena_heap_t *heap;
     cuai_record_t *records;
     cuai_table_t table;
-    uint32_t freelist; /* gets what is left */
-    bool anew;         /* the look-up is made anew, as far as `last` */
+    uint32_t freelist; /* gets the bytes that are left */
+    bool anew;         /* the look-up is made anew; it is complete as far as `last` */
     cuai_slot_t last;  /* the last block that has moved, or the SENTINEL */
-    uint64_t rest;     /* bytes after it that are HELD, on the short way */
+    uint64_t rest;     /* on the short way: planned bytes after `last` */
 } commit_t;
 
 static CUAI_INLINE void shift_block(commit_t *commit, cuai_slot_t slot, uint64_t to)
 {
     cuai_record_t *r = &commit->records[slot];
+    CUAI_ASSERT(r->kind == CUAI_BLOCK && to < r->offset);
     if (!commit->anew)
         cuai_table_remove(&commit->heap->table, commit->records, slot);
     else if (r->prev != commit->last)
@@ -186,7 +188,7 @@ static CUAI_INLINE void shift_block(commit_t *commit, cuai_slot_t slot, uint64_t
 
 /* ---- The long way ------------------------------------------------------ */
 
-/* Sets what is left of a range that the plan holds. */
+/* Sets the size of a planned range, which may become 0. */
 static CUAI_INLINE void keep_rest(cuai_record_t *r, uint64_t rest)
 {
     r->key = rest == 0 ? 0 : cuai_range_key(rest, CUAI_FREELIST_PLANNED);
@@ -194,8 +196,8 @@ static CUAI_INLINE void keep_rest(cuai_record_t *r, uint64_t rest)
         cuai_index_forget(r);
 }
 
-/* The block's new place. Since begin its neighbours may have been freed, but the held range before
- * it cannot have changed. Where none was after it, a neighbour's bytes may be now: what the block
+/* Moves a block. Since begin its neighbours may have been freed, but the planned range before it
+ * cannot have changed. Where none was after it, bytes of a neighbour may be now: what the block
  * leaves goes between, with the neighbour's slot as a SEPARATOR. */
 static void move_block(commit_t *commit, const cuai_move_t *move)
 {
@@ -203,12 +205,14 @@ static void move_block(commit_t *commit, const cuai_move_t *move)
     cuai_slot_t slot = cuai_slot_in(heap, move->block);
     cuai_record_t *before = cuai_record(heap, cuai_record(heap, slot)->prev);
     uint64_t distance = move->from - move->to;
+    CUAI_ASSERT(cuai_range_freelist(before) == CUAI_FREELIST_PLANNED);
+    CUAI_ASSERT(distance <= cuai_range(before));
     shift_block(commit, slot, move->to);
     keep_rest(before, cuai_range(before) - distance);
     cuai_range_release(heap, slot, distance, CUAI_FREELIST_PLANNED);
 }
 
-/* A range that the plan held, or what is left of it, goes to `freelist`. */
+/* Frees a planned range to `freelist`; if nothing is left of it, minds SEPARATORs beside it. */
 static void free_planned(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
@@ -218,13 +222,15 @@ static void free_planned(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freeli
         cuai_range_spent(heap, slot);
 }
 
+/* Ends the moves from `from` on: frees the ranges around each block. */
 static void end_blocks(cuarena_heap_t *heap, const cuarena_heap_plan_t *plan, size_t from,
                        uint32_t freelist)
 {
-    cuai_slot_t last = 0; /* whose range was seen to */
+    cuai_slot_t last = 0; /* the last record whose range was freed */
     for (size_t i = from; i < plan->count; i++) {
         cuai_slot_t slot = cuai_moved_slot(heap, plan, i);
         cuai_record_t *r = cuai_record(heap, slot);
+        CUAI_ASSERT(r->moving);
         r->moving = 0;
         if (heap->separators != 0 || r->prev != last)
             free_planned(heap, r->prev, freelist);
@@ -235,7 +241,7 @@ static void end_blocks(cuarena_heap_t *heap, const cuarena_heap_plan_t *plan, si
 
 /* ---- The short way ----------------------------------------------------- */
 
-/* The range of `slot`, which is held, goes to `freelist` with `bytes` of it. */
+/* Frees `bytes` that are left of the planned range of `slot` to `freelist`. */
 static void free_rest(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes, uint32_t freelist)
 {
     keep_rest(cuai_record(heap, slot), bytes);
@@ -248,6 +254,7 @@ static CUAI_INLINE bool has_stranger(const cuai_record_t *r)
     return !cuai_range_joins(r, CUAI_FREELIST_PLANNED);
 }
 
+/* Moves a block on the short way, and frees what is left of the range before it. */
 static CUAI_INLINE void land_block(commit_t *commit, cuai_slot_t slot, uint64_t from, uint64_t to)
 {
     cuai_record_t *r = &commit->records[slot];
@@ -256,6 +263,7 @@ static CUAI_INLINE void land_block(commit_t *commit, cuai_slot_t slot, uint64_t 
         free_rest(commit->heap, commit->last, commit->rest, commit->freelist);
         commit->rest = cuai_range(&commit->records[prev]);
     }
+    CUAI_ASSERT(commit->rest >= from - to);
     uint64_t rest = commit->rest - (from - to);
     if (CUAI_LIKELY(rest == 0))
         keep_rest(&commit->records[prev], 0);
@@ -266,8 +274,8 @@ static CUAI_INLINE void land_block(commit_t *commit, cuai_slot_t slot, uint64_t 
     commit->rest = cuai_range(r) + (from - to);
 }
 
-/* How many blocks were moved, and the ranges before them let go. Not that after the last one: the
- * next may begin there. */
+/* Moves blocks up to the first that a range of another free list follows; returns how many. The
+ * range after the last one is not freed yet, because the next block may take bytes of it. */
 static size_t land_blocks(commit_t *commit, const cuai_move_t *moves, size_t count)
 {
     commit_t now = *commit;
@@ -283,7 +291,8 @@ static size_t land_blocks(commit_t *commit, const cuai_move_t *moves, size_t cou
     return i;
 }
 
-/* None, while there are SEPARATORs. */
+/* Goes the short way as far as possible, which is nowhere while there are SEPARATORs; returns how
+ * many blocks were moved. */
 static size_t go_short_way(commit_t *commit, const cuarena_heap_plan_t *plan)
 {
     cuarena_heap_t *heap = commit->heap;
@@ -301,6 +310,7 @@ static size_t go_short_way(commit_t *commit, const cuarena_heap_plan_t *plan)
 
 static void end_plan(cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
 {
+    CUAI_ASSERT(heap->plans == 1);
     plan->done = true;
     heap->plans--;
     cuai_note_plain(heap);
@@ -376,6 +386,7 @@ cuarena_status_t cuai_heap_freeze(cuarena_heap_t *heap)
 
 void cuai_heap_thaw(cuarena_heap_t *heap)
 {
+    CUAI_ASSERT(heap->plans == 1);
     transfer_all(heap, CUAI_FREELIST_PLANNED, 0);
     heap->plans--;
     cuai_note_plain(heap);
@@ -384,6 +395,7 @@ void cuai_heap_thaw(cuarena_heap_t *heap)
 
 void cuai_heap_rebase(cuarena_heap_t *heap, uint64_t distance)
 {
+    CUAI_ASSERT((distance & heap->granule_mask) == 0);
     cuai_table_clear(&heap->table);
     cuai_slot_t slot = cuai_record(heap, 0)->next;
     for (; slot != 0; slot = cuai_record(heap, slot)->next) {

@@ -1,11 +1,13 @@
 /* Ranges: what happens where the free bytes of two free lists meet. */
 #include "heap/heap.h"
 
-/* Makes `slot` a SEPARATOR after `prev` that owns `bytes` of `freelist`. */
+/* Makes `slot`, which was just allocated, a SEPARATOR after `prev` that owns `bytes` of
+ * `freelist`. */
 static void place_separator(cuarena_heap_t *heap, cuai_slot_t slot, cuai_slot_t prev,
                             uint64_t offset, uint64_t bytes, uint32_t freelist)
 {
     cuai_record_t *r = cuai_record(heap, slot);
+    CUAI_ASSERT(bytes != 0 && !cuai_range_joins(cuai_record(heap, prev), freelist));
     r->kind = CUAI_SEPARATOR;
     r->offset = offset;
     r->size = 0;
@@ -19,6 +21,7 @@ static void place_separator(cuarena_heap_t *heap, cuai_slot_t slot, cuai_slot_t 
 
 static void remove_separator(cuarena_heap_t *heap, cuai_slot_t slot)
 {
+    CUAI_ASSERT(cuai_record(heap, slot)->kind == CUAI_SEPARATOR && heap->separators != 0);
     cuai_range_drop(heap, slot);
     cuai_unlink(heap, slot);
     cuai_slot_end(heap, slot);
@@ -44,6 +47,7 @@ void cuai_range_absorb(cuarena_heap_t *heap, cuai_slot_t slot)
 void cuai_range_release(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes, uint32_t freelist)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
+    CUAI_ASSERT(bytes != 0);
     if (cuai_range_joins(r, freelist)) {
         bytes += cuai_range(r);
         cuai_range_drop(heap, slot);
@@ -70,6 +74,7 @@ void cuai_range_spent(cuarena_heap_t *heap, cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
     cuai_slot_t owner = slot;
+    CUAI_ASSERT(r->key == 0);
     if (r->kind == CUAI_SEPARATOR) {
         owner = r->prev;
         remove_separator(heap, slot);
@@ -81,6 +86,7 @@ void cuai_range_transfer(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freeli
 {
     cuai_record_t *r = cuai_record(heap, slot);
     uint64_t bytes = cuai_range(r);
+    CUAI_ASSERT(bytes != 0);
     cuai_freelist_count(heap, cuai_range_freelist(r), 0 - bytes);
     cuai_freelist_count(heap, freelist, bytes);
     cuai_range_drop(heap, slot);
@@ -99,6 +105,7 @@ cuai_slot_t cuai_range_transfer_part(cuarena_heap_t *heap, cuai_slot_t slot, uin
     uint64_t tail = cuai_range(r) - front - bytes;
     uint32_t from = cuai_range_freelist(r);
     cuai_slot_t part = slot;
+    CUAI_ASSERT(bytes != 0 && front + bytes <= cuai_range(r) && from != freelist);
     cuai_freelist_count(heap, from, 0 - bytes);
     cuai_freelist_count(heap, freelist, bytes);
     cuai_range_drop(heap, slot);
@@ -126,6 +133,7 @@ cuai_slot_t cuai_separator_beside(const cuarena_heap_t *heap, cuai_slot_t owner,
 {
     const cuai_record_t *o = cuai_record(heap, owner);
     bool whole = cuai_range(o) == size;
+    CUAI_ASSERT(size <= cuai_range(o));
     bool before = o->kind == CUAI_SEPARATOR && (whole || !high);
     bool after = cuai_record(heap, o->next)->kind == CUAI_SEPARATOR && (whole || high);
     if (!before && !after)
@@ -135,7 +143,7 @@ cuai_slot_t cuai_separator_beside(const cuarena_heap_t *heap, cuai_slot_t owner,
     return (before && after) || used_up ? CUAI_SEPARATORS_DISTURB : separator;
 }
 
-/* Before its own range, of which it keeps the rest. */
+/* The SEPARATOR's record becomes a block at the lower end of its own range, and keeps the rest. */
 static void to_block_before(cuarena_heap_t *heap, cuai_slot_t separator, uint64_t size,
                             uint64_t attributes)
 {
@@ -148,13 +156,15 @@ static void to_block_before(cuarena_heap_t *heap, cuai_slot_t separator, uint64_
     cuai_range_set(heap, separator, rest, freelist);
 }
 
-/* At the end of the range before it. Its own stays in its list. */
+/* The SEPARATOR's record becomes a block at the upper end of the range before it. Its own range
+ * stays in its list. */
 static void to_block_after(cuarena_heap_t *heap, cuai_slot_t separator, cuai_slot_t owner,
                            uint64_t size, uint64_t attributes)
 {
     cuai_record_t *r = cuai_record(heap, separator);
     const cuai_record_t *o = cuai_record(heap, owner);
     uint16_t list = r->list;
+    CUAI_ASSERT(o->next == separator);
     r->offset -= size;
     r->size = size;
     cuai_set_attributes(r, attributes);
@@ -165,6 +175,7 @@ static void to_block_after(cuarena_heap_t *heap, cuai_slot_t separator, cuai_slo
 cuai_slot_t cuai_separator_to_block(cuarena_heap_t *heap, cuai_slot_t separator, cuai_slot_t owner,
                                     uint64_t size, uint64_t attributes)
 {
+    CUAI_ASSERT(cuai_record(heap, separator)->kind == CUAI_SEPARATOR);
     if (separator == owner)
         to_block_before(heap, separator, size, attributes);
     else

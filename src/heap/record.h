@@ -4,13 +4,13 @@
  *      prev record        this record                     next record
  *   ... | range | BLOCK offset .. offset+size | range | BLOCK ...
  *
- * Every record stands in one list in address order, so a range needs no record of its own: it
- * belongs to the record before it. A CACHED record is that of a block which was freed and stays
- * whole (see heap/cache.h). Three kinds of record own a range without having a block:
+ * The records are in one list by address, so a range needs no record of its own: it belongs to the
+ * record before it, its owner. A CACHED record is that of a block which was freed and stays whole
+ * (see heap/cache.h). Three kinds of record have no block:
  *
- *   SEGMENT_START    the start of a segment; what lies before it is a gap
- *   SEPARATOR  keeps a range of one free list apart from a range of another free list
- *   SENTINEL    record 0, closes the list; owns nothing
+ *   SEGMENT_START  begins a segment; what lies before it is a gap
+ *   SEPARATOR      keeps a range of one free list apart from a range of another
+ *   SENTINEL       is record 0 and both ends of the list; owns nothing
  *
  * Three kinds are not in the list: FREE slots; EMPTY blocks, which are live ids of 0 bytes; and
  * STANDALONE blocks, each a segment by itself. A STANDALONE block has no neighbours and no range,
@@ -19,7 +19,7 @@
  * Invariants
  *   end(r) = r.offset + r.size;  the range is [end(r), end(r) + range(r))
  *   end(r) + range(r) = next(r).offset, unless next(r) is a SEGMENT_START or the SENTINEL
- *   a SEPARATOR has a range; the range before it is there too, of another free list
+ *   a SEPARATOR has a range, and so has the record before it, of another free list
  */
 #ifndef CUAI_HEAP_RECORD_H
 #define CUAI_HEAP_RECORD_H
@@ -35,9 +35,8 @@
 typedef uint32_t cuai_slot_t;
 
 /*
- * An id, from its highest bits: the heap's number, a generation, the slot. The slot has as many
- * bits as the heap has slots for, the generation the rest: so every heap has 2^49 ids, few slots
- * for many blocks each or many for fewer.
+ * An id is, from its highest bits, the heap's number, a generation and the slot. The slot has as
+ * many bits as the heap's slots need, the generation has the rest: so every heap has 2^49 ids.
  */
 #define CUAI_HEAP_ID_BITS 15
 #define CUAI_IDS_LOG2 (64 - CUAI_HEAP_ID_BITS)
@@ -52,7 +51,8 @@ _Static_assert(CUARENA_HEAP_MAX_FREELISTS == 1u << CUAI_FREELIST_BITS, "free lis
 _Static_assert(CUARENA_HEAP_MAX_SEGMENT <= UINT64_C(1) << (64 - CUAI_FREELIST_BITS),
                "a range's bytes and free list share a word");
 
-/* The free list of ranges that a plan under way holds: it has no index. */
+/* The free list of planned ranges, those that a plan under way keeps from being allocated. It has
+ * no index. */
 #define CUAI_FREELIST_PLANNED (CUARENA_HEAP_MAX_FREELISTS - 1u)
 
 /* A SEPARATOR has a bit of its own, so that two records are tested at once; a CACHED record differs
@@ -76,26 +76,26 @@ typedef struct cuai_record {
     uint64_t size;       /* of the block; 0 without one */
     uint64_t key;        /* range: bytes << CUAI_FREELIST_BITS | free list; 0: none */
     cuai_slot_t prev;    /* address order */
-    cuai_slot_t up;      /* the range's list in its index: towards the head */
-    cuai_slot_t down;    /* ... and away from it */
-    cuai_slot_t next;    /* address order; of a FREE slot: the next free one */
+    cuai_slot_t up;      /* in the list of the range's index, towards the head */
+    cuai_slot_t down;    /* in that list, away from the head */
+    cuai_slot_t next;    /* address order; of a FREE slot: the next FREE one */
     uint64_t asked;      /* bytes asked for << CUAI_TAG_BITS | tag */
     cuai_slot_t chain;   /* next block of the same look-up bucket */
     uint32_t generation; /* how often the slot was freed */
-    uint16_t list;       /* of the range, while an index has it */
+    uint16_t list;       /* the range's list, while an index has it */
     uint16_t pins;
     uint8_t kind : CUAI_KIND_BITS; /* enum cuai_kind */
-    uint8_t fixed : 1;             /* 1: it stays where it is, pinned or not */
-    uint8_t moving : 1;            /* 1: it is on its way elsewhere */
+    uint8_t fixed : 1;             /* 1: the block never moves, pinned or not */
+    uint8_t moving : 1;            /* 1: a plan under way moves the block */
     uint8_t flags;
     uint8_t align_log2; /* of the block's alignment */
-    uint8_t owner;      /* of a block: the caller's number for whose it is */
+    uint8_t owner;      /* the caller's number for whose block it is */
 } cuai_record_t;
 _Static_assert(sizeof(cuai_record_t) == 64, "one cache line");
 
 /*
- * The attributes of a block: its last eight bytes as one word, for setting and comparing all of it
- * at once. The list is not part of it.
+ * The attributes of a block are the last eight bytes of its record, as one word that is set and
+ * compared at once. The list, which is in the same word, is none of them.
  */
 #define CUAI_ATTRIBUTES(pins, kind, flags)                                                         \
     ((uint64_t)(pins) << 16 | (uint64_t)(kind) << 32 | (uint64_t)(flags) << 40)
@@ -107,11 +107,11 @@ _Static_assert(sizeof(cuai_record_t) == 64, "one cache line");
 #define CUAI_ATTRIBUTES_OWNER(attributes) ((uint16_t)((attributes) >> 56 & CUARENA_HEAP_MAX_OWNER))
 _Static_assert(offsetof(cuai_record_t, list) == 56 && offsetof(cuai_record_t, pins) == 58 &&
                    offsetof(cuai_record_t, flags) == 61,
-               "the attributes of a record is its last word");
+               "the attributes of a record are its last word");
 
-/* Whether the block is as its attributes says, neither fixed nor moving; whatever its list,
- * alignment and owner. The list is left out of the load: it is stored by itself, and a load that
- * spans two stores waits for both to reach the cache. */
+/* Whether the block has the pins, kind and flags of `attributes`, and is neither fixed nor moving.
+ * The list is left out of the load: it is stored by itself, and a load that spans two stores waits
+ * for both to reach the cache. */
 static inline bool cuai_has_attributes(const cuai_record_t *r, uint64_t attributes)
 {
     uint32_t middle;
@@ -119,7 +119,7 @@ static inline bool cuai_has_attributes(const cuai_record_t *r, uint64_t attribut
     return middle == (uint32_t)(attributes >> 16);
 }
 
-/* The upper half of a block's attributes: all but its list and its pins. */
+/* The upper half of a block's attributes: all but its pins. */
 static inline uint32_t cuai_upper_attributes(const cuai_record_t *r)
 {
     uint32_t half;
@@ -134,7 +134,7 @@ static inline uint64_t cuai_attributes(const cuai_record_t *r)
     return attributes;
 }
 
-/* Of a block that is in no list: its range gets one afterwards. */
+/* Overwrites the list too: the caller sets that afterwards if the record is in one. */
 static inline void cuai_set_attributes(cuai_record_t *r, uint64_t attributes)
 {
     memcpy(&r->list, &attributes, sizeof attributes);
@@ -156,6 +156,7 @@ static inline uint16_t cuai_tag_of(const cuai_record_t *r)
 
 static inline uint64_t cuai_asked(uint64_t requested, uint16_t tag)
 {
+    CUAI_ASSERT(requested < UINT64_C(1) << (64 - CUAI_TAG_BITS));
     return requested << CUAI_TAG_BITS | tag;
 }
 
@@ -176,6 +177,7 @@ static inline uint32_t cuai_range_freelist(const cuai_record_t *r)
 
 static inline uint64_t cuai_range_key(uint64_t bytes, uint32_t freelist)
 {
+    CUAI_ASSERT(bytes < CUARENA_HEAP_MAX_SEGMENT && freelist <= CUAI_FREELIST_MASK);
     return bytes << CUAI_FREELIST_BITS | freelist;
 }
 
@@ -185,15 +187,14 @@ static inline bool cuai_range_is_open(const cuai_record_t *r, uint32_t freelist)
     return r->key != 0 && (cuai_range_freelist(r) == 0 || cuai_range_freelist(r) == freelist);
 }
 
-/* Whether the record's range could take in bytes of `freelist`: it is absent, or of that free
- * list. */
+/* Whether bytes of `freelist` beside the record's range would become one range with it: it is
+ * absent, or of that free list. */
 static inline bool cuai_range_joins(const cuai_record_t *r, uint32_t freelist)
 {
     return r->key == 0 || cuai_range_freelist(r) == freelist;
 }
 
-/* Whether the record has bytes that are no range's, and stands in the look-up.
- */
+/* Whether the record has a block, live or cached, in the address list and so in the look-up. */
 static inline bool cuai_is_listed(const cuai_record_t *r)
 {
     return r->kind == CUAI_BLOCK || r->kind == CUAI_CACHED;
@@ -210,12 +211,12 @@ static inline bool cuai_has_bytes(const cuai_record_t *r)
     return r->kind == CUAI_BLOCK || r->kind == CUAI_STANDALONE;
 }
 
-/* What the caller wants to know of a STANDALONE block's bytes. */
+/* What the caller keeps with a STANDALONE block. */
 typedef struct cuai_note {
     uint64_t words[2];
 } cuai_note_t;
 
-/* A note takes the place of the four links, which STANDALONE blocks do not have. */
+/* A note is where other records have the four links. */
 _Static_assert(offsetof(cuai_record_t, prev) % sizeof(uint64_t) == 0 &&
                    offsetof(cuai_record_t, next) + sizeof(cuai_slot_t) -
                            offsetof(cuai_record_t, prev) ==
@@ -224,17 +225,19 @@ _Static_assert(offsetof(cuai_record_t, prev) % sizeof(uint64_t) == 0 &&
 
 static inline void cuai_set_note(cuai_record_t *r, cuai_note_t note)
 {
+    CUAI_ASSERT(r->kind == CUAI_STANDALONE);
     memcpy((char *)r + offsetof(cuai_record_t, prev), &note, sizeof note);
 }
 
 static inline cuai_note_t cuai_note_of(const cuai_record_t *r)
 {
     cuai_note_t note;
+    CUAI_ASSERT(r->kind == CUAI_STANDALONE);
     memcpy(&note, (const char *)r + offsetof(cuai_record_t, prev), sizeof note);
     return note;
 }
 
-/* Whether compaction may move a block of these attributes. */
+/* Whether compaction may move a block with these attributes. */
 static inline bool cuai_attributes_moves(uint64_t attributes)
 {
     const uint64_t mask = CUAI_ATTRIBUTES(UINT16_MAX, UINT8_MAX, 0);

@@ -1,4 +1,4 @@
-/* Segments: the stretches that were given to the heap, by address. */
+/* Segments: the stretches of offsets that the heap manages. */
 #include "heap/heap.h"
 
 cuai_slot_t cuai_segment_last(const cuarena_heap_t *heap, const cuai_segment_t *segment)
@@ -74,7 +74,8 @@ static cuarena_status_t ready_for_segment(cuarena_heap_t *heap, uint64_t slots)
     return status == CUARENA_OK ? status : no_bookkeeping(status);
 }
 
-/* The SEGMENT_START of a new segment, without a range, after the segments below it. */
+/* Adds a segment and its SEGMENT_START, which has no range yet; returns that. Slot and segment are
+ * ready. */
 static cuai_slot_t add_head(cuarena_heap_t *heap, uint64_t offset, uint64_t size)
 {
     const cuai_segment_t *above = cuai_segment_from(heap, offset);
@@ -151,14 +152,15 @@ cuarena_status_t cuarena_heap_segment_extend(cuarena_heap_t *heap, uint64_t offs
     return cuai_segment_lengthen(heap, segment, bytes);
 }
 
-/* The last record of the segment gets `bytes` more after its range, which may be of another free
- * list: then a new SEPARATOR holds them. */
+/* The new bytes become part of the last record's range, or get a SEPARATOR of their own if that is
+ * of another free list. */
 cuarena_status_t cuai_segment_lengthen(cuarena_heap_t *heap, cuai_segment_t *segment,
                                        uint64_t bytes)
 {
     cuai_slot_t last = cuai_segment_last(heap, segment);
     const cuai_record_t *r = cuai_record(heap, last);
     bool joins = cuai_range_joins(r, 0);
+    CUAI_ASSERT(cuai_end(r) + cuai_range(r) == segment->end);
     cuarena_status_t status = cuai_slots_reserve(heap, joins ? 0 : 1);
     if (status != CUARENA_OK)
         return no_bookkeeping(status);
@@ -179,7 +181,7 @@ cuarena_status_t cuai_segment_lengthen(cuarena_heap_t *heap, cuai_segment_t *seg
 /* ---- Cutting ----------------------------------------------------------------
  */
 
-/* What is above the cut becomes a segment of its own, with a new SEGMENT_START. */
+/* Makes what is above the cut a segment of its own, with a new SEGMENT_START. */
 static cuarena_status_t split_segment(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t offset,
                                       uint64_t bytes)
 {
@@ -190,6 +192,7 @@ static cuarena_status_t split_segment(cuarena_heap_t *heap, cuai_slot_t slot, ui
     uint32_t freelist = cuai_range_freelist(r);
     uint64_t range_end = cuai_end(r) + cuai_range(r);
     uint64_t above = range_end - (offset + bytes);
+    CUAI_ASSERT(offset + bytes <= range_end);
     cuai_range_change(heap, slot, offset - cuai_end(r), freelist);
     cuai_segment_t *segment = cuai_segment_around(heap, offset);
     cuai_slot_t head = cuai_slot_alloc(heap);
@@ -210,12 +213,13 @@ static cuarena_status_t split_segment(cuarena_heap_t *heap, cuai_slot_t slot, ui
     return CUARENA_OK;
 }
 
-/* The cut reaches from the segment's begin into its first range. */
+/* Cuts from the segment's begin into its first range. */
 static void raise_begin(cuarena_heap_t *heap, cuai_segment_t *segment, uint64_t bytes)
 {
     cuai_record_t *head = cuai_record(heap, segment->head);
     uint64_t rest = cuai_range(head) - bytes;
     uint32_t freelist = cuai_range_freelist(head);
+    CUAI_ASSERT(head->kind == CUAI_SEGMENT_START && bytes <= cuai_range(head));
     cuai_range_drop(heap, segment->head);
     head->offset += bytes;
     segment->begin += bytes;
@@ -224,11 +228,12 @@ static void raise_begin(cuarena_heap_t *heap, cuai_segment_t *segment, uint64_t 
     cuai_range_absorb(heap, segment->head);
 }
 
-/* The cut reaches from the last range to the segment's end. */
+/* Cuts from `offset`, in the last range, to the segment's end. */
 static void lower_end(cuarena_heap_t *heap, cuai_slot_t slot, cuai_segment_t *segment,
                       uint64_t offset)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
+    CUAI_ASSERT(cuai_end(r) + cuai_range(r) == segment->end);
     cuai_range_change(heap, slot, offset - cuai_end(r), cuai_range_freelist(r));
     segment->end = offset;
     cuai_segment_fit(heap, segment);
@@ -247,6 +252,7 @@ static void remove_segment(cuarena_heap_t *heap, cuai_segment_t *segment)
 void cuai_segment_remove_at(cuarena_heap_t *heap, uint64_t offset)
 {
     cuai_segment_t *segment = cuai_segment_around(heap, offset);
+    CUAI_ASSERT(segment != NULL && segment->begin == offset);
     heap->capacity -= segment->end - segment->begin;
     remove_segment(heap, segment);
     cuai_zones_fit(heap);
@@ -259,6 +265,8 @@ cuarena_status_t cuai_segment_cut_range(cuarena_heap_t *heap, cuai_slot_t slot, 
     cuai_segment_t *segment = cuai_segment_around(heap, offset);
     uint32_t freelist = cuai_range_freelist(cuai_record(heap, slot));
     cuarena_status_t status = CUARENA_OK;
+    CUAI_ASSERT(segment != NULL && cuai_end(cuai_record(heap, slot)) <= offset);
+    CUAI_ASSERT(bytes <= cuai_range(cuai_record(heap, slot)));
     if (segment->begin == offset && segment->end == offset + bytes) {
         remove_segment(heap, segment);
     } else if (segment->begin == offset) {
@@ -277,8 +285,8 @@ cuarena_status_t cuai_segment_cut_range(cuarena_heap_t *heap, cuai_slot_t slot, 
     return CUARENA_OK;
 }
 
-/* The record whose idle range contains the bytes, or 0. Looks at the
- * segment's end first, where cuts mostly are. */
+/* The record whose idle range contains the bytes, or 0. It looks from the segment's end down, since
+ * cuts are mostly there. */
 static cuai_slot_t owner_of(const cuarena_heap_t *heap, const cuai_segment_t *segment,
                             uint64_t offset, uint64_t bytes)
 {
@@ -311,11 +319,13 @@ cuarena_status_t cuarena_heap_segment_cut(cuarena_heap_t *heap, uint64_t offset,
 
 /* ---- Joining ----------------------------------------------------------- */
 
-/* The upper segment's SEGMENT_START goes, or stays as a SEPARATOR between two free lists. */
+/* Removes the upper segment's SEGMENT_START, or makes it a SEPARATOR if it has a range; that goes
+ * again if the range before is of the same free list. */
 static void dissolve_segment_start(cuarena_heap_t *heap, cuai_slot_t head)
 {
     cuai_record_t *h = cuai_record(heap, head);
     cuai_slot_t prev = h->prev;
+    CUAI_ASSERT(h->kind == CUAI_SEGMENT_START);
     if (h->key == 0) {
         cuai_unlink(heap, head);
         cuai_slot_end(heap, head);

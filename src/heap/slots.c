@@ -1,22 +1,23 @@
-/* Slots: records without a use. They are taken from an array that gets memory
- * a slab at a time, and has another place now and then: whoever reserves slots looks records up
- * again. */
+/* Slots: places for records. They are in an array that gets memory a slab at a time, and moves now
+ * and then: whoever reserves slots looks records up again. */
 #include "heap/heap.h"
 
-/* So many SEPARATORs, and one for each eight blocks, are no reason to reclaim what keeps them
- * apart. */
+/* This many SEPARATORs, and one for each eight blocks, are no reason to reclaim free lists. */
 #define FEW_SEPARATORS 1024
 #define BLOCKS_PER_SEPARATOR 8
 
-/* Slots on the list of free ones: what is neither a block, a SEGMENT_START, a SEPARATOR, the
- * SENTINEL nor retired. */
+/* How many slots are in the list of FREE ones: all but those of blocks, SEGMENT_STARTs, SEPARATORs,
+ * the SENTINEL and the retired ones. */
 static uint64_t free_slots(const cuarena_heap_t *heap)
 {
-    return heap->unused - 1 - cuai_block_records(heap) - heap->segment_count - heap->separators -
-           heap->retired;
+    uint64_t count = heap->unused - 1 - cuai_block_records(heap) - heap->segment_count -
+                     heap->separators - heap->retired;
+    CUAI_ASSERT(count < heap->unused && (count == 0) == (heap->free_slot == 0));
+    return count;
 }
 
-/* Records in use: two for each live block, and these. */
+/* See `ready_blocks` of the heap. A block needs two slots, its own and that of a SEPARATOR;
+ * `others` are in use besides. */
 static uint64_t ready_blocks(const cuarena_heap_t *heap)
 {
     uint64_t others = heap->segment_count + heap->separators + heap->retired + 3;
@@ -53,10 +54,12 @@ cuarena_status_t cuai_slots_reserve(cuarena_heap_t *heap, uint64_t count)
     if (heap->cache != NULL && !cuai_cache_commit(heap->cache, slots))
         return CUARENA_OUT_OF_MEMORY;
     heap->committed = slots;
+    CUAI_ASSERT(wanted <= slots);
     cuai_note_plain(heap);
     return CUARENA_OK;
 }
 
+/* The most SEPARATORs that are not many. */
 static uint64_t separators_due(const cuarena_heap_t *heap)
 {
     return FEW_SEPARATORS + cuai_block_records(heap) / BLOCKS_PER_SEPARATOR;
@@ -75,6 +78,7 @@ void cuai_heap_allow_separators(cuarena_heap_t *heap)
 
 cuarena_status_t cuai_heap_begin_cache(cuarena_heap_t *heap)
 {
+    CUAI_ASSERT(heap->cache == NULL);
     cuai_cache_t *cache = cuai_cache_create(heap->max_slots);
     if (cache == NULL || !cuai_cache_commit(cache, heap->committed)) {
         cuai_cache_destroy(cache);

@@ -1,7 +1,6 @@
 /*
  * STANDALONE blocks: each has bytes of its own, in no segment. Nothing is beside one, so it takes
- * one record, stands in no list, and begins and ends in a bounded number of steps whatever else
- * lives.
+ * one record, is in no list, and begins and ends in O(1).
  */
 #include "heap/heap.h"
 
@@ -20,6 +19,7 @@ cuarena_status_t cuai_heap_add_standalone(cuarena_heap_t *heap, uint64_t offset,
     if (status != CUARENA_OK)
         return no_bookkeeping(status);
     cuai_record_t *r = cuai_record(heap, slot);
+    CUAI_ASSERT(size != 0 && request->size <= size);
     r->kind = CUAI_STANDALONE;
     r->offset = offset;
     r->size = size;
@@ -37,6 +37,8 @@ cuarena_status_t cuai_heap_add_standalone(cuarena_heap_t *heap, uint64_t offset,
 
 void cuai_standalone_end(cuarena_heap_t *heap, cuai_slot_t slot)
 {
+    CUAI_ASSERT(cuai_record(heap, slot)->kind == CUAI_STANDALONE);
+    CUAI_ASSERT(heap->standalone_blocks != 0);
     cuai_table_remove(&heap->table, heap->records, slot);
     heap->standalone_blocks--;
     heap->standalone_bytes -= cuai_record(heap, slot)->size;

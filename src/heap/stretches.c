@@ -2,7 +2,7 @@
 #include "heap/heap.h"
 #include "heap/placement.h"
 
-/* Slots for what frees may need, and for both ends of a stretch. */
+/* Makes slots ready for what frees may need, and for both ends of a stretch. */
 static cuarena_status_t ready_ends(cuarena_heap_t *heap)
 {
     return cuai_slots_reserve(heap, cuai_block_records(heap) + 3);
@@ -13,6 +13,7 @@ cuarena_status_t cuai_stretch_assign(cuarena_heap_t *heap, uint32_t freelist, ui
 {
     uint64_t granule = heap->granule_mask + 1;
     cuai_placement_t place = {bytes, cuai_max(alignment, granule), 0, true, false};
+    CUAI_ASSERT(freelist != 0 && freelist != CUAI_FREELIST_PLANNED);
     cuarena_status_t status = ready_ends(heap);
     if (status != CUARENA_OK)
         return status;
@@ -42,7 +43,7 @@ static cuai_slot_t find_in_list(const cuarena_heap_t *heap, cuai_slot_t slot, ui
     return slot;
 }
 
-/* The owner of the free list's range around an offset; 0: there is none. */
+/* The owner of the free list's range around an offset; 0: none. O(ranges of the free list). */
 static cuai_slot_t find_around(const cuarena_heap_t *heap, uint32_t freelist, uint64_t offset)
 {
     const cuai_index_t *index = heap->freelists[freelist];
@@ -60,6 +61,7 @@ static cuai_slot_t find_around(const cuarena_heap_t *heap, uint32_t freelist, ui
 cuarena_status_t cuai_stretch_reclaim(cuarena_heap_t *heap, uint32_t freelist, uint64_t begin,
                                       uint64_t end)
 {
+    CUAI_ASSERT(freelist != 0 && begin < end);
     cuarena_status_t status = ready_ends(heap);
     if (status != CUARENA_OK)
         return status;

@@ -40,6 +40,7 @@ static void split_bucket(cuai_table_t *table, cuai_record_t *records)
 {
     uint64_t from = table->buckets - (table->mask + 1);
     cuai_slot_t slot = table->heads[from];
+    CUAI_ASSERT(from <= table->mask && table->heads[table->buckets] == 0);
     table->heads[from] = 0;
     table->buckets++;
     uint32_t probe = 0;
@@ -65,6 +66,7 @@ cuarena_status_t cuai_table_grow(cuai_table_t *table, cuai_record_t *records, ui
     cuarena_status_t status = commit(table, wanted);
     if (status != CUARENA_OK)
         return status;
+    CUAI_ASSERT(wanted <= table->committed);
     while (table->buckets < wanted)
         split_bucket(table, records);
     return CUARENA_OK;

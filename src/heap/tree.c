@@ -1,17 +1,16 @@
 /*
- * The table of segments: by address, as a tree, and as a list in one array.
+ * The table of segments: an array whose items are both a tree and a list by address.
  *
- * The tree is a treap: ordered by address, and a segment's rank, which is
- * drawn from its number, is above the ranks below it. So it is as deep as one that was filled in
- * random order, whatever the order was: a segment begins, ends and is found in a number of steps
- * that grows with the logarithm of the count. Each knows the largest gap of those below it in the
- * tree, so the lowest gap with room is found likewise.
+ * The tree is a treap: ordered by address, and a segment's rank, which is a hash of its number, is
+ * higher than the ranks below it. So it is as deep as one that was filled in random order, whatever
+ * the order was, and a segment is added, removed and found in O(log n). Each segment knows the
+ * largest gap of its subtree, so the lowest gap with room is found in O(log n) too.
  */
 #include <string.h>
 
 #include "heap/heap.h"
 
-/* A bijection, so no two are equal. */
+/* A bijection, so no two ranks are equal. */
 static uint64_t rank_of(uint32_t n)
 {
     uint64_t x = (n + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
@@ -70,16 +69,19 @@ static uint64_t most_gap(const cuai_segment_t *all, const cuai_segment_t *s)
     return most;
 }
 
+/* Works out `most_gap` of one segment from those right below it. */
 static void weigh(cuai_segment_t *all, uint32_t n)
 {
+    CUAI_ASSERT(n != 0);
     all[n].most_gap = most_gap(all, &all[n]);
 }
 
-/* One tree of two, of which one is above the other. */
+/* Makes one tree of two; all segments of `low` are below those of `high`. */
 static uint32_t merge(cuai_segment_t *all, uint32_t low, uint32_t high)
 {
     if (low == 0 || high == 0)
         return low + high;
+    CUAI_ASSERT(all[low].begin < all[high].begin);
     uint32_t top = rank_of(low) > rank_of(high) ? low : high;
     if (top == low)
         all[low].high = merge(all, all[low].high, high);
@@ -89,7 +91,7 @@ static uint32_t merge(cuai_segment_t *all, uint32_t low, uint32_t high)
     return top;
 }
 
-/* Two trees of one: what begins below `begin`, and the rest. */
+/* Makes two trees of one: what begins below `begin`, and the rest. */
 static void split(cuai_segment_t *all, uint32_t tree, uint64_t begin, uint32_t *low, uint32_t *high)
 {
     *low = *high = tree;
@@ -102,9 +104,10 @@ static void split(cuai_segment_t *all, uint32_t tree, uint64_t begin, uint32_t *
     weigh(all, tree);
 }
 
-/* The link of the tree below `n` through which one comes to `to`. */
+/* The link of `n` that leads to `to`, which is below it in the tree. */
 static uint32_t *way_to(cuai_segment_t *all, uint32_t n, uint32_t to)
 {
+    CUAI_ASSERT(n != to && all[n].begin != all[to].begin);
     return all[to].begin < all[n].begin ? &all[n].low : &all[n].high;
 }
 
@@ -121,6 +124,7 @@ static void put(cuai_segment_t *all, uint32_t *tree, uint32_t n)
 
 static void drop(cuai_segment_t *all, uint32_t *tree, uint32_t n)
 {
+    CUAI_ASSERT(*tree != 0);
     if (*tree == n) {
         *tree = merge(all, all[n].low, all[n].high);
         return;
@@ -138,7 +142,7 @@ static void weigh_down_to(cuai_segment_t *all, uint32_t tree, uint32_t n)
 
 /* ---- Gaps -------------------------------------------------------------- */
 
-/* Below the first of a source there is no gap, but somebody else's bytes. */
+/* What is below the first segment of a source is no gap: it belongs to somebody else. */
 static uint64_t gap_of(const cuai_segment_t *all, const cuai_segment_t *s)
 {
     const cuai_segment_t *below = &all[s->below];
@@ -163,7 +167,6 @@ void cuai_segment_fit(cuarena_heap_t *heap, const cuai_segment_t *segment)
 
 /* ---- Room -------------------------------------------------------------- */
 
-/* Item 0 stands for none, and closes the list. */
 bool cuai_segments_make_room(cuarena_heap_t *heap, uint64_t count)
 {
     size_t room = heap->segment_room == 0 ? 8 : heap->segment_room;
@@ -180,6 +183,7 @@ bool cuai_segments_make_room(cuarena_heap_t *heap, uint64_t count)
         memcpy(grown, heap->segments, heap->segment_unused * sizeof(*grown));
     else
         heap->segment_unused = 1;
+    CUAI_ASSERT(heap->segment_unused <= room);
     cuai_host_free(heap->segments);
     heap->segments = grown;
     heap->segment_room = room;
@@ -191,6 +195,7 @@ bool cuai_segments_make_room(cuarena_heap_t *heap, uint64_t count)
 static uint32_t alloc_number(cuarena_heap_t *heap)
 {
     uint32_t n = heap->segment_free;
+    CUAI_ASSERT(n != 0 || heap->segment_unused < heap->segment_room);
     if (n == 0)
         return heap->segment_unused++;
     heap->segment_free = heap->segments[n].above;
@@ -201,6 +206,8 @@ cuai_segment_t *cuai_segment_put(cuarena_heap_t *heap, cuai_segment_t segment)
 {
     cuai_segment_t *all = heap->segments;
     const cuai_segment_t *next = cuai_segment_from(heap, segment.begin);
+    CUAI_ASSERT(segment.begin < segment.end);
+    CUAI_ASSERT(next == NULL || segment.end <= next->begin);
     uint32_t n = alloc_number(heap);
     all[n] = segment;
     all[n].above = next == NULL ? 0 : (uint32_t)(next - all);
@@ -220,6 +227,7 @@ void cuai_segment_drop(cuarena_heap_t *heap, cuai_segment_t *segment)
     cuai_segment_t *all = heap->segments;
     uint32_t n = (uint32_t)(segment - all);
     uint32_t above = segment->above;
+    CUAI_ASSERT(n != 0 && all[above].below == n && all[segment->below].above == n);
     drop(all, &heap->segment_root, n);
     all[above].below = segment->below;
     all[segment->below].above = above;
@@ -232,8 +240,8 @@ void cuai_segment_drop(cuarena_heap_t *heap, cuai_segment_t *segment)
 
 /* ---- Validation -------------------------------------------------------- */
 
-/* Walks the tree in order of addresses beside the list; *last is the one that was seen last. False:
- * they differ, or something kept is wrong. */
+/* Walks the tree by address beside the list; *last is the segment that was seen last. False: they
+ * differ, or something kept is wrong. */
 static bool agrees(const cuarena_heap_t *heap, uint32_t n, uint32_t *last, uint64_t *left)
 {
     const cuai_segment_t *all = heap->segments;

@@ -11,7 +11,7 @@ typedef struct audit {
     char *text;
     size_t text_size;
     bool corrupt;
-    uint64_t blocks;  /* listed */
+    uint64_t blocks;  /* live, with bytes */
     uint64_t chained; /* in the look-up */
     uint64_t live_bytes;
     uint64_t requested_bytes;
@@ -54,8 +54,7 @@ static void expect_equal(audit_t *audit, const char *what, uint64_t counted, uin
 
 /* ---- The address list -------------------------------------------------- */
 
-/* The fast path takes a record out of its list without asking whether it is
- * in one. */
+/* The fast path takes a record out of its list without asking whether it is in one. */
 static void audit_unlisted(audit_t *audit, cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(audit->heap, slot);
@@ -77,7 +76,7 @@ static void audit_range(audit_t *audit, cuai_slot_t slot)
            "slot %u: a range of %llu bytes is no multiple of the granule", slot,
            (unsigned long long)cuai_range(r));
     if (freelist == CUAI_FREELIST_PLANNED) {
-        EXPECT(audit, heap->plans != 0, "slot %u: held, with no plan", slot);
+        EXPECT(audit, heap->plans != 0, "slot %u: a planned range, with no plan", slot);
         return;
     }
     EXPECT(audit, heap->freelists[freelist] != NULL, "slot %u: range of dead free list %u", slot,
@@ -232,8 +231,8 @@ static void audit_members(audit_t *audit, uint32_t freelist, uint32_t list, uint
     }
 }
 
-/* A list has a range where its class has a bit, and nowhere else. Whole rows of empty lists are
- * compared at once: nearly all are empty, and tests validate after every step. */
+/* A list has a range if and only if its class has a bit. The heads of empty lists are compared at
+ * once, because nearly all are empty and tests validate after every step. */
 static void audit_zone(audit_t *audit, uint32_t freelist, uint32_t zone, uint64_t *ranges)
 {
     static const cuai_slot_t none[CUAI_CLASSES];
@@ -275,7 +274,7 @@ static void audit_freelists(audit_t *audit)
         audit_freelist(audit, freelist, &free_bytes[freelist != 0]);
         count++;
     }
-    expect_equal(audit, "freelists", count, audit->heap->freelist_count);
+    expect_equal(audit, "free lists", count, audit->heap->freelist_count);
     expect_equal(audit, "ranges outside every index", audit->ranges, 0);
     for (int i = 0; i < 2; i++)
         expect_equal(audit, "free bytes", audit->free_bytes[i], free_bytes[i]);
@@ -289,7 +288,7 @@ static void audit_standalone(audit_t *audit, cuai_slot_t slot)
     audit_block(audit, slot);
     audit->standalone_blocks++;
     audit->standalone_bytes += r->size;
-    EXPECT(audit, r->key == 0 && r->list == 0, "lone block %u has a range", slot);
+    EXPECT(audit, r->key == 0 && r->list == 0, "standalone block %u has a range", slot);
 }
 
 static void audit_slots(audit_t *audit)
@@ -306,14 +305,14 @@ static void audit_slots(audit_t *audit)
         if (kind == CUAI_FREE || kind == CUAI_EMPTY)
             audit_unlisted(audit, slot);
     }
-    uint64_t spare = 0;
+    uint64_t listed = 0;
     cuai_slot_t slot = heap->free_slot;
-    while (slot != 0 && slot < heap->unused && spare <= free_slots) {
+    while (slot != 0 && slot < heap->unused && listed <= free_slots) {
         slot = cuai_record(heap, slot)->next;
-        spare++;
+        listed++;
     }
-    EXPECT(audit, slot == 0, "spare slots: %u is no record, or in a ring", slot);
-    expect_equal(audit, "free slots", free_slots, spare + heap->retired);
+    EXPECT(audit, slot == 0, "free slots: %u is no record, or in a ring", slot);
+    expect_equal(audit, "free slots", free_slots, listed + heap->retired);
     expect_equal(audit, "live blocks", audit->blocks + empty, heap->live_blocks);
     expect_equal(audit, "records in use",
                  audit->blocks + audit->cached + empty + audit->heads + audit->separators +
@@ -321,7 +320,7 @@ static void audit_slots(audit_t *audit)
                  heap->unused);
 }
 
-/* Comes first: the audit of a block looks it up. */
+/* This comes first, because the audit of a block looks it up. */
 static void audit_look_up(audit_t *audit)
 {
     const cuarena_heap_t *heap = audit->heap;
@@ -345,8 +344,8 @@ static void audit_counts(audit_t *audit)
     expect_equal(audit, "cached blocks", audit->cached, heap->cached_blocks);
     expect_equal(audit, "cached bytes", audit->cached_bytes, heap->cached_bytes);
     expect_equal(audit, "segments", audit->heads, heap->segment_count);
-    expect_equal(audit, "lone blocks", audit->standalone_blocks, heap->standalone_blocks);
-    expect_equal(audit, "lone bytes", audit->standalone_bytes, heap->standalone_bytes);
+    expect_equal(audit, "standalone blocks", audit->standalone_blocks, heap->standalone_blocks);
+    expect_equal(audit, "standalone bytes", audit->standalone_bytes, heap->standalone_bytes);
     expect_equal(audit, "separators", audit->separators, heap->separators);
     expect_equal(audit, "live bytes", audit->live_bytes, heap->live_bytes);
     expect_equal(audit, "requested bytes", audit->requested_bytes, heap->requested_bytes);

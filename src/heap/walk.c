@@ -1,4 +1,4 @@
-/* Walks and counts: what is known of a heap without changing it. */
+/* Walks and statistics: what can be learnt of a heap without changing it. */
 #include "base/sized.h"
 #include "heap/heap.h"
 
@@ -50,9 +50,8 @@ static void describe_cached(const cuai_record_t *r, cuarena_heap_entry_t *entry)
 /* ---- Walk -------------------------------------------------------------- */
 
 /*
- * A record may have two entries: what it is, and the range after it. The
- * cursor counts in halves of records: slot * 2 says "the record itself", plus
- * 1 says "its range"; 0 says "before the first", END that all were seen.
+ * A record may have two entries: the record itself, and the range after it. A cursor is slot * 2
+ * for the record, one more for its range, 0 before the first entry and END behind the last.
  */
 #define CURSOR_END UINT64_MAX
 
@@ -84,7 +83,7 @@ static bool describe_range(const cuai_record_t *r, cuarena_heap_entry_t *entry)
     return true;
 }
 
-/* Describes one half; false if there is nothing in it. */
+/* Describes one half of a record; false if it has no entry. */
 static bool describe(const cuarena_heap_t *heap, uint64_t half, cuarena_heap_entry_t *entry)
 {
     cuai_slot_t slot = (cuai_slot_t)(half / 2);
@@ -135,7 +134,7 @@ void cuarena_heap_stats_init(cuarena_heap_stats_t *stats)
     *stats = (cuarena_heap_stats_t){.struct_size = sizeof *stats};
 }
 
-/* How many ranges of a list the cheap count looks at. */
+/* How many ranges of a list the statistics look at for the largest. */
 #define CHEAP_LOOK 64
 
 /* The highest class of a free list that has a range, or NO_CLASS. */
@@ -147,8 +146,7 @@ static uint32_t last_class(const cuai_index_t *index)
     return top == 0 ? CUAI_NO_CLASS : top;
 }
 
-/* The largest range of the highest class, as far as `most` ranges of each
- * zone tell. */
+/* The largest of the first `most` ranges of the highest class in each zone. */
 static uint64_t largest_of(const cuarena_heap_t *heap, const cuai_index_t *index, uint64_t most)
 {
     uint32_t class = last_class(index);
@@ -163,7 +161,7 @@ static uint64_t largest_of(const cuarena_heap_t *heap, const cuai_index_t *index
     return largest;
 }
 
-/* Of what is set aside what was ever used: the rest was not touched. */
+/* Counts what was ever used of the addresses that are set aside: the rest was not touched. */
 static uint64_t bookkeeping(const cuarena_heap_t *heap)
 {
     const cuai_planning_t *planning = heap->planning;

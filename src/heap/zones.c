@@ -1,15 +1,15 @@
 /*
  * Zones: 32 equal parts of the span from the first segment to the last.
  *
- * When the span grows, the zones must grow too, and every range is sorted into its new zone. They
- * then grow by a quarter at least to that side, so that a heap that grows in small steps does not
- * sort at each. A pool that is given in one piece has zones of exactly its span.
+ * When the span outgrows the zones, they grow too and every range is sorted into its new zone. They
+ * grow by a quarter of the span at least to that side, so that a heap that grows in small steps
+ * does not sort at each. A pool of one segment has zones of exactly its span.
  */
 #include "heap/heap.h"
 #include "heap/placement.h"
 
 #define SPARE_DIVISOR 4
-/* Less than this has no use for zones, and the factor must fit its word. */
+/* A smaller heap has no use for zones, and its factor would not fit a word. */
 #define FEWEST_GRANULES (UINT64_C(2) << CUAI_ZONES_LOG2)
 
 static void empty_indexes(cuarena_heap_t *heap)
@@ -48,6 +48,7 @@ static uint64_t factor_for(uint64_t granules)
 static void set_zones(cuarena_heap_t *heap, uint64_t base, uint64_t end)
 {
     uint64_t granules = (end - base) >> heap->granule_log2;
+    CUAI_ASSERT(base < end);
     heap->zone_base = base;
     heap->zone_end = end;
     heap->zone_factor =
@@ -55,8 +56,8 @@ static void set_zones(cuarena_heap_t *heap, uint64_t base, uint64_t end)
     sort_again(heap);
 }
 
-/* Spare addresses are below a span that grew downwards; and stay there while it grows upwards, as
- * long as they are not more. */
+/* Where the zones begin. There are `spare` addresses below a span that has grown downwards; they
+ * stay while it grows upwards, as long as they are not more than `spare`. */
 static uint64_t lower_bound(const cuarena_heap_t *heap, uint64_t base, uint64_t spare)
 {
     uint64_t least = base - cuai_min(base, spare & ~heap->granule_mask);

@@ -2,13 +2,13 @@
 
 #include "memory/cuda/driver.h"
 
-/* A call that is under way. */
+/* A call of a counted memory that is under way. */
 typedef struct counting {
     cuai_counted_t *memory;
     uint64_t begun_with; /* calls of the driver by this thread */
 } counting_t;
 
-/* One that reaches no memory as a rule. */
+/* Begins a call that is not counted, except for what it calls of the driver. */
 static counting_t pass(void *user)
 {
     return (counting_t){user, cuai_cuda_calls};
@@ -17,12 +17,14 @@ static counting_t pass(void *user)
 static counting_t begin(void *user)
 {
     cuai_counted_t *counted = user;
+    CUAI_ASSERT(counted->ops.struct_size == sizeof counted->ops);
     (void)atomic_fetch_add_explicit(&counted->calls, 1, memory_order_relaxed);
     return pass(user);
 }
 
 static void over(const counting_t *call)
 {
+    CUAI_ASSERT(cuai_cuda_calls >= call->begun_with);
     (void)atomic_fetch_add_explicit(&call->memory->driver_calls, cuai_cuda_calls - call->begun_with,
                                     memory_order_relaxed);
 }
@@ -51,6 +53,7 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
                             cuarena_memory_segment_t *segment_out)
 {
     counting_t call = begin(user);
+    CUAI_ASSERT(bytes != 0 && address_bytes >= bytes);
     return over_with(&call,
                      call.memory->ops.get(call.memory->user, bytes, address_bytes, segment_out));
 }
@@ -58,6 +61,7 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
 static void give_back(void *user, cuarena_memory_segment_t *segment)
 {
     counting_t call = begin(user);
+    CUAI_ASSERT(segment->address != 0);
     call.memory->ops.give_back(call.memory->user, segment);
     over(&call);
 }
@@ -66,6 +70,7 @@ static cuarena_status_t get_on(void *user, uint64_t bytes, cuarena_stream_t stre
                                cuarena_memory_segment_t *segment_out)
 {
     counting_t call = begin(user);
+    CUAI_ASSERT(bytes != 0 && stream != CUARENA_NO_STREAM);
     return over_with(&call, call.memory->ops.get_on(call.memory->user, bytes, stream, segment_out));
 }
 
@@ -79,12 +84,14 @@ static void give_on(void *user, cuarena_memory_segment_t *segment, cuarena_strea
 static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
     counting_t call = begin(user);
+    CUAI_ASSERT(new_bytes >= segment->bytes && new_bytes <= segment->address_bytes);
     return over_with(&call, call.memory->ops.grow(call.memory->user, segment, new_bytes));
 }
 
 static void shrink(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
     counting_t call = begin(user);
+    CUAI_ASSERT(new_bytes <= segment->bytes);
     call.memory->ops.shrink(call.memory->user, segment, new_bytes);
     over(&call);
 }
@@ -92,6 +99,7 @@ static void shrink(void *user, cuarena_memory_segment_t *segment, uint64_t new_b
 static void punch(void *user, cuarena_memory_segment_t *segment, uint64_t offset, uint64_t bytes)
 {
     counting_t call = begin(user);
+    CUAI_ASSERT(bytes != 0 && offset + bytes <= segment->bytes);
     call.memory->ops.punch(call.memory->user, segment, offset, bytes);
     over(&call);
 }
@@ -100,6 +108,7 @@ static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment, uint
                              uint64_t bytes)
 {
     counting_t call = begin(user);
+    CUAI_ASSERT(bytes != 0 && offset + bytes <= segment->bytes);
     return over_with(&call, call.memory->ops.fill(call.memory->user, segment, offset, bytes));
 }
 
@@ -115,6 +124,7 @@ static cuarena_status_t zero_bytes(void *user, void *address, uint64_t bytes,
                                    cuarena_stream_t stream)
 {
     counting_t call = begin(user);
+    CUAI_ASSERT(address != NULL && bytes != 0);
     return over_with(&call, call.memory->ops.zero_bytes(call.memory->user, address, bytes, stream));
 }
 
@@ -132,6 +142,7 @@ static cuarena_status_t export_range(void *user, const cuarena_memory_segment_t 
                                      size_t *count_out)
 {
     counting_t call = begin(user);
+    CUAI_ASSERT(bytes != 0 && offset + bytes <= segment->bytes);
     return over_with(&call, call.memory->ops.export_range(call.memory->user, segment, offset, bytes,
                                                           pieces, capacity, count_out));
 }
@@ -188,6 +199,7 @@ static void end(void *user)
 void cuai_count_calls(cuai_memory_t *memory, cuai_counted_t *counted)
 {
     cuarena_memory_ops_t *ops = &memory->ops;
+    CUAI_ASSERT(memory->user != counted && ops->get != NULL && ops->give_back != NULL);
     counted->ops = memory->ops;
     counted->user = memory->user;
     atomic_init(&counted->calls, 0);

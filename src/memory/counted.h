@@ -1,16 +1,15 @@
 /*
  * A memory whose calls are counted: those that a memory with a driver cannot answer by itself.
  *
- * Counted is what takes, gives back, moves and zeroes bytes, what shows them to other processes,
- * and what identifies, marks, asks and lets wait a stream.
- * On memory without a driver it is counted as if there were one. Not counted: what is available and
- * in all, for amounts; the end of an event, which is kept for the next; the memory's own end.
+ * Counted are calls that allocate, give back, move, zero and export bytes, and those that identify,
+ * mark, query and wait for streams; on memory without a driver as if there were one. Not counted
+ * are `available`, `total`, `unmark`, which keeps the event for the next mark, and `end`.
  *
- * What the driver was called for in any function of the table is counted besides: one call of the
- * memory is none of the driver's, or some thousands.
+ * Calls of the driver in any function of the table are counted besides: one call of the memory may
+ * make none of them, or some thousands.
  *
- * The table of a counted memory has the functions that the memory's own has, and its `user` is the
- * counter. Cost: two atomic additions a call, and none where no memory is reached.
+ * The table of a counted memory has the functions that the memory's own table has, and its `user`
+ * is the counter. Cost: two atomic additions a call, one for calls that are not counted.
  */
 #ifndef CUAI_MEMORY_COUNTED_H
 #define CUAI_MEMORY_COUNTED_H
@@ -27,7 +26,7 @@ typedef struct cuai_counted {
     _Atomic uint64_t driver_calls;
 } cuai_counted_t;
 
-/* Puts `counted`, which outlives it and stays where it is, before an open memory. */
+/* Puts `counted`, which outlives the memory and does not move, in front of an open memory. */
 void cuai_count_calls(cuai_memory_t *memory, cuai_counted_t *counted);
 
 static inline uint64_t cuai_counted_calls(const cuai_counted_t *counted)

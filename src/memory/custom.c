@@ -1,7 +1,7 @@
 /*
- * The caller's own functions. The arena calls the functions of this file,
- * which call the caller's and check what they answer: an arena never works
- * with an address, a length or a status that the contract does not allow.
+ * Memory by the caller's own functions. The arena calls the functions of this file, which call the
+ * caller's and check what they answer: an arena never works with an address, a length or a status
+ * that the contract does not allow.
  */
 #define _XOPEN_SOURCE 700 /* tsearch */
 #include <inttypes.h>
@@ -23,23 +23,23 @@
 #define KNOWN_PROPERTIES                                                                           \
     (CUARENA_MEMORY_HOST_READABLE | CUARENA_MEMORY_TOUCHES | CUARENA_MEMORY_COMES_ZEROED)
 
-/* What a caller brought; `user` of this file's functions. */
+/* The memory that a caller brought: `user` of this file's functions. */
 typedef struct guest {
     cuarena_memory_ops_t ops;
     void *user;
     cuai_lock_t lock;
-    void *given; /* tsearch's tree of given_t */
+    void *given; /* tsearch's tree of the segments that the caller gave: given_t */
 } guest_t;
 
 /* ---- What was given ---------------------------------------------------- */
 
-/* Addresses of a segment that did not go back. */
+/* The addresses of a segment that was not given back yet. */
 typedef struct given {
     uint64_t begin;
     uint64_t end;
 } given_t;
 
-/* Those that overlap are equal, so that one is found by the other. */
+/* Segments that overlap compare as equal, so that one is found by the other. */
 static int compare(const void *a, const void *b)
 {
     const given_t *one = a;
@@ -49,14 +49,14 @@ static int compare(const void *a, const void *b)
     return other->end <= one->begin;
 }
 
-/* What is found by its address. */
+/* The entry of a node of the tree. */
 static given_t *entry_of(void *node)
 {
     return *(given_t **)node;
 }
 
-/* *overlaps: some of these bytes are the arena's already. False: that, or the
- * host has no memory. Steps: the logarithm of the segments. */
+/* Enters a segment into the tree; false if some of its bytes are the arena's already (*overlaps),
+ * or if the host has no memory. O(log n) in the segments. */
 static bool note_given(guest_t *guest, const cuarena_memory_segment_t *segment, bool *overlaps)
 {
     given_t *given = cuai_host_alloc(sizeof *given);
@@ -65,6 +65,7 @@ static bool note_given(guest_t *guest, const cuarena_memory_segment_t *segment, 
         return false;
     given->begin = segment->address;
     given->end = segment->address + segment->address_bytes;
+    CUAI_ASSERT(given->begin < given->end);
     cuai_lock(&guest->lock);
     void *node = tsearch(given, &guest->given, compare);
     *overlaps = node != NULL && entry_of(node) != given;
@@ -75,20 +76,21 @@ static bool note_given(guest_t *guest, const cuarena_memory_segment_t *segment, 
     return false;
 }
 
-/* Before the caller has it, who may give it anew at once. */
+/* Takes a segment out of the tree: before the caller gets it back, who may give it anew at once. */
 static void forget_given(guest_t *guest, const cuarena_memory_segment_t *segment)
 {
     given_t key = {segment->address, segment->address + 1};
     cuai_lock(&guest->lock);
     void *node = tfind(&key, &guest->given, compare);
     given_t *given = node == NULL ? NULL : entry_of(node);
+    CUAI_ASSERT(given == NULL || given->begin == segment->address);
     if (given != NULL)
         (void)tdelete(given, &guest->given, compare);
     cuai_unlock(&guest->lock);
     cuai_host_free(given);
 }
 
-/* ---- The way in and out ------------------------------------------------ */
+/* ---- Calling the caller ------------------------------------------------ */
 
 /* From here to leave() the thread is in one of the caller's functions. */
 static void enter(cuai_frame_t *frame, const guest_t *guest)
@@ -96,10 +98,12 @@ static void enter(cuai_frame_t *frame, const guest_t *guest)
     cuai_frame_push(frame, CUAI_FRAME_MEMORY, guest);
 }
 
-/* Statuses other than OK, OUT_OF_MEMORY, LOST and DRIVER become DRIVER. */
+/* Ends what enter() began, and puts a failure into words. Statuses other than OK, OUT_OF_MEMORY,
+ * LOST and DRIVER become DRIVER. */
 static cuarena_status_t leave(const guest_t *guest, const char *function, uint64_t asked,
                               cuarena_status_t status)
 {
+    CUAI_ASSERT(cuai_frame_within(CUAI_FRAME_MEMORY, guest));
     cuai_frame_pop();
     if (status == CUARENA_OK)
         return status;
@@ -115,7 +119,7 @@ static cuarena_status_t leave(const guest_t *guest, const char *function, uint64
     return status;
 }
 
-/* The same of what a stream is given: BUSY says that it is being captured, and got nothing. */
+/* As leave(), for work of a stream: BUSY says that it is being captured and was given nothing. */
 static cuarena_status_t leave_on(const guest_t *guest, const char *function, uint64_t asked,
                                  cuarena_stream_t stream, cuarena_status_t status)
 {
@@ -176,8 +180,8 @@ static cuarena_status_t refuse_segment(const guest_t *guest, const char *functio
                             segment->address, bytes, guest->ops.alignment);
 }
 
-/* Which of two segments with the same bytes the caller would end is unknown, so the second does not
- * go back. */
+/* The second of two segments with the same bytes does not go back: nobody knows which of them the
+ * caller would end. */
 static cuarena_status_t refuse_overlap(const guest_t *guest, const char *function,
                                        const cuarena_memory_segment_t *segment)
 {
@@ -189,7 +193,7 @@ static cuarena_status_t refuse_overlap(const guest_t *guest, const char *functio
                             segment->address + segment->address_bytes);
 }
 
-/* A segment that the caller's function answered. */
+/* Checks and enters a segment that the caller's function gave. */
 static cuarena_status_t accept_segment(guest_t *guest, const char *function, uint64_t bytes,
                                        cuarena_memory_segment_t *segment,
                                        cuarena_memory_segment_t *segment_out)
@@ -253,7 +257,7 @@ static void give_back(void *user, cuarena_memory_segment_t *segment)
     cuai_frame_pop();
 }
 
-/* The caller's function may leave `bytes` to us. */
+/* The caller's function need not set `bytes`. */
 static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
     const guest_t *guest = user;
@@ -293,8 +297,8 @@ static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment, uint
     return leave(guest, "fill", bytes, guest->ops.fill(guest->user, segment, offset, bytes));
 }
 
-/* A count above the list's would let the arena believe in moves that nobody made; all of them is
- * the worst that can be told of a failure. */
+/* A count above the list's would make the arena believe in moves that nobody made, so it becomes
+ * the list's. */
 static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list, size_t count,
                                  cuarena_stream_t stream, size_t *done_out)
 {
@@ -353,7 +357,7 @@ static cuarena_status_t identify(void *user, cuarena_stream_t stream,
                      guest->ops.name);
 }
 
-/* That no event stands for all streams is an answer, not a failure. */
+/* UNSUPPORTED for the work of all streams is an answer, not a failure. */
 static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **event)
 {
     const guest_t *guest = user;
@@ -398,8 +402,8 @@ static void unmark(void *user, void *event)
     cuai_frame_pop();
 }
 
-/* Descriptors that came with an answer that cannot be are nobody's: only the caller's function
- * knows them. */
+/* Descriptors that came with an impossible count are not closed: only the caller's function knows
+ * which they are. */
 static cuarena_status_t export_range(void *user, const cuarena_memory_segment_t *segment,
                                      uint64_t offset, uint64_t bytes,
                                      cuarena_export_piece_t *pieces, size_t capacity,
@@ -441,7 +445,7 @@ static cuarena_status_t lacks(const cuarena_memory_ops_t *ops, const char *what)
                      ops->name != NULL ? ops->name : "", what);
 }
 
-/* What contradicts itself, or NULL. */
+/* What contradicts itself in a table; NULL: nothing. */
 static const char *contradiction(const cuarena_memory_ops_t *ops)
 {
     if ((ops->grow == NULL) != (ops->shrink == NULL))
@@ -516,7 +520,7 @@ static cuarena_status_t copy_table(const cuarena_config_t *config, cuarena_memor
     return status != CUARENA_OK ? status : check_values(ops, config->alignment);
 }
 
-/* A function of ours for each that the caller has. */
+/* Fills our table with a function for each that the caller's has. */
 static void fill_table(const cuarena_memory_ops_t *theirs, cuarena_memory_ops_t *ours)
 {
 #define PASS(function) ours->function = theirs->function ? function : NULL

@@ -1,23 +1,23 @@
 /*
- * The memories that cuai_memory_open chooses from. Each fills the table and
- * the user of `out`; see memory/memory.h.
+ * The memories that cuai_memory_open chooses from. Each fills the table and the `user` of `out`;
+ * see memory/memory.h.
  */
 #ifndef CUAI_MEMORY_KINDS_H
 #define CUAI_MEMORY_KINDS_H
 
 #include "memory/memory.h"
 
-/* Pages of this process, taken and given back 64 KiB at a time. */
+/* Pages of this process, committed and given back 64 KiB at a time. */
 cuarena_status_t cuai_pageable_open(const cuarena_config_t *config, cuai_memory_t *out);
 /* Addresses that nothing stands behind. */
 cuarena_status_t cuai_none_open(const cuarena_config_t *config, cuai_memory_t *out);
 /* The caller's own bytes: one segment that keeps its length. */
 cuarena_status_t cuai_bytes_open(const cuarena_config_t *config, cuai_memory_t *out);
-/* ... those that the driver knows. */
+/* The caller's own bytes, if the driver knows them. */
 cuarena_status_t cuai_device_bytes_open(const cuarena_config_t *config, cuai_memory_t *out);
-/* Memory of a device, by the backing that is asked for. */
+/* Memory of a device, with the backing that is asked for. */
 cuarena_status_t cuai_device_open(const cuarena_config_t *config, cuai_memory_t *out);
-/* ... from one of the driver's pools. */
+/* Memory of a device from one of the driver's pools. */
 cuarena_status_t cuai_pooled_open(const cuarena_config_t *config, cuai_memory_t *out);
 /* Memory that device and CPU share by migration. */
 cuarena_status_t cuai_managed_open(const cuarena_config_t *config, cuai_memory_t *out);

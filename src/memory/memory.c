@@ -22,7 +22,7 @@ static opener_t opener_of(int32_t kind)
     return kind > 0 && kind < OPENER_COUNT ? openers[kind] : NULL;
 }
 
-/* Segments keep their length. */
+/* Makes the table one whose segments keep their length. */
 static void keep_lengths(cuarena_memory_ops_t *ops)
 {
     ops->grow = NULL;
@@ -45,6 +45,8 @@ cuarena_status_t cuai_memory_open(const cuarena_config_t *config, cuai_memory_t 
         return status;
     if (config->in_place == 0)
         keep_lengths(&opened.ops);
+    CUAI_ASSERT(opened.ops.get != NULL && opened.ops.give_back != NULL);
+    CUAI_ASSERT((opened.ops.mark == NULL) == (opened.ops.unmark == NULL));
     opened.driver_streams = opened.ops.mark == cuai_streams_mark;
     if (opened.driver_streams)
         opened.synchronize = cuai_streams_synchronize;
@@ -63,12 +65,13 @@ void cuai_memory_close(cuai_memory_t *memory)
     *memory = (cuai_memory_t){0};
 }
 
-/* With a driver the legacy stream, which comes behind what the default streams of all threads were
- * given, does where no event stands for all streams. */
+/* Where no event covers all streams, the driver's legacy stream is marked: it comes behind what the
+ * default streams of all threads were given. */
 cuarena_status_t cuai_memory_mark_thread(const cuai_memory_t *memory, cuarena_stream_t stream,
                                          void **event)
 {
     const cuarena_memory_ops_t *ops = &memory->ops;
+    CUAI_ASSERT(*event == NULL);
     cuarena_status_t status = ops->mark(memory->user, CUARENA_NO_STREAM, event);
     if (status != CUARENA_UNSUPPORTED)
         return status;

@@ -1,10 +1,10 @@
 /*
- * Which memory an arena has, opened from its configuration.
+ * The memory of an arena, opened from its configuration.
  *
- * A memory in use is a whole table of functions and the `user` that belongs to it: members that a
- * caller's table was too old to have are NULL or 0 here. Every function sets the last error when it
- * fails, also for a caller's table, whose answers are checked on the way (memory/custom.c). BUSY of
- * a query, and UNSUPPORTED of a mark of all streams, are answers and leave it.
+ * An open memory is a complete table of functions and the `user` that belongs to it: members that a
+ * caller's table was too old to have are NULL or 0 here. Every function that fails sets the last
+ * error, also for a caller's table, whose answers are checked on the way (memory/custom.c). BUSY of
+ * a query and UNSUPPORTED of a mark of all streams are no failures and leave the last error.
  */
 #ifndef CUAI_MEMORY_MEMORY_H
 #define CUAI_MEMORY_MEMORY_H
@@ -19,34 +19,32 @@
 typedef struct cuai_memory {
     cuarena_memory_ops_t ops;
     void *user;          /* the first argument of every function of `ops` */
-    bool driver_streams; /* those of `ops` are the driver's own */
-    /* The caller waits for a stream that it has just passed: see cuai_streams_synchronize. NULL: by
-     * an event. */
+    bool driver_streams; /* the streams of `ops` are the driver's own */
+    /* See cuai_streams_synchronize; NULL: the caller waits for an event instead. */
     cuarena_status_t (*synchronize)(void *user, cuarena_stream_t stream);
-    /* What was got; filled by whoever opens a memory of a device. */
-    cuarena_properties_t facts;
-    struct cuai_pool *pool; /* of the driver, that it takes from; NULL: none */
+    cuarena_properties_t facts; /* filled by whoever opens a memory of a device */
+    struct cuai_pool *pool;     /* the driver's pool that it allocates from; NULL: none */
 } cuai_memory_t;
 
 /*
  * Opens the memory that a checked configuration names. BAD_ARGUMENT for bytes or a table that
- * cannot serve, OUT_OF_MEMORY if the host has none for the bookkeeping. Takes no bytes yet.
+ * cannot be used, OUT_OF_MEMORY if the host has none for the bookkeeping. Allocates no bytes yet.
  */
 cuarena_status_t cuai_memory_open(const cuarena_config_t *config, cuai_memory_t *out);
-/* Every segment was given back. All 0 is fine, and is what it is then. */
+/* Closes a memory to which every segment was given back, and sets it to all 0; all 0 is fine. */
 void cuai_memory_close(cuai_memory_t *memory);
 
-/* Marks the work of another thread's default stream, which is `stream`: no thread can record on
- * that of another. UNSUPPORTED where the memory knows no event that stands for it. */
+/* Marks the work of `stream`, the default stream of another thread, on which this one cannot record
+ * an event. UNSUPPORTED where the memory has no event that covers it. */
 cuarena_status_t cuai_memory_mark_thread(const cuai_memory_t *memory, cuarena_stream_t stream,
                                          void **event);
 
-/* The caller waits for what a stream that it has just passed was given so far; of the driver's
- * streams without host memory. */
+/* Waits for the work so far of a stream that the caller has just passed. Needs no host memory if
+ * the stream is one of the driver's. */
 cuarena_status_t cuai_memory_synchronize(const cuai_memory_t *memory, cuarena_stream_t stream);
 
-/* Sets bytes that the memory has just given to 0, unless they come so; on the stream that they are
- * good for, if only that. UNSUPPORTED where the memory cannot. */
+/* Sets fresh bytes of the memory to 0, unless they come zeroed; on `stream` if they are ordered by
+ * one. UNSUPPORTED where the memory cannot. */
 static inline cuarena_status_t cuai_memory_zero_fresh(const cuai_memory_t *memory, uint64_t address,
                                                       uint64_t bytes, cuarena_stream_t stream)
 {

@@ -1,6 +1,6 @@
 /*
- * Bytes that the caller owns and that the driver knows: of a device, managed, or pinned. What they
- * are is asked of the driver and compared with what the configuration says.
+ * Memory of bytes that the caller owns and that the driver knows: of a device, managed, or pinned.
+ * The driver is asked what they are, and has to agree with the configuration.
  */
 #include <inttypes.h>
 
@@ -29,7 +29,7 @@ static const char *kind_name(int32_t kind)
     return names[kind];
 }
 
-/* Within a visit. What the driver does not know is the host's alone. */
+/* Within a visit. Bytes that the driver does not know are bytes of the host. */
 static cuai_cu_result_t ask(const cuai_place_t *place, uint64_t address, int32_t *kind_out,
                             int *device_out)
 {
@@ -86,11 +86,12 @@ static cuarena_status_t check_at(cuai_place_t *place, const cuarena_config_t *co
     return compare(place, config, address, kind, device);
 }
 
-/* The first byte and the last: a size that is too large ends elsewhere, or nowhere. */
+/* Checks the first byte and the last: if the size is too large, the last is of another kind. */
 static cuarena_status_t check(const bytes_t *bytes, const cuarena_config_t *config)
 {
     cuai_place_t *place = bytes->store.place;
     const cuai_owned_t *owned = &bytes->owned;
+    CUAI_ASSERT(owned->address != 0 && owned->bytes != 0);
     cuarena_status_t status = check_at(place, config, owned->address);
     if (status != CUARENA_OK)
         return status;

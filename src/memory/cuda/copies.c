@@ -1,9 +1,8 @@
 /*
- * The driver's copies must not overlap themselves, so an entry that slides by less than its length
- * is cut. Sliding down, the pieces go from the low end
- * up, else from the high end down, so that none writes what a later one reads. A piece may be as
- * long as the distance; where that is less than the bounce buffer, pieces of its size go through
- * it, in two copies each.
+ * The driver's copies must not overlap themselves, so an entry that moves by less than its length
+ * is cut into pieces. They are copied from the low end up if it moves down, else from the high end
+ * down, so that none writes what a later one reads. A piece may be as long as the distance; if that
+ * is less than the bounce buffer, pieces of its size go through it, in two copies each.
  */
 #include "memory/cuda/copies.h"
 
@@ -11,7 +10,7 @@
 
 #include "base/bits.h"
 
-/* One entry on its way. */
+/* An entry that is being copied. */
 typedef struct slide {
     cuai_place_t *place;
     cuai_cu_pointer_t from;
@@ -52,6 +51,7 @@ static cuarena_status_t copy(slide_t *slide, cuai_cu_pointer_t to, cuai_cu_point
 
 static cuarena_status_t copy_piece(slide_t *slide, uint64_t offset, uint64_t bytes, bool bounces)
 {
+    CUAI_ASSERT(bytes != 0 && (!bounces || bytes <= CUAI_COPIES_BOUNCE));
     cuai_cu_pointer_t from = slide->from + offset;
     cuai_cu_pointer_t to = slide->to + offset;
     if (!bounces)
@@ -63,6 +63,7 @@ static cuarena_status_t copy_piece(slide_t *slide, uint64_t offset, uint64_t byt
 static cuarena_status_t copy_pieces(slide_t *slide, uint64_t bytes, uint64_t piece, bool bounces)
 {
     const bool down = slide->to < slide->from;
+    CUAI_ASSERT(piece != 0);
     cuarena_status_t status = CUARENA_OK;
     for (uint64_t done = 0; done < bytes && status == CUARENA_OK;) {
         uint64_t now = cuai_min(piece, bytes - done);

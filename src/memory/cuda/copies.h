@@ -1,4 +1,4 @@
-/* Copies: lists of relocations where no kernel runs. */
+/* Copies of the driver, which execute lists of relocations where no kernel runs. */
 #ifndef CUAI_MEMORY_CUDA_COPIES_H
 #define CUAI_MEMORY_CUDA_COPIES_H
 
@@ -7,16 +7,16 @@
 #include "cuarena/memory.h"
 #include "memory/cuda/place.h"
 
-/* How large the bounce buffer is. */
+/* The size of the bounce buffer. */
 #define CUAI_COPIES_BOUNCE (UINT64_C(4) << 20)
 
 /* Whether source and destination have bytes in common. */
 bool cuai_copies_overlap(const cuarena_relocation_t *one);
 
 /*
- * Queues one entry on a stream of the place's context, as copies none of which overlaps itself.
- * `bounce` is for entries that do; the stream must come after its last use. An entry that fails may
- * be half copied: *touched_out tells whether anything was queued.
+ * Queues one entry on a stream of the place's context, as copies of which none overlaps itself.
+ * `bounce` is the bounce buffer; the stream comes after its last use. An entry that fails may be
+ * half copied: *touched_out tells whether anything was queued.
  */
 cuarena_status_t cuai_copies_queue(cuai_place_t *place, const cuarena_relocation_t *one,
                                    cuai_cu_pointer_t bounce, cuai_cu_stream_t stream,

@@ -32,7 +32,8 @@ _Thread_local uint64_t cuai_cuda_calls;
 
 /* ---- Forks ------------------------------------------------------------- */
 
-/* In the child: the driver does not work here, and who held the lock is not here. */
+/* Called in the child, where the driver does not work and the thread that held the lock does not
+ * exist. */
 static void forget_driver(void)
 {
     driver_state_t was = atomic_load(&state);
@@ -43,7 +44,7 @@ static void forget_driver(void)
 
 /* ---- Opening ----------------------------------------------------------- */
 
-/* false, so that the callers end with it. */
+/* Sets `reason`; false, so that callers can return it. */
 CUAI_PRINTF(1, 2) static bool because(const char *format, ...)
 {
     va_list arguments;
@@ -73,7 +74,7 @@ static void *symbol(void *library, const char *name)
     return dlsym(library, name);
 }
 
-/* How the entry points are found. Drivers of CUDA 12.0 have it by this name. */
+/* How the entry points are found: by cuGetProcAddress_v2, which drivers have from CUDA 12.0 on. */
 typedef struct finder {
     const char *library;
     cuai_cu_get_proc_address_v2_t find;
@@ -86,8 +87,8 @@ static bool find_finder(void *library, finder_t *finder)
     return address != NULL || because("%s has no cuGetProcAddress_v2", finder->library);
 }
 
-/* NULL if the driver lacks it. The default stream is the legacy one: programs that want the other
- * pass its handle. */
+/* An entry point, or NULL. NULL as a stream is the legacy one: programs that want the stream of the
+ * thread pass its handle. */
 static void *find(const finder_t *finder, const char *name, int since)
 {
     const uint64_t flags = CUAI_CU_GET_PROC_ADDRESS_LEGACY_STREAM;
@@ -97,7 +98,7 @@ static void *find(const finder_t *finder, const char *name, int since)
     return result == CUAI_CUDA_SUCCESS ? found : NULL;
 }
 
-/* Before anything else is asked for, since an old driver may lack that. */
+/* Comes before anything else is looked up, which an old driver may lack. */
 static bool check_version(void *library, const char *name)
 {
     void *address = symbol(library, "cuDriverGetVersion");
@@ -157,7 +158,7 @@ static bool start(void)
     return driver.device_count > 0 || because("the driver has no device");
 }
 
-/* The fork handler first: the driver's start may itself fork. */
+/* The fork handler comes first, because the driver's start may fork. */
 static bool open_driver(void)
 {
     finder_t finder = {.library = library_name()};
@@ -301,6 +302,7 @@ cuarena_status_t cuai_cuda_fail_with(cuai_cu_result_t result, const char *call, 
 cuarena_status_t cuai_cuda_fail(cuai_cu_result_t result, const char *call, const char *format, ...)
 {
     va_list arguments;
+    CUAI_ASSERT(result != CUAI_CUDA_SUCCESS);
     va_start(arguments, format);
     cuarena_status_t status = cuai_cuda_fail_with(result, call, format, arguments);
     va_end(arguments);

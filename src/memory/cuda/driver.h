@@ -1,17 +1,17 @@
 /*
  * The driver of the GPU, opened at run time.
  *
- * Nothing links to it. The first call of cuai_cuda opens libcuda.so.1 (or the file that
- * CUARENA_CUDA_LIBRARY names), asks cuGetProcAddress for the forms that abi.h declares, and
- * initialises it. What came of it stays: a process that has no driver is not asked again, and the
- * library is never closed.
+ * The library does not link to it. The first call of cuai_cuda opens libcuda.so.1 (or the file that
+ * CUARENA_CUDA_LIBRARY names), gets the entry points that abi.h declares from cuGetProcAddress, and
+ * initialises it. The outcome is final: a driver that was not found is not looked for again, and
+ * the library is never closed.
  *
  * No call of the driver is made
- *   - before somebody wants a device or passes a stream;
+ *   - before somebody asks for a device or passes a stream;
  *   - in a process that was forked after that, where the driver does not work:
- *     cuai_cuda says NO_DEVICE there, and what ends things asks
- *     cuai_cuda_if_open and forgets them;
- *   - when the process ends: what the library holds, the system takes back.
+ *     cuai_cuda says NO_DEVICE there, and functions that end things ask
+ *     cuai_cuda_if_open and forget them;
+ *   - when the process ends: the system takes back what the library still has.
  */
 #ifndef CUAI_MEMORY_CUDA_DRIVER_H
 #define CUAI_MEMORY_CUDA_DRIVER_H
@@ -29,7 +29,7 @@
 
 #define CUAI_CUDA_MEMBER(name, since, parameters) cuai_cu_result_t(*name) parameters;
 
-/* Made once, and the same for all after that. */
+/* Filled once, and constant after that. */
 typedef struct cuai_cuda {
     int version;       /* of the driver: 12040 is 12.4 */
     int device_count;  /* at least 1 */
@@ -37,18 +37,18 @@ typedef struct cuai_cuda {
     CUAI_CUDA_ENTRIES(CUAI_CUDA_MEMBER)
 } cuai_cuda_t;
 
-/* The driver, opened if it was not; NULL with the last error NO_DEVICE, which says why in words.
- * Any thread. Cost: the first call what the driver takes to start, some 100 ms; then two loads. */
+/* The driver, which the first call opens; NULL with the last error NO_DEVICE, which says why. Any
+ * thread. Cost: the first call some 100 ms, in which the driver starts; then two loads. */
 const cuai_cuda_t *cuai_cuda(void);
-/* NULL if it is not open, or not to be called any more. Opens nothing and leaves the last error as
- * it is. */
+/* The driver, or NULL if it is not open or must not be called any more. Opens nothing and leaves
+ * the last error as it is. */
 const cuai_cuda_t *cuai_cuda_if_open(void);
 
 /* How many calls of the driver this thread has made so far. */
 extern _Thread_local uint64_t cuai_cuda_calls;
 
-/* The driver for one call of a function of it, which is counted: all calls go this way but those
- * that open it and those that put errors into words. */
+/* Counts one call of the driver, which the caller makes with the result. Calls that open the driver
+ * or put errors into words are not counted. */
 static inline const cuai_cuda_t *cuai_cu(const cuai_cuda_t *cuda)
 {
     cuai_cuda_calls++;
@@ -56,11 +56,9 @@ static inline const cuai_cuda_t *cuai_cu(const cuai_cuda_t *cuda)
 }
 
 /*
- * What a result that is no success comes to: OUT_OF_MEMORY, LOST for one that is sticky, else
- * DRIVER. The last error gets the driver's code, and a message of what was tried (the format), the
- * call and the driver's own words. The caller puts the place into its lost state: use
- * cuai_place_fail where there
- * is one.
+ * The status of a result that is no success: OUT_OF_MEMORY, LOST for a sticky one, else DRIVER. The
+ * last error gets the driver's code, and a message of what was tried (the format), the call and the
+ * driver's own words. Where there is a place use cuai_place_fail, which also notes that it is lost.
  */
 cuarena_status_t cuai_cuda_fail(cuai_cu_result_t result, const char *call, const char *format,
                                 ...) CUAI_NOINLINE CUAI_PRINTF(3, 4);
@@ -69,8 +67,8 @@ cuarena_status_t cuai_cuda_fail_with(cuai_cu_result_t result, const char *call, 
 
 /* Whether no later call in the same context can succeed. */
 bool cuai_cuda_is_sticky(cuai_cu_result_t result);
-/* "CUDA_ERROR_INVALID_VALUE"; a static text of the driver's, or of ours for codes that it does not
- * know. */
+/* The name of a result, as "CUDA_ERROR_INVALID_VALUE": static text, of the driver's for codes that
+ * the library does not know. */
 const char *cuai_cuda_name(cuai_cu_result_t result);
 
 #endif

@@ -11,6 +11,8 @@ static cuai_event_t *pop_idle(cuai_place_t *place)
     cuai_event_t *event = place->idle;
     if (event != NULL)
         place->idle = event->next;
+    if (event != NULL)
+        event->next = NULL;
     cuai_unlock(&place->lock);
     return event;
 }
@@ -18,6 +20,7 @@ static cuai_event_t *pop_idle(cuai_place_t *place)
 static void push_idle(cuai_event_t *event)
 {
     cuai_place_t *place = event->place;
+    CUAI_ASSERT(place != NULL && event->next == NULL);
     cuai_lock(&place->lock);
     event->next = place->idle;
     place->idle = event;
@@ -71,7 +74,7 @@ cuai_cu_result_t cuai_event_ask_capture(const cuai_cuda_t *cuda, cuai_cu_stream_
     return *capturing_out ? CUAI_CUDA_SUCCESS : result;
 }
 
-/* Where the driver does not tell, what comes next says why. */
+/* OK also where the driver does not tell: the call that comes next will fail, and say why. */
 cuarena_status_t cuai_event_check_capture(const cuai_cuda_t *cuda, cuai_cu_stream_t stream)
 {
     int32_t capturing = 0;
@@ -86,7 +89,8 @@ cuarena_status_t cuai_event_check_capture(const cuai_cuda_t *cuda, cuai_cu_strea
 
 /* ---- Events ----------------------------------------------------------- */
 
-/* In a visit of the place. What was had before goes back only when the new one means something. */
+/* In a visit of the place. The event that was there before is released only after the new one was
+ * recorded. */
 static cuarena_status_t record(cuai_place_t *place, cuai_cu_stream_t stream, cuai_event_t **event)
 {
     cuai_event_t *old = *event;
@@ -105,6 +109,7 @@ static cuarena_status_t record(cuai_place_t *place, cuai_cu_stream_t stream, cua
     }
     if (used != old)
         cuai_event_release(old);
+    CUAI_ASSERT(used->place == place);
     *event = used;
     return CUARENA_OK;
 }
@@ -205,8 +210,8 @@ cuarena_status_t cuai_event_wait_host(cuai_event_t *event)
                            place->device);
 }
 
-/* In a forked process the place is not touched (see cuai_place_close) and the event is not the
- * driver's to know. */
+/* In a forked process the place is not touched (see cuai_place_close) and the driver is not
+ * called. */
 void cuai_event_release(cuai_event_t *event)
 {
     if (event == NULL)

@@ -1,4 +1,5 @@
-/* Exporting handles: asked for again from their mappings, and turned into descriptors. */
+/* Export: the handles behind a range are retained through their mappings, and each is given a file
+ * descriptor. */
 #include <inttypes.h>
 #include <unistd.h>
 
@@ -33,7 +34,7 @@ typedef struct stretch {
     uint64_t segment_end; /* its last handle may be smaller */
 } stretch_t;
 
-/* What the stretch has of the handle at `address`. */
+/* Describes the part of the stretch that is in the handle at `address`. */
 static cuarena_status_t make_piece(const cuai_vmm_t *vmm, uint64_t address,
                                    const stretch_t *stretch, cuarena_export_piece_t *piece)
 {
@@ -44,6 +45,7 @@ static cuarena_status_t make_piece(const cuai_vmm_t *vmm, uint64_t address,
     uint64_t behind = cuai_min(address + vmm->handle_bytes, stretch->segment_end);
     uint64_t first = cuai_max(stretch->begin, address);
     uint64_t last = cuai_min(stretch->end, behind);
+    CUAI_ASSERT(first < last);
     *piece = (cuarena_export_piece_t){.fd = fd,
                                       .handle_bytes = behind - address,
                                       .offset = first - address,
@@ -77,6 +79,7 @@ cuarena_status_t cuai_vmm_export(void *user, const cuarena_memory_segment_t *seg
                                  size_t capacity, size_t *count_out)
 {
     const cuai_vmm_t *vmm = user;
+    CUAI_ASSERT(bytes != 0 && offset + bytes <= segment->bytes);
     const stretch_t stretch = {segment->address + offset, segment->address + offset + bytes,
                                segment->address, segment->address + segment->bytes};
     uint64_t first = offset / vmm->handle_bytes;

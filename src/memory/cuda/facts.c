@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "memory/cuda/place.h"
 
-/* What is being asked of one device; the first failure ends it. */
+/* Questions to the driver about one device; the first failure is kept. */
 typedef struct inquiry {
     const cuai_cuda_t *cuda;
     cuai_cu_device_t device;
@@ -19,7 +19,7 @@ static void note(inquiry_t *inquiry, cuai_cu_result_t result, const char *call)
     }
 }
 
-/* 0 for an attribute that the driver is too old to know. */
+/* The value of an attribute; 0 for one that the driver is too old to know. */
 static int attribute(inquiry_t *inquiry, cuai_cu_device_attribute_t which)
 {
     int value = 0;
@@ -36,7 +36,7 @@ static bool has(inquiry_t *inquiry, cuai_cu_device_attribute_t which)
     return attribute(inquiry, which) != 0;
 }
 
-/* ---- What a facility takes of the driver ------------------------------- */
+/* ---- Calls that a facility needs --------------------------------------- */
 
 static bool maps_handles(const cuai_cuda_t *cuda)
 {

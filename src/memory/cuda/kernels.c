@@ -8,7 +8,7 @@
 #define LOG_BYTES 512
 
 static cuai_lock_t lock = CUAI_LOCK_INIT;
-static cuai_cond_t changed; /* one was loaded, or could not be */
+static cuai_cond_t changed; /* kernels were loaded, or could not be */
 static cuai_kernels_t *all; /* guarded by `lock` */
 
 /* ---- Loading ----------------------------------------------------------- */
@@ -80,7 +80,7 @@ static cuai_cu_result_t load_kernel(cuai_kernels_t *kernels, uint32_t k)
     return result;
 }
 
-/* What makes a failure the caller's business rather than a missing kernel. */
+/* Whether a failure is the caller's to know rather than just a missing kernel. */
 static bool is_grave(cuai_cu_result_t result)
 {
     return result == CUAI_CUDA_ERROR_OUT_OF_MEMORY || cuai_cuda_is_sticky(result);
@@ -99,8 +99,8 @@ static void unload(cuai_kernels_t *kernels)
     cuai_place_leave(&visit);
 }
 
-/* Plans choose among what the device is said to run: without the second kernel it counts as an
- * older one. */
+/* Plans choose a kernel by the device's capability: without the second kernel it counts as older.
+ */
 static void limit_to_loaded(cuai_kernels_t *kernels)
 {
     const uint32_t newer = cuai_slide_texts[CUAI_SLIDE_BULK].capability;
@@ -131,7 +131,7 @@ static cuarena_status_t load(cuai_kernels_t *kernels)
 
 /* ---- One per place ----------------------------------------------------- */
 
-/* With the lock: those of the place, loaded; NULL: none are. */
+/* With the lock held: the loaded kernels of the place, or NULL. Waits while they are loaded. */
 static cuai_kernels_t *find(const cuai_place_t *place)
 {
     cuai_kernels_t *kernels = all;
@@ -148,7 +148,7 @@ static cuai_kernels_t *find(const cuai_place_t *place)
     return NULL;
 }
 
-/* With the lock. */
+/* With the lock held: takes kernels out of the list. */
 static void drop(cuai_kernels_t *kernels)
 {
     cuai_kernels_t **link = &all;
@@ -157,7 +157,8 @@ static void drop(cuai_kernels_t *kernels)
     *link = kernels->next;
 }
 
-/* Loaded without the lock, in the list so that nobody else does. */
+/* With the lock held, which is dropped while the kernels are loaded: they are in the list already,
+ * so that nobody else loads them. */
 static cuarena_status_t make(cuai_place_t *place, cuai_kernels_t **kernels_out)
 {
     cuai_kernels_t *kernels = cuai_host_alloc(sizeof *kernels);
@@ -192,6 +193,7 @@ cuarena_status_t cuai_kernels_open(cuai_place_t *place, cuai_kernels_t **kernels
     cuai_unlock(&lock);
     if (status != CUARENA_OK)
         return status;
+    CUAI_ASSERT(kernels->place == place);
     const bool usable = kernels->functions[CUAI_SLIDE_ANY] != NULL;
     *kernels_out = usable ? kernels : NULL;
     if (!usable)
@@ -204,6 +206,7 @@ void cuai_kernels_close(cuai_kernels_t *kernels)
     if (kernels == NULL || cuai_cuda_if_open() == NULL)
         return; /* a forked child forgets them */
     cuai_lock(&lock);
+    CUAI_ASSERT(kernels->users != 0);
     bool last = --kernels->users == 0;
     if (last)
         drop(kernels);

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "memory/cuda/copies.h"
 
-/* Runs that one launch takes. */
+/* How many runs one launch can take. */
 #define RUN_ROOM 16384u
 
 /* ---- Calls of the driver ----------------------------------------------- */
@@ -22,7 +22,7 @@ static cuarena_status_t alloc_device(cuai_place_t *place, size_t bytes,
                            bytes);
 }
 
-/* The kernel reads it where it is. */
+/* Allocates staging, which the kernel reads where it is. */
 static cuarena_status_t alloc_staging(cuai_place_t *place, size_t bytes, void **pointer_out,
                                       cuai_cu_pointer_t *address_out)
 {
@@ -41,10 +41,11 @@ static cuarena_status_t alloc_staging(cuai_place_t *place, size_t bytes, void **
                            "the staging to move blocks with");
 }
 
-/* UNSUPPORTED, with no error put into words: the kernel does not run here. */
+/* UNSUPPORTED, without a last error: the kernel does not run on this device. */
 static cuarena_status_t launch_once(cuai_mover_t *mover, cuai_slide_launch_t *launch,
                                     cuai_cu_stream_t stream)
 {
+    CUAI_ASSERT(mover->kernels->functions[launch->kernel] != NULL && launch->grid != 0);
     void *parameters[] = {&launch->params};
     cuai_cu_result_t result =
         cuai_cu(mover->place->cuda)
@@ -72,7 +73,7 @@ static cuarena_status_t clear_scratch(const cuai_mover_t *mover, cuai_cu_stream_
                            "the scratch of the relocation kernel");
 }
 
-/* Within a visit: a launch that moves nothing has the driver make a kernel ready. */
+/* Within a visit: launches that move nothing make the driver get the kernels ready. */
 static cuarena_status_t launch_empty(cuai_mover_t *mover, cuai_cu_stream_t stream)
 {
     cuarena_status_t status = CUARENA_OK;
@@ -106,7 +107,7 @@ static cuarena_status_t ready_kernels(cuai_mover_t *mover, cuai_cu_stream_t stre
     return launch_empty(mover, stream);
 }
 
-/* What fails once is tried again. */
+/* Records the event of the last list; tries twice. */
 static cuarena_status_t mark_last(cuai_mover_t *mover, cuai_cu_stream_t stream)
 {
     cuarena_status_t status = cuai_event_record(mover->place, stream, &mover->last);
@@ -129,7 +130,7 @@ static void free_scratch(cuai_mover_t *mover)
     mover->staging = NULL;
 }
 
-/* Within a visit: from now on there are only copies. */
+/* Within a visit: switches to copies for good. */
 static void do_without_kernels(cuai_mover_t *mover)
 {
     cuai_log(CUARENA_LOG_INFO, "device %d: the relocation kernel does not run",
@@ -204,6 +205,7 @@ static void claim(cuai_mover_t *mover)
 static void unclaim(cuai_mover_t *mover)
 {
     cuai_lock(&mover->lock);
+    CUAI_ASSERT(mover->busy);
     mover->busy = false;
     cuai_cond_wake(&mover->free_again);
     cuai_unlock(&mover->lock);
@@ -211,10 +213,11 @@ static void unclaim(cuai_mover_t *mover)
 
 /* ---- Launches ---------------------------------------------------------- */
 
-/* Scratch, staging and bounce buffer are used in the order of the queueing, whatever the streams.
- * Equal handles may be different streams. */
+/* Makes the stream wait for the last list, because scratch, staging and bounce buffer are shared.
+ * Also if it seems to be the same stream: equal handles may be different streams. */
 static cuarena_status_t follow_last(cuai_mover_t *mover, cuai_cu_stream_t stream)
 {
+    CUAI_ASSERT(mover->busy && mover->last != NULL);
     if (mover->unmarked)
         return cuai_fail(CUARENA_LOST,
                          "device %d: nobody can tell when the relocations that "
@@ -223,8 +226,8 @@ static cuarena_status_t follow_last(cuai_mover_t *mover, cuai_cu_stream_t stream
     return cuai_event_wait(mover->last, mover->place, stream);
 }
 
-/* A launch reads its table from the staging, so the next one is planned when that has been read.
- * `marked`: the last launch came before the last event. */
+/* Waits until the last launch has read its table from the staging. `marked`: the last launch came
+ * before the last event. */
 static cuarena_status_t await_staging(cuai_mover_t *mover, cuai_cu_stream_t stream, bool marked)
 {
     if (!mover->staged)
@@ -263,6 +266,7 @@ static cuarena_status_t queue_kernels(cuai_mover_t *mover, const cuarena_relocat
         if (status != CUARENA_OK)
             break;
         size_t taken = cuai_slide_plan(&mover->slide, list + done, count - done, NULL, &launch);
+        CUAI_ASSERT(taken != 0 && taken <= count - done);
         status = queue_launch(mover, &launch, stream);
         done += status == CUARENA_OK ? taken : 0;
     }
@@ -272,7 +276,7 @@ static cuarena_status_t queue_kernels(cuai_mover_t *mover, const cuarena_relocat
 
 /* ---- Copies ------------------------------------------------------------ */
 
-/* An entry of which a part was queued counts as queued. */
+/* Queues copies; an entry of which a part was queued counts as queued. */
 static cuarena_status_t queue_copies(cuai_mover_t *mover, const cuarena_relocation_t *list,
                                      size_t count, cuai_cu_stream_t stream, size_t *done_out)
 {
@@ -289,7 +293,7 @@ static cuarena_status_t queue_copies(cuai_mover_t *mover, const cuarena_relocati
     return status;
 }
 
-/* Whether it takes nothing that other lists use too. */
+/* Whether the list needs nothing that other lists use too. */
 static bool goes_by_itself(const cuai_mover_t *mover, const cuarena_relocation_t *list,
                            size_t count)
 {

@@ -1,11 +1,10 @@
 /*
  * A mover: executes lists of relocations on the device.
  *
- * One kernel launch takes as much of a list as it can (slide.h). Its scratch
- * is of the mover, and so are the staging and the order of its launches: one thread at a time plans
- * and queues, and a launch on another stream than the last one's waits for that. Where no kernel
- * can run, entries become copies that never overlap themselves, through a bounce buffer if they
- * slide by little.
+ * One kernel launch takes as much of a list as it can (slide.h). All launches share the mover's
+ * scratch and staging: one thread at a time plans and queues, and each launch waits for the last
+ * one, whatever its stream. Where no kernel can run, entries become copies that never overlap
+ * themselves, through a bounce buffer if they move by little.
  */
 #ifndef CUAI_MEMORY_CUDA_MOVER_H
 #define CUAI_MEMORY_CUDA_MOVER_H
@@ -25,22 +24,22 @@ typedef struct cuai_mover {
 
     cuai_lock_t lock; /* guards `busy` */
     cuai_cond_t free_again;
-    bool busy; /* a thread is at what follows, without the lock */
+    bool busy; /* a thread uses what follows, without the lock */
     cuai_slide_t slide;
-    cuai_event_t *last; /* of the last list */
-    bool unmarked;      /* the last list has none: no other may follow */
-    bool staged;        /* the staging is read until `last` */
+    cuai_event_t *last; /* the last list is done */
+    bool unmarked;      /* the last list has no event: no other list may follow */
+    bool staged;        /* a launch may read the staging until `last` */
 } cuai_mover_t;
 
-/* Takes scratch and staging, loads the kernels and launches each once, on `stream`, which is waited
- * for; where no kernel runs, a bounce buffer instead. `mover` is all 0; on an error nothing is left
- * to end. */
+/* Allocates scratch and staging, loads the kernels and launches each once, on `stream`, for which
+ * it waits; where no kernel runs, allocates a bounce buffer instead. `mover` is all 0; on an error
+ * nothing is left to end. */
 cuarena_status_t cuai_mover_open(cuai_mover_t *mover, cuai_place_t *place, cuai_cu_stream_t stream);
-/* Nothing that it queued is under way. */
+/* Ends the mover; nothing that it queued is under way. */
 void cuai_mover_end(cuai_mover_t *mover);
 
-/* Queues the list on a stream of the place's context. `done_out`: entries queued, also when it
- * fails. */
+/* Queues the list on a stream of the place's context. `done_out` is how many entries were queued,
+ * also when it fails. */
 cuarena_status_t cuai_mover_queue(cuai_mover_t *mover, const cuarena_relocation_t *list,
                                   size_t count, cuai_cu_stream_t stream, size_t *done_out);
 

@@ -16,7 +16,7 @@ static cuai_place_t *places;
 
 /* ---- Loss -------------------------------------------------------------- */
 
-/* Whether it is this that the context is lost by. */
+/* Makes the place lost if the result is sticky; whether it was not before. */
 static bool lose(cuai_place_t *place, cuai_cu_result_t result)
 {
     cuai_cu_result_t none = CUAI_CUDA_SUCCESS;
@@ -27,13 +27,14 @@ static bool lose(cuai_place_t *place, cuai_cu_result_t result)
 void cuai_place_lose(cuai_place_t *place, cuai_cu_result_t result)
 {
     if (lose(place, result))
-        cuai_error_add("; the context of device %d is lost, and what it holds", place->device);
+        cuai_error_add("; the context of device %d is lost, with all its memory", place->device);
 }
 
 cuarena_status_t cuai_place_fail(cuai_place_t *place, cuai_cu_result_t result, const char *call,
                                  const char *format, ...)
 {
     va_list arguments;
+    CUAI_ASSERT(result != CUAI_CUDA_SUCCESS);
     va_start(arguments, format);
     cuarena_status_t status = cuai_cuda_fail_with(result, call, format, arguments);
     va_end(arguments);
@@ -47,15 +48,14 @@ void cuai_place_note(cuai_place_t *place, cuai_cu_result_t result, const char *c
         return;
     if (lose(place, result))
         cuai_log(CUARENA_LOG_ERROR,
-                 "device %d: %s answered %s; its context is lost, and what it "
-                 "holds",
+                 "device %d: %s answered %s; its context is lost, with all its memory",
                  place->device, call, cuai_cuda_name(result));
     else if (!cuai_cuda_is_sticky(result))
         cuai_log(CUARENA_LOG_WARN, "device %d: %s answered %s", place->device, call,
                  cuai_cuda_name(result));
 }
 
-/* cuai_cuda says why in a forked process. */
+/* In a forked process cuai_cuda sets the last error. */
 cuarena_status_t cuai_place_check(cuai_place_t *place)
 {
     if (CUAI_UNLIKELY(cuai_cuda() == NULL))
@@ -125,7 +125,7 @@ void cuai_place_leave(cuai_visit_t *visit)
 
 /* ---- The list of places ------------------------------------------------ */
 
-/* One more user of the place of that context, if there is one. */
+/* The place of that context, with one more user; NULL: there is none. */
 static cuai_place_t *find_place(cuai_cu_context_t context, unsigned long long context_id)
 {
     cuai_lock(&places_lock);
@@ -146,10 +146,11 @@ static void insert_place(cuai_place_t *place)
     cuai_unlock(&places_lock);
 }
 
-/* Whether that was the last user; then the place is out of the list. */
+/* Counts a user less; whether that was the last one, after which the place is not in the list. */
 static bool remove_user(cuai_place_t *place)
 {
     cuai_lock(&places_lock);
+    CUAI_ASSERT(place->users != 0);
     bool last = --place->users == 0;
     cuai_place_t **link = &places;
     while (last && *link != place)
@@ -162,16 +163,16 @@ static bool remove_user(cuai_place_t *place)
 
 /* ---- Opening ----------------------------------------------------------- */
 
-/* A context on the way to become a place. */
+/* A context of which a place is looked for. */
 typedef struct candidate {
     const cuai_cuda_t *cuda;
     cuai_cu_context_t context;
     unsigned long long context_id;
     cuai_cu_device_t device;
-    bool primary; /* retained for the place */
+    bool primary; /* the library has retained it */
 } candidate_t;
 
-static void let_go(const cuai_cuda_t *cuda, cuai_cu_device_t device)
+static void release_primary(const cuai_cuda_t *cuda, cuai_cu_device_t device)
 {
     cuai_cu_result_t result = cuai_cu(cuda)->cuDevicePrimaryCtxRelease(device);
     if (result != CUAI_CUDA_SUCCESS)
@@ -201,7 +202,7 @@ static cuarena_status_t make_place(const candidate_t *candidate, cuai_place_t **
     return CUARENA_OK;
 }
 
-/* The place of a candidate that is known; keeps the retained context if the place is new. Two
+/* The place of a candidate, made if there is none; a new one keeps the retained context. Two
  * threads that open at once may make two places of one context, which does no harm. */
 static cuarena_status_t find_or_make(const candidate_t *candidate, cuai_place_t **out)
 {
@@ -213,7 +214,7 @@ static cuarena_status_t find_or_make(const candidate_t *candidate, cuai_place_t 
         kept = status == CUARENA_OK;
     }
     if (candidate->primary && !kept)
-        let_go(candidate->cuda, candidate->device);
+        release_primary(candidate->cuda, candidate->device);
     if (status == CUARENA_OK)
         *out = place;
     return status;
@@ -235,11 +236,11 @@ static cuarena_status_t open_ordinal(const cuai_cuda_t *cuda, int32_t ordinal, c
     result = cuai_cu(cuda)->cuCtxGetId(found.context, &found.context_id);
     if (result == CUAI_CUDA_SUCCESS)
         return find_or_make(&found, out);
-    let_go(cuda, found.device);
+    release_primary(cuda, found.device);
     return cuai_cuda_fail(result, "cuCtxGetId", "the context of device %d", (int)ordinal);
 }
 
-/* The only way to ask for the device of a context that is not current. */
+/* A context has to be current for the driver to tell its device. */
 static cuai_cu_result_t device_of(const cuai_cuda_t *cuda, cuai_cu_context_t context,
                                   cuai_cu_device_t *device_out)
 {
@@ -252,8 +253,8 @@ static cuai_cu_result_t device_of(const cuai_cuda_t *cuda, cuai_cu_context_t con
     return result != CUAI_CUDA_SUCCESS ? result : after;
 }
 
-/* Retains the context if it is the primary one of its device. An inactive one is not asked for:
- * that would create it. */
+/* Retains the context if it is the primary one of its device. If the primary one is inactive it is
+ * another, and retaining it would create it. */
 static cuai_cu_result_t retain_if_primary(candidate_t *found)
 {
     const cuai_cuda_t *cuda = found->cuda;
@@ -269,7 +270,7 @@ static cuai_cu_result_t retain_if_primary(candidate_t *found)
         return result;
     found->primary = primary == found->context;
     if (!found->primary)
-        let_go(cuda, found->device);
+        release_primary(cuda, found->device);
     return CUAI_CUDA_SUCCESS;
 }
 
@@ -292,7 +293,7 @@ static cuarena_status_t open_context(const cuai_cuda_t *cuda, cuai_cu_context_t 
     return find_or_make(&found, out);
 }
 
-/* Opening in a thread that captures is none of the capture's business. */
+/* Opens in relaxed capture mode, so that a capture of this thread is not disturbed. */
 static cuarena_status_t open_relaxed(const cuai_cuda_t *cuda, int32_t ordinal,
                                      cuai_cu_context_t context, cuai_place_t **out)
 {
@@ -325,7 +326,7 @@ cuarena_status_t cuai_place_open_context(cuai_cu_context_t context, cuai_place_t
     return open_relaxed(cuda, 0, context, out);
 }
 
-/* An ordinal beside a context is checked; 0 is what nobody has named. */
+/* An ordinal beside a context has to be that of its device, unless it is 0, the default. */
 cuarena_status_t cuai_place_open(const cuarena_config_t *config, cuai_place_t **out)
 {
     const cuai_cuda_t *cuda = cuai_cuda();
@@ -347,8 +348,7 @@ cuarena_status_t cuai_place_open(const cuarena_config_t *config, cuai_place_t **
 
 /* ---- Closing ----------------------------------------------------------- */
 
-/* Without the driver events and context stay as they are; the system takes
- * them back. */
+/* Without the driver, events and context stay as they are; the system takes them back. */
 static void end_place(cuai_place_t *place)
 {
     cuai_visit_t visit;
@@ -357,13 +357,13 @@ static void end_place(cuai_place_t *place)
     if (entered)
         cuai_place_leave(&visit);
     if (entered && place->primary)
-        let_go(place->cuda, place->device);
+        release_primary(place->cuda, place->device);
     cuai_lock_cleanup(&place->lock);
     cuai_host_free(place);
 }
 
-/* In a forked process the list may have been left half done by a thread that
- * is not here, so nothing is touched. */
+/* In a forked process a thread that does not exist there may have left the list inconsistent, so
+ * nothing is touched. */
 void cuai_place_close(cuai_place_t *place)
 {
     if (place == NULL || cuai_cuda_if_open() == NULL)

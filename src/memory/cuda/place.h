@@ -2,26 +2,25 @@
  * A place: one context of one device, while somebody uses it.
  *
  * There is one place per context, whoever opened it: arenas of one device share it, with its facts
- * and its idle events. The primary context is retained for as long as the place is open, so that it
- * does not end under it; a context of the caller's own is the caller's, and outlives what was
- * opened on it.
+ * and its idle events. A primary context is retained for as long as the place is open; any other is
+ * the caller's, and outlives the place.
  *
- * Calls of the driver stand between enter and leave:
+ * Calls of the driver are made between enter and leave:
  *
  *   cuai_visit_t visit;
  *   cuarena_status_t status = cuai_place_enter(place, &visit);
  *   if (status != CUARENA_OK)
  *       return status;
- *   result = place->cuda->cuMemAlloc(&pointer, bytes);
+ *   result = cuai_cu(place->cuda)->cuMemAlloc(&pointer, bytes);
  *   cuai_place_leave(&visit);
  *   if (result != CUAI_CUDA_SUCCESS)
  *       return cuai_place_fail(place, result, "cuMemAlloc", "%zu bytes", ...);
  *
- * In between the context is current and the thread captures in relaxed mode; after it the thread
- * has the context that it had, or none, and its own mode.
+ * In a visit the context is current and the thread is in relaxed capture mode; afterwards the
+ * thread has the context that it had, or none, and its own mode.
  *
- * A place is lost after a sticky error of the driver: enter says LOST from
- * then on, so nothing calls the driver for it any more, and what ends things forgets them.
+ * A place is lost after a sticky error of the driver: enter says LOST from then on, so that the
+ * driver is not called for it any more, and functions that end things forget them.
  */
 #ifndef CUAI_MEMORY_CUDA_PLACE_H
 #define CUAI_MEMORY_CUDA_PLACE_H
@@ -33,8 +32,8 @@
 #include "cuarena/arena.h"
 #include "memory/cuda/driver.h"
 
-/* What the device can do, as far as the library cares. A facility counts as there if the device has
- * it and the driver all the calls that it takes. */
+/* What the device can do, as far as the library cares. It can if the device has the facility and
+ * the driver has all calls that it needs. */
 typedef struct cuai_facts {
     char name[96];
     uint64_t total_bytes;
@@ -42,15 +41,15 @@ typedef struct cuai_facts {
     int minor;
     int multiprocessors;
     bool vmm;        /* physical handles mapped into reserved addresses */
-    bool fd;         /* ... exported as file descriptors */
-    bool rdma;       /* ... reached by network cards */
-    bool fabric;     /* ... exported to other hosts; may still be refused */
+    bool fd;         /* handles exported as file descriptors */
+    bool rdma;       /* handles that network cards reach */
+    bool fabric;     /* handles exported to other hosts; may still be refused */
     bool pools;      /* stream-ordered allocation */
     bool managed;    /* managed memory */
-    bool concurrent; /* ... which the CPU may touch while the device runs */
+    bool concurrent; /* the CPU may touch managed memory while the device runs */
     bool pageable;   /* the device reaches any memory of the process */
     bool maps_host;  /* pinned memory can be mapped */
-    bool host_same;  /* ... at the address that the CPU uses */
+    bool host_same;  /* pinned memory is mapped at the address that the CPU uses */
 } cuai_facts_t;
 
 struct cuai_event;
@@ -65,29 +64,29 @@ typedef struct cuai_place {
     _Atomic(cuai_cu_result_t) lost; /* the first sticky error; 0: none */
 
     cuai_lock_t lock;        /* guards the events */
-    struct cuai_event *idle; /* ready for use: see events.h */
+    struct cuai_event *idle; /* events without a use: see events.h */
     size_t event_count;      /* idle or not */
 
-    size_t users;            /* guarded by the lock of all places */
-    struct cuai_place *next; /* likewise */
+    size_t users;            /* guarded, like `next`, by the lock of all places */
+    struct cuai_place *next; /* in the list of all places */
 } cuai_place_t;
 
 /*
- * Opens the driver if it must, and the place that a configuration names: the context if there is
- * one, else the primary context of the ordinal. BAD_ARGUMENT for an ordinal that the driver does
+ * Opens the place that a configuration names, and the driver before: of the context if there is
+ * one, else of the primary context of the ordinal. BAD_ARGUMENT for an ordinal that the driver does
  * not have, a context of another device than the ordinal says or one that the driver refuses;
- * NO_DEVICE, OUT_OF_MEMORY, DRIVER. Cost: of the first, creating the context.
+ * NO_DEVICE, OUT_OF_MEMORY, DRIVER. The first call creates the context.
  */
 cuarena_status_t cuai_place_open(const cuarena_config_t *config, cuai_place_t **out);
-/* The place of a device's primary context. */
+/* Opens the place of a device's primary context. */
 cuarena_status_t cuai_place_open_ordinal(int32_t ordinal, cuai_place_t **out);
-/* The place of a context that the driver has just named. */
+/* Opens the place of a context that the driver has just named. */
 cuarena_status_t cuai_place_open_context(cuai_cu_context_t context, cuai_place_t **out);
 /* The last close ends the place: idle events are destroyed, a primary context is released. NULL is
  * fine. */
 void cuai_place_close(cuai_place_t *place);
 
-/* From enter to leave; on the stack of the caller. */
+/* What lasts from enter to leave; on the stack of the caller. */
 typedef struct cuai_visit {
     cuai_place_t *place;
     cuai_cu_capture_mode_t mode; /* the thread's own */
@@ -98,8 +97,8 @@ typedef struct cuai_visit {
  * be made current. Nothing changed then. Visits of the same place may nest. Cost: three calls of
  * the driver, five where another context is current. */
 cuarena_status_t cuai_place_enter(cuai_place_t *place, cuai_visit_t *visit);
-/* The same for what ends something: false, and the last error as it was, where the context is lost
- * or the process forked. */
+/* As cuai_place_enter, to end something: false, with the last error as it was, if the context is
+ * lost or the process was forked. */
 bool cuai_place_enter_to_end(cuai_place_t *place, cuai_visit_t *visit);
 /* Keeps the last error. */
 void cuai_place_leave(cuai_visit_t *visit);
@@ -109,11 +108,11 @@ cuarena_status_t cuai_place_fail(cuai_place_t *place, cuai_cu_result_t result, c
                                  const char *format, ...) CUAI_NOINLINE CUAI_PRINTF(4, 5);
 /* Loses the place if the result is sticky. */
 void cuai_place_lose(cuai_place_t *place, cuai_cu_result_t result);
-/* Notes a result that nobody is told of, such as that of a free: a sticky one loses the place, any
+/* Notes the result of a call that must not fail, such as a free: a sticky one loses the place, any
  * other failure is logged. */
 void cuai_place_note(cuai_place_t *place, cuai_cu_result_t result, const char *call);
-/* OK, or LOST with the error that made it so, or NO_DEVICE in a forked
- * process. No call of the driver. */
+/* OK, LOST with the error that made it so, or NO_DEVICE in a forked process. Does not call the
+ * driver. */
 cuarena_status_t cuai_place_check(cuai_place_t *place);
 
 /* Facts of a device by ordinal, which need no context. */

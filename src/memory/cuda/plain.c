@@ -1,11 +1,11 @@
 /*
- * Memory that the driver gives in one piece and takes back whole: of a device (malloc), managed,
- * and pinned. A segment keeps its length.
+ * Memory that the driver allocates and frees whole: of a device (malloc), managed, and pinned. A
+ * segment keeps its length.
  *
- * What is taken is a multiple of the size that the driver itself works in, so what is held is what
- * it gave. Smaller pieces, which dedicated blocks and arenas with in_place=0 get, it cuts from
- * such. An address less aligned than the arena wants is replaced by one in a piece that is longer
- * by that alignment.
+ * Segments are multiples of the size that the driver itself works in, so what is reserved is what
+ * the driver has spent. Smaller pieces, for dedicated blocks and arenas with in_place=0, the driver
+ * cuts from such. If an address is less aligned than the arena needs, a piece is allocated instead
+ * that is longer by that alignment.
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -21,18 +21,18 @@
 
 #define GRANULARITY (2 * CUAI_MIB)
 
-/* What it gives at least: it shares the size that it works in among pieces. */
+/* The smallest piece, since the driver cuts the size that it works in. */
 #define LEAST 512
 
-/* What is so of every address that the driver gives. */
+/* The alignment of every address that the driver gives. */
 #define NATURAL_ALIGNMENT 256
 
 typedef struct plain plain_t;
 
-/* How one kind takes and gives; both within a visit. */
+/* How a kind allocates and frees; both within a visit. */
 typedef struct plain_kind {
     const char *name;
-    const char *call; /* that takes */
+    const char *call; /* that allocates */
     cuai_cu_result_t (*alloc)(const plain_t *plain, uint64_t bytes, uint64_t *address_out);
     cuai_cu_result_t (*free)(const plain_t *plain, uint64_t address);
     const char *free_call;
@@ -95,9 +95,9 @@ static const plain_kind_t managed_kind = {"managed", "cuMemAllocManaged", alloc_
 static const plain_kind_t pinned_kind = {"pinned", "cuMemHostAlloc", alloc_pinned, free_pinned,
                                          "cuMemFreeHost"};
 
-/* ---- Taking and giving ------------------------------------------------- */
+/* ---- Pieces ------------------------------------------------------------ */
 
-/* The cookie of a segment is what the driver gave, which may begin lower. */
+/* The cookie of a segment is the address of its piece, which may be lower. */
 static cuarena_status_t alloc_piece(plain_t *plain, uint64_t bytes, uint64_t *address_out)
 {
     cuai_place_t *place = plain->store.place;
@@ -107,6 +107,7 @@ static cuarena_status_t alloc_piece(plain_t *plain, uint64_t bytes, uint64_t *ad
         return status;
     cuai_cu_result_t result = plain->kind->alloc(plain, bytes, address_out);
     cuai_place_leave(&visit);
+    CUAI_ASSERT(result != CUAI_CUDA_SUCCESS || *address_out != 0);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
     status = cuai_place_fail(place, result, plain->kind->call, "%" PRIu64 " bytes of device %d",
@@ -126,7 +127,7 @@ static void free_piece(plain_t *plain, uint64_t address)
     cuai_place_note(place, result, plain->kind->free_call);
 }
 
-/* Of the arena's alignment, within a longer piece if need be. */
+/* Allocates a piece in which `bytes` of the arena's alignment fit: a longer one if need be. */
 static cuarena_status_t alloc_aligned(plain_t *plain, uint64_t bytes, uint64_t *taken_out)
 {
     cuarena_status_t status = alloc_piece(plain, bytes, taken_out);
@@ -161,10 +162,9 @@ static void give_back(void *user, cuarena_memory_segment_t *segment)
 
 /* ---- Managed: never more than the card has ------------------------------ */
 
-/* Managed memory that nobody has touched yet takes nothing of the device, so the driver would give
- * more than fits; a program that then touches all of it may bring the device to a halt. So all
- * arenas' managed bytes of a device together stay below what it has, and each piece below what is
- * free. */
+/* Managed memory that nobody has touched yet takes nothing of the device, so the driver gives more
+ * than fits; a program that touches all of it may bring the device to a halt. So the managed bytes
+ * of all arenas of a device stay below what it has, and each piece below what is free. */
 static _Atomic uint64_t managed_given[CUAI_VMM_DEVICES];
 
 static _Atomic uint64_t *given_on(const plain_t *plain)
@@ -204,6 +204,7 @@ static cuarena_status_t get_managed(void *user, uint64_t bytes, uint64_t address
 
 static void give_back_managed(void *user, cuarena_memory_segment_t *segment)
 {
+    CUAI_ASSERT(atomic_load(given_on(user)) >= segment->bytes);
     atomic_fetch_sub(given_on(user), segment->bytes);
     give_back(user, segment);
 }
@@ -235,7 +236,7 @@ static void fill_table(const plain_t *plain, cuai_memory_t *out)
     out->user = (void *)(uintptr_t)plain;
 }
 
-/* With what the device must have; `why` is what it lacks then. */
+/* Allocates and opens what all kinds have in common. */
 static cuarena_status_t open_kind(const cuarena_config_t *config, const plain_kind_t *kind,
                                   plain_t **out)
 {
@@ -260,8 +261,8 @@ static cuarena_status_t lacks(const plain_t *plain, const char *what)
                      place->facts.name, what);
 }
 
-/* The mover, if the device moves the bytes, and the table; or the end of it all, with `status` if
- * that is no success. */
+/* Opens the mover, if the device moves the bytes, and fills the table; ends the memory if `status`,
+ * or what becomes of it, is no success. */
 static cuarena_status_t finish(plain_t *plain, cuarena_status_t status, bool moves,
                                cuai_memory_t *out)
 {
@@ -288,7 +289,7 @@ static cuarena_status_t open_malloc(const cuarena_config_t *config, cuai_memory_
     return finish(plain, status, true, out);
 }
 
-/* What only handles can have. */
+/* The key of an option that only handles can fulfil; NULL: none is set. */
 static const char *needs_handles(const cuarena_config_t *config)
 {
     if (config->fd == CUARENA_PROPERTY_REQUIRE)
@@ -300,7 +301,7 @@ static const char *needs_handles(const cuarena_config_t *config)
     return config->handle_bytes != 0 ? "handle" : NULL;
 }
 
-/* vmm, or where the device lacks it malloc, if that has all that was asked. */
+/* Opens vmm, or malloc if the device has no vmm and nothing that was asked needs it. */
 static cuarena_status_t open_best(const cuarena_config_t *config, cuai_memory_t *out)
 {
     cuai_place_t *place;
@@ -374,8 +375,8 @@ static unsigned pinned_flags(const cuarena_config_t *config)
            (config->write_combined ? (unsigned)CUAI_CU_MEMHOSTALLOC_WRITECOMBINED : 0u);
 }
 
-/* The CPU moves pinned bytes, as it moves pageable ones, unless it would have to read them
- * write-combined: that takes it a hundred times as long, so the device does it. */
+/* The CPU moves pinned bytes as it moves pageable ones, unless they are write-combined: reading
+ * those takes it a hundred times as long, so the device moves them. */
 cuarena_status_t cuai_pinned_open(const cuarena_config_t *config, cuai_memory_t *out)
 {
     plain_t *plain;

@@ -1,14 +1,14 @@
 /*
  * Device memory from one of the driver's pools: async.
  *
- * A piece is asked for at a point of a stream and freed at one. Without a stream it is asked of the
- * store's own, which is then waited for, so that the bytes are everybody's; and freed on that, when
- * they are idle.
+ * A piece is allocated at a point of a stream and freed at one. Without a stream it is allocated on
+ * the store's own stream, which is then waited for, so that every stream may use the bytes; idle
+ * bytes are freed on that stream too.
  *
  * The driver cuts pieces in multiples of less than an arena's granule, so a dedicated block takes
- * no more than that. Segments for many blocks are multiples of what a pool itself takes of the
- * device. An address less aligned than the arena wants is replaced by one in a piece that is longer
- * by that alignment.
+ * no more than its size. Segments for many blocks are multiples of what a pool itself reserves of
+ * the device. If an address is less aligned than the arena needs, a piece is allocated instead that
+ * is longer by that alignment.
  */
 #include <inttypes.h>
 
@@ -22,7 +22,7 @@
 
 #define GRANULARITY (2 * CUAI_MIB)
 
-/* What is so of every address that the driver gives. */
+/* The alignment of every address that the driver gives. */
 #define NATURAL_ALIGNMENT 256
 
 typedef struct pooled {
@@ -46,6 +46,7 @@ static cuarena_status_t alloc_piece(pooled_t *pooled, uint64_t bytes, cuai_cu_st
         cuai_cu(place->cuda)->cuMemAllocFromPoolAsync(&pointer, bytes, pooled->pool.handle, stream);
     cuai_place_leave(&visit);
     *address_out = pointer;
+    CUAI_ASSERT(result != CUAI_CUDA_SUCCESS || pointer != 0);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
     status = cuai_place_fail(place, result, "cuMemAllocFromPoolAsync",
@@ -65,7 +66,7 @@ static void free_piece(pooled_t *pooled, uint64_t address, cuai_cu_stream_t stre
     cuai_place_note(place, result, "cuMemFreeAsync");
 }
 
-/* Of the arena's alignment, within a longer piece if need be. */
+/* Allocates a piece in which `bytes` of the arena's alignment fit: a longer one if need be. */
 static cuarena_status_t alloc_aligned(pooled_t *pooled, uint64_t bytes, cuai_cu_stream_t stream,
                                       uint64_t *taken_out)
 {
@@ -78,7 +79,8 @@ static cuarena_status_t alloc_aligned(pooled_t *pooled, uint64_t bytes, cuai_cu_
 
 /* ---- The table --------------------------------------------------------- */
 
-/* What was asked of the own stream for nobody's is everybody's once that has it. */
+/* Makes the bytes usable: for all streams by waiting for the own one, else for the one that asked.
+ */
 static cuarena_status_t hand_over(const cuai_work_t *work)
 {
     return work->asked == CUARENA_NO_STREAM ? cuai_store_wait(work->store)
@@ -124,7 +126,7 @@ static cuarena_status_t get_on(void *user, uint64_t bytes, cuarena_stream_t stre
     return get_at(user, bytes, stream, segment_out);
 }
 
-/* The cookie of a segment is what the driver gave, which may begin lower. */
+/* The cookie of a segment is the address of its piece, which may be lower. */
 static uint64_t address_of(const cuarena_memory_segment_t *segment)
 {
     return (uint64_t)(uintptr_t)segment->cookie;
@@ -133,10 +135,11 @@ static uint64_t address_of(const cuarena_memory_segment_t *segment)
 static void give_back(void *user, cuarena_memory_segment_t *segment)
 {
     pooled_t *pooled = user;
+    CUAI_ASSERT(address_of(segment) <= segment->address);
     free_piece(pooled, address_of(segment), pooled->store.own);
 }
 
-/* What fails once is tried again. Bytes whose last use nothing can be put behind stay the driver's:
+/* Tries twice to find the point of the stream. If that fails the bytes are never freed, because
  * somebody may be writing to them. */
 static void give_on(void *user, cuarena_memory_segment_t *segment, cuarena_stream_t stream)
 {
@@ -195,7 +198,7 @@ static cuarena_status_t check_rdma(const cuarena_config_t *config, const cuai_pl
                      place->device, place->facts.name);
 }
 
-/* Blocks that are segments keep their places, so nothing moves them. */
+/* There is no mover where each block is a segment, because such blocks never move. */
 static cuarena_status_t prepare(pooled_t *pooled, const cuarena_config_t *config)
 {
     cuai_store_t *store = &pooled->store;

@@ -170,7 +170,7 @@ static cuarena_status_t make_current(cuai_pool_t *pool)
                                                          "the pool of device %d", place->device);
 }
 
-/* The first question shows whether the handle is one. */
+/* Sets what the configuration asks for. The first call fails if the handle is no pool. */
 static cuarena_status_t set_up(cuai_pool_t *pool, const cuarena_config_t *config)
 {
     uint64_t threshold;
@@ -191,6 +191,7 @@ static void destroy(cuai_pool_t *pool)
 {
     if (!pool->own)
         return;
+    CUAI_ASSERT(pool->handle != NULL);
     cuai_place_note(pool->place, cuai_cu(pool->place->cuda)->cuMemPoolDestroy(pool->handle),
                     "cuMemPoolDestroy");
     pool->own = false;
@@ -224,7 +225,7 @@ void cuai_pool_end(cuai_pool_t *pool)
     cuai_place_leave(&visit);
 }
 
-/* ---- Figures ----------------------------------------------------------- */
+/* ---- Statistics -------------------------------------------------------- */
 
 typedef struct figures {
     uint64_t used;
@@ -242,7 +243,7 @@ static cuarena_status_t ask_figures(cuai_pool_t *pool, figures_t *figures)
     return status;
 }
 
-/* Bytes may have come between the two questions. */
+/* The two values are not of one moment, so `used` may be more. */
 static uint64_t free_of(const figures_t *figures)
 {
     return figures->total > figures->used ? figures->total - figures->used : 0;

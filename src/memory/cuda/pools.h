@@ -15,31 +15,31 @@
 typedef struct cuai_pool {
     cuai_place_t *place; /* open for longer than the pool */
     cuai_cu_pool_t handle;
-    uint64_t reach; /* bit per ordinal: the devices that reach its bytes */
-    int32_t peers;  /* of them, others than its own */
-    bool own;
-    bool soft; /* above its threshold it refuses */
+    uint64_t reach; /* a bit per ordinal: the devices that reach its bytes */
+    int32_t peers;  /* how many of them are others than its own */
+    bool own;       /* made by the library */
+    bool soft;      /* refuses to grow above its threshold */
 } cuai_pool_t;
 
-/* UNSUPPORTED where the device or the driver has no such pools, or not what is asked of them. On an
- * error nothing is left to end. */
+/* Opens the pool that a configuration names. UNSUPPORTED where the device or the driver has no such
+ * pools, or they lack what is asked. On an error nothing is left to end. */
 cuarena_status_t cuai_pool_open(cuai_pool_t *pool, cuai_place_t *place,
                                 const cuarena_config_t *config);
-/* All of it was given back. */
+/* Ends the pool; all its bytes were freed. */
 void cuai_pool_end(cuai_pool_t *pool);
 
-/* LIMIT, put into words, if a soft pool would have to grow for so many bytes above its threshold.
- * Others may take bytes in between. */
+/* LIMIT, with the last error set, if a soft pool would have to grow above its threshold for so many
+ * bytes. Others may allocate before the caller does. */
 cuarena_status_t cuai_pool_check_soft(cuai_pool_t *pool, uint64_t bytes);
 
-/* Each attribute is asked by itself: others may change the pool meanwhile. */
+/* The values may not be of one moment: the driver is asked for each, and others use the pool. */
 cuarena_status_t cuai_pool_stats(cuai_pool_t *pool, cuarena_driver_pool_stats_t *stats);
-/* The peaks begin anew from what is now. */
+/* Sets the peaks to the current values. */
 cuarena_status_t cuai_pool_reset_peaks(cuai_pool_t *pool);
 cuarena_status_t cuai_pool_get_threshold(cuai_pool_t *pool, uint64_t *bytes_out);
 cuarena_status_t cuai_pool_set_threshold(cuai_pool_t *pool, uint64_t bytes);
-/* Gives back what is free now until `keep_bytes` are left; how many, as far as others leave the
- * pool alone. Waits for nothing. */
+/* Gives free bytes back to the device until `keep_bytes` are left; `given_out` is how many, if
+ * nobody else uses the pool meanwhile. Waits for nothing. */
 cuarena_status_t cuai_pool_trim(cuai_pool_t *pool, uint64_t keep_bytes, uint64_t *given_out);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * What handles an arena of device memory can have: the properties that were asked for, the devices
- * that reach them, and their size.
+ * Which handles an arena of device memory gets: their properties, the devices that reach them, and
+ * their size.
  *
- * A property that the device says it has may still be refused, by what runs beside it or by rights.
- * So a handle is made once to see, and what was only
- * to be tried is given up until one can be made.
+ * The driver may refuse a property that the device says it has, for want of rights or of a service.
+ * So one handle is made to find out, and properties that are only to be tried are given up until a
+ * handle can be made.
  */
 #include <inttypes.h>
 #include <stddef.h>
@@ -17,21 +17,21 @@
 /*
  * On an H200 a GiB costs, grown and given back, 17 and 14 ms in handles of
  * 2 MiB, 4.9 and 4.4 in handles of 8 MiB, 1.1 and 1.2 in handles of 32 MiB, 0.4 and 0.5 in handles
- * of 128 MiB. An arena that grows takes small ones, so that it holds little more than it needs: on
- * recorded traces arenas of 32 MiB handles hold up to 2 % more than those of 16 MiB, and smaller
- * ones save next to nothing. A pool takes all it will have at once.
+ * of 128 MiB. An arena that grows uses small ones, so that it reserves little more than it needs:
+ * on recorded traces arenas of 32 MiB handles reserve up to 2 % more than those of 16 MiB, and
+ * smaller ones save next to nothing. A pool reserves all its bytes at once.
  */
 #define MOST_TO_GROW (16 * CUAI_MIB)
 #define MOST_OF_POOL (128 * CUAI_MIB)
-/* An arena has at least about so many handles, so that little is rounding. */
+/* An arena of a known size has about so many handles at least, so that rounding costs little. */
 #define LEAST_HANDLES 64
 
 /* One of fd, rdma and fabric. */
 typedef struct wish {
     const char *key;
     int32_t asked; /* CUARENA_PROPERTY_... */
-    bool can;      /* the device says */
-    bool on;       /* it is asked of the driver */
+    bool can;      /* the device says that it can */
+    bool on;       /* handles are to have it */
 } wish_t;
 
 enum {
@@ -39,7 +39,7 @@ enum {
     RDMA,
     FD,
     WISHES
-}; /* in the order of giving up */
+}; /* in the order in which they are given up */
 
 static cuarena_status_t cannot(const cuai_place_t *place, const char *key)
 {
@@ -115,7 +115,7 @@ static cuarena_status_t try_handle(cuai_place_t *place, const cuai_cu_allocation
     return CUARENA_OK;
 }
 
-/* The next one that may be given up; WISHES: none. */
+/* The next wish that may be given up; WISHES: none. */
 static int next_to_give_up(const wish_t wishes[WISHES])
 {
     int at = 0;
@@ -124,16 +124,18 @@ static int next_to_give_up(const wish_t wishes[WISHES])
     return at;
 }
 
-/* A refusal that no giving up helps. Some wish is on: it is required. */
+/* The driver refuses what is required: some wish is on, and cannot be given up. */
 static cuarena_status_t refused(const cuai_place_t *place, const wish_t wishes[WISHES])
 {
     int at = 0;
     while (!wishes[at].on)
         at++;
+    CUAI_ASSERT(at < WISHES && wishes[at].asked == CUARENA_PROPERTY_REQUIRE);
     return cannot(place, wishes[at].key);
 }
 
-/* Within a visit. The driver may refuse a property at either call. */
+/* Within a visit: gives wishes up until the driver makes a handle. It may refuse a property at
+ * either call. */
 static cuarena_status_t fit_wishes(cuai_vmm_t *vmm, wish_t wishes[WISHES], uint64_t *least_out)
 {
     cuai_place_t *place = vmm->store.place;
@@ -158,6 +160,7 @@ static cuarena_status_t fit_wishes(cuai_vmm_t *vmm, wish_t wishes[WISHES], uint6
 
 static void add_access(cuai_vmm_t *vmm, int ordinal)
 {
+    CUAI_ASSERT(vmm->access_count < CUAI_VMM_DEVICES);
     vmm->access[vmm->access_count++] = (cuai_cu_access_t){
         .location = {CUAI_CU_MEM_LOCATION_TYPE_DEVICE, ordinal},
         .flags = CUAI_CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
@@ -230,6 +233,7 @@ static cuarena_status_t choose_size(cuai_vmm_t *vmm, const cuarena_config_t *con
         asked = cuai_max(least, cuai_min(asked, most));
     vmm->handle_bytes = cuai_max(asked, config->alignment);
     vmm->least_bytes = cuai_max(least, config->alignment);
+    CUAI_ASSERT(cuai_is_power_of_two(vmm->handle_bytes) && vmm->least_bytes <= vmm->handle_bytes);
     bool unlimited =
         config->limit.unit != CUARENA_AMOUNT_BYTES || config->limit.value == UINT64_MAX;
     bool open_ended = config->address_bytes == 0 && unlimited && config->grow != CUARENA_GROW_NONE;

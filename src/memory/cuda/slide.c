@@ -1,10 +1,9 @@
 /*
- * Plans for the kernel: which runs one launch takes, their table, its cut.
+ * Plans for the kernel: which runs one launch takes, their table, and how the launch is divided.
  *
- * A launch takes the longest beginning of the list of which this holds:
- * sources are disjoint, destinations are disjoint, and no run writes where a later one reads.
- * Compaction lists hold it from end to end, so one launch takes all; whatever breaks it begins the
- * next launch, so that any list is executed in order.
+ * A launch takes the longest beginning of the list in which sources are disjoint, destinations are
+ * disjoint, and no run writes where a later one reads. That is all of a compaction's list; of any
+ * other the run that breaks the rule begins the next launch, so that the list is executed in order.
  */
 #include "memory/cuda/slide.h"
 
@@ -34,7 +33,7 @@ static_assert(CUAI_SLIDE_INLINE * (sizeof(cuai_slide_run_t) + 4) <=
 #define PUBLISHED_AT CUAI_SLIDE_LINE
 #define TABLE_AT CUAI_SLIDE_SCRATCH_ZEROED
 
-/* Runs, by_source. */
+/* The bytes of a table: the runs, and their order by source. */
 static size_t table_bytes(size_t runs)
 {
     return runs * (sizeof(cuai_slide_run_t) + sizeof(uint32_t));
@@ -55,7 +54,7 @@ size_t cuai_slide_scratch_bytes(uint32_t run_room)
     return TABLE_AT + whole_chunks(run_room);
 }
 
-/* The table and two more orders of the runs. */
+/* Staging has the table and two more orders of the runs. */
 size_t cuai_slide_staging_bytes(uint32_t run_room)
 {
     return whole_chunks(run_room) + (size_t)run_room * 2 * sizeof(uint32_t);
@@ -87,9 +86,9 @@ static bool has_room(const cuai_slide_device_t *device, uint32_t bytes)
     return device->shared_bytes_per_block >= bytes + BULK_OVERHEAD;
 }
 
-/* As measured on an H200. A few runs are best read far ahead. Many take time to look up, which more
- * blocks share; short ones want units no longer than half of one, so that little of a tile stays
- * empty. */
+/* The shape that was best on an H200. A few runs are best read far ahead. Many runs take time to
+ * look up, which more blocks share; units are at most half as long as the mean run, so that little
+ * of a tile stays empty. */
 static cuai_slide_shape_t bulk_shape(const cuai_slide_device_t *device, uint64_t mean, size_t count)
 {
     cuai_slide_shape_t shape = {.kernel = CUAI_SLIDE_BULK, .unit_log2 = 10};
@@ -155,9 +154,9 @@ typedef struct draft {
     cuai_slide_run_t *runs;
     uint32_t count;
     uint32_t *by_source; /* places: numbers of runs, by ascending source */
-    uint32_t *by_target; /* the same by destination */
+    uint32_t *by_target; /* numbers of runs, by ascending destination */
     uint32_t *spare;
-    bool ascending; /* sources and destinations, and all moves go down */
+    bool ascending; /* sources and destinations ascend, and all moves go down */
 } draft_t;
 
 static uint64_t source_of(const cuai_slide_run_t *run)
@@ -176,6 +175,7 @@ typedef uint64_t (*key_fn)(const cuai_slide_run_t *run);
 static void merge(const draft_t *draft, uint32_t *order, uint32_t middle, uint32_t end, key_fn key)
 {
     const cuai_slide_run_t *runs = draft->runs;
+    CUAI_ASSERT(middle != 0 && middle < end);
     if (key(&runs[order[middle - 1]]) <= key(&runs[order[middle]]))
         return;
     memcpy(draft->spare, order, middle * sizeof *order);
@@ -190,7 +190,7 @@ static void merge(const draft_t *draft, uint32_t *order, uint32_t middle, uint32
     memcpy(order + out, draft->spare + left, (middle - left) * sizeof *order);
 }
 
-/* Sorted already costs O(n). */
+/* Merge sort of an order: O(n log n), or O(n) if the runs are sorted already. */
 static void sort(const draft_t *draft, uint32_t *order, key_fn key)
 {
     uint32_t count = draft->count;
@@ -228,7 +228,7 @@ static uint32_t reach_of(const draft_t *draft, uint64_t address)
     return low;
 }
 
-/* Fills in `reach`. The first run that reads what an earlier one writes, or count. */
+/* Fills in `reach`; returns the first run that reads what an earlier one writes, or count. */
 static uint32_t stale_read(draft_t *draft)
 {
     uint32_t found = draft->count;
@@ -260,6 +260,7 @@ static void keep_below(uint32_t *order, uint32_t count, uint32_t limit)
     for (uint32_t i = 0; i < count; i++)
         if (order[i] < limit)
             order[kept++] = order[i];
+    CUAI_ASSERT(kept == limit);
 }
 
 /* Drops runs from the end until the launch can do the rest in order. */
@@ -296,7 +297,7 @@ static bool moves_nothing(const cuarena_relocation_t *move)
     return move->bytes == 0 || move->from == move->to;
 }
 
-/* Takes what there is room for; returns how many of the list. */
+/* Makes runs of as many entries of the list as there is room for; returns how many entries. */
 static size_t take_any(draft_t *draft, const cuarena_relocation_t *list, size_t count,
                        uint32_t room, uint32_t unit_log2)
 {
@@ -315,8 +316,8 @@ static size_t take_any(draft_t *draft, const cuarena_relocation_t *list, size_t 
     return i;
 }
 
-/* The same for runs that go down and ascend; what does not ends it. Nothing can conflict then, the
- * order of sources is that of the list, and so `reach` only goes up. */
+/* As take_any, up to the first entry that does not ascend or goes up. These runs cannot conflict,
+ * the order of their sources is that of the list, and so `reach` only goes up. */
 static size_t take_ascending(draft_t *draft, const cuarena_relocation_t *list, size_t count,
                              uint32_t room, uint32_t unit_log2)
 {
@@ -358,7 +359,7 @@ static size_t take_ascending(draft_t *draft, const cuarena_relocation_t *list, s
     return (size_t)(move - list);
 }
 
-/* How many of the list the first `runs` runs are, and what is skipped with them. */
+/* How many entries of the list become the first `runs` runs, with those that move nothing. */
 static size_t taken_for(const cuarena_relocation_t *list, size_t count, uint32_t runs)
 {
     size_t i = 0;
@@ -388,6 +389,7 @@ static void cut(const cuai_slide_t *slide, const cuai_slide_shape_t *shape,
     launch->shared_bytes = shape->tile_bytes * shape->stages;
     uint32_t tickets = params->tile_count + params->fetch_count;
     uint32_t workers = slide->device.multiprocessors * shape->blocks_per_multiprocessor;
+    CUAI_ASSERT(params->tile_units != 0 && shape->kernel < CUAI_SLIDE_KERNELS);
     launch->grid = tickets < workers ? tickets : workers;
     if (launch->grid == 0)
         launch->grid = 1;
@@ -420,7 +422,7 @@ void cuai_slide_empty(const cuai_slide_t *slide, uint32_t kernel, cuai_slide_lau
     cut(slide, &shape, launch);
 }
 
-/* The order of sources, if the kernel wants it, behind the last run. */
+/* Writes the runs and, if they do not ascend, their order by source behind them. */
 static size_t write_table(const draft_t *draft, cuai_slide_run_t *out)
 {
     size_t count = draft->count;
@@ -432,7 +434,7 @@ static size_t write_table(const draft_t *draft, cuai_slide_run_t *out)
     return table_bytes(count);
 }
 
-/* Where each chunk's runs begin. */
+/* Writes the first unit of each chunk. */
 static void write_index(const draft_t *draft, cuai_slide_params_t *params)
 {
     unsigned char *index = (unsigned char *)params->list;
@@ -441,7 +443,8 @@ static void write_index(const draft_t *draft, cuai_slide_params_t *params)
                sizeof(uint32_t));
 }
 
-/* Of all: sources and destinations ascend, and the first is the lowest. */
+/* Whether the runs can be packed: they ascend, so the first destination is the lowest address, and
+ * differences to it fit 32 bits. */
 static bool packs(const draft_t *draft, uint32_t pack_log2)
 {
     const cuai_slide_run_t *last = &draft->runs[draft->count - 1];
@@ -449,7 +452,7 @@ static bool packs(const draft_t *draft, uint32_t pack_log2)
     return draft->ascending && span >> pack_log2 <= UINT32_MAX;
 }
 
-/* In place: what is packed ends before what is not begins. */
+/* Packs in place, which works because packed runs are shorter. */
 static void pack_table(const draft_t *draft, cuai_slide_params_t *params)
 {
     unsigned char *out = (unsigned char *)draft->runs;
@@ -502,7 +505,7 @@ static draft_t new_draft(const cuai_slide_t *slide)
     };
 }
 
-/* What a shape is chosen by. */
+/* Bytes and common alignment of a list, by which a shape is chosen. */
 static uint64_t sum_up(const cuarena_relocation_t *list, size_t count, uint64_t *alignment)
 {
     uint64_t bytes = 0;
@@ -515,7 +518,7 @@ static uint64_t sum_up(const cuarena_relocation_t *list, size_t count, uint64_t 
     return bytes;
 }
 
-/* Units so large that a launch of it all can count them, if a tile can be one unit then. */
+/* Enlarges units until one launch of the whole list can count them, or a tile is one unit. */
 static void enlarge_units(cuai_slide_shape_t *shape, uint64_t bytes, size_t count)
 {
     while ((bytes >> shape->unit_log2) + count >= MAX_UNITS &&

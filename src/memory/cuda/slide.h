@@ -1,6 +1,6 @@
 /*
- * From a list of relocations to launches of the kernel that executes them. slide_rules.h has the
- * vocabulary. Nothing here calls the driver or allocates; whoever does, does this:
+ * Turns a list of relocations into launches of the kernel that executes them. slide_rules.h has the
+ * vocabulary. Nothing here calls the driver or allocates; the caller does this:
  *
  *   When an arena that may compact is created
  *     1. Load cuai_slide_texts[k] for each kernel k that
@@ -51,7 +51,7 @@ typedef struct cuai_slide_text {
 
 extern const cuai_slide_text_t cuai_slide_texts[CUAI_SLIDE_KERNELS];
 
-/* What a plan wants to know about the device. */
+/* What a plan has to know of the device. */
 typedef struct cuai_slide_device {
     uint32_t capability; /* 10 * major + minor */
     uint32_t multiprocessors;
@@ -60,7 +60,7 @@ typedef struct cuai_slide_device {
     uint32_t shared_bytes_per_block; /* at most, when asked for (opt-in) */
 } cuai_slide_device_t;
 
-/* How a launch is cut; a plan chooses it, tests may. */
+/* How a launch is divided; a plan chooses it, or a test. */
 typedef struct cuai_slide_shape {
     uint32_t kernel;
     uint32_t unit_log2;
@@ -88,7 +88,7 @@ typedef struct cuai_slide_launch {
     cuai_slide_params_t params;
 } cuai_slide_launch_t;
 
-/* Lines of the published ring: tickets that a slow one can be overtaken by. More than a device has
+/* Lines of the published ring: how many tickets can overtake a slow one. More than a device has
  * under way at a time, so that nobody waits. */
 #define CUAI_SLIDE_RING 4096u
 #define CUAI_SLIDE_SCRATCH_ZEROED ((1 + CUAI_SLIDE_RING) * CUAI_SLIDE_LINE)
@@ -106,19 +106,19 @@ void cuai_slide_init(cuai_slide_t *slide, const cuai_slide_device_t *device, uin
 /* A launch that moves nothing, so that the driver has the kernel loaded. */
 void cuai_slide_empty(const cuai_slide_t *slide, uint32_t kernel, cuai_slide_launch_t *launch);
 
-/* A launch for the first relocations of a list; returns how many: at least
- * one. All executed in the order of the list, whatever overlaps: what a launch cannot do in order
- * begins the next one. Addresses and sizes are multiples of 8, no entry has more than 32 TiB.
- * `shape`: NULL, or the caller's choice. */
+/* Makes a launch for the first relocations of a list; returns how many, which is at least one. The
+ * list is executed in order, whatever overlaps: what a launch cannot do in order begins the next
+ * one. Addresses and sizes are multiples of 8, no entry has more than 32 TiB. `shape` is NULL, or
+ * the caller's choice. */
 size_t cuai_slide_plan(const cuai_slide_t *slide, const cuarena_relocation_t *list, size_t count,
                        const cuai_slide_shape_t *shape, cuai_slide_launch_t *launch);
 
-/* Whether the driver's own copy does the list faster, as it does one move that does not overlap
- * itself: on an H200 by 2 to 5 us up to 128 MiB, by 3 % above. From two moves on the kernel is as
- * fast or faster, and all or nothing. */
+/* Whether the driver's own copy is faster, as it is for one move that does not overlap itself: on
+ * an H200 by 2 to 5 us up to 128 MiB, by 3 % above. From two moves on the kernel is as fast or
+ * faster, and does all or nothing. */
 bool cuai_slide_prefers_copy(const cuarena_relocation_t *list, size_t count);
 
-/* The launch is in the stream. */
+/* Notes that the launch was queued. */
 void cuai_slide_queued(cuai_slide_t *slide, const cuai_slide_launch_t *launch);
 
 #endif

@@ -41,6 +41,7 @@ cuarena_status_t cuai_store_open(cuai_store_t *store, const char *name,
 
 cuarena_status_t cuai_store_add_mover(cuai_store_t *store)
 {
+    CUAI_ASSERT(!store->has_mover && store->own != NULL);
     cuarena_status_t status = cuai_mover_open(&store->mover, store->place, store->own);
     store->has_mover = status == CUARENA_OK;
     return status;
@@ -104,7 +105,7 @@ cuarena_status_t cuai_store_total(void *user, uint64_t *bytes_out)
 
 /* ---- Work on a stream -------------------------------------------------- */
 
-/* What `stream` of `place` was given so far comes before what the other gets from now on. */
+/* Makes what `stream` of `place` was given so far come before what `other` is given from now on. */
 static cuarena_status_t order(cuai_place_t *place, cuai_cu_stream_t stream,
                               cuai_place_t *other_place, cuai_cu_stream_t other)
 {
@@ -116,8 +117,8 @@ static cuarena_status_t order(cuai_place_t *place, cuai_cu_stream_t stream,
     return status;
 }
 
-/* Work that a capture took would be done when its graph is launched, if ever.
- */
+/* BUSY if the stream is being captured: the work would be done when the graph is launched, if
+ * ever. */
 static cuarena_status_t check_capture(cuai_place_t *place, cuarena_stream_t stream)
 {
     cuai_visit_t visit;
@@ -148,7 +149,7 @@ cuarena_status_t cuai_store_begin(cuai_store_t *store, cuarena_stream_t stream, 
     return order(place, stream, store->place, store->own);
 }
 
-/* Takes no host memory, but may wait for what is queued meanwhile too. */
+/* Waits for the own stream without host memory, but also for what is queued meanwhile. */
 static cuarena_status_t synchronize(const cuai_store_t *store)
 {
     cuai_visit_t visit;
@@ -173,8 +174,8 @@ cuarena_status_t cuai_store_wait(cuai_store_t *store)
     return status == CUARENA_OK ? status : synchronize(store);
 }
 
-/* What was queued must be waited for: the bytes are somebody else's next. Where both ways to wait
- * fail all is lost, since nobody may have the bytes. */
+/* Waits for queued work after which the bytes are somebody else's. If both ways to wait fail the
+ * arena is LOST, because nobody may have the bytes. */
 static cuarena_status_t wait_at_last(cuai_store_t *store)
 {
     cuarena_status_t status = cuai_store_wait(store);
@@ -201,6 +202,7 @@ bool cuai_store_enter_to_end(cuai_store_t *store, cuai_visit_t *visit)
 
 cuarena_status_t cuai_store_pass_on(const cuai_work_t *work)
 {
+    CUAI_ASSERT(work->asked != CUARENA_NO_STREAM);
     if (work->elsewhere == NULL)
         return CUARENA_OK;
     return order(work->store->place, work->stream, work->elsewhere, work->asked);
@@ -211,13 +213,14 @@ static cuarena_status_t finish_work(const cuai_work_t *work)
     return work->asked == CUARENA_NO_STREAM ? wait_at_last(work->store) : cuai_store_pass_on(work);
 }
 
-/* A list that was queued in part is waited for like a whole one. */
+/* A list that was queued in part is finished like a whole one. */
 cuarena_status_t cuai_store_relocate(void *user, const cuarena_relocation_t *list, size_t count,
                                      cuarena_stream_t stream, size_t *done_out)
 {
     cuai_store_t *store = user;
     cuai_work_t work;
     *done_out = 0;
+    CUAI_ASSERT(store->has_mover);
     cuarena_status_t status = cuai_store_begin(store, stream, &work);
     if (status != CUARENA_OK)
         return status;
@@ -227,11 +230,12 @@ cuarena_status_t cuai_store_relocate(void *user, const cuarena_relocation_t *lis
     return *done_out != 0 && finish_work(&work) == CUARENA_LOST ? CUARENA_LOST : status;
 }
 
-/* Of whole words: sizes and addresses are multiples of 8. */
+/* Sets whole words to 0: sizes and addresses are multiples of 8. */
 static cuarena_status_t set_to_zero(cuai_place_t *place, cuai_cu_stream_t stream,
                                     const void *address, uint64_t bytes)
 {
     cuai_visit_t visit;
+    CUAI_ASSERT(((uintptr_t)address | bytes) % 8 == 0);
     cuarena_status_t status = cuai_place_enter(place, &visit);
     if (status != CUARENA_OK)
         return status;
@@ -258,8 +262,8 @@ cuarena_status_t cuai_store_zero(void *user, void *address, uint64_t bytes, cuar
     return status;
 }
 
-/* A captured stream of another context does it there, as it does its kernels: events around work of
- * the own stream would be part of the graph. */
+/* A captured stream of another context sets the bytes itself: events around work of the own stream
+ * would become part of the graph. */
 cuarena_status_t cuai_store_zero_captured(void *user, void *address, uint64_t bytes,
                                           cuarena_stream_t stream)
 {

@@ -1,13 +1,12 @@
 /*
- * Streams, as memories see them: the identify, mark, query, wait and unmark of every memory that
- * streams can use.
+ * Streams of the driver: the identify, mark, query, wait and unmark of every memory that they use.
  *
- * All contexts of a device share its addresses, so it is the device that counts for whether a
- * stream reaches bytes.
+ * All contexts of a device share its addresses, so whether a stream reaches bytes depends on its
+ * device alone.
  *
- * `user` of those functions begins with a cuai_streams_t: make it the first member of what a memory
- * keeps. It says which devices reach the bytes, and holds open the places of the streams that were
- * seen until the memory ends.
+ * `user` of those functions begins with a cuai_streams_t, so it is the first member of a memory's
+ * state. It says which devices reach the bytes, and keeps the places of the streams that were seen
+ * open until the memory ends.
  *
  * The legacy stream and the default stream of a thread belong to a context. For memory of a device
  * that is the memory's own, whatever is current. Host memory has none, so it takes the context that
@@ -24,20 +23,20 @@ struct cuai_seen_place;
 typedef struct cuai_streams {
     const char *name;    /* of the memory, for messages */
     cuai_place_t *place; /* of the default streams; NULL: none yet */
-    uint64_t reach;      /* bit per ordinal: the devices that reach the bytes */
-    bool host;           /* of the host: any context, none of its own */
+    uint64_t reach;      /* a bit per ordinal: the devices that reach the bytes */
+    bool host;           /* host memory: no context of its own, streams of any */
     cuai_lock_t lock;    /* guards what follows, and `place` of host memory */
     struct cuai_seen_place *seen;
 } cuai_streams_t;
 
 #define CUAI_REACH_ALL UINT64_MAX
 
-/* Memory of a device: takes `place` over, and closes it at the end. */
+/* For memory of a device: owns `place` from now on, and closes it at the end. */
 void cuai_streams_open(cuai_streams_t *streams, const char *name, cuai_place_t *place,
                        uint64_t reach);
-/* Host memory: opens nothing before a stream comes. */
+/* For host memory: opens nothing before a stream is passed. */
 void cuai_streams_open_host(cuai_streams_t *streams, const char *name);
-/* Every event was unmarked. */
+/* Closes all places; every event was unmarked. */
 void cuai_streams_end(cuai_streams_t *streams);
 
 /* The five functions of the table. */
@@ -51,18 +50,17 @@ void cuai_streams_unmark(void *user, void *event);
 /* Puts the five into a table. */
 void cuai_streams_fill(cuarena_memory_ops_t *ops);
 
-/* The place whose context a stream that was identified belongs to; the driver is called with the
- * handle there. Open until the memory ends. */
+/* The place whose context an identified stream belongs to, which is open until the memory ends; the
+ * driver is called with the handle in a visit of it. */
 cuarena_status_t cuai_streams_place(cuai_streams_t *streams, cuarena_stream_t stream,
                                     cuai_place_t **place_out);
-/* BUSY, put into words: the stream's capture has failed. */
+/* BUSY, with the last error set: the stream's capture has failed. */
 cuarena_status_t cuai_streams_fail_capture(cuarena_stream_t stream);
-/* The caller waits for the work of a stream that it has just passed and that perhaps was not
- * identified. Takes no host memory. BUSY: it is being captured.
- */
+/* Blocks the caller until the work of a stream is done that it has just passed and that may not
+ * have been identified. Needs no host memory. BUSY: the stream is being captured. */
 cuarena_status_t cuai_streams_synchronize(void *user, cuarena_stream_t stream);
-/* The caller waits for the work of the stream so far; nothing to wait for with CUARENA_NO_STREAM.
- * Before the CPU touches the bytes. */
+/* Blocks the caller until the work so far of a stream is done, before the CPU touches the bytes; OK
+ * at once for CUARENA_NO_STREAM. */
 cuarena_status_t cuai_streams_drain(cuai_streams_t *streams, cuarena_stream_t stream);
 
 #endif

@@ -1,4 +1,4 @@
-/* Bytes of the host that the caller owns. */
+/* Memory of host bytes that the caller owns. */
 #include "base/error.h"
 #include "base/host.h"
 #include "memory/cuda/streams.h"

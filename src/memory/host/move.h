@@ -1,7 +1,7 @@
 /*
- * What the CPU does to bytes that it can touch: the relocate and zero_bytes of the host's memories.
- * Everything is done when the call returns: it waits for the work of `stream` so far first, since
- * no order of a stream binds the CPU.
+ * The relocate and zero_bytes of memories whose bytes the CPU touches. Each waits for the work of
+ * `stream` so far, because the order of a stream does not bind the CPU; everything is done when it
+ * returns.
  *
  * `user` begins with a cuai_streams_t (memory/cuda/streams.h).
  */

@@ -1,10 +1,10 @@
 /*
- * Addresses that nothing stands behind, for bookkeeping without bytes: replays of traces, tests,
- * planning. Who follows one crashes.
+ * Memory of addresses without bytes, for bookkeeping alone: replays of traces, tests, planning.
+ * Reading or writing there crashes.
  *
- * They are distinct in the whole process while they are in use. The stretches in use stand in one
- * list by address; a new one goes into the first gap that has room. Cost of get: the segments in
- * use, but for those below the lowest gap of its power of two, which is kept.
+ * Addresses are distinct in the whole process while they are in use. The stretches in use are in
+ * one list by address; a new one goes into the first gap that has room. `get` is O(n) in the
+ * stretches in use, but starts at the lowest gap of its power of two, which is kept.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -19,8 +19,8 @@
 #include "base/lock.h"
 #include "memory/kinds.h"
 
-/* Addresses that no system maps by itself: above the heaps of programs at low addresses and what
- * address checkers keep there, below programs at high addresses, their libraries and their
+/* Systems map nothing here by themselves: it is above the heaps of programs at low addresses and
+ * what address checkers keep there, and below programs at high addresses, their libraries and their
  * stacks. */
 #define FIRST (UINT64_C(0x11) << 40)
 #define END (UINT64_C(0x55) << 40)
@@ -29,7 +29,7 @@
  * more. */
 #define GRANULARITY (64 * CUAI_KIB)
 
-/* What it says it has; a few TiB more fit beside it. */
+/* How many bytes it says are available; a few TiB more would fit. */
 #define AVAILABLE (UINT64_C(1) << 46)
 
 static_assert(FIRST + AVAILABLE + 2 * GRANULARITY <= END, "what it has fits");
@@ -40,7 +40,7 @@ static_assert(FIRST + AVAILABLE + 2 * GRANULARITY <= END, "what it has fits");
 #define SPARE_SHARE 16
 #define KEPT ((END - FIRST) / 4)
 
-/* Powers of two that a gap may have. */
+/* The size of a gap is at least one of so many powers of two, and less than the next. */
 #define CLASSES 48
 static_assert(END < UINT64_C(1) << CLASSES, "any gap has one");
 
@@ -59,7 +59,7 @@ static bool heeds_forks;
 
 /* ---- Forks ------------------------------------------------------------- */
 
-/* A fork waits until the list is whole: the child has it too. */
+/* A fork waits until the list is consistent, because the child gets it too. */
 static void before_fork(void)
 {
     cuai_lock(&lock);
@@ -101,9 +101,10 @@ static uint64_t gap_end(const stretch_t *after)
     return (after != NULL ? after->address : END) - GRANULARITY;
 }
 
-/* What a stretch of `bytes` gets of a gap: up to `address_bytes`. */
+/* How much of a gap a stretch of `bytes` gets: up to `address_bytes`. */
 static uint64_t share_of(uint64_t gap, uint64_t bytes, uint64_t address_bytes, uint64_t granularity)
 {
+    CUAI_ASSERT(bytes <= gap && in_use <= END - FIRST);
     uint64_t left = END - FIRST - in_use;
     uint64_t spare = left > KEPT ? (left - KEPT) / SPARE_SHARE : 0;
     uint64_t most = cuai_min(gap, bytes + cuai_min(spare, gap));
@@ -125,7 +126,7 @@ static void link_stretch(stretch_t *stretch, stretch_t *before)
     *link = stretch;
 }
 
-/* Of the gap behind a stretch; NULL: of the first one. */
+/* The room in the gap behind a stretch; NULL: in the first gap. */
 static uint64_t room_behind(stretch_t *before, uint64_t granularity)
 {
     uint64_t begin = gap_begin(before, granularity);
@@ -161,6 +162,7 @@ static bool insert(stretch_t *stretch, uint64_t bytes, uint64_t address_bytes, u
 static void unlink_stretch(stretch_t *stretch)
 {
     stretch_t *before = stretch->prev;
+    CUAI_ASSERT(*link_behind(before) == stretch && in_use >= stretch->bytes);
     in_use -= stretch->bytes;
     *link_behind(before) = stretch->next;
     if (stretch->next != NULL)
@@ -226,6 +228,7 @@ static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment, uint
 static void shrink(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
     (void)user;
+    CUAI_ASSERT(new_bytes <= segment->bytes);
     segment->bytes = new_bytes;
 }
 
@@ -260,7 +263,7 @@ static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list, s
 
 /* ---- Streams ----------------------------------------------------------- */
 
-/* Nothing ever runs, so a handle is a label and no driver is asked. */
+/* No stream ever has work, so a handle is a label and no driver is asked. */
 
 #define THREAD_ID (UINT64_C(1) << 63)
 
@@ -290,7 +293,7 @@ static cuarena_status_t identify(void *user, cuarena_stream_t stream,
     return CUARENA_OK;
 }
 
-/* All moments are past, and one event stands for them. */
+/* The one event: all work is done. */
 static char past;
 
 static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **event)
@@ -305,6 +308,7 @@ static cuarena_status_t query(void *user, void *event)
 {
     (void)user;
     (void)event;
+    CUAI_ASSERT(event == &past);
     return CUARENA_OK;
 }
 
@@ -321,6 +325,7 @@ static void unmark(void *user, void *event)
 {
     (void)user;
     (void)event;
+    CUAI_ASSERT(event == &past);
 }
 
 cuarena_status_t cuai_none_open(const cuarena_config_t *config, cuai_memory_t *out)

@@ -20,6 +20,7 @@ cuarena_status_t cuai_owned_get(cuai_owned_t *owned, uint64_t bytes,
         return cuai_fail_bytes(
             CUARENA_OUT_OF_MEMORY, bytes, owned->bytes, owned->bytes - left, left, left,
             "the caller's bytes: %" PRIu64 " asked, %" PRIu64 " are left", bytes, left);
+    CUAI_ASSERT(bytes != 0);
     owned->given = true;
     *segment_out = (cuarena_memory_segment_t){
         .address = owned->address,
@@ -31,6 +32,7 @@ cuarena_status_t cuai_owned_get(cuai_owned_t *owned, uint64_t bytes,
 
 void cuai_owned_give_back(cuai_owned_t *owned)
 {
+    CUAI_ASSERT(owned->given);
     owned->given = false;
 }
 
@@ -45,6 +47,7 @@ cuarena_status_t cuai_owned_grow(void *user, cuarena_memory_segment_t *segment, 
 void cuai_owned_shrink(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
     (void)user;
+    CUAI_ASSERT(new_bytes <= segment->bytes);
     segment->bytes = new_bytes;
 }
 

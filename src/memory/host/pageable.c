@@ -1,14 +1,13 @@
 /*
  * Pageable host memory: addresses are set aside inaccessible, and pages are made accessible where
- * the arena holds bytes.
+ * the arena reserves bytes.
  *
  *   address            address + bytes         address + address_bytes
  *    |  usable, with holes  |  inaccessible          |
  *
- * Pages come zeroed, and those that go are replaced by fresh inaccessible
- * ones, so what was given back reads as 0 when it is taken again. The system counts pages as its
- * own when they become accessible, not before: it refuses there, and not by a signal later, what is
- * plainly too much.
+ * Pages come zeroed, and those that are given back are replaced by fresh inaccessible ones, so they
+ * read as 0 when they are committed again. The system counts pages when they become accessible: it
+ * refuses there, and not by a signal later, what is plainly too much.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -67,8 +66,7 @@ static void unmap(uint64_t address, uint64_t bytes)
         cuai_log(CUARENA_LOG_WARN, "%" PRIu64 " bytes stay mapped: %s", bytes, strerror(errno));
 }
 
-/* Asks for a granularity more than needed and lets go of what is not aligned. 0 if the system
- * refuses. */
+/* Maps a granularity more than needed and unmaps what is not aligned. 0 if the system refuses. */
 static uint64_t map_aligned(uint64_t bytes, uint64_t granularity)
 {
     uint64_t padded;
@@ -84,10 +82,11 @@ static uint64_t map_aligned(uint64_t bytes, uint64_t granularity)
     return aligned;
 }
 
-/* As many addresses as asked for or, where the process has not so many to spare, fewer, but at
- * least `least`. 0 if there are not even these. */
+/* Sets aside as many addresses as asked for or, where the process has not so many to spare, fewer,
+ * but at least `least`. 0 if there are not even these. */
 static uint64_t reserve(uint64_t least, uint64_t *bytes, uint64_t granularity)
 {
+    CUAI_ASSERT(least != 0 && *bytes >= least);
     if (!cuai_host_allow())
         return 0;
     if (*bytes > least)
@@ -113,7 +112,7 @@ static cuarena_status_t commit(uint64_t address, uint64_t bytes)
     return CUARENA_OK;
 }
 
-/* false if the kernel keeps them: locked pages, or another system. */
+/* Drops the contents of pages; false if the kernel keeps them: locked pages, or another system. */
 static bool forget(void *pointer, uint64_t bytes)
 {
 #if defined(__linux__)
@@ -125,8 +124,8 @@ static bool forget(void *pointer, uint64_t bytes)
 #endif
 }
 
-/* Cannot fail: where the system has no room for one more mapping, the pages
- * go and their addresses stay accessible. */
+/* Gives pages back. It cannot fail: where the system has no room for one more mapping, the contents
+ * go and the addresses stay accessible. */
 static void decommit(uint64_t address, uint64_t bytes)
 {
     void *pointer = pointer_to(address);
