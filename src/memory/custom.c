@@ -95,6 +95,7 @@ static void forget_given(guest_t *guest, const cuarena_memory_segment_t *segment
 /* From here to leave() the thread is in one of the caller's functions. */
 static void enter(cuai_frame_t *frame, const guest_t *guest)
 {
+    CUAI_ASSERT(guest->ops.name != NULL);
     cuai_frame_push(frame, CUAI_FRAME_MEMORY, guest);
 }
 
@@ -149,6 +150,7 @@ static cuarena_status_t ask(const guest_t *guest, const char *name, bytes_fn fun
                             uint64_t *bytes_out)
 {
     uint64_t bytes = 0;
+    CUAI_ASSERT(function != NULL);
     cuai_frame_t frame;
     enter(&frame, guest);
     cuarena_status_t status = function(guest->user, &bytes);

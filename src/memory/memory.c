@@ -88,6 +88,7 @@ cuarena_status_t cuai_memory_synchronize(const cuai_memory_t *memory, cuarena_st
 {
     const cuarena_memory_ops_t *ops = &memory->ops;
     void *event = NULL;
+    CUAI_ASSERT(ops->mark != NULL && ops->unmark != NULL);
     if (memory->synchronize != NULL)
         return memory->synchronize(memory->user, stream);
     cuarena_status_t status = ops->mark(memory->user, stream, &event);

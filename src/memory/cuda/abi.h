@@ -1,14 +1,14 @@
 /*
- * What the library uses of the driver's binary interface, in its own words: no header of CUDA is
- * needed to build, and none is included.
+ * The part of the driver's binary interface that the library uses, declared anew: no header of CUDA
+ * is needed to build, and none is included.
  *
  * Names follow the driver's: a constant CU_X or CUDA_X is CUAI_CU_X or CUAI_CUDA_X here. Handles
  * point to the driver's own incomplete structs, so they are the same types as in its header.
  * Enumerations are int.
  *
- * Everything stands in lists, so that tests/scripts/check_cuda_abi can compare all of it with the
+ * Everything is in lists, so that tests/scripts/check_cuda_abi can compare all of it with the
  * real header: constants with their values, entry points with their types. A list is named by the
- * release that brought what is in it.
+ * release that brought its items.
  */
 #ifndef CUAI_MEMORY_CUDA_ABI_H
 #define CUAI_MEMORY_CUDA_ABI_H
@@ -25,8 +25,7 @@ typedef struct CUmod_st *cuai_cu_module_t;
 typedef struct CUfunc_st *cuai_cu_function_t;
 typedef struct CUmemPoolHandle_st *cuai_cu_pool_t;
 
-/* The check compares entry points with types of the driver under these names, so it brings its
- * own. */
+/* The check defines these types itself, as those of the driver. */
 #if !defined(CUAI_CUDA_REAL_TYPES)
 
 typedef int cuai_cu_result_t;

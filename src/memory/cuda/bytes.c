@@ -36,6 +36,7 @@ static cuai_cu_result_t ask(const cuai_place_t *place, uint64_t address, int32_t
     const cuai_cuda_t *cuda = place->cuda;
     unsigned type = 0;
     unsigned managed = 0;
+    CUAI_ASSERT(address != 0);
     *kind_out = CUARENA_BYTES_HOST;
     cuai_cu_result_t result =
         cuai_cu(cuda)->cuPointerGetAttribute(&type, CUAI_CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
@@ -59,6 +60,7 @@ static cuai_cu_result_t ask(const cuai_place_t *place, uint64_t address, int32_t
 static cuarena_status_t compare(const cuai_place_t *place, const cuarena_config_t *config,
                                 uint64_t address, int32_t kind, int device)
 {
+    CUAI_ASSERT(kind >= CUARENA_BYTES_HOST && kind <= CUARENA_BYTES_PINNED);
     if (kind != config->bytes_kind)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "bytes_kind: %s, but at 0x%" PRIx64 " there is: %s",
                          kind_name(config->bytes_kind), address, kind_name(kind));

@@ -104,6 +104,7 @@ static bool check_version(void *library, const char *name)
     void *address = symbol(library, "cuDriverGetVersion");
     cuai_cu_result_t (*get_version)(int *) = NULL;
     int version = 0;
+    CUAI_ASSERT(library != NULL);
     ASSIGN(get_version, address);
     if (get_version == NULL)
         return because("%s has no cuDriverGetVersion", name);
@@ -132,6 +133,7 @@ static bool check_version(void *library, const char *name)
 static bool find_entries(const finder_t *finder)
 {
     void *found;
+    CUAI_ASSERT(finder->find != NULL);
     CUAI_CUDA_REQUIRED(REQUIRE)
     CUAI_CUDA_OPTIONAL(FIND)
     CUAI_CUDA_OPTIONAL_12040(FIND)
@@ -142,6 +144,7 @@ static bool find_entries(const finder_t *finder)
 static bool refused(cuai_cu_result_t result, const char *call)
 {
     const char *text = NULL;
+    CUAI_ASSERT(result != CUAI_CUDA_SUCCESS && driver.cuGetErrorString != NULL);
     (void)driver.cuGetErrorString(result, &text);
     return because("%s answered %s (%s)", call, cuai_cuda_name(result),
                    text != NULL ? text : "no text");
@@ -149,6 +152,7 @@ static bool refused(cuai_cu_result_t result, const char *call)
 
 static bool start(void)
 {
+    CUAI_ASSERT(driver.cuInit != NULL);
     cuai_cu_result_t result = driver.cuInit(0);
     if (result != CUAI_CUDA_SUCCESS)
         return refused(result, "cuInit");
@@ -283,6 +287,7 @@ bool cuai_cuda_is_sticky(cuai_cu_result_t result)
 
 static cuarena_status_t status_of(cuai_cu_result_t result)
 {
+    CUAI_ASSERT(result != CUAI_CUDA_SUCCESS);
     if (result == CUAI_CUDA_ERROR_OUT_OF_MEMORY)
         return CUARENA_OUT_OF_MEMORY;
     return cuai_cuda_is_sticky(result) ? CUARENA_LOST : CUARENA_DRIVER;

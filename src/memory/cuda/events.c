@@ -31,12 +31,14 @@ static void count(cuai_place_t *place, size_t change)
 {
     cuai_lock(&place->lock);
     place->event_count += change;
+    CUAI_ASSERT(place->event_count != 0);
     cuai_unlock(&place->lock);
 }
 
 /* In a visit of the place. */
 static cuarena_status_t make(cuai_place_t *place, cuai_event_t **out)
 {
+    CUAI_ASSERT(place->cuda != NULL);
     cuai_event_t *event = cuai_host_alloc(sizeof *event);
     if (event == NULL)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for an event");
@@ -58,6 +60,7 @@ static cuarena_status_t get_event(cuai_place_t *place, cuai_event_t **out)
     cuai_event_t *event = pop_idle(place);
     if (event == NULL)
         return make(place, out);
+    CUAI_ASSERT(event->place == place);
     *out = event;
     return CUARENA_OK;
 }
@@ -130,6 +133,7 @@ cuarena_status_t cuai_event_record(cuai_place_t *place, cuai_cu_stream_t stream,
 static cuarena_status_t record_all(cuai_place_t *place, cuai_event_t **event)
 {
     cuai_event_t *made = NULL;
+    CUAI_ASSERT(place->cuda->cuCtxRecordEvent != NULL);
     cuarena_status_t status = get_event(place, &made);
     if (status != CUARENA_OK)
         return status;
@@ -161,6 +165,7 @@ cuarena_status_t cuai_event_query(cuai_event_t *event)
 {
     cuai_place_t *place = event->place;
     cuai_visit_t visit;
+    CUAI_ASSERT(event->event != NULL);
     cuarena_status_t status = cuai_place_enter(place, &visit);
     if (status != CUARENA_OK)
         return status;
@@ -177,6 +182,7 @@ cuarena_status_t cuai_event_query(cuai_event_t *event)
 cuarena_status_t cuai_event_wait(cuai_event_t *event, cuai_place_t *place, cuai_cu_stream_t stream)
 {
     cuai_visit_t visit;
+    CUAI_ASSERT(event != NULL && event->place != NULL);
     cuarena_status_t status = cuai_place_enter(place, &visit);
     if (status != CUARENA_OK)
         return status;

@@ -13,6 +13,7 @@ typedef struct inquiry {
 
 static void note(inquiry_t *inquiry, cuai_cu_result_t result, const char *call)
 {
+    CUAI_ASSERT(call != NULL);
     if (inquiry->result == CUAI_CUDA_SUCCESS) {
         inquiry->result = result;
         inquiry->call = call;
@@ -62,6 +63,7 @@ static void ask_identity(inquiry_t *inquiry, cuai_facts_t *facts)
 {
     const cuai_cuda_t *cuda = inquiry->cuda;
     size_t total = 0;
+    CUAI_ASSERT(facts->name[sizeof facts->name - 1] == 0);
     note(inquiry,
          cuai_cu(cuda)->cuDeviceGetName(facts->name, (int)sizeof facts->name - 1, inquiry->device),
          "cuDeviceGetName");
@@ -105,6 +107,7 @@ cuarena_status_t cuai_facts_of(const cuai_cuda_t *cuda, cuai_cu_device_t device,
 {
     inquiry_t inquiry = {.cuda = cuda, .device = device};
     cuai_facts_t facts;
+    CUAI_ASSERT(device >= 0 && device < cuda->device_count);
     memset(&facts, 0, sizeof facts);
     ask_identity(&inquiry, &facts);
     ask_device_memory(&inquiry, &facts);

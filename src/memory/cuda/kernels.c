@@ -57,6 +57,7 @@ static cuai_cu_result_t load_text(const cuai_place_t *place, const char *ptx,
 
 static cuai_cu_result_t allow_shared(const cuai_kernels_t *kernels, uint32_t k)
 {
+    CUAI_ASSERT(kernels->functions[k] != NULL);
     uint32_t bytes = cuai_slide_shared_bytes(&kernels->device);
     if (k != CUAI_SLIDE_BULK || bytes == 0)
         return CUAI_CUDA_SUCCESS;
@@ -67,6 +68,7 @@ static cuai_cu_result_t allow_shared(const cuai_kernels_t *kernels, uint32_t k)
 
 static cuai_cu_result_t load_kernel(cuai_kernels_t *kernels, uint32_t k)
 {
+    CUAI_ASSERT(kernels->modules[k] == NULL && kernels->functions[k] == NULL);
     const cuai_cuda_t *cuda = kernels->place->cuda;
     const cuai_slide_text_t *text = &cuai_slide_texts[k];
     cuai_cu_result_t result = load_text(kernels->place, text->ptx, &kernels->modules[k]);
@@ -90,6 +92,7 @@ static void unload(cuai_kernels_t *kernels)
 {
     cuai_place_t *place = kernels->place;
     cuai_visit_t visit;
+    CUAI_ASSERT(kernels->users == 0);
     if (!cuai_place_enter_to_end(place, &visit))
         return;
     for (uint32_t k = 0; k < CUAI_SLIDE_KERNELS; k++)
@@ -152,6 +155,7 @@ static cuai_kernels_t *find(const cuai_place_t *place)
 static void drop(cuai_kernels_t *kernels)
 {
     cuai_kernels_t **link = &all;
+    CUAI_ASSERT(all != NULL);
     while (*link != kernels)
         link = &(*link)->next;
     *link = kernels->next;

@@ -14,6 +14,7 @@
 static cuarena_status_t alloc_device(cuai_place_t *place, size_t bytes,
                                      cuai_cu_pointer_t *pointer_out)
 {
+    CUAI_ASSERT(bytes != 0);
     cuai_cu_result_t result = cuai_cu(place->cuda)->cuMemAlloc(pointer_out, bytes);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
@@ -27,6 +28,7 @@ static cuarena_status_t alloc_staging(cuai_place_t *place, size_t bytes, void **
                                       cuai_cu_pointer_t *address_out)
 {
     const cuai_cuda_t *cuda = place->cuda;
+    CUAI_ASSERT(bytes != 0);
     cuai_cu_result_t result =
         cuai_cu(cuda)->cuMemHostAlloc(pointer_out, bytes, CUAI_CU_MEMHOSTALLOC_DEVICEMAP);
     if (result != CUAI_CUDA_SUCCESS) {
@@ -64,6 +66,7 @@ static cuarena_status_t launch_once(cuai_mover_t *mover, cuai_slide_launch_t *la
 /* Within a visit. */
 static cuarena_status_t clear_scratch(const cuai_mover_t *mover, cuai_cu_stream_t stream)
 {
+    CUAI_ASSERT(mover->scratch != 0);
     cuai_cu_result_t result =
         cuai_cu(mover->place->cuda)
             ->cuMemsetD32Async(mover->scratch, 0, CUAI_SLIDE_SCRATCH_ZEROED / 4, stream);
@@ -92,6 +95,7 @@ static cuarena_status_t launch_empty(cuai_mover_t *mover, cuai_cu_stream_t strea
 /* Within a visit. */
 static cuarena_status_t ready_kernels(cuai_mover_t *mover, cuai_cu_stream_t stream)
 {
+    CUAI_ASSERT(mover->scratch == 0 && mover->staging == NULL);
     cuai_cu_pointer_t staging_address = 0;
     cuarena_status_t status =
         alloc_device(mover->place, cuai_slide_scratch_bytes(RUN_ROOM), &mover->scratch);
@@ -133,6 +137,7 @@ static void free_scratch(cuai_mover_t *mover)
 /* Within a visit: switches to copies for good. */
 static void do_without_kernels(cuai_mover_t *mover)
 {
+    CUAI_ASSERT(mover->kernels != NULL);
     cuai_log(CUARENA_LOG_INFO, "device %d: the relocation kernel does not run",
              mover->place->device);
     free_scratch(mover);
@@ -162,6 +167,7 @@ static cuarena_status_t ready(cuai_mover_t *mover, cuai_cu_stream_t stream)
 
 cuarena_status_t cuai_mover_open(cuai_mover_t *mover, cuai_place_t *place, cuai_cu_stream_t stream)
 {
+    CUAI_ASSERT(mover->place == NULL && stream != NULL);
     mover->place = place;
     cuai_lock_init(&mover->lock);
     cuai_cond_init(&mover->free_again);
@@ -198,6 +204,7 @@ static void claim(cuai_mover_t *mover)
     cuai_lock(&mover->lock);
     while (mover->busy)
         cuai_cond_wait(&mover->free_again, &mover->lock);
+    CUAI_ASSERT(!mover->busy);
     mover->busy = true;
     cuai_unlock(&mover->lock);
 }
@@ -230,6 +237,7 @@ static cuarena_status_t follow_last(cuai_mover_t *mover, cuai_cu_stream_t stream
  * before the last event. */
 static cuarena_status_t await_staging(cuai_mover_t *mover, cuai_cu_stream_t stream, bool marked)
 {
+    CUAI_ASSERT(mover->busy);
     if (!mover->staged)
         return CUARENA_OK;
     cuarena_status_t status = marked ? CUARENA_OK : mark_last(mover, stream);
@@ -242,6 +250,7 @@ static cuarena_status_t await_staging(cuai_mover_t *mover, cuai_cu_stream_t stre
 static cuarena_status_t queue_launch(cuai_mover_t *mover, cuai_slide_launch_t *launch,
                                      cuai_cu_stream_t stream)
 {
+    CUAI_ASSERT(launch->params.fetch_count == 0 || !mover->staged);
     cuai_visit_t visit;
     cuarena_status_t status = cuai_place_enter(mover->place, &visit);
     if (status != CUARENA_OK)
@@ -258,6 +267,7 @@ static cuarena_status_t queue_launch(cuai_mover_t *mover, cuai_slide_launch_t *l
 static cuarena_status_t queue_kernels(cuai_mover_t *mover, const cuarena_relocation_t *list,
                                       size_t count, cuai_cu_stream_t stream, size_t *done_out)
 {
+    CUAI_ASSERT(mover->kernels != NULL);
     cuarena_status_t status = CUARENA_OK;
     size_t done = 0;
     while (done < count && status == CUARENA_OK) {

@@ -44,6 +44,7 @@ cuarena_status_t cuai_place_fail(cuai_place_t *place, cuai_cu_result_t result, c
 
 void cuai_place_note(cuai_place_t *place, cuai_cu_result_t result, const char *call)
 {
+    CUAI_ASSERT(call != NULL);
     if (result == CUAI_CUDA_SUCCESS)
         return;
     if (lose(place, result))
@@ -74,6 +75,7 @@ cuarena_status_t cuai_place_check(cuai_place_t *place)
 static cuai_cu_result_t make_current(cuai_place_t *place, bool *pushed_out)
 {
     cuai_cu_context_t current = NULL;
+    CUAI_ASSERT(place->context != NULL);
     *pushed_out = false;
     cuai_cu_result_t result = cuai_cu(place->cuda)->cuCtxGetCurrent(&current);
     if (result != CUAI_CUDA_SUCCESS || current == place->context)
@@ -128,6 +130,7 @@ void cuai_place_leave(cuai_visit_t *visit)
 /* The place of that context, with one more user; NULL: there is none. */
 static cuai_place_t *find_place(cuai_cu_context_t context, unsigned long long context_id)
 {
+    CUAI_ASSERT(context != NULL);
     cuai_lock(&places_lock);
     cuai_place_t *place = places;
     while (place != NULL && (place->context != context || place->context_id != context_id))
@@ -140,6 +143,7 @@ static cuai_place_t *find_place(cuai_cu_context_t context, unsigned long long co
 
 static void insert_place(cuai_place_t *place)
 {
+    CUAI_ASSERT(place->users == 1);
     cuai_lock(&places_lock);
     place->next = places;
     places = place;
@@ -182,6 +186,7 @@ static void release_primary(const cuai_cuda_t *cuda, cuai_cu_device_t device)
 static cuarena_status_t make_place(const candidate_t *candidate, cuai_place_t **out)
 {
     cuai_facts_t facts;
+    CUAI_ASSERT(candidate->context != NULL);
     cuarena_status_t status = cuai_facts_of(candidate->cuda, candidate->device, &facts);
     if (status != CUARENA_OK)
         return status;
@@ -258,6 +263,7 @@ static cuai_cu_result_t device_of(const cuai_cuda_t *cuda, cuai_cu_context_t con
 static cuai_cu_result_t retain_if_primary(candidate_t *found)
 {
     const cuai_cuda_t *cuda = found->cuda;
+    CUAI_ASSERT(!found->primary);
     cuai_cu_context_t primary = NULL;
     unsigned flags = 0;
     int active = 0;
@@ -352,6 +358,7 @@ cuarena_status_t cuai_place_open(const cuarena_config_t *config, cuai_place_t **
 static void end_place(cuai_place_t *place)
 {
     cuai_visit_t visit;
+    CUAI_ASSERT(place->users == 0);
     bool entered = cuai_place_enter_to_end(place, &visit);
     cuai_events_end(place, !entered);
     if (entered)

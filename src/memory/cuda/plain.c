@@ -102,6 +102,7 @@ static cuarena_status_t alloc_piece(plain_t *plain, uint64_t bytes, uint64_t *ad
 {
     cuai_place_t *place = plain->store.place;
     cuai_visit_t visit;
+    CUAI_ASSERT(bytes != 0);
     cuarena_status_t status = cuai_place_enter(place, &visit);
     if (status != CUARENA_OK)
         return status;
@@ -120,6 +121,7 @@ static void free_piece(plain_t *plain, uint64_t address)
 {
     cuai_place_t *place = plain->store.place;
     cuai_visit_t visit;
+    CUAI_ASSERT(address != 0);
     if (!cuai_store_enter_to_end(&plain->store, &visit))
         return;
     cuai_cu_result_t result = plain->kind->free(plain, address);
@@ -157,6 +159,7 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
 
 static void give_back(void *user, cuarena_memory_segment_t *segment)
 {
+    CUAI_ASSERT((uint64_t)(uintptr_t)segment->cookie <= segment->address);
     free_piece(user, (uint64_t)(uintptr_t)segment->cookie);
 }
 
@@ -169,6 +172,7 @@ static _Atomic uint64_t managed_given[CUAI_VMM_DEVICES];
 
 static _Atomic uint64_t *given_on(const plain_t *plain)
 {
+    CUAI_ASSERT(plain->store.place->device >= 0);
     return &managed_given[plain->store.place->device % CUAI_VMM_DEVICES];
 }
 
@@ -176,6 +180,7 @@ static cuarena_status_t count_managed(plain_t *plain, uint64_t bytes)
 {
     uint64_t free_bytes;
     uint64_t total;
+    CUAI_ASSERT(bytes != 0);
     cuarena_status_t status = cuai_store_info(&plain->store, &free_bytes, &total);
     if (status != CUARENA_OK)
         return status;
@@ -228,6 +233,7 @@ static void fill_table(const plain_t *plain, cuai_memory_t *out)
 {
     cuarena_memory_ops_t *ops = &out->ops;
     cuai_store_fill(&plain->store, out);
+    CUAI_ASSERT(cuai_is_power_of_two(plain->alignment));
     ops->granularity = cuai_max(GRANULARITY, plain->alignment);
     ops->alignment = plain->alignment;
     ops->least_bytes = cuai_max(LEAST, plain->alignment);
@@ -257,6 +263,7 @@ static cuarena_status_t open_kind(const cuarena_config_t *config, const plain_ki
 static cuarena_status_t lacks(const plain_t *plain, const char *what)
 {
     const cuai_place_t *place = plain->store.place;
+    CUAI_ASSERT(place != NULL && what != NULL);
     return cuai_fail(CUARENA_UNSUPPORTED, "device %d (%s) has no %s", place->device,
                      place->facts.name, what);
 }
@@ -305,6 +312,7 @@ static const char *needs_handles(const cuarena_config_t *config)
 static cuarena_status_t open_best(const cuarena_config_t *config, cuai_memory_t *out)
 {
     cuai_place_t *place;
+    CUAI_ASSERT(config->backing != CUARENA_BACKING_MALLOC);
     cuarena_status_t status = cuai_place_open(config, &place);
     if (status != CUARENA_OK)
         return status;
@@ -333,6 +341,7 @@ cuarena_status_t cuai_device_open(const cuarena_config_t *config, cuai_memory_t 
 
 static void reach_all(plain_t *plain, cuai_memory_t *out)
 {
+    CUAI_ASSERT(plain->store.streams.place == plain->store.place);
     plain->store.streams.reach = CUAI_REACH_ALL;
     out->facts.peers = cuda_of(plain)->device_count - 1;
 }

@@ -39,6 +39,7 @@ static cuarena_status_t alloc_piece(pooled_t *pooled, uint64_t bytes, cuai_cu_st
     cuai_place_t *place = pooled->store.place;
     cuai_cu_pointer_t pointer = 0;
     cuai_visit_t visit;
+    CUAI_ASSERT(bytes != 0);
     cuarena_status_t status = cuai_place_enter(place, &visit);
     if (status != CUARENA_OK)
         return status;
@@ -59,6 +60,7 @@ static void free_piece(pooled_t *pooled, uint64_t address, cuai_cu_stream_t stre
 {
     cuai_place_t *place = pooled->store.place;
     cuai_visit_t visit;
+    CUAI_ASSERT(address != 0);
     if (!cuai_store_enter_to_end(&pooled->store, &visit))
         return;
     cuai_cu_result_t result = cuai_cu(place->cuda)->cuMemFreeAsync(address, stream);
@@ -123,6 +125,7 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
 static cuarena_status_t get_on(void *user, uint64_t bytes, cuarena_stream_t stream,
                                cuarena_memory_segment_t *segment_out)
 {
+    CUAI_ASSERT(stream != CUARENA_NO_STREAM);
     return get_at(user, bytes, stream, segment_out);
 }
 
@@ -145,6 +148,7 @@ static void give_on(void *user, cuarena_memory_segment_t *segment, cuarena_strea
 {
     pooled_t *pooled = user;
     cuai_work_t work;
+    CUAI_ASSERT(stream != CUARENA_NO_STREAM);
     cuarena_status_t status = cuai_store_begin(&pooled->store, stream, &work);
     if (status != CUARENA_OK && status != CUARENA_BUSY)
         status = cuai_store_begin(&pooled->store, stream, &work);
@@ -172,6 +176,7 @@ static void fill_table(pooled_t *pooled, const cuarena_config_t *config, cuai_me
 {
     cuarena_memory_ops_t *ops = &out->ops;
     cuai_store_fill(&pooled->store, out);
+    CUAI_ASSERT(cuai_is_power_of_two(pooled->alignment));
     ops->granularity = cuai_max(GRANULARITY, pooled->alignment);
     ops->alignment = pooled->alignment;
     ops->least_bytes = config->alignment;

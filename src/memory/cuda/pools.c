@@ -61,6 +61,7 @@ static cuarena_status_t set_alone(cuai_pool_t *pool, cuai_cu_pool_attribute_t wh
 
 static cuarena_status_t no_pools(const cuai_place_t *place)
 {
+    CUAI_ASSERT(!place->facts.pools);
     return cuai_fail(CUARENA_UNSUPPORTED,
                      "device %d (%s) has no stream-ordered allocation: its "
                      "pools take a driver of 11.3, this one is of %d.%d, and "
@@ -74,6 +75,7 @@ static cuarena_status_t make(cuai_pool_t *pool, uint64_t max_bytes)
 {
     cuai_place_t *place = pool->place;
     int version = place->cuda->version;
+    CUAI_ASSERT(!pool->own);
     if (max_bytes != 0 && version < MAX_SINCE)
         return cuai_fail(CUARENA_UNSUPPORTED,
                          "driver_pool_max: %" PRIu64
@@ -96,6 +98,7 @@ static cuarena_status_t make(cuai_pool_t *pool, uint64_t max_bytes)
 static cuarena_status_t find(cuai_pool_t *pool, bool current)
 {
     cuai_place_t *place = pool->place;
+    CUAI_ASSERT(!pool->own);
     const cuai_cuda_t *cuda = place->cuda;
     cuai_cu_result_t result =
         current ? cuai_cu(cuda)->cuDeviceGetMemPool(&pool->handle, place->device)
@@ -128,6 +131,7 @@ static cuarena_status_t let_reach(cuai_pool_t *pool, int ordinal, bool required)
     };
     int can = 0;
     const char *call = "cuDeviceCanAccessPeer";
+    CUAI_ASSERT(ordinal != place->device && ordinal < place->cuda->device_count);
     cuai_cu_result_t result =
         cuai_cu(place->cuda)->cuDeviceCanAccessPeer(&can, ordinal, place->device);
     if (result == CUAI_CUDA_SUCCESS && can) {
@@ -253,6 +257,7 @@ cuarena_status_t cuai_pool_check_soft(cuai_pool_t *pool, uint64_t bytes)
 {
     figures_t now = {0};
     cuai_visit_t visit;
+    CUAI_ASSERT(bytes != 0);
     if (!pool->soft)
         return CUARENA_OK;
     cuarena_status_t status = cuai_place_enter(pool->place, &visit);
@@ -273,6 +278,7 @@ cuarena_status_t cuai_pool_check_soft(cuai_pool_t *pool, uint64_t bytes)
 static cuarena_status_t fill_stats(cuai_pool_t *pool, cuarena_driver_pool_stats_t *stats)
 {
     figures_t now = {0};
+    CUAI_ASSERT(pool->handle != NULL);
     cuarena_status_t status = ask_figures(pool, &now);
     if (status == CUARENA_OK)
         status = ask(pool, CUAI_CU_MEMPOOL_ATTR_USED_MEM_HIGH, &stats->peak_used_bytes);
@@ -322,6 +328,7 @@ static cuarena_status_t trim(cuai_pool_t *pool, uint64_t keep_bytes, uint64_t *g
     cuai_place_t *place = pool->place;
     uint64_t before;
     uint64_t after;
+    CUAI_ASSERT(given_out != NULL);
     cuarena_status_t status = ask(pool, CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &before);
     if (status != CUARENA_OK)
         return status;

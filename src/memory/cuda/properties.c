@@ -106,6 +106,7 @@ static cuarena_status_t try_handle(cuai_place_t *place, const cuai_cu_allocation
                                    uint64_t bytes)
 {
     cuai_cu_handle_t handle;
+    CUAI_ASSERT(cuai_is_power_of_two(bytes));
     cuai_cu_result_t result = cuai_cu(place->cuda)->cuMemCreate(&handle, bytes, wanted, 0);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(place, result, "cuMemCreate",
@@ -172,6 +173,7 @@ static cuarena_status_t add_peer(cuai_vmm_t *vmm, int ordinal, bool required)
 {
     cuai_place_t *place = vmm->store.place;
     int can = 0;
+    CUAI_ASSERT(ordinal != place->device && vmm->access_count != 0);
     cuai_cu_result_t result =
         cuai_cu(place->cuda)->cuDeviceCanAccessPeer(&can, ordinal, place->device);
     if (result != CUAI_CUDA_SUCCESS)
@@ -192,6 +194,7 @@ static cuarena_status_t choose_devices(cuai_vmm_t *vmm, int32_t peers)
 {
     const cuai_place_t *place = vmm->store.place;
     cuarena_status_t status = CUARENA_OK;
+    CUAI_ASSERT(vmm->access_count == 0);
     add_access(vmm, place->device);
     if (peers == CUARENA_PROPERTY_OFF)
         return status;
@@ -220,6 +223,7 @@ static uint64_t round_down_to_power(uint64_t bytes)
 static cuarena_status_t choose_size(cuai_vmm_t *vmm, const cuarena_config_t *config, uint64_t least)
 {
     const cuai_place_t *place = vmm->store.place;
+    CUAI_ASSERT(cuai_is_power_of_two(least));
     uint64_t asked = config->handle_bytes;
     if (asked != 0 && asked < least)
         return cuai_fail(CUARENA_BAD_ARGUMENT,

@@ -108,6 +108,7 @@ static cuai_slide_shape_t bulk_shape(const cuai_slide_device_t *device, uint64_t
     shape.block = 32 * (1 + shape.stages);
     shape.blocks_per_multiprocessor =
         device->shared_bytes_per_multiprocessor / (shape.tile_bytes * shape.stages + BULK_OVERHEAD);
+    CUAI_ASSERT(shape.tile_bytes >> shape.unit_log2 <= 32);
     return shape;
 }
 
@@ -216,6 +217,7 @@ static uint32_t overlap_in(const draft_t *draft, const uint32_t *order, key_fn k
 static uint32_t reach_of(const draft_t *draft, uint64_t address)
 {
     uint32_t low = 0;
+    CUAI_ASSERT(draft->count != 0);
     uint32_t high = draft->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -272,6 +274,7 @@ static void drop_conflicts(draft_t *draft)
         uint32_t limit = first_conflict(draft);
         if (limit == draft->count)
             return;
+        CUAI_ASSERT(limit != 0);
         keep_below(draft->by_source, draft->count, limit);
         keep_below(draft->by_target, draft->count, limit);
         draft->count = limit;
@@ -373,6 +376,7 @@ static size_t taken_for(const cuarena_relocation_t *list, size_t count, uint32_t
 
 static uint32_t ceil_div(uint32_t a, uint32_t b)
 {
+    CUAI_ASSERT(b != 0);
     return a / b + (a % b != 0);
 }
 
@@ -398,6 +402,7 @@ static void cut(const cuai_slide_t *slide, const cuai_slide_shape_t *shape,
 static void begin(const cuai_slide_t *slide, cuai_slide_launch_t *launch)
 {
     cuai_slide_params_t *params = &launch->params;
+    CUAI_ASSERT(slide->scratch % CUAI_SLIDE_LINE == 0);
     params->runs = 0;
     params->table = 0;
     params->origin = 0;
@@ -438,6 +443,7 @@ static size_t write_table(const draft_t *draft, cuai_slide_run_t *out)
 static void write_index(const draft_t *draft, cuai_slide_params_t *params)
 {
     unsigned char *index = (unsigned char *)params->list;
+    CUAI_ASSERT(draft->count <= CUAI_SLIDE_MAX_RUNS);
     for (uint32_t k = 0; k < draft->count; k += CUAI_SLIDE_CHUNK_RUNS)
         memcpy(index + k / CUAI_SLIDE_CHUNK_RUNS * sizeof(uint32_t), &draft->runs[k].at,
                sizeof(uint32_t));
@@ -447,6 +453,7 @@ static void write_index(const draft_t *draft, cuai_slide_params_t *params)
  * differences to it fit 32 bits. */
 static bool packs(const draft_t *draft, uint32_t pack_log2)
 {
+    CUAI_ASSERT(draft->count != 0);
     const cuai_slide_run_t *last = &draft->runs[draft->count - 1];
     uint64_t span = last->from + last->bytes - draft->runs[0].to;
     return draft->ascending && span >> pack_log2 <= UINT32_MAX;
@@ -458,6 +465,7 @@ static void pack_table(const draft_t *draft, cuai_slide_params_t *params)
     unsigned char *out = (unsigned char *)draft->runs;
     for (uint32_t k = 0; k < draft->count; k++) {
         const cuai_slide_run_t *run = &draft->runs[k];
+        CUAI_ASSERT(run->bytes >> params->pack_log2 <= UINT32_MAX);
         const cuai_slide_packed_t packed = {
             (uint32_t)((run->from - params->origin) >> params->pack_log2),
             (uint32_t)((run->to - params->origin) >> params->pack_log2),
@@ -470,6 +478,7 @@ static void place_table(const cuai_slide_t *slide, const draft_t *draft, uint64_
                         cuai_slide_launch_t *launch)
 {
     cuai_slide_params_t *params = &launch->params;
+    CUAI_ASSERT(draft->count <= slide->run_room);
     if (draft->count <= CUAI_SLIDE_INLINE) {
         write_table(draft, params->list);
         params->by_source = draft->ascending ? 0 : 1;
@@ -494,6 +503,7 @@ static void place_table(const cuai_slide_t *slide, const draft_t *draft, uint64_
 
 static draft_t new_draft(const cuai_slide_t *slide)
 {
+    CUAI_ASSERT(slide->staging != NULL);
     cuai_slide_run_t *runs = slide->staging;
     uint32_t *orders = (uint32_t *)(void *)(runs + slide->run_room);
     return (draft_t){
@@ -568,6 +578,7 @@ bool cuai_slide_prefers_copy(const cuarena_relocation_t *list, size_t count)
 
 void cuai_slide_queued(cuai_slide_t *slide, const cuai_slide_launch_t *launch)
 {
+    CUAI_ASSERT(launch->grid != 0);
     /* Each block draws one ticket too many. */
     uint32_t tickets = launch->params.fetch_count + launch->params.tile_count;
     slide->ticket_base += tickets + launch->grid;

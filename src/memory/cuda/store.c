@@ -28,6 +28,7 @@ static cuarena_status_t make_own_stream(cuai_store_t *store)
 cuarena_status_t cuai_store_open(cuai_store_t *store, const char *name,
                                  const cuarena_config_t *config)
 {
+    CUAI_ASSERT(store->place == NULL);
     cuarena_status_t status = cuai_place_open(config, &store->place);
     if (status != CUARENA_OK)
         return status;
@@ -132,6 +133,7 @@ static cuarena_status_t check_capture(cuai_place_t *place, cuarena_stream_t stre
 
 cuarena_status_t cuai_store_begin(cuai_store_t *store, cuarena_stream_t stream, cuai_work_t *work)
 {
+    CUAI_ASSERT(store->own != NULL);
     *work = (cuai_work_t){.store = store, .stream = store->own, .asked = stream};
     if (stream == CUARENA_NO_STREAM)
         return CUARENA_OK;
@@ -178,6 +180,7 @@ cuarena_status_t cuai_store_wait(cuai_store_t *store)
  * arena is LOST, because nobody may have the bytes. */
 static cuarena_status_t wait_at_last(cuai_store_t *store)
 {
+    CUAI_ASSERT(store->own != NULL);
     cuarena_status_t status = cuai_store_wait(store);
     if (status == CUARENA_OK)
         return status;
@@ -278,6 +281,7 @@ cuarena_status_t cuai_store_zero_captured(void *user, void *address, uint64_t by
 void cuai_store_fill(const cuai_store_t *store, cuai_memory_t *out)
 {
     const cuai_facts_t *facts = &store->place->facts;
+    CUAI_ASSERT(store->streams.name != NULL);
     cuarena_memory_ops_t *ops = &out->ops;
     cuarena_memory_ops_init(ops);
     ops->name = store->streams.name;

@@ -8,13 +8,13 @@
 #include "base/log.h"
 #include "memory/cuda/events.h"
 
-/* A place of streams that were seen, held open for the memory. */
+/* The place of streams that were seen, kept open until the memory ends. */
 struct cuai_seen_place {
     cuai_place_t *place;
     struct cuai_seen_place *next;
 };
 
-/* The two whose context the handle does not tell. */
+/* Whether the handle is that of a default stream, which does not tell its context. */
 static bool is_default(cuarena_stream_t stream)
 {
     return stream == NULL || stream == CUARENA_STREAM_LEGACY || stream == CUARENA_STREAM_PER_THREAD;
@@ -25,6 +25,7 @@ static bool is_default(cuarena_stream_t stream)
 void cuai_streams_open(cuai_streams_t *streams, const char *name, cuai_place_t *place,
                        uint64_t reach)
 {
+    CUAI_ASSERT(name != NULL);
     *streams = (cuai_streams_t){
         .name = name,
         .place = place,
@@ -49,7 +50,7 @@ void cuai_streams_end(cuai_streams_t *streams)
     }
     if (!streams->host)
         cuai_place_close(streams->place);
-    cuai_lock_reset(&streams->lock); /* who held it at a fork is not here */
+    cuai_lock_reset(&streams->lock); /* in a forked child a thread that is not there may hold it */
     cuai_lock_cleanup(&streams->lock);
 }
 
@@ -63,11 +64,12 @@ static cuai_place_t *default_place(cuai_streams_t *streams)
     return place;
 }
 
-/* A context that came back under an old handle is another one, and the old one is dead: nobody may
- * touch what was made in it. */
+/* A context with the handle of the place but another id replaces the place's, which has ended: the
+ * place is lost then. */
 static bool is_place_of(cuai_place_t *place, cuai_cu_context_t context,
                         unsigned long long context_id)
 {
+    CUAI_ASSERT(context != NULL);
     if (place->context != context)
         return false;
     if (place->context_id == context_id)
@@ -91,7 +93,7 @@ static cuai_place_t *find_seen(cuai_streams_t *streams, cuai_cu_context_t contex
     return found;
 }
 
-/* Two threads may see a context at once; then it is held twice. */
+/* Opens and keeps the place of a context. Two threads may do so at once, which does no harm. */
 static cuarena_status_t see(cuai_streams_t *streams, cuai_cu_context_t context, cuai_place_t **out)
 {
     struct cuai_seen_place *seen = cuai_host_alloc(sizeof *seen);
@@ -135,6 +137,7 @@ static cuarena_status_t unknown(cuarena_stream_t stream, cuai_cu_result_t result
 
 cuarena_status_t cuai_streams_fail_capture(cuarena_stream_t stream)
 {
+    CUAI_ASSERT(stream != CUARENA_NO_STREAM);
     return cuai_fail(CUARENA_BUSY,
                      "stream %p: its capture into a graph has failed, and "
                      "ends with cuStreamEndCapture",
@@ -156,7 +159,7 @@ static cuarena_status_t ask_context(cuai_streams_t *streams, const cuai_cuda_t *
     return cuai_cuda_fail(result, "cuStreamGetCtx", "stream %p", (void *)stream);
 }
 
-/* A place to ask from: the memory's own, or one that is not lost. */
+/* A place in whose context the driver can be called: the memory's own, or one that is not lost. */
 static cuai_place_t *any_place(cuai_streams_t *streams)
 {
     cuai_lock(&streams->lock);
@@ -169,12 +172,13 @@ static cuai_place_t *any_place(cuai_streams_t *streams)
     return found;
 }
 
-/* Drivers need not answer a thread that has no context, so it is asked in one that is known; at the
- * first stream of all, in the caller's. */
+/* Drivers need not answer a thread that has no context, so they are asked in one that is known; at
+ * the first stream of all, in the caller's. */
 static cuarena_status_t place_of_handle(cuai_streams_t *streams, const cuai_cuda_t *cuda,
                                         cuarena_stream_t stream, cuai_place_t **out)
 {
     cuai_visit_t visit;
+    CUAI_ASSERT(!is_default(stream));
     cuai_place_t *from = any_place(streams);
     if (from == NULL)
         return ask_context(streams, cuda, stream, out);
@@ -186,10 +190,11 @@ static cuarena_status_t place_of_handle(cuai_streams_t *streams, const cuai_cuda
     return status;
 }
 
-/* The first of these calls says which context a host memory's default streams belong to. One that
- * was lost makes room for another. */
+/* The first default stream that is passed decides which context those of a host memory belong to,
+ * until that is lost. */
 static cuarena_status_t bind_default(cuai_streams_t *streams, cuai_place_t *place)
 {
+    CUAI_ASSERT(streams->host);
     cuai_lock(&streams->lock);
     cuai_place_t *bound = streams->place;
     if (bound == NULL || atomic_load(&bound->lost) != CUAI_CUDA_SUCCESS)
@@ -205,11 +210,12 @@ static cuarena_status_t bind_default(cuai_streams_t *streams, cuai_place_t *plac
                      bound->device);
 }
 
-/* Of a default stream that the caller passes now. */
+/* The place of a default stream that the caller passes now to host memory. */
 static cuarena_status_t place_of_current(cuai_streams_t *streams, const cuai_cuda_t *cuda,
                                          cuarena_stream_t stream, cuai_place_t **out)
 {
     cuai_cu_context_t context = NULL;
+    CUAI_ASSERT(is_default(stream));
     cuai_cu_result_t result = cuai_cu(cuda)->cuCtxGetCurrent(&context);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_cuda_fail(result, "cuCtxGetCurrent", "a default stream");
@@ -244,19 +250,20 @@ cuarena_status_t cuai_streams_place(cuai_streams_t *streams, cuarena_stream_t st
 
 /* ---- Identity ---------------------------------------------------------- */
 
-/* In a visit, so that the default streams are those of the place; the driver has an id for the
- * legacy stream of each context, and for that of each thread in it. */
+/* In a visit, so that the default streams are those of the place. The driver has an id for the
+ * legacy stream of each context, and for the default stream of each thread in it. */
 static cuarena_status_t describe(cuai_place_t *place, cuarena_stream_t stream,
                                  cuarena_stream_info_t *info)
 {
     unsigned long long id = 0;
+    CUAI_ASSERT(stream != CUARENA_NO_STREAM);
     cuai_cu_result_t result = cuai_event_ask_capture(place->cuda, stream, &info->capturing);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(place, result, "cuStreamIsCapturing", "stream %p", (void *)stream);
     info->context = place->context;
     info->device = place->device;
     info->per_thread = stream == CUARENA_STREAM_PER_THREAD;
-    if (info->capturing) /* the driver does not tell the id of such a one */
+    if (info->capturing) /* the driver does not tell the id then */
         return CUARENA_OK;
     result = cuai_cu(place->cuda)->cuStreamGetId(stream, &id);
     if (result != CUAI_CUDA_SUCCESS)
@@ -268,6 +275,7 @@ static cuarena_status_t describe(cuai_place_t *place, cuarena_stream_t stream,
 static cuarena_status_t check_reach(const cuai_streams_t *streams, const cuai_place_t *place,
                                     cuarena_stream_t stream)
 {
+    CUAI_ASSERT(place != NULL);
     bool reaches = streams->reach == CUAI_REACH_ALL ||
                    (place->device < 64 && streams->reach >> place->device & 1);
     if (!reaches)
@@ -315,13 +323,12 @@ cuarena_status_t cuai_streams_identify(void *user, cuarena_stream_t stream,
 
 /* ---- Events ----------------------------------------------------------- */
 
-/* Of work that is over because its context is. */
+/* The event of work that is over because its context has ended. */
 static cuai_event_t over;
 
-/* Whether work of the place is over because its context is: that was lost, or stayed with the
- * process that this one was forked from. Of the memory's own context it is an error; other memory
- * is the caller's to go on with. NULL:
- * the place of `over`. */
+/* Whether work of the place is over because its context has ended: it was lost, or is in the
+ * process from which this one was forked. If it is the memory's own context that is an error
+ * instead. NULL is the place of `over`. */
 static bool is_moot(const cuai_streams_t *streams, cuai_place_t *place)
 {
     if (place == NULL)
@@ -330,8 +337,8 @@ static bool is_moot(const cuai_streams_t *streams, cuai_place_t *place)
     return !own && (cuai_cuda_if_open() == NULL || atomic_load(&place->lost) != CUAI_CUDA_SUCCESS);
 }
 
-/* The same for a stream whose place could not be told. This memory knew it, so there was a driver,
- * and a context that answered. */
+/* As is_moot, for a stream whose place could not be found although the memory knew it: there was a
+ * driver then, and a context. */
 static bool is_left_behind(const cuai_streams_t *streams, cuarena_status_t status)
 {
     return streams->host && streams->seen != NULL &&
@@ -351,7 +358,7 @@ static cuai_place_t *sole_place(cuai_streams_t *streams)
     return sole;
 }
 
-/* Of work that no handle needs to be alive for. */
+/* Records an event behind all work that may use the memory, without any stream's handle. */
 static cuarena_status_t mark_all_work(cuai_streams_t *streams, void **event)
 {
     cuai_place_t *place = sole_place(streams);
@@ -388,6 +395,7 @@ cuarena_status_t cuai_streams_mark(void *user, cuarena_stream_t stream, void **e
 
 cuarena_status_t cuai_streams_query(void *user, void *event)
 {
+    CUAI_ASSERT(event != NULL);
     const cuai_streams_t *streams = user;
     cuai_event_t *asked = event;
     if (is_moot(streams, asked->place))
@@ -398,6 +406,7 @@ cuarena_status_t cuai_streams_query(void *user, void *event)
 
 cuarena_status_t cuai_streams_wait(void *user, void *event, cuarena_stream_t stream, int32_t host)
 {
+    CUAI_ASSERT(event != NULL && (!host || stream == CUARENA_NO_STREAM));
     cuai_streams_t *streams = user;
     cuai_event_t *awaited = event;
     cuai_place_t *place = NULL;
@@ -415,6 +424,7 @@ cuarena_status_t cuai_streams_wait(void *user, void *event, cuarena_stream_t str
 void cuai_streams_unmark(void *user, void *event)
 {
     (void)user;
+    CUAI_ASSERT(event != NULL);
     if (event != &over)
         cuai_event_release(event);
 }
@@ -452,8 +462,7 @@ static cuarena_status_t synchronize(const cuai_cuda_t *cuda, cuarena_stream_t st
     return cuai_cuda_fail(result, "cuStreamSynchronize", "waiting for stream %p", (void *)stream);
 }
 
-/* In the memory's own place, so that the default streams are those of that; a handle tells its
- * context by itself. */
+/* In a visit of the memory's own place for default streams, which are those of that place. */
 cuarena_status_t cuai_streams_synchronize(void *user, cuarena_stream_t stream)
 {
     cuai_streams_t *streams = user;

@@ -13,11 +13,12 @@
 /* The cookie of a segment. */
 typedef struct mapped {
     size_t words;
-    uint64_t bits[]; /* one for each handle's worth of reserved addresses */
+    uint64_t bits[]; /* a bit for the place of each handle, set while one is mapped there */
 } mapped_t;
 
 static mapped_t *make_mapped(uint64_t handles)
 {
+    CUAI_ASSERT(handles != 0);
     size_t words = (size_t)((handles + 63) / 64);
     mapped_t *mapped = cuai_host_alloc(sizeof *mapped + words * sizeof mapped->bits[0]);
     if (mapped != NULL)
@@ -27,11 +28,13 @@ static mapped_t *make_mapped(uint64_t handles)
 
 static bool is_mapped(const mapped_t *mapped, uint64_t handle)
 {
+    CUAI_ASSERT(handle / 64 < mapped->words);
     return mapped->bits[handle / 64] >> (handle % 64) & 1;
 }
 
 static void set_mapped(mapped_t *mapped, uint64_t begin, uint64_t end, bool on)
 {
+    CUAI_ASSERT(begin <= end && end <= mapped->words * 64);
     for (uint64_t handle = begin; handle < end; handle++) {
         uint64_t bit = UINT64_C(1) << (handle % 64);
         if (on)
@@ -41,7 +44,7 @@ static void set_mapped(mapped_t *mapped, uint64_t begin, uint64_t end, bool on)
     }
 }
 
-/* The first handle from `at` on that is mapped, or is not; `end` if none. */
+/* The first handle from `at` on that is mapped, or is not; `end`: none. */
 static uint64_t next_with(const mapped_t *mapped, uint64_t at, uint64_t end, bool on)
 {
     while (at < end && is_mapped(mapped, at) != on)
@@ -51,12 +54,13 @@ static uint64_t next_with(const mapped_t *mapped, uint64_t at, uint64_t end, boo
 
 /* ---- Addresses --------------------------------------------------------- */
 
-/* Half as many until the driver has them; 0: it has not even `bytes`. */
+/* Sets addresses aside: half as many until the driver has them; 0: it has not even `bytes`. */
 static uint64_t reserve(const cuai_vmm_t *vmm, uint64_t bytes, uint64_t address_bytes,
                         cuai_cu_pointer_t *address_out, cuai_cu_result_t *result_out)
 {
     const cuai_cuda_t *cuda = vmm->store.place->cuda;
     uint64_t asked = address_bytes;
+    CUAI_ASSERT(bytes != 0 && address_bytes >= bytes);
     for (;;) {
         *result_out =
             cuai_cu(cuda)->cuMemAddressReserve(address_out, asked, vmm->least_bytes, 0, 0);
@@ -79,6 +83,7 @@ static void free_addresses(const cuai_vmm_t *vmm, uint64_t address, uint64_t byt
 
 static bool unmap(const cuai_vmm_t *vmm, uint64_t address, uint64_t bytes)
 {
+    CUAI_ASSERT(bytes != 0);
     cuai_place_t *place = vmm->store.place;
     cuai_cu_result_t result = cuai_cu(place->cuda)->cuMemUnmap(address, bytes);
     cuai_place_note(place, result, "cuMemUnmap");
@@ -89,13 +94,14 @@ static cuarena_status_t map_one(const cuai_vmm_t *vmm, uint64_t address, uint64_
 {
     cuai_place_t *place = vmm->store.place;
     const cuai_cuda_t *cuda = place->cuda;
+    CUAI_ASSERT(bytes != 0 && bytes <= vmm->handle_bytes);
     cuai_cu_handle_t handle;
     cuai_cu_result_t result = cuai_cu(cuda)->cuMemCreate(&handle, bytes, &vmm->wanted, 0);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(place, result, "cuMemCreate",
                                "a handle of %" PRIu64 " bytes on device %d", bytes, place->device);
     result = cuai_cu(cuda)->cuMemMap(address, bytes, 0, handle, 0);
-    /* a mapping holds what it maps */
+    /* the mapping keeps the handle alive */
     cuai_place_note(place, cuai_cu(cuda)->cuMemRelease(handle), "cuMemRelease");
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
@@ -105,6 +111,7 @@ static cuarena_status_t map_one(const cuai_vmm_t *vmm, uint64_t address, uint64_
 
 static cuarena_status_t allow_access(const cuai_vmm_t *vmm, uint64_t address, uint64_t bytes)
 {
+    CUAI_ASSERT(vmm->access_count != 0);
     cuai_place_t *place = vmm->store.place;
     cuai_cu_result_t result =
         cuai_cu(place->cuda)->cuMemSetAccess(address, bytes, vmm->access, vmm->access_count);
@@ -114,8 +121,8 @@ static cuarena_status_t allow_access(const cuai_vmm_t *vmm, uint64_t address, ui
                            bytes, vmm->access_count);
 }
 
-/* Handle by handle, then access to all at once. `done_out` tells how many bytes are mapped, also
- * where it fails. */
+/* Maps handle by handle, then allows access to all at once. `done_out` is how many bytes are
+ * mapped, also when it fails. */
 static cuarena_status_t map(const cuai_vmm_t *vmm, uint64_t address, uint64_t bytes,
                             uint64_t *done_out)
 {
@@ -140,9 +147,9 @@ static uint64_t handles_to(const cuai_vmm_t *vmm, uint64_t offset)
     return cuai_align_up(offset, vmm->handle_bytes) / vmm->handle_bytes;
 }
 
-/* Leaves the holes in it as they are. One call of the driver for each row of handles. A row that
- * the driver does not take back stays mapped, until it is asked again: before something is mapped
- * there, or when the segment ends. */
+/* Unmaps the handles in [begin, end), with one call of the driver for each row of them. A row that
+ * the driver does not unmap stays mapped until it is tried again: before something is mapped there,
+ * or when the segment ends. */
 static void unmap_rows(const cuai_vmm_t *vmm, const cuarena_memory_segment_t *segment,
                        uint64_t begin, uint64_t end)
 {
@@ -173,13 +180,14 @@ static void unmap_stretch(cuai_vmm_t *vmm, const cuarena_memory_segment_t *segme
     cuai_place_leave(&visit);
 }
 
-/* All of it, or nothing. */
+/* Maps all of a stretch, or nothing. */
 static cuarena_status_t map_stretch(cuai_vmm_t *vmm, const cuarena_memory_segment_t *segment,
                                     uint64_t offset, uint64_t bytes)
 {
     uint64_t begin = handles_to(vmm, offset);
     uint64_t done = 0;
     cuai_visit_t visit;
+    CUAI_ASSERT(cuai_is_aligned(offset, vmm->handle_bytes));
     unmap_stretch(vmm, segment, offset, bytes);
     cuarena_status_t status = cuai_place_enter(vmm->store.place, &visit);
     if (status != CUARENA_OK)
@@ -197,7 +205,7 @@ static cuarena_status_t map_stretch(cuai_vmm_t *vmm, const cuarena_memory_segmen
 
 /* ---- The table --------------------------------------------------------- */
 
-/* Addresses for growing are cheap; those for one block are not to grow. */
+/* How many addresses to set aside: no more than `bytes` for a segment that keeps its length. */
 static uint64_t reserve_for(const cuai_vmm_t *vmm, uint64_t bytes, uint64_t address_bytes)
 {
     if (address_bytes <= bytes)
@@ -233,7 +241,7 @@ static cuarena_status_t get_addresses(cuai_vmm_t *vmm, uint64_t bytes, uint64_t 
     return CUARENA_OK;
 }
 
-/* What is still mapped there, because it may be in use, stays. */
+/* Returns a segment's addresses; not if handles that may be in use are still mapped there. */
 static void return_addresses(cuai_vmm_t *vmm, const cuarena_memory_segment_t *segment)
 {
     cuai_visit_t visit;
@@ -293,12 +301,14 @@ static void shrink(void *user, cuarena_memory_segment_t *segment, uint64_t new_b
 
 static void punch(void *user, cuarena_memory_segment_t *segment, uint64_t offset, uint64_t bytes)
 {
+    CUAI_ASSERT(offset + bytes <= segment->bytes);
     unmap_stretch(user, segment, offset, bytes);
 }
 
 static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment, uint64_t offset,
                              uint64_t bytes)
 {
+    CUAI_ASSERT(offset + bytes <= segment->bytes);
     return map_stretch(user, segment, offset, bytes);
 }
 
@@ -307,6 +317,7 @@ static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment, uint
 static void fill_table(const cuai_vmm_t *vmm, cuai_memory_t *out)
 {
     cuarena_memory_ops_t *ops = &out->ops;
+    CUAI_ASSERT(vmm->least_bytes <= vmm->handle_bytes);
     cuai_store_fill(&vmm->store, out);
     ops->granularity = vmm->handle_bytes;
     ops->alignment = vmm->least_bytes;

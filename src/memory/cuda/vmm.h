@@ -1,14 +1,13 @@
 /*
- * Device memory of handles: physical memory that is mapped into addresses set aside before.
+ * Device memory of handles: physical memory that is mapped to addresses set aside before.
  *
  *   address       address + bytes                  address + address_bytes
  *    | handle | handle | (hole) | handle |  addresses only  |
  *
- * All handles of an arena have one size, its granularity: a handle cannot be split, so what is
- * grown, punched and filled is whole handles, and what is held is what the driver gave. Only the
- * last handle of a segment that keeps its length may be smaller. A mapping keeps its handle alive,
- * so handles are
- * released as soon as they are mapped, and asked for again where one is exported.
+ * All handles of an arena have one size, its granularity. A handle cannot be split, so only whole
+ * handles are grown, punched and filled, and what is reserved is what the driver has spent. Only
+ * the last handle of a segment that keeps its length may be smaller. A mapping keeps its handle
+ * alive, so handles are released as soon as they are mapped, and retained again to be exported.
  */
 #ifndef CUAI_MEMORY_CUDA_VMM_H
 #define CUAI_MEMORY_CUDA_VMM_H
@@ -24,16 +23,16 @@ typedef struct cuai_vmm {
     cuai_cu_access_t access[CUAI_VMM_DEVICES];
     size_t access_count;
     uint64_t handle_bytes;
-    uint64_t least_bytes;   /* of any handle: a dedicated block's last one */
-    uint64_t least_reserve; /* addresses, where more than one block is asked */
+    uint64_t least_bytes;   /* the least size of a handle, such as a dedicated block's last one */
+    uint64_t least_reserve; /* addresses to set aside at least for a segment that may grow */
 } cuai_vmm_t;
 
-/* Finds out what handles can be had and chooses their size (properties.c). UNSUPPORTED names what
- * was required and cannot be. */
+/* Finds out which handles the driver makes and chooses their size (properties.c). UNSUPPORTED names
+ * what is required and cannot be had. */
 cuarena_status_t cuai_vmm_choose(cuai_vmm_t *vmm, const cuarena_config_t *config,
                                  cuarena_properties_t *facts);
 
-/* The function of the table (export.c). */
+/* `export_range` of the table (export.c). */
 cuarena_status_t cuai_vmm_export(void *user, const cuarena_memory_segment_t *segment,
                                  uint64_t offset, uint64_t bytes, cuarena_export_piece_t *pieces,
                                  size_t capacity, size_t *count_out);

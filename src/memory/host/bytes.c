@@ -49,6 +49,7 @@ static void end(void *user)
 
 static cuarena_status_t open_host(const cuarena_config_t *config, cuai_memory_t *out)
 {
+    CUAI_ASSERT(config->bytes_kind == CUARENA_BYTES_HOST);
     bytes_t *bytes = cuai_host_alloc(sizeof *bytes);
     if (bytes == NULL)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a memory's record");

@@ -119,6 +119,7 @@ static stretch_t **link_behind(stretch_t *before)
 static void link_stretch(stretch_t *stretch, stretch_t *before)
 {
     stretch_t **link = link_behind(before);
+    CUAI_ASSERT(stretch->bytes != 0);
     stretch->prev = before;
     stretch->next = *link;
     if (stretch->next != NULL)

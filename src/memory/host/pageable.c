@@ -70,6 +70,7 @@ static void unmap(uint64_t address, uint64_t bytes)
 static uint64_t map_aligned(uint64_t bytes, uint64_t granularity)
 {
     uint64_t padded;
+    CUAI_ASSERT(cuai_is_aligned(bytes, granularity));
     if (!cuai_add_checked(bytes, granularity, &padded))
         return 0;
     void *mapped = map_inaccessible(NULL, padded, 0);
@@ -177,6 +178,7 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
 static void give_back(void *user, cuarena_memory_segment_t *segment)
 {
     (void)user;
+    CUAI_ASSERT(segment->address != 0 && segment->bytes <= segment->address_bytes);
     unmap(segment->address, segment->address_bytes);
 }
 
