@@ -26,7 +26,7 @@ static inline bool cuai_can_cache(const cuarena_heap_t *heap, const cuai_record_
     return r->generation != heap->last_generation;
 }
 
-/* Caches a block that can be, and that nothing pins or moves. Its owner and attributes are
+/* Caches a block that can be, and that no plan moves. Its owner, pins and other attributes are
  * forgotten: `owner` is now whose free list its bytes would join, and `stamp`, below 2^48, is kept
  * for the caller. */
 static inline void cuai_heap_cache_put(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t owner,
@@ -34,7 +34,7 @@ static inline void cuai_heap_cache_put(cuarena_heap_t *heap, cuai_slot_t slot, u
 {
     cuai_record_t *r = cuai_record(heap, slot);
     uint64_t keeps = CUAI_ALIGN_ATTRIBUTES(r->align_log2) | r->list;
-    CUAI_ASSERT(cuai_is_movable(r) && cuai_can_cache(heap, r));
+    CUAI_ASSERT(r->kind == CUAI_BLOCK && !r->moving && cuai_can_cache(heap, r));
     cuai_count_free(heap, r);
     r->generation++;
     r->asked = cuai_asked(stamp, 0);

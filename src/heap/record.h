@@ -232,7 +232,6 @@ static inline void cuai_set_note(cuai_record_t *r, cuai_note_t note)
 static inline cuai_note_t cuai_note_of(const cuai_record_t *r)
 {
     cuai_note_t note;
-    CUAI_ASSERT(r->kind == CUAI_STANDALONE);
     memcpy(&note, (const char *)r + offsetof(cuai_record_t, prev), sizeof note);
     return note;
 }

@@ -402,7 +402,6 @@ static void cut(const cuai_slide_t *slide, const cuai_slide_shape_t *shape,
 static void begin(const cuai_slide_t *slide, cuai_slide_launch_t *launch)
 {
     cuai_slide_params_t *params = &launch->params;
-    CUAI_ASSERT(slide->scratch % CUAI_SLIDE_LINE == 0);
     params->runs = 0;
     params->table = 0;
     params->origin = 0;
