@@ -162,7 +162,9 @@ static void move_bytes(unsigned char *to, unsigned char *from, size_t bytes)
 
 static bool make_room(cuai_host_region_t *region, size_t bytes)
 {
-    size_t wanted = cuai_min(cuai_max(bytes, region->room * CUAI_HOST_GROWTH), region->most);
+    size_t growth =
+        CUAI_HOST_GROWTH == 1 ? region->room / 16 : region->room * (CUAI_HOST_GROWTH - 1);
+    size_t wanted = cuai_min(cuai_max(bytes, region->room + growth), region->most);
     size_t room;
     unsigned char *base = map_between(bytes, wanted, &room);
     if (base == NULL)

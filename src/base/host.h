@@ -36,7 +36,8 @@ void cuai_host_kept_free(cuai_host_kept_t *kept, void *pointer, size_t room);
 /* What a commit is rounded up to, or a page where that is more. */
 #define CUAI_HOST_STEP ((size_t)1 << 15)
 /* How many times as large as before a region becomes that has to move. With internal assertions it
- * moves at every step, so that uses of old addresses are found. */
+ * moves at every step while it is small, then whenever it is a sixteenth larger, so that uses of
+ * old addresses are found. */
 #if defined(CUARENA_DEBUG)
 #define CUAI_HOST_GROWTH 1
 #else

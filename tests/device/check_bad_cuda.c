@@ -77,7 +77,7 @@ static const bad_options_t bad_options[] = {
     {DEVICE "write_combined=1", BAD, {"write_combined: '1'", "pinned"}, NULL},
     {DEVICE "portable=0", BAD, {"portable: '0'", "memory=pinned"}, NULL},
     {DEVICE "device_only=1", BAD, {"device_only: '1'", "device"}, NULL},
-    {DEVICE "event=soon", BAD, {"event", "'soon'", "eager"}, NULL},
+    {DEVICE "events=soon", BAD, {"events", "'soon'", "eager"}, NULL},
     /* Sizes. */
     {"memory=device,pool=0", BAD, {"pool", "'0'"}, NULL},
     {"memory=device,pool=101%", BAD, {"pool", "'101%'"}, NULL},
