@@ -5,12 +5,20 @@
 #include "arena/find.h"
 #include "arena/streams.h"
 
+/* What lives when `credit` bytes of it go. These may have gone already: a handler of running out
+ * can reset the arena. */
+static uint64_t live_without(const cuarena_t *arena, uint64_t credit)
+{
+    uint64_t live = cuai_live_bytes(arena);
+    return live - cuai_min(credit, live);
+}
+
 uint64_t cuai_live_left(const cuarena_t *arena, uint64_t credit)
 {
     if (!(arena->slow & CUAI_SLOW_LIMIT))
         return UINT64_MAX;
     uint64_t limit = arena->limits[CUARENA_LIMIT_LIVE];
-    uint64_t live = cuai_live_bytes(arena) - credit;
+    uint64_t live = live_without(arena, credit);
     return limit > live ? limit - live : 0;
 }
 
@@ -19,7 +27,7 @@ cuarena_status_t cuai_check_live(const cuarena_t *arena, uint64_t size, uint64_t
     if (size <= cuai_live_left(arena, credit))
         return CUARENA_OK;
     uint64_t limit = arena->limits[CUARENA_LIMIT_LIVE];
-    uint64_t live = cuai_live_bytes(arena) - credit;
+    uint64_t live = live_without(arena, credit);
     return cuai_fail_bytes(CUARENA_LIMIT, size, limit, arena->reserved, 0, 0,
                            "%llu more bytes would exceed the limit of %llu: "
                            "%llu are live",

@@ -493,6 +493,21 @@ START_TEST(test_handler_that_resets_ends_a_block_being_resized)
 }
 END_TEST
 
+/* Its bytes are not counted off a second time. */
+START_TEST(test_handler_that_resets_beside_a_limit_of_live_bytes)
+{
+    fixture_t f;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_LIVE, amount_of_bytes(2 * POOL), NULL));
+    cuarena_block_t block = take_block(&f, EACH);
+    take(&f, POOL - EACH);
+    use_handler(&f, reset_it, NULL);
+    step(&f, cuarena_block_resize(f.arena, block, 2 * EACH), CUARENA_STALE);
+    expect_u64(live_blocks(&f), 0);
+    fixture_close(&f);
+}
+END_TEST
+
 static int32_t swallow(void *user, const cuarena_relocation_t *list, size_t count)
 {
     (void)user, (void)list, (void)count;
@@ -694,6 +709,7 @@ int main(void)
             test_handler_that_lies_forever_is_named, test_handler_that_takes_it_back_is_given_up_on,
             test_handler_that_destroys_is_reentered, test_handler_that_resets_serves_the_request,
             test_handler_that_resets_ends_a_block_being_resized,
+            test_handler_that_resets_beside_a_limit_of_live_bytes,
             test_handler_that_compacts_and_runs_out_again, test_handlers_that_ask_each_other_end,
             test_handler_that_takes_itself_away, test_handler_that_takes_its_time_holds_nobody_up,
             test_handler_is_entered_by_several_threads_at_once));

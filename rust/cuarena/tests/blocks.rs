@@ -429,7 +429,7 @@ fn typed_options_are_those_of_the_table() {
         ("write_combined", "1"),
         ("portable", "0"),
         ("device_only", "1"),
-        ("event", "eager"),
+        ("events", "eager"),
         ("steal", "idle"),
         ("name", "all"),
         ("initial_chunk", "64KiB"),
