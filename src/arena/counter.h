@@ -9,8 +9,8 @@
  * negative is there a new peak to store; a free adds to it. So each costs an allocation two
  * instructions and a free one.
  */
-#ifndef CUAI_ARENA_METER_H
-#define CUAI_ARENA_METER_H
+#ifndef CUAI_ARENA_COUNTER_H
+#define CUAI_ARENA_COUNTER_H
 
 #include "arena/peaks.h"
 #include "base/compiler.h"

@@ -447,7 +447,7 @@ static void *own_and_free(void *argument)
     return cuarena_block_free(owner->arena, block) != CUARENA_OK ? argument : NULL;
 }
 
-/* Ended by a visitor while the lock's owner is on its way out. */
+/* Ended by another thread while the holder of the lock is on its way out. */
 START_TEST(ended_behind_the_owner_of_the_lock)
 {
     for (uint64_t i = 0; i < scale_pick(300, 2000, 20000); i++) {
