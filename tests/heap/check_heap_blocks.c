@@ -1,67 +1,31 @@
 /*
  * Blocks: allocation, max_blocks, splitting, placement. Pictures are explained in
- * support/heap_map.h; each step validates.
+ * support/heap_map.h, steps in support/heap_rows.h.
  */
-#include "support/heap_rig.h"
+#include "support/heap_rows.h"
 
 #define SEGMENT_GRANULES (CUARENA_HEAP_MAX_SEGMENT / MAP_GRANULE)
 
 /* ---- Allocation --------------------------------------------------------- */
 
-START_TEST(test_alloc_exact_fit_leaves_no_range)
-{
-    map_open(&map, "a1 -4 b1");
-    expect_ok(map_alloc(&map, 'c', 4));
-    expect_map(&map, "a1 c4 b1");
-}
-END_TEST
-
-START_TEST(test_alloc_one_granule_short_fails)
-{
-    map_open(&map, "a1 -4 b1");
-    expect_status(map_alloc(&map, 'c', 5), CUARENA_OUT_OF_MEMORY);
-    expect_map(&map, "a1 -4 b1");
-}
-END_TEST
-
-START_TEST(test_alloc_best_cuts_from_the_low_end)
-{
-    map_open(&map, "a1 -4 b1");
-    expect_ok(map_alloc(&map, 'c', 1));
-    expect_map(&map, "a1 c1 -3 b1");
-}
-END_TEST
-
-START_TEST(test_alloc_best_takes_the_exact_range)
-{
-    map_open(&map, "-9 a1 -3 b1 -5 c1 -2");
-    expect_ok(map_alloc(&map, 'd', 3));
-    expect_map(&map, "-9 a1 d3 b1 -5 c1 -2");
-    expect_ok(map_alloc(&map, 'e', 5));
-    expect_map(&map, "-9 a1 d3 b1 e5 c1 -2");
-}
-END_TEST
-
-/* 4 and 5 granules are of one class, of which one range is looked at. */
-START_TEST(test_alloc_best_goes_up_a_class_when_the_first_range_is_too_small)
-{
-    map_open(&map, "-6 a1 -5 b1 -4");
-    expect_ok(map_alloc(&map, 'c', 4));
-    expect_ok(map_free(&map, 'c'));
-    expect_ok(map_alloc(&map, 'd', 5));
-    expect_map(&map, "d5 -1 a1 -5 b1 -4");
-}
-END_TEST
-
-START_TEST(test_alloc_out_of_memory_and_fragmented_are_told_apart)
-{
-    map_open(&map, "-4 a1 -4 b1 -3");
-    expect_status(map_alloc(&map, 'c', 12), CUARENA_OUT_OF_MEMORY);
-    expect_status(map_alloc(&map, 'c', 11), CUARENA_FRAGMENTED);
-    expect_status(map_alloc(&map, 'c', 5), CUARENA_FRAGMENTED);
-    expect_map(&map, "-4 a1 -4 b1 -3");
-}
-END_TEST
+static const map_row_t allocation_rows[] = {
+    {"an exact fit leaves no range", "a1 -4 b1", "alloc c 4 = a1 c4 b1"},
+    {"one granule short", "a1 -4 b1", "alloc c 5 is OUT_OF_MEMORY"},
+    {"best cuts from the low end", "a1 -4 b1", "alloc c 1 = a1 c1 -3 b1"},
+    {"best takes the exact range", "-9 a1 -3 b1 -5 c1 -2",
+     "alloc d 3 = -9 a1 d3 b1 -5 c1 -2; alloc e 5 = -9 a1 d3 b1 e5 c1 -2"},
+    /* 4 and 5 granules are of one class, of which one range is looked at. */
+    {"best goes up a class when the first range is too small", "-6 a1 -5 b1 -4",
+     "alloc c 4; free c; alloc d 5 = d5 -1 a1 -5 b1 -4"},
+    {"out of memory and fragmented are told apart", "-4 a1 -4 b1 -3",
+     "alloc c 12 is OUT_OF_MEMORY; alloc c 11 is FRAGMENTED; alloc c 5 is FRAGMENTED"},
+    {"an alignment above the granule leaves a range in front", "a1 -15",
+     "alloc b 2 @8 = a1 -7 b2@8 -6"},
+    {"an alignment that the range begins with", "a8 -8", "alloc b 2 @8 = a8 b2@8 -6"},
+    {"aligned, it fits exactly behind the front", "a1 -9 b1", "alloc c 2 @8 = a1 -7 c2@8 b1"},
+    {"aligned, it fits in the smaller range only", "a1 -12 b3 -4 c4",
+     "alloc d 4 @16 = a1 -12 b3 d4@16 c4"},
+};
 
 static cuarena_status_t alloc_bytes(uint64_t size, uint64_t alignment)
 {
@@ -149,38 +113,6 @@ START_TEST(test_alloc_alignment_up_to_the_granule_is_the_granule)
         expect_u64(entry.alignment, 256);
     }
     expect_status(alloc_bytes(256, 1), CUARENA_OUT_OF_MEMORY);
-}
-END_TEST
-
-START_TEST(test_alloc_alignment_above_granule_leaves_front_range)
-{
-    map_open(&map, "a1 -15");
-    expect_ok(map_alloc_aligned(&map, 'b', 2, 8));
-    expect_map(&map, "a1 -7 b2@8 -6");
-}
-END_TEST
-
-START_TEST(test_alloc_alignment_that_the_range_begins_with)
-{
-    map_open(&map, "a8 -8");
-    expect_ok(map_alloc_aligned(&map, 'b', 2, 8));
-    expect_map(&map, "a8 b2@8 -6");
-}
-END_TEST
-
-START_TEST(test_alloc_aligned_fits_exactly_behind_the_front)
-{
-    map_open(&map, "a1 -9 b1");
-    expect_ok(map_alloc_aligned(&map, 'c', 2, 8));
-    expect_map(&map, "a1 -7 c2@8 b1");
-}
-END_TEST
-
-START_TEST(test_alloc_aligned_fits_in_the_smaller_range_only)
-{
-    map_open(&map, "a1 -12 b3 -4 c4");
-    expect_ok(map_alloc_aligned(&map, 'd', 4, 16));
-    expect_map(&map, "a1 -12 b3 d4@16 c4");
 }
 END_TEST
 
@@ -295,25 +227,19 @@ END_TEST
 
 /* ---- max_blocks --------------------------------------------------------- */
 
-static void open_limited(uint64_t max_blocks, const char *picture)
-{
-    cuarena_heap_config_t config = map_config();
-    config.max_blocks = max_blocks;
-    map_open_with(&map, &config, picture);
-}
-
-START_TEST(test_alloc_at_max_blocks_is_limit)
-{
-    open_limited(3, "a1 b1 -8");
-    expect_ok(map_alloc(&map, 'c', 1));
-    expect_status(map_alloc(&map, 'd', 1), CUARENA_LIMIT);
-    expect_map(&map, "a1 b1 c1 -7");
-}
-END_TEST
+static const map_row_t max_blocks_rows[] = {
+    {"at the limit", "{max_blocks 3} a1 b1 -8", "alloc c 1; alloc d 1 is LIMIT = a1 b1 c1 -7"},
+    {"1 block is had", "{max_blocks 1} -8", "alloc a 8; free a; alloc a 1; alloc b 1 is LIMIT"},
+    {"it holds after segments went", "{max_blocks 2}",
+     "segment 0 4; segment 5 4; segment 10 4; segment 15 4; cut 0 4; cut 5 4; cut 10 4; "
+     "alloc a 1; alloc b 1; alloc c 1 is LIMIT = a1 b1 -2"},
+    {"it holds after a free list is idle", "{max_blocks 4} 1:1 -1 1:1 -5",
+     "reclaim 1 = -8; alloc a 1; alloc b 1; alloc c 1; alloc d 1; alloc e 1 is LIMIT"},
+};
 
 START_TEST(test_alloc_below_max_blocks_again_after_a_free)
 {
-    open_limited(2, "a1 -8");
+    map_open_row("{max_blocks 2} a1 -8");
     for (int i = 0; i < 1000; i++) {
         expect_ok(map_alloc(&map, 'b', 1));
         expect_status(map_alloc(&map, 'c', 1), CUARENA_LIMIT);
@@ -323,44 +249,9 @@ START_TEST(test_alloc_below_max_blocks_again_after_a_free)
 }
 END_TEST
 
-START_TEST(test_alloc_max_blocks_1_serves_one)
-{
-    open_limited(1, "-8");
-    expect_ok(map_alloc(&map, 'a', 8));
-    expect_ok(map_free(&map, 'a'));
-    expect_ok(map_alloc(&map, 'a', 1));
-    expect_status(map_alloc(&map, 'b', 1), CUARENA_LIMIT);
-}
-END_TEST
-
-START_TEST(test_alloc_max_blocks_holds_after_segments_went)
-{
-    open_limited(2, "");
-    for (uint64_t i = 0; i < 4; i++)
-        expect_ok(map_segment(&map, 5 * i, 4));
-    for (uint64_t i = 0; i < 3; i++)
-        expect_ok(map_cut(&map, 5 * i, 4));
-    expect_ok(map_alloc(&map, 'a', 1));
-    expect_ok(map_alloc(&map, 'b', 1));
-    expect_status(map_alloc(&map, 'c', 1), CUARENA_LIMIT);
-    expect_map(&map, "a1 b1 -2");
-}
-END_TEST
-
-START_TEST(test_alloc_max_blocks_holds_after_freelists_idle)
-{
-    open_limited(4, "1:1 -1 1:1 -5");
-    expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 1)));
-    expect_map(&map, "-8");
-    for (char tag = 'a'; tag <= 'd'; tag++)
-        expect_ok(map_alloc(&map, tag, 1));
-    expect_status(map_alloc(&map, 'e', 1), CUARENA_LIMIT);
-}
-END_TEST
-
 START_TEST(test_alloc_max_blocks_1_in_many_segments)
 {
-    open_limited(1, "");
+    map_open_row("{max_blocks 1}");
     for (uint64_t i = 0; i < 60; i++)
         expect_ok(map_segment(&map, 2 * i, 1));
     expect_ok(map_alloc(&map, 'a', 1));
@@ -370,75 +261,20 @@ END_TEST
 
 /* ---- Splitting ---------------------------------------------------------- */
 
-static void open_split(uint64_t threshold, const char *picture)
-{
-    cuarena_heap_config_t config = map_config();
-    config.split_threshold = threshold;
-    map_open_with(&map, &config, picture);
-}
-
-START_TEST(test_split_0_splits_a_granule_off)
-{
-    open_split(0, "-9");
-    expect_ok(map_alloc(&map, 'a', 8));
-    expect_map(&map, "a8 -1");
-}
-END_TEST
-
-START_TEST(test_split_max_never_splits)
-{
-    open_split(UINT64_MAX, "-9");
-    expect_ok(map_alloc(&map, 'a', 1));
-    expect_map(&map, "a9");
-    expect_ok(map_free(&map, 'a'));
-    expect_map(&map, "-9");
-}
-END_TEST
-
-START_TEST(test_split_rest_of_the_threshold_is_split_off)
-{
-    open_split(1024, "-14");
-    expect_ok(map_alloc(&map, 'a', 10));
-    expect_map(&map, "a10 -4");
-}
-END_TEST
-
-START_TEST(test_split_rest_below_the_threshold_goes_with_the_block)
-{
-    open_split(1024, "-13");
-    expect_ok(map_alloc(&map, 'a', 10));
-    expect_map(&map, "a13");
-}
-END_TEST
-
-START_TEST(test_split_rest_as_large_as_the_request_is_split_off)
-{
-    open_split(1024, "-4");
-    expect_ok(map_alloc(&map, 'a', 2));
-    expect_map(&map, "a2 -2");
-}
-END_TEST
-
-START_TEST(test_split_rest_smaller_than_the_request_is_not)
-{
-    open_split(1024, "-5");
-    expect_ok(map_alloc(&map, 'a', 3));
-    expect_map(&map, "a5");
-}
-END_TEST
-
-START_TEST(test_split_aligned_block_leaves_the_front)
-{
-    open_split(UINT64_MAX, "a1 -15");
-    expect_ok(map_alloc_aligned(&map, 'b', 2, 8));
-    expect_map(&map, "a1 -7 b8@8");
-}
-END_TEST
+static const map_row_t splitting_rows[] = {
+    {"0 splits a granule off", "{split 0} -9", "alloc a 8 = a8 -1"},
+    {"the most never splits", "{whole} -9", "alloc a 1 = a9; free a = -9"},
+    {"a rest of the threshold is split off", "{split 1024} -14", "alloc a 10 = a10 -4"},
+    {"a rest below it goes with the block", "{split 1024} -13", "alloc a 10 = a13"},
+    {"a rest as large as the request is split off", "{split 1024} -4", "alloc a 2 = a2 -2"},
+    {"a rest smaller than the request is not", "{split 1024} -5", "alloc a 3 = a5"},
+    {"an aligned block leaves the front", "{whole} a1 -15", "alloc b 2 @8 = a1 -7 b8@8"},
+};
 
 START_TEST(test_split_unsplit_block_counts_what_it_takes)
 {
     cuarena_heap_stats_t stats;
-    open_split(UINT64_MAX, "-9");
+    map_open_row("{whole} -9");
     expect_ok(alloc_bytes(300, 0));
     cuarena_heap_stats_init(&stats);
     expect_ok(cuarena_heap_stats(map.heap, &stats));
@@ -457,67 +293,21 @@ static void open_placed(int32_t placement, const char *picture)
     map_open_with(&map, &config, picture);
 }
 
-#define PLACED 1048576u
-
-static uint64_t place_of(char tag)
-{
-    return (map_offset(&map, tag) - MAP_BASE) / MAP_GRANULE;
-}
-
-START_TEST(test_placement_default_small_from_the_top)
-{
-    open_placed(CUARENA_PLACEMENT_DEFAULT, "-1048576");
-    expect_ok(map_alloc(&map, 'a', 1));
-    expect_u64(place_of('a'), PLACED - 1);
-    expect_ok(map_alloc(&map, 'b', 1000));
-    expect_u64(place_of('b'), PLACED - 1001);
-}
-END_TEST
-
-START_TEST(test_placement_default_middle_from_the_bottom)
-{
-    open_placed(CUARENA_PLACEMENT_DEFAULT, "-1048576");
-    expect_ok(map_alloc(&map, 'a', PLACED / 16));
-    expect_u64(place_of('a'), 0);
-    expect_ok(map_alloc(&map, 'b', PLACED / 64));
-    expect_u64(place_of('b'), PLACED / 16);
-}
-END_TEST
-
-START_TEST(test_placement_default_giant_from_the_top)
-{
-    open_placed(CUARENA_PLACEMENT_DEFAULT, "-1048576");
-    expect_ok(map_alloc(&map, 'a', PLACED / 4));
-    expect_u64(place_of('a'), PLACED / 4 * 3);
-}
-END_TEST
-
-START_TEST(test_placement_default_aligned_from_the_top)
-{
-    open_placed(CUARENA_PLACEMENT_DEFAULT, "-1048575");
-    expect_ok(map_alloc_aligned(&map, 'a', 1, 16));
-    expect_u64(place_of('a'), PLACED - 16);
-    expect_map(&map, "-1048560 a1@16 -14");
-}
-END_TEST
-
-START_TEST(test_placement_low_is_from_the_bottom_for_all)
-{
-    open_placed(CUARENA_PLACEMENT_LOW, "-1048576");
-    expect_ok(map_alloc(&map, 'a', 1));
-    expect_ok(map_alloc(&map, 'b', PLACED / 2));
-    expect_ok(map_alloc(&map, 'c', 1));
-    expect_map(&map, "a1 b524288 c1 -524286");
-}
-END_TEST
-
-START_TEST(test_placement_low_takes_the_lowest_part_not_the_best_fit)
-{
-    open_placed(CUARENA_PLACEMENT_LOW, "-9 z1000 -3 y1");
-    expect_ok(map_alloc(&map, 'a', 3));
-    expect_map(&map, "a3 -6 z1000 -3 y1");
-}
-END_TEST
+static const map_row_t placement_rows[] = {
+    {"small ones from the top", "{default} -1048576",
+     "alloc a 1 = -1048575 a1; alloc b 1000 = -1047575 b1000 a1"},
+    {"middle ones from the bottom", "{default} -1048576",
+     "alloc a 65536 = a65536 -983040; alloc b 16384 = a65536 b16384 -966656"},
+    {"giants from the top", "{default} -1048576", "alloc a 262144 = -786432 a262144"},
+    {"aligned ones from the top", "{default} -1048575", "alloc a 1 @16 = -1048560 a1@16 -14"},
+    {"a cramped class from the bottom, others from the top", "{default} -1048576",
+     "alloc a 64 = -1048512 a64; resize a 65 is FRAGMENTED; alloc b 64 = b64 -1048448 a64; "
+     "resize b 524288; alloc c 32; alloc d 128 = b524288 -524064 d128 c32 a64"},
+    {"low is from the bottom for all", "{low} -1048576",
+     "alloc a 1; alloc b 524288; alloc c 1 = a1 b524288 c1 -524286"},
+    {"low takes the lowest part, not the best fit", "{low} -9 z1000 -3 y1",
+     "alloc a 3 = a3 -6 z1000 -3 y1"},
+};
 
 START_TEST(test_placement_low_request_is_from_the_bottom)
 {
@@ -526,22 +316,6 @@ START_TEST(test_placement_low_request_is_from_the_bottom)
     open_placed(CUARENA_PLACEMENT_DEFAULT, "-1048576");
     expect_ok(cuarena_heap_alloc(map.heap, &request, &map.ids['a'], &offset));
     expect_u64(offset, MAP_BASE);
-}
-END_TEST
-
-START_TEST(test_placement_default_cramped_class_from_the_bottom)
-{
-    open_placed(CUARENA_PLACEMENT_DEFAULT, "-1048576");
-    expect_ok(map_alloc(&map, 'a', 64));
-    expect_u64(place_of('a'), PLACED - 64);
-    expect_status(map_resize(&map, 'a', 65), CUARENA_FRAGMENTED);
-    expect_ok(map_alloc(&map, 'b', 64)); /* of the class */
-    expect_u64(place_of('b'), 0);
-    expect_ok(map_resize(&map, 'b', PLACED / 2));
-    expect_ok(map_alloc(&map, 'c', 32)); /* of others */
-    expect_ok(map_alloc(&map, 'd', 128));
-    expect_u64(place_of('c'), PLACED - 64 - 32);
-    expect_u64(place_of('d'), PLACED - 64 - 32 - 128);
 }
 END_TEST
 
@@ -561,21 +335,13 @@ END_TEST
 
 static void add_allocation(Suite *suite)
 {
+    add_map_rows(suite, "allocation", allocation_rows);
     add_tests(suite, "allocation",
-              TEST_LIST(test_alloc_exact_fit_leaves_no_range, test_alloc_one_granule_short_fails,
-                        test_alloc_best_cuts_from_the_low_end,
-                        test_alloc_best_takes_the_exact_range,
-                        test_alloc_best_goes_up_a_class_when_the_first_range_is_too_small,
-                        test_alloc_out_of_memory_and_fragmented_are_told_apart,
-                        test_alloc_rounds_up_to_the_granule, test_alloc_size_0_is_bad,
+              TEST_LIST(test_alloc_rounds_up_to_the_granule, test_alloc_size_0_is_bad,
                         test_alloc_huge_sizes_are_out_of_memory,
                         test_alloc_more_than_any_segment_can_have_is_out_of_memory,
                         test_alloc_alignment_not_a_power_of_two_is_bad,
                         test_alloc_alignment_up_to_the_granule_is_the_granule,
-                        test_alloc_alignment_above_granule_leaves_front_range,
-                        test_alloc_alignment_that_the_range_begins_with,
-                        test_alloc_aligned_fits_exactly_behind_the_front,
-                        test_alloc_aligned_fits_in_the_smaller_range_only,
                         test_alloc_alignment_that_nothing_has_is_fragmented,
                         test_alloc_finds_the_one_aligned_range_among_many,
                         test_alloc_finds_the_one_large_range_of_a_crowded_class,
@@ -585,49 +351,19 @@ static void add_allocation(Suite *suite)
                         test_alloc_each_granule_serves_its_own_sizes));
 }
 
-static void add_max_blocks(Suite *suite)
-{
-    add_tests(suite, "max_blocks",
-              TEST_LIST(test_alloc_at_max_blocks_is_limit,
-                        test_alloc_below_max_blocks_again_after_a_free,
-                        test_alloc_max_blocks_1_serves_one,
-                        test_alloc_max_blocks_holds_after_segments_went,
-                        test_alloc_max_blocks_holds_after_freelists_idle,
-                        test_alloc_max_blocks_1_in_many_segments));
-}
-
-static void add_splitting(Suite *suite)
-{
-    add_tests(suite, "splitting",
-              TEST_LIST(test_split_0_splits_a_granule_off, test_split_max_never_splits,
-                        test_split_rest_of_the_threshold_is_split_off,
-                        test_split_rest_below_the_threshold_goes_with_the_block,
-                        test_split_rest_as_large_as_the_request_is_split_off,
-                        test_split_rest_smaller_than_the_request_is_not,
-                        test_split_aligned_block_leaves_the_front,
-                        test_split_unsplit_block_counts_what_it_takes));
-}
-
-static void add_placement(Suite *suite)
-{
-    add_tests(suite, "placement",
-              TEST_LIST(test_placement_default_small_from_the_top,
-                        test_placement_default_middle_from_the_bottom,
-                        test_placement_default_giant_from_the_top,
-                        test_placement_default_aligned_from_the_top,
-                        test_placement_low_is_from_the_bottom_for_all,
-                        test_placement_low_takes_the_lowest_part_not_the_best_fit,
-                        test_placement_low_request_is_from_the_bottom,
-                        test_placement_default_cramped_class_from_the_bottom,
-                        test_placement_each_serves_until_nothing_is_left));
-}
-
 int main(void)
 {
     Suite *suite = suite_create("heap blocks");
     add_allocation(suite);
-    add_max_blocks(suite);
-    add_splitting(suite);
-    add_placement(suite);
+    add_map_rows(suite, "max_blocks", max_blocks_rows);
+    add_tests(suite, "max_blocks",
+              TEST_LIST(test_alloc_below_max_blocks_again_after_a_free,
+                        test_alloc_max_blocks_1_in_many_segments));
+    add_map_rows(suite, "splitting", splitting_rows);
+    add_tests(suite, "splitting", TEST_LIST(test_split_unsplit_block_counts_what_it_takes));
+    add_map_rows(suite, "placement", placement_rows);
+    add_tests(suite, "placement",
+              TEST_LIST(test_placement_low_request_is_from_the_bottom,
+                        test_placement_each_serves_until_nothing_is_left));
     return suite_main(suite);
 }

@@ -1,8 +1,9 @@
 /*
  * Free lists: ranges of different free lists side by side. Pictures are explained in
- * support/heap_map.h: "2:3" is a range of the second free list, 3 granules long.
+ * support/heap_map.h: "2:3" is a range of the second free list, 3 granules long; steps are in
+ * support/heap_rows.h.
  */
-#include "support/heap_rig.h"
+#include "support/heap_rows.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -46,36 +47,13 @@ START_TEST(test_freelist_create_null_is_bad)
 }
 END_TEST
 
-START_TEST(test_freelist_destroy_reclaims_what_it_had)
-{
-    map_open(&map, "-2 1:3 a1 1:4 b1");
-    expect_ok(cuarena_heap_freelist_destroy(map.heap, map_freelist(&map, 1)));
-    expect_map(&map, "-5 a1 -4 b1");
-}
-END_TEST
-
-START_TEST(test_freelist_destroyed_cannot_be_used)
-{
-    cuarena_status_t bad = CUARENA_BAD_ARGUMENT;
-    map_open(&map, "a2 1:3");
-    uint32_t freelist = map_freelist(&map, 1);
-    expect_ok(cuarena_heap_freelist_destroy(map.heap, freelist));
-    expect_status(map_free_to(&map, 'a', 1), bad);
-    expect_status(map_alloc_in(&map, 'b', 1, 1), bad);
-    expect_status(map_resize_in(&map, 'a', 1, 1), bad);
-    expect_status(cuarena_heap_freelist_reclaim(map.heap, freelist), bad);
-    expect_status(cuarena_heap_freelist_destroy(map.heap, freelist), bad);
-    expect_map(&map, "a2 -3");
-}
-END_TEST
-
-START_TEST(test_freelist_0_stays)
-{
-    map_open(&map, "a2 -3");
-    expect_status(cuarena_heap_freelist_destroy(map.heap, 0), CUARENA_BAD_ARGUMENT);
-    expect_map(&map, "a2 -3");
-}
-END_TEST
+static const map_row_t life_rows[] = {
+    {"destroy reclaims what it had", "-2 1:3 a1 1:4 b1", "destroy 1 = -5 a1 -4 b1"},
+    {"one that was destroyed cannot be used", "a2 1:3",
+     "destroy 1 = a2 -3; free a to 1 is BAD_ARGUMENT; alloc b 1 in 1 is BAD_ARGUMENT; "
+     "resize a 1 in 1 is BAD_ARGUMENT; reclaim 1 is BAD_ARGUMENT; destroy 1 is BAD_ARGUMENT"},
+    {"the idle one stays", "a2 -3", "destroy 0 is BAD_ARGUMENT"},
+};
 
 START_TEST(test_freelist_unknown_is_bad)
 {
@@ -159,113 +137,48 @@ START_TEST(test_free_to_the_idle_freelist_merges_with_it_only)
 }
 END_TEST
 
-START_TEST(test_free_alternating_freelists_fills_a_segment)
-{
-    map_open(&map, "a1 b1 c1 d1 e1 f1");
-    for (char tag = 'a'; tag <= 'f'; tag++)
-        expect_ok(map_free_to(&map, tag, (unsigned)(tag - 'a') % 3));
-    expect_map(&map, "-1 1:1 2:1 -1 1:1 2:1");
-    expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 1)));
-    expect_map(&map, "-2 2:1 -2 2:1");
-    expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 2)));
-    expect_map(&map, "-6");
-}
-END_TEST
+static const map_row_t free_rows[] = {
+    {"alternating free lists fill a segment", "a1 b1 c1 d1 e1 f1",
+     "free a; free b to 1; free c to 2; free d; free e to 1; free f to 2 = -1 1:1 2:1 -1 1:1 2:1; "
+     "reclaim 1 = -2 2:1 -2 2:1; reclaim 2 = -6"},
+};
 
 /* ---- Reclaim ------------------------------------------------------------- */
 
-START_TEST(test_reclaim_merges_with_idle_neighbours)
-{
-    map_open(&map, "-2 1:3 -4 a1 1:2 -1 b1 -5 1:1");
-    expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 1)));
-    expect_map(&map, "-9 a1 -3 b1 -6");
-}
-END_TEST
-
-START_TEST(test_reclaim_keeps_other_freelists_apart)
-{
-    map_open(&map, "2:2 1:3 2:4 a1 1:2 2:1");
-    expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 1)));
-    expect_map(&map, "2:2 -3 2:4 a1 -2 2:1");
-}
-END_TEST
-
-START_TEST(test_reclaim_does_not_merge_across_segments)
-{
-    map_open(&map, "-2 | 1:3 | -4");
-    expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 1)));
-    expect_map(&map, "-2 -3 -4");
-    expect_status(map_alloc(&map, 'a', 5), CUARENA_FRAGMENTED);
-}
-END_TEST
-
-START_TEST(test_reclaim_an_empty_freelist_changes_nothing)
-{
-    map_open(&map, "a2 -3");
-    expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 1)));
-    expect_map(&map, "a2 -3");
-}
-END_TEST
-
-START_TEST(test_reclaim_one_of_many_freelists)
-{
-    map_open(&map, "1:1 2:1 3:1 4:1 5:1 4:1 3:1 2:1 1:1");
-    expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 4)));
-    expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 5)));
-    expect_map(&map, "1:1 2:1 3:1 -3 3:1 2:1 1:1");
-}
-END_TEST
+static const map_row_t reclaim_rows[] = {
+    {"it merges with idle neighbours", "-2 1:3 -4 a1 1:2 -1 b1 -5 1:1",
+     "reclaim 1 = -9 a1 -3 b1 -6"},
+    {"other free lists stay apart", "2:2 1:3 2:4 a1 1:2 2:1", "reclaim 1 = 2:2 -3 2:4 a1 -2 2:1"},
+    {"it does not merge across segments", "-2 | 1:3 | -4",
+     "reclaim 1 = -2 -3 -4; alloc a 5 is FRAGMENTED"},
+    {"an empty one changes nothing", "a2 -3", "reclaim 1 = a2 -3"},
+    {"one of many", "1:1 2:1 3:1 4:1 5:1 4:1 3:1 2:1 1:1",
+     "reclaim 4; reclaim 5 = 1:1 2:1 3:1 -3 3:1 2:1 1:1"},
+};
 
 /* ---- Allocation and resize ---------------------------------------------- */
 
-START_TEST(test_alloc_sees_its_own_freelist_only)
-{
-    map_open(&map, "-9 1:3 a1 2:5");
-    expect_status(map_alloc_in(&map, 'b', 4, 1), CUARENA_OUT_OF_MEMORY);
-    expect_ok(map_alloc_in(&map, 'b', 3, 1));
-    expect_map(&map, "-9 b3 a1 2:5");
-    expect_status(map_alloc_in(&map, 'c', 1, 1), CUARENA_OUT_OF_MEMORY);
-}
-END_TEST
-
-START_TEST(test_alloc_idle_does_not_see_freelists)
-{
-    map_open(&map, "-2 1:9 a1 2:9");
-    expect_status(map_alloc(&map, 'b', 3), CUARENA_OUT_OF_MEMORY);
-    expect_ok(map_alloc(&map, 'b', 2));
-    expect_map(&map, "b2 1:9 a1 2:9");
-}
-END_TEST
-
-START_TEST(test_alloc_in_a_freelist_is_fragmented_by_its_own_ranges)
-{
-    map_open(&map, "1:2 -4 1:2 a1 1:1");
-    expect_status(map_alloc_in(&map, 'b', 5, 1), CUARENA_FRAGMENTED);
-    expect_status(map_alloc_in(&map, 'b', 6, 1), CUARENA_OUT_OF_MEMORY);
-}
-END_TEST
-
-START_TEST(test_alloc_all_of_a_range_between_other_freelists)
-{
-    map_open(&map, "-2 1:3 -4 2:1 1:5 2:2");
-    expect_ok(map_alloc_in(&map, 'a', 3, 1));
-    expect_ok(map_alloc_in(&map, 'b', 5, 1));
-    expect_map(&map, "-2 a3 -4 2:1 b5 2:2");
-    expect_ok(map_free(&map, 'a'));
-    expect_ok(map_free_to(&map, 'b', 2));
-    expect_map(&map, "-9 2:8");
-}
-END_TEST
-
-START_TEST(test_alloc_part_of_a_range_between_other_freelists)
-{
-    map_open(&map, "-2 1:9 -4");
-    expect_ok(map_alloc_in(&map, 'a', 3, 1));
-    expect_map(&map, "-2 a3 1:6 -4");
-    expect_ok(map_free(&map, 'a'));
-    expect_map(&map, "-5 1:6 -4");
-}
-END_TEST
+static const map_row_t block_rows[] = {
+    {"a request sees its own free list only", "-9 1:3 a1 2:5",
+     "alloc b 4 in 1 is OUT_OF_MEMORY; alloc b 3 in 1 = -9 b3 a1 2:5; "
+     "alloc c 1 in 1 is OUT_OF_MEMORY"},
+    {"a request of none does not see them", "-2 1:9 a1 2:9",
+     "alloc b 3 is OUT_OF_MEMORY; alloc b 2 = b2 1:9 a1 2:9"},
+    {"it is fragmented by its own ranges", "1:2 -4 1:2 a1 1:1",
+     "alloc b 5 in 1 is FRAGMENTED; alloc b 6 in 1 is OUT_OF_MEMORY"},
+    {"all of a range between those of others", "-2 1:3 -4 2:1 1:5 2:2",
+     "alloc a 3 in 1; alloc b 5 in 1 = -2 a3 -4 2:1 b5 2:2; free a; free b to 2 = -9 2:8"},
+    {"part of a range between those of others", "-2 1:9 -4",
+     "alloc a 3 in 1 = -2 a3 1:6 -4; free a = -5 1:6 -4"},
+    {"growing into its own free list only", "a2 1:5 -3",
+     "resize a 3 is FRAGMENTED; resize a 3 in 2 is FRAGMENTED; resize a 8 in 1 is FRAGMENTED; "
+     "resize a 3 in 1 = a3 1:4 -3; resize a 7 in 1 = a7 -3; resize a 10 = a10"},
+    {"shrinking into a free list", "a9 -3",
+     "resize a 7 in 1 = a7 1:2 -3; resize a 5 in 1 = a5 1:4 -3; "
+     "resize a 4 in 2 = a4 2:1 1:4 -3; resize a 1 = a1 -3 2:1 1:4 -3"},
+    {"an exchange beside ranges of free lists", "-1 a2 1:3 b4 2:1 -2",
+     "exchange a b = -1 b2 1:3 a4 2:1 -2; free b to 1; free a to 2 = -1 1:5 2:5 -2"},
+};
 
 START_TEST(test_alloc_aligned_inside_a_freelist_range)
 {
@@ -277,46 +190,6 @@ START_TEST(test_alloc_aligned_inside_a_freelist_range)
     expect_map(&map, "-2 1:6 a2@8 1:5 -4");
     expect_ok(map_free_to(&map, 'a', 2));
     expect_map(&map, "-2 1:6 2:2 1:5 -4");
-}
-END_TEST
-
-START_TEST(test_resize_grows_into_its_own_freelist_only)
-{
-    map_open(&map, "a2 1:5 -3");
-    expect_status(map_resize(&map, 'a', 3), CUARENA_FRAGMENTED);
-    expect_status(map_resize_in(&map, 'a', 3, 2), CUARENA_FRAGMENTED);
-    expect_status(map_resize_in(&map, 'a', 8, 1), CUARENA_FRAGMENTED);
-    expect_ok(map_resize_in(&map, 'a', 3, 1));
-    expect_map(&map, "a3 1:4 -3");
-    expect_ok(map_resize_in(&map, 'a', 7, 1));
-    expect_map(&map, "a7 -3");
-    expect_ok(map_resize(&map, 'a', 10));
-    expect_map(&map, "a10");
-}
-END_TEST
-
-START_TEST(test_resize_shrinks_into_a_freelist)
-{
-    map_open(&map, "a9 -3");
-    expect_ok(map_resize_in(&map, 'a', 7, 1));
-    expect_map(&map, "a7 1:2 -3");
-    expect_ok(map_resize_in(&map, 'a', 5, 1));
-    expect_map(&map, "a5 1:4 -3");
-    expect_ok(map_resize_in(&map, 'a', 4, 2));
-    expect_map(&map, "a4 2:1 1:4 -3");
-    expect_ok(map_resize(&map, 'a', 1));
-    expect_map(&map, "a1 -3 2:1 1:4 -3");
-}
-END_TEST
-
-START_TEST(test_exchange_beside_freelist_ranges)
-{
-    map_open(&map, "-1 a2 1:3 b4 2:1 -2");
-    expect_ok(map_exchange(&map, 'a', 'b'));
-    expect_map(&map, "-1 b2 1:3 a4 2:1 -2");
-    expect_ok(map_free_to(&map, 'b', 1));
-    expect_ok(map_free_to(&map, 'a', 2));
-    expect_map(&map, "-1 1:5 2:5 -2");
 }
 END_TEST
 
@@ -382,51 +255,20 @@ END_TEST
 
 static void add_life(Suite *suite)
 {
+    add_map_rows(suite, "life", life_rows);
     add_tests(suite, "life",
               TEST_LIST(test_freelist_create_gives_different_freelists,
                         test_freelist_create_up_to_the_most, test_freelist_create_null_is_bad,
-                        test_freelist_destroy_reclaims_what_it_had,
-                        test_freelist_destroyed_cannot_be_used, test_freelist_0_stays,
                         test_freelist_unknown_is_bad));
 }
 
 static void add_free(Suite *suite)
 {
-    TCase *tcase =
-        add_tests(suite, "free", TEST_LIST(test_free_alternating_freelists_fills_a_segment));
+    TCase *tcase = add_tests(suite, "free", TEST_LIST(NULL));
     tcase_add_loop_test(tcase, test_free_to_a_freelist_merges_with_that_freelist_only, 0,
                         FREE_CASES);
     tcase_add_loop_test(tcase, test_free_to_the_idle_freelist_merges_with_it_only, 0, FREE_CASES);
-}
-
-static void add_reclaim(Suite *suite)
-{
-    add_tests(suite, "reclaim",
-              TEST_LIST(test_reclaim_merges_with_idle_neighbours,
-                        test_reclaim_keeps_other_freelists_apart,
-                        test_reclaim_does_not_merge_across_segments,
-                        test_reclaim_an_empty_freelist_changes_nothing,
-                        test_reclaim_one_of_many_freelists));
-}
-
-static void add_blocks(Suite *suite)
-{
-    add_tests(suite, "blocks",
-              TEST_LIST(test_alloc_sees_its_own_freelist_only,
-                        test_alloc_idle_does_not_see_freelists,
-                        test_alloc_in_a_freelist_is_fragmented_by_its_own_ranges,
-                        test_alloc_all_of_a_range_between_other_freelists,
-                        test_alloc_part_of_a_range_between_other_freelists,
-                        test_alloc_aligned_inside_a_freelist_range,
-                        test_resize_grows_into_its_own_freelist_only,
-                        test_resize_shrinks_into_a_freelist, test_exchange_beside_freelist_ranges));
-}
-
-static void add_bookkeeping(Suite *suite)
-{
-    add_tests(suite, "bookkeeping",
-              TEST_LIST(test_freelists_idle_leave_room_for_max_blocks,
-                        test_freelist_create_beside_max_blocks));
+    add_map_rows(suite, "free", free_rows);
 }
 
 int main(void)
@@ -434,8 +276,11 @@ int main(void)
     Suite *suite = suite_create("heap free lists");
     add_life(suite);
     add_free(suite);
-    add_reclaim(suite);
-    add_blocks(suite);
-    add_bookkeeping(suite);
+    add_map_rows(suite, "reclaim", reclaim_rows);
+    add_map_rows(suite, "blocks", block_rows);
+    add_tests(suite, "blocks", TEST_LIST(test_alloc_aligned_inside_a_freelist_range));
+    add_tests(suite, "bookkeeping",
+              TEST_LIST(test_freelists_idle_leave_room_for_max_blocks,
+                        test_freelist_create_beside_max_blocks));
     return suite_main(suite);
 }

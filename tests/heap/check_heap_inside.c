@@ -38,157 +38,86 @@ typedef struct damage {
     void (*make)(void);
 } damage_t;
 
-#define DAMAGE(name, statement)                                                                    \
+#define WILD 0x7fffffau
+
+#define DAMAGES(D)                                                                                 \
+    D(live_bytes, map.heap->live_bytes += 256)                                                     \
+    D(requested_bytes, map.heap->requested_bytes += 1)                                             \
+    D(live_blocks, map.heap->live_blocks += 1)                                                     \
+    D(capacity, map.heap->capacity += 256)                                                         \
+    D(separators, map.heap->separators += 1)                                                       \
+    D(retired, map.heap->retired += 1)                                                             \
+    D(freelist_count, map.heap->freelist_count += 1)                                               \
+    D(peak_bytes, map.heap->peak_live_bytes = 0)                                                   \
+    D(peak_requested, map.heap->peak_requested_bytes = 0)                                          \
+    D(peak_blocks, map.heap->peak_live_blocks = 0)                                                 \
+    D(spare_lost, map.heap->free_slot = 0)                                                         \
+    D(spare_ring, map.heap->records[map.heap->free_slot].next = map.heap->free_slot)               \
+    D(spare_wild, map.heap->free_slot = WILD)                                                      \
+    D(unused_high, map.heap->unused += 1)                                                          \
+    D(offset, record_of('b')->offset += 256)                                                       \
+    D(offset_odd, record_of('b')->offset += 1)                                                     \
+    D(size, record_of('b')->size += 256)                                                           \
+    D(size_0, record_of('b')->size = 0)                                                            \
+    D(requested, record_of('b')->asked += cuai_asked(256, 0))                                      \
+    D(alignment, record_of('b')->align_log2 = 20)                                                  \
+    D(kind_free, record_of('b')->kind = CUAI_FREE)                                                 \
+    D(kind_separator, record_of('b')->kind = CUAI_SEPARATOR)                                       \
+    D(kind_segment_start, record_of('b')->kind = CUAI_SEGMENT_START)                               \
+    D(kind_none, record_of('b')->kind = 63)                                                        \
+    D(next_self, record_of('b')->next = record_of('a')->next)                                      \
+    D(next_wild, record_of('b')->next = WILD)                                                      \
+    D(next_skips, record_of('a')->next = record_of('c')->prev)                                     \
+    D(prev, record_of('b')->prev = record_of('c')->prev)                                           \
+    D(prev_wild, record_of('b')->prev = WILD)                                                      \
+    D(chain_ring, record_of('b')->chain = cuai_slot_in(map.heap, map_id(&map, 'b')))               \
+    D(chain_wild, record_of('d')->chain = WILD)                                                    \
+    D(range_bytes, record_of('a')->key += cuai_range_key(256, 0))                                  \
+    D(range_freelist, record_of('a')->key |= 1)                                                    \
+    D(range_dead_freelist, record_of('a')->key |= 77)                                              \
+    D(range_planned, record_of('a')->key |= CUAI_FREELIST_PLANNED)                                 \
+    D(range_none, record_of('a')->key = 0)                                                         \
+    D(range_appears, record_of('b')->key = cuai_range_key(512, 0))                                 \
+    D(range_list, record_of('d')->list ^= 1)                                                       \
+    D(unlisted_list, first_head()->list ^= 1)                                                      \
+    D(unlisted_up, first_head()->up = 1)                                                           \
+    D(unlisted_down, first_head()->down = 1)                                                       \
+    D(spare_list, map.heap->records[map.heap->free_slot].list ^= 1)                                \
+    D(spare_up, map.heap->records[map.heap->free_slot].up = 1)                                     \
+    D(range_up, record_of('a')->up = 1)                                                            \
+    D(range_down_ring, record_of('a')->down = map_id(&map, 'a') & 0xffff)                          \
+    D(range_down_wild, record_of('a')->down = WILD)                                                \
+    D(freelist_bytes, map.heap->freelists[0]->free_bytes += 256)                                   \
+    D(freelist_ranges, map.heap->freelists[0]->ranges += 1)                                        \
+    D(freelist_top, map.heap->freelists[0]->tops[3] ^= UINT64_C(3) << 56)                          \
+    D(freelist_bit, map.heap->freelists[0]->bits[3] ^= 2)                                          \
+    D(freelist_head, map.heap->freelists[0]->heads[CUAI_LISTS - 1] = 1)                            \
+    D(look_up_empty, memset(map.heap->table.heads, 0,                                              \
+                            map.heap->table.buckets * sizeof(map.heap->table.heads[0])))           \
+    D(segment_begin, map.heap->segments[2].begin += 256)                                           \
+    D(segment_end, map.heap->segments[1].end += 256)                                               \
+    D(segment_head, map.heap->segments[1].head = map.heap->segments[2].head)                       \
+    D(segment_count, map.heap->segment_count -= 1)                                                 \
+    D(segment_above, map.heap->segments[0].above = 2)                                              \
+    D(segment_below, map.heap->segments[2].below = 0)                                              \
+    D(segment_root, map.heap->segment_root = 0)                                                    \
+    D(segment_tree_ring, map.heap->segments[1].low = 1)                                            \
+    D(segment_tree_wild, map.heap->segments[1].high = WILD)                                        \
+    D(segment_gap, map.heap->segments[2].gap += 256)                                               \
+    D(segment_most_gap, map.heap->segments[map.heap->segment_root].most_gap += 256)                \
+    D(segment_source, map.heap->segments[2].source = 1)
+
+#define FUNCTION(name, statement)                                                                  \
     static void name(void)                                                                         \
     {                                                                                              \
         statement;                                                                                 \
     }
+DAMAGES(FUNCTION)
 
-#define WILD 0x7fffffau
-
-DAMAGE(live_bytes, map.heap->live_bytes += 256)
-DAMAGE(requested_bytes, map.heap->requested_bytes += 1)
-DAMAGE(live_blocks, map.heap->live_blocks += 1)
-DAMAGE(capacity, map.heap->capacity += 256)
-DAMAGE(separators, map.heap->separators += 1)
-DAMAGE(retired, map.heap->retired += 1)
-DAMAGE(freelist_count, map.heap->freelist_count += 1)
-DAMAGE(peak_bytes, map.heap->peak_live_bytes = 0)
-DAMAGE(peak_requested, map.heap->peak_requested_bytes = 0)
-DAMAGE(peak_blocks, map.heap->peak_live_blocks = 0)
-DAMAGE(spare_lost, map.heap->free_slot = 0)
-DAMAGE(spare_ring, map.heap->records[map.heap->free_slot].next = map.heap->free_slot)
-DAMAGE(spare_wild, map.heap->free_slot = WILD)
-DAMAGE(unused_high, map.heap->unused += 1)
-
-DAMAGE(offset, record_of('b')->offset += 256)
-DAMAGE(offset_odd, record_of('b')->offset += 1)
-DAMAGE(size, record_of('b')->size += 256)
-DAMAGE(size_0, record_of('b')->size = 0)
-DAMAGE(requested, record_of('b')->asked += cuai_asked(256, 0))
-DAMAGE(alignment, record_of('b')->align_log2 = 20)
-DAMAGE(kind_free, record_of('b')->kind = CUAI_FREE)
-DAMAGE(kind_separator, record_of('b')->kind = CUAI_SEPARATOR)
-DAMAGE(kind_segment_start, record_of('b')->kind = CUAI_SEGMENT_START)
-DAMAGE(kind_none, record_of('b')->kind = 63)
-DAMAGE(next_self, record_of('b')->next = record_of('a')->next)
-DAMAGE(next_wild, record_of('b')->next = WILD)
-DAMAGE(next_skips, record_of('a')->next = record_of('c')->prev)
-DAMAGE(prev, record_of('b')->prev = record_of('c')->prev)
-DAMAGE(prev_wild, record_of('b')->prev = WILD)
-DAMAGE(chain_ring, record_of('b')->chain = cuai_slot_in(map.heap, map_id(&map, 'b')))
-DAMAGE(chain_wild, record_of('d')->chain = WILD)
-
-DAMAGE(range_bytes, record_of('a')->key += cuai_range_key(256, 0))
-DAMAGE(range_freelist, record_of('a')->key |= 1)
-DAMAGE(range_dead_freelist, record_of('a')->key |= 77)
-DAMAGE(range_planned, record_of('a')->key |= CUAI_FREELIST_PLANNED)
-DAMAGE(range_none, record_of('a')->key = 0)
-DAMAGE(range_appears, record_of('b')->key = cuai_range_key(512, 0))
-DAMAGE(range_list, record_of('d')->list ^= 1)
-DAMAGE(unlisted_list, first_head()->list ^= 1)
-DAMAGE(unlisted_up, first_head()->up = 1)
-DAMAGE(unlisted_down, first_head()->down = 1)
-DAMAGE(spare_list, map.heap->records[map.heap->free_slot].list ^= 1)
-DAMAGE(spare_up, map.heap->records[map.heap->free_slot].up = 1)
-DAMAGE(range_up, record_of('a')->up = 1)
-DAMAGE(range_down_ring, record_of('a')->down = map_id(&map, 'a') & 0xffff)
-DAMAGE(range_down_wild, record_of('a')->down = WILD)
-
-DAMAGE(freelist_bytes, map.heap->freelists[0]->free_bytes += 256)
-DAMAGE(freelist_ranges, map.heap->freelists[0]->ranges += 1)
-DAMAGE(freelist_top, map.heap->freelists[0]->tops[3] ^= UINT64_C(3) << 56)
-DAMAGE(freelist_bit, map.heap->freelists[0]->bits[3] ^= 2)
-DAMAGE(freelist_head, map.heap->freelists[0]->heads[CUAI_LISTS - 1] = 1)
-
-DAMAGE(look_up_empty,
-       memset(map.heap->table.heads, 0, map.heap->table.buckets * sizeof(map.heap->table.heads[0])))
-DAMAGE(segment_begin, map.heap->segments[2].begin += 256)
-DAMAGE(segment_end, map.heap->segments[1].end += 256)
-DAMAGE(segment_head, map.heap->segments[1].head = map.heap->segments[2].head)
-DAMAGE(segment_count, map.heap->segment_count -= 1)
-DAMAGE(segment_above, map.heap->segments[0].above = 2)
-DAMAGE(segment_below, map.heap->segments[2].below = 0)
-DAMAGE(segment_root, map.heap->segment_root = 0)
-DAMAGE(segment_tree_ring, map.heap->segments[1].low = 1)
-DAMAGE(segment_tree_wild, map.heap->segments[1].high = WILD)
-DAMAGE(segment_gap, map.heap->segments[2].gap += 256)
-DAMAGE(segment_most_gap, map.heap->segments[map.heap->segment_root].most_gap += 256)
-DAMAGE(segment_source, map.heap->segments[2].source = 1)
-
-#define NAMED(name)                                                                                \
-    {                                                                                              \
-#name, name                                                                                \
-    }
-static const damage_t damages[] = {
-    NAMED(live_bytes),
-    NAMED(requested_bytes),
-    NAMED(live_blocks),
-
-    NAMED(capacity),
-    NAMED(separators),
-    NAMED(retired),
-    NAMED(freelist_count),
-    NAMED(peak_bytes),
-    NAMED(peak_requested),
-    NAMED(peak_blocks),
-    NAMED(spare_lost),
-    NAMED(spare_ring),
-    NAMED(spare_wild),
-    NAMED(unused_high),
-    NAMED(offset),
-    NAMED(offset_odd),
-    NAMED(size),
-    NAMED(size_0),
-    NAMED(requested),
-    NAMED(alignment),
-    NAMED(kind_free),
-    NAMED(kind_separator),
-    NAMED(kind_segment_start),
-    NAMED(kind_none),
-    NAMED(next_self),
-    NAMED(next_wild),
-    NAMED(next_skips),
-    NAMED(prev),
-    NAMED(prev_wild),
-    NAMED(chain_ring),
-    NAMED(chain_wild),
-    NAMED(range_bytes),
-    NAMED(range_freelist),
-    NAMED(range_dead_freelist),
-    NAMED(range_planned),
-    NAMED(range_none),
-    NAMED(range_appears),
-    NAMED(range_list),
-    NAMED(unlisted_list),
-    NAMED(unlisted_up),
-    NAMED(unlisted_down),
-    NAMED(spare_list),
-    NAMED(spare_up),
-    NAMED(range_up),
-    NAMED(range_down_ring),
-    NAMED(range_down_wild),
-    NAMED(freelist_bytes),
-    NAMED(freelist_ranges),
-    NAMED(freelist_top),
-    NAMED(freelist_bit),
-    NAMED(freelist_head),
-
-    NAMED(look_up_empty),
-    NAMED(segment_begin),
-    NAMED(segment_end),
-    NAMED(segment_head),
-    NAMED(segment_count),
-    NAMED(segment_above),
-    NAMED(segment_below),
-    NAMED(segment_root),
-    NAMED(segment_tree_ring),
-    NAMED(segment_tree_wild),
-    NAMED(segment_gap),
-    NAMED(segment_most_gap),
-    NAMED(segment_source),
-};
-#define DAMAGES ((int)(sizeof(damages) / sizeof(damages[0])))
+/* clang-format off */
+#define ROW(name, statement) {#name, name},
+/* clang-format on */
+static const damage_t damages[] = {DAMAGES(ROW)};
 
 /* The heap is left as it is: the test's process ends. */
 START_TEST(test_validate_finds_damage)
@@ -623,7 +552,8 @@ END_TEST
 static void add_damage(Suite *suite)
 {
     TCase *tcase = tcase_create("damage");
-    tcase_add_loop_test(tcase, test_validate_finds_damage, 0, DAMAGES);
+    tcase_add_loop_test(tcase, test_validate_finds_damage, 0,
+                        (int)(sizeof(damages) / sizeof(damages[0])));
     suite_add_tcase(suite, tcase);
     add_tests(suite, "text", TEST_LIST(test_validate_cuts_its_text_to_what_there_is));
 }

@@ -1,9 +1,10 @@
 /*
- * What compaction plans move. Pictures are explained in support/heap_map.h. Costs are compared with
- * those of every window, tried by the reference in support/heap_ref.h.
+ * What compaction plans move. Pictures are explained in support/heap_map.h, steps in
+ * support/heap_rows.h. Costs are compared with those of every window, tried by the reference in
+ * support/heap_ref.h.
  */
 #include "support/heap_ref.h"
-#include "support/heap_rig.h"
+#include "support/heap_rows.h"
 #include "support/random.h"
 #include "support/scale.h"
 
@@ -36,114 +37,27 @@ static uint64_t cost_of_plan(void)
     return bytes;
 }
 
-/* From one picture to another with these options. */
-static void expect_plan(const char *before, const cuarena_heap_plan_options_t *options,
-                        const char *after)
-{
-    map_open(&map, before);
-    expect_ok(make_plan(options));
-    expect_ok(begin_plan());
-    expect_valid(map.heap);
-    expect_ok(commit_to(0));
-    expect_map(&map, after);
-}
-
-static void expect_goal(const char *before, uint64_t granules, const char *after)
-{
-    map.granule = MAP_GRANULE;
-    cuarena_heap_plan_options_t options = goal_of(granules);
-    expect_plan(before, &options, after);
-}
-
-static void expect_all(const char *before, const char *after)
-{
-    cuarena_heap_plan_options_t options = all_the_way();
-    expect_plan(before, &options, after);
-}
-
 /* ---- All the way -------------------------------------------------------- */
 
-START_TEST(test_plan_all_slides_blocks_down)
-{
-    expect_all("-2 a3 -1 b4 c1 -5 d2", "a3 b4 c1 d2 -8");
-}
-END_TEST
-
-START_TEST(test_plan_all_keeps_the_order)
-{
-    expect_all("-9 d1 c2 -1 b3 a4", "d1 c2 b3 a4 -10");
-}
-END_TEST
-
-START_TEST(test_plan_all_of_a_compact_heap_is_empty)
-{
-    expect_all("a3 b4 -5", "a3 b4 -5");
-    expect_moves(0);
-}
-END_TEST
-
-START_TEST(test_plan_all_of_an_empty_heap_is_empty)
-{
-    expect_all("", "");
-    expect_moves(0);
-}
-END_TEST
-
-START_TEST(test_plan_all_of_ranges_only_is_empty)
-{
-    expect_all("-3 ~1 -4", "-3 ~1 -4");
-    expect_moves(0);
-}
-END_TEST
-
-START_TEST(test_plan_all_a_block_may_overlap_itself)
-{
-    expect_all("-1 a100", "a100 -1");
-}
-END_TEST
-
-START_TEST(test_plan_all_stays_within_segments)
-{
-    expect_all("-2 a3 -1 | -3 b4 ~7 -1 c2", "a3 -3 b4 -3 ~7 c2 -1");
-}
-END_TEST
-
-START_TEST(test_plan_all_pins_are_barriers)
-{
-    expect_all("-2 a3 -1 p2! -3 b4 -1", "a3 -3 p2! b4 -4");
-}
-END_TEST
-
-START_TEST(test_plan_all_pinned_only_is_empty)
-{
-    expect_all("-2 a3! -1 b2! -1", "-2 a3! -1 b2! -1");
-    expect_moves(0);
-}
-END_TEST
-
-START_TEST(test_plan_all_keeps_alignments)
-{
-    expect_all("-2 c1 -13 a4@16 -4 b2@4 -1", "c1 -15 a4@16 b2@4 -5");
-}
-END_TEST
-
-START_TEST(test_plan_all_aligned_blocks_slide_by_their_alignment)
-{
-    expect_all("-2 c1 -5 a4@4 -1 b1", "c1 -3 a4@4 b1 -5");
-}
-END_TEST
-
-START_TEST(test_plan_all_other_freelists_are_barriers)
-{
-    expect_all("-2 a3 1:2 -3 b4 -1", "-2 a3 1:2 b4 -4");
-}
-END_TEST
-
-START_TEST(test_plan_all_moves_into_idle_ranges_only)
-{
-    expect_all("1:2 a3 -1 b4 -1", "1:2 a3 b4 -2");
-}
-END_TEST
+static const map_row_t all_the_way_rows[] = {
+    {"blocks slide down", "-2 a3 -1 b4 c1 -5 d2", "plan; begin; commit 0 = a3 b4 c1 d2 -8"},
+    {"the order stays", "-9 d1 c2 -1 b3 a4", "plan; begin; commit 0 = d1 c2 b3 a4 -10"},
+    {"a compact heap", "a3 b4 -5", "plan; moves 0; begin; commit 0 = a3 b4 -5"},
+    {"an empty heap", "", "plan; moves 0; begin; commit 0 ="},
+    {"ranges only", "-3 ~1 -4", "plan; moves 0; begin; commit 0 = -3 ~1 -4"},
+    {"a block may overlap itself", "-1 a100", "plan; begin; commit 0 = a100 -1"},
+    {"within segments", "-2 a3 -1 | -3 b4 ~7 -1 c2",
+     "plan; begin; commit 0 = a3 -3 b4 -3 ~7 c2 -1"},
+    {"pins are barriers", "-2 a3 -1 p2! -3 b4 -1", "plan; begin; commit 0 = a3 -3 p2! b4 -4"},
+    {"pinned blocks only", "-2 a3! -1 b2! -1", "plan; moves 0; begin; commit 0 = -2 a3! -1 b2! -1"},
+    {"alignments are kept", "-2 c1 -13 a4@16 -4 b2@4 -1",
+     "plan; begin; commit 0 = c1 -15 a4@16 b2@4 -5"},
+    {"aligned blocks slide by their alignment", "-2 c1 -5 a4@4 -1 b1",
+     "plan; begin; commit 0 = c1 -3 a4@4 b1 -5"},
+    {"other free lists are barriers", "-2 a3 1:2 -3 b4 -1",
+     "plan; begin; commit 0 = -2 a3 1:2 b4 -4"},
+    {"into idle ranges only", "1:2 a3 -1 b4 -1", "plan; begin; commit 0 = 1:2 a3 b4 -2"},
+};
 
 START_TEST(test_plan_moves_are_described)
 {
@@ -161,18 +75,15 @@ END_TEST
 
 /* ---- Limits ------------------------------------------------------------- */
 
-START_TEST(test_plan_all_max_moves)
-{
-    cuarena_heap_plan_options_t options = all_the_way();
-    options.max_moves = 2;
-    map_open(&map, "-2 a3 -1 b4 -1 c1 -1 d1");
-    expect_ok(make_plan(&options));
-    expect_moves(2);
-    options.max_moves = 0;
-    expect_ok(make_plan(&options));
-    expect_moves(0);
-}
-END_TEST
+static const map_row_t limit_rows[] = {
+    {"moves", "-2 a3 -1 b4 -1 c1 -1 d1", "plan moves 2; moves 2; plan moves 0; moves 0"},
+    {"bytes may be spent to the last", "-2 a3 -1 b4",
+     "plan bytes 1792; moves 2; plan bytes 1791; moves 1"},
+    {"a goal beyond the bytes", "-2 a3 -2 b9 -5",
+     "plan 4; moves 0; plan 6 bytes 2303 is FRAGMENTED; plan 6 bytes 2304; cost 9"},
+    {"a goal beyond the moves", "-2 a1 -2 b1 c1 -2 d9",
+     "plan 6 moves 2 is FRAGMENTED; plan 6 moves 3; moves 3"},
+};
 
 START_TEST(test_plan_all_max_bytes)
 {
@@ -187,104 +98,25 @@ START_TEST(test_plan_all_max_bytes)
 }
 END_TEST
 
-START_TEST(test_plan_all_max_bytes_may_be_spent_to_the_last)
-{
-    cuarena_heap_plan_options_t options = all_the_way();
-    options.max_bytes = 7 * 256;
-    map_open(&map, "-2 a3 -1 b4");
-    expect_ok(make_plan(&options));
-    expect_moves(2);
-    options.max_bytes = 7 * 256 - 1;
-    expect_ok(make_plan(&options));
-    expect_moves(1);
-}
-END_TEST
-
-START_TEST(test_plan_goal_beyond_max_bytes_is_fragmented)
-{
-    map_open(&map, "-2 a3 -2 b9 -5");
-    cuarena_heap_plan_options_t options = goal_of(4);
-    expect_ok(make_plan(&options));
-    expect_moves(0);
-    options = goal_of(6);
-    options.max_bytes = 9 * 256 - 1;
-    expect_status(make_plan(&options), CUARENA_FRAGMENTED);
-    options.max_bytes = 9 * 256;
-    expect_ok(make_plan(&options));
-    expect_u64(cost_of_plan(), 9 * 256);
-}
-END_TEST
-
-START_TEST(test_plan_goal_beyond_max_moves_is_fragmented)
-{
-    map_open(&map, "-2 a1 -2 b1 c1 -2 d9");
-    cuarena_heap_plan_options_t options = goal_of(6);
-    options.max_moves = 2;
-    expect_status(make_plan(&options), CUARENA_FRAGMENTED);
-    options.max_moves = 3;
-    expect_ok(make_plan(&options));
-    expect_moves(3);
-}
-END_TEST
-
 /* ---- Goals -------------------------------------------------------------- */
 
-START_TEST(test_plan_goal_that_fits_already_is_empty)
-{
-    expect_goal("-2 a3 -4 b1 -2", 4, "-2 a3 -4 b1 -2");
-    expect_moves(0);
-}
-END_TEST
-
-START_TEST(test_plan_goal_moves_the_fewest_bytes)
-{
-    expect_goal("-2 a9 -3 b2 -2 c9 -2", 5, "-2 a9 b2 -5 c9 -2");
-    expect_u64(cost_of_plan(), 2 * 256);
-}
-END_TEST
-
-START_TEST(test_plan_goal_prefers_fewer_bytes_to_fewer_moves)
-{
-    expect_goal("-2 a9 -2 p1! -2 b1 -1 c1 -1 d1", 4, "-2 a9 -2 p1! b1 c1 -4 d1");
-    expect_u64(cost_of_plan(), 2 * 256);
-}
-END_TEST
-
-START_TEST(test_plan_goal_does_not_reach_over_a_pin)
-{
-    map_open(&map, "-2 p1! -2 a1 -2 p1! -2");
-    cuarena_heap_plan_options_t options = goal_of(5);
-    expect_status(make_plan(&options), CUARENA_FRAGMENTED);
-    options = goal_of(4);
-    expect_ok(make_plan(&options));
-    expect_u64(cost_of_plan(), 256);
-}
-END_TEST
-
-START_TEST(test_plan_goal_does_not_reach_over_a_segment_end)
-{
-    map_open(&map, "-2 a1 -1 | -2 b1 -1");
-    cuarena_heap_plan_options_t options = goal_of(4);
-    expect_status(make_plan(&options), CUARENA_FRAGMENTED);
-}
-END_TEST
-
-START_TEST(test_plan_goal_does_not_reach_over_another_freelist)
-{
-    map_open(&map, "-2 a1 1:9 -2 b1 -1");
-    cuarena_heap_plan_options_t options = goal_of(4);
-    expect_status(make_plan(&options), CUARENA_FRAGMENTED);
-    options = goal_of(3);
-    expect_ok(make_plan(&options));
-    expect_u64(cost_of_plan(), 256);
-}
-END_TEST
-
-START_TEST(test_plan_goal_of_all_that_is_free)
-{
-    expect_goal("-1 a1 -1 b1 -1 c1 -1", 4, "a1 b1 c1 -4");
-}
-END_TEST
+static const map_row_t goal_rows[] = {
+    {"one that fits already", "-2 a3 -4 b1 -2",
+     "plan 4; moves 0; begin; commit 0 = -2 a3 -4 b1 -2"},
+    {"the fewest bytes", "-2 a9 -3 b2 -2 c9 -2",
+     "plan 5; cost 2; begin; commit 0 = -2 a9 b2 -5 c9 -2"},
+    {"rather fewer bytes than fewer moves", "-2 a9 -2 p1! -2 b1 -1 c1 -1 d1",
+     "plan 4; cost 2; begin; commit 0 = -2 a9 -2 p1! b1 c1 -4 d1"},
+    {"it does not reach over a pin", "-2 p1! -2 a1 -2 p1! -2",
+     "plan 5 is FRAGMENTED; plan 4; cost 1"},
+    {"it does not reach over a segment end", "-2 a1 -1 | -2 b1 -1", "plan 4 is FRAGMENTED"},
+    {"it does not reach over another free list", "-2 a1 1:9 -2 b1 -1",
+     "plan 4 is FRAGMENTED; plan 3; cost 1"},
+    {"all that is free", "-1 a1 -1 b1 -1 c1 -1", "plan 4; begin; commit 0 = a1 b1 c1 -4"},
+    {"an aligned one that fits already", "a16 -4 b1", "plan 4 @16; moves 0"},
+    {"an aligned one gets room that is aligned", "a14 -2 b1 -40 c1",
+     "plan 32 @16; begin; commit 0; alloc x 32 @16"},
+};
 
 START_TEST(test_plan_goal_rounds_up_to_the_granule)
 {
@@ -309,28 +141,6 @@ START_TEST(test_plan_goal_of_huge_sizes_makes_no_plan)
         ck_assert_int_ne(make_plan(&options), CUARENA_OK);
         ck_assert_ptr_null(map_plan);
     }
-}
-END_TEST
-
-START_TEST(test_plan_goal_aligned_that_fits_already_is_empty)
-{
-    map_open(&map, "a16 -4 b1");
-    cuarena_heap_plan_options_t options = goal_of(4);
-    options.goal_alignment = 16 * 256;
-    expect_ok(make_plan(&options));
-    expect_moves(0);
-}
-END_TEST
-
-START_TEST(test_plan_goal_aligned_makes_room_that_is_aligned)
-{
-    map_open(&map, "a14 -2 b1 -40 c1");
-    cuarena_heap_plan_options_t options = goal_of(32);
-    options.goal_alignment = 16 * 256;
-    expect_ok(make_plan(&options));
-    expect_ok(begin_plan());
-    expect_ok(commit_to(0));
-    expect_ok(map_alloc_aligned(&map, 'x', 32, 16));
 }
 END_TEST
 
@@ -483,42 +293,12 @@ END_TEST
 
 /* ---- The suite ---------------------------------------------------------- */
 
-static void add_all_the_way(Suite *suite)
-{
-    add_tests(
-        suite, "all the way",
-        TEST_LIST(test_plan_all_slides_blocks_down, test_plan_all_keeps_the_order,
-                  test_plan_all_of_a_compact_heap_is_empty, test_plan_all_of_an_empty_heap_is_empty,
-                  test_plan_all_of_ranges_only_is_empty, test_plan_all_a_block_may_overlap_itself,
-                  test_plan_all_stays_within_segments, test_plan_all_pins_are_barriers,
-                  test_plan_all_pinned_only_is_empty, test_plan_all_keeps_alignments,
-                  test_plan_all_aligned_blocks_slide_by_their_alignment,
-                  test_plan_all_other_freelists_are_barriers,
-                  test_plan_all_moves_into_idle_ranges_only, test_plan_moves_are_described));
-}
-
-static void add_limits(Suite *suite)
-{
-    add_tests(suite, "limits",
-              TEST_LIST(test_plan_all_max_moves, test_plan_all_max_bytes,
-                        test_plan_all_max_bytes_may_be_spent_to_the_last,
-                        test_plan_goal_beyond_max_bytes_is_fragmented,
-                        test_plan_goal_beyond_max_moves_is_fragmented));
-}
-
 static void add_goals(Suite *suite)
 {
+    add_map_rows(suite, "goals", goal_rows);
     add_tests(suite, "goals",
-              TEST_LIST(test_plan_goal_that_fits_already_is_empty,
-                        test_plan_goal_moves_the_fewest_bytes,
-                        test_plan_goal_prefers_fewer_bytes_to_fewer_moves,
-                        test_plan_goal_does_not_reach_over_a_pin,
-                        test_plan_goal_does_not_reach_over_a_segment_end,
-                        test_plan_goal_does_not_reach_over_another_freelist,
-                        test_plan_goal_of_all_that_is_free, test_plan_goal_rounds_up_to_the_granule,
+              TEST_LIST(test_plan_goal_rounds_up_to_the_granule,
                         test_plan_goal_of_huge_sizes_makes_no_plan,
-                        test_plan_goal_aligned_that_fits_already_is_empty,
-                        test_plan_goal_aligned_makes_room_that_is_aligned,
                         test_plan_goal_error_names_the_goal));
 }
 
@@ -539,8 +319,10 @@ static void add_arguments(Suite *suite)
 int main(void)
 {
     Suite *suite = suite_create("heap plans");
-    add_all_the_way(suite);
-    add_limits(suite);
+    add_map_rows(suite, "all the way", all_the_way_rows);
+    add_tests(suite, "all the way", TEST_LIST(test_plan_moves_are_described));
+    add_map_rows(suite, "limits", limit_rows);
+    add_tests(suite, "limits", TEST_LIST(test_plan_all_max_bytes));
     add_goals(suite);
     add_goals_every_window(suite);
     add_arguments(suite);

@@ -1,10 +1,8 @@
 /*
  * The life of a compaction plan: under way, commit, abort. Pictures are explained in
- * support/heap_map.h; "^" marks what a plan under way holds.
+ * support/heap_map.h, steps in support/heap_rows.h; "^" marks what a plan under way holds.
  */
-#include "support/heap_rig.h"
-
-#include <string.h>
+#include "support/heap_rows.h"
 
 /* ---- Under way ---------------------------------------------------------- */
 
@@ -17,78 +15,24 @@ static void open_begun(const char *picture)
     expect_valid(map.heap);
 }
 
-START_TEST(test_begin_shows_what_it_holds)
-{
-    open_begun("-2 a3 -1 b4 c1 -5 p2! -3 d1!");
-    expect_map(&map, "-2^ a3^ -1^ b4^ c1^ -5^ p2! -3 d1!");
-}
-END_TEST
-
-START_TEST(test_begin_holds_blocks)
-{
-    open_begun("-2 a3 -1 b4 -5");
-    expect_status(map_free(&map, 'a'), CUARENA_BUSY);
-    expect_status(map_pin(&map, 'b'), CUARENA_BUSY);
-    expect_status(map_resize(&map, 'a', 1), CUARENA_BUSY);
-    expect_status(map_resize(&map, 'b', 5), CUARENA_BUSY);
-    expect_status(map_exchange(&map, 'a', 'b'), CUARENA_BUSY);
-    expect_map(&map, "-2^ a3^ -1^ b4^ -5^");
-}
-END_TEST
-
-START_TEST(test_begin_holds_ranges)
-{
-    open_begun("-2 a3 -1 b4 -5");
-    expect_status(map_alloc(&map, 'x', 1), CUARENA_OUT_OF_MEMORY);
-    expect_status(map_cut(&map, 10, 5), CUARENA_BUSY);
-    expect_map(&map, "-2^ a3^ -1^ b4^ -5^");
-}
-END_TEST
-
-START_TEST(test_begin_leaves_the_rest_to_work)
-{
-    open_begun("-2 a3 p1! q3! -4 r1!");
-    expect_map(&map, "-2^ a3^ p1! q3! -4 r1!");
-    expect_ok(map_alloc(&map, 'x', 1));
-    expect_ok(map_free(&map, 'p'));
-    expect_ok(map_resize(&map, 'q', 2));
-    expect_ok(map_free(&map, 'r'));
-    expect_map(&map, "-2^ a3^ -1 q2! -1 x1 -4");
-    expect_ok(commit_to(0));
-    expect_map(&map, "a3 -3 q2! -1 x1 -4");
-}
-END_TEST
-
-START_TEST(test_begin_neighbours_freed_meanwhile_do_not_merge)
-{
-    open_begun("p1! -2 a3 -1 q1! -4");
-    expect_map(&map, "p1! -2^ a3^ -1^ q1! -4");
-    expect_ok(map_free(&map, 'p'));
-    expect_ok(map_free(&map, 'q'));
-    expect_map(&map, "-1 -2^ a3^ -1^ -5");
-    expect_ok(commit_to(0));
-    expect_map(&map, "-1 a3 -8");
-}
-END_TEST
-
-START_TEST(test_begin_neighbours_freed_to_a_freelist_meanwhile)
-{
-    open_begun("p1! -2 a3 q1!");
-    expect_ok(map_free_to(&map, 'p', 1));
-    expect_ok(map_free_to(&map, 'q', 1));
-    expect_map(&map, "1:1 -2^ a3^ 1:1");
-    expect_ok(commit_to(0));
-    expect_map(&map, "1:1 a3 -2 1:1");
-}
-END_TEST
-
-START_TEST(test_begin_twice_is_bad)
-{
-    open_begun("-2 a3 -1");
-    expect_status(begin_plan(), CUARENA_BAD_ARGUMENT);
-    expect_map(&map, "-2^ a3^ -1^");
-}
-END_TEST
+static const map_row_t under_way_rows[] = {
+    {"what it holds", "-2 a3 -1 b4 c1 -5 p2! -3 d1!",
+     "plan; begin = -2^ a3^ -1^ b4^ c1^ -5^ p2! -3 d1!"},
+    {"it holds blocks", "-2 a3 -1 b4 -5",
+     "plan; begin = -2^ a3^ -1^ b4^ -5^; free a is BUSY; pin b is BUSY; resize a 1 is BUSY; "
+     "resize b 5 is BUSY; exchange a b is BUSY"},
+    {"it holds ranges", "-2 a3 -1 b4 -5",
+     "plan; begin = -2^ a3^ -1^ b4^ -5^; alloc x 1 is OUT_OF_MEMORY; cut 10 5 is BUSY"},
+    {"the rest works", "-2 a3 p1! q3! -4 r1!",
+     "plan; begin = -2^ a3^ p1! q3! -4 r1!; alloc x 1; free p; resize q 2; free r "
+     "= -2^ a3^ -1 q2! -1 x1 -4; commit 0 = a3 -3 q2! -1 x1 -4"},
+    {"neighbours freed meanwhile do not merge", "p1! -2 a3 -1 q1! -4",
+     "plan; begin = p1! -2^ a3^ -1^ q1! -4; free p; free q = -1 -2^ a3^ -1^ -5; "
+     "commit 0 = -1 a3 -8"},
+    {"neighbours freed to a free list meanwhile", "p1! -2 a3 q1!",
+     "plan; begin; free p to 1; free q to 1 = 1:1 -2^ a3^ 1:1; commit 0 = 1:1 a3 -2 1:1"},
+    {"twice", "-2 a3 -1", "plan; begin; begin is BAD_ARGUMENT = -2^ a3^ -1^"},
+};
 
 START_TEST(test_begin_of_a_second_plan_is_busy)
 {
@@ -120,84 +64,17 @@ START_TEST(test_plan_made_under_way_leaves_out_what_is_held)
 END_TEST
 
 /* What is done between create and begin. */
-static void free_c(void)
-{
-    expect_ok(map_free(&map, 'c'));
-}
-
-static void alloc_x(void)
-{
-    expect_ok(map_alloc(&map, 'x', 1));
-}
-
-static void alloc_and_free(void)
-{
-    expect_ok(map_alloc(&map, 'x', 1));
-    expect_ok(map_free(&map, 'x'));
-}
-
-static void pin_c(void)
-{
-    expect_ok(map_pin(&map, 'c'));
-}
-
-static void unpin_p(void)
-{
-    expect_ok(map_unpin(&map, 'p'));
-}
-
-static void resize_c(void)
-{
-    expect_ok(map_resize(&map, 'c', 1));
-}
-
-static void exchange_a_c(void)
-{
-    expect_ok(map_exchange(&map, 'a', 'c'));
-}
-
-static void add_segment(void)
-{
-    expect_ok(map_segment(&map, 100, 1));
-}
-
-static void extend_segment(void)
-{
-    expect_ok(map_extend(&map, 0, 1));
-}
-
-static void cut_segment(void)
-{
-    expect_ok(map_cut(&map, 0, 1));
-}
-
-static void reclaim_freelist(void)
-{
-    expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 1)));
-}
-
-static void destroy_freelist(void)
-{
-    expect_ok(cuarena_heap_freelist_destroy(map.heap, map_freelist(&map, 1)));
-}
-
-static void (*const changes[])(void) = {
-    free_c,       alloc_x,     alloc_and_free, pin_c,       unpin_p,          resize_c,
-    exchange_a_c, add_segment, extend_segment, cut_segment, reclaim_freelist, destroy_freelist};
+static const char *const changes[] = {
+    "free c",       "alloc x 1",     "alloc x 1; free x", "pin c",   "unpin p",   "resize c 1",
+    "exchange a c", "segment 100 1", "extend 0 1",        "cut 0 1", "reclaim 1", "destroy 1"};
 #define CHANGES ((int)(sizeof(changes) / sizeof(changes[0])))
 
 START_TEST(test_begin_after_a_change_is_busy)
 {
-    cuarena_heap_plan_options_t options = all_the_way();
     map_open(&map, "-2 a3 -1 c4 1:1 -1 p1!");
-    expect_ok(make_plan(&options));
-    changes[_i]();
-    expect_status(begin_plan(), CUARENA_BUSY);
-    expect_status(commit_to(0), CUARENA_BAD_ARGUMENT);
-    expect_ok(make_plan(&options));
-    expect_ok(begin_plan());
-    expect_ok(commit_to(0));
-    expect_valid(map.heap);
+    map_run(changes[_i], "plan");
+    map_run("the change", changes[_i]);
+    map_run(changes[_i], "begin is BUSY; commit 0 is BAD_ARGUMENT; plan; begin; commit 0");
 }
 END_TEST
 
@@ -219,6 +96,17 @@ END_TEST
 
 /* ---- Commit ------------------------------------------------------------- */
 
+static const map_row_t commit_rows[] = {
+    {"to a free list: it gets what was held", "-2 a3 -1 b4 -5 p1! -9",
+     "plan; begin; commit 1 = a3 b4 1:8 p1! -9"},
+    {"to a free list: it merges with it", "-2 a3 -1 b4 p1!",
+     "plan; begin; free p to 1; commit 1 = a3 b4 1:4"},
+    {"twice", "-2 a3 -1 b4",
+     "plan; begin; commit 0 = a3 b4 -3; commit 0 is BAD_ARGUMENT; begin is BAD_ARGUMENT; "
+     "abort is BAD_ARGUMENT"},
+    {"an empty plan", "a3 -1", "plan; begin; commit 0 = a3 -1"},
+};
+
 START_TEST(test_commit_is_seen_by_info_find_and_free)
 {
     cuarena_block_t block;
@@ -231,23 +119,6 @@ START_TEST(test_commit_is_seen_by_info_find_and_free)
     expect_ok(map_free(&map, 'b'));
     expect_ok(map_free(&map, 'a'));
     expect_map(&map, "-10");
-}
-END_TEST
-
-START_TEST(test_commit_to_a_freelist_gives_it_what_was_held)
-{
-    open_begun("-2 a3 -1 b4 -5 p1! -9");
-    expect_ok(commit_to(1));
-    expect_map(&map, "a3 b4 1:8 p1! -9");
-}
-END_TEST
-
-START_TEST(test_commit_to_a_freelist_merges_with_that_freelist)
-{
-    open_begun("-2 a3 -1 b4 p1!");
-    expect_ok(map_free_to(&map, 'p', 1));
-    expect_ok(commit_to(1));
-    expect_map(&map, "a3 b4 1:4");
 }
 END_TEST
 
@@ -277,25 +148,6 @@ START_TEST(test_commit_to_an_unknown_freelist_is_bad)
 }
 END_TEST
 
-START_TEST(test_commit_twice_is_bad)
-{
-    open_begun("-2 a3 -1 b4");
-    expect_ok(commit_to(0));
-    expect_status(commit_to(0), CUARENA_BAD_ARGUMENT);
-    expect_status(begin_plan(), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_heap_plan_abort(map.heap, map_plan), CUARENA_BAD_ARGUMENT);
-    expect_map(&map, "a3 b4 -3");
-}
-END_TEST
-
-START_TEST(test_commit_of_an_empty_plan)
-{
-    open_begun("a3 -1");
-    expect_ok(commit_to(0));
-    expect_map(&map, "a3 -1");
-}
-END_TEST
-
 START_TEST(test_commit_counts_stay)
 {
     cuarena_heap_stats_t before;
@@ -321,51 +173,16 @@ END_TEST
 
 /* ---- Abort -------------------------------------------------------------- */
 
-START_TEST(test_abort_restores_all)
-{
-    open_begun("-2 a3 -1 b4 c1 -5 p2! -3");
-    expect_ok(cuarena_heap_plan_abort(map.heap, map_plan));
-    expect_map(&map, "-2 a3 -1 b4 c1 -5 p2! -3");
-    expect_ok(map_free(&map, 'a'));
-    expect_map(&map, "-6 b4 c1 -5 p2! -3");
-}
-END_TEST
-
-START_TEST(test_abort_merges_what_was_freed_meanwhile)
-{
-    open_begun("p1! -2 a3 -1 q1! -4");
-    expect_ok(map_free(&map, 'p'));
-    expect_ok(map_free(&map, 'q'));
-    expect_ok(cuarena_heap_plan_abort(map.heap, map_plan));
-    expect_map(&map, "-3 a3 -6");
-}
-END_TEST
-
-START_TEST(test_abort_of_what_is_not_under_way_is_bad)
-{
-    cuarena_heap_plan_options_t options = all_the_way();
-    map_open(&map, "-2 a3");
-    expect_ok(make_plan(&options));
-    expect_status(cuarena_heap_plan_abort(map.heap, map_plan), CUARENA_BAD_ARGUMENT);
-    expect_status(commit_to(0), CUARENA_BAD_ARGUMENT);
-    expect_ok(begin_plan());
-    expect_ok(cuarena_heap_plan_abort(map.heap, map_plan));
-    expect_status(cuarena_heap_plan_abort(map.heap, map_plan), CUARENA_BAD_ARGUMENT);
-    expect_map(&map, "-2 a3");
-}
-END_TEST
-
-START_TEST(test_abort_then_another_plan_works)
-{
-    cuarena_heap_plan_options_t options = all_the_way();
-    open_begun("-2 a3");
-    expect_ok(cuarena_heap_plan_abort(map.heap, map_plan));
-    expect_ok(make_plan(&options));
-    expect_ok(begin_plan());
-    expect_ok(commit_to(0));
-    expect_map(&map, "a3 -2");
-}
-END_TEST
+static const map_row_t abort_rows[] = {
+    {"all is as before", "-2 a3 -1 b4 c1 -5 p2! -3",
+     "plan; begin; abort = -2 a3 -1 b4 c1 -5 p2! -3; free a = -6 b4 c1 -5 p2! -3"},
+    {"what was freed meanwhile merges", "p1! -2 a3 -1 q1! -4",
+     "plan; begin; free p; free q; abort = -3 a3 -6"},
+    {"what is not under way", "-2 a3",
+     "plan; abort is BAD_ARGUMENT; commit 0 is BAD_ARGUMENT; begin; abort; abort is BAD_ARGUMENT "
+     "= -2 a3"},
+    {"then another plan works", "-2 a3", "plan; begin; abort; plan; begin; commit 0 = a3 -2"},
+};
 
 START_TEST(test_destroy_of_a_begun_plan_aborts_it)
 {
@@ -389,42 +206,25 @@ END_TEST
 
 static void add_under_way(Suite *suite)
 {
+    add_map_rows(suite, "under way", under_way_rows);
     TCase *tcase = add_tests(suite, "under way",
-                             TEST_LIST(test_begin_shows_what_it_holds, test_begin_holds_blocks,
-                                       test_begin_holds_ranges, test_begin_leaves_the_rest_to_work,
-                                       test_begin_neighbours_freed_meanwhile_do_not_merge,
-                                       test_begin_neighbours_freed_to_a_freelist_meanwhile,
-                                       test_begin_twice_is_bad, test_begin_of_a_second_plan_is_busy,
+                             TEST_LIST(test_begin_of_a_second_plan_is_busy,
                                        test_plan_made_under_way_leaves_out_what_is_held,
                                        test_begin_after_looking_is_fine));
     tcase_add_loop_test(tcase, test_begin_after_a_change_is_busy, 0, CHANGES);
-}
-
-static void add_commit(Suite *suite)
-{
-    add_tests(suite, "commit",
-              TEST_LIST(test_commit_is_seen_by_info_find_and_free,
-                        test_commit_to_a_freelist_gives_it_what_was_held,
-                        test_commit_to_a_freelist_merges_with_that_freelist,
-                        test_commit_keeps_ids_tags_pins_and_requests,
-                        test_commit_to_an_unknown_freelist_is_bad, test_commit_twice_is_bad,
-                        test_commit_of_an_empty_plan, test_commit_counts_stay));
-}
-
-static void add_abort(Suite *suite)
-{
-    add_tests(suite, "abort",
-              TEST_LIST(test_abort_restores_all, test_abort_merges_what_was_freed_meanwhile,
-                        test_abort_of_what_is_not_under_way_is_bad,
-                        test_abort_then_another_plan_works, test_destroy_of_a_begun_plan_aborts_it,
-                        test_destroy_of_no_plan_is_fine));
 }
 
 int main(void)
 {
     Suite *suite = suite_create("heap plan life");
     add_under_way(suite);
-    add_commit(suite);
-    add_abort(suite);
+    add_map_rows(suite, "commit", commit_rows);
+    add_tests(suite, "commit",
+              TEST_LIST(test_commit_is_seen_by_info_find_and_free,
+                        test_commit_keeps_ids_tags_pins_and_requests,
+                        test_commit_to_an_unknown_freelist_is_bad, test_commit_counts_stay));
+    add_map_rows(suite, "abort", abort_rows);
+    add_tests(suite, "abort",
+              TEST_LIST(test_destroy_of_a_begun_plan_aborts_it, test_destroy_of_no_plan_is_fine));
     return suite_main(suite);
 }

@@ -1,79 +1,23 @@
 /*
- * Blocks: free, resize in place, exchange. Pictures are explained in support/heap_map.h; each step
- * validates.
+ * Blocks: free, resize in place, exchange. Pictures are explained in support/heap_map.h, steps in
+ * support/heap_rows.h.
  */
-#include "support/heap_rig.h"
+#include "support/heap_rows.h"
 
 #include <string.h>
 
 /* ---- Free --------------------------------------------------------------- */
 
-START_TEST(test_free_between_blocks_makes_a_range)
-{
-    map_open(&map, "a2 b3 c2");
-    expect_ok(map_free(&map, 'b'));
-    expect_map(&map, "a2 -3 c2");
-}
-END_TEST
-
-START_TEST(test_free_after_a_range_merges)
-{
-    map_open(&map, "a2 -4 b3 c2");
-    expect_ok(map_free(&map, 'b'));
-    expect_map(&map, "a2 -7 c2");
-}
-END_TEST
-
-START_TEST(test_free_before_a_range_merges)
-{
-    map_open(&map, "a2 b3 -4 c2");
-    expect_ok(map_free(&map, 'b'));
-    expect_map(&map, "a2 -7 c2");
-}
-END_TEST
-
-START_TEST(test_free_between_ranges_merges_three)
-{
-    map_open(&map, "a2 -5 b3 -4 c2");
-    expect_ok(map_free(&map, 'b'));
-    expect_map(&map, "a2 -12 c2");
-}
-END_TEST
-
-START_TEST(test_free_at_segment_ends_does_not_merge_across)
-{
-    map_open(&map, "-1 | a2 | -3");
-    expect_ok(map_free(&map, 'a'));
-    expect_map(&map, "-1 -2 -3");
-}
-END_TEST
-
-START_TEST(test_free_first_and_last_of_a_segment)
-{
-    map_open(&map, "a2 -1 b3");
-    expect_ok(map_free(&map, 'a'));
-    expect_map(&map, "-3 b3");
-    expect_ok(map_free(&map, 'b'));
-    expect_map(&map, "-6");
-}
-END_TEST
-
-START_TEST(test_free_pins_do_not_keep_a_block_alive)
-{
-    map_open(&map, "a2!! b1");
-    expect_ok(map_free(&map, 'a'));
-    expect_map(&map, "-2 b1");
-}
-END_TEST
-
-START_TEST(test_free_twice_is_stale)
-{
-    map_open(&map, "a2 b2");
-    expect_ok(map_free(&map, 'a'));
-    expect_status(map_free(&map, 'a'), CUARENA_STALE);
-    expect_map(&map, "-2 b2");
-}
-END_TEST
+static const map_row_t free_rows[] = {
+    {"between blocks it makes a range", "a2 b3 c2", "free b = a2 -3 c2"},
+    {"after a range it merges", "a2 -4 b3 c2", "free b = a2 -7 c2"},
+    {"before a range it merges", "a2 b3 -4 c2", "free b = a2 -7 c2"},
+    {"between ranges it merges three", "a2 -5 b3 -4 c2", "free b = a2 -12 c2"},
+    {"at segment ends it does not merge across", "-1 | a2 | -3", "free a = -1 -2 -3"},
+    {"first and last of a segment", "a2 -1 b3", "free a = -3 b3; free b = -6"},
+    {"pins do not keep a block alive", "a2!! b1", "free a = -2 b1"},
+    {"twice is stale", "a2 b2", "free a; free a is STALE = -2 b2"},
+};
 
 START_TEST(test_free_to_an_unknown_freelist_is_bad)
 {
@@ -107,69 +51,18 @@ END_TEST
 
 /* ---- Resize ------------------------------------------------------------- */
 
-START_TEST(test_resize_grow_takes_from_the_next_range)
-{
-    map_open(&map, "a2 -5 b1");
-    expect_ok(map_resize(&map, 'a', 4));
-    expect_map(&map, "a4 -3 b1");
-}
-END_TEST
-
-START_TEST(test_resize_grow_takes_all_of_the_next_range)
-{
-    map_open(&map, "a2 -5 b1");
-    expect_ok(map_resize(&map, 'a', 7));
-    expect_map(&map, "a7 b1");
-}
-END_TEST
-
-START_TEST(test_resize_grow_one_granule_too_far_is_fragmented)
-{
-    map_open(&map, "-9 a2 -5 b1 -9");
-    expect_status(map_resize(&map, 'a', 8), CUARENA_FRAGMENTED);
-    expect_map(&map, "-9 a2 -5 b1 -9");
-}
-END_TEST
-
-START_TEST(test_resize_grow_into_a_block_is_fragmented)
-{
-    map_open(&map, "a2 b1 -9");
-    expect_status(map_resize(&map, 'a', 3), CUARENA_FRAGMENTED);
-    expect_map(&map, "a2 b1 -9");
-}
-END_TEST
-
-START_TEST(test_resize_grow_over_a_segment_end_is_fragmented)
-{
-    map_open(&map, "a2 | -9");
-    expect_status(map_resize(&map, 'a', 3), CUARENA_FRAGMENTED);
-    expect_map(&map, "a2 -9");
-}
-END_TEST
-
-START_TEST(test_resize_shrink_before_a_block_makes_a_range)
-{
-    map_open(&map, "a6 b1");
-    expect_ok(map_resize(&map, 'a', 2));
-    expect_map(&map, "a2 -4 b1");
-}
-END_TEST
-
-START_TEST(test_resize_shrink_before_a_range_lengthens_it)
-{
-    map_open(&map, "a6 -3 b1");
-    expect_ok(map_resize(&map, 'a', 2));
-    expect_map(&map, "a2 -7 b1");
-}
-END_TEST
-
-START_TEST(test_resize_shrink_at_a_segment_end)
-{
-    map_open(&map, "a6 | -3");
-    expect_ok(map_resize(&map, 'a', 2));
-    expect_map(&map, "a2 -4 -3");
-}
-END_TEST
+static const map_row_t resize_rows[] = {
+    {"growing takes from the next range", "a2 -5 b1", "resize a 4 = a4 -3 b1"},
+    {"growing takes all of the next range", "a2 -5 b1", "resize a 7 = a7 b1"},
+    {"growing one granule too far", "-9 a2 -5 b1 -9", "resize a 8 is FRAGMENTED"},
+    {"growing into a block", "a2 b1 -9", "resize a 3 is FRAGMENTED"},
+    {"growing over a segment end", "a2 | -9", "resize a 3 is FRAGMENTED = a2 -9"},
+    {"shrinking before a block makes a range", "a6 b1", "resize a 2 = a2 -4 b1"},
+    {"shrinking before a range lengthens it", "a6 -3 b1", "resize a 2 = a2 -7 b1"},
+    {"shrinking at a segment end", "a6 | -3", "resize a 2 = a2 -4 -3"},
+    {"a pinned block keeps pins and place", "a2! -7", "resize a 5 = a5! -4; resize a 1 = a1! -8"},
+    {"to 0 bytes", "a2 b1", "resize a 0 is BAD_ARGUMENT"},
+};
 
 static cuarena_status_t resize_bytes(char tag, uint64_t bytes)
 {
@@ -190,14 +83,6 @@ START_TEST(test_resize_within_the_granule_changes_requested_only)
 }
 END_TEST
 
-START_TEST(test_resize_to_0_is_bad)
-{
-    map_open(&map, "a2 b1");
-    expect_status(resize_bytes('a', 0), CUARENA_BAD_ARGUMENT);
-    expect_map(&map, "a2 b1");
-}
-END_TEST
-
 START_TEST(test_resize_to_huge_sizes_changes_nothing)
 {
     static const uint64_t sizes[] = {CUARENA_HEAP_MAX_SEGMENT, UINT64_C(1) << 63, UINT64_MAX - 255,
@@ -206,16 +91,6 @@ START_TEST(test_resize_to_huge_sizes_changes_nothing)
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
         expect_status(resize_bytes('a', sizes[i]), CUARENA_OUT_OF_MEMORY);
     expect_map(&map, "a2 -7");
-}
-END_TEST
-
-START_TEST(test_resize_pinned_block_keeps_pins_and_place)
-{
-    map_open(&map, "a2! -7");
-    expect_ok(map_resize(&map, 'a', 5));
-    expect_map(&map, "a5! -4");
-    expect_ok(map_resize(&map, 'a', 1));
-    expect_map(&map, "a1! -8");
 }
 END_TEST
 
@@ -233,66 +108,19 @@ END_TEST
 
 /* ---- Exchange ----------------------------------------------------------- */
 
-START_TEST(test_exchange_apart)
-{
-    map_open(&map, "a2 -1 b4 -2 c3 -3");
-    expect_ok(map_exchange(&map, 'a', 'c'));
-    expect_map(&map, "c2 -1 b4 -2 a3 -3");
-}
-END_TEST
-
-START_TEST(test_exchange_neighbours_low_with_high)
-{
-    map_open(&map, "-1 a2 b4 -3");
-    expect_ok(map_exchange(&map, 'a', 'b'));
-    expect_map(&map, "-1 b2 a4 -3");
-}
-END_TEST
-
-START_TEST(test_exchange_neighbours_high_with_low)
-{
-    map_open(&map, "-1 a2 b4 -3");
-    expect_ok(map_exchange(&map, 'b', 'a'));
-    expect_map(&map, "-1 b2 a4 -3");
-}
-END_TEST
-
-START_TEST(test_exchange_neighbours_with_a_range_between)
-{
-    map_open(&map, "a2 -3 b4 -1");
-    expect_ok(map_exchange(&map, 'a', 'b'));
-    expect_map(&map, "b2 -3 a4 -1");
-    expect_ok(map_exchange(&map, 'a', 'b'));
-    expect_map(&map, "a2 -3 b4 -1");
-}
-END_TEST
-
-START_TEST(test_exchange_with_one_block_between)
-{
-    map_open(&map, "a2 c1 b4");
-    expect_ok(map_exchange(&map, 'a', 'b'));
-    expect_map(&map, "b2 c1 a4");
-    expect_ok(map_exchange(&map, 'a', 'b'));
-    expect_map(&map, "a2 c1 b4");
-}
-END_TEST
-
-START_TEST(test_exchange_across_segments)
-{
-    map_open(&map, "a2 -1 ~7 b4 | c1");
-    expect_ok(map_exchange(&map, 'a', 'b'));
-    expect_ok(map_exchange(&map, 'a', 'c'));
-    expect_map(&map, "b2 -1 ~7 c4 a1");
-}
-END_TEST
-
-START_TEST(test_exchange_keeps_pins_tags_and_flags)
-{
-    map_open(&map, "a2!! -1 b4 -3");
-    expect_ok(map_exchange(&map, 'a', 'b'));
-    expect_map(&map, "b2 -1 a4!! -3");
-}
-END_TEST
+static const map_row_t exchange_rows[] = {
+    {"apart", "a2 -1 b4 -2 c3 -3", "exchange a c = c2 -1 b4 -2 a3 -3"},
+    {"neighbours, low with high", "-1 a2 b4 -3", "exchange a b = -1 b2 a4 -3"},
+    {"neighbours, high with low", "-1 a2 b4 -3", "exchange b a = -1 b2 a4 -3"},
+    {"neighbours with a range between", "a2 -3 b4 -1",
+     "exchange a b = b2 -3 a4 -1; exchange a b = a2 -3 b4 -1"},
+    {"with one block between", "a2 c1 b4", "exchange a b = b2 c1 a4; exchange a b = a2 c1 b4"},
+    {"across segments", "a2 -1 ~7 b4 | c1", "exchange a b; exchange a c = b2 -1 ~7 c4 a1"},
+    {"pins and tags go with the ids", "a2!! -1 b4 -3", "exchange a b = b2 -1 a4!! -3"},
+    {"with itself", "a2 -1 b4", "exchange a a = a2 -1 b4"},
+    {"with a stale id", "a2 b4 c1",
+     "free b; exchange a b is STALE; exchange b a is STALE; exchange b b is STALE = a2 -4 c1"},
+};
 
 START_TEST(test_exchange_is_seen_by_find_and_free)
 {
@@ -310,10 +138,7 @@ START_TEST(test_exchange_makes_a_moving_resize_that_keeps_the_id)
 {
     map_open(&map, "a2 b1 -9");
     cuarena_block_t id = map_id(&map, 'a');
-    expect_ok(map_alloc(&map, 't', 5));
-    expect_ok(map_exchange(&map, 'a', 't'));
-    expect_ok(map_free(&map, 't'));
-    expect_map(&map, "-2 b1 a5 -4");
+    map_run("a moving resize", "alloc t 5; exchange a t; free t = -2 b1 a5 -4");
     expect_u64(map_id(&map, 'a'), id);
 }
 END_TEST
@@ -332,75 +157,28 @@ START_TEST(test_exchange_counts_stay)
 }
 END_TEST
 
-START_TEST(test_exchange_with_itself_changes_nothing)
+START_TEST(test_exchange_null_is_bad)
 {
-    map_open(&map, "a2 -1 b4");
-    expect_ok(map_exchange(&map, 'a', 'a'));
-    expect_map(&map, "a2 -1 b4");
-}
-END_TEST
-
-START_TEST(test_exchange_stale_is_stale)
-{
-    map_open(&map, "a2 b4 c1");
-    expect_ok(map_free(&map, 'b'));
-    expect_status(map_exchange(&map, 'a', 'b'), CUARENA_STALE);
-    expect_status(map_exchange(&map, 'b', 'a'), CUARENA_STALE);
-    expect_status(map_exchange(&map, 'b', 'b'), CUARENA_STALE);
     expect_status(cuarena_heap_exchange(NULL, 1, 2), CUARENA_BAD_ARGUMENT);
-    expect_map(&map, "a2 -4 c1");
 }
 END_TEST
-
-/* ---- The suite ---------------------------------------------------------- */
-
-static void add_free(Suite *suite)
-{
-    add_tests(suite, "free",
-              TEST_LIST(test_free_between_blocks_makes_a_range, test_free_after_a_range_merges,
-                        test_free_before_a_range_merges, test_free_between_ranges_merges_three,
-                        test_free_at_segment_ends_does_not_merge_across,
-                        test_free_first_and_last_of_a_segment,
-                        test_free_pins_do_not_keep_a_block_alive, test_free_twice_is_stale,
-                        test_free_to_an_unknown_freelist_is_bad,
-                        test_free_in_every_order_gives_the_segment_back));
-}
-
-static void add_resize(Suite *suite)
-{
-    add_tests(suite, "resize",
-              TEST_LIST(test_resize_grow_takes_from_the_next_range,
-                        test_resize_grow_takes_all_of_the_next_range,
-                        test_resize_grow_one_granule_too_far_is_fragmented,
-                        test_resize_grow_into_a_block_is_fragmented,
-                        test_resize_grow_over_a_segment_end_is_fragmented,
-                        test_resize_shrink_before_a_block_makes_a_range,
-                        test_resize_shrink_before_a_range_lengthens_it,
-                        test_resize_shrink_at_a_segment_end,
-                        test_resize_within_the_granule_changes_requested_only,
-                        test_resize_to_0_is_bad, test_resize_to_huge_sizes_changes_nothing,
-                        test_resize_pinned_block_keeps_pins_and_place,
-                        test_resize_unknown_freelist_is_bad));
-}
-
-static void add_exchange(Suite *suite)
-{
-    add_tests(
-        suite, "exchange",
-        TEST_LIST(test_exchange_apart, test_exchange_neighbours_low_with_high,
-                  test_exchange_neighbours_high_with_low,
-                  test_exchange_neighbours_with_a_range_between,
-                  test_exchange_with_one_block_between, test_exchange_across_segments,
-                  test_exchange_keeps_pins_tags_and_flags, test_exchange_is_seen_by_find_and_free,
-                  test_exchange_makes_a_moving_resize_that_keeps_the_id, test_exchange_counts_stay,
-                  test_exchange_with_itself_changes_nothing, test_exchange_stale_is_stale));
-}
 
 int main(void)
 {
     Suite *suite = suite_create("heap resize");
-    add_free(suite);
-    add_resize(suite);
-    add_exchange(suite);
+    add_map_rows(suite, "free", free_rows);
+    add_tests(suite, "free",
+              TEST_LIST(test_free_to_an_unknown_freelist_is_bad,
+                        test_free_in_every_order_gives_the_segment_back));
+    add_map_rows(suite, "resize", resize_rows);
+    add_tests(suite, "resize",
+              TEST_LIST(test_resize_within_the_granule_changes_requested_only,
+                        test_resize_to_huge_sizes_changes_nothing,
+                        test_resize_unknown_freelist_is_bad));
+    add_map_rows(suite, "exchange", exchange_rows);
+    add_tests(suite, "exchange",
+              TEST_LIST(test_exchange_is_seen_by_find_and_free,
+                        test_exchange_makes_a_moving_resize_that_keeps_the_id,
+                        test_exchange_counts_stay, test_exchange_null_is_bad));
     return suite_main(suite);
 }

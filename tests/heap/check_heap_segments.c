@@ -1,46 +1,20 @@
 /*
- * Segments: adding, extending, cutting, joining. Pictures are explained in support/heap_map.h; each
- * step validates.
+ * Segments: adding, extending, cutting, joining. Pictures are explained in support/heap_map.h,
+ * steps in support/heap_rows.h.
  */
-#include "support/heap_rig.h"
-
-#include <inttypes.h>
-#include <string.h>
+#include "support/heap_rows.h"
 
 #define SEGMENT_GRANULES (CUARENA_HEAP_MAX_SEGMENT / MAP_GRANULE)
 
 /* ---- Segments: adding --------------------------------------------------- */
 
-START_TEST(test_segment_add_is_one_idle_range)
-{
-    map_open(&map, "");
-    expect_map(&map, "");
-    expect_ok(map_segment(&map, 0, 16));
-    expect_map(&map, "-16");
-}
-END_TEST
-
-START_TEST(test_segment_add_below_between_and_above_others)
-{
-    map_open(&map, "");
-    expect_ok(map_segment(&map, 40, 4));
-    expect_ok(map_segment(&map, 80, 5));
-    expect_ok(map_segment(&map, 60, 6));
-    expect_ok(map_segment(&map, 0, 7));
-    expect_map(&map, "-7 ~33 -4 ~16 -6 ~14 -5");
-}
-END_TEST
-
-START_TEST(test_segment_add_touching_ranges_stay_apart)
-{
-    map_open(&map, "");
-    expect_ok(map_segment(&map, 4, 4));
-    expect_ok(map_segment(&map, 0, 4));
-    expect_ok(map_segment(&map, 8, 4));
-    expect_map(&map, "-4 -4 -4");
-    expect_status(map_alloc(&map, 'a', 5), CUARENA_FRAGMENTED);
-}
-END_TEST
+static const map_row_t adding_rows[] = {
+    {"one idle range", "", "segment 0 16 = -16"},
+    {"below, between and above others", "",
+     "segment 40 4; segment 80 5; segment 60 6; segment 0 7 = -7 ~33 -4 ~16 -6 ~14 -5"},
+    {"touching ranges stay apart", "",
+     "segment 4 4; segment 0 4; segment 8 4 = -4 -4 -4; alloc a 5 is FRAGMENTED"},
+};
 
 START_TEST(test_segment_add_overlap_is_bad)
 {
@@ -209,57 +183,15 @@ END_TEST
 
 /* ---- Segments: extending ------------------------------------------------ */
 
-START_TEST(test_segment_extend_after_a_range_lengthens_it)
-{
-    map_open(&map, "a4 -4");
-    expect_ok(map_extend(&map, 0, 3));
-    expect_map(&map, "a4 -7");
-}
-END_TEST
-
-START_TEST(test_segment_extend_after_a_block_makes_a_range)
-{
-    map_open(&map, "a4");
-    expect_ok(map_extend(&map, 0, 3));
-    expect_map(&map, "a4 -3");
-}
-END_TEST
-
-START_TEST(test_segment_extend_after_a_freelist_range_stays_apart)
-{
-    map_open(&map, "a4 1:2");
-    expect_ok(map_extend(&map, 0, 3));
-    expect_map(&map, "a4 1:2 -3");
-}
-END_TEST
-
-START_TEST(test_segment_extend_until_it_touches_the_next)
-{
-    map_open(&map, "-4 ~3 b2");
-    expect_ok(map_extend(&map, 0, 3));
-    expect_map(&map, "-7 b2");
-    expect_status(map_extend(&map, 0, 1), CUARENA_BAD_ARGUMENT);
-}
-END_TEST
-
-START_TEST(test_segment_extend_over_the_next_is_bad)
-{
-    map_open(&map, "-4 ~3 b2");
-    expect_status(map_extend(&map, 0, 4), CUARENA_BAD_ARGUMENT);
-    expect_status(map_extend(&map, 0, 100), CUARENA_BAD_ARGUMENT);
-    expect_map(&map, "-4 ~3 b2");
-}
-END_TEST
-
-START_TEST(test_segment_extend_where_none_begins_is_bad)
-{
-    map_open(&map, "-4 ~3 b2");
-    expect_status(map_extend(&map, 1, 1), CUARENA_BAD_ARGUMENT);
-    expect_status(map_extend(&map, 4, 1), CUARENA_BAD_ARGUMENT);
-    expect_status(map_extend(&map, 9, 1), CUARENA_BAD_ARGUMENT);
-    expect_map(&map, "-4 ~3 b2");
-}
-END_TEST
+static const map_row_t extending_rows[] = {
+    {"after a range it lengthens it", "a4 -4", "extend 0 3 = a4 -7"},
+    {"after a block it makes a range", "a4", "extend 0 3 = a4 -3"},
+    {"after a free list's range it stays apart", "a4 1:2", "extend 0 3 = a4 1:2 -3"},
+    {"until it touches the next", "-4 ~3 b2", "extend 0 3 = -7 b2; extend 0 1 is BAD_ARGUMENT"},
+    {"over the next", "-4 ~3 b2", "extend 0 4 is BAD_ARGUMENT; extend 0 100 is BAD_ARGUMENT"},
+    {"where none begins", "-4 ~3 b2",
+     "extend 1 1 is BAD_ARGUMENT; extend 4 1 is BAD_ARGUMENT; extend 9 1 is BAD_ARGUMENT"},
+};
 
 static cuarena_status_t extend_bytes(uint64_t bytes)
 {
@@ -289,151 +221,31 @@ END_TEST
 
 /* ---- Segments: cutting -------------------------------------------------- */
 
-START_TEST(test_segment_cut_whole)
-{
-    map_open(&map, "a4 ~2 -4 ~2 b4");
-    expect_ok(map_cut(&map, 6, 4));
-    expect_map(&map, "a4 ~8 b4");
-}
-END_TEST
-
-START_TEST(test_segment_cut_the_only_one_leaves_an_empty_heap)
-{
-    map_open(&map, "-4");
-    expect_ok(map_cut(&map, 0, 4));
-    expect_map(&map, "");
-    expect_status(map_alloc(&map, 'a', 1), CUARENA_OUT_OF_MEMORY);
-}
-END_TEST
-
-START_TEST(test_segment_cut_part_of_the_front)
-{
-    map_open(&map, "-4 a4");
-    expect_ok(map_cut(&map, 0, 3));
-    map_add(&map, 100, "b1");
-    expect_map(&map, "-1 a4 ~92 b1");
-}
-END_TEST
-
-START_TEST(test_segment_cut_front_up_to_a_block)
-{
-    map_open(&map, "z1 ~3 -4 a4");
-    expect_ok(map_cut(&map, 4, 4));
-    expect_map(&map, "z1 ~7 a4");
-}
-END_TEST
-
-START_TEST(test_segment_cut_part_of_the_end)
-{
-    map_open(&map, "a4 -4 ~2 b1");
-    expect_ok(map_cut(&map, 5, 3));
-    expect_map(&map, "a4 -1 ~5 b1");
-}
-END_TEST
-
-START_TEST(test_segment_cut_end_up_to_a_block)
-{
-    map_open(&map, "a4 -4 ~2 b1");
-    expect_ok(map_cut(&map, 4, 4));
-    expect_map(&map, "a4 ~6 b1");
-}
-END_TEST
-
-START_TEST(test_segment_cut_middle_leaves_two_segments)
-{
-    map_open(&map, "a4 -9 b4");
-    expect_ok(map_cut(&map, 7, 4));
-    expect_map(&map, "a4 -3 ~4 -2 b4");
-    expect_ok(map_extend(&map, 11, 1));
-    expect_map(&map, "a4 -3 ~4 -2 b4 -1");
-}
-END_TEST
-
-START_TEST(test_segment_cut_middle_between_two_blocks)
-{
-    map_open(&map, "a4 -9 b4");
-    expect_ok(map_cut(&map, 4, 9));
-    expect_map(&map, "a4 ~9 b4");
-    expect_ok(map_free(&map, 'b'));
-    expect_ok(map_free(&map, 'a'));
-    expect_map(&map, "-4 ~9 -4");
-}
-END_TEST
-
-START_TEST(test_segment_cut_and_given_back_never_merges)
-{
-    map_open(&map, "-12");
-    expect_ok(map_cut(&map, 4, 4));
-    expect_ok(map_segment(&map, 4, 4));
-    expect_map(&map, "-4 -4 -4");
-    expect_ok(map_join(&map, 4));
-    expect_ok(map_join(&map, 8));
-    expect_map(&map, "-12");
-}
-END_TEST
-
-START_TEST(test_segment_cut_into_a_block_is_busy)
-{
-    map_open(&map, "a4 -9 b4");
-    expect_status(map_cut(&map, 3, 2), CUARENA_BUSY);
-    expect_status(map_cut(&map, 12, 2), CUARENA_BUSY);
-    expect_status(map_cut(&map, 0, 1), CUARENA_BUSY);
-    expect_status(map_cut(&map, 0, 17), CUARENA_BUSY);
-    expect_map(&map, "a4 -9 b4");
-}
-END_TEST
-
-START_TEST(test_segment_cut_into_a_freelist_range_is_busy)
-{
-    map_open(&map, "a4 -3 1:3 -3");
-    expect_status(map_cut(&map, 7, 3), CUARENA_BUSY);
-    expect_status(map_cut(&map, 6, 2), CUARENA_BUSY);
-    expect_status(map_cut(&map, 9, 2), CUARENA_BUSY);
-    expect_map(&map, "a4 -3 1:3 -3");
-}
-END_TEST
-
-START_TEST(test_segment_cut_end_beside_a_freelist_range)
-{
-    map_open(&map, "a4 1:3 -3");
-    expect_ok(map_cut(&map, 7, 3));
-    expect_map(&map, "a4 1:3");
-    expect_ok(map_free_to(&map, 'a', 1));
-    expect_map(&map, "1:7");
-}
-END_TEST
-
-START_TEST(test_segment_cut_front_beside_a_freelist_range)
-{
-    map_open(&map, "z1 ~1 -3 1:3 a4");
-    expect_ok(map_cut(&map, 2, 3));
-    expect_map(&map, "z1 ~4 1:3 a4");
-    expect_ok(map_free_to(&map, 'a', 1));
-    expect_map(&map, "z1 ~4 1:7");
-}
-END_TEST
-
-START_TEST(test_segment_cut_middle_between_freelist_ranges)
-{
-    map_open(&map, "a4 1:3 -3 1:2 b1");
-    expect_ok(map_cut(&map, 7, 3));
-    expect_map(&map, "a4 1:3 ~3 1:2 b1");
-    expect_ok(map_free_to(&map, 'b', 1));
-    expect_map(&map, "a4 1:3 ~3 1:3");
-}
-END_TEST
-
-START_TEST(test_segment_cut_not_within_one_segment_is_bad)
-{
-    map_open(&map, "-4 | -4 ~4 -4");
-    expect_status(map_cut(&map, 0, 5), CUARENA_BAD_ARGUMENT);
-    expect_status(map_cut(&map, 2, 6), CUARENA_BAD_ARGUMENT);
-    expect_status(map_cut(&map, 8, 1), CUARENA_BAD_ARGUMENT);
-    expect_status(map_cut(&map, 7, 6), CUARENA_BAD_ARGUMENT);
-    expect_status(map_cut(&map, 99, 1), CUARENA_BAD_ARGUMENT);
-    expect_map(&map, "-4 -4 ~4 -4");
-}
-END_TEST
+static const map_row_t cutting_rows[] = {
+    {"whole", "a4 ~2 -4 ~2 b4", "cut 6 4 = a4 ~8 b4"},
+    {"the only one leaves an empty heap", "-4", "cut 0 4 =; alloc a 1 is OUT_OF_MEMORY"},
+    {"part of the front", "-4 a4 ~92 b1", "cut 0 3 = -1 a4 ~92 b1"},
+    {"the front up to a block", "z1 ~3 -4 a4", "cut 4 4 = z1 ~7 a4"},
+    {"part of the end", "a4 -4 ~2 b1", "cut 5 3 = a4 -1 ~5 b1"},
+    {"the end up to a block", "a4 -4 ~2 b1", "cut 4 4 = a4 ~6 b1"},
+    {"the middle leaves two segments", "a4 -9 b4",
+     "cut 7 4 = a4 -3 ~4 -2 b4; extend 11 1 = a4 -3 ~4 -2 b4 -1"},
+    {"the middle between two blocks", "a4 -9 b4", "cut 4 9 = a4 ~9 b4; free b; free a = -4 ~9 -4"},
+    {"and given back it never merges", "-12",
+     "cut 4 4; segment 4 4 = -4 -4 -4; join 4; join 8 = -12"},
+    {"into a block", "a4 -9 b4",
+     "cut 3 2 is BUSY; cut 12 2 is BUSY; cut 0 1 is BUSY; cut 0 17 is BUSY"},
+    {"into a free list's range", "a4 -3 1:3 -3",
+     "cut 7 3 is BUSY; cut 6 2 is BUSY; cut 9 2 is BUSY"},
+    {"the end beside a free list's range", "a4 1:3 -3", "cut 7 3 = a4 1:3; free a to 1 = 1:7"},
+    {"the front beside a free list's range", "z1 ~1 -3 1:3 a4",
+     "cut 2 3 = z1 ~4 1:3 a4; free a to 1 = z1 ~4 1:7"},
+    {"the middle between free lists' ranges", "a4 1:3 -3 1:2 b1",
+     "cut 7 3 = a4 1:3 ~3 1:2 b1; free b to 1 = a4 1:3 ~3 1:3"},
+    {"not within one segment", "-4 | -4 ~4 -4",
+     "cut 0 5 is BAD_ARGUMENT; cut 2 6 is BAD_ARGUMENT; cut 8 1 is BAD_ARGUMENT; "
+     "cut 7 6 is BAD_ARGUMENT; cut 99 1 is BAD_ARGUMENT = -4 -4 ~4 -4"},
+};
 
 static cuarena_status_t cut_bytes(uint64_t offset, uint64_t bytes)
 {
@@ -455,59 +267,17 @@ END_TEST
 
 /* ---- Segments: joining -------------------------------------------------- */
 
-START_TEST(test_segment_join_merges_ranges)
-{
-    map_open(&map, "a1 -4 | -4 b1");
-    expect_map(&map, "a1 -4 -4 b1");
-    expect_ok(map_join(&map, 5));
-    expect_map(&map, "a1 -8 b1");
-}
-END_TEST
-
-START_TEST(test_segment_join_block_to_block_then_free_merges)
-{
-    map_open(&map, "a2 | b3");
-    expect_ok(map_join(&map, 2));
-    expect_map(&map, "a2 b3");
-    expect_ok(map_free(&map, 'a'));
-    expect_ok(map_free(&map, 'b'));
-    expect_map(&map, "-5");
-}
-END_TEST
-
-START_TEST(test_segment_join_block_to_range)
-{
-    map_open(&map, "a2 | -3 ~1 -1 | c2");
-    expect_ok(map_join(&map, 2));
-    expect_ok(map_join(&map, 7));
-    expect_map(&map, "a2 -3 ~1 -1 c2");
-    expect_ok(map_resize(&map, 'a', 5));
-    expect_map(&map, "a5 ~1 -1 c2");
-}
-END_TEST
-
-START_TEST(test_segment_join_freelists_stay_apart)
-{
-    map_open(&map, "1:2 | -3 | 2:4 | 2:1");
-    expect_ok(map_join(&map, 2));
-    expect_ok(map_join(&map, 5));
-    expect_map(&map, "1:2 -3 2:4 2:1");
-    expect_ok(map_join(&map, 9));
-    expect_map(&map, "1:2 -3 2:5");
-}
-END_TEST
-
-START_TEST(test_segment_join_where_none_touch_is_bad)
-{
-    map_open(&map, "-4 | -4 ~4 -4");
-    expect_status(map_join(&map, 0), CUARENA_BAD_ARGUMENT);
-    expect_status(map_join(&map, 2), CUARENA_BAD_ARGUMENT);
-    expect_status(map_join(&map, 8), CUARENA_BAD_ARGUMENT);
-    expect_status(map_join(&map, 12), CUARENA_BAD_ARGUMENT);
-    expect_status(map_join(&map, 16), CUARENA_BAD_ARGUMENT);
-    expect_map(&map, "-4 -4 ~4 -4");
-}
-END_TEST
+static const map_row_t joining_rows[] = {
+    {"ranges merge", "a1 -4 | -4 b1", "join 5 = a1 -8 b1"},
+    {"block to block, whose frees then merge", "a2 | b3", "join 2 = a2 b3; free a; free b = -5"},
+    {"block to range, and range to block", "a2 | -3 ~1 -1 | c2",
+     "join 2; join 7 = a2 -3 ~1 -1 c2; resize a 5 = a5 ~1 -1 c2"},
+    {"ranges of different free lists stay apart", "1:2 | -3 | 2:4 | 2:1",
+     "join 2; join 5 = 1:2 -3 2:4 2:1; join 9 = 1:2 -3 2:5"},
+    {"where none touch", "-4 | -4 ~4 -4",
+     "join 0 is BAD_ARGUMENT; join 2 is BAD_ARGUMENT; join 8 is BAD_ARGUMENT; "
+     "join 12 is BAD_ARGUMENT; join 16 is BAD_ARGUMENT = -4 -4 ~4 -4"},
+};
 
 START_TEST(test_segment_join_to_2_to_the_48_is_bad)
 {
@@ -525,19 +295,14 @@ END_TEST
 
 static void add_adding(Suite *suite)
 {
-    add_tests(
-        suite, "adding",
-        TEST_LIST(
-            test_segment_add_is_one_idle_range, test_segment_add_below_between_and_above_others,
-            test_segment_add_touching_ranges_stay_apart, test_segment_add_overlap_is_bad,
-            test_segment_add_misaligned_is_bad, test_segment_add_just_below_2_to_the_48_bytes,
-            test_segment_add_ends_at_2_to_the_52_at_most,
-            test_segment_add_at_offset_0_serves_a_file, test_segment_add_many_in_descending_order,
-            test_segment_calls_with_null_heap_are_bad));
-}
-
-static void add_adding_a_block(Suite *suite)
-{
+    add_map_rows(suite, "adding", adding_rows);
+    add_tests(suite, "adding",
+              TEST_LIST(test_segment_add_overlap_is_bad, test_segment_add_misaligned_is_bad,
+                        test_segment_add_just_below_2_to_the_48_bytes,
+                        test_segment_add_ends_at_2_to_the_52_at_most,
+                        test_segment_add_at_offset_0_serves_a_file,
+                        test_segment_add_many_in_descending_order,
+                        test_segment_calls_with_null_heap_are_bad));
     add_tests(suite, "adding a block",
               TEST_LIST(test_segment_add_block_fills_a_segment,
                         test_segment_add_block_freed_is_a_idle_range,
@@ -546,54 +311,17 @@ static void add_adding_a_block(Suite *suite)
                         test_segment_add_block_at_max_blocks_adds_nothing));
 }
 
-static void add_extending(Suite *suite)
-{
-    add_tests(suite, "extending",
-              TEST_LIST(test_segment_extend_after_a_range_lengthens_it,
-                        test_segment_extend_after_a_block_makes_a_range,
-                        test_segment_extend_after_a_freelist_range_stays_apart,
-                        test_segment_extend_until_it_touches_the_next,
-                        test_segment_extend_over_the_next_is_bad,
-                        test_segment_extend_where_none_begins_is_bad,
-                        test_segment_extend_by_0_or_misaligned_is_bad,
-                        test_segment_extend_stays_below_2_to_the_48));
-}
-
-static void add_cutting(Suite *suite)
-{
-    add_tests(suite, "cutting",
-              TEST_LIST(test_segment_cut_whole, test_segment_cut_the_only_one_leaves_an_empty_heap,
-                        test_segment_cut_part_of_the_front, test_segment_cut_front_up_to_a_block,
-                        test_segment_cut_part_of_the_end, test_segment_cut_end_up_to_a_block,
-                        test_segment_cut_middle_leaves_two_segments,
-                        test_segment_cut_middle_between_two_blocks,
-                        test_segment_cut_and_given_back_never_merges,
-                        test_segment_cut_into_a_block_is_busy,
-                        test_segment_cut_into_a_freelist_range_is_busy,
-                        test_segment_cut_end_beside_a_freelist_range,
-                        test_segment_cut_front_beside_a_freelist_range,
-                        test_segment_cut_middle_between_freelist_ranges,
-                        test_segment_cut_not_within_one_segment_is_bad,
-                        test_segment_cut_of_0_misaligned_or_overflowing_is_bad));
-}
-
-static void add_joining(Suite *suite)
-{
-    add_tests(suite, "joining",
-              TEST_LIST(test_segment_join_merges_ranges,
-                        test_segment_join_block_to_block_then_free_merges,
-                        test_segment_join_block_to_range, test_segment_join_freelists_stay_apart,
-                        test_segment_join_where_none_touch_is_bad,
-                        test_segment_join_to_2_to_the_48_is_bad));
-}
-
 int main(void)
 {
     Suite *suite = suite_create("heap segments");
     add_adding(suite);
-    add_adding_a_block(suite);
-    add_extending(suite);
-    add_cutting(suite);
-    add_joining(suite);
+    add_map_rows(suite, "extending", extending_rows);
+    add_tests(suite, "extending",
+              TEST_LIST(test_segment_extend_by_0_or_misaligned_is_bad,
+                        test_segment_extend_stays_below_2_to_the_48));
+    add_map_rows(suite, "cutting", cutting_rows);
+    add_tests(suite, "cutting", TEST_LIST(test_segment_cut_of_0_misaligned_or_overflowing_is_bad));
+    add_map_rows(suite, "joining", joining_rows);
+    add_tests(suite, "joining", TEST_LIST(test_segment_join_to_2_to_the_48_is_bad));
     return suite_main(suite);
 }
