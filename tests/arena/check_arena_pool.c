@@ -2,9 +2,10 @@
  * How much an arena holds: growth, trim and limits, with the calls of the memory that each of them
  * makes.
  */
-#include "support/arena_support.h"
+#include "support/arena_rows.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #define COUNT 8
@@ -12,29 +13,60 @@
 #define POOL (COUNT * EACH)
 #define GRANULARITY KIB(4)
 
-static void limit_to(fixture_t *f, int32_t kind, uint64_t bytes)
-{
-    expect_ok(cuarena_set_limit(f->arena, kind, amount_of_bytes(bytes), NULL));
-}
+/* ---- Rows -------------------------------------------------------------- */
 
-/* ---- Growth ------------------------------------------------------------ */
+#define PAGES "memory gives pages, and they may grow"
+#define SEGMENTS "memory gives segments, which keep their length"
+#define WHOLE "memory is a pool"
 
-START_TEST(test_growth_takes_what_a_request_lacks)
+/* In the place of options: what the memory is like. Pages have 4 KiB, and there are 512. */
+static const arena_row_t holding_rows[] = {
+    {"growth takes what a request lacks", PAGES,
+     "alloc a 5000; holds 8K; alloc b 5000; holds 12K; calls get grow; grows 2; free a; free b; "
+     "holds 12K"},
+    {"growth by segments where none can grow", SEGMENTS,
+     "alloc a 4K; alloc b 8K; calls get get; holds 12K; segments 2"},
+    {"growth stops at the limit", PAGES,
+     "alloc a 524289 is LIMIT; holds 0; alloc a 512K; "
+     "alloc b 1 is LIMIT limit 512K reserved 512K"},
+
+    {"an empty pool is trimmed and taken again", WHOLE,
+     "trim gives 512K; holds 0; alloc a 512K; holds 512K"},
+    {"a trim keeps what it is told", WHOLE,
+     "trim 512K gives 0; trim 256K gives 256K; holds 256K; trim 18446744073709551615 gives 0"},
+    {"a trim where segments keep their length", SEGMENTS,
+     "alloc a 64K; alloc b 64K; free a; calls get get; trim gives 64K; calls give_back"},
+    {"what was trimmed cannot be had again", WHOLE,
+     "trim gives 512K; budget 256K; alloc a 512K is OUT_OF_MEMORY; budget 512K; alloc a 512K"},
+
+    {"a limit of live bytes stands in the way", WHOLE,
+     "limit live 1024; alloc a 700; alloc b 257 is LIMIT limit 1024; alloc b 256"},
+    {"a limit of live bytes bounds growth of a block", WHOLE,
+     "limit live 1024; alloc a 512; resize a 1025 is LIMIT; resize a 1024"},
+    {"a limit below what lives bounds what comes", WHOLE,
+     "alloc a 64K; limit live 256; alloc b 1 is LIMIT; free a; alloc b 1"},
+    {"below a limit that came later what is held serves", PAGES,
+     "alloc a 128K; free a; limit reserved 64K; alloc a 128K; alloc b 1 is LIMIT; "
+     "limit reserved 192K; alloc b 64K"},
+};
+
+START_TEST(test_holding)
 {
     fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    void *first = take(&f, 5000);
-    expect_reserved(&f, 2 * GRANULARITY);
-    void *second = take(&f, 5000);
-    expect_reserved(&f, 3 * GRANULARITY);
-    expect_text(test_memory_sequence(&f.memory), "get grow");
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).grows, 2);
-    drop(&f, first);
-    drop(&f, second);
-    expect_reserved(&f, 3 * GRANULARITY);
+    arena_ground_t ground = {.f = &f};
+    const arena_row_t *row = &holding_rows[_i];
+    fixture_prepare(&f, strcmp(row->options, WHOLE) == 0 ? KIND_CUSTOM_POOL : KIND_CUSTOM_GROW,
+                    POOL);
+    if (strcmp(row->options, SEGMENTS) == 0)
+        test_memory_make_plain(&f.memory);
+    fixture_create(&f);
+    test_memory_forget_calls(&f.memory);
+    arena_run(&ground, row->name, row->steps);
     fixture_close(&f);
 }
 END_TEST
+
+/* ---- Growth ------------------------------------------------------------ */
 
 START_TEST(test_growth_keeps_addresses)
 {
@@ -47,23 +79,6 @@ START_TEST(test_growth_keeps_addresses)
     }
     expect_reserved(&f, POOL);
     drop_pointer_row(&f, pointers, COUNT_OF(pointers), EACH / 2);
-    fixture_close(&f);
-}
-END_TEST
-
-START_TEST(test_growth_by_segments_where_none_can_grow)
-{
-    fixture_t f;
-    fixture_prepare(&f, KIND_CUSTOM_GROW, POOL);
-    test_memory_make_plain(&f.memory);
-    fixture_create(&f);
-    void *first = take(&f, GRANULARITY);
-    void *second = take(&f, 2 * GRANULARITY);
-    expect_text(test_memory_sequence(&f.memory), "get get");
-    expect_reserved(&f, 3 * GRANULARITY);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).segments, 2);
-    drop(&f, first);
-    drop(&f, second);
     fixture_close(&f);
 }
 END_TEST
@@ -105,22 +120,6 @@ START_TEST(test_growth_where_addresses_are_limited)
     drop(&f, q);
     fixture_close(&f);
     ck_assert_int_eq(setrlimit(RLIMIT_AS, &before), 0);
-}
-END_TEST
-
-START_TEST(test_growth_stops_at_the_limit)
-{
-    fixture_t f;
-    void *pointer = NULL;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_LIMIT);
-    expect_reserved(&f, 0);
-    void *all = take(&f, POOL);
-    step(&f, cuarena_alloc(f.arena, 1, &pointer), CUARENA_LIMIT);
-    expect_u64(last_error().limit_bytes, POOL);
-    expect_u64(last_error().reserved_bytes, POOL);
-    drop(&f, all);
-    fixture_close(&f);
 }
 END_TEST
 
@@ -184,30 +183,6 @@ START_TEST(test_chain_of_growth_is_in_place_from_its_second_time)
 END_TEST
 
 /* ---- Trim -------------------------------------------------------------- */
-
-START_TEST(test_trim_an_empty_pool_and_take_it_again)
-{
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_u64(trim_to(&f, 0), POOL);
-    expect_reserved(&f, 0);
-    drop(&f, take(&f, POOL));
-    expect_reserved(&f, POOL);
-    fixture_close(&f);
-}
-END_TEST
-
-START_TEST(test_trim_keeps_what_it_is_told)
-{
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_u64(trim_to(&f, POOL), 0);
-    expect_u64(trim_to(&f, POOL / 2), POOL / 2);
-    expect_reserved(&f, POOL / 2);
-    expect_u64(trim_to(&f, UINT64_MAX), 0);
-    fixture_close(&f);
-}
-END_TEST
 
 START_TEST(test_trim_takes_from_the_middle)
 {
@@ -286,38 +261,6 @@ START_TEST(test_trim_where_the_memory_has_no_holes)
 }
 END_TEST
 
-START_TEST(test_trim_where_segments_keep_their_length)
-{
-    fixture_t f;
-    fixture_prepare(&f, KIND_CUSTOM_GROW, POOL);
-    test_memory_make_plain(&f.memory);
-    fixture_create(&f);
-    void *first = take(&f, EACH);
-    void *second = take(&f, EACH);
-    drop(&f, first);
-    test_memory_forget_calls(&f.memory);
-    expect_u64(trim_to(&f, 0), EACH);
-    expect_text(test_memory_sequence(&f.memory), "give_back");
-    drop(&f, second);
-    fixture_close(&f);
-}
-END_TEST
-
-START_TEST(test_trim_refill_refused_by_the_memory)
-{
-    fixture_t f;
-    void *pointer = NULL;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    trim_to(&f, 0);
-    f.memory.budget_bytes = POOL / 2;
-    step(&f, cuarena_alloc(f.arena, POOL, &pointer), CUARENA_OUT_OF_MEMORY);
-    ck_assert_ptr_null(pointer);
-    f.memory.budget_bytes = POOL;
-    drop(&f, take(&f, POOL));
-    fixture_close(&f);
-}
-END_TEST
-
 START_TEST(test_trim_leaves_contents)
 {
     fixture_t f;
@@ -360,70 +303,6 @@ START_TEST(test_limit_gives_the_old_one)
     expect_u64(old, POOL);
     expect_ok(cuarena_get_limit(f.arena, CUARENA_LIMIT_RESERVED, &old));
     expect_u64(old, 2 * POOL);
-    fixture_close(&f);
-}
-END_TEST
-
-START_TEST(test_limit_live_stands_in_the_way)
-{
-    fixture_t f;
-    void *pointer = NULL;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    limit_to(&f, CUARENA_LIMIT_LIVE, 1024);
-    void *first = take(&f, 700);
-    step(&f, cuarena_alloc(f.arena, 257, &pointer), CUARENA_LIMIT);
-    expect_u64(last_error().asked_bytes, 257);
-    expect_u64(last_error().limit_bytes, 1024);
-    ck_assert_ptr_null(pointer);
-    void *second = take(&f, 256);
-    drop(&f, second);
-    drop(&f, first);
-    fixture_close(&f);
-}
-END_TEST
-
-START_TEST(test_limit_live_bounds_growth_of_a_block)
-{
-    fixture_t f;
-    void *now = NULL;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    limit_to(&f, CUARENA_LIMIT_LIVE, 1024);
-    void *pointer = take(&f, 512);
-    step(&f, cuarena_resize(f.arena, pointer, 1025, &now), CUARENA_LIMIT);
-    ck_assert_ptr_null(now);
-    step_ok(&f, cuarena_resize(f.arena, pointer, 1024, &now));
-    drop(&f, now);
-    fixture_close(&f);
-}
-END_TEST
-
-START_TEST(test_limit_below_what_lives_bounds_what_comes)
-{
-    fixture_t f;
-    void *pointer = NULL;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    void *first = take(&f, EACH);
-    limit_to(&f, CUARENA_LIMIT_LIVE, 256);
-    expect_sound(&f);
-    step(&f, cuarena_alloc(f.arena, 1, &pointer), CUARENA_LIMIT);
-    drop(&f, first);
-    drop(&f, take(&f, 1));
-    fixture_close(&f);
-}
-END_TEST
-
-START_TEST(test_limit_held_below_what_is_held_still_serves)
-{
-    fixture_t f;
-    void *pointer = NULL;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    drop(&f, take(&f, 2 * EACH));
-    limit_to(&f, CUARENA_LIMIT_RESERVED, EACH);
-    void *first = take(&f, 2 * EACH);
-    step(&f, cuarena_alloc(f.arena, 1, &pointer), CUARENA_LIMIT);
-    limit_to(&f, CUARENA_LIMIT_RESERVED, 3 * EACH);
-    drop(&f, take(&f, EACH));
-    drop(&f, first);
     fixture_close(&f);
 }
 END_TEST
@@ -509,29 +388,20 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("pool");
-    suite_add_list(
-        suite, "growth",
-        TEST_LIST(test_growth_takes_what_a_request_lacks, test_growth_keeps_addresses,
-                  test_growth_by_segments_where_none_can_grow,
-                  test_growth_past_the_reserved_addresses, test_growth_where_addresses_are_limited,
-                  test_growth_stops_at_the_limit, test_growth_refused_by_the_memory_changes_nothing,
-                  test_growth_of_a_block_in_place,
-                  test_chain_of_growth_is_in_place_from_its_second_time));
+    suite_add_rows(suite, "rows", test_holding, COUNT_OF(holding_rows));
+    suite_add_list(suite, "growth",
+                   TEST_LIST(test_growth_keeps_addresses, test_growth_past_the_reserved_addresses,
+                             test_growth_where_addresses_are_limited,
+                             test_growth_refused_by_the_memory_changes_nothing,
+                             test_growth_of_a_block_in_place,
+                             test_chain_of_growth_is_in_place_from_its_second_time));
     suite_add_list(suite, "trim",
-                   TEST_LIST(test_trim_an_empty_pool_and_take_it_again,
-                             test_trim_keeps_what_it_is_told, test_trim_takes_from_the_middle,
-                             test_trim_takes_whole_pages_only,
-                             test_trim_where_the_memory_has_no_holes,
-                             test_trim_where_segments_keep_their_length,
-                             test_trim_refill_refused_by_the_memory, test_trim_leaves_contents,
+                   TEST_LIST(test_trim_takes_from_the_middle, test_trim_takes_whole_pages_only,
+                             test_trim_where_the_memory_has_no_holes, test_trim_leaves_contents,
                              test_trim_null_arguments));
-    suite_add_list(suite, "limits",
-                   TEST_LIST(test_limit_gives_the_old_one, test_limit_live_stands_in_the_way,
-                             test_limit_live_bounds_growth_of_a_block,
-                             test_limit_below_what_lives_bounds_what_comes,
-                             test_limit_held_below_what_is_held_still_serves,
-                             test_limit_as_a_share_of_all_that_there_is,
-                             test_shares_of_presets_are_of_all_that_there_is,
-                             test_limit_bad_arguments));
+    suite_add_list(
+        suite, "limits",
+        TEST_LIST(test_limit_gives_the_old_one, test_limit_as_a_share_of_all_that_there_is,
+                  test_shares_of_presets_are_of_all_that_there_is, test_limit_bad_arguments));
     return suite_main(suite);
 }

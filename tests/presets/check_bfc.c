@@ -11,6 +11,23 @@
 
 /* ---- Names of the plugin's tests ----------------------------------------- */
 
+static const arena_row_t rows[] = {
+    {"ArenaReusesMemory", "", "alloc a 1024; free a; alloc b 1024 at a; grows 1"},
+    {"ReserveRespectsBudget", BUDGET("65536"), "alloc a 128K dedicated is LIMIT; reserved_bytes 0"},
+    /* The chunk of 4 MiB is cut to the rest. */
+    {"ReserveWithinBudget", BUDGET("6291456"),
+     "alloc a 2M dedicated; reserved_bytes 2M dedicated_bytes 2M; alloc b 4M; reserved_bytes 6M; "
+     "alloc c 2M dedicated is LIMIT; free a; reserved_bytes 4M; alloc c 2M dedicated"},
+    {"MaxMemExhaustion", BUDGET("4194304"),
+     "alloc a 4M; alloc b 256 is LIMIT limit 4M reserved 4M; free a; alloc b 256"},
+};
+
+START_TEST(Rows)
+{
+    bfc_run(_i % BFC_KINDS, &rows[_i / BFC_KINDS]);
+}
+END_TEST
+
 START_TEST(IsArena)
 {
     fixture_t *f = bfc_opened(_i, "");
@@ -19,19 +36,6 @@ START_TEST(IsArena)
     expect_u64(reserved_bytes(f), up(f, MIB(1)));
     drop(f, p);
     expect_u64(reserved_bytes(f), up(f, MIB(1)));
-    fixture_close(f);
-}
-END_TEST
-
-START_TEST(ArenaReusesMemory)
-{
-    fixture_t *f = bfc_opened(_i, "");
-    void *first = take(f, 1024);
-    drop(f, first);
-    void *again = take(f, 1024);
-    expect_ptr(again, first);
-    expect_u64(growths(f), 1);
-    drop(f, again);
     fixture_close(f);
 }
 END_TEST
@@ -130,37 +134,6 @@ START_TEST(MaxMemZeroTreatedAsUnlimited)
 }
 END_TEST
 
-START_TEST(ReserveRespectsBudget)
-{
-    fixture_t *f = bfc_opened_with_budget(_i, KIB(64));
-    void *p = NULL;
-    step(f, reserve(f, KIB(128), &p), CUARENA_LIMIT);
-    ck_assert_ptr_null(p);
-    expect_u64(reserved_bytes(f), 0);
-    fixture_close(f);
-}
-END_TEST
-
-START_TEST(ReserveWithinBudget)
-{
-    fixture_t *f = bfc_opened_with_budget(_i, MIB(6));
-    void *p = NULL;
-    step_ok(f, reserve(f, MIB(2), &p));
-    expect_u64(reserved_bytes(f), MIB(2));
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).dedicated_bytes, MIB(2));
-    void *q = take(f, MIB(4)); /* the chunk is cut to the rest */
-    expect_u64(reserved_bytes(f), MIB(6));
-    void *r = NULL;
-    step(f, reserve(f, MIB(2), &r), CUARENA_LIMIT);
-    drop(f, p);
-    expect_u64(reserved_bytes(f), MIB(4));
-    step_ok(f, reserve(f, MIB(2), &r));
-    drop(f, r);
-    drop(f, q);
-    fixture_close(f);
-}
-END_TEST
-
 /* The rest of half a MiB is split off, or goes with the block. */
 START_TEST(MaxDeadBytesConfig)
 {
@@ -228,23 +201,6 @@ START_TEST(ChunkCoalescing)
     void *all = take(f, MIB(4));
     expect_u64(growths(f), 1);
     drop(f, all);
-    fixture_close(f);
-}
-END_TEST
-
-START_TEST(MaxMemExhaustion)
-{
-    fixture_t *f = bfc_opened_with_budget(_i, MIB(4));
-    void *p = take(f, MIB(4));
-    void *q = NULL;
-    step(f, cuarena_alloc(f->arena, 256, &q), CUARENA_LIMIT);
-    ck_assert_ptr_null(q);
-    cuarena_error_info_t error = last_error();
-    expect_u64(error.asked_bytes, 256);
-    expect_u64(error.limit_bytes, MIB(4));
-    expect_u64(error.reserved_bytes, MIB(4));
-    drop(f, p);
-    drop(f, take(f, 256));
     fixture_close(f);
 }
 END_TEST
@@ -337,8 +293,9 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("bfc");
+    add_bfc_rows(suite, "plugin: rows", Rows, COUNT_OF(rows));
     add_per_bfc_kind(suite, "plugin: serving",
-                     TEST_LIST(IsArena, ArenaReusesMemory, AllStatsKeysPresent, ChunkCoalescing));
+                     TEST_LIST(IsArena, AllStatsKeysPresent, ChunkCoalescing));
     add_per_bfc_kind(suite, "plugin: configuration",
                      TEST_LIST(ReplaceWithCustomConfig, MaxMemZeroTreatedAsUnlimited,
                                MaxDeadBytesConfig, CombinedConfig));
@@ -346,8 +303,7 @@ int main(void)
         suite, "plugin: refusals",
         TEST_LIST(InvalidConfigIsRejected, NegativeConfigIsRejected, InvalidMaxMemIsRejected));
     add_per_bfc_kind(suite, "plugin: limits",
-                     TEST_LIST(ReserveRespectsBudget, ReserveWithinBudget, MaxMemExhaustion,
-                               ShrinkFreesUnusedRegions, ShrinkKeepsLiveRegions,
+                     TEST_LIST(ShrinkFreesUnusedRegions, ShrinkKeepsLiveRegions,
                                ShrinkGivesTheMiddleBack, ShrinkToANumberOfBytes));
 #if defined(CUARENA_TEST_CUDA)
     return cuda_kinds_main(suite);

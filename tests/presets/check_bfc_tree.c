@@ -15,6 +15,22 @@
 
 /* ---- Names of the tests in the tree -------------------------------------- */
 
+static const arena_row_t rows[] = {
+    {"AllocateZeroBufSize", "", "alloc a 0 dedicated; alloc a 0; reserved_bytes 0"},
+    /* The first chunk has 32 MiB. */
+    {"TestCustomMemoryLimitWithGrowth", "arena.max_mem=67108864",
+     "alloc a 30M; alloc b 32M; reserved_bytes 64M; alloc c 10M is LIMIT"},
+    {"BytesRequestedInUse", "",
+     "alloc a 100; alloc b 1000; requested_bytes 1100 live_bytes 1280; free a; "
+     "requested_bytes 1000; free b; requested_bytes 0 peak_live_bytes 1280"},
+};
+
+START_TEST(Rows)
+{
+    bfc_run(_i % BFC_KINDS, &rows[_i / BFC_KINDS]);
+}
+END_TEST
+
 /* Sizes 1 to 1023 once each. */
 START_TEST(NoDups)
 {
@@ -93,42 +109,13 @@ START_TEST(ExerciseCoalescing)
 }
 END_TEST
 
-START_TEST(AllocateZeroBufSize)
-{
-    fixture_t *f = bfc_opened(_i, "");
-    void *p = f;
-    step_ok(f, reserve(f, 0, &p));
-    ck_assert_ptr_null(p);
-    p = f;
-    step_ok(f, cuarena_alloc(f->arena, 0, &p));
-    ck_assert_ptr_null(p);
-    expect_u64(reserved_bytes(f), 0);
-    fixture_close(f);
-}
-END_TEST
-
-START_TEST(TestCustomMemoryLimitWithGrowth)
-{
-    fixture_t *f = bfc_opened(_i, "arena.max_mem=67108864");
-    void *p = take(f, MIB(30)); /* a chunk of 32 MiB */
-    void *q = take(f, MIB(32));
-    void *r = NULL;
-    expect_u64(reserved_bytes(f), MIB(64));
-    step(f, cuarena_alloc(f->arena, MIB(10), &r), CUARENA_LIMIT);
-    drop(f, p);
-    drop(f, q);
-    fixture_close(f);
-}
-END_TEST
-
 START_TEST(TestReserve)
 {
     fixture_t *f = bfc_opened(_i, "");
     void *p = take(f, 100);
     uint64_t chunk = reserved_bytes(f);
     expect_u64(chunk, up(f, 1048576));
-    void *q = NULL;
-    step_ok(f, reserve(f, MIB(2), &q));
+    void *q = take_dedicated(f, MIB(2));
     expect_u64(reserved_bytes(f), chunk + MIB(2));
     expect_u64((uint64_t)figures(f).reserved_bytes, MIB(2));
     expect_u64((uint64_t)figures(f).num_reserves, 1);
@@ -139,22 +126,6 @@ START_TEST(TestReserve)
     expect_u64(reserved_bytes(f), chunk);
     expect_u64(stats_of(f, CUARENA_REGION_ALL).requested_bytes, 100);
     drop(f, p);
-    fixture_close(f);
-}
-END_TEST
-
-START_TEST(BytesRequestedInUse)
-{
-    fixture_t *f = bfc_opened(_i, "");
-    void *p = take(f, 100);
-    void *q = take(f, 1000);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).requested_bytes, 1100);
-    expect_u64(live_bytes(f), 256 + 1024);
-    drop(f, p);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).requested_bytes, 1000);
-    drop(f, q);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).requested_bytes, 0);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, 256 + 1024);
     fixture_close(f);
 }
 END_TEST
@@ -313,12 +284,11 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("bfc_tree");
+    add_bfc_rows(suite, "in the tree: rows", Rows, COUNT_OF(rows));
     add_per_bfc_kind(suite, "in the tree: serving",
-                     TEST_LIST(NoDups, AllocationsAndDeallocations, ExerciseCoalescing,
-                               AllocateZeroBufSize, BytesRequestedInUse));
+                     TEST_LIST(NoDups, AllocationsAndDeallocations, ExerciseCoalescing));
     add_per_bfc_kind(suite, "in the tree: growth",
-                     TEST_LIST(TestCustomMemoryLimitWithGrowth, TestReserve, TestShrink,
-                               TestBackoffDoesntHang, TestExtendStrategy));
+                     TEST_LIST(TestReserve, TestShrink, TestBackoffDoesntHang, TestExtendStrategy));
     TCase *streams = new_case(suite, "in the tree: streams");
     tcase_add_loop_test(streams, TwoStreamAllocation, FIRST_KIND, LAST_KIND);
 #if defined(CUARENA_TEST_CUDA)

@@ -38,34 +38,6 @@ static void close_cache(fixture_t *f)
     expect_no_report();
 }
 
-static cuarena_cache_stats_t figures(const fixture_t *f)
-{
-    cuarena_cache_stats_t now;
-    cuarena_cache_stats_init(&now);
-    expect_ok(cuarena_cache_stats(f->arena, &now));
-    return now;
-}
-
-static void expect_bytes(const fixture_t *f, uint64_t active, uint64_t cached)
-{
-    expect_u64(figures(f).active_bytes, active);
-    expect_u64(figures(f).cached_bytes, cached);
-}
-
-static uint64_t set_limit(fixture_t *f, int32_t kind, uint64_t bytes)
-{
-    uint64_t old = 0;
-    step_ok(f, cuarena_set_limit(f->arena, kind, amount_of_bytes(bytes), &old));
-    return old;
-}
-
-static uint64_t clear_cache(fixture_t *f)
-{
-    uint64_t blocks = UINT64_MAX;
-    step_ok(f, cuarena_cache_clear(f->arena, &blocks));
-    return blocks;
-}
-
 static bool is_cpu(const fixture_t *f)
 {
     return f->kind->preset == CUARENA_PRESET_MLX_CPU;
@@ -103,9 +75,9 @@ START_TEST(test_a_hundred_large_buffers_one_after_the_other)
     uint64_t bytes = f.kind->traits & KIND_DEVICE ? GIB(1) : MIB(64);
     for (int i = 0; i < 100; i++)
         drop(&f, take(&f, bytes));
-    expect_bytes(&f, 0, is_cpu(&f) ? 0 : bytes); /* its limit is 32 MiB */
-    expect_u64(reserved_bytes(&f), figures(&f).cached_bytes);
-    expect_u64(figures(&f).hits, is_cpu(&f) ? 0 : 99);
+    expect_cache(&f, 0, is_cpu(&f) ? 0 : bytes); /* its limit is 32 MiB */
+    expect_u64(reserved_bytes(&f), cache_stats_of(&f).cached_bytes);
+    expect_u64(cache_stats_of(&f).hits, is_cpu(&f) ? 0 : 99);
     close_cache(&f);
 }
 END_TEST
@@ -117,14 +89,14 @@ START_TEST(test_a_reused_buffer_keeps_its_capacity)
     set_limit(&f, CUARENA_LIMIT_CACHED, MIB(1));
     void *first = take(&f, 8192);
     drop(&f, first);
-    uint64_t before = figures(&f).cached_bytes;
+    uint64_t before = cache_stats_of(&f).cached_bytes;
     void *pointer = take(&f, 6000);
     expect_ptr(pointer, first);
     expect_u64(allocated_bytes(&f, pointer), 8192);
     paint(&f, pointer, 6000, 3);
     expect_painted(&f, pointer, 6000, 3);
     drop(&f, pointer);
-    expect_u64(figures(&f).cached_bytes, before);
+    expect_u64(cache_stats_of(&f).cached_bytes, before);
     close_cache(&f);
 }
 END_TEST
@@ -150,13 +122,13 @@ START_TEST(test_nothing_is_cached_with_a_limit_of_0)
     fixture_t f;
     open_cache(&f, _i, STREAMS_NONE, "");
     drop(&f, take(&f, MIB(2)));
-    expect_bytes(&f, 0, MIB(2));
+    expect_cache(&f, 0, MIB(2));
     set_limit(&f, CUARENA_LIMIT_CACHED, 0);
-    expect_bytes(&f, 0, is_cpu(&f) ? 0 : MIB(2));
+    expect_cache(&f, 0, is_cpu(&f) ? 0 : MIB(2));
     void *pointer = take(&f, MIB(4));
-    expect_bytes(&f, MIB(4), 0);
+    expect_cache(&f, MIB(4), 0);
     drop(&f, pointer);
-    expect_bytes(&f, 0, 0);
+    expect_cache(&f, 0, 0);
     expect_u64(reserved_bytes(&f), 0);
     close_cache(&f);
 }
@@ -167,17 +139,17 @@ START_TEST(test_active_cached_and_peak_bytes)
     fixture_t f;
     open_cache(&f, _i, STREAMS_NONE, "");
     void *pointer = take(&f, MIB(2));
-    expect_bytes(&f, MIB(2), 0);
+    expect_cache(&f, MIB(2), 0);
     drop(&f, pointer);
-    expect_bytes(&f, 0, MIB(2));
-    expect_u64(figures(&f).peak_active_bytes, MIB(2));
-    expect_u64(figures(&f).peak_cached_bytes, MIB(2));
+    expect_cache(&f, 0, MIB(2));
+    expect_u64(cache_stats_of(&f).peak_active_bytes, MIB(2));
+    expect_u64(cache_stats_of(&f).peak_cached_bytes, MIB(2));
     expect_u64(clear_cache(&f), 1);
-    expect_bytes(&f, 0, 0);
+    expect_cache(&f, 0, 0);
     expect_u64(reserved_bytes(&f), 0);
     step_ok(&f, cuarena_reset_peaks(f.arena));
-    expect_u64(figures(&f).peak_active_bytes, 0);
-    expect_u64(figures(&f).peak_cached_bytes, 0);
+    expect_u64(cache_stats_of(&f).peak_active_bytes, 0);
+    expect_u64(cache_stats_of(&f).peak_cached_bytes, 0);
     close_cache(&f);
 }
 END_TEST
@@ -203,7 +175,7 @@ START_TEST(test_clear_waits_for_work_behind_cached_blocks)
     paint(&f, pointer, MIB(2), 1);
     cuda_work.hold(0);
     drop(&f, pointer);
-    expect_bytes(&f, 0, MIB(2));
+    expect_cache(&f, 0, MIB(2));
     atomic_store(&was_let_go, 0);
     ck_assert_int_eq(pthread_create(&thread, NULL, let_go_later, NULL), 0);
     expect_u64(clear_cache(&f), 1);
@@ -228,7 +200,7 @@ START_TEST(test_sizes_are_those_of_the_preset)
         uint64_t want = is_cpu(&f) ? (asked + 15) / 16 * 16 : cuda_sizes[i];
         void *pointer = take(&f, asked);
         expect_u64(allocated_bytes(&f, pointer), want);
-        expect_bytes(&f, want, 0);
+        expect_cache(&f, want, 0);
         drop(&f, pointer);
         (void)clear_cache(&f);
     }
@@ -248,8 +220,9 @@ START_TEST(test_held_is_live_and_cached_where_segments_are_whole)
     for (int i = 0; i < 6; i++) {
         drop(&f, at[i]);
         if (is_whole(&f))
-            expect_u64(reserved_bytes(&f), figures(&f).active_bytes + figures(&f).cached_bytes);
-        expect_u64(figures(&f).cached_bytes, MIB(i < 3 ? 2 * (i + 1) : 6));
+            expect_u64(reserved_bytes(&f),
+                       cache_stats_of(&f).active_bytes + cache_stats_of(&f).cached_bytes);
+        expect_u64(cache_stats_of(&f).cached_bytes, MIB(i < 3 ? 2 * (i + 1) : 6));
     }
     uint64_t blocks = 0;
     step_ok(&f, cuarena_cache_release(f.arena, MIB(3), &blocks));
@@ -267,10 +240,10 @@ START_TEST(test_only_a_late_bound_is_exceeded_by_one_block)
     void *b = take(&f, MIB(4));
     drop(&f, a);
     drop(&f, b);
-    expect_bytes(&f, 0, is_cpu(&f) ? MIB(4) : MIB(8));
+    expect_cache(&f, 0, is_cpu(&f) ? MIB(4) : MIB(8));
     void *c = take(&f, 64);
     uint64_t taken = allocated_bytes(&f, c);
-    expect_bytes(&f, taken, MIB(4)); /* the first recycled went */
+    expect_cache(&f, taken, MIB(4)); /* the first recycled went */
     drop(&f, c);
     close_cache(&f);
 }
@@ -286,7 +259,7 @@ START_TEST(test_only_an_enforced_limit_evicts_before_a_miss)
     for (int i = 0; i < 3; i++)
         drop(&f, at[i]);
     void *more = take(&f, MIB(6)); /* 4 MiB above */
-    expect_bytes(&f, MIB(6), is_cpu(&f) ? MIB(6) : MIB(2));
+    expect_cache(&f, MIB(6), is_cpu(&f) ? MIB(6) : MIB(2));
     drop(&f, more);
     close_cache(&f);
 }
@@ -304,11 +277,11 @@ START_TEST(test_no_request_fails_while_cached_bytes_could_serve_it)
         }
         for (int i = 0; i < 4; i++)
             drop(&f, at[i]);
-        expect_bytes(&f, 0, MIB(16));
+        expect_cache(&f, 0, MIB(16));
         void *whole = take(&f, MIB(16));
         paint(&f, whole, MIB(16), 9);
         expect_painted(&f, whole, MIB(16), 9);
-        expect_bytes(&f, MIB(16), 0);
+        expect_cache(&f, MIB(16), 0);
         drop(&f, whole);
         close_cache(&f);
     }
@@ -345,7 +318,7 @@ START_TEST(test_contents_hold_whoever_reuses_them)
             at[n] = take(&f, bytes[n]);
             paint(&f, at[n], bytes[n], n);
         }
-        ck_assert_uint_gt(figures(&f).hits, 0);
+        ck_assert_uint_gt(cache_stats_of(&f).hits, 0);
         for (size_t n = 0; n < LIVE; n++)
             drop(&f, at[n]);
         finish_work(&f);
@@ -368,16 +341,16 @@ START_TEST(test_a_capture_leaves_cached_blocks_alone)
     void *warm = NULL;
     step_ok(&f, cuarena_alloc_on(f.arena, MIB(2), s, NULL, &warm));
     step_ok(&f, cuarena_free_on(f.arena, warm, s));
-    expect_bytes(&f, 0, MIB(2));
+    expect_cache(&f, 0, MIB(2));
     expect_ok(cuarena_capture_begin(f.arena, s, &session));
     expect_cu(cuda->cuStreamBeginCapture(s, 0));
     void *inside = NULL;
     step_ok(&f, cuarena_alloc_on(f.arena, MIB(2), s, NULL, &inside));
     ck_assert_ptr_ne(inside, warm);
     step_ok(&f, cuarena_free_on(f.arena, inside, s));
-    expect_u64(figures(&f).cached_blocks, 1);
+    expect_u64(cache_stats_of(&f).cached_blocks, 1);
     drop(&f, take(&f, MIB(8))); /* beside it, and another one is cached */
-    expect_u64(figures(&f).cached_blocks, 2);
+    expect_u64(cache_stats_of(&f).cached_blocks, 2);
     (void)cuarena_cache_release(f.arena, UINT64_MAX, NULL);
     expect_sound(&f);
     expect_cu(cuda->cuStreamEndCapture(s, &graph));
@@ -411,7 +384,7 @@ START_TEST(test_cached_blocks_of_a_captured_stream_can_end)
     expect_ok(cuarena_capture_begin(f.arena, s, &session));
     expect_cu(cuda->cuStreamBeginCapture(s, 0));
     void *most = take(&f, MIB(16)); /* all that there may be */
-    expect_bytes(&f, MIB(16), 0);
+    expect_cache(&f, MIB(16), 0);
     drop(&f, most);
     expect_cu(cuda->cuStreamEndCapture(s, &graph));
     expect_cu(cuda->cuGraphDestroy(graph));
@@ -429,7 +402,7 @@ static void fill_cache(fixture_t *f)
         at[i] = take(f, MIB(2));
     for (int i = 0; i < 3; i++)
         drop(f, at[i]);
-    expect_u64(figures(f).cached_bytes, MIB(6));
+    expect_u64(cache_stats_of(f).cached_bytes, MIB(6));
 }
 
 /* Frees work and cache nothing; what is cached serves nobody, and ends with the arena, without a
@@ -504,11 +477,11 @@ START_TEST(test_a_fork_while_blocks_are_cached)
             _exit(quiet ? 0 : live_on_in_child(f.arena, live));
         expect_child(child);
     }
-    expect_bytes(&f, MIB(2), MIB(6));
+    expect_cache(&f, MIB(2), MIB(6));
     expect_painted(&f, live, MIB(2), 5);
-    uint64_t hits = figures(&f).hits;
+    uint64_t hits = cache_stats_of(&f).hits;
     void *again = take(&f, MIB(2));
-    expect_u64(figures(&f).hits, hits + 1);
+    expect_u64(cache_stats_of(&f).hits, hits + 1);
     drop(&f, again);
     drop(&f, live);
     expect_u64(clear_cache(&f), 4);

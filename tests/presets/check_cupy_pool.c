@@ -8,261 +8,99 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* ---- Sizes ------------------------------------------------------------- */
+/* ---- Sizes, chunks, streams and limits ---------------------------------- */
 
-START_TEST(sizes_are_rounded_up_to_512)
+static const arena_row_t rows[] = {
+    {"sizes are rounded up to 512", "",
+     "alloc a 1 takes 512; live_bytes 512; free a; alloc a 511 takes 512; live_bytes 512; free a; "
+     "alloc a 512 takes 512; live_bytes 512; free a; alloc a 513 takes 1024; live_bytes 1024"},
+    /* The backend is asked for what was asked for, rounded, and no more. */
+    {"a miss takes the rounded size", "",
+     "alloc a 3u; figures 3u 3u 0; alloc b 5u on 1; figures 8u 8u 0; segments 2; free a; free b; "
+     "figures 0 8u 2"},
+    {"zero bytes are nothing", "", "alloc a 0; figures 0 0 0; allocs 0; free a"},
+    {"blocks are apart", "",
+     "alloc a 4u; alloc b 4u not a; alloc c 8u not a not b; free a; free b; free c; "
+     "figures 0 16u 3"},
+    {"a chunk is split from its head", "",
+     "alloc a 4u; free a; alloc b 2u at a; figures 2u 4u 1; alloc c 2u at a+2u; figures 4u 4u 0"},
+    {"parts of parts merge again", "",
+     "alloc w 4u; free w; alloc h 2u at w; alloc t 2u at w+2u; free h; alloc a 1u at w; "
+     "alloc b 1u at w+1u; free t; alloc c 1u at w+2u; alloc d 1u at w+3u; figures 4u 4u 0; "
+     "free b; figures 3u 4u 1; free d; figures 2u 4u 2; free a; figures 1u 4u 2; "
+     "free c; figures 0 4u 1; alloc w 4u at a"},
+    {"halves merge, tail first", "",
+     "alloc w 4u; free w; alloc h 2u at w; alloc t 2u; free t; free h; figures 0 4u 1; "
+     "alloc a 4u at w"},
+    {"halves merge, head first", "",
+     "alloc w 4u; free w; alloc h 2u at w; alloc t 2u; free h; free t; figures 0 4u 1; "
+     "alloc a 4u at w"},
+    /* Wherever the memory put them. */
+    {"chunks of their own do not merge", "",
+     "alloc a 2u; alloc b 2u; free a; free b; figures 0 4u 2; alloc c 4u; figures 4u 8u 2"},
+    {"the smallest chunk that fits", "",
+     "alloc a 16u; alloc b 4u; alloc c 8u; free b; free c; free a; alloc d 7u at c; "
+     "alloc e 7u at a"},
+    /* CuPy takes the smallest one here too; ours knows two sizes per power of two, and of those
+     * that are alike and fit takes the one that was freed last. */
+    {"of chunks of one class the last freed", "",
+     "alloc a 4u; alloc b 5u; free a; free b; alloc c 4u at b; figures 4u 9u 2; free c; "
+     "alloc d 5u"},
+    {"a larger request is a miss", "",
+     "alloc a 4u; free a; alloc b 8u not a; free b; figures 0 12u 2"},
+    {"a second free is stale", "", "alloc a 1u; free a; free a is STALE; figures 0 1u 1"},
+
+    {"the same pointer on the same stream", "",
+     "alloc a 4u; free a; alloc b 4u at a; host_waits 0"},
+    {"another pointer on another stream, also when all work is done", "",
+     "alloc a 4u; free a; alloc b 4u on 1 not a; finish; alloc c 4u on 2 not a; alloc d 4u at a; "
+     "figures 12u 12u 0; free d; free b; free c; stream_waits 0 host_waits 0 steals 0"},
+
+    {"free_all_blocks gives whole chunks back", "",
+     "alloc a 4u; figures 4u 4u 0; free a; figures 0 4u 1; trim gives 4u; figures 0 0 0; "
+     "segments 0; alloc b 4u; free b; figures 0 4u 1"},
+    {"free_all_blocks before the first block", "",
+     "trim gives 0; trim on 0 gives 0; figures 0 0 0; host_waits 0"},
+    {"free_all_blocks keeps halves, which are the stream's as before", "",
+     "alloc w 4u; free w; alloc h 2u; alloc t 2u; free t; trim gives 0; figures 2u 4u 1; "
+     "alloc o 2u on 1 not t; alloc a 2u at t; figures 6u 6u 0; free a; free h; free o; "
+     "figures 0 6u 2"},
+    {"free_all_blocks of one stream", "",
+     "alloc a 4u; alloc b 4u on 1; free a; free b; figures 0 8u 2; trim on 0 gives 4u; "
+     "host_waits 1; figures 0 4u 1; alloc c 4u not b; alloc d 4u on 1 at b"},
+    {"free_all_blocks of all streams", "",
+     "alloc a 4u; free a; alloc b 4u on 1; free b; figures 0 8u 2; trim gives 8u; figures 0 0 0"},
+
+    {"used, free and total in turn", "",
+     "figures 0 0 0; alloc a 2u; figures 2u 2u 0; alloc b 4u; figures 6u 6u 0; free b; "
+     "figures 2u 6u 1; free a; figures 0 6u 2; alloc c 1u; figures 1u 6u 2"},
+
+    {"a limit of 6 units", "",
+     "limit reserved 6u; alloc a 5u; alloc b 1u; alloc c 1u is LIMIT; figures 6u 6u 0; "
+     "limit reserved 7u; alloc c 1u; figures 7u 7u 0"},
+    {"a limit in the way: what is free, but too small, goes back", "",
+     "limit reserved 6u; alloc a 5u; free a; alloc b 6u; figures 6u 6u 0"},
+    /* Their work is waited for; what is no whole chunk stays theirs. */
+    {"a limit in the way: chunks of other streams go back too", "",
+     "alloc a 4u on 1; free a; alloc h 2u on 1; alloc b 4u on 2; free b; limit reserved 9u; "
+     "figures 2u 8u 2; alloc c 5u; figures 7u 9u 1; alloc d 2u is LIMIT; alloc t 2u on 1 at h+2u"},
+    {"below a limit that came later free chunks serve", "",
+     "alloc a 4u; free a; limit reserved 2u; alloc b 4u; figures 4u 4u 0; alloc c 1u is LIMIT"},
+    {"a request above the limit by itself gives nothing back", "",
+     "alloc a 4u; alloc b 4u on 1; free a; limit reserved 2u; alloc c 5u is LIMIT; "
+     "figures 4u 8u 1"},
+};
+
+START_TEST(chunks_are_as_cupys)
 {
-    static const uint64_t sizes[][2] = {{1, 512}, {511, 512}, {512, 512}, {513, 1024}};
-    cupy_pool_t *p = cupy_opened(_i, "");
-    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-        void *pointer = NULL;
-        uint64_t allocated = 0;
-        step_ok(&p->f,
-                cuarena_alloc_on(p->f.arena, sizes[i][0], cupy_stream(p, 0), NULL, &pointer));
-        expect_ok(cuarena_size_of(p->f.arena, pointer, NULL, &allocated));
-        expect_u64(allocated, sizes[i][1]);
-        expect_u64(live_bytes(&p->f), sizes[i][1]);
-        cupy_free(p, pointer, 0);
-    }
-    cupy_close(p);
-}
-END_TEST
-
-/* The backend is asked for what was asked for, rounded, and no more. */
-START_TEST(a_miss_takes_the_rounded_size)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    void *first = cupy_malloc(p, 3, 0);
-    expect_figures(p, 3, 3, 0);
-    void *second = cupy_malloc(p, 5, 1);
-    expect_figures(p, 8, 8, 0);
-    expect_u64(stats_of(&p->f, CUARENA_REGION_ALL).segments, 2);
-    cupy_free(p, first, 0);
-    cupy_free(p, second, 1);
-    expect_figures(p, 0, 8, 2);
-    cupy_close(p);
-}
-END_TEST
-
-START_TEST(zero_bytes_are_nothing)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    void *pointer = p;
-    expect_ok(cupy_try(p, 0, 0, &pointer));
-    expect_ptr(pointer, NULL);
-    expect_figures(p, 0, 0, 0);
-    expect_u64(stats_of(&p->f, CUARENA_REGION_ALL).allocs, 0);
-    cupy_free(p, NULL, 0);
-    cupy_close(p);
-}
-END_TEST
-
-/* ---- Splitting and merging --------------------------------------------- */
-
-static char *at(const cupy_pool_t *p, void *base, uint64_t units)
-{
-    return (char *)base + units * p->unit;
-}
-
-START_TEST(blocks_are_apart)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    void *p1 = cupy_malloc(p, 4, 0);
-    void *p2 = cupy_malloc(p, 4, 0);
-    void *p3 = cupy_malloc(p, 8, 0);
-    ck_assert(p1 != p2 && p1 != p3 && p2 != p3);
-    cupy_free(p, p1, 0);
-    cupy_free(p, p2, 0);
-    cupy_free(p, p3, 0);
-    expect_figures(p, 0, 16, 3);
-    cupy_close(p);
-}
-END_TEST
-
-START_TEST(a_chunk_is_split_from_its_head)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    void *whole = cupy_malloc(p, 4, 0);
-    cupy_free(p, whole, 0);
-    void *head = cupy_malloc(p, 2, 0);
-    expect_ptr(head, whole);
-    expect_figures(p, 2, 4, 1);
-    void *tail = cupy_malloc(p, 2, 0);
-    expect_ptr(tail, at(p, whole, 2));
-    expect_figures(p, 4, 4, 0);
-    cupy_free(p, head, 0);
-    cupy_free(p, tail, 0);
-    cupy_close(p);
-}
-END_TEST
-
-/* 4 units into 2 and 2, and each of these into 1 and 1. */
-static void split_to_units(cupy_pool_t *p, void *quarters[4])
-{
-    void *whole = cupy_malloc(p, 4, 0);
-    cupy_free(p, whole, 0);
-    void *head = cupy_malloc(p, 2, 0);
-    void *tail = cupy_malloc(p, 2, 0);
-    cupy_free(p, head, 0);
-    quarters[0] = cupy_malloc(p, 1, 0);
-    quarters[1] = cupy_malloc(p, 1, 0);
-    cupy_free(p, tail, 0);
-    quarters[2] = cupy_malloc(p, 1, 0);
-    quarters[3] = cupy_malloc(p, 1, 0);
-    for (uint64_t i = 0; i < 4; i++)
-        expect_ptr(quarters[i], at(p, whole, i));
-    expect_figures(p, 4, 4, 0);
-}
-
-START_TEST(parts_of_parts_merge_again)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    void *quarters[4];
-    split_to_units(p, quarters);
-    cupy_free(p, quarters[1], 0);
-    expect_figures(p, 3, 4, 1);
-    cupy_free(p, quarters[3], 0);
-    expect_figures(p, 2, 4, 2);
-    cupy_free(p, quarters[0], 0);
-    expect_figures(p, 1, 4, 2);
-    cupy_free(p, quarters[2], 0);
-    expect_figures(p, 0, 4, 1);
-    void *whole = cupy_malloc(p, 4, 0);
-    expect_ptr(whole, quarters[0]);
-    cupy_free(p, whole, 0);
-    cupy_close(p);
-}
-END_TEST
-
-static void merges(cupy_pool_t *p, void *whole, bool head_first)
-{
-    void *head = cupy_malloc(p, 2, 0);
-    void *tail = cupy_malloc(p, 2, 0);
-    expect_ptr(head, whole);
-    cupy_free(p, head_first ? head : tail, 0);
-    cupy_free(p, head_first ? tail : head, 0);
-    expect_figures(p, 0, 4, 1);
-    void *again = cupy_malloc(p, 4, 0);
-    expect_ptr(again, whole);
-    cupy_free(p, again, 0);
-}
-
-START_TEST(halves_merge_in_both_orders)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    void *whole = cupy_malloc(p, 4, 0);
-    cupy_free(p, whole, 0);
-    merges(p, whole, false);
-    merges(p, whole, true);
-    cupy_close(p);
-}
-END_TEST
-
-/* Chunks of their own do not merge, wherever the memory put them. */
-START_TEST(chunks_do_not_merge)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    void *p1 = cupy_malloc(p, 2, 0);
-    void *p2 = cupy_malloc(p, 2, 0);
-    cupy_free(p, p1, 0);
-    cupy_free(p, p2, 0);
-    expect_figures(p, 0, 4, 2);
-    void *larger = cupy_malloc(p, 4, 0);
-    expect_figures(p, 4, 8, 2);
-    cupy_free(p, larger, 0);
-    cupy_close(p);
-}
-END_TEST
-
-/* ---- Which chunk ------------------------------------------------------- */
-
-START_TEST(the_smallest_chunk_that_fits)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    void *large = cupy_malloc(p, 16, 0);
-    void *small = cupy_malloc(p, 4, 0);
-    void *middle = cupy_malloc(p, 8, 0);
-    cupy_free(p, small, 0);
-    cupy_free(p, middle, 0);
-    cupy_free(p, large, 0);
-    void *served = cupy_malloc(p, 7, 0);
-    expect_ptr(served, middle);
-    void *next = cupy_malloc(p, 7, 0);
-    expect_ptr(next, large);
-    cupy_free(p, served, 0);
-    cupy_free(p, next, 0);
-    cupy_close(p);
-}
-END_TEST
-
-/* CuPy takes the smallest one here too; ours knows two sizes per power of two, and of those that
- * are alike and fit takes the one that was freed last. */
-START_TEST(of_chunks_of_one_class_the_last_freed)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    void *four = cupy_malloc(p, 4, 0);
-    void *five = cupy_malloc(p, 5, 0);
-    cupy_free(p, four, 0);
-    cupy_free(p, five, 0);
-    void *served = cupy_malloc(p, 4, 0);
-    expect_ptr(served, five);
-    expect_figures(p, 4, 9, 2);
-    cupy_free(p, served, 0);
-    cupy_free(p, cupy_malloc(p, 5, 0), 0);
-    cupy_close(p);
-}
-END_TEST
-
-START_TEST(a_larger_request_is_a_miss)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    void *p1 = cupy_malloc(p, 4, 0);
-    cupy_free(p, p1, 0);
-    void *p2 = cupy_malloc(p, 8, 0);
-    ck_assert_ptr_ne(p1, p2);
-    cupy_free(p, p2, 0);
-    expect_figures(p, 0, 12, 2);
+    const arena_row_t *row = &rows[_i / CUPY_KINDS];
+    cupy_pool_t *p = cupy_opened(_i % CUPY_KINDS, row->options);
+    cupy_run(p, row->name, row->steps);
     cupy_close(p);
 }
 END_TEST
 
 /* ---- Streams ----------------------------------------------------------- */
-
-START_TEST(the_same_pointer_on_the_same_stream)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    void *p1 = cupy_malloc(p, 4, 0);
-    cupy_free(p, p1, 0);
-    void *p2 = cupy_malloc(p, 4, 0);
-    expect_ptr(p2, p1);
-    expect_u64(stats_of(&p->f, CUARENA_REGION_ALL).host_waits, 0);
-    cupy_free(p, p2, 0);
-    cupy_close(p);
-}
-END_TEST
-
-/* Nor when all work is done. */
-START_TEST(another_pointer_on_another_stream)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    void *p1 = cupy_malloc(p, 4, 0);
-    cupy_free(p, p1, 0);
-    void *p2 = cupy_malloc(p, 4, 1);
-    ck_assert_ptr_ne(p1, p2);
-    cupy_finish(p);
-    void *p3 = cupy_malloc(p, 4, 2);
-    ck_assert(p3 != p1 && p3 != p2);
-    void *again = cupy_malloc(p, 4, 0);
-    expect_ptr(again, p1);
-    expect_figures(p, 12, 12, 0);
-    cupy_free(p, again, 0);
-    cupy_free(p, p2, 1);
-    cupy_free(p, p3, 2);
-    cuarena_stats_t stats = stats_of(&p->f, CUARENA_REGION_ALL);
-    expect_u64(stats.stream_waits + stats.host_waits + stats.steals, 0);
-    cupy_close(p);
-}
-END_TEST
 
 /* Two names of the stream that programs mean by none. */
 START_TEST(null_is_the_legacy_stream)
@@ -339,122 +177,7 @@ START_TEST(default_streams_of_threads_are_apart)
 }
 END_TEST
 
-/* ---- Giving back ------------------------------------------------------- */
-
-START_TEST(free_all_blocks_gives_whole_chunks_back)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    void *p1 = cupy_malloc(p, 4, 0);
-    expect_figures(p, 4, 4, 0);
-    cupy_free(p, p1, 0);
-    expect_figures(p, 0, 4, 1);
-    expect_u64(cupy_free_all(p), 4 * p->unit);
-    expect_figures(p, 0, 0, 0);
-    expect_u64(stats_of(&p->f, CUARENA_REGION_ALL).segments, 0);
-    cupy_free(p, cupy_malloc(p, 4, 0), 0);
-    expect_figures(p, 0, 4, 1);
-    cupy_close(p);
-}
-END_TEST
-
-START_TEST(free_all_blocks_before_the_first_block)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    expect_u64(cupy_free_all(p), 0);
-    expect_u64(cupy_free_all_on(p, 0), 0);
-    expect_figures(p, 0, 0, 0);
-    expect_u64(stats_of(&p->f, CUARENA_REGION_ALL).host_waits, 0);
-    cupy_close(p);
-}
-END_TEST
-
-/* And the half is the stream's as before. */
-START_TEST(free_all_blocks_keeps_halves)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    cupy_free(p, cupy_malloc(p, 4, 0), 0);
-    void *head = cupy_malloc(p, 2, 0);
-    void *tail = cupy_malloc(p, 2, 0);
-    cupy_free(p, tail, 0);
-    expect_u64(cupy_free_all(p), 0);
-    expect_figures(p, 2, 4, 1);
-    void *other = cupy_malloc(p, 2, 1);
-    ck_assert_ptr_ne(other, tail);
-    void *again = cupy_malloc(p, 2, 0);
-    expect_ptr(again, tail);
-    expect_figures(p, 6, 6, 0);
-    cupy_free(p, again, 0);
-    cupy_free(p, head, 0);
-    cupy_free(p, other, 1);
-    expect_figures(p, 0, 6, 2);
-    cupy_close(p);
-}
-END_TEST
-
-START_TEST(free_all_blocks_of_one_stream)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    void *p1 = cupy_malloc(p, 4, 0);
-    void *p2 = cupy_malloc(p, 4, 1);
-    cupy_free(p, p1, 0);
-    cupy_free(p, p2, 1);
-    expect_figures(p, 0, 8, 2);
-    expect_u64(cupy_free_all_on(p, 0), 4 * p->unit);
-    expect_u64(stats_of(&p->f, CUARENA_REGION_ALL).host_waits, 1);
-    expect_figures(p, 0, 4, 1);
-    void *p3 = cupy_malloc(p, 4, 0);
-    ck_assert_ptr_ne(p3, p2);
-    void *p4 = cupy_malloc(p, 4, 1);
-    expect_ptr(p4, p2);
-    cupy_free(p, p3, 0);
-    cupy_free(p, p4, 1);
-    cupy_close(p);
-}
-END_TEST
-
-START_TEST(free_all_blocks_of_all_streams)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    cupy_free(p, cupy_malloc(p, 4, 0), 0);
-    cupy_free(p, cupy_malloc(p, 4, 1), 1);
-    expect_figures(p, 0, 8, 2);
-    expect_u64(cupy_free_all(p), 8 * p->unit);
-    expect_figures(p, 0, 0, 0);
-    cupy_close(p);
-}
-END_TEST
-
-START_TEST(a_second_free_is_stale)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    void *pointer = cupy_malloc(p, 1, 0);
-    cupy_free(p, pointer, 0);
-    step(&p->f, cuarena_free_on(p->f.arena, pointer, cupy_stream(p, 0)), CUARENA_STALE);
-    expect_figures(p, 0, 1, 1);
-    cupy_close(p);
-}
-END_TEST
-
 /* ---- Counts ------------------------------------------------------------ */
-
-START_TEST(used_free_and_total_in_turn)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    expect_figures(p, 0, 0, 0);
-    void *p1 = cupy_malloc(p, 2, 0);
-    expect_figures(p, 2, 2, 0);
-    void *p2 = cupy_malloc(p, 4, 0);
-    expect_figures(p, 6, 6, 0);
-    cupy_free(p, p2, 0);
-    expect_figures(p, 2, 6, 1);
-    cupy_free(p, p1, 0);
-    expect_figures(p, 0, 6, 2);
-    void *p3 = cupy_malloc(p, 1, 0);
-    expect_figures(p, 1, 6, 2);
-    cupy_free(p, p3, 0);
-    cupy_close(p);
-}
-END_TEST
 
 START_TEST(used_free_and_total_of_two_streams)
 {
@@ -492,58 +215,6 @@ START_TEST(there_is_no_limit_at_first)
     uint64_t limit = 0;
     expect_ok(cuarena_get_limit(p->f.arena, CUARENA_LIMIT_RESERVED, &limit));
     expect_u64(limit, UINT64_MAX);
-    cupy_close(p);
-}
-END_TEST
-
-START_TEST(a_limit_of_6_units)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    cupy_set_limit(p, 6);
-    void *p1 = cupy_malloc(p, 5, 0);
-    void *p2 = cupy_malloc(p, 1, 0);
-    expect_refused(p, 1, 0);
-    expect_figures(p, 6, 6, 0);
-    cupy_set_limit(p, 7);
-    void *p3 = cupy_malloc(p, 1, 0);
-    expect_figures(p, 7, 7, 0);
-    cupy_free(p, p1, 0);
-    cupy_free(p, p2, 0);
-    cupy_free(p, p3, 0);
-    cupy_close(p);
-}
-END_TEST
-
-/* What is free, but too small, goes back for it. */
-START_TEST(a_limit_in_the_way_gives_chunks_back)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    cupy_set_limit(p, 6);
-    cupy_free(p, cupy_malloc(p, 5, 0), 0);
-    void *p1 = cupy_malloc(p, 6, 0);
-    expect_figures(p, 6, 6, 0);
-    cupy_free(p, p1, 0);
-    cupy_close(p);
-}
-END_TEST
-
-/* Other streams' too, whose work is waited for; what is no whole chunk stays theirs. */
-START_TEST(a_limit_in_the_way_gives_chunks_of_all_streams_back)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    cupy_free(p, cupy_malloc(p, 4, 1), 1);
-    void *head = cupy_malloc(p, 2, 1);
-    cupy_free(p, cupy_malloc(p, 4, 2), 2);
-    cupy_set_limit(p, 9);
-    expect_figures(p, 2, 8, 2);
-    void *p1 = cupy_malloc(p, 5, 0);
-    expect_figures(p, 7, 9, 1);
-    expect_refused(p, 2, 0);
-    void *tail = cupy_malloc(p, 2, 1);
-    expect_ptr(tail, at(p, head, 2));
-    cupy_free(p, tail, 1);
-    cupy_free(p, head, 1);
-    cupy_free(p, p1, 0);
     cupy_close(p);
 }
 END_TEST
@@ -610,35 +281,6 @@ START_TEST(a_request_above_the_limit_asks_nobody)
     expect_u64(memory_calls(p), before);
     ck_assert_int_eq(garbage.calls, 0);
     expect_figures(p, 0, 4, 1);
-    cupy_close(p);
-}
-END_TEST
-
-/* Free chunks serve below a limit that came later. */
-START_TEST(a_limit_below_what_is_held_bounds_what_comes)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    cupy_free(p, cupy_malloc(p, 4, 0), 0);
-    cupy_set_limit(p, 2);
-    void *p1 = cupy_malloc(p, 4, 0);
-    expect_figures(p, 4, 4, 0);
-    expect_refused(p, 1, 0);
-    cupy_free(p, p1, 0);
-    cupy_close(p);
-}
-END_TEST
-
-/* Nothing goes back for a request that would be above it by itself. */
-START_TEST(a_limit_below_what_is_held_gives_nothing_back)
-{
-    cupy_pool_t *p = cupy_opened(_i, "");
-    void *p1 = cupy_malloc(p, 4, 0);
-    void *p2 = cupy_malloc(p, 4, 1);
-    cupy_free(p, p1, 0);
-    cupy_set_limit(p, 2);
-    expect_refused(p, 5, 0);
-    expect_figures(p, 4, 8, 1);
-    cupy_free(p, p2, 1);
     cupy_close(p);
 }
 END_TEST
@@ -739,36 +381,17 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("cupy_pool");
-    add_per_cupy_kind(suite, "sizes",
-                      TEST_LIST(sizes_are_rounded_up_to_512, a_miss_takes_the_rounded_size,
-                                zero_bytes_are_nothing));
-    add_per_cupy_kind(suite, "chunks",
-                      TEST_LIST(blocks_are_apart, a_chunk_is_split_from_its_head,
-                                parts_of_parts_merge_again, halves_merge_in_both_orders,
-                                chunks_do_not_merge, the_smallest_chunk_that_fits,
-                                of_chunks_of_one_class_the_last_freed, a_larger_request_is_a_miss,
-                                a_second_free_is_stale));
+    tcase_add_loop_test(new_case(suite, "rows"), chunks_are_as_cupys, 0,
+                        CUPY_KINDS * (int)COUNT_OF(rows));
     add_per_cupy_kind(suite, "streams",
-                      TEST_LIST(the_same_pointer_on_the_same_stream,
-                                another_pointer_on_another_stream, null_is_the_legacy_stream,
-                                threads_share_what_a_stream_freed,
-                                default_streams_of_threads_are_apart));
-    add_per_cupy_kind(suite, "free_all_blocks",
-                      TEST_LIST(free_all_blocks_gives_whole_chunks_back,
-                                free_all_blocks_before_the_first_block,
-                                free_all_blocks_keeps_halves, free_all_blocks_of_one_stream,
-                                free_all_blocks_of_all_streams));
-    add_per_cupy_kind(suite, "counts",
-                      TEST_LIST(used_free_and_total_in_turn, used_free_and_total_of_two_streams));
+                      TEST_LIST(null_is_the_legacy_stream, threads_share_what_a_stream_freed,
+                                default_streams_of_threads_are_apart,
+                                used_free_and_total_of_two_streams));
     add_per_cupy_kind(suite, "limits",
-                      TEST_LIST(there_is_no_limit_at_first, a_limit_of_6_units,
-                                a_limit_in_the_way_gives_chunks_back,
-                                a_limit_in_the_way_gives_chunks_of_all_streams_back,
+                      TEST_LIST(there_is_no_limit_at_first,
                                 a_limit_in_the_way_asks_the_handler_and_gives_back_again,
-                                a_request_above_the_limit_asks_nobody,
-                                a_limit_below_what_is_held_bounds_what_comes,
-                                a_limit_below_what_is_held_gives_nothing_back,
-                                limits_that_are_refused, a_device_without_more_gets_chunks_back,
+                                a_request_above_the_limit_asks_nobody, limits_that_are_refused,
+                                a_device_without_more_gets_chunks_back,
                                 a_device_without_more_asks_the_handler_and_gets_chunks_back));
     add_per_cupy_kind(suite, "hooks", TEST_LIST(hooks_hear_of_chunks_blocks_and_frees));
     return cupy_main(suite);

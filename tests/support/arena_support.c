@@ -2,13 +2,12 @@
 #include "arena_support.h"
 
 #include "support/fixture_streams.h"
+#include "support/pattern.h"
 #include "support/scale.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- Assertions -------------------------------------------------------- */
 
@@ -131,6 +130,16 @@ void fixture_create(fixture_t *f)
 void fixture_open(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)
 {
     fixture_prepare(f, kind, bytes);
+    fixture_create(f);
+}
+
+void fixture_open_text(fixture_t *f, const char *options)
+{
+    static const arena_kind_t kind = {"options", CUARENA_PRESET_POOL, CUARENA_MEMORY_NONE, 0, 0, 0};
+    memset(f, 0, sizeof *f);
+    f->kind = &kind;
+    cuarena_config_init(&f->config);
+    expect_ok(cuarena_config_parse(&f->config, options));
     fixture_create(f);
 }
 
@@ -372,6 +381,35 @@ cuarena_inspection_t inspection_of(const fixture_t *f, int32_t region)
     return inspection;
 }
 
+cuarena_cache_stats_t cache_stats_of(const fixture_t *f)
+{
+    cuarena_cache_stats_t stats;
+    cuarena_cache_stats_init(&stats);
+    expect_ok(cuarena_cache_stats(f->arena, &stats));
+    return stats;
+}
+
+void expect_cache(const fixture_t *f, uint64_t active, uint64_t cached)
+{
+    expect_sound(f);
+    expect_u64(cache_stats_of(f).active_bytes, active);
+    expect_u64(cache_stats_of(f).cached_bytes, cached);
+}
+
+uint64_t clear_cache(fixture_t *f)
+{
+    uint64_t blocks = UINT64_MAX;
+    step_ok(f, cuarena_cache_clear(f->arena, &blocks));
+    return blocks;
+}
+
+uint64_t set_limit(fixture_t *f, int32_t kind, uint64_t bytes)
+{
+    uint64_t old = 0;
+    step_ok(f, cuarena_set_limit(f->arena, kind, amount_of_bytes(bytes), &old));
+    return old;
+}
+
 uint64_t reserved_bytes(const fixture_t *f)
 {
     return stats_of(f, CUARENA_REGION_ALL).reserved_bytes;
@@ -489,10 +527,7 @@ static recount_t recount_blocks(const fixture_t *f)
 /* Of the dynamic region, as of the whole. */
 static uint64_t cached_bytes(const fixture_t *f)
 {
-    cuarena_cache_stats_t stats;
-    cuarena_cache_stats_init(&stats);
-    expect_ok(cuarena_cache_stats(f->arena, &stats));
-    return stats.cached_bytes;
+    return cache_stats_of(f).cached_bytes;
 }
 
 static void expect_tally(const cuarena_stats_t *stats, const tally_t *tally, uint64_t cached)
@@ -589,19 +624,11 @@ const cuarena_relocation_t *heard_of(const heard_t *heard, cuarena_block_t block
 
 /* ---- Contents ---------------------------------------------------------- */
 
-static uint64_t pattern(uint64_t seed, uint64_t word)
-{
-    uint64_t x = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15) + word;
-    x ^= x >> 29;
-    x *= UINT64_C(0xbf58476d1ce4e5b9);
-    return x ^ x >> 32;
-}
-
 void paint_bytes(void *address, uint64_t bytes, uint64_t seed)
 {
     char *at = address;
     for (uint64_t done = 0; done < bytes; done += sizeof(uint64_t)) {
-        uint64_t word = pattern(seed, done);
+        uint64_t word = pattern_word(seed, done);
         uint64_t rest = bytes - done;
         memcpy(at + done, &word, rest < sizeof word ? rest : sizeof word);
     }
@@ -611,7 +638,7 @@ uint64_t painted_until(const void *address, uint64_t bytes, uint64_t seed)
 {
     const char *at = address;
     for (uint64_t done = 0; done < bytes; done += sizeof(uint64_t)) {
-        uint64_t word = pattern(seed, done);
+        uint64_t word = pattern_word(seed, done);
         uint64_t got = word;
         uint64_t rest = bytes - done;
         memcpy(&got, at + done, rest < sizeof got ? rest : sizeof got);
@@ -621,15 +648,22 @@ uint64_t painted_until(const void *address, uint64_t bytes, uint64_t seed)
     return bytes;
 }
 
-/* A copy of contents that the CPU can look at: the contents themselves, or
- * what was read into memory of the test's own. */
-static void *look(const fixture_t *f, const void *address, uint64_t bytes)
+/* Where the CPU can look at contents: at the contents themselves, or at a copy in memory of the
+ * test's own, which is not filled yet. */
+static void *room_for(const fixture_t *f, const void *address, uint64_t bytes)
 {
     if (!(f->kind->traits & KIND_DEVICE))
         return (void *)(uintptr_t)address;
     void *copy = malloc(bytes + 1);
     ck_assert_ptr_nonnull(copy);
-    arena_reach->read(copy, address, bytes);
+    return copy;
+}
+
+static void *look(const fixture_t *f, const void *address, uint64_t bytes)
+{
+    void *copy = room_for(f, address, bytes);
+    if (f->kind->traits & KIND_DEVICE)
+        arena_reach->read(copy, address, bytes);
     return copy;
 }
 
@@ -637,6 +671,14 @@ static void look_away(const fixture_t *f, void *copy)
 {
     if (f->kind->traits & KIND_DEVICE)
         free(copy);
+}
+
+/* Writes what room_for gave room for. */
+static void write_back(const fixture_t *f, void *address, void *copy, uint64_t bytes)
+{
+    if (f->kind->traits & KIND_DEVICE)
+        arena_reach->write(address, copy, bytes);
+    look_away(f, copy);
 }
 
 void paint(const fixture_t *f, void *address, uint64_t bytes, uint64_t seed)
@@ -647,15 +689,9 @@ void paint(const fixture_t *f, void *address, uint64_t bytes, uint64_t seed)
         fill_on_stream(f, address, bytes, seed);
         return;
     }
-    if (!(f->kind->traits & KIND_DEVICE)) {
-        paint_bytes(address, bytes, seed);
-        return;
-    }
-    void *copy = malloc(bytes + 1);
-    ck_assert_ptr_nonnull(copy);
+    void *copy = room_for(f, address, bytes);
     paint_bytes(copy, bytes, seed);
-    arena_reach->write(address, copy, bytes);
-    free(copy);
+    write_back(f, address, copy, bytes);
 }
 
 void expect_painted(const fixture_t *f, const void *address, uint64_t bytes, uint64_t seed)
@@ -686,103 +722,11 @@ void expect_zero(const fixture_t *f, const void *address, uint64_t bytes)
     look_away(f, at);
 }
 
-void fixture_zero_free(fixture_t *f)
-{
-    f->config.zero = CUARENA_ZERO_FREE;
-    f->memory.quiet = 1;
-    f->memory.wants_zeros = 1;
-    if (f->bytes != NULL && !(f->kind->traits & KIND_DEVICE))
-        memset(f->bytes, 0, f->bytes_size);
-}
-
-/* Copies bytes that may be out of reach, a page at most; false: they are. */
-static bool copy_readable(const void *from, size_t bytes, unsigned char *to)
-{
-    static int ends[2];
-    if (ends[1] == 0)
-        ck_assert_int_eq(pipe(ends), 0);
-    ssize_t written = write(ends[1], from, bytes);
-    if (written < 0)
-        ck_assert_int_eq(errno, EFAULT);
-    return written >= 0 && read(ends[0], to, bytes) == (ssize_t)bytes;
-}
-
-#define PAGE KIB(4)
-
-static void expect_gap_is_zero(const fixture_t *f, uint64_t begin, uint64_t end)
-{
-    static const unsigned char zeros[PAGE];
-    unsigned char copy[PAGE];
-    while (begin < end) {
-        uint64_t stop = (begin / PAGE + 1) * PAGE;
-        size_t bytes = (size_t)((stop < end ? stop : end) - begin);
-        bool there = copy_readable((void *)(uintptr_t)begin, bytes, copy);
-        bool zero = there && memcmp(copy, zeros, bytes) == 0;
-        for (size_t i = 0; there && !zero && i < bytes; i++)
-            if (copy[i] != 0)
-                ck_abort_msg("%s: 0x%02x at %#llx, which no block has; "
-                             "expected 0",
-                             f->kind->name, copy[i], (unsigned long long)begin + i);
-        begin += bytes;
-    }
-}
-
-static int by_address(const void *a, const void *b)
-{
-    uintptr_t one = (uintptr_t)((const cuarena_block_info_t *)a)->address;
-    uintptr_t other = (uintptr_t)((const cuarena_block_info_t *)b)->address;
-    return one < other ? -1 : one > other;
-}
-
-#define BLOCKS_MOST 1024
-
-static void expect_span_is_zero(const fixture_t *f, const cuarena_block_info_t *infos, size_t count,
-                                uint64_t begin, uint64_t bytes)
-{
-    uint64_t at = begin;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t address = (uint64_t)(uintptr_t)infos[i].address;
-        if (address < begin || address >= begin + bytes)
-            continue;
-        expect_gap_is_zero(f, at, address);
-        at = address + infos[i].allocated;
-    }
-    expect_gap_is_zero(f, at, begin + bytes);
-}
-
-void expect_free_is_zero(fixture_t *f)
-{
-    static cuarena_block_info_t infos[BLOCKS_MOST];
-    uint64_t cursor = 0, bytes = 0;
-    size_t count = 0;
-    void *base = NULL;
-    int32_t memory = f->kind->memory;
-    bool begins_as_zero = memory == CUARENA_MEMORY_PAGEABLE || memory == CUARENA_MEMORY_BYTES ||
-                          memory == CUARENA_MEMORY_CUSTOM;
-    if (f->config.zero != CUARENA_ZERO_FREE || !begins_as_zero || (f->kind->traits & KIND_DEVICE))
-        return;
-    expect_ok(cuarena_blocks(f->arena, &cursor, infos, BLOCKS_MOST, &count));
-    ck_assert_uint_lt(count, BLOCKS_MOST);
-    qsort(infos, count, sizeof *infos, by_address);
-    if (memory != CUARENA_MEMORY_CUSTOM && cuarena_base(f->arena, &base, &bytes) == CUARENA_OK)
-        expect_span_is_zero(f, infos, count, (uint64_t)(uintptr_t)base, bytes);
-    for (size_t i = 0; i < MEMORY_SEGMENTS_MAX; i++)
-        if (f->memory.segments[i].address != 0)
-            expect_span_is_zero(f, infos, count, f->memory.segments[i].address,
-                                f->memory.segments[i].bytes);
-}
-
 void fill_with(const fixture_t *f, void *address, uint64_t bytes, int value)
 {
-    if (!(f->kind->traits & KIND_DEVICE)) {
-        memset(address, value, bytes);
-        return;
-    }
-    void *copy = malloc(bytes);
-    ck_assert_ptr_nonnull(copy);
+    void *copy = room_for(f, address, bytes);
     memset(copy, value, bytes);
-    arena_reach->write(address, copy, bytes);
-    free(copy);
+    write_back(f, address, copy, bytes);
 }
 
 /* ---- Running ----------------------------------------------------------- */

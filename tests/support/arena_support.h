@@ -107,6 +107,8 @@ void fixture_prepare(fixture_t *f, const arena_kind_t *kind, uint64_t bytes);
 void fixture_create(fixture_t *f);
 /* Both. */
 void fixture_open(fixture_t *f, const arena_kind_t *kind, uint64_t bytes);
+/* An arena of these options alone. */
+void fixture_open_text(fixture_t *f, const char *options);
 /* A memory without growth in place, holes or moves, and a limit. */
 void open_plain(fixture_t *f, uint64_t limit);
 /* Ends an arena in which nothing lives and checks that nothing leaked. */
@@ -155,6 +157,8 @@ cuarena_status_t exhausted(const fixture_t *f);
 
 cuarena_stats_t stats_of(const fixture_t *f, int32_t region);
 cuarena_stats_t tag_stats_of(const fixture_t *f, cuarena_tag_t tag);
+cuarena_cache_stats_t cache_stats_of(const fixture_t *f);
+void expect_cache(const fixture_t *f, uint64_t active, uint64_t cached);
 cuarena_inspection_t inspection_of(const fixture_t *f, int32_t region);
 uint64_t reserved_bytes(const fixture_t *f);
 uint64_t capacity_bytes(const fixture_t *f);
@@ -170,6 +174,10 @@ uint64_t room_in(const fixture_t *f, int32_t region);
 void expect_reserved(const fixture_t *f, uint64_t bytes);
 /* Trims to `keep` bytes; what went back, by which the reserved bytes became less. */
 uint64_t trim_to(fixture_t *f, uint64_t keep);
+/* How many blocks went. */
+uint64_t clear_cache(fixture_t *f);
+/* The limit that there was. */
+uint64_t set_limit(fixture_t *f, int32_t kind, uint64_t bytes);
 
 /* ---- Running out ------------------------------------------------------- */
 

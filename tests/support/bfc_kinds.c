@@ -1,6 +1,5 @@
 #include "support/bfc_kinds.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define BFC CUARENA_PRESET_BFC
@@ -61,26 +60,16 @@ cuarena_ort_stats_t figures(const fixture_t *f)
     return figures;
 }
 
-cuarena_status_t reserve(fixture_t *f, uint64_t bytes, void **pointer)
-{
-    cuarena_request_t request;
-    cuarena_request_init(&request);
-    request.dedicated = 1;
-    return cuarena_alloc_with(f->arena, bytes, &request, pointer);
-}
-
 void shrink(fixture_t *f)
 {
     step_ok(f, cuarena_trim(f->arena, 0, NULL));
 }
 
-/* Gives `limit` as max_mem and as the first chunk. */
-fixture_t *bfc_opened_with_budget(int kind, uint64_t limit)
+void bfc_run(int kind, const arena_row_t *row)
 {
-    char options[128];
-    snprintf(options, sizeof options, "arena.max_mem=%llu,arena.initial_chunk_size_bytes=%llu",
-             (unsigned long long)limit, (unsigned long long)limit);
-    return bfc_opened(kind, options);
+    arena_ground_t ground = {.f = bfc_opened(kind, row->options)};
+    arena_run(&ground, row->name, row->steps);
+    fixture_close(ground.f);
 }
 
 void expect_refused_config(const char *key, const char *value, const char *accepted)
@@ -101,4 +90,9 @@ void add_per_bfc_kind(Suite *suite, const char *name, const TTest *const *tests)
     TCase *tcase = new_case(suite, name);
     for (; *tests != NULL; tests++)
         tcase_add_loop_test(tcase, *tests, 0, BFC_KINDS);
+}
+
+void add_bfc_rows(Suite *suite, const char *name, const TTest *test, size_t rows)
+{
+    tcase_add_loop_test(new_case(suite, name), test, 0, BFC_KINDS * (int)rows);
 }

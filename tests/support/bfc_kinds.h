@@ -9,7 +9,7 @@
 #ifndef CUARENA_TEST_BFC_KINDS_H
 #define CUARENA_TEST_BFC_KINDS_H
 
-#include "arena_support.h"
+#include "arena_rows.h"
 
 #include <cuarena/device.h>
 #include <cuarena/shared.h>
@@ -27,18 +27,20 @@ extern const arena_kind_t bfc_kinds[BFC_KINDS];
 
 /* With these options and no limit but the memory's. One at a time. */
 fixture_t *bfc_opened(int kind, const char *options);
-/* Gives `limit` as max_mem and as the first chunk. */
-fixture_t *bfc_opened_with_budget(int kind, uint64_t limit);
+/* A limit, in a text, as max_mem and as the first chunk. */
+#define BUDGET(limit) "arena.max_mem=" limit ",arena.initial_chunk_size_bytes=" limit
+void bfc_run(int kind, const arena_row_t *row);
 
 /* In whole pages of the memory. */
 uint64_t up(const fixture_t *f, uint64_t bytes);
 uint64_t growths(const fixture_t *f);
 cuarena_ort_stats_t figures(const fixture_t *f);
-cuarena_status_t reserve(fixture_t *f, uint64_t bytes, void **pointer);
 void shrink(fixture_t *f);
 void expect_refused_config(const char *key, const char *value, const char *accepted);
 
 /* A case whose tests run once per kind. */
 void add_per_bfc_kind(Suite *suite, const char *name, const TTest *const *tests);
+/* A case of a test for each row and kind: its _i is row * BFC_KINDS + kind. */
+void add_bfc_rows(Suite *suite, const char *name, const TTest *test, size_t rows);
 
 #endif

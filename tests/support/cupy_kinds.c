@@ -176,27 +176,44 @@ void cupy_free(cupy_pool_t *p, void *pointer, uint32_t number)
     step_ok(&p->f, cuarena_free_on(p->f.arena, pointer, cupy_stream(p, number)));
 }
 
-static uint64_t trim(cupy_pool_t *p, cuarena_stream_t stream)
-{
-    uint64_t given = UINT64_MAX;
-    step_ok(&p->f, cuarena_trim_on(p->f.arena, stream, 0, &given));
-    return given;
-}
-
 uint64_t cupy_free_all(cupy_pool_t *p)
 {
-    return trim(p, CUARENA_NO_STREAM);
-}
-
-uint64_t cupy_free_all_on(cupy_pool_t *p, uint32_t number)
-{
-    return trim(p, cupy_stream(p, number));
+    uint64_t given = UINT64_MAX;
+    step_ok(&p->f, cuarena_trim_on(p->f.arena, CUARENA_NO_STREAM, 0, &given));
+    return given;
 }
 
 void cupy_set_limit(cupy_pool_t *p, uint64_t units)
 {
     step_ok(&p->f, cuarena_set_limit(p->f.arena, CUARENA_LIMIT_RESERVED,
                                      amount_of_bytes(units * p->unit), NULL));
+}
+
+/* ---- Rows -------------------------------------------------------------- */
+
+static cupy_pool_t *now; /* that the row runs on */
+
+static cuarena_stream_t stream_now(uint32_t number)
+{
+    return cupy_stream(now, number);
+}
+
+static void write_now(uint32_t number, void *at, uint64_t bytes)
+{
+    if (bytes % now->unit == 0)
+        write_on(now, number, at, bytes);
+}
+
+static void finish_now(void)
+{
+    cupy_finish(now);
+}
+
+void cupy_run(cupy_pool_t *p, const char *name, const char *steps)
+{
+    arena_ground_t ground = {&p->f, p->unit, stream_now, write_now, finish_now};
+    now = p;
+    arena_run(&ground, name, steps);
 }
 
 /* ---- Figures ----------------------------------------------------------- */

@@ -1,13 +1,12 @@
 /*
  * The preset cupy-pool on each memory that has streams, for tests that follow those of CuPy's
  * MemoryPool. Sizes are in units: 512 bytes, or what the memory gives at least where that is more.
- * Streams are numbers below
- * FIXTURE_STREAMS.
+ * Streams are numbers below FIXTURE_STREAMS.
  */
 #ifndef CUARENA_TEST_CUPY_KINDS_H
 #define CUARENA_TEST_CUPY_KINDS_H
 
-#include "arena_support.h"
+#include "arena_rows.h"
 
 #include <stdbool.h>
 
@@ -35,10 +34,12 @@ void cupy_finish(cupy_pool_t *p);
 cuarena_status_t cupy_try(cupy_pool_t *p, uint64_t units, uint32_t number, void **pointer_out);
 void *cupy_malloc(cupy_pool_t *p, uint64_t units, uint32_t number);
 void cupy_free(cupy_pool_t *p, void *pointer, uint32_t number);
-/* free_all_blocks of all streams, and of one. */
+/* free_all_blocks. */
 uint64_t cupy_free_all(cupy_pool_t *p);
-uint64_t cupy_free_all_on(cupy_pool_t *p, uint32_t number);
 void cupy_set_limit(cupy_pool_t *p, uint64_t units);
+
+/* Steps as text; each block is written by the stream that it is allocated on. */
+void cupy_run(cupy_pool_t *p, const char *name, const char *steps);
 
 /* used_bytes, total_bytes and n_free_blocks; free_bytes is the difference. */
 #define expect_figures(p, used, total, blocks)                                                     \

@@ -1,191 +1,146 @@
 #include "heap_rows.h"
 
-#include <stdbool.h>
+#include "words.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define STEP_TEXT 256u
 #define MAP_ROWS 512u
-
-typedef struct step {
-    char text[STEP_TEXT]; /* as it was written */
-    char verb[16];
-    char tags[2];
-    uint64_t numbers[2];
-    uint64_t alignment;
-    unsigned freelist;
-    uint64_t max_moves;
-    uint64_t max_bytes;
-    char status[32];     /* empty: it succeeds */
-    const char *picture; /* NULL: any */
-} step_t;
 
 /* ---- Reading a step ----------------------------------------------------- */
 
-static uint64_t number_at(const char *text)
+static char tag_at(const words_t *step, size_t at)
 {
-    char *end;
-    uint64_t number = strtoull(text, &end, 10);
-    ck_assert_msg(end != text && (*end == '\0' || *end == ' '), "not a number: %s", text);
-    return number;
+    return words_at(step, at)[0];
 }
 
-/* The word after a key; ends the program if there is none. */
-static const char *value_of(const char *key)
+static uint64_t number_at(const words_t *step, size_t at)
 {
-    const char *value = strtok(NULL, " ");
-    ck_assert_msg(value != NULL, "nothing behind %s", key);
-    return value;
+    return words_size(words_at(step, at), 1);
 }
 
-static void read_word(step_t *step, const char *word)
+static uint64_t number_behind(const words_t *step, const char *key, uint64_t otherwise)
 {
-    if (word[0] == '@')
-        step->alignment = number_at(word + 1);
-    else if (strcmp(word, "in") == 0 || strcmp(word, "to") == 0)
-        step->freelist = (unsigned)number_at(value_of(word));
-    else if (strcmp(word, "moves") == 0)
-        step->max_moves = number_at(value_of(word));
-    else if (strcmp(word, "bytes") == 0)
-        step->max_bytes = number_at(value_of(word));
-    else if (strcmp(word, "is") == 0)
-        snprintf(step->status, sizeof(step->status), "CUARENA_%s", value_of(word));
-    else if (word[0] >= 'a' && word[0] <= 'z' && word[1] == '\0')
-        step->tags[step->tags[0] == '\0' ? 0 : 1] = word[0];
-    else
-        step->numbers[step->numbers[0] == UINT64_MAX ? 0 : 1] = number_at(word);
+    const char *word = words_behind(step, key);
+    return word != NULL ? words_size(word, 1) : otherwise;
 }
 
-/* Numbers that are not there are UINT64_MAX. */
-static void read_step(step_t *step, const char *text, size_t length)
+static unsigned freelist_of(const words_t *step)
 {
-    char words[STEP_TEXT];
-    ck_assert_uint_lt(length, STEP_TEXT);
-    *step = (step_t){
-        .numbers = {UINT64_MAX, UINT64_MAX}, .max_moves = UINT64_MAX, .max_bytes = UINT64_MAX};
-    memcpy(step->text, text, length);
-    step->picture = strstr(step->text, " =");
-    strcpy(words, step->text);
-    if (step->picture != NULL) {
-        words[step->picture - step->text] = '\0';
-        step->picture += strlen(" =");
-        step->picture += *step->picture == ' ';
-    }
-    snprintf(step->verb, sizeof(step->verb), "%s", strtok(words, " "));
-    for (const char *word = strtok(NULL, " "); word != NULL; word = strtok(NULL, " "))
-        read_word(step, word);
+    return (unsigned)number_behind(step, "in", number_behind(step, "to", 0));
+}
+
+/* Granules; 0: none is asked for. */
+static uint64_t alignment_of(const words_t *step)
+{
+    for (size_t i = 1; i < step->count; i++)
+        if (step->word[i][0] == '@')
+            return words_size(step->word[i] + 1, 1);
+    return 0;
 }
 
 /* ---- Making it ---------------------------------------------------------- */
 
-static cuarena_status_t plan_of(const step_t *s)
+static cuarena_status_t plan_of(const words_t *s)
 {
     cuarena_heap_plan_options_t options = all_the_way();
-    options.max_moves = s->max_moves;
-    options.max_bytes = s->max_bytes;
-    if (s->numbers[0] != UINT64_MAX)
-        options.goal_bytes = map_bytes(&map, s->numbers[0]);
-    options.goal_alignment = map_bytes(&map, s->alignment);
+    options.max_moves = number_behind(s, "moves", UINT64_MAX);
+    options.max_bytes = number_behind(s, "bytes", UINT64_MAX);
+    options.goal_alignment = map_bytes(&map, alignment_of(s));
+    if (s->count > 1 && s->word[1][0] >= '0' && s->word[1][0] <= '9')
+        options.goal_bytes = map_bytes(&map, number_at(s, 1));
     return make_plan(&options);
 }
 
-static void expect_plan(const step_t *s, bool moves)
+static cuarena_status_t expect_plan(const words_t *s)
 {
     size_t count = 0;
     uint64_t bytes = 0;
     const cuarena_heap_move_t *list = cuarena_heap_plan_moves(map_plan, &count);
     for (size_t i = 0; i < count; i++)
         bytes += list[i].bytes;
-    uint64_t got = moves ? count : bytes / map.granule;
-    expect_u64_at(got, s->numbers[0], s->text, __FILE__, __LINE__);
+    uint64_t got = words_begin(s, "moves") ? count : bytes / map.granule;
+    expect_u64_at(got, number_at(s, 1), s->text, __FILE__, __LINE__);
+    return CUARENA_OK;
 }
 
-static bool is(const step_t *s, const char *verb)
+static cuarena_status_t run_on_blocks(const words_t *s)
 {
-    return strcmp(s->verb, verb) == 0;
-}
-
-static cuarena_status_t run_on_blocks(const step_t *s)
-{
-    if (is(s, "alloc") && s->alignment != 0)
-        return map_alloc_aligned(&map, s->tags[0], s->numbers[0], s->alignment);
-    if (is(s, "alloc"))
-        return map_alloc_in(&map, s->tags[0], s->numbers[0], s->freelist);
-    if (is(s, "free"))
-        return map_free_to(&map, s->tags[0], s->freelist);
-    if (is(s, "resize"))
-        return map_resize_in(&map, s->tags[0], s->numbers[0], s->freelist);
-    if (is(s, "exchange"))
-        return map_exchange(&map, s->tags[0], s->tags[1]);
-    if (is(s, "pin"))
-        return map_pin(&map, s->tags[0]);
-    if (is(s, "unpin"))
-        return map_unpin(&map, s->tags[0]);
+    if (words_begin(s, "alloc") && alignment_of(s) != 0)
+        return map_alloc_aligned(&map, tag_at(s, 1), number_at(s, 2), alignment_of(s));
+    if (words_begin(s, "alloc"))
+        return map_alloc_in(&map, tag_at(s, 1), number_at(s, 2), freelist_of(s));
+    if (words_begin(s, "free"))
+        return map_free_to(&map, tag_at(s, 1), freelist_of(s));
+    if (words_begin(s, "resize"))
+        return map_resize_in(&map, tag_at(s, 1), number_at(s, 2), freelist_of(s));
+    if (words_begin(s, "exchange"))
+        return map_exchange(&map, tag_at(s, 1), tag_at(s, 2));
+    if (words_begin(s, "pin"))
+        return map_pin(&map, tag_at(s, 1));
+    if (words_begin(s, "unpin"))
+        return map_unpin(&map, tag_at(s, 1));
     ck_abort_msg("not a step: %s", s->text);
 }
 
-static cuarena_status_t run_on_plan(const step_t *s)
+static cuarena_status_t run_on_plan(const words_t *s)
 {
-    if (is(s, "plan"))
+    if (words_begin(s, "plan"))
         return plan_of(s);
-    if (is(s, "begin"))
+    if (words_begin(s, "moves") || words_begin(s, "cost"))
+        return expect_plan(s);
+    if (words_begin(s, "begin"))
         return begin_plan();
-    if (is(s, "commit"))
-        return commit_to((unsigned)s->numbers[0]);
-    if (is(s, "abort"))
+    if (words_begin(s, "commit"))
+        return commit_to((unsigned)number_at(s, 1));
+    if (words_begin(s, "abort"))
         return cuarena_heap_plan_abort(map.heap, map_plan);
-    if (is(s, "moves") || is(s, "cost")) {
-        expect_plan(s, is(s, "moves"));
-        return CUARENA_OK;
-    }
     return run_on_blocks(s);
 }
 
-static cuarena_status_t run_step(const step_t *s)
+static cuarena_status_t run_step(const words_t *s)
 {
-    if (is(s, "segment"))
-        return map_segment(&map, s->numbers[0], s->numbers[1]);
-    if (is(s, "extend"))
-        return map_extend(&map, s->numbers[0], s->numbers[1]);
-    if (is(s, "cut"))
-        return map_cut(&map, s->numbers[0], s->numbers[1]);
-    if (is(s, "join"))
-        return map_join(&map, s->numbers[0]);
-    if (is(s, "reclaim"))
-        return cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, (unsigned)s->numbers[0]));
-    if (is(s, "destroy"))
-        return cuarena_heap_freelist_destroy(map.heap, map_freelist(&map, (unsigned)s->numbers[0]));
+    if (words_begin(s, "segment"))
+        return map_segment(&map, number_at(s, 1), number_at(s, 2));
+    if (words_begin(s, "extend"))
+        return map_extend(&map, number_at(s, 1), number_at(s, 2));
+    if (words_begin(s, "cut"))
+        return map_cut(&map, number_at(s, 1), number_at(s, 2));
+    if (words_begin(s, "join"))
+        return map_join(&map, number_at(s, 1));
+    if (words_begin(s, "reclaim"))
+        return cuarena_heap_freelist_reclaim(map.heap,
+                                             map_freelist(&map, (unsigned)number_at(s, 1)));
+    if (words_begin(s, "destroy"))
+        return cuarena_heap_freelist_destroy(map.heap,
+                                             map_freelist(&map, (unsigned)number_at(s, 1)));
     return run_on_plan(s);
 }
 
 /* ---- Rows --------------------------------------------------------------- */
 
-/* Runs a step; `name` is of the row. */
-static void check_step(const char *name, const step_t *step)
+/* `name` is of the row. */
+static void check_step(const char *name, const words_t *step)
 {
     char before[MAP_TEXT];
-    char what[2 * STEP_TEXT];
-    const char *want = step->status[0] != '\0' ? step->status : "CUARENA_OK";
+    char what[2 * WORDS_TEXT];
     snprintf(what, sizeof(what), "%s: %s", name, step->text);
     strcpy(before, map_text(&map));
-    cuarena_status_t got = run_step(step);
-    expect_text_at(cuarena_status_name(got), want, what, __FILE__, __LINE__);
+    words_expect_status(step, run_step(step), what);
     const char *after = map_text(&map);
-    if (got != CUARENA_OK)
+    const char *picture = strstr(step->text, " =");
+    if (words_behind(step, "is") != NULL)
         expect_text_at(after, before, what, __FILE__, __LINE__);
-    if (step->picture != NULL)
-        expect_text_at(after, step->picture, what, __FILE__, __LINE__);
+    if (picture != NULL)
+        expect_text_at(after, picture + strspn(picture, " ="), what, __FILE__, __LINE__);
 }
 
 void map_run(const char *name, const char *steps)
 {
-    step_t step;
-    for (size_t length; *steps != '\0'; steps += length + strspn(steps + length, "; ")) {
-        length = strcspn(steps, ";");
-        read_step(&step, steps, length);
+    words_t step;
+    while ((steps = words_read(&step, steps)) != NULL)
         check_step(name, &step);
-    }
 }
 
 static const char *read_options(const char *picture, cuarena_heap_config_t *config)
