@@ -10,66 +10,60 @@
 #include <string.h>
 
 #define COUNT ROW_BLOCKS
-#define EACH (row_block_bytes(f.kind))
+#define EACH (row_block_bytes(f->kind))
 #define POOL (COUNT * EACH)
 
 /* ---- Serving ------------------------------------------------------------- */
 
 START_TEST(test_addresses_are_aligned_and_apart)
 {
-    fixture_t f;
     char *pointers[40];
-    open_row(&f, _i);
+    fixture_t *f = opened_row(_i);
     for (uint64_t i = 0; i < COUNT_OF(pointers); i++) {
         uint64_t bytes = 1 + i * 97;
-        pointers[i] = take(&f, bytes);
-        expect_u64((uintptr_t)pointers[i] % least_alignment(&f, bytes), 0);
-        paint(&f, pointers[i], 1 + i * 97, i);
+        pointers[i] = take(f, bytes);
+        expect_u64((uintptr_t)pointers[i] % least_alignment(f, bytes), 0);
+        paint(f, pointers[i], 1 + i * 97, i);
     }
-    expect_recount(&f);
+    expect_recount(f);
     for (uint64_t i = 0; i < COUNT_OF(pointers); i++) {
-        expect_painted(&f, pointers[i], 1 + i * 97, i);
-        drop(&f, pointers[i]);
+        expect_painted(f, pointers[i], 1 + i * 97, i);
+        drop(f, pointers[i]);
     }
-    close_row(&f);
 }
 END_TEST
 
 START_TEST(test_zero_bytes)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    open_row(&f, _i);
-    step_ok(&f, try_take(&f, 0, NULL, &pointer));
+    fixture_t *f = opened_row(_i);
+    step_ok(f, try_take(f, 0, NULL, &pointer));
     ck_assert_ptr_null(pointer);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).allocs, 0);
-    cuarena_block_t block = take_block(&f, 0);
-    step_ok(&f, try_pin_block(&f, block, &pointer));
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).allocs, 0);
+    cuarena_block_t block = take_block(f, 0);
+    step_ok(f, try_pin_block(f, block, &pointer));
     ck_assert_ptr_null(pointer);
-    expect_recount(&f);
-    expect_u64(live_bytes(&f), 0);
-    drop_block(&f, block);
-    uint64_t frees = stats_of(&f, CUARENA_REGION_ALL).frees;
-    drop(&f, NULL);
-    drop_block(&f, 0);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).frees, frees);
-    close_row(&f);
+    expect_recount(f);
+    expect_u64(live_bytes(f), 0);
+    drop_block(f, block);
+    uint64_t frees = stats_of(f, CUARENA_REGION_ALL).frees;
+    drop(f, NULL);
+    drop_block(f, 0);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).frees, frees);
 }
 END_TEST
 
 START_TEST(test_freed_bytes_are_reused)
 {
-    fixture_t f;
-    open_used(&f, _i);
-    uint64_t held = stats_of(&f, CUARENA_REGION_ALL).reserved_bytes;
+    fixture_t *f = opened_used(_i);
+    uint64_t held = stats_of(f, CUARENA_REGION_ALL).reserved_bytes;
     for (uint64_t i = 0; i < 20; i++) {
-        void *pointer = take(&f, POOL - i * 256);
-        hold_stream(&f, pointer);
-        drop(&f, pointer);
+        void *pointer = take(f, POOL - i * 256);
+        hold_stream(f, pointer);
+        drop(f, pointer);
     }
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).reserved_bytes, held);
-    expect_waits(&f);
-    close_row(&f);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, held);
+    expect_waits(f);
 }
 END_TEST
 
@@ -79,24 +73,22 @@ static const unsigned char orders[6][3] = {{2, 3, 4}, {2, 4, 3}, {3, 2, 4},
 
 START_TEST(test_neighbours_coalesce_in_any_order)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
-    open_full(&f, _i);
+    fixture_t *f = opened_full(_i);
     for (size_t order = 0; order < COUNT_OF(orders); order++) {
-        take_row(&f, row, COUNT, EACH);
+        take_row(f, row, COUNT, EACH);
         for (size_t i = 0; i < 3; i++)
-            drop_block(&f, row[orders[order][i]]);
+            drop_block(f, row[orders[order][i]]);
         row[2] = row[3] = row[4] = 0;
-        expect_three_free(&f, EACH);
-        cuarena_block_t block = take_block(&f, 3 * EACH);
-        expect_u64(cached_blocks(&f), 0); /* they ended for it */
-        drop_block(&f, block);
-        drop_row(&f, row, COUNT, EACH);
-        reclaim(&f);
-        expect_u64(inspection_of(&f, CUARENA_REGION_DYNAMIC).ranges,
-                   has(&f, KIND_CACHES | KIND_EACH) ? 0 : 1);
+        expect_three_free(f, EACH);
+        cuarena_block_t block = take_block(f, 3 * EACH);
+        expect_u64(cached_blocks(f), 0); /* they ended for it */
+        drop_block(f, block);
+        drop_row(f, row, COUNT, EACH);
+        reclaim(f);
+        expect_u64(inspection_of(f, CUARENA_REGION_DYNAMIC).ranges,
+                   has(f, KIND_CACHES | KIND_EACH) ? 0 : 1);
     }
-    close_row(&f);
 }
 END_TEST
 
@@ -104,77 +96,69 @@ END_TEST
 
 START_TEST(test_exhaustion)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    open_row(&f, _i);
-    step(&f, try_take(&f, POOL + 1, NULL, &pointer), exhausted(&f));
-    void *all = take(&f, POOL);
-    step(&f, try_take(&f, 1, NULL, &pointer), exhausted(&f));
+    fixture_t *f = opened_row(_i);
+    step(f, try_take(f, POOL + 1, NULL, &pointer), exhausted(f));
+    void *all = take(f, POOL);
+    step(f, try_take(f, 1, NULL, &pointer), exhausted(f));
     expect_ptr(pointer, UNTOUCHED);
     expect_u64(last_error().asked_bytes, 1);
     expect_u64(last_error().reserved_bytes, POOL);
     expect_u64(last_error().free_bytes, 0);
-    ck_assert_int_eq(last_error().status, exhausted(&f));
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).failed, 2);
-    drop(&f, all);
-    close_row(&f);
+    ck_assert_int_eq(last_error().status, exhausted(f));
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).failed, 2);
+    drop(f, all);
 }
 END_TEST
 
 /* Where holes can go back to the memory, growth elsewhere takes their place. */
 START_TEST(test_fragmented_is_told_from_exhausted)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT], block = 77;
-    open_full(&f, _i);
-    take_row(&f, row, COUNT, EACH);
-    drop_some(&f, row, 0x55);
-    if (serves_apart(&f)) {
-        drop_block(&f, take_block(&f, POOL / 2));
-        drop_row(&f, row, COUNT, EACH);
-        close_row(&f);
+    fixture_t *f = opened_full(_i);
+    take_row(f, row, COUNT, EACH);
+    drop_some(f, row, 0x55);
+    if (serves_apart(f)) {
+        drop_block(f, take_block(f, POOL / 2));
+        drop_row(f, row, COUNT, EACH);
+        close_row(f);
         return;
     }
-    step(&f, try_take_block(&f, EACH + 1, &block), CUARENA_FRAGMENTED);
+    step(f, try_take_block(f, EACH + 1, &block), CUARENA_FRAGMENTED);
     expect_u64(last_error().free_bytes, POOL / 2);
     expect_u64(last_error().largest_bytes, EACH);
-    step(&f, try_take_block(&f, POOL / 2, &block), CUARENA_FRAGMENTED);
-    step(&f, try_take_block(&f, POOL / 2 + 1, &block), exhausted(&f));
+    step(f, try_take_block(f, POOL / 2, &block), CUARENA_FRAGMENTED);
+    step(f, try_take_block(f, POOL / 2 + 1, &block), exhausted(f));
     expect_u64(block, 77);
-    drop_row(&f, row, COUNT, EACH);
-    close_row(&f);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 START_TEST(test_limit_of_live_bytes)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    open_row(&f, _i);
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_LIVE, amount_of_bytes(2 * EACH), NULL));
-    void *first = take(&f, EACH);
-    step(&f, try_take(&f, EACH + 1, NULL, &pointer), CUARENA_LIMIT);
+    fixture_t *f = opened_row(_i);
+    expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_LIVE, amount_of_bytes(2 * EACH), NULL));
+    void *first = take(f, EACH);
+    step(f, try_take(f, EACH + 1, NULL, &pointer), CUARENA_LIMIT);
     expect_ptr(pointer, UNTOUCHED);
-    drop(&f, take(&f, EACH));
-    drop(&f, first);
-    close_row(&f);
+    drop(f, take(f, EACH));
+    drop(f, first);
 }
 END_TEST
 
 START_TEST(test_wrong_pointers_are_stale)
 {
-    fixture_t f;
-    open_row(&f, _i);
-    char *pointer = take(&f, KIB(4));
-    step(&f, try_drop(&f, pointer + 1), CUARENA_STALE);
-    step(&f, try_drop(&f, pointer + 256), CUARENA_STALE);
-    step(&f, try_drop(&f, &f), CUARENA_STALE);
-    step(&f, try_drop(&f, (void *)UINTPTR_MAX), CUARENA_STALE);
-    step(&f, cuarena_unpin(f.arena, pointer + 256), CUARENA_STALE);
-    drop(&f, pointer);
-    step(&f, try_drop(&f, pointer), CUARENA_STALE);
-    step(&f, try_resize(&f, pointer, 1, (void **)&pointer), CUARENA_STALE);
-    close_row(&f);
+    fixture_t *f = opened_row(_i);
+    char *pointer = take(f, KIB(4));
+    step(f, try_drop(f, pointer + 1), CUARENA_STALE);
+    step(f, try_drop(f, pointer + 256), CUARENA_STALE);
+    step(f, try_drop(f, f), CUARENA_STALE);
+    step(f, try_drop(f, (void *)UINTPTR_MAX), CUARENA_STALE);
+    step(f, cuarena_unpin(f->arena, pointer + 256), CUARENA_STALE);
+    drop(f, pointer);
+    step(f, try_drop(f, pointer), CUARENA_STALE);
+    step(f, try_resize(f, pointer, 1, (void **)&pointer), CUARENA_STALE);
 }
 END_TEST
 
@@ -202,54 +186,48 @@ END_TEST
 
 START_TEST(test_resize_keeps_contents)
 {
-    fixture_t f;
     void *now = NULL;
-    open_row(&f, _i);
-    void *pointer = take(&f, EACH);
-    void *fence = take(&f, 256);
-    paint(&f, pointer, EACH, 1);
-    if (is_offered(&f, try_resize(&f, pointer, 3 * EACH, &now))) {
-        expect_painted(&f, now, EACH, 1);
-        step_ok(&f, try_resize(&f, now, EACH / 2, &now));
+    fixture_t *f = opened_row(_i);
+    void *pointer = take(f, EACH);
+    void *fence = take(f, 256);
+    paint(f, pointer, EACH, 1);
+    if (is_offered(f, try_resize(f, pointer, 3 * EACH, &now))) {
+        expect_painted(f, now, EACH, 1);
+        step_ok(f, try_resize(f, now, EACH / 2, &now));
     } else {
         now = pointer;
     }
-    expect_painted(&f, now, EACH / 2, 1);
-    expect_recount(&f);
-    drop(&f, fence);
-    drop(&f, now);
-    close_row(&f);
+    expect_painted(f, now, EACH / 2, 1);
+    expect_recount(f);
+    drop(f, fence);
+    drop(f, now);
 }
 END_TEST
 
 START_TEST(test_resize_of_a_block_keeps_its_id)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
-    open_full(&f, _i);
-    take_row(&f, row, COUNT, EACH);
-    drop_some(&f, row, 0xf0);
-    bool ok = is_offered(&f, try_resize_block(&f, row[1], EACH + 1));
-    expect_u64(info_of(&f, row[1]).requested, EACH + ok);
-    expect_recount(&f);
-    drop_row(&f, row, COUNT, EACH);
-    close_row(&f);
+    fixture_t *f = opened_full(_i);
+    take_row(f, row, COUNT, EACH);
+    drop_some(f, row, 0xf0);
+    bool ok = is_offered(f, try_resize_block(f, row[1], EACH + 1));
+    expect_u64(info_of(f, row[1]).requested, EACH + ok);
+    expect_recount(f);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 START_TEST(test_resize_that_fails_changes_nothing)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
-    open_full(&f, _i);
-    take_row(&f, row, COUNT, EACH);
-    void *before = address_of(&f, row[3]);
-    step(&f, try_resize_block(&f, row[3], POOL + 1),
-         has(&f, KIND_EACH) ? CUARENA_UNSUPPORTED : exhausted(&f));
-    expect_ptr(address_of(&f, row[3]), before);
-    expect_u64(info_of(&f, row[3]).requested, EACH);
-    drop_row(&f, row, COUNT, EACH);
-    close_row(&f);
+    fixture_t *f = opened_full(_i);
+    take_row(f, row, COUNT, EACH);
+    void *before = address_of(f, row[3]);
+    step(f, try_resize_block(f, row[3], POOL + 1),
+         has(f, KIND_EACH) ? CUARENA_UNSUPPORTED : exhausted(f));
+    expect_ptr(address_of(f, row[3]), before);
+    expect_u64(info_of(f, row[3]).requested, EACH);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -257,64 +235,60 @@ END_TEST
 
 START_TEST(test_stable_region_is_apart)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
     cuarena_request_t request;
-    if (!open_with_stable(&f, _i, 4))
+    fixture_t *f = new_row();
+    if (!open_with_stable(f, _i, 4))
         return;
     cuarena_request_init(&request);
     request.region = CUARENA_REGION_STABLE;
-    void *stable = take_in(&f, 4 * EACH, CUARENA_REGION_STABLE);
-    step(&f, try_take(&f, 1, &request, &pointer), CUARENA_OUT_OF_MEMORY);
+    void *stable = take_in(f, 4 * EACH, CUARENA_REGION_STABLE);
+    step(f, try_take(f, 1, &request, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_ptr(pointer, UNTOUCHED);
-    void *dynamic = take(&f, POOL - 4 * EACH);
-    expect_u64(live_in(&f, CUARENA_REGION_STABLE), 4 * EACH);
-    expect_u64(live_in(&f, CUARENA_REGION_DYNAMIC), POOL - 4 * EACH);
-    expect_recount(&f);
-    drop(&f, stable);
-    step(&f, try_take(&f, 1, NULL, &pointer), exhausted(&f));
-    drop(&f, dynamic);
-    close_row(&f);
+    void *dynamic = take(f, POOL - 4 * EACH);
+    expect_u64(live_in(f, CUARENA_REGION_STABLE), 4 * EACH);
+    expect_u64(live_in(f, CUARENA_REGION_DYNAMIC), POOL - 4 * EACH);
+    expect_recount(f);
+    drop(f, stable);
+    step(f, try_take(f, 1, NULL, &pointer), exhausted(f));
+    drop(f, dynamic);
 }
 END_TEST
 
 START_TEST(test_stable_blocks_do_not_move)
 {
-    fixture_t f;
     heard_t heard = {.count = 0};
     void *low, *high, *now = UNTOUCHED;
-    if (!open_with_stable(&f, _i, 4))
+    fixture_t *f = new_row();
+    if (!open_with_stable(f, _i, 4))
         return;
-    low = take_in(&f, EACH, CUARENA_REGION_STABLE);
-    high = take_in(&f, EACH, CUARENA_REGION_STABLE);
-    paint(&f, high, EACH, 2);
-    drop(&f, low);
-    step(&f, cuarena_unpin(f.arena, high), CUARENA_BAD_ARGUMENT);
-    step_ok(&f, try_compact(&f, NULL, hear_relocations, &heard));
+    low = take_in(f, EACH, CUARENA_REGION_STABLE);
+    high = take_in(f, EACH, CUARENA_REGION_STABLE);
+    paint(f, high, EACH, 2);
+    drop(f, low);
+    step(f, cuarena_unpin(f->arena, high), CUARENA_BAD_ARGUMENT);
+    step_ok(f, try_compact(f, NULL, hear_relocations, &heard));
     expect_u64(heard.count, 0);
-    cuarena_status_t status = try_resize(&f, high, 4 * EACH + 1, &now);
+    cuarena_status_t status = try_resize(f, high, 4 * EACH + 1, &now);
     ck_assert_int_ne(status, CUARENA_OK);
-    expect_painted(&f, high, EACH, 2);
-    drop(&f, high);
-    close_row(&f);
+    expect_painted(f, high, EACH, 2);
+    drop(f, high);
 }
 END_TEST
 
 START_TEST(test_stable_without_a_region_is_pinned_in_front)
 {
-    fixture_t f;
     cuarena_block_t block = 0;
     void *base = NULL;
     uint64_t bytes = 0;
-    open_full(&f, _i);
-    void *pointer = take_in(&f, EACH, CUARENA_REGION_STABLE);
-    expect_ok(cuarena_base(f.arena, &base, &bytes));
-    expect_ptr(has(&f, KIND_EACH) ? NULL : pointer, base); /* no front */
-    expect_ok(cuarena_block_of(f.arena, pointer, &block));
-    ck_assert_uint_ge(info_of(&f, block).pins, 1);
-    step(&f, cuarena_unpin(f.arena, pointer), CUARENA_BAD_ARGUMENT);
-    drop(&f, pointer);
-    close_row(&f);
+    fixture_t *f = opened_full(_i);
+    void *pointer = take_in(f, EACH, CUARENA_REGION_STABLE);
+    expect_ok(cuarena_base(f->arena, &base, &bytes));
+    expect_ptr(has(f, KIND_EACH) ? NULL : pointer, base); /* no front */
+    expect_ok(cuarena_block_of(f->arena, pointer, &block));
+    ck_assert_uint_ge(info_of(f, block).pins, 1);
+    step(f, cuarena_unpin(f->arena, pointer), CUARENA_BAD_ARGUMENT);
+    drop(f, pointer);
 }
 END_TEST
 
@@ -322,29 +296,27 @@ END_TEST
 
 START_TEST(test_dedicated_block)
 {
-    fixture_t f;
     void *pointer = NULL;
     cuarena_request_t request;
-    prepare_row(&f, _i);
-    if (has(&f, KIND_GROWS) && has(&f, KIND_DEDICATES))
-        f.config.limit = amount_of_bytes(2 * POOL);
-    fixture_create(&f);
+    fixture_t *f = prepared_row(_i);
+    if (has(f, KIND_GROWS) && has(f, KIND_DEDICATES))
+        f->config.limit = amount_of_bytes(2 * POOL);
+    fixture_create(f);
     cuarena_request_init(&request);
     request.dedicated = 1;
-    cuarena_status_t status = try_take(&f, 4 * EACH, &request, &pointer);
-    expect_sound(&f);
-    if (has(&f, KIND_DEDICATES))
+    cuarena_status_t status = try_take(f, 4 * EACH, &request, &pointer);
+    expect_sound(f);
+    if (has(f, KIND_DEDICATES))
         expect_status(status, CUARENA_OK);
     if (status == CUARENA_OK) {
-        paint(&f, pointer, 4 * EACH, 1);
-        expect_u64(stats_of(&f, CUARENA_REGION_ALL).dedicated_bytes, 4 * EACH);
-        expect_recount(&f);
-        expect_painted(&f, pointer, 4 * EACH, 1);
-        drop(&f, pointer);
+        paint(f, pointer, 4 * EACH, 1);
+        expect_u64(stats_of(f, CUARENA_REGION_ALL).dedicated_bytes, 4 * EACH);
+        expect_recount(f);
+        expect_painted(f, pointer, 4 * EACH, 1);
+        drop(f, pointer);
     }
-    reclaim(&f); /* its bytes went nowhere before the stream was done */
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).dedicated_bytes, 0);
-    close_row(&f);
+    reclaim(f); /* its bytes went nowhere before the stream was done */
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).dedicated_bytes, 0);
 }
 END_TEST
 
@@ -352,16 +324,14 @@ static _Alignas(4096) char foreign[KIB(16)];
 
 START_TEST(test_adopted_block)
 {
-    fixture_t f;
     cuarena_block_t block = 0, other = 77;
-    open_row(&f, _i);
-    step_ok(&f, cuarena_adopt(f.arena, foreign, sizeof foreign, 0, &block));
-    step(&f, cuarena_adopt(f.arena, foreign, 256, 0, &other), CUARENA_BAD_ARGUMENT);
-    step(&f, cuarena_adopt(f.arena, foreign + 8, 256, 0, &other), CUARENA_BAD_ARGUMENT);
-    expect_u64(live_bytes(&f), sizeof foreign);
-    expect_recount(&f);
-    drop_block(&f, block);
-    close_row(&f);
+    fixture_t *f = opened_row(_i);
+    step_ok(f, cuarena_adopt(f->arena, foreign, sizeof foreign, 0, &block));
+    step(f, cuarena_adopt(f->arena, foreign, 256, 0, &other), CUARENA_BAD_ARGUMENT);
+    step(f, cuarena_adopt(f->arena, foreign + 8, 256, 0, &other), CUARENA_BAD_ARGUMENT);
+    expect_u64(live_bytes(f), sizeof foreign);
+    expect_recount(f);
+    drop_block(f, block);
 }
 END_TEST
 
@@ -369,80 +339,72 @@ END_TEST
 
 START_TEST(test_trim_and_take_again)
 {
-    fixture_t f;
     uint64_t given = 77;
-    open_used(&f, _i);
-    step_ok(&f, try_trim_all(&f, &given));
-    if (!has(&f, KIND_EACH)) /* then it is the pool's bytes, not the arena's */
-        expect_u64(given, has(&f, KIND_GIVES_BACK | KIND_GIVES_WHOLE) ? POOL : 0);
-    expect_u64(reserved_bytes(&f), has(&f, KIND_EACH) ? 0 : POOL - given);
-    drop(&f, take(&f, POOL));
-    close_row(&f);
+    fixture_t *f = opened_used(_i);
+    step_ok(f, try_trim_all(f, &given));
+    if (!has(f, KIND_EACH)) /* then it is the pool's bytes, not the arena's */
+        expect_u64(given, has(f, KIND_GIVES_BACK | KIND_GIVES_WHOLE) ? POOL : 0);
+    expect_u64(reserved_bytes(f), has(f, KIND_EACH) ? 0 : POOL - given);
+    drop(f, take(f, POOL));
 }
 END_TEST
 
 /* Blocks so large that every one begins and ends on a granularity of any memory. */
 START_TEST(test_trim_leaves_live_blocks)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
     uint64_t given = 0;
-    open_full(&f, _i);
-    take_row(&f, row, COUNT, EACH);
-    drop_some(&f, row, 0x9a);
-    step_ok(&f, try_trim_all(&f, &given));
-    expect_u64(reserved_bytes(&f), has(&f, KIND_EACH) ? 4 * EACH : POOL - given);
-    if (has(&f, KIND_GIVES_BACK))
+    fixture_t *f = opened_full(_i);
+    take_row(f, row, COUNT, EACH);
+    drop_some(f, row, 0x9a);
+    step_ok(f, try_trim_all(f, &given));
+    expect_u64(reserved_bytes(f), has(f, KIND_EACH) ? 4 * EACH : POOL - given);
+    if (has(f, KIND_GIVES_BACK))
         expect_u64(given, 4 * EACH);
-    expect_recount(&f);
-    row[1] = take_block(&f, EACH);
-    paint(&f, address_of(&f, row[1]), EACH, 1);
-    drop_row(&f, row, COUNT, EACH);
-    drop(&f, take(&f, POOL));
-    close_row(&f);
+    expect_recount(f);
+    row[1] = take_block(f, EACH);
+    paint(f, address_of(f, row[1]), EACH, 1);
+    drop_row(f, row, COUNT, EACH);
+    drop(f, take(f, POOL));
 }
 END_TEST
 
 START_TEST(test_reset_ends_everything)
 {
-    fixture_t f;
     void *held = NULL;
-    open_row(&f, _i);
-    void *pointer = take(&f, EACH);
-    cuarena_block_t block = take_block(&f, EACH);
-    step_ok(&f, try_pin_block(&f, block, &held));
-    step(&f, cuarena_reset(f.arena), CUARENA_BUSY);
-    step_ok(&f, try_unpin_block(&f, block));
-    if (has(&f, KIND_EACH)) /* of the driver even an allocation is work */
-        finish_work(&f);
-    step_ok(&f, cuarena_reset(f.arena));
-    step(&f, try_drop(&f, pointer), CUARENA_STALE);
-    step(&f, try_drop_block(&f, block), CUARENA_STALE);
-    expect_recount(&f);
-    drop(&f, take(&f, POOL));
-    close_row(&f);
+    fixture_t *f = opened_row(_i);
+    void *pointer = take(f, EACH);
+    cuarena_block_t block = take_block(f, EACH);
+    step_ok(f, try_pin_block(f, block, &held));
+    step(f, cuarena_reset(f->arena), CUARENA_BUSY);
+    step_ok(f, try_unpin_block(f, block));
+    if (has(f, KIND_EACH)) /* of the driver even an allocation is work */
+        finish_work(f);
+    step_ok(f, cuarena_reset(f->arena));
+    step(f, try_drop(f, pointer), CUARENA_STALE);
+    step(f, try_drop_block(f, block), CUARENA_STALE);
+    expect_recount(f);
+    drop(f, take(f, POOL));
 }
 END_TEST
 
 START_TEST(test_resize_pool_is_all_or_nothing)
 {
-    fixture_t f;
     void *row[COUNT];
-    open_full(&f, _i);
-    take_pointer_row(&f, row, COUNT, EACH);
-    cuarena_status_t status = cuarena_resize_pool(f.arena, 2 * POOL);
-    expect_sound(&f);
-    uint64_t capacity = stats_of(&f, CUARENA_REGION_ALL).capacity_bytes;
+    fixture_t *f = opened_full(_i);
+    take_pointer_row(f, row, COUNT, EACH);
+    cuarena_status_t status = cuarena_resize_pool(f->arena, 2 * POOL);
+    expect_sound(f);
+    uint64_t capacity = stats_of(f, CUARENA_REGION_ALL).capacity_bytes;
     /* A pool that lies elsewhere afterwards cannot have pointers into it. */
-    bool never = f.kind->memory == CUARENA_MEMORY_BYTES || has(&f, KIND_GROWS);
+    bool never = f->kind->memory == CUARENA_MEMORY_BYTES || has(f, KIND_GROWS);
     cuarena_status_t want = never ? CUARENA_UNSUPPORTED : CUARENA_BUSY;
-    expect_status(status, has(&f, KIND_RESIZES) ? CUARENA_OK : want);
+    expect_status(status, has(f, KIND_RESIZES) ? CUARENA_OK : want);
     expect_u64(capacity, status == CUARENA_OK ? 2 * POOL : POOL);
-    cuarena_status_t smaller = cuarena_resize_pool(f.arena, POOL / 2);
+    cuarena_status_t smaller = cuarena_resize_pool(f->arena, POOL / 2);
     ck_assert_int_ne(smaller, CUARENA_OK);
-    expect_sound(&f);
-    drop_pointer_row(&f, row, COUNT, EACH);
-    close_row(&f);
+    expect_sound(f);
+    drop_pointer_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -456,49 +418,44 @@ static bool shares_segments(const fixture_t *f)
 
 START_TEST(test_compact_keeps_contents)
 {
-    fixture_t f;
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
-    open_full(&f, _i);
-    take_row(&f, row, COUNT, EACH);
-    drop_some(&f, row, 0x55);
-    if (is_offered(&f, try_compact(&f, NULL, hear_relocations, &heard))) {
-        bool moves = shares_segments(&f);
+    fixture_t *f = opened_full(_i);
+    take_row(f, row, COUNT, EACH);
+    drop_some(f, row, 0x55);
+    if (is_offered(f, try_compact(f, NULL, hear_relocations, &heard))) {
+        bool moves = shares_segments(f);
         expect_u64(heard.count, moves ? 4 : 0);
-        expect_u64(cached_blocks(&f), 0);
-        expect_u64(inspection_of(&f, CUARENA_REGION_DYNAMIC).largest_bytes,
-                   moves ? POOL / 2 : EACH);
+        expect_u64(cached_blocks(f), 0);
+        expect_u64(inspection_of(f, CUARENA_REGION_DYNAMIC).largest_bytes, moves ? POOL / 2 : EACH);
     }
-    expect_recount(&f);
-    drop_row(&f, row, COUNT, EACH);
-    close_row(&f);
+    expect_recount(f);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 START_TEST(test_compact_to_a_goal)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
     cuarena_compact_options_t options;
-    open_full(&f, _i);
-    take_row(&f, row, COUNT, EACH);
-    drop_some(&f, row, 0x55);
+    fixture_t *f = opened_full(_i);
+    take_row(f, row, COUNT, EACH);
+    drop_some(f, row, 0x55);
     cuarena_compact_options_init(&options);
     options.goal_bytes = 5 * EACH;
-    step(&f, try_compact(&f, &options, NULL, NULL),
-         has(&f, KIND_EACH) ? CUARENA_UNSUPPORTED : CUARENA_FRAGMENTED);
+    step(f, try_compact(f, &options, NULL, NULL),
+         has(f, KIND_EACH) ? CUARENA_UNSUPPORTED : CUARENA_FRAGMENTED);
     options.goal_bytes = 2 * EACH;
-    if (has(&f, KIND_CACHES)) { /* a goal is reached around them */
-        step(&f, try_compact(&f, &options, NULL, NULL), CUARENA_FRAGMENTED);
-        expect_u64(cached_blocks(&f), 4);
-        step_ok(&f, try_compact(&f, NULL, NULL, NULL));
-        expect_u64(cached_blocks(&f), 0);
+    if (has(f, KIND_CACHES)) { /* a goal is reached around them */
+        step(f, try_compact(f, &options, NULL, NULL), CUARENA_FRAGMENTED);
+        expect_u64(cached_blocks(f), 4);
+        step_ok(f, try_compact(f, NULL, NULL, NULL));
+        expect_u64(cached_blocks(f), 0);
     } else {
-        (void)is_offered(&f, try_compact(&f, &options, NULL, NULL));
+        (void)is_offered(f, try_compact(f, &options, NULL, NULL));
     }
-    drop(&f, take(&f, 2 * EACH));
-    drop_row(&f, row, COUNT, EACH);
-    close_row(&f);
+    drop(f, take(f, 2 * EACH));
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -521,16 +478,14 @@ static int32_t try_what_is_refused(void *user, const cuarena_relocation_t *list,
 
 START_TEST(test_callback_rules)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
-    open_full(&f, _i);
-    take_row(&f, row, COUNT, EACH);
-    drop_some(&f, row, 0xf7);
-    if (is_offered(&f, try_compact(&f, NULL, try_what_is_refused, &f)))
-        row[3] = shares_segments(&f) ? 0 : row[3]; /* else it stays */
-    drop_row(&f, row, COUNT, EACH);
-    expect_u64(live_blocks(&f), 0);
-    close_row(&f);
+    fixture_t *f = opened_full(_i);
+    take_row(f, row, COUNT, EACH);
+    drop_some(f, row, 0xf7);
+    if (is_offered(f, try_compact(f, NULL, try_what_is_refused, f)))
+        row[3] = shares_segments(f) ? 0 : row[3]; /* else it stays */
+    drop_row(f, row, COUNT, EACH);
+    expect_u64(live_blocks(f), 0);
 }
 END_TEST
 
@@ -538,38 +493,34 @@ END_TEST
 
 START_TEST(test_tags_count_their_blocks)
 {
-    fixture_t f;
     void *pointer = NULL;
     cuarena_request_t request;
     const char *name = NULL;
-    open_row(&f, _i);
+    fixture_t *f = opened_row(_i);
     cuarena_request_init(&request);
-    expect_ok(cuarena_tag(f.arena, "kv-cache", &request.tag));
-    step_ok(&f, try_take(&f, 1000, &request, &pointer));
-    drop(&f, take(&f, EACH));
-    expect_u64(tag_stats_of(&f, request.tag).live_bytes, rounded(&f, 1000));
-    expect_u64(tag_stats_of(&f, request.tag).requested_bytes, 1000);
-    expect_ok(cuarena_tag_name(f.arena, request.tag, &name));
+    expect_ok(cuarena_tag(f->arena, "kv-cache", &request.tag));
+    step_ok(f, try_take(f, 1000, &request, &pointer));
+    drop(f, take(f, EACH));
+    expect_u64(tag_stats_of(f, request.tag).live_bytes, rounded(f, 1000));
+    expect_u64(tag_stats_of(f, request.tag).requested_bytes, 1000);
+    expect_ok(cuarena_tag_name(f->arena, request.tag, &name));
     expect_text(name, "kv-cache");
-    drop(&f, pointer);
-    expect_u64(tag_stats_of(&f, request.tag).peak_live_blocks, 1);
-    close_row(&f);
+    drop(f, pointer);
+    expect_u64(tag_stats_of(f, request.tag).peak_live_blocks, 1);
 }
 END_TEST
 
 START_TEST(test_peaks_and_their_reset)
 {
-    fixture_t f;
-    open_full(&f, _i);
-    drop(&f, take(&f, 3 * EACH - 1));
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, 3 * EACH);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_requested_bytes, 3 * EACH - 1);
-    step_ok(&f, cuarena_reset_peaks(f.arena));
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, 0);
-    drop(&f, take(&f, 300));
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, rounded(&f, 300));
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_requested_bytes, 300);
-    close_row(&f);
+    fixture_t *f = opened_full(_i);
+    drop(f, take(f, 3 * EACH - 1));
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, 3 * EACH);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_requested_bytes, 3 * EACH - 1);
+    step_ok(f, cuarena_reset_peaks(f->arena));
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, 0);
+    drop(f, take(f, 300));
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, rounded(f, 300));
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_requested_bytes, 300);
 }
 END_TEST
 
@@ -588,41 +539,38 @@ static void count_event(void *user, const cuarena_event_t *event)
 
 START_TEST(test_events_agree_with_the_statistics)
 {
-    fixture_t f;
     counts_t counts = {{0}, {0}};
     void *pointer = NULL;
-    open_row(&f, _i);
-    expect_ok(cuarena_set_event_listener(f.arena, count_event, &counts));
-    pointer = take(&f, 300);
-    bool resized = is_offered(&f, try_resize(&f, pointer, 5000, &pointer));
-    drop(&f, take(&f, 700));
-    drop(&f, pointer);
-    expect_status(try_take(&f, 2 * POOL, NULL, &pointer), exhausted(&f));
-    cuarena_stats_t stats = stats_of(&f, CUARENA_REGION_ALL);
+    fixture_t *f = opened_row(_i);
+    expect_ok(cuarena_set_event_listener(f->arena, count_event, &counts));
+    pointer = take(f, 300);
+    bool resized = is_offered(f, try_resize(f, pointer, 5000, &pointer));
+    drop(f, take(f, 700));
+    drop(f, pointer);
+    expect_status(try_take(f, 2 * POOL, NULL, &pointer), exhausted(f));
+    cuarena_stats_t stats = stats_of(f, CUARENA_REGION_ALL);
     expect_u64(counts.of[CUARENA_EVENT_ALLOC], stats.allocs);
     expect_u64(counts.of[CUARENA_EVENT_FREE], stats.frees);
     expect_u64(counts.of[CUARENA_EVENT_RESIZE], resized);
     expect_u64(counts.of[CUARENA_EVENT_FAIL], stats.failed);
-    if (has(&f, KIND_GROWS))
+    if (has(f, KIND_GROWS))
         expect_u64(counts.bytes[CUARENA_EVENT_GROW] - counts.bytes[CUARENA_EVENT_TRIM],
                    stats.reserved_bytes);
-    close_row(&f);
 }
 END_TEST
 
 START_TEST(test_destroy_tells_the_leaks)
 {
-    fixture_t f;
     cuarena_request_t request;
     void *pointer = NULL;
-    open_row(&f, _i);
+    fixture_t *f = opened_row(_i);
     cuarena_request_init(&request);
-    expect_ok(cuarena_tag(f.arena, "leaky", &request.tag));
-    step_ok(&f, try_take(&f, 1000, &request, &pointer));
-    step(&f, cuarena_destroy(&f.arena), CUARENA_BUSY);
+    expect_ok(cuarena_tag(f->arena, "leaky", &request.tag));
+    step_ok(f, try_take(f, 1000, &request, &pointer));
+    step(f, cuarena_destroy(&f->arena), CUARENA_BUSY);
     ck_assert_ptr_nonnull(strstr(last_error().message, "leaky"));
-    expect_u64(live_blocks(&f), 1);
-    close_row_forced(&f);
+    expect_u64(live_blocks(f), 1);
+    close_row_forced(f);
 }
 END_TEST
 
@@ -631,30 +579,28 @@ static const int32_t zero_modes[] = {CUARENA_ZERO_NEVER, CUARENA_ZERO_CREATE, CU
 
 START_TEST(test_zero_modes)
 {
-    fixture_t f;
     int32_t mode = zero_modes[_i % 4];
-    prepare_row(&f, _i / 4);
-    f.config.zero = mode;
-    if (!has(&f, KIND_READABLE) && mode != CUARENA_ZERO_NEVER) {
-        expect_status(cuarena_create(&f.config, &f.arena), CUARENA_UNSUPPORTED);
+    fixture_t *f = prepared_row(_i / 4);
+    f->config.zero = mode;
+    if (!has(f, KIND_READABLE) && mode != CUARENA_ZERO_NEVER) {
+        expect_status(cuarena_create(&f->config, &f->arena), CUARENA_UNSUPPORTED);
         return;
     }
-    if (f.bytes != NULL)
-        fill_with(&f, f.bytes, f.bytes_size, 0xa5);
-    fixture_create(&f);
-    void *pointer = take(&f, POOL);
+    if (f->bytes != NULL)
+        fill_with(f, f->bytes, f->bytes_size, 0xa5);
+    fixture_create(f);
+    void *pointer = take(f, POOL);
     if (mode == CUARENA_ZERO_CREATE || mode == CUARENA_ZERO_ALLOC)
-        expect_zero(&f, pointer, POOL);
-    paint(&f, pointer, POOL, 8);
-    drop(&f, pointer);
-    bool gone = mode == CUARENA_ZERO_FREE && gives_at_once(&f);
+        expect_zero(f, pointer, POOL);
+    paint(f, pointer, POOL, 8);
+    drop(f, pointer);
+    bool gone = mode == CUARENA_ZERO_FREE && gives_at_once(f);
     if (gone) /* no bytes are there that would be 0 */
-        expect_u64(reserved_bytes(&f), 0);
-    pointer = take(&f, POOL);
+        expect_u64(reserved_bytes(f), 0);
+    pointer = take(f, POOL);
     if (mode == CUARENA_ZERO_ALLOC || (mode == CUARENA_ZERO_FREE && !gone))
-        expect_zero(&f, pointer, POOL);
-    drop(&f, pointer);
-    close_row(&f);
+        expect_zero(f, pointer, POOL);
+    drop(f, pointer);
 }
 END_TEST
 
@@ -668,59 +614,55 @@ static const char *const memory_names[] = {"pageable", "none"};
 
 START_TEST(test_options_as_text)
 {
-    fixture_t f;
     char text[160];
     int32_t memory = row_kind(_i)->memory;
     if (memory > CUARENA_MEMORY_NONE)
         return;
-    prepare_row(&f, _i);
-    cuarena_config_init(&f.config);
+    fixture_t *f = prepared_row(_i);
+    cuarena_config_init(&f->config);
     snprintf(text, sizeof text,
              "preset=%s,memory=%s,pool=512KiB,limit=1M,alignment=512,name=x%s,"
              "unknown_keys=warn",
-             preset_names[f.kind->preset], memory_names[memory - CUARENA_MEMORY_PAGEABLE],
-             (f.kind->traits & KIND_EXACT) != 0 ? ",grow=exact" : "");
-    expect_ok(cuarena_config_parse(&f.config, text));
-    ck_assert_int_eq(f.config.preset, f.kind->preset);
-    ck_assert_int_eq(f.config.memory, memory);
-    expect_u64(f.config.alignment, 512);
-    fixture_create(&f);
-    cuarena_block_t block = take_block(&f, 1);
-    expect_u64(info_of(&f, block).allocated, 512);
-    drop_block(&f, block);
-    close_row(&f);
+             preset_names[f->kind->preset], memory_names[memory - CUARENA_MEMORY_PAGEABLE],
+             (f->kind->traits & KIND_EXACT) != 0 ? ",grow=exact" : "");
+    expect_ok(cuarena_config_parse(&f->config, text));
+    ck_assert_int_eq(f->config.preset, f->kind->preset);
+    ck_assert_int_eq(f->config.memory, memory);
+    expect_u64(f->config.alignment, 512);
+    fixture_create(f);
+    cuarena_block_t block = take_block(f, 1);
+    expect_u64(info_of(f, block).allocated, 512);
+    drop_block(f, block);
 }
 END_TEST
 
 /* ONNX Runtime's figures, and the requested and allocated size of a pointer. */
 START_TEST(test_figures_of_onnx_runtime)
 {
-    fixture_t f;
     cuarena_ort_stats_t now;
     cuarena_ort_stats_init(&now);
-    open_row(&f, _i);
-    void *pointer = take(&f, 1000);
+    fixture_t *f = opened_row(_i);
+    void *pointer = take(f, 1000);
     uint64_t requested = 0, allocated = 0;
-    expect_ok(cuarena_size_of(f.arena, pointer, &requested, &allocated));
+    expect_ok(cuarena_size_of(f->arena, pointer, &requested, &allocated));
     expect_u64(requested, 1000);
-    expect_u64(allocated, rounded(&f, 1000));
-    if (has(&f, KIND_EACH)) /* as its allocator of such pools counts */
+    expect_u64(allocated, rounded(f, 1000));
+    if (has(f, KIND_EACH)) /* as its allocator of such pools counts */
         allocated = requested;
-    expect_ok(cuarena_ort_stats(f.arena, &now));
+    expect_ok(cuarena_ort_stats(f->arena, &now));
     expect_u64((uint64_t)now.num_allocs, 1);
     expect_u64((uint64_t)now.bytes_in_use, allocated);
     expect_u64((uint64_t)now.bytes_requested_in_use, requested);
     expect_u64((uint64_t)now.max_alloc_size, allocated);
     expect_u64((uint64_t)now.max_bytes_in_use, allocated);
-    expect_u64((uint64_t)now.num_arena_extensions, !has(&f, KIND_EACH));
-    uint64_t held = stats_of(&f, CUARENA_REGION_ALL).reserved_bytes;
-    if (has(&f, KIND_EACH)) /* the driver's pool may have more */
+    expect_u64((uint64_t)now.num_arena_extensions, !has(f, KIND_EACH));
+    uint64_t held = stats_of(f, CUARENA_REGION_ALL).reserved_bytes;
+    if (has(f, KIND_EACH)) /* the driver's pool may have more */
         ck_assert_int_ge(now.total_allocated_bytes, (int64_t)held);
     else
         expect_u64((uint64_t)now.total_allocated_bytes, held);
     ck_assert_int_ge(now.bytes_limit, (int64_t)held);
-    drop(&f, pointer);
-    close_row(&f);
+    drop(f, pointer);
 }
 END_TEST
 

@@ -35,24 +35,22 @@ static const uint64_t shifts[] = {128, KIB(4), KIB(64), MIB(1)};
 
 START_TEST(test_defect_d01_overlapping_moves_keep_the_data)
 {
-    fixture_t f;
     heard_t heard = {.count = 0};
     uint64_t shift = shifts[_i % SHIFT_COUNT];
     uint64_t pool = scale_pick(MIB(4), MIB(8), MIB(256));
-    fixture_prepare(&f, &arena_kinds[_i / SHIFT_COUNT], pool);
-    f.config.alignment = 128;
-    fixture_create(&f);
-    cuarena_block_t block = take_above_a_hole(&f, shift, pool - shift);
-    char *before = address_of(&f, block);
-    paint(&f, before, pool - shift, 9);
-    step_ok(&f, cuarena_compact(f.arena, NULL, hear_relocations, &heard, NULL));
+    fixture_t *f = prepared(&arena_kinds[_i / SHIFT_COUNT], pool);
+    f->config.alignment = 128;
+    fixture_create(f);
+    cuarena_block_t block = take_above_a_hole(f, shift, pool - shift);
+    char *before = address_of(f, block);
+    paint(f, before, pool - shift, 9);
+    step_ok(f, cuarena_compact(f->arena, NULL, hear_relocations, &heard, NULL));
     expect_u64(heard.count, 1);
     expect_ptr(heard.list[0].from, before);
     expect_ptr(heard.list[0].to, before - shift);
-    expect_ptr(address_of(&f, block), before - shift);
-    expect_painted(&f, address_of(&f, block), pool - shift, 9);
-    drop_block(&f, block);
-    fixture_close(&f);
+    expect_ptr(address_of(f, block), before - shift);
+    expect_painted(f, address_of(f, block), pool - shift, 9);
+    drop_block(f, block);
 }
 END_TEST
 
@@ -71,16 +69,14 @@ static void churn(fixture_t *f, void **pointers, size_t count)
 
 START_TEST(test_defect_d03_no_node_per_block)
 {
-    fixture_t f;
     void *pointers[1000];
-    fixture_open(&f, &arena_kinds[_i], MIB(4));
-    churn(&f, pointers, COUNT_OF(pointers));
-    uint64_t bookkeeping = stats_of(&f, CUARENA_REGION_ALL).bookkeeping_bytes;
+    fixture_t *f = opened(&arena_kinds[_i], MIB(4));
+    churn(f, pointers, COUNT_OF(pointers));
+    uint64_t bookkeeping = stats_of(f, CUARENA_REGION_ALL).bookkeeping_bytes;
     cuai_host_fail_at(0);
-    churn(&f, pointers, COUNT_OF(pointers));
+    churn(f, pointers, COUNT_OF(pointers));
     expect_u64(cuai_host_calls(), 0);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).bookkeeping_bytes, bookkeeping);
-    fixture_close(&f);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).bookkeeping_bytes, bookkeeping);
 }
 END_TEST
 
@@ -108,23 +104,21 @@ END_TEST
 
 START_TEST(test_defect_d07_stable_without_a_region_does_not_move)
 {
-    fixture_t f;
     heard_t heard = {.count = 0};
     void *now = UNTOUCHED, *row[4];
-    fixture_open(&f, &arena_kinds[_i], POOL);
+    fixture_t *f = opened(&arena_kinds[_i], POOL);
     for (size_t i = 0; i < 4; i++)
-        row[i] = take_in(&f, EACH, CUARENA_REGION_STABLE);
-    drop(&f, row[0]);
-    drop(&f, row[2]);
-    step(&f, cuarena_unpin(f.arena, row[1]), CUARENA_BAD_ARGUMENT);
-    step_ok(&f, cuarena_compact(f.arena, NULL, hear_relocations, &heard, NULL));
+        row[i] = take_in(f, EACH, CUARENA_REGION_STABLE);
+    drop(f, row[0]);
+    drop(f, row[2]);
+    step(f, cuarena_unpin(f->arena, row[1]), CUARENA_BAD_ARGUMENT);
+    step_ok(f, cuarena_compact(f->arena, NULL, hear_relocations, &heard, NULL));
     expect_u64(heard.count, 0);
-    cuarena_status_t status = cuarena_resize(f.arena, row[1], 4 * EACH, &now);
+    cuarena_status_t status = cuarena_resize(f->arena, row[1], 4 * EACH, &now);
     ck_assert_msg(status != CUARENA_OK || now == row[1], "a stable block moved");
-    expect_sound(&f);
-    drop(&f, row[1]);
-    drop(&f, row[3]);
-    fixture_close(&f);
+    expect_sound(f);
+    drop(f, row[1]);
+    drop(f, row[3]);
 }
 END_TEST
 
@@ -136,21 +130,19 @@ static const uint64_t huge_sizes[] = {
 
 START_TEST(test_defect_d08_sums_do_not_wrap)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
     cuarena_block_t block = 77;
-    fixture_open(&f, &arena_kinds[_i], POOL);
+    fixture_t *f = opened(&arena_kinds[_i], POOL);
     for (size_t i = 0; i < COUNT_OF(huge_sizes); i++) {
-        step(&f, cuarena_alloc(f.arena, huge_sizes[i], &pointer), CUARENA_OUT_OF_MEMORY);
+        step(f, cuarena_alloc(f->arena, huge_sizes[i], &pointer), CUARENA_OUT_OF_MEMORY);
         expect_u64(last_error().asked_bytes, huge_sizes[i]);
-        step(&f, cuarena_block_alloc(f.arena, huge_sizes[i], &block), CUARENA_OUT_OF_MEMORY);
+        step(f, cuarena_block_alloc(f->arena, huge_sizes[i], &block), CUARENA_OUT_OF_MEMORY);
         expect_u64(last_error().asked_bytes, huge_sizes[i]);
     }
     for (uint64_t less = 1; less <= 4096; less *= 2)
-        step(&f, cuarena_alloc(f.arena, UINT64_MAX - less + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+        step(f, cuarena_alloc(f->arena, UINT64_MAX - less + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_ptr(pointer, UNTOUCHED);
     expect_u64(block, 77);
-    fixture_close(&f);
 }
 END_TEST
 
@@ -166,14 +158,12 @@ static const struct {
 
 START_TEST(test_defect_d08_products_do_not_wrap)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, &arena_kinds[_i], POOL);
+    fixture_t *f = opened(&arena_kinds[_i], POOL);
     for (size_t i = 0; i < COUNT_OF(products); i++)
-        step(&f, cuarena_alloc_array(f.arena, products[i].count, products[i].each, NULL, &pointer),
+        step(f, cuarena_alloc_array(f->arena, products[i].count, products[i].each, NULL, &pointer),
              products[i].status);
     expect_ptr(pointer, UNTOUCHED);
-    fixture_close(&f);
 }
 END_TEST
 
@@ -234,19 +224,17 @@ static void end_thief(thief_t *thief)
 
 START_TEST(test_defect_d09_resize_frees_after_the_copy)
 {
-    fixture_t f;
     thief_t thief;
     void *row[2], *now = NULL;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take_pointer_row(&f, row, 2, EACH);
-    start_thief(&thief, &f, COUNT - 4);
-    step_ok(&f, cuarena_resize(f.arena, row[0], EACH + 1, &now));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take_pointer_row(f, row, 2, EACH);
+    start_thief(&thief, f, COUNT - 4);
+    step_ok(f, cuarena_resize(f->arena, row[0], EACH + 1, &now));
     ck_assert_ptr_ne(now, row[0]);
     ck_assert_uint_ge(thief.count, 1);
     row[0] = now;
-    drop_pointer_row(&f, row, 2, EACH);
+    drop_pointer_row(f, row, 2, EACH);
     end_thief(&thief);
-    fixture_close(&f);
 }
 END_TEST
 
@@ -270,16 +258,15 @@ static int32_t expect_done(void *user, const cuarena_relocation_t *list, size_t 
 
 START_TEST(test_defect_d10_copies_are_done_when_they_are_told)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
     void *base = NULL;
     uint64_t bytes = 0;
-    open_with_holes(&f, KIND_CUSTOM_POOL, row);
-    expect_ok(cuarena_base(f.arena, &base, &bytes));
-    witness_t witness = {&f, base};
-    step_ok(&f, cuarena_compact(f.arena, NULL, expect_done, &witness, NULL));
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    open_with_holes(f, KIND_CUSTOM_POOL, row);
+    expect_ok(cuarena_base(f->arena, &base, &bytes));
+    witness_t witness = {f, base};
+    step_ok(f, cuarena_compact(f->arena, NULL, expect_done, &witness, NULL));
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -287,19 +274,18 @@ END_TEST
 
 START_TEST(test_defect_d11_threads_get_nothing_of_a_move)
 {
-    fixture_t f;
     thief_t thief;
     cuarena_block_t row[COUNT];
     cuarena_compact_options_t options;
-    open_with_holes(&f, KIND_CUSTOM_POOL, row);
-    start_thief(&thief, &f, 2);
+    fixture_t *f = new_fixture(fixture_close);
+    open_with_holes(f, KIND_CUSTOM_POOL, row);
+    start_thief(&thief, f, 2);
     cuarena_compact_options_init(&options);
     options.goal_bytes = 2 * EACH;
-    step_ok(&f, cuarena_compact(f.arena, &options, NULL, NULL, NULL));
+    step_ok(f, cuarena_compact(f->arena, &options, NULL, NULL, NULL));
     expect_u64(thief.count, 2);
-    drop_row(&f, row, COUNT, EACH);
+    drop_row(f, row, COUNT, EACH);
     end_thief(&thief);
-    fixture_close(&f);
 }
 END_TEST
 
@@ -307,19 +293,17 @@ END_TEST
 
 START_TEST(test_defect_d13_unmoved_blocks_are_not_reported)
 {
-    fixture_t f;
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
-    fixture_open(&f, &arena_kinds[_i], POOL);
-    take_row(&f, row, COUNT, EACH);
-    drop_block(&f, row[5]);
+    fixture_t *f = opened(&arena_kinds[_i], POOL);
+    take_row(f, row, COUNT, EACH);
+    drop_block(f, row[5]);
     row[5] = 0;
-    step_ok(&f, cuarena_compact(f.arena, NULL, hear_relocations, &heard, NULL));
+    step_ok(f, cuarena_compact(f->arena, NULL, hear_relocations, &heard, NULL));
     expect_u64(heard.count, 2);
     for (size_t i = 0; i < heard.count; i++)
         ck_assert_ptr_ne(heard.list[i].from, heard.list[i].to);
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -352,16 +336,14 @@ END_TEST
 
 START_TEST(test_defect_d17_pool_larger_than_there_is_is_refused)
 {
-    fixture_t f;
     uint64_t asked = UINT64_C(1) << 47;
-    fixture_prepare(&f, &arena_kinds[_i], POOL);
-    f.config.pool = amount_of_bytes(asked);
-    f.memory.budget_bytes = GIB(1);
-    f.arena = UNTOUCHED;
-    expect_short(cuarena_create(&f.config, &f.arena));
+    fixture_t *f = prepared(&arena_kinds[_i], POOL);
+    f->config.pool = amount_of_bytes(asked);
+    f->memory.budget_bytes = GIB(1);
+    f->arena = UNTOUCHED;
+    expect_short(cuarena_create(&f->config, &f->arena));
     expect_u64(last_error().asked_bytes, asked);
-    expect_ptr(f.arena, UNTOUCHED);
-    fixture_release(&f);
+    expect_ptr(f->arena, UNTOUCHED);
 }
 END_TEST
 
@@ -457,22 +439,20 @@ static void *watch(void *user)
 
 START_TEST(test_defect_d22_pools_change_under_other_threads)
 {
-    fixture_t f;
     pthread_t threads[2];
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    watcher_t watchers[2] = {{f.arena, 0, scale_pick(2000, 20000, 200000), 0},
-                             {f.arena, 0, scale_pick(2000, 20000, 200000), 0}};
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    watcher_t watchers[2] = {{f->arena, 0, scale_pick(2000, 20000, 200000), 0},
+                             {f->arena, 0, scale_pick(2000, 20000, 200000), 0}};
     for (size_t i = 0; i < 2; i++)
         pthread_create(&threads[i], NULL, watch, &watchers[i]);
     for (uint64_t i = 0; i < scale_pick(50, 500, 5000); i++) {
-        step_ok(&f, cuarena_resize_pool(f.arena, 2 * POOL));
-        step_ok(&f, cuarena_resize_pool(f.arena, POOL));
+        step_ok(f, cuarena_resize_pool(f->arena, 2 * POOL));
+        step_ok(f, cuarena_resize_pool(f->arena, POOL));
     }
     for (size_t i = 0; i < 2; i++) {
         pthread_join(threads[i], NULL);
         expect_u64(watchers[i].wrong, 0);
     }
-    fixture_close(&f);
 }
 END_TEST
 
@@ -501,12 +481,10 @@ END_TEST
 
 START_TEST(test_defect_d27_nothing_is_zeroed_unasked)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    drop(&f, take(&f, POOL));
-    step_ok(&f, cuarena_reset(f.arena));
-    expect_u64(f.memory.counts[OP_ZERO], 0);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    drop(f, take(f, POOL));
+    step_ok(f, cuarena_reset(f->arena));
+    expect_u64(f->memory.counts[OP_ZERO], 0);
 }
 END_TEST
 
@@ -519,15 +497,13 @@ static void soil(fixture_t *f)
 
 START_TEST(test_defect_d27_a_block_is_zeroed_on_request)
 {
-    fixture_t f;
     if (!(arena_kinds[_i].traits & KIND_READABLE))
         return;
-    fixture_open(&f, &arena_kinds[_i], POOL);
-    soil(&f);
-    void *pointer = take_zeroed(&f, 3 * EACH);
-    expect_zero(&f, pointer, 3 * EACH);
-    drop(&f, pointer);
-    fixture_close(&f);
+    fixture_t *f = opened(&arena_kinds[_i], POOL);
+    soil(f);
+    void *pointer = take_zeroed(f, 3 * EACH);
+    expect_zero(f, pointer, 3 * EACH);
+    drop(f, pointer);
 }
 END_TEST
 
@@ -535,22 +511,20 @@ static const int32_t zero_modes[] = {CUARENA_ZERO_ALLOC, CUARENA_ZERO_FREE};
 
 START_TEST(test_defect_d27_reused_bytes_are_zero_in_these_modes)
 {
-    fixture_t f;
     const arena_kind_t *kind = &arena_kinds[_i / 2];
     if (!(kind->traits & KIND_READABLE))
         return;
-    fixture_prepare(&f, kind, POOL);
-    f.config.zero = zero_modes[_i % 2];
-    fixture_create(&f);
-    soil(&f);
-    void *pointer = take(&f, POOL);
-    expect_zero(&f, pointer, POOL);
-    paint(&f, pointer, POOL, 4);
-    step_ok(&f, cuarena_reset(f.arena));
-    pointer = take(&f, POOL);
-    expect_zero(&f, pointer, POOL);
-    drop(&f, pointer);
-    fixture_close(&f);
+    fixture_t *f = prepared(kind, POOL);
+    f->config.zero = zero_modes[_i % 2];
+    fixture_create(f);
+    soil(f);
+    void *pointer = take(f, POOL);
+    expect_zero(f, pointer, POOL);
+    paint(f, pointer, POOL, 4);
+    step_ok(f, cuarena_reset(f->arena));
+    pointer = take(f, POOL);
+    expect_zero(f, pointer, POOL);
+    drop(f, pointer);
 }
 END_TEST
 
@@ -631,19 +605,17 @@ static const struct {
 
 START_TEST(test_defect_d28_workloads_are_what_their_names_say)
 {
-    fixture_t f;
-    fixture_prepare(&f, KIND_NONE_POOL, workloads[_i].pool);
+    fixture_t *f = prepared(KIND_NONE_POOL, workloads[_i].pool);
     if (workloads[_i].play == play_stable_256_b_to_2_mib)
-        f.config.stable = amount_of_bytes(MIB(32));
-    fixture_create(&f);
-    workloads[_i].play(&f);
-    cuarena_stats_t stats = stats_of(&f, CUARENA_REGION_ALL);
+        f->config.stable = amount_of_bytes(MIB(32));
+    fixture_create(f);
+    workloads[_i].play(f);
+    cuarena_stats_t stats = stats_of(f, CUARENA_REGION_ALL);
     ck_assert_msg(stats.peak_live_bytes == workloads[_i].peak &&
                       stats.allocs == workloads[_i].allocs,
                   "%s: %llu bytes at once, %llu allocations", workloads[_i].name,
                   (unsigned long long)stats.peak_live_bytes, (unsigned long long)stats.allocs);
     expect_u64(stats.frees, stats.allocs);
-    fixture_close(&f);
 }
 END_TEST
 

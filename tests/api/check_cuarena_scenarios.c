@@ -29,15 +29,13 @@ static void open_with_stable(fixture_t *f, int memory, uint64_t bytes, uint64_t 
 /* 17, 24 and 32 are the same on its other memories. */
 START_TEST(test_scenario_09_reset)
 {
-    fixture_t f;
-    fixture_open(&f, memories[_i], MIB(256));
-    take(&f, KIB(4));
-    take_block(&f, KIB(16));
-    step_ok(&f, cuarena_reset(f.arena));
-    expect_u64(live_bytes(&f), 0);
-    expect_u64(stats_of(&f, CUARENA_REGION_DYNAMIC).free_bytes, capacity_bytes(&f));
-    drop(&f, take(&f, capacity_bytes(&f)));
-    fixture_close(&f);
+    fixture_t *f = opened(memories[_i], MIB(256));
+    take(f, KIB(4));
+    take_block(f, KIB(16));
+    step_ok(f, cuarena_reset(f->arena));
+    expect_u64(live_bytes(f), 0);
+    expect_u64(stats_of(f, CUARENA_REGION_DYNAMIC).free_bytes, capacity_bytes(f));
+    drop(f, take(f, capacity_bytes(f)));
 }
 END_TEST
 
@@ -67,31 +65,29 @@ static uint64_t offset_of(fixture_t *f, const void *pointer)
 
 START_TEST(test_scenario_37_stable_lies_in_front)
 {
-    fixture_t f;
-    open_with_stable(&f, _i, MIB(256), MIB(64));
-    void *stable = take_in(&f, MIB(1), CUARENA_REGION_STABLE);
-    void *dynamic = take(&f, MIB(1));
-    ck_assert_uint_le(offset_of(&f, stable) + MIB(1), MIB(64));
-    ck_assert_uint_ge(offset_of(&f, dynamic), MIB(64));
-    drop(&f, stable);
-    drop(&f, dynamic);
-    fixture_close(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    open_with_stable(f, _i, MIB(256), MIB(64));
+    void *stable = take_in(f, MIB(1), CUARENA_REGION_STABLE);
+    void *dynamic = take(f, MIB(1));
+    ck_assert_uint_le(offset_of(f, stable) + MIB(1), MIB(64));
+    ck_assert_uint_ge(offset_of(f, dynamic), MIB(64));
+    drop(f, stable);
+    drop(f, dynamic);
 }
 END_TEST
 
 START_TEST(test_scenario_53_reset_of_both_regions)
 {
-    fixture_t f;
-    open_with_stable(&f, _i, MIB(64), MIB(16));
-    take_in(&f, MIB(2), CUARENA_REGION_STABLE);
-    take(&f, MIB(3));
-    step_ok(&f, cuarena_reset(f.arena));
-    expect_u64(live_bytes(&f), 0);
-    expect_u64(live_in(&f, CUARENA_REGION_STABLE), 0);
-    cuarena_stats_t dynamic = stats_of(&f, CUARENA_REGION_DYNAMIC);
+    fixture_t *f = new_fixture(fixture_close);
+    open_with_stable(f, _i, MIB(64), MIB(16));
+    take_in(f, MIB(2), CUARENA_REGION_STABLE);
+    take(f, MIB(3));
+    step_ok(f, cuarena_reset(f->arena));
+    expect_u64(live_bytes(f), 0);
+    expect_u64(live_in(f, CUARENA_REGION_STABLE), 0);
+    cuarena_stats_t dynamic = stats_of(f, CUARENA_REGION_DYNAMIC);
     expect_u64(dynamic.free_bytes, dynamic.capacity_bytes);
     expect_u64(dynamic.capacity_bytes, MIB(48));
-    fixture_close(&f);
 }
 END_TEST
 

@@ -79,15 +79,15 @@ static cuarena_export_t *export_of(fixture_t *f, cuarena_block_t block, size_t w
 
 START_TEST(test_pieces_cover_the_block)
 {
-    fixture_t f;
     const cuarena_export_options_t options = sharing();
     cuarena_export_piece_t pieces[4];
     cuarena_export_t *one = NULL;
     size_t count = 0;
-    open_exporting(&f, KIND_CUSTOM_POOL);
-    cuarena_block_t below = take_block(&f, POOL - 3 * HANDLE + 512);
-    cuarena_block_t block = take_block(&f, 3 * HANDLE - 512);
-    expect_ok(cuarena_export(f.arena, block, &options, pieces, 4, &count, &one));
+    fixture_t *f = new_fixture(fixture_close);
+    open_exporting(f, KIND_CUSTOM_POOL);
+    cuarena_block_t below = take_block(f, POOL - 3 * HANDLE + 512);
+    cuarena_block_t block = take_block(f, 3 * HANDLE - 512);
+    expect_ok(cuarena_export(f->arena, block, &options, pieces, 4, &count, &one));
     expect_u64(count, 3);
     uint64_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
@@ -97,42 +97,39 @@ START_TEST(test_pieces_cover_the_block)
     }
     expect_u64(bytes, 3 * HANDLE - 512);
     close_pieces(pieces, count);
-    step_ok(&f, cuarena_export_close(f.arena, &one));
+    step_ok(f, cuarena_export_close(f->arena, &one));
     ck_assert_ptr_null(one);
-    drop_block(&f, below);
-    drop_block(&f, block);
-    fixture_close(&f);
+    drop_block(f, below);
+    drop_block(f, block);
 }
 END_TEST
 
 START_TEST(test_counting_exports_nothing)
 {
-    fixture_t f;
     size_t count = 0;
-    open_exporting(&f, KIND_CUSTOM_POOL);
-    cuarena_block_t block = take_dedicated_block(&f, 2 * HANDLE);
-    expect_ok(cuarena_export(f.arena, block, NULL, NULL, 0, &count, NULL));
+    fixture_t *f = new_fixture(fixture_close);
+    open_exporting(f, KIND_CUSTOM_POOL);
+    cuarena_block_t block = take_dedicated_block(f, 2 * HANDLE);
+    expect_ok(cuarena_export(f->arena, block, NULL, NULL, 0, &count, NULL));
     expect_u64(count, 2);
-    expect_u64(info_of(&f, block).pins, 0);
-    step_ok(&f, cuarena_block_free(f.arena, block));
-    fixture_close(&f);
+    expect_u64(info_of(f, block).pins, 0);
+    step_ok(f, cuarena_block_free(f->arena, block));
 }
 END_TEST
 
 START_TEST(test_dedicated_needs_no_option)
 {
-    fixture_t f;
     cuarena_export_piece_t piece;
     cuarena_export_t *one = NULL;
     size_t count = 0;
-    open_exporting(&f, KIND_CUSTOM_POOL);
-    cuarena_block_t block = take_dedicated_block(&f, 1000);
-    expect_ok(cuarena_export(f.arena, block, NULL, &piece, 1, &count, &one));
+    fixture_t *f = new_fixture(fixture_close);
+    open_exporting(f, KIND_CUSTOM_POOL);
+    cuarena_block_t block = take_dedicated_block(f, 1000);
+    expect_ok(cuarena_export(f->arena, block, NULL, &piece, 1, &count, &one));
     expect_u64(piece.offset, 0);
     close_pieces(&piece, count);
-    step_ok(&f, cuarena_export_close(f.arena, &one));
-    drop_block(&f, block);
-    fixture_close(&f);
+    step_ok(f, cuarena_export_close(f->arena, &one));
+    drop_block(f, block);
 }
 END_TEST
 
@@ -141,114 +138,108 @@ END_TEST
 
 START_TEST(test_freed_block_stays_taken_until_the_close)
 {
-    fixture_t f;
     void *pointer = NULL;
-    open_exporting(&f, KIND_CUSTOM_POOL);
-    cuarena_block_t block = take_block(&f, POOL);
-    cuarena_export_t *one = export_of(&f, block, POOL / HANDLE);
-    drop_block(&f, block);
-    step(&f, cuarena_block_free(f.arena, block), CUARENA_STALE);
-    step(&f, cuarena_alloc(f.arena, 256, &pointer), CUARENA_OUT_OF_MEMORY);
-    expect_u64(live_bytes(&f), POOL);
-    step(&f, cuarena_destroy(&f.arena), CUARENA_BUSY);
-    step(&f, cuarena_reset(f.arena), CUARENA_BUSY);
-    step_ok(&f, cuarena_export_close(f.arena, &one));
-    expect_u64(live_bytes(&f), 0);
-    drop(&f, take(&f, POOL));
-    fixture_close(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    open_exporting(f, KIND_CUSTOM_POOL);
+    cuarena_block_t block = take_block(f, POOL);
+    cuarena_export_t *one = export_of(f, block, POOL / HANDLE);
+    drop_block(f, block);
+    step(f, cuarena_block_free(f->arena, block), CUARENA_STALE);
+    step(f, cuarena_alloc(f->arena, 256, &pointer), CUARENA_OUT_OF_MEMORY);
+    expect_u64(live_bytes(f), POOL);
+    step(f, cuarena_destroy(&f->arena), CUARENA_BUSY);
+    step(f, cuarena_reset(f->arena), CUARENA_BUSY);
+    step_ok(f, cuarena_export_close(f->arena, &one));
+    expect_u64(live_bytes(f), 0);
+    drop(f, take(f, POOL));
 }
 END_TEST
 
 START_TEST(test_dedicated_segment_goes_at_the_close)
 {
-    fixture_t f;
-    open_exporting(&f, KIND_CUSTOM_POOL);
-    cuarena_block_t block = take_dedicated_block(&f, HANDLE);
-    cuarena_export_t *one = export_of(&f, block, 1);
-    drop_block(&f, block);
-    expect_u64(test_memory_segments(&f.memory), 2);
-    step_ok(&f, cuarena_export_close(f.arena, &one));
-    expect_u64(test_memory_segments(&f.memory), 1);
-    fixture_close(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    open_exporting(f, KIND_CUSTOM_POOL);
+    cuarena_block_t block = take_dedicated_block(f, HANDLE);
+    cuarena_export_t *one = export_of(f, block, 1);
+    drop_block(f, block);
+    expect_u64(test_memory_segments(&f->memory), 2);
+    step_ok(f, cuarena_export_close(f->arena, &one));
+    expect_u64(test_memory_segments(&f->memory), 1);
 }
 END_TEST
 
 START_TEST(test_each_export_counts)
 {
-    fixture_t f;
-    open_exporting(&f, KIND_CUSTOM_POOL);
-    cuarena_block_t block = take_block(&f, HANDLE);
-    cuarena_export_t *first = export_of(&f, block, 1);
-    cuarena_export_t *second = export_of(&f, block, 1);
-    expect_u64(info_of(&f, block).pins, 2);
-    step_ok(&f, cuarena_export_close(f.arena, &first));
-    drop_block(&f, block);
-    expect_u64(live_blocks(&f), 1);
-    step_ok(&f, cuarena_export_close(f.arena, &second));
-    expect_u64(live_blocks(&f), 0);
-    fixture_close(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    open_exporting(f, KIND_CUSTOM_POOL);
+    cuarena_block_t block = take_block(f, HANDLE);
+    cuarena_export_t *first = export_of(f, block, 1);
+    cuarena_export_t *second = export_of(f, block, 1);
+    expect_u64(info_of(f, block).pins, 2);
+    step_ok(f, cuarena_export_close(f->arena, &first));
+    drop_block(f, block);
+    expect_u64(live_blocks(f), 1);
+    step_ok(f, cuarena_export_close(f->arena, &second));
+    expect_u64(live_blocks(f), 0);
 }
 END_TEST
 
 /* Not compaction, nor trim, nor a resize, nor an unpin too many. */
 START_TEST(test_nothing_moves_or_takes_exported_bytes)
 {
-    fixture_t f;
     void *pointer = NULL;
     uint64_t given = 0;
-    open_exporting(&f, KIND_CUSTOM_POOL);
+    fixture_t *f = new_fixture(fixture_close);
+    open_exporting(f, KIND_CUSTOM_POOL);
     cuarena_block_t row[4];
-    take_row(&f, row, 4, POOL / 4);
-    drop_block(&f, row[0]);
-    void *before = address_of(&f, row[1]);
-    cuarena_export_t *one = export_of(&f, row[1], POOL / 4 / HANDLE);
-    step_ok(&f, cuarena_compact(f.arena, NULL, NULL, NULL, NULL));
-    expect_ptr(address_of(&f, row[1]), before);
-    step(&f, cuarena_block_unpin(f.arena, row[1]), CUARENA_BAD_ARGUMENT);
-    expect_ok(cuarena_block_pin(f.arena, row[1], &pointer));
-    step_ok(&f, cuarena_block_unpin(f.arena, row[1]));
-    step(&f, cuarena_block_resize(f.arena, row[1], 256), CUARENA_BUSY);
-    step(&f, cuarena_block_resize(f.arena, row[1], 0), CUARENA_BUSY);
-    drop_block(&f, row[1]);
-    step_ok(&f, cuarena_trim(f.arena, 0, &given));
+    take_row(f, row, 4, POOL / 4);
+    drop_block(f, row[0]);
+    void *before = address_of(f, row[1]);
+    cuarena_export_t *one = export_of(f, row[1], POOL / 4 / HANDLE);
+    step_ok(f, cuarena_compact(f->arena, NULL, NULL, NULL, NULL));
+    expect_ptr(address_of(f, row[1]), before);
+    step(f, cuarena_block_unpin(f->arena, row[1]), CUARENA_BAD_ARGUMENT);
+    expect_ok(cuarena_block_pin(f->arena, row[1], &pointer));
+    step_ok(f, cuarena_block_unpin(f->arena, row[1]));
+    step(f, cuarena_block_resize(f->arena, row[1], 256), CUARENA_BUSY);
+    step(f, cuarena_block_resize(f->arena, row[1], 0), CUARENA_BUSY);
+    drop_block(f, row[1]);
+    step_ok(f, cuarena_trim(f->arena, 0, &given));
     expect_u64(given, POOL / 4);
-    step_ok(&f, cuarena_export_close(f.arena, &one));
-    step_ok(&f, cuarena_trim(f.arena, 0, &given));
+    step_ok(f, cuarena_export_close(f->arena, &one));
+    step_ok(f, cuarena_trim(f->arena, 0, &given));
     expect_u64(given, POOL / 4);
-    drop_block(&f, row[2]);
-    drop_block(&f, row[3]);
-    fixture_close(&f);
+    drop_block(f, row[2]);
+    drop_block(f, row[3]);
 }
 END_TEST
 
 START_TEST(test_zero_at_free_waits_for_the_close)
 {
-    fixture_t f;
     export_fails_in = 0;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.memory.ops.export_range = fake_export;
-    f.config.zero = CUARENA_ZERO_FREE;
-    fixture_create(&f);
-    cuarena_block_t block = take_block(&f, HANDLE);
-    unsigned char *bytes = address_of(&f, block);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->memory.ops.export_range = fake_export;
+    f->config.zero = CUARENA_ZERO_FREE;
+    fixture_create(f);
+    cuarena_block_t block = take_block(f, HANDLE);
+    unsigned char *bytes = address_of(f, block);
     memset(bytes, 7, HANDLE);
-    cuarena_export_t *one = export_of(&f, block, 1);
-    drop_block(&f, block);
+    cuarena_export_t *one = export_of(f, block, 1);
+    drop_block(f, block);
     ck_assert_int_eq(bytes[0], 7);
-    step_ok(&f, cuarena_export_close(f.arena, &one));
+    step_ok(f, cuarena_export_close(f->arena, &one));
     ck_assert_int_eq(bytes[0], 0);
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_forced_destruction_ends_exports)
 {
-    fixture_t f;
-    open_exporting(&f, KIND_CUSTOM_POOL);
-    cuarena_block_t block = take_block(&f, HANDLE);
-    (void)export_of(&f, block, 1);
-    (void)export_of(&f, block, 1);
-    fixture_close_forced(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    open_exporting(f, KIND_CUSTOM_POOL);
+    cuarena_block_t block = take_block(f, HANDLE);
+    (void)export_of(f, block, 1);
+    (void)export_of(f, block, 1);
+    fixture_close_forced(f);
 }
 END_TEST
 
@@ -361,11 +352,10 @@ END_TEST
 
 START_TEST(test_properties_of_memories_without_a_device)
 {
-    fixture_t f;
     cuarena_properties_t properties;
     cuarena_properties_init(&properties);
-    fixture_open(&f, &arena_kinds[_i], POOL);
-    expect_ok(cuarena_properties(f.arena, &properties));
+    fixture_t *f = opened(&arena_kinds[_i], POOL);
+    expect_ok(cuarena_properties(f->arena, &properties));
     ck_assert_int_eq(properties.memory, arena_kinds[_i].memory);
     ck_assert_int_eq(properties.device, -1);
     ck_assert_int_eq(properties.backing, 0);
@@ -373,11 +363,10 @@ START_TEST(test_properties_of_memories_without_a_device)
     ck_assert_ptr_null(properties.context);
     ck_assert_uint_ge(properties.granularity, 256);
     expect_u64(properties.granule_bytes, 256);
-    expect_status(cuarena_properties(f.arena, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_properties(f->arena, NULL), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_properties(NULL, &properties), CUARENA_BAD_ARGUMENT);
     properties.struct_size = 1000;
-    expect_status(cuarena_properties(f.arena, &properties), CUARENA_BAD_ARGUMENT);
-    fixture_close(&f);
+    expect_status(cuarena_properties(f->arena, &properties), CUARENA_BAD_ARGUMENT);
 }
 END_TEST
 

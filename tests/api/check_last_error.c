@@ -28,50 +28,46 @@ static void begin(void)
 
 START_TEST(pointers_and_blocks)
 {
-    fixture_t f;
     void *p = NULL;
     cuarena_block_t block;
     uint64_t bytes;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     begin();
-    leaves_it(cuarena_alloc(f.arena, EACH, &p));
-    leaves_it(cuarena_size_of(f.arena, p, &bytes, &bytes));
-    leaves_it(cuarena_unpin(f.arena, p));
-    leaves_it(cuarena_pin(f.arena, p));
-    leaves_it(cuarena_block_of(f.arena, p, &block));
-    leaves_it(cuarena_resize(f.arena, p, EACH / 2, &p));
-    leaves_it(cuarena_resize(f.arena, p, 2 * EACH, &p));
-    leaves_it(cuarena_free(f.arena, p));
-    leaves_it(cuarena_block_alloc(f.arena, EACH, &block));
-    leaves_it(cuarena_block_pin(f.arena, block, &p));
-    leaves_it(cuarena_block_unpin(f.arena, block));
-    leaves_it(cuarena_block_resize(f.arena, block, 2 * EACH));
-    leaves_it(cuarena_compact(f.arena, NULL, NULL, NULL, NULL));
-    leaves_it(cuarena_block_free(f.arena, block));
-    leaves_it(cuarena_trim(f.arena, 0, NULL));
-    leaves_it(cuarena_resize_pool(f.arena, 2 * POOL));
-    leaves_it(cuarena_reset(f.arena));
-    fixture_close(&f);
+    leaves_it(cuarena_alloc(f->arena, EACH, &p));
+    leaves_it(cuarena_size_of(f->arena, p, &bytes, &bytes));
+    leaves_it(cuarena_unpin(f->arena, p));
+    leaves_it(cuarena_pin(f->arena, p));
+    leaves_it(cuarena_block_of(f->arena, p, &block));
+    leaves_it(cuarena_resize(f->arena, p, EACH / 2, &p));
+    leaves_it(cuarena_resize(f->arena, p, 2 * EACH, &p));
+    leaves_it(cuarena_free(f->arena, p));
+    leaves_it(cuarena_block_alloc(f->arena, EACH, &block));
+    leaves_it(cuarena_block_pin(f->arena, block, &p));
+    leaves_it(cuarena_block_unpin(f->arena, block));
+    leaves_it(cuarena_block_resize(f->arena, block, 2 * EACH));
+    leaves_it(cuarena_compact(f->arena, NULL, NULL, NULL, NULL));
+    leaves_it(cuarena_block_free(f->arena, block));
+    leaves_it(cuarena_trim(f->arena, 0, NULL));
+    leaves_it(cuarena_resize_pool(f->arena, 2 * POOL));
+    leaves_it(cuarena_reset(f->arena));
 }
 END_TEST
 
 /* The memory refuses growth, and what is free elsewhere goes back first. */
 START_TEST(a_request_that_a_later_step_serves)
 {
-    fixture_t f;
     void *p = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    void *first = take(&f, EACH);
-    void *freed = take(&f, 2 * EACH);
-    void *last = take(&f, EACH);
-    drop(&f, freed);
-    f.memory.budget_bytes = f.memory.reserved_bytes + EACH;
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    void *first = take(f, EACH);
+    void *freed = take(f, 2 * EACH);
+    void *last = take(f, EACH);
+    drop(f, freed);
+    f->memory.budget_bytes = f->memory.reserved_bytes + EACH;
     begin();
-    leaves_it(cuarena_alloc(f.arena, 3 * EACH, &p));
-    drop(&f, p);
-    drop(&f, first);
-    drop(&f, last);
-    fixture_close(&f);
+    leaves_it(cuarena_alloc(f->arena, 3 * EACH, &p));
+    drop(f, p);
+    drop(f, first);
+    drop(f, last);
 }
 END_TEST
 

@@ -108,18 +108,16 @@ static void work(cuarena_t *arena, random_state_t *random, uint64_t rounds)
 START_TEST(test_a_handler_that_interrupts_a_call_is_served_or_told)
 {
     const uint64_t enough = scale_pick(5, 100, 2000);
-    fixture_t f;
     random_state_t random = {scale_seed("signals")};
-    fixture_open(&f, &kinds[_i], POOL);
-    begin_signals(f.arena);
+    fixture_t *f = opened(&kinds[_i], POOL);
+    begin_signals(f->arena);
     for (int i = 0; i < 4000 && (refused < enough || served < enough); i++)
-        work(f.arena, &random, 100);
+        work(f->arena, &random, 100);
     end_signals();
     ck_assert_msg(served != 0, "no handler was served");
     ck_assert_msg(refused != 0, "no handler came within a call");
-    expect_sound(&f);
-    expect_u64(live_blocks(&f), 0);
-    fixture_close(&f);
+    expect_sound(f);
+    expect_u64(live_blocks(f), 0);
 }
 END_TEST
 
@@ -145,22 +143,20 @@ static void *work_beside(void *argument)
 START_TEST(test_a_handler_beside_other_threads_is_served_or_told)
 {
     const uint64_t enough = scale_pick(5, 50, 2000);
-    fixture_t f;
     random_state_t random = {scale_seed("signals")};
-    fixture_open(&f, &kinds[_i], POOL);
-    beside_t beside = {.arena = f.arena};
+    fixture_t *f = opened(&kinds[_i], POOL);
+    beside_t beside = {.arena = f->arena};
     pthread_t threads[2];
     for (size_t i = 0; i < COUNT_OF(threads); i++)
         ck_assert_int_eq(pthread_create(&threads[i], NULL, work_beside, &beside), 0);
-    begin_signals(f.arena);
+    begin_signals(f->arena);
     for (int i = 0; i < 4000 && (refused < enough || served < enough); i++)
-        work(f.arena, &random, 20);
+        work(f->arena, &random, 20);
     end_signals();
     atomic_store(&beside.stop, true);
     for (size_t i = 0; i < COUNT_OF(threads); i++)
         ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
-    expect_sound(&f);
-    fixture_close(&f);
+    expect_sound(f);
 }
 END_TEST
 
@@ -191,17 +187,15 @@ static void raise_in_get(test_memory_t *memory, memory_op_t op, const cuarena_re
 /* The call waits for nobody, but what it is about is under way. */
 START_TEST(test_a_handler_within_a_call_that_stepped_out_is_told)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    in_handler = f.arena;
-    f.memory.hook = raise_in_get;
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    in_handler = f->arena;
+    f->memory.hook = raise_in_get;
     ck_assert_msg(signal(SIGUSR1, on_raised) != SIG_ERR, "no handler");
-    void *pointer = take(&f, 1000);
+    void *pointer = take(f, 1000);
     expect_u64(refused, 3);
     expect_u64(served, 1);
     expect_status(unexpected, CUARENA_OK);
-    drop(&f, pointer);
-    fixture_close(&f);
+    drop(f, pointer);
 }
 END_TEST
 
@@ -252,19 +246,17 @@ START_TEST(test_a_child_forked_beside_other_threads_is_served_or_told)
 {
     if (scale_pick(1, 0, 0) != 0)
         return;
-    fixture_t f;
-    fixture_open(&f, &kinds[_i], POOL);
-    beside_t beside = {.arena = f.arena};
+    fixture_t *f = opened(&kinds[_i], POOL);
+    beside_t beside = {.arena = f->arena};
     pthread_t threads[2];
     for (size_t i = 0; i < COUNT_OF(threads); i++)
         ck_assert_int_eq(pthread_create(&threads[i], NULL, work_hard, &beside), 0);
     for (uint64_t i = 0; i < scale_pick(0, 50, 1000); i++)
-        fork_and_use(f.arena);
+        fork_and_use(f->arena);
     atomic_store(&beside.stop, true);
     for (size_t i = 0; i < COUNT_OF(threads); i++)
         ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
-    expect_sound(&f);
-    fixture_close(&f);
+    expect_sound(f);
 }
 END_TEST
 
@@ -348,15 +340,13 @@ static int32_t fork_in_callback(void *user, const cuarena_relocation_t *list, si
 /* It is the forking thread's own: the child has it too. */
 START_TEST(test_a_child_forked_within_a_callback_can_use_the_arena)
 {
-    fixture_t f;
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
     options.report_unmoved = 1;
-    fixture_open(&f, KIND_NONE_POOL, POOL);
-    cuarena_block_t block = take_block(&f, 1000);
-    step_ok(&f, cuarena_compact(f.arena, &options, fork_in_callback, f.arena, NULL));
-    drop_block(&f, block);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_NONE_POOL, POOL);
+    cuarena_block_t block = take_block(f, 1000);
+    step_ok(f, cuarena_compact(f->arena, &options, fork_in_callback, f->arena, NULL));
+    drop_block(f, block);
 }
 END_TEST
 

@@ -29,52 +29,46 @@ END_TEST
 START_TEST(test_resize_pool_to_odd_bytes_tells_its_size)
 {
     static const uint64_t sizes[] = {2000001, 1500001, 900001, 1, 70000};
-    fixture_t f;
-    fixture_open(&f, &arena_kinds[_i], MIB(1));
+    fixture_t *f = opened(&arena_kinds[_i], MIB(1));
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        if (f.kind->memory == CUARENA_MEMORY_BYTES)
+        if (f->kind->memory == CUARENA_MEMORY_BYTES)
             break;
-        step_ok(&f, cuarena_resize_pool(f.arena, sizes[i]));
-        cuarena_stats_t stats = stats_of(&f, CUARENA_REGION_ALL);
+        step_ok(f, cuarena_resize_pool(f->arena, sizes[i]));
+        cuarena_stats_t stats = stats_of(f, CUARENA_REGION_ALL);
         expect_u64(stats.capacity_bytes, rounded(sizes[i]));
         ck_assert_uint_ge(stats.reserved_bytes, stats.capacity_bytes);
     }
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_stable_block_without_a_region_is_told_as_stable)
 {
-    fixture_t f;
     cuarena_block_t block;
-    fixture_open(&f, KIND_NONE_POOL, MIB(1));
-    void *pointer = take_in(&f, 300, CUARENA_REGION_STABLE);
-    expect_ok(cuarena_block_of(f.arena, pointer, &block));
-    ck_assert_int_eq(info_of(&f, block).region, CUARENA_REGION_STABLE);
-    expect_u64(live_in(&f, CUARENA_REGION_STABLE), 0);
-    expect_u64(live_in(&f, CUARENA_REGION_DYNAMIC), 512);
-    step(&f, cuarena_unpin(f.arena, pointer), CUARENA_BAD_ARGUMENT);
-    drop(&f, pointer);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_NONE_POOL, MIB(1));
+    void *pointer = take_in(f, 300, CUARENA_REGION_STABLE);
+    expect_ok(cuarena_block_of(f->arena, pointer, &block));
+    ck_assert_int_eq(info_of(f, block).region, CUARENA_REGION_STABLE);
+    expect_u64(live_in(f, CUARENA_REGION_STABLE), 0);
+    expect_u64(live_in(f, CUARENA_REGION_DYNAMIC), 512);
+    step(f, cuarena_unpin(f->arena, pointer), CUARENA_BAD_ARGUMENT);
+    drop(f, pointer);
 }
 END_TEST
 
 /* Nobody set a limit: what the memory had at creation is one. */
 START_TEST(test_limit_that_the_preset_sets_can_be_asked_for)
 {
-    fixture_t f;
     void *pointer;
     uint64_t limit = 0;
-    fixture_prepare(&f, KIND_CUSTOM_GROW, MIB(1));
+    fixture_t *f = prepared(KIND_CUSTOM_GROW, MIB(1));
     cuarena_config_t fresh;
     cuarena_config_init(&fresh);
-    f.config.limit = fresh.limit;
-    fixture_create(&f);
-    expect_ok(cuarena_get_limit(f.arena, CUARENA_LIMIT_RESERVED, &limit));
+    f->config.limit = fresh.limit;
+    fixture_create(f);
+    expect_ok(cuarena_get_limit(f->arena, CUARENA_LIMIT_RESERVED, &limit));
     ck_assert_uint_lt(limit, UINT64_MAX);
-    step(&f, cuarena_alloc(f.arena, limit + 1, &pointer), CUARENA_LIMIT);
+    step(f, cuarena_alloc(f->arena, limit + 1, &pointer), CUARENA_LIMIT);
     expect_u64(last_error().limit_bytes, limit);
-    fixture_close(&f);
 }
 END_TEST
 

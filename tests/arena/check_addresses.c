@@ -137,61 +137,56 @@ static const arena_kind_t *const resizing[] = {&arena_kinds[0], &arena_kinds[1]}
 
 START_TEST(test_a_pool_grows_under_a_pointer_up_to_its_reserve)
 {
-    fixture_t f;
-    fixture_prepare(&f, resizing[_i], EACH);
-    f.config.address_bytes = 4 * EACH;
-    fixture_create(&f);
-    void *first = take(&f, EACH);
-    paint(&f, first, EACH, 1);
-    step_ok(&f, cuarena_resize_pool(f.arena, 4 * EACH));
-    void *rest = take(&f, 3 * EACH);
-    expect_painted(&f, first, EACH, 1);
-    step(&f, cuarena_resize_pool(f.arena, 5 * EACH), CUARENA_BUSY);
+    fixture_t *f = prepared(resizing[_i], EACH);
+    f->config.address_bytes = 4 * EACH;
+    fixture_create(f);
+    void *first = take(f, EACH);
+    paint(f, first, EACH, 1);
+    step_ok(f, cuarena_resize_pool(f->arena, 4 * EACH));
+    void *rest = take(f, 3 * EACH);
+    expect_painted(f, first, EACH, 1);
+    step(f, cuarena_resize_pool(f->arena, 5 * EACH), CUARENA_BUSY);
     cuarena_error_info_t error = last_error();
     ck_assert_ptr_nonnull(strstr(error.message, "262144 bytes"));
     ck_assert_ptr_nonnull(strstr(error.message, "addresses"));
-    drop(&f, rest);
-    drop(&f, first);
-    fixture_close(&f);
+    drop(f, rest);
+    drop(f, first);
 }
 END_TEST
 
 START_TEST(test_a_pool_without_a_reserve_moves_to_grow)
 {
-    fixture_t f;
-    fixture_prepare(&f, resizing[_i], EACH);
-    f.config.address_bytes = 0;
-    fixture_create(&f);
-    cuarena_block_t block = take_block(&f, EACH);
-    paint(&f, address_of(&f, block), EACH, 1);
-    step_ok(&f, cuarena_resize_pool(f.arena, 64 * EACH));
-    expect_painted(&f, address_of(&f, block), EACH, 1);
-    drop_block(&f, block);
-    void *pointer = take(&f, 64 * EACH);
-    step(&f, cuarena_resize_pool(f.arena, 65 * EACH), CUARENA_BUSY);
-    drop(&f, pointer);
-    fixture_close(&f);
+    fixture_t *f = prepared(resizing[_i], EACH);
+    f->config.address_bytes = 0;
+    fixture_create(f);
+    cuarena_block_t block = take_block(f, EACH);
+    paint(f, address_of(f, block), EACH, 1);
+    step_ok(f, cuarena_resize_pool(f->arena, 64 * EACH));
+    expect_painted(f, address_of(f, block), EACH, 1);
+    drop_block(f, block);
+    void *pointer = take(f, 64 * EACH);
+    step(f, cuarena_resize_pool(f->arena, 65 * EACH), CUARENA_BUSY);
+    drop(f, pointer);
 }
 END_TEST
 
 /* The blocks of a pool are as many as it has room for, also after it grew. */
 START_TEST(test_a_pool_that_grew_has_as_many_blocks_as_fit)
 {
-    fixture_t f;
-    fixture_prepare(&f, resizing[_i], EACH);
-    f.config.address_bytes = 0;
-    fixture_create(&f);
-    step_ok(&f, cuarena_resize_pool(f.arena, 64 * EACH));
-    uint64_t alignment = f.config.alignment;
+    fixture_t *f = prepared(resizing[_i], EACH);
+    f->config.address_bytes = 0;
+    fixture_create(f);
+    step_ok(f, cuarena_resize_pool(f->arena, 64 * EACH));
+    uint64_t alignment = f->config.alignment;
     if (alignment == CUARENA_BYTES_PRESET)
         alignment = 256;
     for (uint64_t i = 0; i < 64 * EACH / alignment; i++) {
         void *pointer = NULL;
-        expect_ok(cuarena_alloc(f.arena, alignment, &pointer));
+        expect_ok(cuarena_alloc(f->arena, alignment, &pointer));
     }
-    expect_u64(live_bytes(&f), 64 * EACH);
-    expect_sound(&f);
-    fixture_close_forced(&f);
+    expect_u64(live_bytes(f), 64 * EACH);
+    expect_sound(f);
+    fixture_close_forced(f);
 }
 END_TEST
 

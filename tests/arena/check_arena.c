@@ -26,12 +26,10 @@ END_TEST
 
 START_TEST(test_create_grow_takes_nothing)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    expect_text(test_memory_sequence(&f.memory), "");
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).reserved_bytes, 0);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).capacity_bytes, 0);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    expect_text(test_memory_sequence(&f->memory), "");
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, 0);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).capacity_bytes, 0);
 }
 END_TEST
 
@@ -72,39 +70,33 @@ static const struct {
 
 START_TEST(test_create_refuses_a_broken_config)
 {
-    fixture_t f;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    broken_configs[_i].break_it(&f.config);
-    f.arena = UNTOUCHED;
-    cuarena_status_t status = cuarena_create(&f.config, &f.arena);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    broken_configs[_i].break_it(&f->config);
+    f->arena = UNTOUCHED;
+    cuarena_status_t status = cuarena_create(&f->config, &f->arena);
     ck_assert_msg(status == CUARENA_BAD_ARGUMENT, "%s: got %s (%s)", broken_configs[_i].what,
                   cuarena_status_name(status), last_error().message);
-    expect_ptr(f.arena, UNTOUCHED);
+    expect_ptr(f->arena, UNTOUCHED);
     ck_assert_msg(last_error().message[0] != '\0', "%s: no message", broken_configs[_i].what);
-    fixture_release(&f);
 }
 END_TEST
 
 START_TEST(test_create_refuses_a_memory_without_get)
 {
-    fixture_t f;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.memory.ops.get = NULL;
-    expect_status(cuarena_create(&f.config, &f.arena), CUARENA_BAD_ARGUMENT);
-    fixture_release(&f);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->memory.ops.get = NULL;
+    expect_status(cuarena_create(&f->config, &f->arena), CUARENA_BAD_ARGUMENT);
 }
 END_TEST
 
 START_TEST(test_create_pool_above_the_limit)
 {
-    fixture_t f;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.config.limit = amount_of_bytes(POOL / 2);
-    expect_status(cuarena_create(&f.config, &f.arena), CUARENA_LIMIT);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->config.limit = amount_of_bytes(POOL / 2);
+    expect_status(cuarena_create(&f->config, &f->arena), CUARENA_LIMIT);
     expect_u64(last_error().asked_bytes, POOL);
     expect_u64(last_error().limit_bytes, POOL / 2);
-    expect_u64(f.memory.counts[OP_GET], 0);
-    fixture_release(&f);
+    expect_u64(f->memory.counts[OP_GET], 0);
 }
 END_TEST
 
@@ -112,43 +104,37 @@ static const cuarena_status_t refusals[] = {CUARENA_OUT_OF_MEMORY, CUARENA_DRIVE
 
 START_TEST(test_create_passes_on_what_the_memory_says)
 {
-    fixture_t f;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.memory.fail_in = 1;
-    f.memory.fail_again = 1; /* it may be asked for fewer addresses */
-    f.memory.fail_op = OP_GET;
-    f.memory.fail_with = refusals[_i];
-    f.arena = UNTOUCHED;
-    expect_status(cuarena_create(&f.config, &f.arena), refusals[_i]);
-    expect_ptr(f.arena, UNTOUCHED);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->memory.fail_in = 1;
+    f->memory.fail_again = 1; /* it may be asked for fewer addresses */
+    f->memory.fail_op = OP_GET;
+    f->memory.fail_with = refusals[_i];
+    f->arena = UNTOUCHED;
+    expect_status(cuarena_create(&f->config, &f->arena), refusals[_i]);
+    expect_ptr(f->arena, UNTOUCHED);
     if (refusals[_i] == CUARENA_OUT_OF_MEMORY)
         expect_u64(last_error().asked_bytes, POOL);
-    fixture_release(&f);
 }
 END_TEST
 
 START_TEST(test_create_percent_of_all_that_there_is)
 {
-    fixture_t f;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.memory.total_bytes = MIB(16);
-    f.memory.available_bytes = MIB(6);
-    f.config.pool = (cuarena_amount_t){CUARENA_AMOUNT_PERCENT, 0, 25000};
-    fixture_create(&f);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).capacity_bytes, MIB(4));
-    fixture_close(&f);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->memory.total_bytes = MIB(16);
+    f->memory.available_bytes = MIB(6);
+    f->config.pool = (cuarena_amount_t){CUARENA_AMOUNT_PERCENT, 0, 25000};
+    fixture_create(f);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).capacity_bytes, MIB(4));
 }
 END_TEST
 
 START_TEST(test_create_auto_minus_a_margin)
 {
-    fixture_t f;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.memory.available_bytes = MIB(16);
-    f.config.pool = (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, MIB(6)};
-    fixture_create(&f);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).capacity_bytes, MIB(10));
-    fixture_close(&f);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->memory.available_bytes = MIB(16);
+    f->config.pool = (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, MIB(6)};
+    fixture_create(f);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).capacity_bytes, MIB(10));
 }
 END_TEST
 
@@ -158,25 +144,21 @@ static const struct {
 
 START_TEST(test_create_auto_with_nothing_or_less_than_the_margin)
 {
-    fixture_t f;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.memory.available_bytes = too_little[_i].available;
-    f.config.pool = (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, too_little[_i].margin};
-    expect_status(cuarena_create(&f.config, &f.arena), CUARENA_OUT_OF_MEMORY);
-    ck_assert_ptr_null(f.arena);
-    fixture_release(&f);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->memory.available_bytes = too_little[_i].available;
+    f->config.pool = (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, too_little[_i].margin};
+    expect_status(cuarena_create(&f->config, &f->arena), CUARENA_OUT_OF_MEMORY);
+    ck_assert_ptr_null(f->arena);
 }
 END_TEST
 
 START_TEST(test_create_percent_of_a_memory_that_cannot_tell)
 {
-    fixture_t f;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.memory.ops.total = NULL;
-    f.config.pool = (cuarena_amount_t){CUARENA_AMOUNT_PERCENT, 0, 25000};
-    f.config.limit = amount_of_bytes(POOL);
-    expect_status(cuarena_create(&f.config, &f.arena), CUARENA_BAD_ARGUMENT);
-    fixture_release(&f);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->memory.ops.total = NULL;
+    f->config.pool = (cuarena_amount_t){CUARENA_AMOUNT_PERCENT, 0, 25000};
+    f->config.limit = amount_of_bytes(POOL);
+    expect_status(cuarena_create(&f->config, &f->arena), CUARENA_BAD_ARGUMENT);
 }
 END_TEST
 
@@ -188,40 +170,34 @@ static const struct {
 
 START_TEST(test_create_when_a_query_fails)
 {
-    fixture_t f;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.config.pool = queries[_i].pool;
-    f.memory.fail_in = 1;
-    f.memory.fail_op = queries[_i].op;
-    expect_status(cuarena_create(&f.config, &f.arena), CUARENA_DRIVER);
-    expect_u64(f.memory.counts[OP_GET], 0);
-    fixture_release(&f);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->config.pool = queries[_i].pool;
+    f->memory.fail_in = 1;
+    f->memory.fail_op = queries[_i].op;
+    expect_status(cuarena_create(&f->config, &f->arena), CUARENA_DRIVER);
+    expect_u64(f->memory.counts[OP_GET], 0);
 }
 END_TEST
 
 START_TEST(test_create_copies_the_table_of_functions)
 {
-    fixture_t f;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    cuarena_memory_ops_t ops = f.memory.ops;
-    f.config.ops = &ops;
-    fixture_create(&f);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    cuarena_memory_ops_t ops = f->memory.ops;
+    f->config.ops = &ops;
+    fixture_create(f);
     memset(&ops, 0, sizeof ops);
-    drop(&f, take(&f, KIB(4)));
-    fixture_close(&f);
+    drop(f, take(f, KIB(4)));
 }
 END_TEST
 
 START_TEST(test_create_a_pool_of_a_tebibyte)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_NONE_POOL, GIB(1024));
-    void *half = take(&f, GIB(512));
-    void *rest = take(&f, GIB(512));
-    expect_u64(live_bytes(&f), GIB(1024));
-    drop(&f, half);
-    drop(&f, rest);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_NONE_POOL, GIB(1024));
+    void *half = take(f, GIB(512));
+    void *rest = take(f, GIB(512));
+    expect_u64(live_bytes(f), GIB(1024));
+    drop(f, half);
+    drop(f, rest);
 }
 END_TEST
 
@@ -268,53 +244,48 @@ static void keep_line(void *user, int32_t level, const char *line)
 
 START_TEST(test_destroy_is_busy_while_blocks_live_and_tells_the_leaks)
 {
-    fixture_t f;
     log_lines_t lines = {"", 0};
     cuarena_request_t request;
     void *pointer = NULL;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     cuarena_request_init(&request);
-    expect_ok(cuarena_tag(f.arena, "weights", &request.tag));
-    step_ok(&f, cuarena_alloc_with(f.arena, 12345, &request, &pointer));
+    expect_ok(cuarena_tag(f->arena, "weights", &request.tag));
+    step_ok(f, cuarena_alloc_with(f->arena, 12345, &request, &pointer));
     expect_ok(cuarena_log_set_level(CUARENA_LOG_DEBUG));
     cuarena_log_set_callback(keep_line, &lines);
-    step(&f, cuarena_destroy(&f.arena), CUARENA_BUSY);
+    step(f, cuarena_destroy(&f->arena), CUARENA_BUSY);
     cuarena_log_set_callback(NULL, NULL);
     expect_ok(cuarena_log_set_level(CUARENA_LOG_OFF));
-    ck_assert_ptr_nonnull(f.arena);
+    ck_assert_ptr_nonnull(f->arena);
     ck_assert_ptr_nonnull(strstr(last_error().message, "weights"));
     ck_assert_ptr_nonnull(strstr(lines.text, "weights"));
     ck_assert_ptr_nonnull(strstr(lines.text, "12345"));
-    drop(&f, pointer);
-    fixture_close(&f);
+    drop(f, pointer);
 }
 END_TEST
 
 START_TEST(test_destroy_is_busy_while_an_empty_block_lives)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    cuarena_block_t block = take_block(&f, 0);
-    step(&f, cuarena_destroy(&f.arena), CUARENA_BUSY);
-    drop_block(&f, block);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    cuarena_block_t block = take_block(f, 0);
+    step(f, cuarena_destroy(&f->arena), CUARENA_BUSY);
+    drop_block(f, block);
 }
 END_TEST
 
 START_TEST(test_destroy_forced_ends_blocks_of_every_sort)
 {
-    fixture_t f;
     cuarena_request_t request;
     cuarena_block_t block = 0;
     void *pointer = NULL;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take(&f, KIB(4));
-    step_ok(&f, cuarena_block_pin(f.arena, take_block(&f, 5), &pointer));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take(f, KIB(4));
+    step_ok(f, cuarena_block_pin(f->arena, take_block(f, 5), &pointer));
     cuarena_request_init(&request);
     request.dedicated = 1;
-    step_ok(&f, cuarena_block_alloc_with(f.arena, KIB(8), &request, &block));
-    expect_u64(test_memory_segments(&f.memory), 2);
-    fixture_close_forced(&f);
+    step_ok(f, cuarena_block_alloc_with(f->arena, KIB(8), &request, &block));
+    expect_u64(test_memory_segments(&f->memory), 2);
+    fixture_close_forced(f);
 }
 END_TEST
 
@@ -322,14 +293,12 @@ END_TEST
 
 START_TEST(test_base_is_where_the_pool_is)
 {
-    fixture_t f;
     void *base = NULL;
     uint64_t bytes = 0;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_ok(cuarena_base(f.arena, &base, &bytes));
-    expect_u64((uint64_t)(uintptr_t)base, f.memory.segments[0].address);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    expect_ok(cuarena_base(f->arena, &base, &bytes));
+    expect_u64((uint64_t)(uintptr_t)base, f->memory.segments[0].address);
     expect_u64(bytes, POOL);
-    fixture_close(&f);
 }
 END_TEST
 
@@ -337,55 +306,49 @@ END_TEST
 
 START_TEST(test_reset_ends_blocks_and_keeps_the_rest)
 {
-    fixture_t f;
     cuarena_tag_t tag = 0, again = 0;
     uint64_t limit = 0;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_ok(cuarena_tag(f.arena, "keep", &tag));
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_LIVE, amount_of_bytes(MIB(2)), NULL));
-    void *pointer = take(&f, MIB(1));
-    cuarena_block_t block = take_block(&f, 1000);
-    step_ok(&f, cuarena_reset(f.arena));
-    step(&f, cuarena_free(f.arena, pointer), CUARENA_STALE);
-    step(&f, cuarena_block_free(f.arena, block), CUARENA_STALE);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).reserved_bytes, POOL);
-    ck_assert_uint_ge(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, MIB(1));
-    expect_ok(cuarena_tag(f.arena, "keep", &again));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    expect_ok(cuarena_tag(f->arena, "keep", &tag));
+    expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_LIVE, amount_of_bytes(MIB(2)), NULL));
+    void *pointer = take(f, MIB(1));
+    cuarena_block_t block = take_block(f, 1000);
+    step_ok(f, cuarena_reset(f->arena));
+    step(f, cuarena_free(f->arena, pointer), CUARENA_STALE);
+    step(f, cuarena_block_free(f->arena, block), CUARENA_STALE);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, POOL);
+    ck_assert_uint_ge(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, MIB(1));
+    expect_ok(cuarena_tag(f->arena, "keep", &again));
     expect_u64(again, tag);
-    expect_ok(cuarena_get_limit(f.arena, CUARENA_LIMIT_LIVE, &limit));
+    expect_ok(cuarena_get_limit(f->arena, CUARENA_LIMIT_LIVE, &limit));
     expect_u64(limit, MIB(2));
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_reset_is_busy_with_a_block_pin)
 {
-    fixture_t f;
     void *pointer = NULL;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    cuarena_block_t block = take_block(&f, 1000);
-    step_ok(&f, cuarena_block_pin(f.arena, block, &pointer));
-    step(&f, cuarena_reset(f.arena), CUARENA_BUSY);
-    expect_u64(live_blocks(&f), 1);
-    step_ok(&f, cuarena_block_unpin(f.arena, block));
-    step_ok(&f, cuarena_reset(f.arena));
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    cuarena_block_t block = take_block(f, 1000);
+    step_ok(f, cuarena_block_pin(f->arena, block, &pointer));
+    step(f, cuarena_reset(f->arena), CUARENA_BUSY);
+    expect_u64(live_blocks(f), 1);
+    step_ok(f, cuarena_block_unpin(f->arena, block));
+    step_ok(f, cuarena_reset(f->arena));
 }
 END_TEST
 
 START_TEST(test_reset_gives_dedicated_segments_back)
 {
-    fixture_t f;
     void *pointer = NULL;
     cuarena_request_t request;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     cuarena_request_init(&request);
     request.dedicated = 1;
-    step_ok(&f, cuarena_alloc_with(f.arena, 5000, &request, &pointer));
-    test_memory_forget_calls(&f.memory);
-    step_ok(&f, cuarena_reset(f.arena));
-    expect_text(test_memory_sequence(&f.memory), "give_back");
-    fixture_close(&f);
+    step_ok(f, cuarena_alloc_with(f->arena, 5000, &request, &pointer));
+    test_memory_forget_calls(&f->memory);
+    step_ok(f, cuarena_reset(f->arena));
+    expect_text(test_memory_sequence(&f->memory), "give_back");
 }
 END_TEST
 

@@ -15,10 +15,9 @@
 
 START_TEST(test_block_alloc_is_born_without_a_pin)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_NONE_POOL, POOL);
-    cuarena_block_t block = take_block(&f, 1000);
-    cuarena_block_info_t info = info_of(&f, block);
+    fixture_t *f = opened(KIND_NONE_POOL, POOL);
+    cuarena_block_t block = take_block(f, 1000);
+    cuarena_block_info_t info = info_of(f, block);
     expect_u64(info.pins, 0);
     expect_u64(info.pointer, 0);
     expect_u64(info.requested, 1000);
@@ -28,83 +27,72 @@ START_TEST(test_block_alloc_is_born_without_a_pin)
     expect_u64(info.adopted, 0);
     expect_u64(info.moving, 0);
     ck_assert_int_eq(info.region, CUARENA_REGION_DYNAMIC);
-    drop_block(&f, block);
-    fixture_close(&f);
+    drop_block(f, block);
 }
 END_TEST
 
 START_TEST(test_block_alloc_null_arguments)
 {
-    fixture_t f;
     cuarena_block_t block = NO_BLOCK;
-    fixture_open(&f, KIND_NONE_POOL, POOL);
-    step(&f, cuarena_block_alloc(f.arena, 9, NULL), CUARENA_BAD_ARGUMENT);
-    step(&f, cuarena_block_alloc(NULL, 9, &block), CUARENA_BAD_ARGUMENT);
-    step(&f, cuarena_block_alloc(f.arena, POOL + 1, &block), CUARENA_OUT_OF_MEMORY);
+    fixture_t *f = opened(KIND_NONE_POOL, POOL);
+    step(f, cuarena_block_alloc(f->arena, 9, NULL), CUARENA_BAD_ARGUMENT);
+    step(f, cuarena_block_alloc(NULL, 9, &block), CUARENA_BAD_ARGUMENT);
+    step(f, cuarena_block_alloc(f->arena, POOL + 1, &block), CUARENA_OUT_OF_MEMORY);
     expect_u64(block, NO_BLOCK);
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_block_alloc_zero_is_a_live_empty_block)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, KIND_NONE_POOL, POOL);
-    cuarena_block_t block = take_block(&f, 0);
-    expect_u64(live_blocks(&f), 1);
-    expect_u64(live_bytes(&f), 0);
-    ck_assert_ptr_null(info_of(&f, block).address);
-    step_ok(&f, cuarena_block_pin(f.arena, block, &pointer));
+    fixture_t *f = opened(KIND_NONE_POOL, POOL);
+    cuarena_block_t block = take_block(f, 0);
+    expect_u64(live_blocks(f), 1);
+    expect_u64(live_bytes(f), 0);
+    ck_assert_ptr_null(info_of(f, block).address);
+    step_ok(f, cuarena_block_pin(f->arena, block, &pointer));
     ck_assert_ptr_null(pointer);
-    step_ok(&f, cuarena_block_unpin(f.arena, block));
-    drop_block(&f, block);
-    step(&f, cuarena_block_free(f.arena, block), CUARENA_STALE);
-    fixture_close(&f);
+    step_ok(f, cuarena_block_unpin(f->arena, block));
+    drop_block(f, block);
+    step(f, cuarena_block_free(f->arena, block), CUARENA_STALE);
 }
 END_TEST
 
 START_TEST(test_block_alloc_zero_fits_a_full_pool)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_NONE_POOL, POOL);
-    void *all = take(&f, POOL);
-    cuarena_block_t block = take_block(&f, 0);
-    drop(&f, all);
-    drop_block(&f, block);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_NONE_POOL, POOL);
+    void *all = take(f, POOL);
+    cuarena_block_t block = take_block(f, 0);
+    drop(f, all);
+    drop_block(f, block);
 }
 END_TEST
 
 START_TEST(test_block_alloc_at_the_most_blocks_is_limit)
 {
-    fixture_t f;
     cuarena_block_t blocks[4], more = NO_BLOCK;
-    fixture_prepare(&f, KIND_NONE_POOL, POOL);
-    f.config.max_blocks = COUNT_OF(blocks);
-    fixture_create(&f);
+    fixture_t *f = prepared(KIND_NONE_POOL, POOL);
+    f->config.max_blocks = COUNT_OF(blocks);
+    fixture_create(f);
     for (size_t i = 0; i < COUNT_OF(blocks); i++)
-        blocks[i] = take_block(&f, 256);
-    step(&f, cuarena_block_alloc(f.arena, 256, &more), CUARENA_LIMIT);
+        blocks[i] = take_block(f, 256);
+    step(f, cuarena_block_alloc(f->arena, 256, &more), CUARENA_LIMIT);
     expect_u64(more, NO_BLOCK);
-    drop_block(&f, blocks[0]);
-    blocks[0] = take_block(&f, 256);
+    drop_block(f, blocks[0]);
+    blocks[0] = take_block(f, 256);
     for (size_t i = 0; i < COUNT_OF(blocks); i++)
-        drop_block(&f, blocks[i]);
-    fixture_close(&f);
+        drop_block(f, blocks[i]);
 }
 END_TEST
 
 START_TEST(test_block_free_while_pinned_ends_it)
 {
-    fixture_t f;
     void *pointer = NULL;
-    fixture_open(&f, KIND_NONE_POOL, POOL);
-    cuarena_block_t block = take_block(&f, 256);
-    step_ok(&f, cuarena_block_pin(f.arena, block, &pointer));
-    drop_block(&f, block);
-    step(&f, cuarena_block_unpin(f.arena, block), CUARENA_STALE);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_NONE_POOL, POOL);
+    cuarena_block_t block = take_block(f, 256);
+    step_ok(f, cuarena_block_pin(f->arena, block, &pointer));
+    drop_block(f, block);
+    step(f, cuarena_block_unpin(f->arena, block), CUARENA_STALE);
 }
 END_TEST
 
@@ -123,16 +111,14 @@ static void expect_stale_everywhere(fixture_t *f, cuarena_block_t block)
 
 START_TEST(test_id_stays_stale_when_its_bytes_are_reused)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_NONE_POOL, POOL);
-    cuarena_block_t old = take_block(&f, POOL);
-    drop_block(&f, old);
-    cuarena_block_t now = take_block(&f, POOL);
+    fixture_t *f = opened(KIND_NONE_POOL, POOL);
+    cuarena_block_t old = take_block(f, POOL);
+    drop_block(f, old);
+    cuarena_block_t now = take_block(f, POOL);
     ck_assert_uint_ne(now, old);
-    expect_stale_everywhere(&f, old);
-    expect_u64(live_blocks(&f), 1);
-    drop_block(&f, now);
-    fixture_close(&f);
+    expect_stale_everywhere(f, old);
+    expect_u64(live_blocks(f), 1);
+    drop_block(f, now);
 }
 END_TEST
 
@@ -155,26 +141,22 @@ static const uint64_t made_up_ids[] = {1, 2, UINT64_MAX, UINT64_C(1) << 63, UINT
 
 START_TEST(test_id_that_was_made_up_is_stale)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_NONE_POOL, POOL);
-    cuarena_block_t block = take_block(&f, 256);
-    expect_stale_everywhere(&f, made_up_ids[_i]);
-    drop_block(&f, block);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_NONE_POOL, POOL);
+    cuarena_block_t block = take_block(f, 256);
+    expect_stale_everywhere(f, made_up_ids[_i]);
+    drop_block(f, block);
 }
 END_TEST
 
 START_TEST(test_id_0_names_nothing)
 {
-    fixture_t f;
     cuarena_block_info_t info;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, KIND_NONE_POOL, POOL);
-    step(&f, cuarena_block_pin(f.arena, 0, &pointer), CUARENA_STALE);
-    step(&f, cuarena_block_unpin(f.arena, 0), CUARENA_STALE);
-    step(&f, cuarena_block_resize(f.arena, 0, 256), CUARENA_STALE);
-    step(&f, cuarena_block_info(f.arena, 0, &info), CUARENA_STALE);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_NONE_POOL, POOL);
+    step(f, cuarena_block_pin(f->arena, 0, &pointer), CUARENA_STALE);
+    step(f, cuarena_block_unpin(f->arena, 0), CUARENA_STALE);
+    step(f, cuarena_block_resize(f->arena, 0, 256), CUARENA_STALE);
+    step(f, cuarena_block_info(f->arena, 0, &info), CUARENA_STALE);
 }
 END_TEST
 
@@ -182,71 +164,63 @@ END_TEST
 
 START_TEST(test_block_resize_keeps_the_id_when_it_moves)
 {
-    fixture_t f;
     cuarena_block_t pair[2];
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take_row(&f, pair, 2, QUARTER);
-    void *before = address_of(&f, pair[0]);
-    step_ok(&f, cuarena_block_resize(f.arena, pair[0], QUARTER + 1));
-    ck_assert_ptr_ne(address_of(&f, pair[0]), before);
-    expect_painted(&f, address_of(&f, pair[0]), QUARTER, 0);
-    expect_u64(info_of(&f, pair[0]).requested, QUARTER + 1);
-    expect_recount(&f);
-    drop_block(&f, pair[0]);
-    drop_block(&f, pair[1]);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take_row(f, pair, 2, QUARTER);
+    void *before = address_of(f, pair[0]);
+    step_ok(f, cuarena_block_resize(f->arena, pair[0], QUARTER + 1));
+    ck_assert_ptr_ne(address_of(f, pair[0]), before);
+    expect_painted(f, address_of(f, pair[0]), QUARTER, 0);
+    expect_u64(info_of(f, pair[0]).requested, QUARTER + 1);
+    expect_recount(f);
+    drop_block(f, pair[0]);
+    drop_block(f, pair[1]);
 }
 END_TEST
 
 START_TEST(test_block_resize_to_zero_is_empty_and_back)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_NONE_POOL, POOL);
-    cuarena_block_t block = take_block(&f, 5000);
-    step_ok(&f, cuarena_block_resize(f.arena, block, 0));
-    expect_u64(live_bytes(&f), 0);
-    expect_u64(live_blocks(&f), 1);
-    ck_assert_ptr_null(info_of(&f, block).address);
-    expect_recount(&f);
-    step_ok(&f, cuarena_block_resize(f.arena, block, 300));
-    expect_u64(live_bytes(&f), 512);
-    ck_assert_ptr_nonnull(address_of(&f, block));
-    drop_block(&f, block);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_NONE_POOL, POOL);
+    cuarena_block_t block = take_block(f, 5000);
+    step_ok(f, cuarena_block_resize(f->arena, block, 0));
+    expect_u64(live_bytes(f), 0);
+    expect_u64(live_blocks(f), 1);
+    ck_assert_ptr_null(info_of(f, block).address);
+    expect_recount(f);
+    step_ok(f, cuarena_block_resize(f->arena, block, 300));
+    expect_u64(live_bytes(f), 512);
+    ck_assert_ptr_nonnull(address_of(f, block));
+    drop_block(f, block);
 }
 END_TEST
 
 START_TEST(test_block_resize_busy_if_a_pinned_block_would_move)
 {
-    fixture_t f;
     cuarena_block_t pair[2];
     void *pointer = NULL;
-    fixture_open(&f, KIND_NONE_POOL, POOL);
-    take_row(&f, pair, 2, QUARTER);
-    step_ok(&f, cuarena_block_pin(f.arena, pair[0], &pointer));
-    step(&f, cuarena_block_resize(f.arena, pair[0], QUARTER + 1), CUARENA_BUSY);
-    expect_ptr(address_of(&f, pair[0]), pointer);
-    step_ok(&f, cuarena_block_resize(f.arena, pair[0], QUARTER / 2));
-    step_ok(&f, cuarena_block_resize(f.arena, pair[0], QUARTER));
-    expect_ptr(address_of(&f, pair[0]), pointer);
-    drop_block(&f, pair[0]);
-    drop_block(&f, pair[1]);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_NONE_POOL, POOL);
+    take_row(f, pair, 2, QUARTER);
+    step_ok(f, cuarena_block_pin(f->arena, pair[0], &pointer));
+    step(f, cuarena_block_resize(f->arena, pair[0], QUARTER + 1), CUARENA_BUSY);
+    expect_ptr(address_of(f, pair[0]), pointer);
+    step_ok(f, cuarena_block_resize(f->arena, pair[0], QUARTER / 2));
+    step_ok(f, cuarena_block_resize(f->arena, pair[0], QUARTER));
+    expect_ptr(address_of(f, pair[0]), pointer);
+    drop_block(f, pair[0]);
+    drop_block(f, pair[1]);
 }
 END_TEST
 
 START_TEST(test_block_resize_failure_keeps_all)
 {
-    fixture_t f;
     cuarena_block_t pair[2];
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take_row(&f, pair, 2, QUARTER);
-    step(&f, cuarena_block_resize(f.arena, pair[1], POOL + 1), CUARENA_OUT_OF_MEMORY);
-    expect_u64(info_of(&f, pair[1]).requested, QUARTER);
-    expect_painted(&f, address_of(&f, pair[1]), QUARTER, 1);
-    drop_block(&f, pair[0]);
-    drop_block(&f, pair[1]);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take_row(f, pair, 2, QUARTER);
+    step(f, cuarena_block_resize(f->arena, pair[1], POOL + 1), CUARENA_OUT_OF_MEMORY);
+    expect_u64(info_of(f, pair[1]).requested, QUARTER);
+    expect_painted(f, address_of(f, pair[1]), QUARTER, 1);
+    drop_block(f, pair[0]);
+    drop_block(f, pair[1]);
 }
 END_TEST
 
@@ -254,94 +228,84 @@ END_TEST
 
 START_TEST(test_block_pin_counts)
 {
-    fixture_t f;
     void *first = NULL, *second = NULL;
-    fixture_open(&f, KIND_NONE_POOL, POOL);
-    cuarena_block_t block = take_block(&f, 256);
-    step_ok(&f, cuarena_block_pin(f.arena, block, &first));
-    step_ok(&f, cuarena_block_pin(f.arena, block, &second));
+    fixture_t *f = opened(KIND_NONE_POOL, POOL);
+    cuarena_block_t block = take_block(f, 256);
+    step_ok(f, cuarena_block_pin(f->arena, block, &first));
+    step_ok(f, cuarena_block_pin(f->arena, block, &second));
     expect_ptr(first, second);
-    expect_u64(info_of(&f, block).pins, 2);
-    step_ok(&f, cuarena_block_unpin(f.arena, block));
-    step_ok(&f, cuarena_block_unpin(f.arena, block));
-    expect_u64(info_of(&f, block).pins, 0);
-    step(&f, cuarena_block_unpin(f.arena, block), CUARENA_BAD_ARGUMENT);
-    drop_block(&f, block);
-    fixture_close(&f);
+    expect_u64(info_of(f, block).pins, 2);
+    step_ok(f, cuarena_block_unpin(f->arena, block));
+    step_ok(f, cuarena_block_unpin(f->arena, block));
+    expect_u64(info_of(f, block).pins, 0);
+    step(f, cuarena_block_unpin(f->arena, block), CUARENA_BAD_ARGUMENT);
+    drop_block(f, block);
 }
 END_TEST
 
 START_TEST(test_block_pin_past_the_most_is_busy)
 {
-    fixture_t f;
     void *pointer = NULL;
-    fixture_open(&f, KIND_NONE_POOL, POOL);
-    cuarena_block_t block = take_block(&f, 256);
+    fixture_t *f = opened(KIND_NONE_POOL, POOL);
+    cuarena_block_t block = take_block(f, 256);
     for (uint32_t i = 0; i < CUARENA_HEAP_MAX_PINS; i++)
-        expect_ok(cuarena_block_pin(f.arena, block, &pointer));
+        expect_ok(cuarena_block_pin(f->arena, block, &pointer));
     pointer = UNTOUCHED;
-    step(&f, cuarena_block_pin(f.arena, block, &pointer), CUARENA_BUSY);
+    step(f, cuarena_block_pin(f->arena, block, &pointer), CUARENA_BUSY);
     expect_ptr(pointer, UNTOUCHED);
-    step_ok(&f, cuarena_block_unpin(f.arena, block));
-    drop_block(&f, block);
-    fixture_close(&f);
+    step_ok(f, cuarena_block_unpin(f->arena, block));
+    drop_block(f, block);
 }
 END_TEST
 
 START_TEST(test_block_of_finds_the_block_by_its_first_byte)
 {
-    fixture_t f;
     cuarena_block_t found = NO_BLOCK;
-    fixture_open(&f, KIND_NONE_POOL, POOL);
-    cuarena_block_t block = take_block(&f, KIB(4));
-    char *address = address_of(&f, block);
-    expect_status(cuarena_block_of(f.arena, address + 1, &found), CUARENA_STALE);
-    expect_status(cuarena_block_of(f.arena, address + 256, &found), CUARENA_STALE);
-    expect_status(cuarena_block_of(f.arena, NULL, &found), CUARENA_STALE);
+    fixture_t *f = opened(KIND_NONE_POOL, POOL);
+    cuarena_block_t block = take_block(f, KIB(4));
+    char *address = address_of(f, block);
+    expect_status(cuarena_block_of(f->arena, address + 1, &found), CUARENA_STALE);
+    expect_status(cuarena_block_of(f->arena, address + 256, &found), CUARENA_STALE);
+    expect_status(cuarena_block_of(f->arena, NULL, &found), CUARENA_STALE);
     expect_u64(found, NO_BLOCK);
-    expect_ok(cuarena_block_of(f.arena, address, &found));
+    expect_ok(cuarena_block_of(f->arena, address, &found));
     expect_u64(found, block);
-    drop_block(&f, block);
-    fixture_close(&f);
+    drop_block(f, block);
 }
 END_TEST
 
 START_TEST(test_block_info_tells_what_was_asked)
 {
-    fixture_t f;
     cuarena_request_t request;
     cuarena_block_t block = 0;
-    fixture_prepare(&f, KIND_NONE_POOL, POOL);
-    f.config.stable = amount_of_bytes(MIB(1));
-    fixture_create(&f);
+    fixture_t *f = prepared(KIND_NONE_POOL, POOL);
+    f->config.stable = amount_of_bytes(MIB(1));
+    fixture_create(f);
     cuarena_request_init(&request);
     request.region = CUARENA_REGION_STABLE;
     request.alignment = KIB(4);
-    expect_ok(cuarena_tag(f.arena, "t", &request.tag));
-    step_ok(&f, cuarena_block_alloc_with(f.arena, 100, &request, &block));
-    cuarena_block_info_t info = info_of(&f, block);
+    expect_ok(cuarena_tag(f->arena, "t", &request.tag));
+    step_ok(f, cuarena_block_alloc_with(f->arena, 100, &request, &block));
+    cuarena_block_info_t info = info_of(f, block);
     ck_assert_int_eq(info.region, CUARENA_REGION_STABLE);
     expect_u64(info.tag, request.tag);
     expect_u64(info.alignment, KIB(4));
     expect_u64((uint64_t)(uintptr_t)info.address % KIB(4), 0);
-    drop_block(&f, block);
-    fixture_close(&f);
+    drop_block(f, block);
 }
 END_TEST
 
 START_TEST(test_block_info_of_a_pointer)
 {
-    fixture_t f;
     cuarena_block_t block = 0;
-    fixture_open(&f, KIND_NONE_POOL, POOL);
-    void *pointer = take(&f, 300);
-    expect_ok(cuarena_block_of(f.arena, pointer, &block));
-    cuarena_block_info_t info = info_of(&f, block);
+    fixture_t *f = opened(KIND_NONE_POOL, POOL);
+    void *pointer = take(f, 300);
+    expect_ok(cuarena_block_of(f->arena, pointer, &block));
+    cuarena_block_info_t info = info_of(f, block);
     expect_u64(info.pointer, 1);
     expect_u64(info.pins, 1);
     expect_ptr(info.address, pointer);
-    drop(&f, pointer);
-    fixture_close(&f);
+    drop(f, pointer);
 }
 END_TEST
 
@@ -377,57 +341,52 @@ static const size_t capacities[] = {1, 2, 7, MANY - 1, MANY, MANY + 1};
 
 START_TEST(test_blocks_sees_each_once_for_any_capacity)
 {
-    fixture_t f;
     cuarena_block_t blocks[MANY], seen[MANY + 1];
-    fixture_open(&f, KIND_NONE_POOL, POOL);
+    fixture_t *f = opened(KIND_NONE_POOL, POOL);
     for (size_t i = 0; i < MANY; i++)
-        blocks[i] = take_block(&f, i * 100);
-    expect_u64(enumerate(&f, seen, MANY, capacities[_i]), MANY);
+        blocks[i] = take_block(f, i * 100);
+    expect_u64(enumerate(f, seen, MANY, capacities[_i]), MANY);
     for (size_t i = 0; i < MANY; i++)
         expect_u64(times_seen(seen, MANY, blocks[i]), 1);
     for (size_t i = 0; i < MANY; i++)
-        drop_block(&f, blocks[i]);
-    expect_u64(enumerate(&f, seen, 0, capacities[_i]), 0);
-    fixture_close(&f);
+        drop_block(f, blocks[i]);
+    expect_u64(enumerate(f, seen, 0, capacities[_i]), 0);
 }
 END_TEST
 
 START_TEST(test_blocks_changed_meanwhile_misses_no_other)
 {
-    fixture_t f;
     cuarena_block_t blocks[MANY], seen[2 * MANY];
     cuarena_block_info_t info;
     uint64_t cursor = 0;
     size_t count = 1, total = 0;
-    fixture_open(&f, KIND_NONE_POOL, POOL);
+    fixture_t *f = opened(KIND_NONE_POOL, POOL);
     for (size_t i = 0; i < MANY; i++)
-        blocks[i] = take_block(&f, 256);
+        blocks[i] = take_block(f, 256);
     while (count == 1 && total < 2 * MANY) {
-        expect_ok(cuarena_blocks(f.arena, &cursor, &info, 1, &count));
+        expect_ok(cuarena_blocks(f->arena, &cursor, &info, 1, &count));
         seen[total] = info.block;
         total += count;
-        drop_block(&f, take_block(&f, KIB(1)));
+        drop_block(f, take_block(f, KIB(1)));
         if (total == 5)
-            drop_block(&f, blocks[MANY - 1]);
+            drop_block(f, blocks[MANY - 1]);
     }
     for (size_t i = 0; i < MANY - 1; i++)
         expect_u64(times_seen(seen, total, blocks[i]), 1);
-    fixture_close_forced(&f);
+    fixture_close_forced(f);
 }
 END_TEST
 
 START_TEST(test_blocks_null_arguments)
 {
-    fixture_t f;
     cuarena_block_info_t info;
     uint64_t cursor = 0;
     size_t count = 9;
-    fixture_open(&f, KIND_NONE_POOL, POOL);
-    expect_status(cuarena_blocks(f.arena, NULL, &info, 1, &count), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_blocks(f.arena, &cursor, NULL, 1, &count), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_blocks(f.arena, &cursor, &info, 1, NULL), CUARENA_BAD_ARGUMENT);
+    fixture_t *f = opened(KIND_NONE_POOL, POOL);
+    expect_status(cuarena_blocks(f->arena, NULL, &info, 1, &count), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_blocks(f->arena, &cursor, NULL, 1, &count), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_blocks(f->arena, &cursor, &info, 1, NULL), CUARENA_BAD_ARGUMENT);
     expect_u64(count, 9);
-    fixture_close(&f);
 }
 END_TEST
 
@@ -435,53 +394,47 @@ END_TEST
 
 START_TEST(test_dedicated_has_a_segment_of_its_own)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    test_memory_forget_calls(&f.memory);
-    cuarena_block_t block = take_dedicated_block(&f, 5000);
-    expect_text(test_memory_sequence(&f.memory), "get");
-    expect_u64(f.memory.reserved_bytes, POOL + KIB(8));
-    expect_u64(info_of(&f, block).dedicated, 1);
-    cuarena_stats_t stats = stats_of(&f, CUARENA_REGION_ALL);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    test_memory_forget_calls(&f->memory);
+    cuarena_block_t block = take_dedicated_block(f, 5000);
+    expect_text(test_memory_sequence(&f->memory), "get");
+    expect_u64(f->memory.reserved_bytes, POOL + KIB(8));
+    expect_u64(info_of(f, block).dedicated, 1);
+    cuarena_stats_t stats = stats_of(f, CUARENA_REGION_ALL);
     expect_u64(stats.reserved_bytes, POOL + KIB(8));
-    expect_u64(stats.dedicated_bytes, info_of(&f, block).allocated);
-    expect_u64(live_in(&f, CUARENA_REGION_DYNAMIC), 0);
-    expect_recount(&f);
-    drop_block(&f, block);
-    expect_text(test_memory_sequence(&f.memory), "get give_back");
-    fixture_close(&f);
+    expect_u64(stats.dedicated_bytes, info_of(f, block).allocated);
+    expect_u64(live_in(f, CUARENA_REGION_DYNAMIC), 0);
+    expect_recount(f);
+    drop_block(f, block);
+    expect_text(test_memory_sequence(&f->memory), "get give_back");
 }
 END_TEST
 
 START_TEST(test_dedicated_when_the_memory_refuses)
 {
-    fixture_t f;
     cuarena_block_t block = NO_BLOCK;
     cuarena_request_t request;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     cuarena_request_init(&request);
     request.dedicated = 1;
-    f.memory.budget_bytes = POOL;
-    step(&f, cuarena_block_alloc_with(f.arena, 5000, &request, &block), CUARENA_OUT_OF_MEMORY);
+    f->memory.budget_bytes = POOL;
+    step(f, cuarena_block_alloc_with(f->arena, 5000, &request, &block), CUARENA_OUT_OF_MEMORY);
     expect_u64(block, NO_BLOCK);
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_dedicated_counts_toward_the_held_limit)
 {
-    fixture_t f;
     cuarena_block_t block = NO_BLOCK;
     cuarena_request_t request;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.config.limit = amount_of_bytes(POOL + KIB(8));
-    fixture_create(&f);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->config.limit = amount_of_bytes(POOL + KIB(8));
+    fixture_create(f);
     cuarena_request_init(&request);
     request.dedicated = 1;
-    step(&f, cuarena_block_alloc_with(f.arena, KIB(12), &request, &block), CUARENA_LIMIT);
+    step(f, cuarena_block_alloc_with(f->arena, KIB(12), &request, &block), CUARENA_LIMIT);
     expect_u64(block, NO_BLOCK);
-    drop_block(&f, take_dedicated_block(&f, KIB(8)));
-    fixture_close(&f);
+    drop_block(f, take_dedicated_block(f, KIB(8)));
 }
 END_TEST
 
@@ -491,88 +444,79 @@ static _Alignas(4096) char foreign[8192];
 
 START_TEST(test_adopt_counts_and_forgets)
 {
-    fixture_t f;
     cuarena_block_t block = 0, found = 0;
     cuarena_tag_t tag = 0;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_ok(cuarena_tag(f.arena, "foreign", &tag));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    expect_ok(cuarena_tag(f->arena, "foreign", &tag));
     paint_bytes(foreign, sizeof foreign, 3);
-    test_memory_forget_calls(&f.memory);
-    step_ok(&f, cuarena_adopt(f.arena, foreign, sizeof foreign, tag, &block));
-    cuarena_block_info_t info = info_of(&f, block);
+    test_memory_forget_calls(&f->memory);
+    step_ok(f, cuarena_adopt(f->arena, foreign, sizeof foreign, tag, &block));
+    cuarena_block_info_t info = info_of(f, block);
     expect_u64(info.adopted, 1);
     expect_u64(info.tag, tag);
     ck_assert_uint_ge(info.pins, 1);
     expect_ptr(info.address, foreign);
     expect_u64(info.allocated, sizeof foreign);
-    expect_ok(cuarena_block_of(f.arena, foreign, &found));
+    expect_ok(cuarena_block_of(f->arena, foreign, &found));
     expect_u64(found, block);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).dedicated_bytes, sizeof foreign);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).reserved_bytes, POOL);
-    expect_u64(tag_stats_of(&f, tag).live_bytes, sizeof foreign);
-    expect_recount(&f);
-    drop_block(&f, block);
-    expect_text(test_memory_sequence(&f.memory), "");
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).dedicated_bytes, sizeof foreign);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, POOL);
+    expect_u64(tag_stats_of(f, tag).live_bytes, sizeof foreign);
+    expect_recount(f);
+    drop_block(f, block);
+    expect_text(test_memory_sequence(&f->memory), "");
     expect_u64(painted_until(foreign, sizeof foreign, 3), sizeof foreign);
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_adopt_refuses_what_overlaps)
 {
-    fixture_t f;
     cuarena_block_t block = 0, other = NO_BLOCK;
     void *base = NULL;
     uint64_t bytes = 0;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_ok(cuarena_base(f.arena, &base, &bytes));
-    step(&f, cuarena_adopt(f.arena, (char *)base + 4096, 4096, 0, &other), CUARENA_BAD_ARGUMENT);
-    step_ok(&f, cuarena_adopt(f.arena, foreign, sizeof foreign, 0, &block));
-    step(&f, cuarena_adopt(f.arena, foreign + 4096, 4096, 0, &other), CUARENA_BAD_ARGUMENT);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    expect_ok(cuarena_base(f->arena, &base, &bytes));
+    step(f, cuarena_adopt(f->arena, (char *)base + 4096, 4096, 0, &other), CUARENA_BAD_ARGUMENT);
+    step_ok(f, cuarena_adopt(f->arena, foreign, sizeof foreign, 0, &block));
+    step(f, cuarena_adopt(f->arena, foreign + 4096, 4096, 0, &other), CUARENA_BAD_ARGUMENT);
     expect_u64(other, NO_BLOCK);
-    drop_block(&f, block);
-    fixture_close(&f);
+    drop_block(f, block);
 }
 END_TEST
 
 START_TEST(test_adopt_bad_arguments)
 {
-    fixture_t f;
     cuarena_block_t block = NO_BLOCK;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    step(&f, cuarena_adopt(f.arena, foreign + 1, 4096, 0, &block), CUARENA_BAD_ARGUMENT);
-    step(&f, cuarena_adopt(f.arena, NULL, 4096, 0, &block), CUARENA_BAD_ARGUMENT);
-    step(&f, cuarena_adopt(f.arena, foreign, 0, 0, &block), CUARENA_BAD_ARGUMENT);
-    step(&f, cuarena_adopt(f.arena, foreign, 4096, 9, &block), CUARENA_BAD_ARGUMENT);
-    step(&f, cuarena_adopt(f.arena, foreign, 4096, 0, NULL), CUARENA_BAD_ARGUMENT);
-    step(&f, cuarena_adopt(f.arena, foreign, UINT64_MAX - 255, 0, &block), CUARENA_BAD_ARGUMENT);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    step(f, cuarena_adopt(f->arena, foreign + 1, 4096, 0, &block), CUARENA_BAD_ARGUMENT);
+    step(f, cuarena_adopt(f->arena, NULL, 4096, 0, &block), CUARENA_BAD_ARGUMENT);
+    step(f, cuarena_adopt(f->arena, foreign, 0, 0, &block), CUARENA_BAD_ARGUMENT);
+    step(f, cuarena_adopt(f->arena, foreign, 4096, 9, &block), CUARENA_BAD_ARGUMENT);
+    step(f, cuarena_adopt(f->arena, foreign, 4096, 0, NULL), CUARENA_BAD_ARGUMENT);
+    step(f, cuarena_adopt(f->arena, foreign, UINT64_MAX - 255, 0, &block), CUARENA_BAD_ARGUMENT);
     expect_u64(block, NO_BLOCK);
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_adopt_counts_toward_the_live_limit)
 {
-    fixture_t f;
     cuarena_block_t block = NO_BLOCK;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_LIVE, amount_of_bytes(4096), NULL));
-    step(&f, cuarena_adopt(f.arena, foreign, sizeof foreign, 0, &block), CUARENA_LIMIT);
-    step_ok(&f, cuarena_adopt(f.arena, foreign, 4096, 0, &block));
-    drop_block(&f, block);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_LIVE, amount_of_bytes(4096), NULL));
+    step(f, cuarena_adopt(f->arena, foreign, sizeof foreign, 0, &block), CUARENA_LIMIT);
+    step_ok(f, cuarena_adopt(f->arena, foreign, 4096, 0, &block));
+    drop_block(f, block);
 }
 END_TEST
 
 START_TEST(test_adopt_is_not_moved_nor_resized_away)
 {
-    fixture_t f;
     cuarena_block_t block = 0;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    step_ok(&f, cuarena_adopt(f.arena, foreign, sizeof foreign, 0, &block));
-    step_ok(&f, cuarena_compact(f.arena, NULL, NULL, NULL, NULL));
-    expect_ptr(address_of(&f, block), foreign);
-    fixture_close_forced(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    step_ok(f, cuarena_adopt(f->arena, foreign, sizeof foreign, 0, &block));
+    step_ok(f, cuarena_compact(f->arena, NULL, NULL, NULL, NULL));
+    expect_ptr(address_of(f, block), foreign);
+    fixture_close_forced(f);
 }
 END_TEST
 
@@ -580,54 +524,48 @@ END_TEST
 
 START_TEST(test_tag_is_registered_once)
 {
-    fixture_t f;
     cuarena_tag_t first = 0, second = 0, again = 0;
     char name[] = "weights";
     const char *kept = NULL;
-    fixture_open(&f, KIND_NONE_POOL, POOL);
-    expect_ok(cuarena_tag(f.arena, name, &first));
-    expect_ok(cuarena_tag(f.arena, "activations", &second));
+    fixture_t *f = opened(KIND_NONE_POOL, POOL);
+    expect_ok(cuarena_tag(f->arena, name, &first));
+    expect_ok(cuarena_tag(f->arena, "activations", &second));
     ck_assert_uint_ne(first, 0);
     ck_assert_uint_ne(first, second);
     name[0] = 'W';
-    expect_ok(cuarena_tag(f.arena, "weights", &again));
+    expect_ok(cuarena_tag(f->arena, "weights", &again));
     expect_u64(again, first);
-    expect_ok(cuarena_tag_name(f.arena, first, &kept));
+    expect_ok(cuarena_tag_name(f->arena, first, &kept));
     expect_text(kept, "weights");
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_tag_bad_arguments)
 {
-    fixture_t f;
     cuarena_tag_t tag = 7;
     const char *name = UNTOUCHED;
-    fixture_open(&f, KIND_NONE_POOL, POOL);
-    expect_status(cuarena_tag(f.arena, NULL, &tag), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_tag(f.arena, "x", NULL), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_tag_name(f.arena, 9, &name), CUARENA_BAD_ARGUMENT);
+    fixture_t *f = opened(KIND_NONE_POOL, POOL);
+    expect_status(cuarena_tag(f->arena, NULL, &tag), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_tag(f->arena, "x", NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_tag_name(f->arena, 9, &name), CUARENA_BAD_ARGUMENT);
     expect_u64(tag, 7);
     expect_ptr(name, UNTOUCHED);
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_tag_past_the_most_is_limit)
 {
-    fixture_t f;
     cuarena_tag_t tag = 0;
     char name[16];
-    fixture_open(&f, KIND_NONE_POOL, POOL);
+    fixture_t *f = opened(KIND_NONE_POOL, POOL);
     for (uint32_t i = 1; i < CUARENA_HEAP_MAX_TAGS; i++) {
         snprintf(name, sizeof name, "tag%u", i);
-        expect_ok(cuarena_tag(f.arena, name, &tag));
+        expect_ok(cuarena_tag(f->arena, name, &tag));
     }
     tag = 7;
-    expect_status(cuarena_tag(f.arena, "one more", &tag), CUARENA_LIMIT);
+    expect_status(cuarena_tag(f->arena, "one more", &tag), CUARENA_LIMIT);
     expect_u64(tag, 7);
-    expect_ok(cuarena_tag(f.arena, "tag1", &tag));
-    fixture_close(&f);
+    expect_ok(cuarena_tag(f->arena, "tag1", &tag));
 }
 END_TEST
 

@@ -156,24 +156,22 @@ END_TEST
 
 START_TEST(test_compact_leaves_pointers_until_unpinned)
 {
-    fixture_t f;
     heard_t heard = {.count = 0};
     void *row[4];
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take_pointer_row(&f, row, 4, POOL / 4);
-    drop(&f, row[0]);
-    step_ok(&f, cuarena_compact(f.arena, NULL, hear_relocations, &heard, NULL));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take_pointer_row(f, row, 4, POOL / 4);
+    drop(f, row[0]);
+    step_ok(f, cuarena_compact(f->arena, NULL, hear_relocations, &heard, NULL));
     expect_u64(heard.batches, 0);
-    cuarena_block_t block = unpinned_block_of(&f, row[1]);
-    step_ok(&f, cuarena_compact(f.arena, NULL, hear_relocations, &heard, NULL));
+    cuarena_block_t block = unpinned_block_of(f, row[1]);
+    step_ok(f, cuarena_compact(f->arena, NULL, hear_relocations, &heard, NULL));
     expect_u64(heard.count, 1);
     expect_u64(heard.list[0].block, block);
     expect_ptr(heard.list[0].from, row[1]);
     expect_ptr(heard.list[0].to, row[0]);
     row[1] = heard.list[0].to;
     row[0] = NULL;
-    drop_pointer_row(&f, row, 4, POOL / 4);
-    fixture_close(&f);
+    drop_pointer_row(f, row, 4, POOL / 4);
 }
 END_TEST
 
@@ -203,26 +201,25 @@ END_TEST
 
 START_TEST(test_compact_leaves_stable_dedicated_and_empty_blocks)
 {
-    fixture_t f;
     heard_t heard = {.count = 0};
     cuarena_block_t stable[4], apart = 0;
     cuarena_request_t request;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.config.stable = amount_of_bytes(POOL / 2);
-    fixture_create(&f);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->config.stable = amount_of_bytes(POOL / 2);
+    fixture_create(f);
     cuarena_request_init(&request);
     request.region = CUARENA_REGION_STABLE;
     for (size_t i = 0; i < 4; i++)
-        step_ok(&f, cuarena_block_alloc_with(f.arena, POOL / 8, &request, &stable[i]));
-    drop_block(&f, stable[0]);
-    drop_block(&f, stable[2]);
+        step_ok(f, cuarena_block_alloc_with(f->arena, POOL / 8, &request, &stable[i]));
+    drop_block(f, stable[0]);
+    drop_block(f, stable[2]);
     request = (cuarena_request_t){.struct_size = sizeof request, .dedicated = 1};
-    step_ok(&f, cuarena_block_alloc_with(f.arena, 5000, &request, &apart));
-    take_block(&f, 0);
-    step_ok(&f, cuarena_compact(f.arena, NULL, hear_relocations, &heard, NULL));
+    step_ok(f, cuarena_block_alloc_with(f->arena, 5000, &request, &apart));
+    take_block(f, 0);
+    step_ok(f, cuarena_compact(f->arena, NULL, hear_relocations, &heard, NULL));
     expect_u64(heard.batches, 0);
-    expect_recount(&f);
-    fixture_close_forced(&f);
+    expect_recount(f);
+    fixture_close_forced(f);
 }
 END_TEST
 
@@ -507,27 +504,25 @@ static void growing_row(fixture_t *f, cuarena_block_t *row)
 
 START_TEST(test_compact_callback_may_need_growth)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
-    growing_row(&f, row);
-    expect_ok(cuarena_compact(f.arena, NULL, outgrow, &f, NULL));
-    expect_recount(&f);
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    growing_row(f, row);
+    expect_ok(cuarena_compact(f->arena, NULL, outgrow, f, NULL));
+    expect_recount(f);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 START_TEST(test_compact_listener_may_need_growth)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
-    growing_row(&f, row);
-    expect_ok(cuarena_set_event_listener(f.arena, compact_in_listener, &f));
-    expect_ok(cuarena_compact(f.arena, NULL, NULL, NULL, NULL));
-    expect_ok(cuarena_set_event_listener(f.arena, NULL, NULL));
-    expect_recount(&f);
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    growing_row(f, row);
+    expect_ok(cuarena_set_event_listener(f->arena, compact_in_listener, f));
+    expect_ok(cuarena_compact(f->arena, NULL, NULL, NULL, NULL));
+    expect_ok(cuarena_set_event_listener(f->arena, NULL, NULL));
+    expect_recount(f);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -589,12 +584,10 @@ END_TEST
 
 START_TEST(test_compact_on_a_memory_that_cannot_relocate)
 {
-    fixture_t f;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    test_memory_make_plain(&f.memory);
-    fixture_create(&f);
-    step(&f, cuarena_compact(f.arena, NULL, NULL, NULL, NULL), CUARENA_UNSUPPORTED);
-    fixture_close(&f);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    test_memory_make_plain(&f->memory);
+    fixture_create(f);
+    step(f, cuarena_compact(f->arena, NULL, NULL, NULL, NULL), CUARENA_UNSUPPORTED);
 }
 END_TEST
 

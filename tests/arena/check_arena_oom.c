@@ -29,11 +29,10 @@ static void open_fragmented(fixture_t *f, cuarena_block_t *row)
 
 START_TEST(test_refusal_out_of_memory_tells_the_figures)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    void *most = take(&f, POOL - EACH);
-    step(&f, cuarena_alloc(f.arena, EACH + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    void *most = take(f, POOL - EACH);
+    step(f, cuarena_alloc(f->arena, EACH + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     cuarena_error_info_t error = last_error();
     ck_assert_int_eq(error.status, CUARENA_OUT_OF_MEMORY);
     expect_u64(error.asked_bytes, EACH + 1);
@@ -42,85 +41,78 @@ START_TEST(test_refusal_out_of_memory_tells_the_figures)
     expect_u64(error.largest_bytes, EACH);
     ck_assert_ptr_nonnull(strstr(error.message, "65537"));
     expect_ptr(pointer, UNTOUCHED);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).failed, 1);
-    drop(&f, most);
-    fixture_close(&f);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).failed, 1);
+    drop(f, most);
 }
 END_TEST
 
 START_TEST(test_refusal_fragmented_tells_the_figures)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
     void *pointer = UNTOUCHED;
-    open_fragmented(&f, row);
-    step(&f, cuarena_alloc(f.arena, EACH + 1, &pointer), CUARENA_FRAGMENTED);
+    fixture_t *f = new_fixture(fixture_close);
+    open_fragmented(f, row);
+    step(f, cuarena_alloc(f->arena, EACH + 1, &pointer), CUARENA_FRAGMENTED);
     expect_u64(last_error().free_bytes, POOL / 2);
     expect_u64(last_error().largest_bytes, EACH);
-    step(&f, cuarena_alloc(f.arena, POOL / 2, &pointer), CUARENA_FRAGMENTED);
-    step(&f, cuarena_alloc(f.arena, POOL / 2 + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    step(f, cuarena_alloc(f->arena, POOL / 2, &pointer), CUARENA_FRAGMENTED);
+    step(f, cuarena_alloc(f->arena, POOL / 2 + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_ptr(pointer, UNTOUCHED);
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 /* Only the pool's first byte is so aligned. */
 START_TEST(test_refusal_fragmented_by_alignment)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
     cuarena_request_t request;
     void *pointer = UNTOUCHED;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.memory.ops.alignment = POOL;
-    fixture_create(&f);
-    take_row(&f, row, COUNT, EACH);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->memory.ops.alignment = POOL;
+    fixture_create(f);
+    take_row(f, row, COUNT, EACH);
     cuarena_request_init(&request);
     request.alignment = POOL;
-    drop_block(&f, row[5]);
+    drop_block(f, row[5]);
     row[5] = 0;
-    step(&f, cuarena_alloc_with(f.arena, EACH, &request, &pointer), CUARENA_FRAGMENTED);
+    step(f, cuarena_alloc_with(f->arena, EACH, &request, &pointer), CUARENA_FRAGMENTED);
     expect_ptr(pointer, UNTOUCHED);
-    drop_block(&f, row[0]);
+    drop_block(f, row[0]);
     row[0] = 0;
-    step_ok(&f, cuarena_alloc_with(f.arena, EACH, &request, &pointer));
-    drop(&f, pointer);
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    step_ok(f, cuarena_alloc_with(f->arena, EACH, &request, &pointer));
+    drop(f, pointer);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 /* Classes are coarse for ranges of about one size; a refusal is not. */
 START_TEST(test_refusal_only_if_no_range_fits)
 {
-    fixture_t f;
     enum {
         MANY = 64
     };
     void *row[MANY], *pointer = NULL;
     uint64_t each = EACH + 256;
-    fixture_open(&f, KIND_CUSTOM_GROW, MIB(8));
+    fixture_t *f = opened(KIND_CUSTOM_GROW, MIB(8));
     for (size_t i = 0; i < MANY; i++)
-        row[i] = take(&f, i == MANY / 2 ? each + 256 : each);
+        row[i] = take(f, i == MANY / 2 ? each + 256 : each);
     for (size_t i = 0; i < MANY; i += 2)
-        drop(&f, row[i]);
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_RESERVED, amount_of_bytes(0), NULL));
-    step_ok(&f, cuarena_alloc(f.arena, each + 256, &pointer));
-    drop(&f, pointer);
-    fixture_close_forced(&f);
+        drop(f, row[i]);
+    expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_RESERVED, amount_of_bytes(0), NULL));
+    step_ok(f, cuarena_alloc(f->arena, each + 256, &pointer));
+    drop(f, pointer);
+    fixture_close_forced(f);
 }
 END_TEST
 
 START_TEST(test_refusal_leaves_a_success_alone)
 {
-    fixture_t f;
     void *pointer = NULL;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
-    drop(&f, take(&f, 256));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    step(f, cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    drop(f, take(f, 256));
     expect_u64(last_error().asked_bytes, POOL + 1);
-    fixture_close(&f);
 }
 END_TEST
 
@@ -128,19 +120,17 @@ END_TEST
 
 START_TEST(test_ladder_returns_free_segments_and_grows_again)
 {
-    fixture_t f;
-    fixture_prepare(&f, KIND_CUSTOM_GROW, 2 * EACH);
-    test_memory_make_plain(&f.memory);
-    fixture_create(&f);
-    void *first = take(&f, EACH);
-    void *second = take(&f, EACH);
-    drop(&f, first);
-    drop(&f, second);
-    test_memory_forget_calls(&f.memory);
-    void *both = take(&f, 2 * EACH);
-    expect_text(test_memory_sequence(&f.memory), "give_back give_back get");
-    drop(&f, both);
-    fixture_close(&f);
+    fixture_t *f = prepared(KIND_CUSTOM_GROW, 2 * EACH);
+    test_memory_make_plain(&f->memory);
+    fixture_create(f);
+    void *first = take(f, EACH);
+    void *second = take(f, EACH);
+    drop(f, first);
+    drop(f, second);
+    test_memory_forget_calls(&f->memory);
+    void *both = take(f, 2 * EACH);
+    expect_text(test_memory_sequence(&f->memory), "give_back give_back get");
+    drop(f, both);
 }
 END_TEST
 
@@ -172,82 +162,72 @@ static int32_t help(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t 
 
 START_TEST(test_handler_that_frees_serves_the_request)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    helper_t helper = {.f = &f, .spare = take(&f, POOL)};
-    use_handler(&f, help, &helper);
-    void *pointer = take(&f, EACH + 5);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    helper_t helper = {.f = f, .spare = take(f, POOL)};
+    use_handler(f, help, &helper);
+    void *pointer = take(f, EACH + 5);
     expect_u64(helper.calls, 1);
     expect_u64(helper.asked, EACH + 5);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).oom_handler_calls, 1);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).failed, 0);
-    drop(&f, pointer);
-    fixture_close(&f);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).oom_handler_calls, 1);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).failed, 0);
+    drop(f, pointer);
 }
 END_TEST
 
 START_TEST(test_handler_that_has_nothing_is_asked_once)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    helper_t helper = {.f = &f};
-    use_handler(&f, help, &helper);
-    step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    helper_t helper = {.f = f};
+    use_handler(f, help, &helper);
+    step(f, cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(helper.calls, 1);
     expect_ptr(pointer, UNTOUCHED);
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_handler_that_lies_is_given_up_on_after_sixteen)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    helper_t helper = {.f = &f, .answer = 1};
-    use_handler(&f, help, &helper);
-    step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    helper_t helper = {.f = f, .answer = 1};
+    use_handler(f, help, &helper);
+    step(f, cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(helper.calls, 16);
     for (size_t i = 1; i < 16; i++)
         ck_assert_int_eq(helper.attempts[i], helper.attempts[i - 1] + 1);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).oom_handler_calls, 16);
-    fixture_close(&f);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).oom_handler_calls, 16);
 }
 END_TEST
 
 START_TEST(test_handler_is_not_asked_while_there_is_room)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    helper_t helper = {.f = &f};
-    use_handler(&f, help, &helper);
-    drop(&f, take(&f, POOL));
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    helper_t helper = {.f = f};
+    use_handler(f, help, &helper);
+    drop(f, take(f, POOL));
     expect_u64(helper.calls, 0);
-    use_handler(&f, NULL, NULL);
+    use_handler(f, NULL, NULL);
     void *pointer = NULL;
-    step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_LIMIT);
+    step(f, cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_LIMIT);
     expect_u64(helper.calls, 0);
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_handler_helps_blocks_and_resizes)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    cuarena_block_t block = take_block(&f, EACH);
-    helper_t helper = {.f = &f, .spare = take(&f, POOL - EACH)};
-    use_handler(&f, help, &helper);
-    step_ok(&f, cuarena_block_resize(f.arena, block, 2 * EACH));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    cuarena_block_t block = take_block(f, EACH);
+    helper_t helper = {.f = f, .spare = take(f, POOL - EACH)};
+    use_handler(f, help, &helper);
+    step_ok(f, cuarena_block_resize(f->arena, block, 2 * EACH));
     expect_u64(helper.calls, 1);
-    step_ok(&f, cuarena_compact(f.arena, NULL, NULL, NULL, NULL));
-    helper.spare = take(&f, POOL - 2 * EACH);
-    cuarena_block_t other = take_block(&f, EACH);
+    step_ok(f, cuarena_compact(f->arena, NULL, NULL, NULL, NULL));
+    helper.spare = take(f, POOL - 2 * EACH);
+    cuarena_block_t other = take_block(f, EACH);
     expect_u64(helper.calls, 2);
-    drop_block(&f, other);
-    drop_block(&f, block);
-    fixture_close(&f);
+    drop_block(f, other);
+    drop_block(f, block);
 }
 END_TEST
 
@@ -264,14 +244,12 @@ static int32_t ask_for_more(void *user, cuarena_t *arena, uint64_t asked_bytes, 
 
 START_TEST(test_handler_is_not_entered_twice_on_a_thread)
 {
-    fixture_t f;
     void *pointer = NULL;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    helper_t helper = {.f = &f};
-    use_handler(&f, ask_for_more, &helper);
-    step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    helper_t helper = {.f = f};
+    use_handler(f, ask_for_more, &helper);
+    step(f, cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(helper.calls, 1);
-    fixture_close(&f);
 }
 END_TEST
 
@@ -291,14 +269,12 @@ static int32_t call_all(void *user, cuarena_t *arena, uint64_t asked_bytes, int3
 
 START_TEST(test_handler_may_call_anything)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    helper_t helper = {.f = &f};
-    use_handler(&f, call_all, &helper);
-    void *pointer = take(&f, 2 * POOL);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    helper_t helper = {.f = f};
+    use_handler(f, call_all, &helper);
+    void *pointer = take(f, 2 * POOL);
     expect_u64(helper.calls, 1);
-    drop(&f, pointer);
-    fixture_close(&f);
+    drop(f, pointer);
 }
 END_TEST
 
@@ -318,143 +294,134 @@ static void open_compacting(fixture_t *f, cuarena_block_t *row)
 
 START_TEST(test_compact_on_oom_makes_room_and_tells)
 {
-    fixture_t f;
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
-    open_compacting(&f, row);
-    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
-    void *pointer = take(&f, 2 * EACH);
+    fixture_t *f = new_fixture(fixture_close);
+    open_compacting(f, row);
+    expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
+    void *pointer = take(f, 2 * EACH);
     expect_u64(heard.count, 1);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).compactions, 1);
-    drop(&f, pointer);
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).compactions, 1);
+    drop(f, pointer);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 /* Their ids are good wherever they are. */
 START_TEST(test_compact_on_oom_moves_blocks_without_a_callback)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
-    open_compacting(&f, row);
-    drop(&f, take(&f, 2 * EACH));
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).moves, 1);
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    open_compacting(f, row);
+    drop(f, take(f, 2 * EACH));
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).moves, 1);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 /* Nobody would know where they went. */
 START_TEST(test_compact_on_oom_leaves_pointers_without_a_callback)
 {
-    fixture_t f;
     heard_t heard = {.count = 0};
     void *row[COUNT], *pointer = UNTOUCHED;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.config.compact_on_oom = 1;
-    fixture_create(&f);
-    take_pointer_row(&f, row, COUNT, EACH);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->config.compact_on_oom = 1;
+    fixture_create(f);
+    take_pointer_row(f, row, COUNT, EACH);
     for (size_t i = 0; i < COUNT; i++)
         if (i % 2 == 0)
-            drop(&f, row[i]);
+            drop(f, row[i]);
         else
-            expect_ok(cuarena_unpin(f.arena, row[i]));
-    step(&f, cuarena_alloc(f.arena, 2 * EACH, &pointer), CUARENA_FRAGMENTED);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).moves, 0);
+            expect_ok(cuarena_unpin(f->arena, row[i]));
+    step(f, cuarena_alloc(f->arena, 2 * EACH, &pointer), CUARENA_FRAGMENTED);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).moves, 0);
     expect_in_error("compaction (pins, and pointers without a relocation "
                     "callback, are in the way)");
-    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
-    drop(&f, take(&f, 2 * EACH));
+    expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
+    drop(f, take(f, 2 * EACH));
     expect_u64(heard.count, 1);
-    fixture_close_forced(&f);
+    fixture_close_forced(f);
 }
 END_TEST
 
 START_TEST(test_compact_on_oom_says_that_pins_are_in_the_way)
 {
-    fixture_t f;
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
     void *pointer = UNTOUCHED, *pinned;
-    open_compacting(&f, row);
-    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
+    fixture_t *f = new_fixture(fixture_close);
+    open_compacting(f, row);
+    expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
     for (size_t i = 1; i < COUNT; i += 2)
-        expect_ok(cuarena_block_pin(f.arena, row[i], &pinned));
-    step(&f, cuarena_alloc(f.arena, 2 * EACH, &pointer), CUARENA_FRAGMENTED);
+        expect_ok(cuarena_block_pin(f->arena, row[i], &pinned));
+    step(f, cuarena_alloc(f->arena, 2 * EACH, &pointer), CUARENA_FRAGMENTED);
     expect_in_error("tried: reserved bytes, compaction (pins are in the way)");
     for (size_t i = 1; i < COUNT; i += 2)
-        expect_ok(cuarena_block_unpin(f.arena, row[i]));
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+        expect_ok(cuarena_block_unpin(f->arena, row[i]));
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 START_TEST(test_compact_on_oom_says_that_the_memory_cannot)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
     void *pointer = UNTOUCHED;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.config.compact_on_oom = 1;
-    f.memory.ops.relocate = NULL;
-    fixture_create(&f);
-    take_row(&f, row, COUNT, EACH);
-    drop_block(&f, row[1]);
-    drop_block(&f, row[5]);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->config.compact_on_oom = 1;
+    f->memory.ops.relocate = NULL;
+    fixture_create(f);
+    take_row(f, row, COUNT, EACH);
+    drop_block(f, row[1]);
+    drop_block(f, row[5]);
     row[1] = row[5] = 0;
-    step(&f, cuarena_alloc(f.arena, 2 * EACH, &pointer), CUARENA_FRAGMENTED);
+    step(f, cuarena_alloc(f->arena, 2 * EACH, &pointer), CUARENA_FRAGMENTED);
     expect_in_error("compaction (the memory cannot move bytes)");
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 START_TEST(test_compact_on_oom_off_by_default)
 {
-    fixture_t f;
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
     void *pointer = UNTOUCHED;
-    open_fragmented(&f, row);
-    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
-    step(&f, cuarena_alloc(f.arena, 2 * EACH, &pointer), CUARENA_FRAGMENTED);
+    fixture_t *f = new_fixture(fixture_close);
+    open_fragmented(f, row);
+    expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
+    step(f, cuarena_alloc(f->arena, 2 * EACH, &pointer), CUARENA_FRAGMENTED);
     expect_u64(heard.batches, 0);
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 START_TEST(test_compact_on_oom_comes_after_the_handler)
 {
-    fixture_t f;
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
-    open_compacting(&f, row);
-    helper_t helper = {.f = &f};
-    use_handler(&f, help, &helper);
-    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
-    void *pointer = take(&f, 2 * EACH);
+    fixture_t *f = new_fixture(fixture_close);
+    open_compacting(f, row);
+    helper_t helper = {.f = f};
+    use_handler(f, help, &helper);
+    expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
+    void *pointer = take(f, 2 * EACH);
     expect_u64(helper.calls, 1);
     expect_u64(heard.batches, 1);
-    drop(&f, pointer);
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    drop(f, pointer);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 START_TEST(test_compact_on_oom_that_would_not_help_moves_nothing)
 {
-    fixture_t f;
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
     void *pointer = UNTOUCHED;
-    open_compacting(&f, row);
-    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
-    step(&f, cuarena_alloc(f.arena, POOL / 2 + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    fixture_t *f = new_fixture(fixture_close);
+    open_compacting(f, row);
+    expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
+    step(f, cuarena_alloc(f->arena, POOL / 2 + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(heard.batches, 0);
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -475,14 +442,13 @@ static int32_t is_reentered(void *user, const cuarena_relocation_t *list, size_t
 
 START_TEST(test_compact_on_oom_callback_may_not_compact)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
-    open_compacting(&f, row);
-    expect_ok(cuarena_set_relocation_callback(f.arena, is_reentered, &f));
-    drop(&f, take(&f, 2 * EACH));
-    ck_assert_int_eq(f.config.name[0], '!');
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    open_compacting(f, row);
+    expect_ok(cuarena_set_relocation_callback(f->arena, is_reentered, f));
+    drop(f, take(f, 2 * EACH));
+    ck_assert_int_eq(f->config.name[0], '!');
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -504,20 +470,18 @@ static void call_the_arena(test_memory_t *memory, memory_op_t op, const cuarena_
 
 START_TEST(test_memory_that_calls_its_arena_is_reentered)
 {
-    fixture_t f;
     void *now = NULL;
     uint64_t given = 0;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    f.memory.hook_user = &f;
-    f.memory.hook = call_the_arena;
-    void *first = take(&f, EACH);
-    void *second = take(&f, EACH);
-    step_ok(&f, cuarena_resize(f.arena, first, 2 * EACH, &now));
-    drop(&f, now);
-    step_ok(&f, cuarena_trim(f.arena, 0, &given));
-    drop(&f, second);
-    f.memory.hook = NULL;
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    f->memory.hook_user = f;
+    f->memory.hook = call_the_arena;
+    void *first = take(f, EACH);
+    void *second = take(f, EACH);
+    step_ok(f, cuarena_resize(f->arena, first, 2 * EACH, &now));
+    drop(f, now);
+    step_ok(f, cuarena_trim(f->arena, 0, &given));
+    drop(f, second);
+    f->memory.hook = NULL;
 }
 END_TEST
 

@@ -12,32 +12,28 @@
 
 START_TEST(test_alloc_null_arguments)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    step(&f, cuarena_alloc(f.arena, 256, NULL), CUARENA_BAD_ARGUMENT);
-    step(&f, cuarena_alloc(NULL, 256, &pointer), CUARENA_BAD_ARGUMENT);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    step(f, cuarena_alloc(f->arena, 256, NULL), CUARENA_BAD_ARGUMENT);
+    step(f, cuarena_alloc(NULL, 256, &pointer), CUARENA_BAD_ARGUMENT);
     expect_ptr(pointer, UNTOUCHED);
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_alloc_from_held_bytes_calls_no_memory)
 {
-    fixture_t f;
     void *a, *b;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    test_memory_forget_calls(&f.memory);
-    a = take(&f, KIB(64));
-    b = take(&f, KIB(64));
-    drop(&f, a);
-    step_ok(&f, cuarena_resize(f.arena, b, KIB(32), &b));
-    expect_ok(cuarena_unpin(f.arena, b));
-    expect_ok(cuarena_pin(f.arena, b));
-    expect_recount(&f);
-    drop(&f, b);
-    expect_text(test_memory_sequence(&f.memory), "");
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    test_memory_forget_calls(&f->memory);
+    a = take(f, KIB(64));
+    b = take(f, KIB(64));
+    drop(f, a);
+    step_ok(f, cuarena_resize(f->arena, b, KIB(32), &b));
+    expect_ok(cuarena_unpin(f->arena, b));
+    expect_ok(cuarena_pin(f->arena, b));
+    expect_recount(f);
+    drop(f, b);
+    expect_text(test_memory_sequence(&f->memory), "");
 }
 END_TEST
 
@@ -45,41 +41,37 @@ static const uint64_t granules[] = {8, 16, 128, 256, 512, 4096, KIB(64)};
 
 START_TEST(test_alloc_sizes_are_multiples_of_the_granule)
 {
-    fixture_t f;
     uint64_t granule = granules[_i], requested = 0, allocated = 0;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.config.alignment = granule;
-    f.memory.ops.granularity = f.memory.ops.alignment = KIB(64);
-    fixture_create(&f);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->config.alignment = granule;
+    f->memory.ops.granularity = f->memory.ops.alignment = KIB(64);
+    fixture_create(f);
     for (uint64_t bytes = 1; bytes <= 2 * granule + 1; bytes += granule / 2) {
-        void *pointer = take(&f, bytes);
+        void *pointer = take(f, bytes);
         expect_u64((uint64_t)(uintptr_t)pointer % granule, 0);
-        expect_ok(cuarena_size_of(f.arena, pointer, &requested, &allocated));
+        expect_ok(cuarena_size_of(f->arena, pointer, &requested, &allocated));
         expect_u64(requested, bytes);
         expect_u64(allocated, (bytes + granule - 1) / granule * granule);
-        drop(&f, pointer);
+        drop(f, pointer);
     }
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_alloc_with_an_alignment_of_its_own)
 {
-    fixture_t f;
     void *pointers[12];
     size_t count = 0;
     cuarena_request_t request;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     cuarena_request_init(&request);
     for (request.alignment = 1; count < COUNT_OF(pointers); request.alignment *= 2, count++) {
         void **out = &pointers[count];
-        step_ok(&f, cuarena_alloc_with(f.arena, 300, &request, out));
+        step_ok(f, cuarena_alloc_with(f->arena, 300, &request, out));
         expect_u64((uint64_t)(uintptr_t)*out % request.alignment, 0);
         expect_u64((uint64_t)(uintptr_t)*out % 256, 0);
     }
     while (count-- > 0)
-        drop(&f, pointers[count]);
-    fixture_close(&f);
+        drop(f, pointers[count]);
 }
 END_TEST
 
@@ -133,45 +125,39 @@ static const struct {
 
 START_TEST(test_alloc_with_refuses_a_bad_request)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
     cuarena_request_t request;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     cuarena_request_init(&request);
     bad_requests[_i].break_it(&request);
-    cuarena_status_t status = cuarena_alloc_with(f.arena, 256, &request, &pointer);
+    cuarena_status_t status = cuarena_alloc_with(f->arena, 256, &request, &pointer);
     ck_assert_msg(status == CUARENA_BAD_ARGUMENT, "%s: got %s (%s)", bad_requests[_i].what,
                   cuarena_status_name(status), last_error().message);
     expect_ptr(pointer, UNTOUCHED);
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_alloc_array_is_the_product)
 {
-    fixture_t f;
     void *pointer = NULL;
     uint64_t requested = 0;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    step_ok(&f, cuarena_alloc_array(f.arena, 100, 12, NULL, &pointer));
-    expect_ok(cuarena_size_of(f.arena, pointer, &requested, NULL));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    step_ok(f, cuarena_alloc_array(f->arena, 100, 12, NULL, &pointer));
+    expect_ok(cuarena_size_of(f->arena, pointer, &requested, NULL));
     expect_u64(requested, 1200);
-    drop(&f, pointer);
-    fixture_close(&f);
+    drop(f, pointer);
 }
 END_TEST
 
 START_TEST(test_alloc_array_of_nothing_is_null)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    step_ok(&f, cuarena_alloc_array(f.arena, 0, 12, NULL, &pointer));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    step_ok(f, cuarena_alloc_array(f->arena, 0, 12, NULL, &pointer));
     ck_assert_ptr_null(pointer);
     pointer = UNTOUCHED;
-    step_ok(&f, cuarena_alloc_array(f.arena, 12, 0, NULL, &pointer));
+    step_ok(f, cuarena_alloc_array(f->arena, 12, 0, NULL, &pointer));
     ck_assert_ptr_null(pointer);
-    fixture_close(&f);
 }
 END_TEST
 
@@ -179,155 +165,137 @@ END_TEST
 
 START_TEST(test_resize_null_allocates_and_zero_frees)
 {
-    fixture_t f;
     void *pointer = NULL;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    step_ok(&f, cuarena_resize(f.arena, NULL, 1000, &pointer));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    step_ok(f, cuarena_resize(f->arena, NULL, 1000, &pointer));
     ck_assert_ptr_nonnull(pointer);
-    expect_u64(live_blocks(&f), 1);
-    step_ok(&f, cuarena_resize(f.arena, pointer, 0, &pointer));
+    expect_u64(live_blocks(f), 1);
+    step_ok(f, cuarena_resize(f->arena, pointer, 0, &pointer));
     ck_assert_ptr_null(pointer);
-    step_ok(&f, cuarena_resize(f.arena, NULL, 0, &pointer));
+    step_ok(f, cuarena_resize(f->arena, NULL, 0, &pointer));
     ck_assert_ptr_null(pointer);
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_resize_grows_and_shrinks_in_place)
 {
-    fixture_t f;
     void *now = NULL;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    void *pointer = take(&f, POOL);
-    paint(&f, pointer, KIB(1), 1);
-    test_memory_forget_calls(&f.memory);
-    step_ok(&f, cuarena_resize(f.arena, pointer, KIB(1), &now));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    void *pointer = take(f, POOL);
+    paint(f, pointer, KIB(1), 1);
+    test_memory_forget_calls(&f->memory);
+    step_ok(f, cuarena_resize(f->arena, pointer, KIB(1), &now));
     expect_ptr(now, pointer);
-    expect_u64(live_bytes(&f), KIB(1));
-    expect_painted(&f, now, KIB(1), 1);
-    step_ok(&f, cuarena_resize(f.arena, pointer, KIB(1), &now));
+    expect_u64(live_bytes(f), KIB(1));
+    expect_painted(f, now, KIB(1), 1);
+    step_ok(f, cuarena_resize(f->arena, pointer, KIB(1), &now));
     expect_ptr(now, pointer);
-    expect_text(test_memory_sequence(&f.memory), "");
-    drop(&f, now);
-    fixture_close(&f);
+    expect_text(test_memory_sequence(&f->memory), "");
+    drop(f, now);
 }
 END_TEST
 
 START_TEST(test_resize_grows_into_the_range_behind)
 {
-    fixture_t f;
     void *quarters[4], *now = NULL;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take_pointer_row(&f, quarters, 4, QUARTER);
-    drop(&f, quarters[1]);
-    test_memory_forget_calls(&f.memory);
-    step_ok(&f, cuarena_resize(f.arena, quarters[0], 2 * QUARTER, &now));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take_pointer_row(f, quarters, 4, QUARTER);
+    drop(f, quarters[1]);
+    test_memory_forget_calls(&f->memory);
+    step_ok(f, cuarena_resize(f->arena, quarters[0], 2 * QUARTER, &now));
     expect_ptr(now, quarters[0]);
-    expect_text(test_memory_sequence(&f.memory), "");
+    expect_text(test_memory_sequence(&f->memory), "");
     quarters[1] = NULL;
-    drop_pointer_row(&f, quarters, 4, QUARTER);
-    fixture_close(&f);
+    drop_pointer_row(f, quarters, 4, QUARTER);
 }
 END_TEST
 
 START_TEST(test_resize_moves_the_contents_when_it_must)
 {
-    fixture_t f;
     void *quarters[4], *now = NULL;
-    fixture_open(&f, KIND_CUSTOM_POOL, 2 * POOL);
-    take_pointer_row(&f, quarters, 4, QUARTER);
-    test_memory_forget_calls(&f.memory);
-    step_ok(&f, cuarena_resize(f.arena, quarters[1], QUARTER + 1, &now));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, 2 * POOL);
+    take_pointer_row(f, quarters, 4, QUARTER);
+    test_memory_forget_calls(&f->memory);
+    step_ok(f, cuarena_resize(f->arena, quarters[1], QUARTER + 1, &now));
     ck_assert_ptr_ne(now, quarters[1]);
-    expect_painted(&f, now, QUARTER, 1);
-    expect_text(test_memory_sequence(&f.memory), "relocate");
-    expect_u64(f.memory.calls[0].bytes, QUARTER);
-    step(&f, cuarena_free(f.arena, quarters[1]), CUARENA_STALE);
+    expect_painted(f, now, QUARTER, 1);
+    expect_text(test_memory_sequence(&f->memory), "relocate");
+    expect_u64(f->memory.calls[0].bytes, QUARTER);
+    step(f, cuarena_free(f->arena, quarters[1]), CUARENA_STALE);
     quarters[1] = now;
-    drop_pointer_row(&f, quarters, 4, QUARTER);
-    fixture_close(&f);
+    drop_pointer_row(f, quarters, 4, QUARTER);
 }
 END_TEST
 
 START_TEST(test_resize_failure_keeps_block_and_contents)
 {
-    fixture_t f;
     void *quarters[4], *now = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take_pointer_row(&f, quarters, 4, QUARTER);
-    step(&f, cuarena_resize(f.arena, quarters[1], POOL, &now), CUARENA_OUT_OF_MEMORY);
-    step(&f, cuarena_resize(f.arena, quarters[1], UINT64_MAX, &now), CUARENA_OUT_OF_MEMORY);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take_pointer_row(f, quarters, 4, QUARTER);
+    step(f, cuarena_resize(f->arena, quarters[1], POOL, &now), CUARENA_OUT_OF_MEMORY);
+    step(f, cuarena_resize(f->arena, quarters[1], UINT64_MAX, &now), CUARENA_OUT_OF_MEMORY);
     expect_ptr(now, UNTOUCHED);
-    expect_u64(live_bytes(&f), POOL);
-    drop_pointer_row(&f, quarters, 4, QUARTER);
-    fixture_close(&f);
+    expect_u64(live_bytes(f), POOL);
+    drop_pointer_row(f, quarters, 4, QUARTER);
 }
 END_TEST
 
 START_TEST(test_resize_fragmented_when_the_bytes_are_apart)
 {
-    fixture_t f;
     void *quarters[4], *now = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take_pointer_row(&f, quarters, 4, QUARTER);
-    drop(&f, quarters[0]);
-    drop(&f, quarters[2]);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take_pointer_row(f, quarters, 4, QUARTER);
+    drop(f, quarters[0]);
+    drop(f, quarters[2]);
     quarters[0] = quarters[2] = NULL;
-    step(&f, cuarena_resize(f.arena, quarters[3], 2 * QUARTER, &now), CUARENA_FRAGMENTED);
+    step(f, cuarena_resize(f->arena, quarters[3], 2 * QUARTER, &now), CUARENA_FRAGMENTED);
     expect_ptr(now, UNTOUCHED);
-    drop_pointer_row(&f, quarters, 4, QUARTER);
-    fixture_close(&f);
+    drop_pointer_row(f, quarters, 4, QUARTER);
 }
 END_TEST
 
 START_TEST(test_resize_stale_pointer)
 {
-    fixture_t f;
     void *now = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    void *pointer = take(&f, 256);
-    drop(&f, pointer);
-    step(&f, cuarena_resize(f.arena, pointer, 512, &now), CUARENA_STALE);
-    step(&f, cuarena_resize(f.arena, &f, 512, &now), CUARENA_STALE);
-    step(&f, cuarena_resize(f.arena, NULL, 512, NULL), CUARENA_BAD_ARGUMENT);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    void *pointer = take(f, 256);
+    drop(f, pointer);
+    step(f, cuarena_resize(f->arena, pointer, 512, &now), CUARENA_STALE);
+    step(f, cuarena_resize(f->arena, f, 512, &now), CUARENA_STALE);
+    step(f, cuarena_resize(f->arena, NULL, 512, NULL), CUARENA_BAD_ARGUMENT);
     expect_ptr(now, UNTOUCHED);
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_resize_busy_if_a_pinned_block_would_move)
 {
-    fixture_t f;
     void *quarters[4], *now = UNTOUCHED, *held = NULL;
     cuarena_block_t block = 0;
-    fixture_open(&f, KIND_CUSTOM_POOL, 2 * POOL);
-    take_pointer_row(&f, quarters, 4, QUARTER);
-    expect_ok(cuarena_block_of(f.arena, quarters[1], &block));
-    step_ok(&f, cuarena_block_pin(f.arena, block, &held));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, 2 * POOL);
+    take_pointer_row(f, quarters, 4, QUARTER);
+    expect_ok(cuarena_block_of(f->arena, quarters[1], &block));
+    step_ok(f, cuarena_block_pin(f->arena, block, &held));
     expect_ptr(held, quarters[1]);
-    step(&f, cuarena_resize(f.arena, quarters[1], 2 * QUARTER, &now), CUARENA_BUSY);
+    step(f, cuarena_resize(f->arena, quarters[1], 2 * QUARTER, &now), CUARENA_BUSY);
     expect_ptr(now, UNTOUCHED);
-    step_ok(&f, cuarena_block_unpin(f.arena, block));
-    step_ok(&f, cuarena_resize(f.arena, quarters[1], 2 * QUARTER, &now));
+    step_ok(f, cuarena_block_unpin(f->arena, block));
+    step_ok(f, cuarena_resize(f->arena, quarters[1], 2 * QUARTER, &now));
     quarters[1] = now;
-    drop_pointer_row(&f, quarters, 4, QUARTER);
-    fixture_close(&f);
+    drop_pointer_row(f, quarters, 4, QUARTER);
 }
 END_TEST
 
 START_TEST(test_resize_when_the_copy_fails_changes_nothing)
 {
-    fixture_t f;
     void *quarters[4], *now = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_POOL, 2 * POOL);
-    take_pointer_row(&f, quarters, 4, QUARTER);
-    f.memory.fail_in = 1;
-    f.memory.fail_op = OP_RELOCATE;
-    step(&f, cuarena_resize(f.arena, quarters[0], 2 * QUARTER, &now), CUARENA_DRIVER);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, 2 * POOL);
+    take_pointer_row(f, quarters, 4, QUARTER);
+    f->memory.fail_in = 1;
+    f->memory.fail_op = OP_RELOCATE;
+    step(f, cuarena_resize(f->arena, quarters[0], 2 * QUARTER, &now), CUARENA_DRIVER);
     expect_ptr(now, UNTOUCHED);
-    expect_u64(live_bytes(&f), POOL);
-    drop_pointer_row(&f, quarters, 4, QUARTER);
-    fixture_close(&f);
+    expect_u64(live_bytes(f), POOL);
+    drop_pointer_row(f, quarters, 4, QUARTER);
 }
 END_TEST
 
@@ -335,50 +303,44 @@ END_TEST
 
 START_TEST(test_size_of_takes_null_outputs)
 {
-    fixture_t f;
     uint64_t allocated = 0;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    void *pointer = take(&f, 257);
-    expect_ok(cuarena_size_of(f.arena, pointer, NULL, NULL));
-    expect_ok(cuarena_size_of(f.arena, pointer, NULL, &allocated));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    void *pointer = take(f, 257);
+    expect_ok(cuarena_size_of(f->arena, pointer, NULL, NULL));
+    expect_ok(cuarena_size_of(f->arena, pointer, NULL, &allocated));
     expect_u64(allocated, 512);
-    drop(&f, pointer);
-    fixture_close(&f);
+    drop(f, pointer);
 }
 END_TEST
 
 START_TEST(test_size_of_stale_and_interior)
 {
-    fixture_t f;
     uint64_t requested = 5, allocated = 6;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    char *pointer = take(&f, KIB(1));
-    expect_status(cuarena_size_of(f.arena, pointer + 256, &requested, &allocated), CUARENA_STALE);
-    drop(&f, pointer);
-    expect_status(cuarena_size_of(f.arena, pointer, &requested, &allocated), CUARENA_STALE);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    char *pointer = take(f, KIB(1));
+    expect_status(cuarena_size_of(f->arena, pointer + 256, &requested, &allocated), CUARENA_STALE);
+    drop(f, pointer);
+    expect_status(cuarena_size_of(f->arena, pointer, &requested, &allocated), CUARENA_STALE);
     expect_u64(requested, 5);
     expect_u64(allocated, 6);
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_unpin_ends_the_pin_of_birth_once)
 {
-    fixture_t f;
     cuarena_block_t block = 0;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    void *pointer = take(&f, 256);
-    expect_ok(cuarena_block_of(f.arena, pointer, &block));
-    expect_u64(info_of(&f, block).pins, 1);
-    step_ok(&f, cuarena_unpin(f.arena, pointer));
-    expect_u64(info_of(&f, block).pins, 0);
-    step(&f, cuarena_unpin(f.arena, pointer), CUARENA_BAD_ARGUMENT);
-    step_ok(&f, cuarena_pin(f.arena, pointer));
-    expect_u64(info_of(&f, block).pins, 1);
-    drop(&f, pointer);
-    step(&f, cuarena_unpin(f.arena, pointer), CUARENA_STALE);
-    step(&f, cuarena_pin(f.arena, pointer), CUARENA_STALE);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    void *pointer = take(f, 256);
+    expect_ok(cuarena_block_of(f->arena, pointer, &block));
+    expect_u64(info_of(f, block).pins, 1);
+    step_ok(f, cuarena_unpin(f->arena, pointer));
+    expect_u64(info_of(f, block).pins, 0);
+    step(f, cuarena_unpin(f->arena, pointer), CUARENA_BAD_ARGUMENT);
+    step_ok(f, cuarena_pin(f->arena, pointer));
+    expect_u64(info_of(f, block).pins, 1);
+    drop(f, pointer);
+    step(f, cuarena_unpin(f->arena, pointer), CUARENA_STALE);
+    step(f, cuarena_pin(f->arena, pointer), CUARENA_STALE);
 }
 END_TEST
 

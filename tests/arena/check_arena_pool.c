@@ -52,17 +52,16 @@ static const arena_row_t holding_rows[] = {
 
 START_TEST(test_holding)
 {
-    fixture_t f;
-    arena_ground_t ground = {.f = &f};
+    fixture_t *f = new_fixture(fixture_close);
+    arena_ground_t ground = {.f = f};
     const arena_row_t *row = &holding_rows[_i];
-    fixture_prepare(&f, strcmp(row->options, WHOLE) == 0 ? KIND_CUSTOM_POOL : KIND_CUSTOM_GROW,
+    fixture_prepare(f, strcmp(row->options, WHOLE) == 0 ? KIND_CUSTOM_POOL : KIND_CUSTOM_GROW,
                     POOL);
     if (strcmp(row->options, SEGMENTS) == 0)
-        test_memory_make_plain(&f.memory);
-    fixture_create(&f);
-    test_memory_forget_calls(&f.memory);
+        test_memory_make_plain(&f->memory);
+    fixture_create(f);
+    test_memory_forget_calls(&f->memory);
     arena_run(&ground, row->name, row->steps);
-    fixture_close(&f);
 }
 END_TEST
 
@@ -70,31 +69,27 @@ END_TEST
 
 START_TEST(test_growth_keeps_addresses)
 {
-    fixture_t f;
     void *pointers[16];
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
     for (size_t i = 0; i < COUNT_OF(pointers); i++) {
-        pointers[i] = take(&f, EACH / 2);
-        paint(&f, pointers[i], EACH / 2, i);
+        pointers[i] = take(f, EACH / 2);
+        paint(f, pointers[i], EACH / 2, i);
     }
-    expect_reserved(&f, POOL);
-    drop_pointer_row(&f, pointers, COUNT_OF(pointers), EACH / 2);
-    fixture_close(&f);
+    expect_reserved(f, POOL);
+    drop_pointer_row(f, pointers, COUNT_OF(pointers), EACH / 2);
 }
 END_TEST
 
 START_TEST(test_growth_past_the_reserved_addresses)
 {
-    fixture_t f;
-    fixture_prepare(&f, KIND_CUSTOM_GROW, POOL);
-    f.config.address_bytes = 2 * GRANULARITY;
-    fixture_create(&f);
-    void *first = take(&f, 2 * GRANULARITY);
-    void *second = take(&f, GRANULARITY);
-    expect_text(test_memory_sequence(&f.memory), "get get");
-    drop(&f, first);
-    drop(&f, second);
-    fixture_close(&f);
+    fixture_t *f = prepared(KIND_CUSTOM_GROW, POOL);
+    f->config.address_bytes = 2 * GRANULARITY;
+    fixture_create(f);
+    void *first = take(f, 2 * GRANULARITY);
+    void *second = take(f, GRANULARITY);
+    expect_text(test_memory_sequence(&f->memory), "get get");
+    drop(f, first);
+    drop(f, second);
 }
 END_TEST
 
@@ -125,34 +120,30 @@ END_TEST
 
 START_TEST(test_growth_refused_by_the_memory_changes_nothing)
 {
-    fixture_t f;
     void *pointer = NULL;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    void *first = take(&f, GRANULARITY);
-    f.memory.budget_bytes = GRANULARITY;
-    step(&f, cuarena_alloc(f.arena, GRANULARITY, &pointer), CUARENA_OUT_OF_MEMORY);
-    f.memory.budget_bytes = UINT64_MAX;
-    f.memory.fail_in = 1;
-    step(&f, cuarena_alloc(f.arena, GRANULARITY, &pointer), CUARENA_DRIVER);
-    expect_reserved(&f, GRANULARITY);
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    void *first = take(f, GRANULARITY);
+    f->memory.budget_bytes = GRANULARITY;
+    step(f, cuarena_alloc(f->arena, GRANULARITY, &pointer), CUARENA_OUT_OF_MEMORY);
+    f->memory.budget_bytes = UINT64_MAX;
+    f->memory.fail_in = 1;
+    step(f, cuarena_alloc(f->arena, GRANULARITY, &pointer), CUARENA_DRIVER);
+    expect_reserved(f, GRANULARITY);
     ck_assert_ptr_null(pointer);
-    drop(&f, take(&f, GRANULARITY));
-    drop(&f, first);
-    fixture_close(&f);
+    drop(f, take(f, GRANULARITY));
+    drop(f, first);
 }
 END_TEST
 
 START_TEST(test_growth_of_a_block_in_place)
 {
-    fixture_t f;
     void *now = NULL;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    void *pointer = take(&f, GRANULARITY);
-    paint(&f, pointer, GRANULARITY, 1);
-    step_ok(&f, cuarena_resize(f.arena, pointer, 4 * GRANULARITY, &now));
-    expect_painted(&f, now, GRANULARITY, 1);
-    drop(&f, now);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    void *pointer = take(f, GRANULARITY);
+    paint(f, pointer, GRANULARITY, 1);
+    step_ok(f, cuarena_resize(f->arena, pointer, 4 * GRANULARITY, &now));
+    expect_painted(f, now, GRANULARITY, 1);
+    drop(f, now);
 }
 END_TEST
 
@@ -171,14 +162,12 @@ static uint64_t copies_of_a_chain(fixture_t *f)
 
 START_TEST(test_chain_of_growth_is_in_place_from_its_second_time)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, MIB(32));
-    expect_u64(copies_of_a_chain(&f), 1);
-    expect_u64(copies_of_a_chain(&f), 0);
-    expect_u64(copies_of_a_chain(&f), 0);
-    step_ok(&f, cuarena_reset(f.arena));
-    expect_u64(copies_of_a_chain(&f), 1);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, MIB(32));
+    expect_u64(copies_of_a_chain(f), 1);
+    expect_u64(copies_of_a_chain(f), 0);
+    expect_u64(copies_of_a_chain(f), 0);
+    step_ok(f, cuarena_reset(f->arena));
+    expect_u64(copies_of_a_chain(f), 1);
 }
 END_TEST
 
@@ -186,24 +175,22 @@ END_TEST
 
 START_TEST(test_trim_takes_from_the_middle)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take_row(&f, row, COUNT, EACH);
-    drop_block(&f, row[3]);
-    drop_block(&f, row[4]);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take_row(f, row, COUNT, EACH);
+    drop_block(f, row[3]);
+    drop_block(f, row[4]);
     row[3] = row[4] = 0;
-    test_memory_forget_calls(&f.memory);
-    expect_u64(trim_to(&f, 0), 2 * EACH);
-    expect_text(test_memory_sequence(&f.memory), "punch");
-    expect_reserved(&f, POOL - 2 * EACH);
-    expect_recount(&f);
-    row[3] = take_block(&f, 2 * EACH);
-    expect_text(test_memory_sequence(&f.memory), "punch fill");
-    drop_block(&f, row[3]);
+    test_memory_forget_calls(&f->memory);
+    expect_u64(trim_to(f, 0), 2 * EACH);
+    expect_text(test_memory_sequence(&f->memory), "punch");
+    expect_reserved(f, POOL - 2 * EACH);
+    expect_recount(f);
+    row[3] = take_block(f, 2 * EACH);
+    expect_text(test_memory_sequence(&f->memory), "punch fill");
+    drop_block(f, row[3]);
     row[3] = 0;
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -220,73 +207,65 @@ static size_t touching(fixture_t *f, const cuarena_block_t *row, uint64_t each)
  * granularity, where two were there is one. */
 START_TEST(test_trim_takes_whole_pages_only)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
     uint64_t each = GRANULARITY - 256;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, COUNT * GRANULARITY);
-    f.config.placement = CUARENA_PLACEMENT_LOW; /* one after the other */
-    fixture_create(&f);
-    take_row(&f, row, COUNT, each);
-    void *rest = take(&f, COUNT * 256);
-    size_t i = touching(&f, row, each);
-    drop_block(&f, row[i]);
-    expect_u64(trim_to(&f, 0), 0);
-    drop_block(&f, row[i + 1]);
-    expect_u64(trim_to(&f, 0), GRANULARITY);
-    expect_u64(reserved_bytes(&f), (COUNT - 1) * GRANULARITY);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, COUNT * GRANULARITY);
+    f->config.placement = CUARENA_PLACEMENT_LOW; /* one after the other */
+    fixture_create(f);
+    take_row(f, row, COUNT, each);
+    void *rest = take(f, COUNT * 256);
+    size_t i = touching(f, row, each);
+    drop_block(f, row[i]);
+    expect_u64(trim_to(f, 0), 0);
+    drop_block(f, row[i + 1]);
+    expect_u64(trim_to(f, 0), GRANULARITY);
+    expect_u64(reserved_bytes(f), (COUNT - 1) * GRANULARITY);
     row[i] = row[i + 1] = 0;
-    drop(&f, rest);
-    drop_row(&f, row, COUNT, each);
-    fixture_close(&f);
+    drop(f, rest);
+    drop_row(f, row, COUNT, each);
 }
 END_TEST
 
 START_TEST(test_trim_where_the_memory_has_no_holes)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.memory.ops.punch = NULL;
-    f.memory.ops.fill = NULL;
-    fixture_create(&f);
-    take_row(&f, row, COUNT, EACH);
-    drop_block(&f, row[2]);
-    drop_block(&f, row[7]);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->memory.ops.punch = NULL;
+    f->memory.ops.fill = NULL;
+    fixture_create(f);
+    take_row(f, row, COUNT, EACH);
+    drop_block(f, row[2]);
+    drop_block(f, row[7]);
     row[2] = row[7] = 0;
-    test_memory_forget_calls(&f.memory);
-    expect_u64(trim_to(&f, 0), EACH);
-    expect_text(test_memory_sequence(&f.memory), "shrink");
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    test_memory_forget_calls(&f->memory);
+    expect_u64(trim_to(f, 0), EACH);
+    expect_text(test_memory_sequence(&f->memory), "shrink");
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 START_TEST(test_trim_leaves_contents)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take_row(&f, row, COUNT, EACH);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take_row(f, row, COUNT, EACH);
     for (size_t i = 0; i < COUNT; i += 2) {
-        drop_block(&f, row[i]);
+        drop_block(f, row[i]);
         row[i] = 0;
     }
-    expect_u64(trim_to(&f, 0), POOL / 2);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).trims, 1);
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    expect_u64(trim_to(f, 0), POOL / 2);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).trims, 1);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 START_TEST(test_trim_null_arguments)
 {
-    fixture_t f;
     uint64_t given = 9;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    step(&f, cuarena_trim(NULL, 0, &given), CUARENA_BAD_ARGUMENT);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    step(f, cuarena_trim(NULL, 0, &given), CUARENA_BAD_ARGUMENT);
     expect_u64(given, 9);
-    step_ok(&f, cuarena_trim(f.arena, 0, NULL));
-    fixture_close(&f);
+    step_ok(f, cuarena_trim(f->arena, 0, NULL));
 }
 END_TEST
 
@@ -294,16 +273,14 @@ END_TEST
 
 START_TEST(test_limit_gives_the_old_one)
 {
-    fixture_t f;
     uint64_t old = 0;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    expect_ok(cuarena_get_limit(f.arena, CUARENA_LIMIT_LIVE, &old));
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    expect_ok(cuarena_get_limit(f->arena, CUARENA_LIMIT_LIVE, &old));
     expect_u64(old, UINT64_MAX);
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_RESERVED, amount_of_bytes(2 * POOL), &old));
+    expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_RESERVED, amount_of_bytes(2 * POOL), &old));
     expect_u64(old, POOL);
-    expect_ok(cuarena_get_limit(f.arena, CUARENA_LIMIT_RESERVED, &old));
+    expect_ok(cuarena_get_limit(f->arena, CUARENA_LIMIT_RESERVED, &old));
     expect_u64(old, 2 * POOL);
-    fixture_close(&f);
 }
 END_TEST
 
@@ -317,21 +294,19 @@ static uint64_t limit_now(fixture_t *f, int32_t kind)
 /* Whatever is held, by this arena and by others. */
 START_TEST(test_limit_as_a_share_of_all_that_there_is)
 {
-    fixture_t f;
     void *pointer = NULL;
     cuarena_amount_t half = {CUARENA_AMOUNT_PERCENT, 0, 50000};
     cuarena_amount_t rest = {CUARENA_AMOUNT_AUTO, 0, MIB(1)};
-    fixture_prepare(&f, KIND_CUSTOM_GROW, POOL);
-    fixture_create(&f);
-    expect_ok(cuarena_alloc(f.arena, EACH, &pointer));
-    f.memory.total_bytes = MIB(64);
-    f.memory.available_bytes = MIB(8);
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_RESERVED, half, NULL));
-    expect_u64(limit_now(&f, CUARENA_LIMIT_RESERVED), MIB(32));
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_RESERVED, rest, NULL));
-    expect_u64(limit_now(&f, CUARENA_LIMIT_RESERVED), MIB(7));
-    expect_ok(cuarena_free(f.arena, pointer));
-    fixture_close(&f);
+    fixture_t *f = prepared(KIND_CUSTOM_GROW, POOL);
+    fixture_create(f);
+    expect_ok(cuarena_alloc(f->arena, EACH, &pointer));
+    f->memory.total_bytes = MIB(64);
+    f->memory.available_bytes = MIB(8);
+    expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_RESERVED, half, NULL));
+    expect_u64(limit_now(f, CUARENA_LIMIT_RESERVED), MIB(32));
+    expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_RESERVED, rest, NULL));
+    expect_u64(limit_now(f, CUARENA_LIMIT_RESERVED), MIB(7));
+    expect_ok(cuarena_free(f->arena, pointer));
 }
 END_TEST
 
@@ -369,19 +344,17 @@ END_TEST
 
 START_TEST(test_limit_bad_arguments)
 {
-    fixture_t f;
     uint64_t bytes = 9;
     cuarena_amount_t unit = {7, 0, 1}, zero = {CUARENA_AMOUNT_BYTES, 1, 1};
     cuarena_amount_t percent = {CUARENA_AMOUNT_PERCENT, 0, 100001};
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_status(cuarena_set_limit(f.arena, 5, amount_of_bytes(1), &bytes), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_set_limit(f.arena, 0, unit, &bytes), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_set_limit(f.arena, 0, zero, &bytes), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_set_limit(f.arena, 0, percent, &bytes), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_get_limit(f.arena, -1, &bytes), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_get_limit(f.arena, 0, NULL), CUARENA_BAD_ARGUMENT);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    expect_status(cuarena_set_limit(f->arena, 5, amount_of_bytes(1), &bytes), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_set_limit(f->arena, 0, unit, &bytes), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_set_limit(f->arena, 0, zero, &bytes), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_set_limit(f->arena, 0, percent, &bytes), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_get_limit(f->arena, -1, &bytes), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_get_limit(f->arena, 0, NULL), CUARENA_BAD_ARGUMENT);
     expect_u64(bytes, 9);
-    fixture_close(&f);
 }
 END_TEST
 

@@ -25,10 +25,9 @@ static void open_with_stable(fixture_t *f)
 
 START_TEST(test_stats_count_as_asked_and_as_taken)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    void *pointer = take(&f, 300);
-    cuarena_stats_t stats = stats_of(&f, CUARENA_REGION_DYNAMIC);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    void *pointer = take(f, 300);
+    cuarena_stats_t stats = stats_of(f, CUARENA_REGION_DYNAMIC);
     expect_u64(stats.requested_bytes, 300);
     expect_u64(stats.live_bytes, 512);
     expect_u64(stats.free_bytes, POOL - 512);
@@ -36,74 +35,66 @@ START_TEST(test_stats_count_as_asked_and_as_taken)
     expect_u64(stats.live_blocks, 1);
     expect_u64(stats.allocs, 1);
     expect_u64(stats.frees, 0);
-    drop(&f, pointer);
-    expect_u64(stats_of(&f, CUARENA_REGION_DYNAMIC).frees, 1);
-    fixture_close(&f);
+    drop(f, pointer);
+    expect_u64(stats_of(f, CUARENA_REGION_DYNAMIC).frees, 1);
 }
 END_TEST
 
 START_TEST(test_stats_of_a_region_are_its_own)
 {
-    fixture_t f;
-    open_with_stable(&f);
-    void *stable = take_in(&f, EACH, CUARENA_REGION_STABLE);
-    void *dynamic = take(&f, 2 * EACH);
-    expect_u64(live_in(&f, CUARENA_REGION_STABLE), EACH);
-    expect_u64(live_in(&f, CUARENA_REGION_DYNAMIC), 2 * EACH);
-    expect_u64(live_bytes(&f), 3 * EACH);
-    expect_u64(stats_of(&f, CUARENA_REGION_STABLE).capacity_bytes, 2 * EACH);
-    expect_u64(stats_of(&f, CUARENA_REGION_DYNAMIC).capacity_bytes, POOL - 2 * EACH);
-    expect_u64(stats_of(&f, CUARENA_REGION_STABLE).reserved_bytes, 0);
-    expect_recount(&f);
-    drop(&f, stable);
-    drop(&f, dynamic);
-    fixture_close(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    open_with_stable(f);
+    void *stable = take_in(f, EACH, CUARENA_REGION_STABLE);
+    void *dynamic = take(f, 2 * EACH);
+    expect_u64(live_in(f, CUARENA_REGION_STABLE), EACH);
+    expect_u64(live_in(f, CUARENA_REGION_DYNAMIC), 2 * EACH);
+    expect_u64(live_bytes(f), 3 * EACH);
+    expect_u64(stats_of(f, CUARENA_REGION_STABLE).capacity_bytes, 2 * EACH);
+    expect_u64(stats_of(f, CUARENA_REGION_DYNAMIC).capacity_bytes, POOL - 2 * EACH);
+    expect_u64(stats_of(f, CUARENA_REGION_STABLE).reserved_bytes, 0);
+    expect_recount(f);
+    drop(f, stable);
+    drop(f, dynamic);
 }
 END_TEST
 
 START_TEST(test_stats_bad_arguments)
 {
-    fixture_t f;
     cuarena_stats_t stats;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     cuarena_stats_init(&stats);
-    expect_status(cuarena_stats(f.arena, CUARENA_REGION_COUNT, &stats), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_stats(f.arena, -2, &stats), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_stats(f.arena, 0, NULL), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_tag_stats(f.arena, 9, &stats), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_stats(f->arena, CUARENA_REGION_COUNT, &stats), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_stats(f->arena, -2, &stats), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_stats(f->arena, 0, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_tag_stats(f->arena, 9, &stats), CUARENA_BAD_ARGUMENT);
     stats.struct_size = 0;
-    expect_status(cuarena_stats(f.arena, 0, &stats), CUARENA_BAD_ARGUMENT);
-    fixture_close(&f);
+    expect_status(cuarena_stats(f->arena, 0, &stats), CUARENA_BAD_ARGUMENT);
 }
 END_TEST
 
 START_TEST(test_stats_struct_size_of_no_version)
 {
-    fixture_t f;
     cuarena_stats_t stats;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     cuarena_stats_init(&stats);
     stats.struct_size += 8;
     stats.live_bytes = 77;
-    expect_status(cuarena_stats(f.arena, 0, &stats), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_stats(f->arena, 0, &stats), CUARENA_BAD_ARGUMENT);
     expect_u64(stats.live_bytes, 77);
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_stats_of_resizes_are_no_allocs)
 {
-    fixture_t f;
     void *row[4], *now = NULL;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take_pointer_row(&f, row, 4, EACH);
-    step_ok(&f, cuarena_resize(f.arena, row[1], EACH + 1, &now));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take_pointer_row(f, row, 4, EACH);
+    step_ok(f, cuarena_resize(f->arena, row[1], EACH + 1, &now));
     row[1] = now;
-    cuarena_stats_t stats = stats_of(&f, CUARENA_REGION_ALL);
+    cuarena_stats_t stats = stats_of(f, CUARENA_REGION_ALL);
     expect_u64(stats.allocs - stats.frees, 4);
     expect_u64(stats.requested_bytes, 4 * EACH + 1);
-    drop_pointer_row(&f, row, 4, EACH);
-    fixture_close(&f);
+    drop_pointer_row(f, row, 4, EACH);
 }
 END_TEST
 
@@ -206,39 +197,35 @@ END_TEST
 
 START_TEST(test_stats_largest_is_close_and_inspect_exact)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take_row(&f, row, COUNT, EACH);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take_row(f, row, COUNT, EACH);
     for (size_t i = 1; i <= 3; i++)
-        drop_block(&f, row[i]);
-    drop_block(&f, row[6]);
+        drop_block(f, row[i]);
+    drop_block(f, row[6]);
     row[1] = row[2] = row[3] = row[6] = 0;
-    uint64_t close = stats_of(&f, CUARENA_REGION_DYNAMIC).largest_bytes;
-    cuarena_inspection_t exact = inspection_of(&f, CUARENA_REGION_DYNAMIC);
+    uint64_t close = stats_of(f, CUARENA_REGION_DYNAMIC).largest_bytes;
+    cuarena_inspection_t exact = inspection_of(f, CUARENA_REGION_DYNAMIC);
     expect_u64(exact.largest_bytes, 3 * EACH);
     expect_between(close, 3 * EACH - 3 * EACH / 32, 3 * EACH);
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 START_TEST(test_stats_bookkeeping_stays_within_its_bound)
 {
-    fixture_t f;
     enum {
         MANY = 4096
     };
     static void *pointers[MANY];
-    fixture_open(&f, KIND_NONE_POOL, MIB(64));
+    fixture_t *f = opened(KIND_NONE_POOL, MIB(64));
     for (size_t i = 0; i < MANY; i++)
-        expect_ok(cuarena_alloc(f.arena, 256, &pointers[i]));
-    cuarena_stats_t stats = stats_of(&f, CUARENA_REGION_ALL);
+        expect_ok(cuarena_alloc(f->arena, 256, &pointers[i]));
+    cuarena_stats_t stats = stats_of(f, CUARENA_REGION_ALL);
     ck_assert_uint_gt(stats.bookkeeping_bytes, 0);
     ck_assert_uint_lt(stats.bookkeeping_bytes, MIB(2));
     for (size_t i = 0; i < MANY; i++)
-        expect_ok(cuarena_free(f.arena, pointers[i]));
-    fixture_close(&f);
+        expect_ok(cuarena_free(f->arena, pointers[i]));
 }
 END_TEST
 
@@ -266,76 +253,68 @@ static void expect_calls_as_seen(const fixture_t *f)
 
 START_TEST(test_memory_calls_are_what_the_memory_saw)
 {
-    fixture_t f;
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.zeroed = 1;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    expect_u64(calls_counted(&f), 0);
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    expect_u64(calls_counted(f), 0);
     void *zeroed = NULL;
-    step_ok(&f, cuarena_alloc_with(f.arena, EACH, &request, &zeroed));
-    expect_calls_as_seen(&f);
-    cuarena_block_t moves = take_above_a_hole(&f, EACH, EACH);
-    expect_calls_as_seen(&f);
-    step_ok(&f, cuarena_compact(f.arena, NULL, NULL, NULL, NULL));
-    expect_calls_as_seen(&f);
-    ck_assert_uint_ge(f.memory.counts[OP_GET], 1);
-    ck_assert_uint_ge(f.memory.counts[OP_ZERO], 1);
-    ck_assert_uint_ge(f.memory.counts[OP_RELOCATE], 1);
-    drop_block(&f, moves);
-    drop(&f, zeroed);
-    step_ok(&f, cuarena_trim(f.arena, 0, NULL));
-    expect_calls_as_seen(&f);
-    fixture_close(&f);
+    step_ok(f, cuarena_alloc_with(f->arena, EACH, &request, &zeroed));
+    expect_calls_as_seen(f);
+    cuarena_block_t moves = take_above_a_hole(f, EACH, EACH);
+    expect_calls_as_seen(f);
+    step_ok(f, cuarena_compact(f->arena, NULL, NULL, NULL, NULL));
+    expect_calls_as_seen(f);
+    ck_assert_uint_ge(f->memory.counts[OP_GET], 1);
+    ck_assert_uint_ge(f->memory.counts[OP_ZERO], 1);
+    ck_assert_uint_ge(f->memory.counts[OP_RELOCATE], 1);
+    drop_block(f, moves);
+    drop(f, zeroed);
+    step_ok(f, cuarena_trim(f->arena, 0, NULL));
+    expect_calls_as_seen(f);
 }
 END_TEST
 
 START_TEST(test_memory_calls_that_fail_count)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    f.memory.budget_bytes = 0;
-    expect_status(cuarena_alloc(f.arena, EACH, &pointer), CUARENA_OUT_OF_MEMORY);
-    ck_assert_uint_ge(calls_counted(&f), 1);
-    expect_calls_as_seen(&f);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    f->memory.budget_bytes = 0;
+    expect_status(cuarena_alloc(f->arena, EACH, &pointer), CUARENA_OUT_OF_MEMORY);
+    ck_assert_uint_ge(calls_counted(f), 1);
+    expect_calls_as_seen(f);
 }
 END_TEST
 
 START_TEST(test_memory_calls_of_a_warm_arena_are_none)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    drop(&f, take(&f, EACH));
-    uint64_t before = calls_counted(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    drop(f, take(f, EACH));
+    uint64_t before = calls_counted(f);
     for (int i = 0; i < 100; i++)
-        drop(&f, take(&f, EACH));
-    expect_u64(calls_counted(&f), before);
-    expect_u64(stats_of(&f, CUARENA_REGION_DYNAMIC).memory_calls, 0);
-    fixture_close(&f);
+        drop(f, take(f, EACH));
+    expect_u64(calls_counted(f), before);
+    expect_u64(stats_of(f, CUARENA_REGION_DYNAMIC).memory_calls, 0);
 }
 END_TEST
 
 /* On memory without a driver too: it is as if there were one. */
 START_TEST(test_memory_calls_of_streams_are_those_of_events)
 {
-    fixture_t f;
     void *pointer = NULL;
     cuarena_stream_t one = (cuarena_stream_t)(uintptr_t)4096;
     cuarena_stream_t other = (cuarena_stream_t)(uintptr_t)8192;
-    fixture_open(&f, KIND_NONE_POOL, POOL);
-    uint64_t before = calls_counted(&f);
-    step_ok(&f, cuarena_alloc_on(f.arena, POOL, one, NULL, &pointer));
-    expect_u64(calls_counted(&f), before + 1); /* who it is */
-    step_ok(&f, cuarena_free_on(f.arena, pointer, one));
-    step_ok(&f, cuarena_alloc_on(f.arena, POOL, one, NULL, &pointer));
-    step_ok(&f, cuarena_free_on(f.arena, pointer, one));
-    expect_u64(calls_counted(&f), before + 1);
-    step_ok(&f, cuarena_alloc_on(f.arena, POOL, other, NULL, &pointer));
-    ck_assert_uint_ge(calls_counted(&f), before + 4); /* and mark, query */
-    step_ok(&f, cuarena_free(f.arena, pointer));
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_NONE_POOL, POOL);
+    uint64_t before = calls_counted(f);
+    step_ok(f, cuarena_alloc_on(f->arena, POOL, one, NULL, &pointer));
+    expect_u64(calls_counted(f), before + 1); /* who it is */
+    step_ok(f, cuarena_free_on(f->arena, pointer, one));
+    step_ok(f, cuarena_alloc_on(f->arena, POOL, one, NULL, &pointer));
+    step_ok(f, cuarena_free_on(f->arena, pointer, one));
+    expect_u64(calls_counted(f), before + 1);
+    step_ok(f, cuarena_alloc_on(f->arena, POOL, other, NULL, &pointer));
+    ck_assert_uint_ge(calls_counted(f), before + 4); /* and mark, query */
+    step_ok(f, cuarena_free(f->arena, pointer));
 }
 END_TEST
 
@@ -343,69 +322,62 @@ END_TEST
 
 START_TEST(test_peaks_are_of_the_same_moment_or_higher)
 {
-    fixture_t f;
-    open_with_stable(&f);
-    void *stable = take_in(&f, EACH, CUARENA_REGION_STABLE);
-    drop(&f, stable);
-    void *dynamic = take(&f, 2 * EACH + 1);
-    drop(&f, dynamic);
-    cuarena_stats_t all = stats_of(&f, CUARENA_REGION_ALL);
+    fixture_t *f = new_fixture(fixture_close);
+    open_with_stable(f);
+    void *stable = take_in(f, EACH, CUARENA_REGION_STABLE);
+    drop(f, stable);
+    void *dynamic = take(f, 2 * EACH + 1);
+    drop(f, dynamic);
+    cuarena_stats_t all = stats_of(f, CUARENA_REGION_ALL);
     expect_u64(all.peak_live_bytes, 2 * EACH + 256);
     expect_u64(all.peak_requested_bytes, 2 * EACH + 1);
     expect_u64(all.peak_live_blocks, 1);
     expect_u64(all.peak_reserved_bytes, POOL);
-    expect_u64(stats_of(&f, CUARENA_REGION_STABLE).peak_live_bytes, EACH);
-    fixture_close(&f);
+    expect_u64(stats_of(f, CUARENA_REGION_STABLE).peak_live_bytes, EACH);
 }
 END_TEST
 
 START_TEST(test_reset_peaks_sets_them_to_now)
 {
-    fixture_t f;
     cuarena_tag_t tag = 0;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    expect_ok(cuarena_tag(f.arena, "t", &tag));
-    drop(&f, take_tagged(&f, 4 * EACH, tag));
-    void *pointer = take_tagged(&f, 1000, tag);
-    step_ok(&f, cuarena_reset_peaks(f.arena));
-    cuarena_stats_t all = stats_of(&f, CUARENA_REGION_ALL);
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    expect_ok(cuarena_tag(f->arena, "t", &tag));
+    drop(f, take_tagged(f, 4 * EACH, tag));
+    void *pointer = take_tagged(f, 1000, tag);
+    step_ok(f, cuarena_reset_peaks(f->arena));
+    cuarena_stats_t all = stats_of(f, CUARENA_REGION_ALL);
     expect_u64(all.peak_live_bytes, 1024);
     expect_u64(all.peak_requested_bytes, 1000);
     expect_u64(all.peak_live_blocks, 1);
     expect_u64(all.peak_reserved_bytes, all.reserved_bytes);
-    expect_u64(stats_of(&f, CUARENA_REGION_DYNAMIC).peak_live_bytes, 1024);
-    expect_u64(tag_stats_of(&f, tag).peak_live_bytes, 1024);
-    drop(&f, pointer);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, 1024);
-    fixture_close(&f);
+    expect_u64(stats_of(f, CUARENA_REGION_DYNAMIC).peak_live_bytes, 1024);
+    expect_u64(tag_stats_of(f, tag).peak_live_bytes, 1024);
+    drop(f, pointer);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, 1024);
 }
 END_TEST
 
 START_TEST(test_peak_held_survives_a_trim)
 {
-    fixture_t f;
     uint64_t given = 0;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    step_ok(&f, cuarena_trim(f.arena, 0, &given));
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).reserved_bytes, 0);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_reserved_bytes, POOL);
-    step_ok(&f, cuarena_reset_peaks(f.arena));
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_reserved_bytes, 0);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    step_ok(f, cuarena_trim(f->arena, 0, &given));
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, 0);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_reserved_bytes, POOL);
+    step_ok(f, cuarena_reset_peaks(f->arena));
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_reserved_bytes, 0);
 }
 END_TEST
 
 /* A refused request is no peak, and a moving resize is not twice the block. */
 START_TEST(test_peaks_do_not_count_what_never_was)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    drop(&f, take(&f, EACH));
-    expect_status(cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, EACH);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_requested_bytes, EACH);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    drop(f, take(f, EACH));
+    expect_status(cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, EACH);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_requested_bytes, EACH);
 }
 END_TEST
 
@@ -413,27 +385,25 @@ END_TEST
 
 START_TEST(test_tag_stats_are_of_the_tag)
 {
-    fixture_t f;
     cuarena_tag_t a = 0, b = 0;
     void *now = NULL;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_ok(cuarena_tag(f.arena, "a", &a));
-    expect_ok(cuarena_tag(f.arena, "b", &b));
-    void *first = take_tagged(&f, 300, a);
-    void *second = take_tagged(&f, 600, b);
-    void *third = take(&f, 900);
-    expect_u64(tag_stats_of(&f, a).live_bytes, 512);
-    expect_u64(tag_stats_of(&f, b).requested_bytes, 600);
-    step_ok(&f, cuarena_resize(f.arena, first, 1000, &now));
-    expect_u64(tag_stats_of(&f, a).requested_bytes, 1000);
-    expect_u64(tag_stats_of(&f, a).live_blocks, 1);
-    drop(&f, now);
-    expect_u64(tag_stats_of(&f, a).live_bytes, 0);
-    expect_u64(tag_stats_of(&f, a).peak_live_bytes, 1024);
-    expect_u64(tag_stats_of(&f, a).reserved_bytes, 0);
-    drop(&f, second);
-    drop(&f, third);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    expect_ok(cuarena_tag(f->arena, "a", &a));
+    expect_ok(cuarena_tag(f->arena, "b", &b));
+    void *first = take_tagged(f, 300, a);
+    void *second = take_tagged(f, 600, b);
+    void *third = take(f, 900);
+    expect_u64(tag_stats_of(f, a).live_bytes, 512);
+    expect_u64(tag_stats_of(f, b).requested_bytes, 600);
+    step_ok(f, cuarena_resize(f->arena, first, 1000, &now));
+    expect_u64(tag_stats_of(f, a).requested_bytes, 1000);
+    expect_u64(tag_stats_of(f, a).live_blocks, 1);
+    drop(f, now);
+    expect_u64(tag_stats_of(f, a).live_bytes, 0);
+    expect_u64(tag_stats_of(f, a).peak_live_bytes, 1024);
+    expect_u64(tag_stats_of(f, a).reserved_bytes, 0);
+    drop(f, second);
+    drop(f, third);
 }
 END_TEST
 
@@ -441,17 +411,16 @@ END_TEST
 
 START_TEST(test_inspect_tells_ranges_and_blocks)
 {
-    fixture_t f;
     void *held = NULL;
     cuarena_block_t row[COUNT];
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take_row(&f, row, COUNT, EACH);
-    drop_block(&f, row[1]);
-    drop_block(&f, row[4]);
-    drop_block(&f, row[5]);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take_row(f, row, COUNT, EACH);
+    drop_block(f, row[1]);
+    drop_block(f, row[4]);
+    drop_block(f, row[5]);
     row[1] = row[4] = row[5] = 0;
-    step_ok(&f, cuarena_block_pin(f.arena, row[0], &held));
-    cuarena_inspection_t seen = inspection_of(&f, CUARENA_REGION_DYNAMIC);
+    step_ok(f, cuarena_block_pin(f->arena, row[0], &held));
+    cuarena_inspection_t seen = inspection_of(f, CUARENA_REGION_DYNAMIC);
     expect_u64(seen.ranges, 2);
     expect_u64(seen.free_bytes, 3 * EACH);
     expect_u64(seen.largest_bytes, 2 * EACH);
@@ -464,45 +433,38 @@ START_TEST(test_inspect_tells_ranges_and_blocks)
     expect_u64(seen.range_bytes[17], 2 * EACH);
     expect_u64(seen.block_counts[16], 5);
     expect_u64(seen.block_bytes[16], 5 * EACH);
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 START_TEST(test_inspect_full_and_empty)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    ck_assert(inspection_of(&f, CUARENA_REGION_ALL).fragmentation <= 0);
-    void *all = take(&f, POOL);
-    cuarena_inspection_t full = inspection_of(&f, CUARENA_REGION_DYNAMIC);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    ck_assert(inspection_of(f, CUARENA_REGION_ALL).fragmentation <= 0);
+    void *all = take(f, POOL);
+    cuarena_inspection_t full = inspection_of(f, CUARENA_REGION_DYNAMIC);
     ck_assert(full.fragmentation <= 0);
     expect_u64(full.ranges, 0);
     expect_u64(full.largest_bytes, 0);
-    drop(&f, all);
-    fixture_close(&f);
+    drop(f, all);
 }
 END_TEST
 
 START_TEST(test_inspect_bad_arguments)
 {
-    fixture_t f;
     cuarena_inspection_t inspection;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     cuarena_inspection_init(&inspection);
-    expect_status(cuarena_inspect(f.arena, 7, &inspection), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_inspect(f.arena, 0, NULL), CUARENA_BAD_ARGUMENT);
-    fixture_close(&f);
+    expect_status(cuarena_inspect(f->arena, 7, &inspection), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_inspect(f->arena, 0, NULL), CUARENA_BAD_ARGUMENT);
 }
 END_TEST
 
 START_TEST(test_validate_takes_no_text)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_ok(cuarena_validate(f.arena, NULL, 0));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    expect_ok(cuarena_validate(f->arena, NULL, 0));
     expect_status(cuarena_validate(NULL, NULL, 0), CUARENA_BAD_ARGUMENT);
-    fixture_close(&f);
 }
 END_TEST
 
@@ -510,17 +472,15 @@ END_TEST
 
 START_TEST(test_last_error_names_the_value)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
     cuarena_request_t request;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     cuarena_request_init(&request);
     request.alignment = 768;
-    expect_status(cuarena_alloc_with(f.arena, 256, &request, &pointer), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_alloc_with(f->arena, 256, &request, &pointer), CUARENA_BAD_ARGUMENT);
     ck_assert_ptr_nonnull(strstr(last_error().message, "768"));
     ck_assert_int_eq(last_error().status, CUARENA_BAD_ARGUMENT);
     expect_u64(last_error().reserved_bytes, 0);
-    fixture_close(&f);
 }
 END_TEST
 
@@ -533,16 +493,14 @@ static void *ask_in_thread(void *user)
 
 START_TEST(test_last_error_is_of_the_thread)
 {
-    fixture_t f;
     pthread_t thread;
     void *pointer = NULL;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_status(cuarena_alloc(f.arena, 2 * POOL, &pointer), CUARENA_OUT_OF_MEMORY);
-    ck_assert_int_eq(pthread_create(&thread, NULL, ask_in_thread, f.arena), 0);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    expect_status(cuarena_alloc(f->arena, 2 * POOL, &pointer), CUARENA_OUT_OF_MEMORY);
+    ck_assert_int_eq(pthread_create(&thread, NULL, ask_in_thread, f->arena), 0);
     pthread_join(thread, NULL);
     expect_u64(last_error().asked_bytes, 2 * POOL);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).failed, 2);
-    fixture_close(&f);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).failed, 2);
 }
 END_TEST
 
@@ -579,18 +537,17 @@ static void listen(fixture_t *f, diary_t *diary)
 
 START_TEST(test_event_of_alloc_resize_and_free)
 {
-    fixture_t f;
     diary_t diary;
     cuarena_tag_t tag = 0;
     cuarena_block_t block = 0;
     void *now = NULL;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_ok(cuarena_tag(f.arena, "t", &tag));
-    listen(&f, &diary);
-    void *pointer = take_tagged(&f, 300, tag);
-    expect_ok(cuarena_block_of(f.arena, pointer, &block));
-    step_ok(&f, cuarena_resize(f.arena, pointer, 200, &now));
-    drop(&f, now);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    expect_ok(cuarena_tag(f->arena, "t", &tag));
+    listen(f, &diary);
+    void *pointer = take_tagged(f, 300, tag);
+    expect_ok(cuarena_block_of(f->arena, pointer, &block));
+    step_ok(f, cuarena_resize(f->arena, pointer, 200, &now));
+    drop(f, now);
     expect_u64(diary.count, 3);
     const cuarena_event_t *event = event_of(&diary, CUARENA_EVENT_ALLOC, 0);
     expect_u64(event->block, block);
@@ -604,84 +561,75 @@ START_TEST(test_event_of_alloc_resize_and_free)
     expect_u64(event->block, block);
     expect_ptr(event->address, now);
     expect_u64(event->bytes, 200);
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_event_of_growth_and_trim)
 {
-    fixture_t f;
     diary_t diary;
     uint64_t given = 0;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    listen(&f, &diary);
-    drop(&f, take(&f, EACH));
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    listen(f, &diary);
+    drop(f, take(f, EACH));
     expect_u64(event_of(&diary, CUARENA_EVENT_GROW, 0)->bytes, EACH);
-    step_ok(&f, cuarena_trim(f.arena, 0, &given));
+    step_ok(f, cuarena_trim(f->arena, 0, &given));
     expect_u64(event_of(&diary, CUARENA_EVENT_TRIM, 0)->bytes, EACH);
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_event_of_a_refusal)
 {
-    fixture_t f;
     diary_t diary;
     void *pointer = NULL;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    listen(&f, &diary);
-    expect_status(cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    listen(f, &diary);
+    expect_status(cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(diary.count, 1);
     const cuarena_event_t *event = event_of(&diary, CUARENA_EVENT_FAIL, 0);
     ck_assert_int_eq(event->status, CUARENA_OUT_OF_MEMORY);
     expect_u64(event->bytes, POOL + 1);
     expect_u64(event->block, 0);
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_event_of_each_compaction_batch)
 {
-    fixture_t f;
     diary_t diary;
     cuarena_block_t row[COUNT];
     cuarena_compact_options_t options;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take_row(&f, row, COUNT, EACH);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take_row(f, row, COUNT, EACH);
     for (size_t i = 0; i < COUNT; i += 2) {
-        drop_block(&f, row[i]);
+        drop_block(f, row[i]);
         row[i] = 0;
     }
-    listen(&f, &diary);
+    listen(f, &diary);
     cuarena_compact_options_init(&options);
     options.batch_moves = 2;
-    step_ok(&f, cuarena_compact(f.arena, &options, NULL, NULL, NULL));
+    step_ok(f, cuarena_compact(f->arena, &options, NULL, NULL, NULL));
     expect_u64(diary.count, 2);
     expect_u64(event_of(&diary, CUARENA_EVENT_COMPACT, 0)->bytes, 2 * EACH);
     expect_u64(event_of(&diary, CUARENA_EVENT_COMPACT, 1)->bytes, 2 * EACH);
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 START_TEST(test_event_of_reset_and_none_for_nothing)
 {
-    fixture_t f;
     diary_t diary;
     void *pointer = NULL;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take(&f, 256);
-    listen(&f, &diary);
-    expect_ok(cuarena_alloc(f.arena, 0, &pointer));
-    expect_ok(cuarena_free(f.arena, NULL));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take(f, 256);
+    listen(f, &diary);
+    expect_ok(cuarena_alloc(f->arena, 0, &pointer));
+    expect_ok(cuarena_free(f->arena, NULL));
     expect_u64(diary.count, 0);
-    step_ok(&f, cuarena_reset(f.arena));
+    step_ok(f, cuarena_reset(f->arena));
     expect_u64(event_of(&diary, CUARENA_EVENT_RESET, 0)->block, 0);
-    expect_ok(cuarena_set_event_listener(f.arena, NULL, NULL));
+    expect_ok(cuarena_set_event_listener(f->arena, NULL, NULL));
     size_t count = diary.count;
-    drop(&f, take(&f, 256));
+    drop(f, take(f, 256));
     expect_u64(diary.count, count);
-    fixture_close(&f);
 }
 END_TEST
 
@@ -707,15 +655,13 @@ static void allocate_once(void *user, const cuarena_event_t *event)
 
 START_TEST(test_event_listener_may_call_the_arena)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    echo_t echo = {&f, 0, 0};
-    expect_ok(cuarena_set_event_listener(f.arena, allocate_once, &echo));
-    void *pointer = take(&f, 256);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    echo_t echo = {f, 0, 0};
+    expect_ok(cuarena_set_event_listener(f->arena, allocate_once, &echo));
+    void *pointer = take(f, 256);
     expect_u64(echo.events, 3);
-    expect_ok(cuarena_set_event_listener(f.arena, NULL, NULL));
-    drop(&f, pointer);
-    fixture_close(&f);
+    expect_ok(cuarena_set_event_listener(f->arena, NULL, NULL));
+    drop(f, pointer);
 }
 END_TEST
 

@@ -34,100 +34,94 @@ static uint64_t granularity(const fixture_t *f)
 
 START_TEST(test_each_miss_is_a_segment)
 {
-    fixture_t f;
-    open_whole(&f, _i);
+    fixture_t *f = new_fixture(fixture_close);
+    open_whole(f, _i);
     void *p[4];
     for (uint64_t i = 0; i < 4; i++) {
-        p[i] = take(&f, (i + 1) * EACH);
-        expect_u64(whole(&f).segments, i + 1);
-        expect_u64(whole(&f).reserved_bytes, (i + 1) * (i + 2) / 2 * EACH);
+        p[i] = take(f, (i + 1) * EACH);
+        expect_u64(whole(f).segments, i + 1);
+        expect_u64(whole(f).reserved_bytes, (i + 1) * (i + 2) / 2 * EACH);
     }
     for (uint64_t i = 0; i < 4; i++)
-        drop(&f, p[i]);
-    expect_u64(whole(&f).free_ranges, 4); /* whatever touches */
-    fixture_close(&f);
+        drop(f, p[i]);
+    expect_u64(whole(f).free_ranges, 4); /* whatever touches */
 }
 END_TEST
 
 /* Free bytes at the ends of segments do not count for a new one. */
 START_TEST(test_a_miss_takes_all_it_asks_for)
 {
-    fixture_t f;
-    open_whole(&f, _i);
-    void *whole_one = take(&f, 4 * EACH);
-    drop(&f, whole_one);
-    void *head = take(&f, EACH);
-    expect_u64(whole(&f).reserved_bytes, 4 * EACH);
-    void *larger = take(&f, 5 * EACH);
-    expect_u64(whole(&f).reserved_bytes, 9 * EACH);
-    drop(&f, head);
-    drop(&f, larger);
-    fixture_close(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    open_whole(f, _i);
+    void *whole_one = take(f, 4 * EACH);
+    drop(f, whole_one);
+    void *head = take(f, EACH);
+    expect_u64(whole(f).reserved_bytes, 4 * EACH);
+    void *larger = take(f, 5 * EACH);
+    expect_u64(whole(f).reserved_bytes, 9 * EACH);
+    drop(f, head);
+    drop(f, larger);
 }
 END_TEST
 
 START_TEST(test_trim_gives_whole_segments_back)
 {
-    fixture_t f;
     uint64_t given = 0;
-    open_whole(&f, _i);
-    void *split = take(&f, 4 * EACH);
-    void *other = take(&f, 2 * EACH);
-    drop(&f, split);
-    drop(&f, other);
-    void *head = take(&f, 3 * EACH); /* of the larger one */
-    step_ok(&f, cuarena_trim(f.arena, 0, &given));
+    fixture_t *f = new_fixture(fixture_close);
+    open_whole(f, _i);
+    void *split = take(f, 4 * EACH);
+    void *other = take(f, 2 * EACH);
+    drop(f, split);
+    drop(f, other);
+    void *head = take(f, 3 * EACH); /* of the larger one */
+    step_ok(f, cuarena_trim(f->arena, 0, &given));
     expect_u64(given, 2 * EACH);
-    expect_u64(whole(&f).reserved_bytes, 4 * EACH);
-    drop(&f, head);
-    step_ok(&f, cuarena_trim(f.arena, 0, &given));
+    expect_u64(whole(f).reserved_bytes, 4 * EACH);
+    drop(f, head);
+    step_ok(f, cuarena_trim(f->arena, 0, &given));
     expect_u64(given, 4 * EACH);
-    expect_u64(whole(&f).segments, 0);
-    fixture_close(&f);
+    expect_u64(whole(f).segments, 0);
 }
 END_TEST
 
 /* A pool is one segment, which moves when its size changes. */
 START_TEST(test_a_pool_moves_to_another_size)
 {
-    fixture_t f;
-    fixture_prepare(&f, &kinds[_i], ROOM);
-    f.config.preset = CUARENA_PRESET_POOL;
-    f.config.limit = (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, 0};
-    f.config.in_place = 0;
-    fixture_create(&f);
-    cuarena_block_t block = take_block(&f, EACH);
-    paint(&f, address_of(&f, block), EACH, 7);
-    step_ok(&f, cuarena_resize_pool(f.arena, 2 * ROOM));
-    expect_u64(whole(&f).reserved_bytes, 2 * ROOM);
-    expect_u64(whole(&f).segments, 1);
-    expect_painted(&f, address_of(&f, block), EACH, 7);
-    drop_block(&f, block);
-    fixture_close(&f);
+    fixture_t *f = prepared(&kinds[_i], ROOM);
+    f->config.preset = CUARENA_PRESET_POOL;
+    f->config.limit = (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, 0};
+    f->config.in_place = 0;
+    fixture_create(f);
+    cuarena_block_t block = take_block(f, EACH);
+    paint(f, address_of(f, block), EACH, 7);
+    step_ok(f, cuarena_resize_pool(f->arena, 2 * ROOM));
+    expect_u64(whole(f).reserved_bytes, 2 * ROOM);
+    expect_u64(whole(f).segments, 1);
+    expect_painted(f, address_of(f, block), EACH, 7);
+    drop_block(f, block);
 }
 END_TEST
 
 START_TEST(test_the_memory_is_asked_for_segments_only)
 {
-    fixture_t f;
-    open_whole(&f, 2);
+    fixture_t *f = new_fixture(fixture_close);
+    open_whole(f, 2);
     void *p[8];
     for (int i = 0; i < 8; i++)
-        p[i] = take(&f, EACH);
+        p[i] = take(f, EACH);
     for (int i = 0; i < 8; i += 2)
-        drop(&f, p[i]);
-    step_ok(&f, cuarena_trim(f.arena, 0, NULL));
-    void *more = take(&f, 3 * EACH);
-    drop(&f, more);
+        drop(f, p[i]);
+    step_ok(f, cuarena_trim(f->arena, 0, NULL));
+    void *more = take(f, 3 * EACH);
+    drop(f, more);
     for (int i = 1; i < 8; i += 2)
-        drop(&f, p[i]);
-    step_ok(&f, cuarena_trim(f.arena, 0, NULL));
-    expect_u64(f.memory.counts[OP_GET], 9);
-    expect_u64(f.memory.counts[OP_GIVE_BACK], 9);
-    expect_u64(f.memory.counts[OP_GROW] + f.memory.counts[OP_SHRINK] + f.memory.counts[OP_PUNCH] +
-                   f.memory.counts[OP_FILL],
+        drop(f, p[i]);
+    step_ok(f, cuarena_trim(f->arena, 0, NULL));
+    expect_u64(f->memory.counts[OP_GET], 9);
+    expect_u64(f->memory.counts[OP_GIVE_BACK], 9);
+    expect_u64(f->memory.counts[OP_GROW] + f->memory.counts[OP_SHRINK] +
+                   f->memory.counts[OP_PUNCH] + f->memory.counts[OP_FILL],
                0);
-    fixture_close(&f);
 }
 END_TEST
 
@@ -155,19 +149,17 @@ END_TEST
 /* Where each block is a segment all keep their size, those of no bytes too. */
 START_TEST(test_empty_blocks_keep_their_size_where_each_is_a_segment)
 {
-    fixture_t f;
-    fixture_prepare(&f, &kinds[_i], ROOM);
-    f.config.segments = CUARENA_SEGMENTS_EACH;
-    fixture_create(&f);
-    cuarena_block_t empty = take_block(&f, 0);
-    cuarena_block_t full = take_block(&f, EACH);
-    step(&f, cuarena_block_resize(f.arena, empty, EACH), CUARENA_UNSUPPORTED);
-    step(&f, cuarena_block_resize(f.arena, full, 2 * EACH), CUARENA_UNSUPPORTED);
-    step_ok(&f, cuarena_block_resize(f.arena, empty, 0));
-    expect_u64(info_of(&f, empty).allocated, 0);
-    drop_block(&f, empty);
-    drop_block(&f, full);
-    fixture_close(&f);
+    fixture_t *f = prepared(&kinds[_i], ROOM);
+    f->config.segments = CUARENA_SEGMENTS_EACH;
+    fixture_create(f);
+    cuarena_block_t empty = take_block(f, 0);
+    cuarena_block_t full = take_block(f, EACH);
+    step(f, cuarena_block_resize(f->arena, empty, EACH), CUARENA_UNSUPPORTED);
+    step(f, cuarena_block_resize(f->arena, full, 2 * EACH), CUARENA_UNSUPPORTED);
+    step_ok(f, cuarena_block_resize(f->arena, empty, 0));
+    expect_u64(info_of(f, empty).allocated, 0);
+    drop_block(f, empty);
+    drop_block(f, full);
 }
 END_TEST
 

@@ -37,72 +37,62 @@ static cuarena_status_t try_dedicated(fixture_t *f, uint64_t bytes, void **point
 
 START_TEST(test_step_none_while_held_bytes_have_room)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    drop(&f, take(&f, POOL));
-    expect_text(steps_of(f.arena), "");
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    drop(f, take(f, POOL));
+    expect_text(steps_of(f->arena), "");
 }
 END_TEST
 
 START_TEST(test_step_growth_serves)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    void *pointer = take(&f, EACH);
-    expect_text(steps_of(f.arena), "growth 1/1");
-    drop(&f, pointer);
-    drop(&f, take(&f, EACH));
-    expect_text(steps_of(f.arena), "growth 1/1");
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    void *pointer = take(f, EACH);
+    expect_text(steps_of(f->arena), "growth 1/1");
+    drop(f, pointer);
+    drop(f, take(f, EACH));
+    expect_text(steps_of(f->arena), "growth 1/1");
 }
 END_TEST
 
 /* Growth came before it, in vain, and after it; it was trim that helped. */
 START_TEST(test_step_trim_serves)
 {
-    fixture_t f;
-    open_plain(&f, 2 * EACH);
-    void *first = take(&f, EACH);
-    void *second = take(&f, EACH);
-    drop(&f, first);
-    drop(&f, second);
-    expect_text(steps_of(f.arena), "growth 2/2");
-    drop(&f, take(&f, 2 * EACH));
-    expect_text(steps_of(f.arena), "growth 4/2, trim 1/1");
-    fixture_close(&f);
+    fixture_t *f = opened_plain(2 * EACH);
+    void *first = take(f, EACH);
+    void *second = take(f, EACH);
+    drop(f, first);
+    drop(f, second);
+    expect_text(steps_of(f->arena), "growth 2/2");
+    drop(f, take(f, 2 * EACH));
+    expect_text(steps_of(f->arena), "growth 4/2, trim 1/1");
 }
 END_TEST
 
 START_TEST(test_step_trim_serves_a_dedicated_block)
 {
-    fixture_t f;
     void *pointer = NULL;
-    open_plain(&f, 2 * EACH);
-    drop(&f, take(&f, EACH));
-    step_ok(&f, try_dedicated(&f, 2 * EACH, &pointer));
-    expect_text(steps_of(f.arena), "growth 1/1, trim 1/1");
-    drop(&f, pointer);
-    fixture_close(&f);
+    fixture_t *f = opened_plain(2 * EACH);
+    drop(f, take(f, EACH));
+    step_ok(f, try_dedicated(f, 2 * EACH, &pointer));
+    expect_text(steps_of(f->arena), "growth 1/1, trim 1/1");
+    drop(f, pointer);
 }
 END_TEST
 
 /* Giving bytes back does not make fewer bytes live. */
 START_TEST(test_step_trim_is_not_for_the_limit_of_live_bytes)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    open_plain(&f, 4 * EACH);
-    void *kept = take(&f, EACH);
-    drop(&f, take(&f, EACH));
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_LIVE, amount_of_bytes(EACH), NULL));
-    step(&f, try_dedicated(&f, EACH, &pointer), CUARENA_LIMIT);
-    step(&f, cuarena_alloc(f.arena, EACH, &pointer), CUARENA_LIMIT);
-    expect_text(steps_of(f.arena), "growth 2/2");
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).reserved_bytes, 2 * EACH);
+    fixture_t *f = opened_plain(4 * EACH);
+    void *kept = take(f, EACH);
+    drop(f, take(f, EACH));
+    expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_LIVE, amount_of_bytes(EACH), NULL));
+    step(f, try_dedicated(f, EACH, &pointer), CUARENA_LIMIT);
+    step(f, cuarena_alloc(f->arena, EACH, &pointer), CUARENA_LIMIT);
+    expect_text(steps_of(f->arena), "growth 2/2");
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, 2 * EACH);
     expect_ptr(pointer, UNTOUCHED);
-    drop(&f, kept);
-    fixture_close(&f);
+    drop(f, kept);
 }
 END_TEST
 
@@ -129,13 +119,11 @@ static int32_t help(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t 
 
 START_TEST(test_step_handler_serves)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    helper_t helper = {.f = &f, .spare = {take(&f, POOL)}};
-    use_handler(&f, help, &helper);
-    drop(&f, take(&f, EACH));
-    expect_text(steps_of(f.arena), "handler 1/1");
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    helper_t helper = {.f = f, .spare = {take(f, POOL)}};
+    use_handler(f, help, &helper);
+    drop(f, take(f, EACH));
+    expect_text(steps_of(f->arena), "handler 1/1");
 }
 END_TEST
 
@@ -143,80 +131,72 @@ END_TEST
  * limit, and there is nothing to trim for. */
 START_TEST(test_step_trim_comes_again_after_the_handler)
 {
-    fixture_t f;
-    open_plain(&f, 2 * EACH);
-    helper_t helper = {.f = &f, .spare = {take(&f, EACH), take(&f, EACH)}};
-    use_handler(&f, help, &helper);
-    drop(&f, take(&f, 2 * EACH));
+    fixture_t *f = opened_plain(2 * EACH);
+    helper_t helper = {.f = f, .spare = {take(f, EACH), take(f, EACH)}};
+    use_handler(f, help, &helper);
+    drop(f, take(f, 2 * EACH));
     expect_u64(helper.calls, 1);
-    expect_text(steps_of(f.arena), "growth 5/2, trim 1/0, handler 1/1");
-    fixture_close(&f);
+    expect_text(steps_of(f->arena), "growth 5/2, trim 1/0, handler 1/1");
 }
 END_TEST
 
 START_TEST(test_step_compaction_serves)
 {
-    fixture_t f;
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.config.compact_on_oom = 1;
-    fixture_create(&f);
-    take_row(&f, row, COUNT, EACH);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->config.compact_on_oom = 1;
+    fixture_create(f);
+    take_row(f, row, COUNT, EACH);
     for (size_t i = 0; i < COUNT; i += 2) {
-        drop_block(&f, row[i]);
+        drop_block(f, row[i]);
         row[i] = 0;
     }
-    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
+    expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
     steps_listen();
-    drop(&f, take(&f, 2 * EACH));
+    drop(f, take(f, 2 * EACH));
     expect_text(steps_heard(), "compaction: try again, compaction: allocated");
-    expect_text(steps_of(f.arena), "compaction 1/1");
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    expect_text(steps_of(f->arena), "compaction 1/1");
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 /* The handler that has nothing is not asked again after compaction. */
 START_TEST(test_step_compaction_that_falls_short_asks_nobody_again)
 {
-    fixture_t f;
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
     void *pointer = UNTOUCHED;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.config.compact_on_oom = 1;
-    fixture_create(&f);
-    take_row(&f, row, COUNT, EACH);
-    drop_block(&f, row[1]);
-    drop_block(&f, row[5]);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->config.compact_on_oom = 1;
+    fixture_create(f);
+    take_row(f, row, COUNT, EACH);
+    drop_block(f, row[1]);
+    drop_block(f, row[5]);
     row[1] = row[5] = 0;
-    helper_t helper = {.f = &f};
-    use_handler(&f, help, &helper);
-    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
-    step(&f, cuarena_alloc(f.arena, 3 * EACH, &pointer), CUARENA_OUT_OF_MEMORY);
+    helper_t helper = {.f = f};
+    use_handler(f, help, &helper);
+    expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
+    step(f, cuarena_alloc(f->arena, 3 * EACH, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(helper.calls, 1);
     expect_tried("reserved bytes, handler");
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 START_TEST(test_step_stats_bad_arguments)
 {
-    fixture_t f;
     size_t count = 0;
     cuarena_step_stats_t one;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     expect_status(cuarena_step_stats(NULL, NULL, 0, &count), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_step_stats(f.arena, NULL, 0, NULL), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_step_stats(f.arena, NULL, 1, &count), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_step_stats(f->arena, NULL, 0, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_step_stats(f->arena, NULL, 1, &count), CUARENA_BAD_ARGUMENT);
     expect_u64(count, 0);
-    expect_ok(cuarena_step_stats(f.arena, NULL, 0, &count));
+    expect_ok(cuarena_step_stats(f->arena, NULL, 0, &count));
     expect_u64(count, CUARENA_STEP_COUNT);
-    expect_ok(cuarena_step_stats(f.arena, &one, 1, &count));
+    expect_ok(cuarena_step_stats(f->arena, &one, 1, &count));
     expect_text(one.name, "joining");
-    fixture_close(&f);
 }
 END_TEST
 
@@ -239,14 +219,13 @@ static void keep_line(void *user, int32_t level, const char *line)
 
 START_TEST(test_each_step_is_logged)
 {
-    fixture_t f;
     static lines_t lines;
-    open_plain(&f, 2 * EACH);
-    helper_t helper = {.f = &f, .spare = {take(&f, EACH), take(&f, EACH)}};
-    use_handler(&f, help, &helper);
+    fixture_t *f = opened_plain(2 * EACH);
+    helper_t helper = {.f = f, .spare = {take(f, EACH), take(f, EACH)}};
+    use_handler(f, help, &helper);
     expect_ok(cuarena_log_set_level(CUARENA_LOG_DEBUG));
     cuarena_log_set_callback(keep_line, &lines);
-    void *pointer = take(&f, 2 * EACH);
+    void *pointer = take(f, 2 * EACH);
     cuarena_log_set_callback(NULL, NULL);
     expect_ok(cuarena_log_set_level(CUARENA_LOG_OFF));
     expect_text(lines.text, "arena 'grow-custom': no room for 131072 bytes: growth: "
@@ -261,8 +240,7 @@ START_TEST(test_each_step_is_logged)
                             "again\n"
                             "arena 'grow-custom': no room for 131072 bytes: handler: "
                             "allocated\n");
-    drop(&f, pointer);
-    fixture_close(&f);
+    drop(f, pointer);
 }
 END_TEST
 
@@ -270,116 +248,103 @@ END_TEST
 
 START_TEST(test_error_of_a_pool_names_held_bytes)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    step(f, cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_tried("reserved bytes");
-    expect_text(steps_of(f.arena), "");
-    fixture_close(&f);
+    expect_text(steps_of(f->arena), "");
 }
 END_TEST
 
 START_TEST(test_error_names_growth_trim_and_the_handler)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    void *kept = take(&f, EACH);
-    helper_t helper = {.f = &f};
-    use_handler(&f, help, &helper);
-    f.memory.budget_bytes = POOL / 2;
-    step(&f, cuarena_alloc(f.arena, POOL - EACH, &pointer), CUARENA_OUT_OF_MEMORY);
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    void *kept = take(f, EACH);
+    helper_t helper = {.f = f};
+    use_handler(f, help, &helper);
+    f->memory.budget_bytes = POOL / 2;
+    step(f, cuarena_alloc(f->arena, POOL - EACH, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_tried("reserved bytes, growth, trim, handler");
-    expect_text(steps_of(f.arena), "growth 2/1, trim 1/0, handler 1/0");
-    drop(&f, kept);
-    fixture_close(&f);
+    expect_text(steps_of(f->arena), "growth 2/1, trim 1/0, handler 1/0");
+    drop(f, kept);
 }
 END_TEST
 
 /* More than the limit and all that is held: nothing that frees bytes helps. */
 START_TEST(test_error_above_the_limit_comes_at_once)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    helper_t helper = {.f = &f, .spare = {take(&f, EACH)}};
-    use_handler(&f, help, &helper);
-    step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_LIMIT);
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    helper_t helper = {.f = f, .spare = {take(f, EACH)}};
+    use_handler(f, help, &helper);
+    step(f, cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_LIMIT);
     expect_tried("reserved bytes");
-    step(&f, try_dedicated(&f, POOL + 1, &pointer), CUARENA_LIMIT);
-    expect_text(steps_of(f.arena), "growth 1/1");
-    drop(&f, helper.spare[0]);
-    fixture_close(&f);
+    step(f, try_dedicated(f, POOL + 1, &pointer), CUARENA_LIMIT);
+    expect_text(steps_of(f->arena), "growth 1/1");
+    drop(f, helper.spare[0]);
 }
 END_TEST
 
 /* A limit below what is held says nothing of bytes that the handler frees. */
 START_TEST(test_handler_is_asked_above_a_limit_below_what_is_held)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    helper_t helper = {.f = &f, .spare = {take(&f, 2 * EACH)}};
-    use_handler(&f, help, &helper);
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_RESERVED, amount_of_bytes(EACH), NULL));
-    void *pointer = take(&f, 2 * EACH);
-    expect_text(steps_of(f.arena), "growth 2/1, handler 1/1");
-    drop(&f, pointer);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    helper_t helper = {.f = f, .spare = {take(f, 2 * EACH)}};
+    use_handler(f, help, &helper);
+    expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_RESERVED, amount_of_bytes(EACH), NULL));
+    void *pointer = take(f, 2 * EACH);
+    expect_text(steps_of(f->arena), "growth 2/1, handler 1/1");
+    drop(f, pointer);
 }
 END_TEST
 
 START_TEST(test_error_of_a_dedicated_block_says_what_was_tried)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    open_plain(&f, 2 * EACH);
-    helper_t helper = {.f = &f};
-    void *kept = take(&f, EACH);
-    use_handler(&f, help, &helper);
-    step(&f, try_dedicated(&f, 2 * EACH, &pointer), CUARENA_LIMIT);
+    fixture_t *f = opened_plain(2 * EACH);
+    helper_t helper = {.f = f};
+    void *kept = take(f, EACH);
+    use_handler(f, help, &helper);
+    step(f, try_dedicated(f, 2 * EACH, &pointer), CUARENA_LIMIT);
     ck_assert_ptr_nonnull(strstr(last_error().message, "limit of 131072"));
     expect_u64(last_error().asked_bytes, 2 * EACH);
     expect_tried("handler");
-    drop(&f, kept);
-    fixture_close(&f);
+    drop(f, kept);
 }
 END_TEST
 
 START_TEST(test_error_of_the_driver_outlives_the_handler)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    use_handler(&f, blunder, NULL);
-    f.memory.fail_op = OP_GET;
-    f.memory.fail_in = 1;
-    f.memory.fail_again = 1;
-    f.memory.fail_with = CUARENA_DRIVER;
-    step(&f, cuarena_alloc(f.arena, EACH, &pointer), CUARENA_DRIVER);
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    use_handler(f, blunder, NULL);
+    f->memory.fail_op = OP_GET;
+    f->memory.fail_in = 1;
+    f->memory.fail_again = 1;
+    f->memory.fail_with = CUARENA_DRIVER;
+    step(f, cuarena_alloc(f->arena, EACH, &pointer), CUARENA_DRIVER);
     ck_assert_ptr_null(strstr(last_error().message, "no live block"));
     ck_assert_int_eq(last_error().status, CUARENA_DRIVER);
     expect_u64(last_error().asked_bytes, EACH);
     expect_tried("growth, handler");
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_error_of_a_lost_device_asks_nobody)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    helper_t helper = {.f = &f};
-    use_handler(&f, help, &helper);
-    f.memory.fail_op = OP_GET;
-    f.memory.fail_in = 1;
-    f.memory.fail_again = 1;
-    f.memory.fail_with = CUARENA_LOST;
-    expect_status(cuarena_alloc(f.arena, EACH, &pointer), CUARENA_LOST);
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    helper_t helper = {.f = f};
+    use_handler(f, help, &helper);
+    f->memory.fail_op = OP_GET;
+    f->memory.fail_in = 1;
+    f->memory.fail_again = 1;
+    f->memory.fail_with = CUARENA_LOST;
+    expect_status(cuarena_alloc(f->arena, EACH, &pointer), CUARENA_LOST);
     expect_u64(helper.calls, 0);
     expect_tried("growth");
-    fixture_close_forced(&f);
+    fixture_close_forced(f);
 }
 END_TEST
 
@@ -387,17 +352,15 @@ END_TEST
 
 START_TEST(test_handler_that_lies_forever_is_named)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    helper_t helper = {.f = &f, .answer = 1};
-    use_handler(&f, help, &helper);
-    step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    helper_t helper = {.f = f, .answer = 1};
+    use_handler(f, help, &helper);
+    step(f, cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(helper.calls, 16);
     expect_tried("reserved bytes, handler (16 handler calls are the most)");
-    expect_text(steps_of(f.arena), "handler 16/0");
-    step_ok(&f, cuarena_free(f.arena, take(&f, POOL)));
-    fixture_close(&f);
+    expect_text(steps_of(f->arena), "handler 16/0");
+    step_ok(f, cuarena_free(f->arena, take(f, POOL)));
 }
 END_TEST
 
@@ -421,16 +384,14 @@ static int32_t free_and_take_back(void *user, cuarena_t *arena, uint64_t asked_b
 
 START_TEST(test_handler_that_takes_it_back_is_given_up_on)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    thief_t thief = {.f = &f, .loot = take(&f, POOL)};
-    use_handler(&f, free_and_take_back, &thief);
-    step(&f, cuarena_alloc(f.arena, EACH, &pointer), CUARENA_OUT_OF_MEMORY);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    thief_t thief = {.f = f, .loot = take(f, POOL)};
+    use_handler(f, free_and_take_back, &thief);
+    step(f, cuarena_alloc(f->arena, EACH, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(thief.calls, 16);
     expect_ptr(pointer, UNTOUCHED);
-    drop(&f, thief.loot);
-    fixture_close(&f);
+    drop(f, thief.loot);
 }
 END_TEST
 
@@ -448,14 +409,12 @@ static int32_t destroy_it(void *user, cuarena_t *arena, uint64_t asked_bytes, in
 
 START_TEST(test_handler_that_destroys_is_reentered)
 {
-    fixture_t f;
     uint64_t calls = 0;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    use_handler(&f, destroy_it, &calls);
-    step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    use_handler(f, destroy_it, &calls);
+    step(f, cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(calls, 16);
-    fixture_close(&f);
 }
 END_TEST
 
@@ -468,43 +427,37 @@ static int32_t reset_it(void *user, cuarena_t *arena, uint64_t asked_bytes, int3
 
 START_TEST(test_handler_that_resets_serves_the_request)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take(&f, POOL);
-    use_handler(&f, reset_it, NULL);
-    void *pointer = take(&f, POOL);
-    expect_u64(live_blocks(&f), 1);
-    drop(&f, pointer);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take(f, POOL);
+    use_handler(f, reset_it, NULL);
+    void *pointer = take(f, POOL);
+    expect_u64(live_blocks(f), 1);
+    drop(f, pointer);
 }
 END_TEST
 
 /* The block that is to grow has ended meanwhile. */
 START_TEST(test_handler_that_resets_ends_a_block_being_resized)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    cuarena_block_t block = take_block(&f, EACH);
-    take(&f, POOL - EACH);
-    use_handler(&f, reset_it, NULL);
-    step(&f, cuarena_block_resize(f.arena, block, 2 * EACH), CUARENA_STALE);
-    expect_u64(live_blocks(&f), 0);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    cuarena_block_t block = take_block(f, EACH);
+    take(f, POOL - EACH);
+    use_handler(f, reset_it, NULL);
+    step(f, cuarena_block_resize(f->arena, block, 2 * EACH), CUARENA_STALE);
+    expect_u64(live_blocks(f), 0);
 }
 END_TEST
 
 /* Its bytes are not counted off a second time. */
 START_TEST(test_handler_that_resets_beside_a_limit_of_live_bytes)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_LIVE, amount_of_bytes(2 * POOL), NULL));
-    cuarena_block_t block = take_block(&f, EACH);
-    take(&f, POOL - EACH);
-    use_handler(&f, reset_it, NULL);
-    step(&f, cuarena_block_resize(f.arena, block, 2 * EACH), CUARENA_STALE);
-    expect_u64(live_blocks(&f), 0);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_LIVE, amount_of_bytes(2 * POOL), NULL));
+    cuarena_block_t block = take_block(f, EACH);
+    take(f, POOL - EACH);
+    use_handler(f, reset_it, NULL);
+    step(f, cuarena_block_resize(f->arena, block, 2 * EACH), CUARENA_STALE);
+    expect_u64(live_blocks(f), 0);
 }
 END_TEST
 
@@ -529,20 +482,18 @@ static int32_t compact_and_run_out(void *user, cuarena_t *arena, uint64_t asked_
 
 START_TEST(test_handler_that_compacts_and_runs_out_again)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
     cuarena_block_t row[COUNT];
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take_row(&f, row, COUNT, EACH);
-    drop_block(&f, row[0]);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take_row(f, row, COUNT, EACH);
+    drop_block(f, row[0]);
     row[0] = 0;
-    helper_t helper = {.f = &f};
-    use_handler(&f, compact_and_run_out, &helper);
-    step(&f, cuarena_alloc(f.arena, 2 * EACH, &pointer), CUARENA_OUT_OF_MEMORY);
+    helper_t helper = {.f = f};
+    use_handler(f, compact_and_run_out, &helper);
+    step(f, cuarena_alloc(f->arena, 2 * EACH, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(helper.calls, 3);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).failed, 4);
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).failed, 4);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -584,13 +535,11 @@ static int32_t unset_itself(void *user, cuarena_t *arena, uint64_t asked_bytes, 
 
 START_TEST(test_handler_that_takes_itself_away)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    use_handler(&f, unset_itself, NULL);
-    step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
-    expect_text(steps_of(f.arena), "handler 1/0");
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    use_handler(f, unset_itself, NULL);
+    step(f, cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    expect_text(steps_of(f->arena), "handler 1/0");
 }
 END_TEST
 
@@ -636,16 +585,14 @@ static void *work_meanwhile(void *user)
 
 START_TEST(test_handler_that_takes_its_time_holds_nobody_up)
 {
-    fixture_t f;
     pthread_t thread;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    slow_t slow = {.f = &f, .enough = 1};
-    use_handler(&f, wait_for_others, &slow);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    slow_t slow = {.f = f, .enough = 1};
+    use_handler(f, wait_for_others, &slow);
     ck_assert_int_eq(pthread_create(&thread, NULL, work_meanwhile, &slow), 0);
-    step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    step(f, cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     pthread_join(thread, NULL);
-    fixture_close(&f);
 }
 END_TEST
 
@@ -671,16 +618,14 @@ static void *run_out(void *user)
 
 START_TEST(test_handler_is_entered_by_several_threads_at_once)
 {
-    fixture_t f;
     pthread_t thread;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    slow_t slow = {.f = &f};
-    use_handler(&f, wait_for_the_other, &slow);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    slow_t slow = {.f = f};
+    use_handler(f, wait_for_the_other, &slow);
     ck_assert_int_eq(pthread_create(&thread, NULL, run_out, &slow), 0);
     run_out(&slow);
     pthread_join(thread, NULL);
-    expect_text(steps_of(f.arena), "handler 2/0");
-    fixture_close(&f);
+    expect_text(steps_of(f->arena), "handler 2/0");
 }
 END_TEST
 

@@ -35,56 +35,50 @@ static void open_with_stable(fixture_t *f)
 
 START_TEST(test_scope_begins_at_what_is_live)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    drop(&f, take(&f, 8 * EACH));
-    void *kept = take(&f, 1000);
-    push(&f, CUARENA_REGION_ALL);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, 1024);
-    drop(&f, take(&f, EACH));
-    cuarena_peaks_t peaks = pop(&f, CUARENA_REGION_ALL);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    drop(f, take(f, 8 * EACH));
+    void *kept = take(f, 1000);
+    push(f, CUARENA_REGION_ALL);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, 1024);
+    drop(f, take(f, EACH));
+    cuarena_peaks_t peaks = pop(f, CUARENA_REGION_ALL);
     expect_u64(peaks.live_bytes, EACH + 1024);
     expect_u64(peaks.requested_bytes, EACH + 1000);
     expect_u64(peaks.live_blocks, 2);
     expect_u64(peaks.reserved_bytes, POOL);
-    cuarena_stats_t all = stats_of(&f, CUARENA_REGION_ALL);
+    cuarena_stats_t all = stats_of(f, CUARENA_REGION_ALL);
     expect_u64(all.peak_live_bytes, 8 * EACH);
     expect_u64(all.peak_live_blocks, 2);
-    drop(&f, kept);
-    fixture_close(&f);
+    drop(f, kept);
 }
 END_TEST
 
 START_TEST(test_scope_within_a_scope)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    push(&f, CUARENA_REGION_ALL);
-    drop(&f, take(&f, 2 * EACH));
-    push(&f, CUARENA_REGION_ALL);
-    drop(&f, take(&f, EACH));
-    expect_u64(pop(&f, CUARENA_REGION_ALL).live_bytes, EACH);
-    push(&f, CUARENA_REGION_ALL);
-    drop(&f, take(&f, 5 * EACH));
-    expect_u64(pop(&f, CUARENA_REGION_ALL).live_bytes, 5 * EACH);
-    expect_u64(pop(&f, CUARENA_REGION_ALL).live_bytes, 5 * EACH);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, 5 * EACH);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    push(f, CUARENA_REGION_ALL);
+    drop(f, take(f, 2 * EACH));
+    push(f, CUARENA_REGION_ALL);
+    drop(f, take(f, EACH));
+    expect_u64(pop(f, CUARENA_REGION_ALL).live_bytes, EACH);
+    push(f, CUARENA_REGION_ALL);
+    drop(f, take(f, 5 * EACH));
+    expect_u64(pop(f, CUARENA_REGION_ALL).live_bytes, 5 * EACH);
+    expect_u64(pop(f, CUARENA_REGION_ALL).live_bytes, 5 * EACH);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, 5 * EACH);
 }
 END_TEST
 
 START_TEST(test_scope_of_held_bytes)
 {
-    fixture_t f;
     uint64_t given = 0;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    drop(&f, take(&f, 4 * EACH));
-    step_ok(&f, cuarena_trim(f.arena, 0, &given));
-    push(&f, CUARENA_REGION_ALL);
-    drop(&f, take(&f, EACH));
-    expect_u64(pop(&f, CUARENA_REGION_ALL).reserved_bytes, EACH);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_reserved_bytes, 4 * EACH);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    drop(f, take(f, 4 * EACH));
+    step_ok(f, cuarena_trim(f->arena, 0, &given));
+    push(f, CUARENA_REGION_ALL);
+    drop(f, take(f, EACH));
+    expect_u64(pop(f, CUARENA_REGION_ALL).reserved_bytes, EACH);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_reserved_bytes, 4 * EACH);
 }
 END_TEST
 
@@ -118,69 +112,62 @@ END_TEST
 
 START_TEST(test_scope_of_the_stable_region)
 {
-    fixture_t f;
-    open_with_stable(&f);
-    drop(&f, take_in(&f, 3 * EACH, CUARENA_REGION_STABLE));
-    push(&f, CUARENA_REGION_STABLE);
-    drop(&f, take(&f, 6 * EACH));
-    drop(&f, take_in(&f, 2 * EACH, CUARENA_REGION_STABLE));
-    cuarena_peaks_t peaks = pop(&f, CUARENA_REGION_STABLE);
+    fixture_t *f = new_fixture(fixture_close);
+    open_with_stable(f);
+    drop(f, take_in(f, 3 * EACH, CUARENA_REGION_STABLE));
+    push(f, CUARENA_REGION_STABLE);
+    drop(f, take(f, 6 * EACH));
+    drop(f, take_in(f, 2 * EACH, CUARENA_REGION_STABLE));
+    cuarena_peaks_t peaks = pop(f, CUARENA_REGION_STABLE);
     expect_u64(peaks.live_bytes, 2 * EACH);
     expect_u64(peaks.reserved_bytes, 0);
-    expect_u64(stats_of(&f, CUARENA_REGION_STABLE).peak_live_bytes, 3 * EACH);
-    fixture_close(&f);
+    expect_u64(stats_of(f, CUARENA_REGION_STABLE).peak_live_bytes, 3 * EACH);
 }
 END_TEST
 
 /* A region that is not there has peaks of 0. */
 START_TEST(test_scope_of_no_region)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    push(&f, CUARENA_REGION_STABLE);
-    drop(&f, take_in(&f, EACH, CUARENA_REGION_STABLE));
-    expect_u64(pop(&f, CUARENA_REGION_STABLE).live_bytes, 0);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    push(f, CUARENA_REGION_STABLE);
+    drop(f, take_in(f, EACH, CUARENA_REGION_STABLE));
+    expect_u64(pop(f, CUARENA_REGION_STABLE).live_bytes, 0);
 }
 END_TEST
 
 /* A heap more comes while a scope is open. */
 START_TEST(test_scope_in_which_the_first_dedicated_block_comes)
 {
-    fixture_t f;
     void *apart = NULL;
     cuarena_request_t request;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
     cuarena_request_init(&request);
     request.dedicated = 1;
-    drop(&f, take(&f, 4 * EACH));
-    push(&f, CUARENA_REGION_ALL);
-    push(&f, CUARENA_REGION_DYNAMIC);
-    void *pointer = take(&f, EACH);
-    step_ok(&f, cuarena_alloc_with(f.arena, 2 * EACH, &request, &apart));
-    drop(&f, apart);
-    drop(&f, pointer);
-    expect_u64(pop(&f, CUARENA_REGION_DYNAMIC).live_bytes, EACH);
-    expect_u64(pop(&f, CUARENA_REGION_ALL).live_bytes, 3 * EACH);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, 4 * EACH);
-    fixture_close(&f);
+    drop(f, take(f, 4 * EACH));
+    push(f, CUARENA_REGION_ALL);
+    push(f, CUARENA_REGION_DYNAMIC);
+    void *pointer = take(f, EACH);
+    step_ok(f, cuarena_alloc_with(f->arena, 2 * EACH, &request, &apart));
+    drop(f, apart);
+    drop(f, pointer);
+    expect_u64(pop(f, CUARENA_REGION_DYNAMIC).live_bytes, EACH);
+    expect_u64(pop(f, CUARENA_REGION_ALL).live_bytes, 3 * EACH);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, 4 * EACH);
 }
 END_TEST
 
 START_TEST(test_reset_peaks_reaches_all_open_scopes)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    push(&f, CUARENA_REGION_ALL);
-    drop(&f, take(&f, 4 * EACH));
-    push(&f, CUARENA_REGION_ALL);
-    drop(&f, take(&f, 3 * EACH));
-    step_ok(&f, cuarena_reset_peaks(f.arena));
-    drop(&f, take(&f, EACH));
-    expect_u64(pop(&f, CUARENA_REGION_ALL).live_bytes, EACH);
-    expect_u64(pop(&f, CUARENA_REGION_ALL).live_bytes, EACH);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, EACH);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    push(f, CUARENA_REGION_ALL);
+    drop(f, take(f, 4 * EACH));
+    push(f, CUARENA_REGION_ALL);
+    drop(f, take(f, 3 * EACH));
+    step_ok(f, cuarena_reset_peaks(f->arena));
+    drop(f, take(f, EACH));
+    expect_u64(pop(f, CUARENA_REGION_ALL).live_bytes, EACH);
+    expect_u64(pop(f, CUARENA_REGION_ALL).live_bytes, EACH);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, EACH);
 }
 END_TEST
 
@@ -216,30 +203,29 @@ static void scope_once(fixture_t *f, model_t *m, int32_t region, random_state_t 
  * region, which have the same bytes. */
 START_TEST(test_scopes_of_a_random_program)
 {
-    fixture_t f;
     random_state_t random = {scale_seed("peaks") + (uint64_t)_i};
     void *held[HELD] = {0};
     model_t models[2] = {{.depth = 0}};
     int32_t regions[2] = {CUARENA_REGION_ALL, CUARENA_REGION_DYNAMIC};
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     for (uint64_t i = 0; i < scale_pick(200, 2000, 20000); i++) {
         void **p = &held[random_below(&random, HELD)];
         uint64_t bytes = 1 + random_below(&random, EACH / 2);
         if (*p == NULL)
-            (void)cuarena_alloc(f.arena, bytes, p);
+            (void)cuarena_alloc(f->arena, bytes, p);
         else if (random_below(&random, 3) != 0) {
-            expect_ok(cuarena_free(f.arena, *p));
+            expect_ok(cuarena_free(f->arena, *p));
             *p = NULL;
         }
         uint64_t which = random_below(&random, 2);
         for (int m = 0; m < 2; m++)
-            model_note(&models[m], live_in(&f, CUARENA_REGION_DYNAMIC));
+            model_note(&models[m], live_in(f, CUARENA_REGION_DYNAMIC));
         if (random_below(&random, 4) == 0)
-            scope_once(&f, &models[which], regions[which], &random);
+            scope_once(f, &models[which], regions[which], &random);
         for (int m = 0; m < 2; m++)
-            expect_u64(stats_of(&f, regions[m]).peak_live_bytes, models[m].peaks[models[m].depth]);
+            expect_u64(stats_of(f, regions[m]).peak_live_bytes, models[m].peaks[models[m].depth]);
     }
-    fixture_close_forced(&f);
+    fixture_close_forced(f);
 }
 END_TEST
 
@@ -247,29 +233,27 @@ END_TEST
 
 START_TEST(test_scope_of_a_tag)
 {
-    fixture_t f;
     cuarena_tag_t tags[8];
     cuarena_peaks_t peaks;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_ok(cuarena_tag(f.arena, "a", &tags[0]));
-    drop(&f, take_tagged(&f, 4 * EACH, tags[0]));
-    step_ok(&f, cuarena_tag_peaks_push(f.arena, tags[0]));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    expect_ok(cuarena_tag(f->arena, "a", &tags[0]));
+    drop(f, take_tagged(f, 4 * EACH, tags[0]));
+    step_ok(f, cuarena_tag_peaks_push(f->arena, tags[0]));
     for (size_t i = 1; i < COUNT_OF(tags); i++) { /* their table moves */
         char name[2] = {(char)('a' + i), '\0'};
-        expect_ok(cuarena_tag(f.arena, name, &tags[i]));
+        expect_ok(cuarena_tag(f->arena, name, &tags[i]));
     }
-    drop(&f, take_tagged(&f, 5 * EACH, tags[1]));
-    drop(&f, take_tagged(&f, 1000, tags[0]));
-    expect_u64(tag_stats_of(&f, tags[0]).peak_live_bytes, 1024);
+    drop(f, take_tagged(f, 5 * EACH, tags[1]));
+    drop(f, take_tagged(f, 1000, tags[0]));
+    expect_u64(tag_stats_of(f, tags[0]).peak_live_bytes, 1024);
     cuarena_peaks_init(&peaks);
-    step_ok(&f, cuarena_tag_peaks_pop(f.arena, tags[0], &peaks));
+    step_ok(f, cuarena_tag_peaks_pop(f->arena, tags[0], &peaks));
     expect_u64(peaks.live_bytes, 1024);
     expect_u64(peaks.requested_bytes, 1000);
     expect_u64(peaks.live_blocks, 1);
     expect_u64(peaks.reserved_bytes, 0);
-    expect_u64(tag_stats_of(&f, tags[0]).peak_live_bytes, 4 * EACH);
-    step(&f, cuarena_tag_peaks_pop(f.arena, tags[1], &peaks), CUARENA_BAD_ARGUMENT);
-    fixture_close(&f);
+    expect_u64(tag_stats_of(f, tags[0]).peak_live_bytes, 4 * EACH);
+    step(f, cuarena_tag_peaks_pop(f->arena, tags[1], &peaks), CUARENA_BAD_ARGUMENT);
 }
 END_TEST
 
@@ -352,82 +336,74 @@ END_TEST
 
 START_TEST(test_pop_without_a_push)
 {
-    fixture_t f;
     cuarena_tag_t tag = 0;
     cuarena_peaks_t peaks;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     cuarena_peaks_init(&peaks);
     peaks.live_bytes = 77;
-    expect_ok(cuarena_tag(f.arena, "t", &tag));
+    expect_ok(cuarena_tag(f->arena, "t", &tag));
     for (int32_t region = CUARENA_REGION_ALL; region < CUARENA_REGION_COUNT; region++)
-        step(&f, cuarena_peaks_pop(f.arena, region, &peaks), CUARENA_BAD_ARGUMENT);
-    step(&f, cuarena_tag_peaks_pop(f.arena, tag, &peaks), CUARENA_BAD_ARGUMENT);
-    push(&f, CUARENA_REGION_ALL);
-    pop(&f, CUARENA_REGION_ALL);
-    step(&f, cuarena_peaks_pop(f.arena, CUARENA_REGION_ALL, &peaks), CUARENA_BAD_ARGUMENT);
+        step(f, cuarena_peaks_pop(f->arena, region, &peaks), CUARENA_BAD_ARGUMENT);
+    step(f, cuarena_tag_peaks_pop(f->arena, tag, &peaks), CUARENA_BAD_ARGUMENT);
+    push(f, CUARENA_REGION_ALL);
+    pop(f, CUARENA_REGION_ALL);
+    step(f, cuarena_peaks_pop(f->arena, CUARENA_REGION_ALL, &peaks), CUARENA_BAD_ARGUMENT);
     ck_assert_ptr_nonnull(strstr(last_error().message, "no scope is open"));
     expect_u64(peaks.live_bytes, 77);
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_push_up_to_the_limit)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     for (int i = 0; i < CUARENA_MAX_PEAK_SCOPES; i++) {
-        push(&f, CUARENA_REGION_ALL);
-        drop(&f, take(&f, (uint64_t)(CUARENA_MAX_PEAK_SCOPES - i) * 256));
+        push(f, CUARENA_REGION_ALL);
+        drop(f, take(f, (uint64_t)(CUARENA_MAX_PEAK_SCOPES - i) * 256));
     }
-    step(&f, cuarena_peaks_push(f.arena, CUARENA_REGION_ALL), CUARENA_LIMIT);
-    push(&f, CUARENA_REGION_DYNAMIC); /* which has its own */
+    step(f, cuarena_peaks_push(f->arena, CUARENA_REGION_ALL), CUARENA_LIMIT);
+    push(f, CUARENA_REGION_DYNAMIC); /* which has its own */
     for (int i = CUARENA_MAX_PEAK_SCOPES; i > 0; i--)
-        expect_u64(pop(&f, CUARENA_REGION_ALL).live_bytes,
+        expect_u64(pop(f, CUARENA_REGION_ALL).live_bytes,
                    (uint64_t)(CUARENA_MAX_PEAK_SCOPES - i + 1) * 256);
-    pop(&f, CUARENA_REGION_DYNAMIC);
-    fixture_close(&f);
+    pop(f, CUARENA_REGION_DYNAMIC);
 }
 END_TEST
 
 START_TEST(test_push_without_host_memory_changes_nothing)
 {
-    fixture_t f;
     cuarena_peaks_t peaks;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    drop(&f, take(&f, EACH));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    drop(f, take(f, EACH));
     cuai_host_fail_at(1);
-    cuarena_status_t status = cuarena_peaks_push(f.arena, CUARENA_REGION_ALL);
+    cuarena_status_t status = cuarena_peaks_push(f->arena, CUARENA_REGION_ALL);
     cuai_host_fail_at(0);
-    step(&f, status, CUARENA_OUT_OF_MEMORY);
+    step(f, status, CUARENA_OUT_OF_MEMORY);
     cuarena_peaks_init(&peaks);
-    step(&f, cuarena_peaks_pop(f.arena, CUARENA_REGION_ALL, &peaks), CUARENA_BAD_ARGUMENT);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, EACH);
-    push(&f, CUARENA_REGION_ALL);
+    step(f, cuarena_peaks_pop(f->arena, CUARENA_REGION_ALL, &peaks), CUARENA_BAD_ARGUMENT);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, EACH);
+    push(f, CUARENA_REGION_ALL);
     uint64_t calls = cuai_host_calls();
-    pop(&f, CUARENA_REGION_ALL);
-    push(&f, CUARENA_REGION_ALL);
+    pop(f, CUARENA_REGION_ALL);
+    push(f, CUARENA_REGION_ALL);
     expect_u64(cuai_host_calls(), calls); /* the room is there now */
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_peaks_bad_arguments)
 {
-    fixture_t f;
     cuarena_peaks_t peaks;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     cuarena_peaks_init(&peaks);
     expect_status(cuarena_peaks_push(NULL, 0), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_peaks_push(f.arena, 2), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_peaks_push(f.arena, -2), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_tag_peaks_push(f.arena, 0), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_tag_peaks_push(f.arena, 9), CUARENA_BAD_ARGUMENT);
-    push(&f, CUARENA_REGION_ALL);
-    expect_status(cuarena_peaks_pop(f.arena, CUARENA_REGION_ALL, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_peaks_push(f->arena, 2), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_peaks_push(f->arena, -2), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_tag_peaks_push(f->arena, 0), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_tag_peaks_push(f->arena, 9), CUARENA_BAD_ARGUMENT);
+    push(f, CUARENA_REGION_ALL);
+    expect_status(cuarena_peaks_pop(f->arena, CUARENA_REGION_ALL, NULL), CUARENA_BAD_ARGUMENT);
     peaks.struct_size = 3;
-    expect_status(cuarena_peaks_pop(f.arena, CUARENA_REGION_ALL, &peaks), CUARENA_BAD_ARGUMENT);
-    pop(&f, CUARENA_REGION_ALL);
-    fixture_close(&f);
+    expect_status(cuarena_peaks_pop(f->arena, CUARENA_REGION_ALL, &peaks), CUARENA_BAD_ARGUMENT);
+    pop(f, CUARENA_REGION_ALL);
 }
 END_TEST
 

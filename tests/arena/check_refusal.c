@@ -46,83 +46,76 @@ static void open_trimmed(fixture_t *f, cuarena_block_t *row, int32_t compacts)
 
 START_TEST(test_trimmed_pool_whose_holes_serve_together)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
-    open_trimmed(&f, row, 1);
-    void *half = take(&f, POOL / 2);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).reserved_bytes, POOL);
-    drop(&f, half);
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    open_trimmed(f, row, 1);
+    void *half = take(f, POOL / 2);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, POOL);
+    drop(f, half);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 START_TEST(test_trimmed_pool_is_fragmented_and_compaction_serves_it)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
     cuarena_compact_options_t options;
     void *pointer = UNTOUCHED;
-    open_trimmed(&f, row, 0);
-    step(&f, cuarena_alloc(f.arena, POOL / 2, &pointer), CUARENA_FRAGMENTED);
+    fixture_t *f = new_fixture(fixture_close);
+    open_trimmed(f, row, 0);
+    step(f, cuarena_alloc(f->arena, POOL / 2, &pointer), CUARENA_FRAGMENTED);
     expect_u64(last_error().free_bytes, POOL / 2);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).reserved_bytes, POOL / 2);
-    step(&f, cuarena_alloc(f.arena, POOL / 2 + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, POOL / 2);
+    step(f, cuarena_alloc(f->arena, POOL / 2 + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     cuarena_compact_options_init(&options);
     options.goal_bytes = POOL / 2;
-    step_ok(&f, cuarena_compact(f.arena, &options, NULL, NULL, NULL));
-    drop(&f, take(&f, POOL / 2));
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    step_ok(f, cuarena_compact(f->arena, &options, NULL, NULL, NULL));
+    drop(f, take(f, POOL / 2));
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 /* Its segment has gone back, addresses and all. */
 START_TEST(test_trimmed_pool_takes_what_is_lacking)
 {
-    fixture_t f;
     uint64_t given = 0;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    step_ok(&f, cuarena_trim(f.arena, 0, &given));
-    expect_text(test_memory_sequence(&f.memory), "get give_back");
-    void *first = take(&f, EACH);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).reserved_bytes, EACH);
-    void *rest = take(&f, POOL - EACH);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).reserved_bytes, POOL);
-    expect_text(test_memory_sequence(&f.memory), "get give_back get grow");
-    drop(&f, first);
-    drop(&f, rest);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    step_ok(f, cuarena_trim(f->arena, 0, &given));
+    expect_text(test_memory_sequence(&f->memory), "get give_back");
+    void *first = take(f, EACH);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, EACH);
+    void *rest = take(f, POOL - EACH);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, POOL);
+    expect_text(test_memory_sequence(&f->memory), "get give_back get grow");
+    drop(f, first);
+    drop(f, rest);
 }
 END_TEST
 
 START_TEST(test_trimmed_pool_without_addresses_is_taken_whole)
 {
-    fixture_t f;
     uint64_t given = 0;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.memory.reserves_none = 1;
-    fixture_create(&f);
-    step_ok(&f, cuarena_trim(f.arena, 0, &given));
-    drop(&f, take(&f, EACH));
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).reserved_bytes, POOL);
-    drop(&f, take(&f, POOL));
-    fixture_close(&f);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->memory.reserves_none = 1;
+    fixture_create(f);
+    step_ok(f, cuarena_trim(f->arena, 0, &given));
+    drop(f, take(f, EACH));
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, POOL);
+    drop(f, take(f, POOL));
 }
 END_TEST
 
 START_TEST(test_trimmed_pool_whose_memory_has_no_more)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
     void *pointer = UNTOUCHED;
-    open_trimmed(&f, row, 1);
-    f.memory.budget_bytes = POOL - EACH;
-    step(&f, cuarena_alloc(f.arena, POOL / 2, &pointer), CUARENA_OUT_OF_MEMORY);
+    fixture_t *f = new_fixture(fixture_close);
+    open_trimmed(f, row, 1);
+    f->memory.budget_bytes = POOL - EACH;
+    step(f, cuarena_alloc(f->arena, POOL / 2, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_in_error("answered 2; tried: reserved bytes, compaction");
     ck_assert_int_eq(last_error().driver_code, CUARENA_OUT_OF_MEMORY);
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -130,135 +123,121 @@ END_TEST
 
 START_TEST(test_refusal_names_the_memory_and_its_code)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    f.memory.budget_bytes = EACH;
-    step(&f, cuarena_alloc(f.arena, 2 * EACH, &pointer), CUARENA_OUT_OF_MEMORY);
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    f->memory.budget_bytes = EACH;
+    step(f, cuarena_alloc(f->arena, 2 * EACH, &pointer), CUARENA_OUT_OF_MEMORY);
     ck_assert_int_eq(last_error().driver_code, CUARENA_OUT_OF_MEMORY);
     expect_in_error("; memory 'test' answered 2; tried: reserved bytes, growth");
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_refusal_names_the_code_of_a_callers_memory)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    f.memory.fail_op = OP_GET;
-    f.memory.fail_in = 1;
-    f.memory.fail_again = 1;
-    f.memory.fail_with = 77;
-    step(&f, cuarena_alloc(f.arena, EACH, &pointer), CUARENA_DRIVER);
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    f->memory.fail_op = OP_GET;
+    f->memory.fail_in = 1;
+    f->memory.fail_again = 1;
+    f->memory.fail_with = 77;
+    step(f, cuarena_alloc(f->arena, EACH, &pointer), CUARENA_DRIVER);
     ck_assert_int_eq(last_error().driver_code, 77);
     expect_in_error("answered CUARENA_UNKNOWN (77)");
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_refusal_of_a_dedicated_block_outlives_the_handler)
 {
-    fixture_t f;
     cuarena_request_t request;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
     cuarena_request_init(&request);
     request.dedicated = 1;
-    expect_ok(cuarena_set_oom_handler(f.arena, blunder, NULL));
-    f.memory.budget_bytes = EACH;
-    step(&f, cuarena_alloc_with(f.arena, 2 * EACH, &request, &pointer), CUARENA_OUT_OF_MEMORY);
+    expect_ok(cuarena_set_oom_handler(f->arena, blunder, NULL));
+    f->memory.budget_bytes = EACH;
+    step(f, cuarena_alloc_with(f->arena, 2 * EACH, &request, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_in_error("memory 'test': get has no more (it answered 2)");
     ck_assert_int_eq(last_error().driver_code, CUARENA_OUT_OF_MEMORY);
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_refusal_near_the_largest_size_counts)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
     static const uint64_t sizes[] = {(UINT64_C(1) << 48) - 1, UINT64_C(1) << 48, UINT64_MAX};
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    void *kept = take(&f, EACH);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    void *kept = take(f, EACH);
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-        step(&f, cuarena_alloc(f.arena, sizes[i], &pointer), CUARENA_OUT_OF_MEMORY);
-        step(&f, cuarena_resize(f.arena, kept, sizes[i], &pointer), CUARENA_OUT_OF_MEMORY);
+        step(f, cuarena_alloc(f->arena, sizes[i], &pointer), CUARENA_OUT_OF_MEMORY);
+        step(f, cuarena_resize(f->arena, kept, sizes[i], &pointer), CUARENA_OUT_OF_MEMORY);
         expect_u64(last_error().asked_bytes, sizes[i]);
-        expect_u64(stats_of(&f, CUARENA_REGION_ALL).failed, 2 * (i + 1));
+        expect_u64(stats_of(f, CUARENA_REGION_ALL).failed, 2 * (i + 1));
     }
-    drop(&f, kept);
-    fixture_close(&f);
+    drop(f, kept);
 }
 END_TEST
 
 /* Of the whole, the region and the tag; and of the largest block. */
 START_TEST(test_refusal_by_zeroing_leaves_peaks)
 {
-    fixture_t f;
     cuarena_request_t request;
     cuarena_tag_t tag;
     cuarena_ort_stats_t before, after;
     void *pointer = UNTOUCHED;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.config.stable = amount_of_bytes(_i == 0 ? 0 : EACH);
-    fixture_create(&f);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->config.stable = amount_of_bytes(_i == 0 ? 0 : EACH);
+    fixture_create(f);
     cuarena_request_init(&request);
     cuarena_ort_stats_init(&before);
     cuarena_ort_stats_init(&after);
-    expect_ok(cuarena_tag(f.arena, "peaks", &tag));
+    expect_ok(cuarena_tag(f->arena, "peaks", &tag));
     request.tag = tag;
     request.zeroed = 1;
-    step_ok(&f, cuarena_alloc_with(f.arena, 256, &request, &pointer));
-    cuarena_stats_t all = stats_of(&f, CUARENA_REGION_ALL);
-    cuarena_stats_t tags = tag_stats_of(&f, tag);
-    expect_ok(cuarena_ort_stats(f.arena, &before));
-    f.memory.fail_op = OP_ZERO;
-    f.memory.fail_in = 1;
-    f.memory.fail_with = CUARENA_DRIVER;
+    step_ok(f, cuarena_alloc_with(f->arena, 256, &request, &pointer));
+    cuarena_stats_t all = stats_of(f, CUARENA_REGION_ALL);
+    cuarena_stats_t tags = tag_stats_of(f, tag);
+    expect_ok(cuarena_ort_stats(f->arena, &before));
+    f->memory.fail_op = OP_ZERO;
+    f->memory.fail_in = 1;
+    f->memory.fail_with = CUARENA_DRIVER;
     void *none = UNTOUCHED;
-    step(&f, cuarena_alloc_with(f.arena, EACH, &request, &none), CUARENA_DRIVER);
+    step(f, cuarena_alloc_with(f->arena, EACH, &request, &none), CUARENA_DRIVER);
     all.failed++;
-    expect_same_stats(stats_of(&f, CUARENA_REGION_ALL), all);
-    expect_same_stats(tag_stats_of(&f, tag), tags);
-    expect_ok(cuarena_ort_stats(f.arena, &after));
+    expect_same_stats(stats_of(f, CUARENA_REGION_ALL), all);
+    expect_same_stats(tag_stats_of(f, tag), tags);
+    expect_ok(cuarena_ort_stats(f->arena, &after));
     expect_u64((uint64_t)after.max_alloc_size, (uint64_t)before.max_alloc_size);
     expect_u64((uint64_t)after.max_bytes_in_use, (uint64_t)before.max_bytes_in_use);
-    drop(&f, pointer);
-    fixture_close(&f);
+    drop(f, pointer);
 }
 END_TEST
 
 /* A block that is not split takes its rest too. */
 START_TEST(test_limit_of_live_bytes_counts_rests)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.config.split_threshold = UINT64_MAX;
-    fixture_create(&f);
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_LIVE, amount_of_bytes(POOL - 1), NULL));
-    step(&f, cuarena_alloc(f.arena, EACH, &pointer), CUARENA_LIMIT);
-    expect_u64(live_bytes(&f), 0);
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_LIVE, amount_of_bytes(POOL), NULL));
-    drop(&f, take(&f, EACH));
-    fixture_close(&f);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->config.split_threshold = UINT64_MAX;
+    fixture_create(f);
+    expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_LIVE, amount_of_bytes(POOL - 1), NULL));
+    step(f, cuarena_alloc(f->arena, EACH, &pointer), CUARENA_LIMIT);
+    expect_u64(live_bytes(f), 0);
+    expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_LIVE, amount_of_bytes(POOL), NULL));
+    drop(f, take(f, EACH));
 }
 END_TEST
 
 /* What lives leaves no room below the limit, so nothing is given back. */
 START_TEST(test_refusal_that_nothing_helps_gives_nothing_back)
 {
-    fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    void *kept = take(&f, EACH);
-    drop(&f, take(&f, EACH));
-    uint64_t held = stats_of(&f, CUARENA_REGION_ALL).reserved_bytes;
-    step(&f, cuarena_alloc(f.arena, POOL, &pointer), CUARENA_LIMIT);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).reserved_bytes, held);
-    drop(&f, kept);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    void *kept = take(f, EACH);
+    drop(f, take(f, EACH));
+    uint64_t held = stats_of(f, CUARENA_REGION_ALL).reserved_bytes;
+    step(f, cuarena_alloc(f->arena, POOL, &pointer), CUARENA_LIMIT);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, held);
+    drop(f, kept);
 }
 END_TEST
 
@@ -292,12 +271,11 @@ END_TEST
 
 START_TEST(test_create_says_what_was_available)
 {
-    fixture_t f;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.memory.budget_bytes = EACH;
-    f.memory.available_bytes = 3 * EACH;
-    f.config.limit = amount_of_bytes(2 * POOL);
-    expect_status(cuarena_create(&f.config, &f.arena), CUARENA_OUT_OF_MEMORY);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->memory.budget_bytes = EACH;
+    f->memory.available_bytes = 3 * EACH;
+    f->config.limit = amount_of_bytes(2 * POOL);
+    expect_status(cuarena_create(&f->config, &f->arena), CUARENA_OUT_OF_MEMORY);
     cuarena_error_info_t error = last_error();
     expect_u64(error.asked_bytes, POOL);
     expect_u64(error.limit_bytes, 2 * POOL);
@@ -305,20 +283,17 @@ START_TEST(test_create_says_what_was_available)
     expect_u64(error.free_bytes, 3 * EACH);
     ck_assert_int_eq(error.driver_code, CUARENA_OUT_OF_MEMORY);
     expect_in_error("the limit is 1048576; 0 are reserved, 196608 available");
-    fixture_release(&f);
 }
 END_TEST
 
 START_TEST(test_create_above_the_limit_says_what_was_available)
 {
-    fixture_t f;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.memory.available_bytes = 3 * EACH;
-    f.config.limit = amount_of_bytes(EACH);
-    expect_status(cuarena_create(&f.config, &f.arena), CUARENA_LIMIT);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->memory.available_bytes = 3 * EACH;
+    f->config.limit = amount_of_bytes(EACH);
+    expect_status(cuarena_create(&f->config, &f->arena), CUARENA_LIMIT);
     expect_u64(last_error().limit_bytes, EACH);
     expect_u64(last_error().free_bytes, 3 * EACH);
-    fixture_release(&f);
 }
 END_TEST
 

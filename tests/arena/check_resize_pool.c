@@ -22,128 +22,114 @@ static void *base_of(fixture_t *f)
 
 START_TEST(test_resize_pool_to_the_same_size)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    test_memory_forget_calls(&f.memory);
-    step_ok(&f, cuarena_resize_pool(f.arena, POOL));
-    expect_text(test_memory_sequence(&f.memory), "");
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    test_memory_forget_calls(&f->memory);
+    step_ok(f, cuarena_resize_pool(f->arena, POOL));
+    expect_text(test_memory_sequence(&f->memory), "");
 }
 END_TEST
 
 START_TEST(test_resize_pool_grows_in_place)
 {
-    fixture_t f;
     void *row[COUNT];
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take_pointer_row(&f, row, COUNT, EACH);
-    void *base = base_of(&f);
-    test_memory_forget_calls(&f.memory);
-    step_ok(&f, cuarena_resize_pool(f.arena, 2 * POOL));
-    expect_text(test_memory_sequence(&f.memory), "grow");
-    expect_ptr(base_of(&f), base);
-    expect_reserved(&f, 2 * POOL);
-    drop(&f, take(&f, POOL));
-    drop_pointer_row(&f, row, COUNT, EACH);
-    drop(&f, take(&f, 2 * POOL));
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take_pointer_row(f, row, COUNT, EACH);
+    void *base = base_of(f);
+    test_memory_forget_calls(&f->memory);
+    step_ok(f, cuarena_resize_pool(f->arena, 2 * POOL));
+    expect_text(test_memory_sequence(&f->memory), "grow");
+    expect_ptr(base_of(f), base);
+    expect_reserved(f, 2 * POOL);
+    drop(f, take(f, POOL));
+    drop_pointer_row(f, row, COUNT, EACH);
+    drop(f, take(f, 2 * POOL));
 }
 END_TEST
 
 START_TEST(test_resize_pool_shrinks_in_place)
 {
-    fixture_t f;
     void *row[COUNT];
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take_pointer_row(&f, row, COUNT, EACH);
-    drop(&f, row[7]);
-    drop(&f, row[6]);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take_pointer_row(f, row, COUNT, EACH);
+    drop(f, row[7]);
+    drop(f, row[6]);
     row[6] = row[7] = NULL;
-    test_memory_forget_calls(&f.memory);
-    step_ok(&f, cuarena_resize_pool(f.arena, POOL - 2 * EACH));
-    expect_text(test_memory_sequence(&f.memory), "shrink");
-    expect_reserved(&f, POOL - 2 * EACH);
-    drop_pointer_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    test_memory_forget_calls(&f->memory);
+    step_ok(f, cuarena_resize_pool(f->arena, POOL - 2 * EACH));
+    expect_text(test_memory_sequence(&f->memory), "shrink");
+    expect_reserved(f, POOL - 2 * EACH);
+    drop_pointer_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 /* What was punched as a whole granularity has no backing above the pool's end. */
 START_TEST(test_resize_pool_shrinks_past_a_hole_at_its_odd_end)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
     const uint64_t hole = (COUNT - 2) * EACH;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take_row(&f, row, COUNT, EACH);
-    drop_block(&f, row[COUNT - 2]);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take_row(f, row, COUNT, EACH);
+    drop_block(f, row[COUNT - 2]);
     row[COUNT - 2] = 0;
-    expect_u64(trim_to(&f, 0), EACH);
-    drop_block(&f, row[COUNT - 1]);
+    expect_u64(trim_to(f, 0), EACH);
+    drop_block(f, row[COUNT - 1]);
     row[COUNT - 1] = 0;
-    step_ok(&f, cuarena_resize_pool(f.arena, hole + EACH - GRANULARITY / 2));
-    expect_reserved(&f, hole);
-    step_ok(&f, cuarena_resize_pool(f.arena, hole + EACH - GRANULARITY));
-    expect_reserved(&f, hole);
-    step_ok(&f, cuarena_resize_pool(f.arena, hole));
-    expect_reserved(&f, hole);
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    step_ok(f, cuarena_resize_pool(f->arena, hole + EACH - GRANULARITY / 2));
+    expect_reserved(f, hole);
+    step_ok(f, cuarena_resize_pool(f->arena, hole + EACH - GRANULARITY));
+    expect_reserved(f, hole);
+    step_ok(f, cuarena_resize_pool(f->arena, hole));
+    expect_reserved(f, hole);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 START_TEST(test_resize_pool_moves_what_stands_in_the_part_that_goes)
 {
-    fixture_t f;
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take_row(&f, row, COUNT, EACH);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take_row(f, row, COUNT, EACH);
     for (size_t i = 0; i < 4; i++) {
-        drop_block(&f, row[i]);
+        drop_block(f, row[i]);
         row[i] = 0;
     }
-    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
-    step_ok(&f, cuarena_resize_pool(f.arena, POOL / 2));
+    expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
+    step_ok(f, cuarena_resize_pool(f->arena, POOL / 2));
     expect_u64(heard.count, 4);
-    expect_reserved(&f, POOL / 2);
+    expect_reserved(f, POOL / 2);
     for (size_t i = 4; i < COUNT; i++)
-        expect_ptr(heard_of(&heard, row[i])->to, address_of(&f, row[i]));
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+        expect_ptr(heard_of(&heard, row[i])->to, address_of(f, row[i]));
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 START_TEST(test_resize_pool_is_busy_with_pinned_blocks_in_the_way)
 {
-    fixture_t f;
     void *row[COUNT];
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take_pointer_row(&f, row, COUNT, EACH);
-    drop(&f, row[0]);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take_pointer_row(f, row, COUNT, EACH);
+    drop(f, row[0]);
     row[0] = NULL;
-    step(&f, cuarena_resize_pool(f.arena, POOL - EACH), CUARENA_BUSY);
-    expect_reserved(&f, POOL);
-    drop_pointer_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    step(f, cuarena_resize_pool(f->arena, POOL - EACH), CUARENA_BUSY);
+    expect_reserved(f, POOL);
+    drop_pointer_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 START_TEST(test_resize_pool_below_what_lives_changes_nothing)
 {
-    fixture_t f;
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take_row(&f, row, COUNT, EACH);
-    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
-    cuarena_status_t status = cuarena_resize_pool(f.arena, POOL / 2);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take_row(f, row, COUNT, EACH);
+    expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
+    cuarena_status_t status = cuarena_resize_pool(f->arena, POOL / 2);
     ck_assert_msg(status != CUARENA_OK, "it said that it shrank");
-    expect_sound(&f);
-    expect_reserved(&f, POOL);
+    expect_sound(f);
+    expect_reserved(f, POOL);
     expect_u64(heard.count, 0);
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -157,72 +143,68 @@ static void open_without_growth(fixture_t *f)
 
 START_TEST(test_resize_pool_into_a_new_segment_moves_all)
 {
-    fixture_t f;
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
-    open_without_growth(&f);
-    take_row(&f, row, COUNT, EACH);
-    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
-    step_ok(&f, cuarena_resize_pool(f.arena, 2 * POOL));
+    fixture_t *f = new_fixture(fixture_close);
+    open_without_growth(f);
+    take_row(f, row, COUNT, EACH);
+    expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
+    step_ok(f, cuarena_resize_pool(f->arena, 2 * POOL));
     expect_u64(heard.count, COUNT);
-    expect_reserved(&f, 2 * POOL);
-    expect_u64(test_memory_segments(&f.memory), 1);
-    drop_row(&f, row, COUNT, EACH);
-    drop(&f, take(&f, 2 * POOL));
-    fixture_close(&f);
+    expect_reserved(f, 2 * POOL);
+    expect_u64(test_memory_segments(&f->memory), 1);
+    drop_row(f, row, COUNT, EACH);
+    drop(f, take(f, 2 * POOL));
 }
 END_TEST
 
 START_TEST(test_resize_pool_into_a_new_segment_beside_a_dedicated_block)
 {
-    fixture_t f;
     void *apart = NULL;
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.dedicated = 1;
-    open_without_growth(&f);
-    step_ok(&f, cuarena_alloc_with(f.arena, 3 * GRANULARITY, &request, &apart));
-    step_ok(&f, cuarena_resize_pool(f.arena, 2 * POOL));
-    expect_u64(reserved_bytes(&f), 2 * POOL + 3 * GRANULARITY);
-    expect_u64(f.memory.reserved_bytes, 2 * POOL + 3 * GRANULARITY);
-    drop(&f, apart);
-    expect_reserved(&f, 2 * POOL);
-    fixture_close(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    open_without_growth(f);
+    step_ok(f, cuarena_alloc_with(f->arena, 3 * GRANULARITY, &request, &apart));
+    step_ok(f, cuarena_resize_pool(f->arena, 2 * POOL));
+    expect_u64(reserved_bytes(f), 2 * POOL + 3 * GRANULARITY);
+    expect_u64(f->memory.reserved_bytes, 2 * POOL + 3 * GRANULARITY);
+    drop(f, apart);
+    expect_reserved(f, 2 * POOL);
 }
 END_TEST
 
 START_TEST(test_resize_pool_into_a_smaller_segment)
 {
-    fixture_t f;
     void *pointer = NULL;
     cuarena_block_t row[COUNT];
-    open_without_growth(&f);
-    take_row(&f, row, COUNT, EACH);
-    drop_block(&f, row[2]);
-    drop_block(&f, row[5]);
+    fixture_t *f = new_fixture(fixture_close);
+    open_without_growth(f);
+    take_row(f, row, COUNT, EACH);
+    drop_block(f, row[2]);
+    drop_block(f, row[5]);
     row[2] = row[5] = 0;
-    step_ok(&f, cuarena_resize_pool(f.arena, POOL - EACH));
-    expect_reserved(&f, POOL - EACH);
-    row[2] = take_block(&f, EACH);
-    paint(&f, address_of(&f, row[2]), EACH, 2);
-    step(&f, cuarena_alloc(f.arena, 1, &pointer), CUARENA_OUT_OF_MEMORY);
-    drop_row(&f, row, COUNT, EACH);
-    drop(&f, take(&f, POOL - EACH));
-    fixture_close(&f);
+    step_ok(f, cuarena_resize_pool(f->arena, POOL - EACH));
+    expect_reserved(f, POOL - EACH);
+    row[2] = take_block(f, EACH);
+    paint(f, address_of(f, row[2]), EACH, 2);
+    step(f, cuarena_alloc(f->arena, 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    drop_row(f, row, COUNT, EACH);
+    drop(f, take(f, POOL - EACH));
 }
 END_TEST
 
 START_TEST(test_resize_pool_into_a_new_segment_is_busy_with_pins)
 {
-    fixture_t f;
-    open_without_growth(&f);
-    void *pointer = take(&f, EACH);
-    paint(&f, pointer, EACH, 1);
-    step(&f, cuarena_resize_pool(f.arena, 2 * POOL), CUARENA_BUSY);
-    expect_reserved(&f, POOL);
-    expect_painted(&f, pointer, EACH, 1);
-    drop(&f, pointer);
-    fixture_close(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    open_without_growth(f);
+    void *pointer = take(f, EACH);
+    paint(f, pointer, EACH, 1);
+    step(f, cuarena_resize_pool(f->arena, 2 * POOL), CUARENA_BUSY);
+    expect_reserved(f, POOL);
+    expect_painted(f, pointer, EACH, 1);
+    drop(f, pointer);
 }
 END_TEST
 
@@ -265,63 +247,57 @@ END_TEST
 /* The granularity that the pool's end lies in is a hole then. */
 START_TEST(test_resize_pool_to_an_odd_size_over_a_hole)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
     uint64_t odd = 5 * GRANULARITY + 256;
-    fixture_open(&f, KIND_CUSTOM_POOL, COUNT * GRANULARITY);
-    take_row(&f, row, COUNT, GRANULARITY);
-    drop_block(&f, row[4]);
-    drop_block(&f, row[5]);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, COUNT * GRANULARITY);
+    take_row(f, row, COUNT, GRANULARITY);
+    drop_block(f, row[4]);
+    drop_block(f, row[5]);
     row[4] = row[5] = 0;
-    expect_u64(trim_to(&f, 0), 2 * GRANULARITY);
-    drop_row(&f, row, COUNT, GRANULARITY);
-    step_ok(&f, cuarena_resize_pool(f.arena, odd));
-    void *pointer = take(&f, odd);
-    paint(&f, pointer, odd, 1);
-    expect_u64(reserved_bytes(&f), 6 * GRANULARITY);
-    step_ok(&f, cuarena_resize_pool(f.arena, 6 * GRANULARITY));
-    expect_painted(&f, pointer, odd, 1);
-    drop(&f, pointer);
-    pointer = take(&f, 6 * GRANULARITY);
-    paint(&f, pointer, 6 * GRANULARITY, 2);
-    drop(&f, pointer);
-    fixture_close(&f);
+    expect_u64(trim_to(f, 0), 2 * GRANULARITY);
+    drop_row(f, row, COUNT, GRANULARITY);
+    step_ok(f, cuarena_resize_pool(f->arena, odd));
+    void *pointer = take(f, odd);
+    paint(f, pointer, odd, 1);
+    expect_u64(reserved_bytes(f), 6 * GRANULARITY);
+    step_ok(f, cuarena_resize_pool(f->arena, 6 * GRANULARITY));
+    expect_painted(f, pointer, odd, 1);
+    drop(f, pointer);
+    pointer = take(f, 6 * GRANULARITY);
+    paint(f, pointer, 6 * GRANULARITY, 2);
+    drop(f, pointer);
 }
 END_TEST
 
 START_TEST(test_resize_pool_keeps_the_stable_region)
 {
-    fixture_t f;
     if (!(arena_kinds[_i].traits & KIND_RESIZES))
         return;
-    fixture_prepare(&f, &arena_kinds[_i], POOL);
-    f.config.stable = amount_of_bytes(2 * EACH);
-    fixture_create(&f);
-    void *stable = take_in(&f, EACH, CUARENA_REGION_STABLE);
-    paint(&f, stable, EACH, 4);
-    step_ok(&f, cuarena_resize_pool(f.arena, 2 * POOL));
-    expect_u64(stats_of(&f, CUARENA_REGION_STABLE).capacity_bytes, 2 * EACH);
-    step_ok(&f, cuarena_resize_pool(f.arena, 3 * EACH));
-    expect_u64(stats_of(&f, CUARENA_REGION_STABLE).capacity_bytes, 2 * EACH);
-    expect_u64(stats_of(&f, CUARENA_REGION_DYNAMIC).capacity_bytes, EACH);
-    step(&f, cuarena_resize_pool(f.arena, EACH), CUARENA_BAD_ARGUMENT);
-    expect_u64(stats_of(&f, CUARENA_REGION_STABLE).capacity_bytes, 2 * EACH);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).capacity_bytes, 3 * EACH);
-    expect_painted(&f, stable, EACH, 4);
-    drop(&f, stable);
-    fixture_close(&f);
+    fixture_t *f = prepared(&arena_kinds[_i], POOL);
+    f->config.stable = amount_of_bytes(2 * EACH);
+    fixture_create(f);
+    void *stable = take_in(f, EACH, CUARENA_REGION_STABLE);
+    paint(f, stable, EACH, 4);
+    step_ok(f, cuarena_resize_pool(f->arena, 2 * POOL));
+    expect_u64(stats_of(f, CUARENA_REGION_STABLE).capacity_bytes, 2 * EACH);
+    step_ok(f, cuarena_resize_pool(f->arena, 3 * EACH));
+    expect_u64(stats_of(f, CUARENA_REGION_STABLE).capacity_bytes, 2 * EACH);
+    expect_u64(stats_of(f, CUARENA_REGION_DYNAMIC).capacity_bytes, EACH);
+    step(f, cuarena_resize_pool(f->arena, EACH), CUARENA_BAD_ARGUMENT);
+    expect_u64(stats_of(f, CUARENA_REGION_STABLE).capacity_bytes, 2 * EACH);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).capacity_bytes, 3 * EACH);
+    expect_painted(f, stable, EACH, 4);
+    drop(f, stable);
 }
 END_TEST
 
 START_TEST(test_resize_pool_above_the_limit)
 {
-    fixture_t f;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.config.limit = amount_of_bytes(POOL);
-    fixture_create(&f);
-    step(&f, cuarena_resize_pool(f.arena, 2 * POOL), CUARENA_LIMIT);
-    expect_reserved(&f, POOL);
-    fixture_close(&f);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->config.limit = amount_of_bytes(POOL);
+    fixture_create(f);
+    step(f, cuarena_resize_pool(f->arena, 2 * POOL), CUARENA_LIMIT);
+    expect_reserved(f, POOL);
 }
 END_TEST
 

@@ -49,158 +49,146 @@ static void fail_zeroing(fixture_t *f, int32_t times)
 
 START_TEST(test_zero_free_old_place_of_a_resize)
 {
-    fixture_t f;
     void *now = NULL;
-    open_zero_free(&f, KIND_CUSTOM_POOL);
-    void *pointer = take_painted(&f, EACH, 1);
-    void *wall = take(&f, EACH);
-    fill_with(&f, wall, EACH, 0);
-    step_ok(&f, cuarena_resize(f.arena, pointer, 3 * EACH, &now));
+    fixture_t *f = new_fixture(fixture_close);
+    open_zero_free(f, KIND_CUSTOM_POOL);
+    void *pointer = take_painted(f, EACH, 1);
+    void *wall = take(f, EACH);
+    fill_with(f, wall, EACH, 0);
+    step_ok(f, cuarena_resize(f->arena, pointer, 3 * EACH, &now));
     ck_assert_msg(now != pointer, "the resize was to move the block");
-    expect_painted(&f, now, EACH, 1);
-    expect_free_is_zero(&f);
-    drop(&f, wall);
-    drop(&f, now);
-    expect_free_is_zero(&f);
-    fixture_close(&f);
+    expect_painted(f, now, EACH, 1);
+    expect_free_is_zero(f);
+    drop(f, wall);
+    drop(f, now);
+    expect_free_is_zero(f);
 }
 END_TEST
 
 START_TEST(test_zero_free_tail_of_a_shrink_in_place)
 {
-    fixture_t f;
     void *now = NULL;
-    open_zero_free(&f, KIND_CUSTOM_POOL);
-    void *pointer = take_painted(&f, 2 * EACH, 2);
-    step_ok(&f, cuarena_resize(f.arena, pointer, EACH + 1, &now));
+    fixture_t *f = new_fixture(fixture_close);
+    open_zero_free(f, KIND_CUSTOM_POOL);
+    void *pointer = take_painted(f, 2 * EACH, 2);
+    step_ok(f, cuarena_resize(f->arena, pointer, EACH + 1, &now));
     expect_ptr(now, pointer);
-    expect_painted(&f, now, EACH + 1, 2);
-    expect_free_is_zero(&f);
-    drop(&f, now);
-    fixture_close(&f);
+    expect_painted(f, now, EACH + 1, 2);
+    expect_free_is_zero(f);
+    drop(f, now);
 }
 END_TEST
 
 START_TEST(test_zero_free_block_resized_to_nothing)
 {
-    fixture_t f;
-    open_zero_free(&f, KIND_CUSTOM_POOL);
-    cuarena_block_t block = take_block(&f, EACH);
-    paint(&f, address_of(&f, block), EACH, 3);
-    step_ok(&f, cuarena_block_resize(f.arena, block, 0));
-    expect_free_is_zero(&f);
-    drop_block(&f, block);
-    fixture_close(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    open_zero_free(f, KIND_CUSTOM_POOL);
+    cuarena_block_t block = take_block(f, EACH);
+    paint(f, address_of(f, block), EACH, 3);
+    step_ok(f, cuarena_block_resize(f->arena, block, 0));
+    expect_free_is_zero(f);
+    drop_block(f, block);
 }
 END_TEST
 
 START_TEST(test_zero_free_what_compaction_vacates)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
-    open_holes(&f, row);
-    step_ok(&f, cuarena_compact(f.arena, NULL, NULL, NULL, NULL));
-    expect_free_is_zero(&f);
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    open_holes(f, row);
+    step_ok(f, cuarena_compact(f->arena, NULL, NULL, NULL, NULL));
+    expect_free_is_zero(f);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 /* With a block that stays between those that move. */
 START_TEST(test_zero_free_what_limited_compactions_vacate)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
     cuarena_compact_options_t options;
     void *pinned = NULL;
-    open_holes(&f, row);
+    fixture_t *f = new_fixture(fixture_close);
+    open_holes(f, row);
     cuarena_compact_options_init(&options);
     options.max_moves = 1;
-    expect_ok(cuarena_block_pin(f.arena, row[5], &pinned));
+    expect_ok(cuarena_block_pin(f->arena, row[5], &pinned));
     for (int i = 0; i < 3; i++) {
-        step_ok(&f, cuarena_compact(f.arena, &options, NULL, NULL, NULL));
-        expect_free_is_zero(&f);
+        step_ok(f, cuarena_compact(f->arena, &options, NULL, NULL, NULL));
+        expect_free_is_zero(f);
     }
-    expect_ok(cuarena_block_unpin(f.arena, row[5]));
+    expect_ok(cuarena_block_unpin(f->arena, row[5]));
     options.max_moves = UINT64_MAX;
     options.goal_bytes = POOL / 2;
-    step_ok(&f, cuarena_compact(f.arena, &options, NULL, NULL, NULL));
-    expect_free_is_zero(&f);
-    drop_row(&f, row, COUNT, EACH);
-    fixture_close(&f);
+    step_ok(f, cuarena_compact(f->arena, &options, NULL, NULL, NULL));
+    expect_free_is_zero(f);
+    drop_row(f, row, COUNT, EACH);
 }
 END_TEST
 
 /* The test memory looks at what goes back to it. */
 START_TEST(test_zero_free_pool_that_moves)
 {
-    fixture_t f;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    fixture_zero_free(&f);
-    f.memory.ops.grow = NULL;
-    f.memory.ops.shrink = NULL;
-    fixture_create(&f);
-    cuarena_block_t block = take_block(&f, EACH);
-    paint(&f, address_of(&f, block), EACH, 4);
-    step_ok(&f, cuarena_resize_pool(f.arena, 2 * POOL));
-    expect_painted(&f, address_of(&f, block), EACH, 4);
-    expect_free_is_zero(&f);
-    drop_block(&f, block);
-    fixture_close(&f);
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    fixture_zero_free(f);
+    f->memory.ops.grow = NULL;
+    f->memory.ops.shrink = NULL;
+    fixture_create(f);
+    cuarena_block_t block = take_block(f, EACH);
+    paint(f, address_of(f, block), EACH, 4);
+    step_ok(f, cuarena_resize_pool(f->arena, 2 * POOL));
+    expect_painted(f, address_of(f, block), EACH, 4);
+    expect_free_is_zero(f);
+    drop_block(f, block);
 }
 END_TEST
 
 START_TEST(test_zero_free_dedicated_block)
 {
-    fixture_t f;
-    open_zero_free(&f, KIND_CUSTOM_GROW);
-    void *pointer = take_dedicated(&f, EACH);
-    paint(&f, pointer, EACH, 5);
-    drop(&f, pointer);
-    expect_u64(f.memory.counts[OP_ZERO], 1);
-    fixture_close(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    open_zero_free(f, KIND_CUSTOM_GROW);
+    void *pointer = take_dedicated(f, EACH);
+    paint(f, pointer, EACH, 5);
+    drop(f, pointer);
+    expect_u64(f->memory.counts[OP_ZERO], 1);
 }
 END_TEST
 
 START_TEST(test_zero_free_dedicated_block_of_a_memory_that_comes_zeroed)
 {
-    fixture_t f;
-    fixture_prepare(&f, KIND_CUSTOM_GROW, POOL);
-    fixture_zero_free(&f);
-    f.memory.wants_zeros = 0;
-    f.memory.ops.properties |= CUARENA_MEMORY_COMES_ZEROED;
-    fixture_create(&f);
-    void *pointer = take_dedicated(&f, EACH);
-    paint(&f, pointer, EACH, 5);
-    drop(&f, pointer);
-    expect_u64(f.memory.counts[OP_ZERO], 0);
-    fixture_close(&f);
+    fixture_t *f = prepared(KIND_CUSTOM_GROW, POOL);
+    fixture_zero_free(f);
+    f->memory.wants_zeros = 0;
+    f->memory.ops.properties |= CUARENA_MEMORY_COMES_ZEROED;
+    fixture_create(f);
+    void *pointer = take_dedicated(f, EACH);
+    paint(f, pointer, EACH, 5);
+    drop(f, pointer);
+    expect_u64(f->memory.counts[OP_ZERO], 0);
 }
 END_TEST
 
 START_TEST(test_zero_free_reset)
 {
-    fixture_t f;
-    open_zero_free(&f, KIND_CUSTOM_GROW);
-    take_painted(&f, EACH, 6);
-    paint(&f, take_dedicated(&f, EACH), EACH, 7);
-    step_ok(&f, cuarena_reset(f.arena));
-    expect_free_is_zero(&f);
-    fixture_close(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    open_zero_free(f, KIND_CUSTOM_GROW);
+    take_painted(f, EACH, 6);
+    paint(f, take_dedicated(f, EACH), EACH, 7);
+    step_ok(f, cuarena_reset(f->arena));
+    expect_free_is_zero(f);
 }
 END_TEST
 
 START_TEST(test_zero_free_leaves_adopted_bytes_alone)
 {
-    fixture_t f;
     static _Alignas(4096) unsigned char ours[4096];
     cuarena_block_t block;
-    open_zero_free(&f, KIND_CUSTOM_POOL);
+    fixture_t *f = new_fixture(fixture_close);
+    open_zero_free(f, KIND_CUSTOM_POOL);
     paint_bytes(ours, sizeof ours, 8);
-    step_ok(&f, cuarena_adopt(f.arena, ours, sizeof ours, 0, &block));
-    drop_block(&f, block);
+    step_ok(f, cuarena_adopt(f->arena, ours, sizeof ours, 0, &block));
+    drop_block(f, block);
     expect_u64(painted_until(ours, sizeof ours, 8), sizeof ours);
-    fixture_close(&f);
 }
 END_TEST
 
@@ -208,70 +196,67 @@ END_TEST
 
 START_TEST(test_zero_free_shrink_that_cannot_changes_nothing)
 {
-    fixture_t f;
     void *now = UNTOUCHED;
-    open_zero_free(&f, KIND_CUSTOM_POOL);
-    void *pointer = take_painted(&f, 2 * EACH, 1);
-    fail_zeroing(&f, 1);
-    step(&f, cuarena_resize(f.arena, pointer, EACH, &now), CUARENA_DRIVER);
+    fixture_t *f = new_fixture(fixture_close);
+    open_zero_free(f, KIND_CUSTOM_POOL);
+    void *pointer = take_painted(f, 2 * EACH, 1);
+    fail_zeroing(f, 1);
+    step(f, cuarena_resize(f->arena, pointer, EACH, &now), CUARENA_DRIVER);
     expect_ptr(now, UNTOUCHED);
-    expect_painted(&f, pointer, 2 * EACH, 1);
-    drop(&f, pointer);
-    fixture_close(&f);
+    expect_painted(f, pointer, 2 * EACH, 1);
+    drop(f, pointer);
 }
 END_TEST
 
 /* The copy goes instead of the old place. */
 START_TEST(test_zero_free_resize_that_cannot_once_changes_nothing)
 {
-    fixture_t f;
     void *now = UNTOUCHED;
-    open_zero_free(&f, KIND_CUSTOM_POOL);
-    void *pointer = take_painted(&f, EACH, 1);
-    void *wall = take(&f, EACH);
-    fill_with(&f, wall, EACH, 0);
-    fail_zeroing(&f, 1);
-    step(&f, cuarena_resize(f.arena, pointer, 3 * EACH, &now), CUARENA_DRIVER);
+    fixture_t *f = new_fixture(fixture_close);
+    open_zero_free(f, KIND_CUSTOM_POOL);
+    void *pointer = take_painted(f, EACH, 1);
+    void *wall = take(f, EACH);
+    fill_with(f, wall, EACH, 0);
+    fail_zeroing(f, 1);
+    step(f, cuarena_resize(f->arena, pointer, 3 * EACH, &now), CUARENA_DRIVER);
     expect_ptr(now, UNTOUCHED);
-    expect_painted(&f, pointer, EACH, 1);
-    expect_free_is_zero(&f);
-    drop(&f, wall);
-    drop(&f, pointer);
-    fixture_close(&f);
+    expect_painted(f, pointer, EACH, 1);
+    expect_free_is_zero(f);
+    drop(f, wall);
+    drop(f, pointer);
 }
 END_TEST
 
 /* Nobody is served contents, so nobody is served. */
 START_TEST(test_zero_free_resize_that_cannot_again_loses_the_arena)
 {
-    fixture_t f;
     void *now = UNTOUCHED;
-    open_zero_free(&f, KIND_CUSTOM_POOL);
-    f.memory.wants_zeros = 0;
-    void *pointer = take_painted(&f, EACH, 1);
-    void *wall = take(&f, EACH);
-    fail_zeroing(&f, 2);
-    step(&f, cuarena_resize(f.arena, pointer, 3 * EACH, &now), CUARENA_DRIVER);
-    expect_painted(&f, pointer, EACH, 1);
-    step(&f, cuarena_alloc(f.arena, 1, &now), CUARENA_LOST);
-    expect_ok(cuarena_free(f.arena, wall));
-    expect_ok(cuarena_free(f.arena, pointer));
-    fixture_close(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    open_zero_free(f, KIND_CUSTOM_POOL);
+    f->memory.wants_zeros = 0;
+    void *pointer = take_painted(f, EACH, 1);
+    void *wall = take(f, EACH);
+    fail_zeroing(f, 2);
+    step(f, cuarena_resize(f->arena, pointer, 3 * EACH, &now), CUARENA_DRIVER);
+    expect_painted(f, pointer, EACH, 1);
+    step(f, cuarena_alloc(f->arena, 1, &now), CUARENA_LOST);
+    expect_ok(cuarena_free(f->arena, wall));
+    expect_ok(cuarena_free(f->arena, pointer));
 }
 END_TEST
 
 START_TEST(test_zero_free_compaction_that_cannot_loses_the_arena)
 {
-    fixture_t f;
     cuarena_block_t row[COUNT];
     void *pointer = UNTOUCHED;
-    open_holes(&f, row);
-    f.memory.wants_zeros = 0;
-    fail_zeroing(&f, 1);
-    step(&f, cuarena_compact(f.arena, NULL, NULL, NULL, NULL), CUARENA_DRIVER);
-    step(&f, cuarena_alloc(f.arena, 1, &pointer), CUARENA_LOST);
+    fixture_t *f = new_fixture(fixture_close);
+    open_holes(f, row);
+    f->memory.wants_zeros = 0;
+    fail_zeroing(f, 1);
+    step(f, cuarena_compact(f->arena, NULL, NULL, NULL, NULL), CUARENA_DRIVER);
+    step(f, cuarena_alloc(f->arena, 1, &pointer), CUARENA_LOST);
     expect_ptr(pointer, UNTOUCHED);
-    fixture_close_forced(&f);
+    fixture_close_forced(f);
 }
 END_TEST
 
@@ -279,26 +264,24 @@ END_TEST
 
 START_TEST(test_zero_alloc_empty_block_that_gets_bytes)
 {
-    fixture_t f;
     cuarena_block_t block = 0;
     void *pointer = NULL;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.config.zero = CUARENA_ZERO_ALLOC;
-    fixture_create(&f);
-    void *all = take(&f, POOL);
-    fill_with(&f, all, POOL, 0xee);
-    drop(&f, all);
-    step_ok(&f, cuarena_block_alloc(f.arena, 0, &block));
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->config.zero = CUARENA_ZERO_ALLOC;
+    fixture_create(f);
+    void *all = take(f, POOL);
+    fill_with(f, all, POOL, 0xee);
+    drop(f, all);
+    step_ok(f, cuarena_block_alloc(f->arena, 0, &block));
     for (int i = 0; i < 2; i++) {
-        step_ok(&f, cuarena_block_resize(f.arena, block, EACH));
-        step_ok(&f, cuarena_block_pin(f.arena, block, &pointer));
-        expect_zero(&f, pointer, EACH);
-        fill_with(&f, pointer, EACH, 0xee);
-        step_ok(&f, cuarena_block_unpin(f.arena, block));
-        step_ok(&f, cuarena_block_resize(f.arena, block, 0));
+        step_ok(f, cuarena_block_resize(f->arena, block, EACH));
+        step_ok(f, cuarena_block_pin(f->arena, block, &pointer));
+        expect_zero(f, pointer, EACH);
+        fill_with(f, pointer, EACH, 0xee);
+        step_ok(f, cuarena_block_unpin(f->arena, block));
+        step_ok(f, cuarena_block_resize(f->arena, block, 0));
     }
-    drop_block(&f, block);
-    fixture_close(&f);
+    drop_block(f, block);
 }
 END_TEST
 

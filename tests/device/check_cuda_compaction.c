@@ -62,21 +62,20 @@ static const uint64_t distances[] = {256, KIB(4), KIB(64), MIB(1), MIB(16), MIB(
 
 START_TEST(test_a_block_slides_over_itself)
 {
-    fixture_t f;
     const uint64_t bytes = pick(MIB(4), GIB(2));
     const uint64_t distance = distances[_i] < bytes ? distances[_i] : bytes / 2;
-    open_pool(&f, CUDA_POOL_VMM, bytes + distance + MIB(2));
-    cuarena_block_t below = take_block(&f, distance);
-    cuarena_block_t block = take_filled(&f, bytes, 7);
-    const char *before = address_of(&f, block);
-    drop_block(&f, below);
-    expect_u64(compact(&f, UINT64_MAX).bytes_moved, bytes);
-    const char *after = address_of(&f, block);
+    fixture_t *f = new_fixture(fixture_close);
+    open_pool(f, CUDA_POOL_VMM, bytes + distance + MIB(2));
+    cuarena_block_t below = take_block(f, distance);
+    cuarena_block_t block = take_filled(f, bytes, 7);
+    const char *before = address_of(f, block);
+    drop_block(f, below);
+    expect_u64(compact(f, UINT64_MAX).bytes_moved, bytes);
+    const char *after = address_of(f, block);
     expect_u64((uint64_t)(before - after), distance);
-    expect_filled(&f, block, bytes, 7);
+    expect_filled(f, block, bytes, 7);
     expect_u64(cuda_work.finish(), 0);
-    drop_block(&f, block);
-    fixture_close(&f);
+    drop_block(f, block);
 }
 END_TEST
 
@@ -88,22 +87,21 @@ static cuarena_block_t blocks[MOST];
 
 START_TEST(test_many_small_blocks_with_holes)
 {
-    fixture_t f;
     const uint64_t count = 2 * pick(300, 10000);
-    open_pool(&f, _i, count * KIB(4));
+    fixture_t *f = new_fixture(fixture_close);
+    open_pool(f, _i, count * KIB(4));
     for (uint64_t i = 0; i < count; i++)
-        expect_ok(cuarena_block_alloc(f.arena, KIB(4), &blocks[i]));
+        expect_ok(cuarena_block_alloc(f->arena, KIB(4), &blocks[i]));
     for (uint64_t i = 0; i < count; i += 2)
-        expect_ok(cuarena_block_free(f.arena, blocks[i]));
+        expect_ok(cuarena_block_free(f->arena, blocks[i]));
     for (uint64_t i = 1; i < count; i += 2)
-        cuda_work.fill(&f, MAIN, address_of(&f, blocks[i]), KIB(4), i);
-    expect_u64(compact(&f, UINT64_MAX).moves, count / 2);
+        cuda_work.fill(f, MAIN, address_of(f, blocks[i]), KIB(4), i);
+    expect_u64(compact(f, UINT64_MAX).moves, count / 2);
     for (uint64_t i = 1; i < count; i += 2)
-        expect_filled(&f, blocks[i], KIB(4), i);
+        expect_filled(f, blocks[i], KIB(4), i);
     expect_u64(cuda_work.finish(), 0);
     for (uint64_t i = 1; i < count; i += 2)
-        expect_ok(cuarena_block_free(f.arena, blocks[i]));
-    fixture_close(&f);
+        expect_ok(cuarena_block_free(f->arena, blocks[i]));
 }
 END_TEST
 

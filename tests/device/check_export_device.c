@@ -222,60 +222,56 @@ static void share(fixture_t *f, cuarena_block_t block, uint64_t bytes, const oth
 
 START_TEST(test_a_block_of_one_handle)
 {
-    fixture_t f;
     other_t other = start_other();
-    open_exporting(&f, MIB(2));
+    fixture_t *f = new_fixture(fixture_close);
+    open_exporting(f, MIB(2));
     cuarena_block_t block = 0;
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.dedicated = 1;
-    step_ok(&f, cuarena_block_alloc_with(f.arena, MIB(2), &request, &block));
-    expect_u64(count_pieces(&f, block), 1);
-    share(&f, block, MIB(2), &other, false);
-    fixture_close(&f);
+    step_ok(f, cuarena_block_alloc_with(f->arena, MIB(2), &request, &block));
+    expect_u64(count_pieces(f, block), 1);
+    share(f, block, MIB(2), &other, false);
 }
 END_TEST
 
 /* Begins and ends in the middle of handles. */
 START_TEST(test_a_block_across_handles)
 {
-    fixture_t f;
     other_t other = start_other();
-    open_exporting(&f, MIB(4));
-    cuarena_block_t block = take_above_a_hole(&f, MIB(1), POOL - MIB(1));
-    step_ok(&f, cuarena_block_resize(f.arena, block, MIB(10)));
-    expect_u64(count_pieces(&f, block), 3);
-    share(&f, block, MIB(10), &other, false);
-    fixture_close(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    open_exporting(f, MIB(4));
+    cuarena_block_t block = take_above_a_hole(f, MIB(1), POOL - MIB(1));
+    step_ok(f, cuarena_block_resize(f->arena, block, MIB(10)));
+    expect_u64(count_pieces(f, block), 3);
+    share(f, block, MIB(10), &other, false);
 }
 END_TEST
 
 START_TEST(test_a_block_that_is_freed_meanwhile)
 {
-    fixture_t f;
     other_t other = start_other();
-    open_exporting(&f, MIB(2));
-    cuarena_block_t block = take_block(&f, MIB(6));
-    share(&f, block, MIB(6), &other, true);
-    expect_u64(live_bytes(&f), 0);
-    fixture_close(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    open_exporting(f, MIB(2));
+    cuarena_block_t block = take_block(f, MIB(6));
+    share(f, block, MIB(6), &other, true);
+    expect_u64(live_bytes(f), 0);
 }
 END_TEST
 
 START_TEST(test_without_fd_nothing_is_exported)
 {
-    fixture_t f;
     size_t count = 77;
     cuarena_properties_t properties;
     cuarena_properties_init(&properties);
-    fixture_open(&f, &cuda_kinds[_i], POOL);
-    expect_ok(cuarena_properties(f.arena, &properties));
+    fixture_t *f = opened(&cuda_kinds[_i], POOL);
+    expect_ok(cuarena_properties(f->arena, &properties));
     ck_assert_int_eq(properties.fd, 0);
-    cuarena_block_t block = take_block(&f, MIB(2));
-    expect_status(cuarena_export(f.arena, block, NULL, NULL, 0, &count, NULL), CUARENA_UNSUPPORTED);
+    cuarena_block_t block = take_block(f, MIB(2));
+    expect_status(cuarena_export(f->arena, block, NULL, NULL, 0, &count, NULL),
+                  CUARENA_UNSUPPORTED);
     expect_u64(count, 77);
-    drop_block(&f, block);
-    fixture_close(&f);
+    drop_block(f, block);
 }
 END_TEST
 

@@ -91,35 +91,29 @@ static const uint64_t basic_sizes[] = {4, 512, 0};
 
 START_TEST(test_basic_sizes_come_and_go)
 {
-    fixture_t f;
-    fixture_open_text(&f, CPU);
-    void *pointer = take(&f, basic_sizes[_i]);
+    fixture_t *f = opened_text(CPU);
+    void *pointer = take(f, basic_sizes[_i]);
     ck_assert_int_eq(pointer == NULL, basic_sizes[_i] == 0);
-    drop(&f, pointer);
-    fixture_close(&f);
+    drop(f, pointer);
 }
 END_TEST
 
 START_TEST(test_a_hundred_buffers_of_a_gib_one_after_the_other)
 {
-    fixture_t f;
-    fixture_open_text(&f, CPU);
+    fixture_t *f = opened_text(CPU);
     for (int i = 0; i < 100; i++)
-        drop(&f, take(&f, GIB(1)));
-    expect_cache(&f, 0, 0); /* the limit is 32 MiB */
-    expect_u64(reserved_bytes(&f), 0);
-    fixture_close(&f);
+        drop(f, take(f, GIB(1)));
+    expect_cache(f, 0, 0); /* the limit is 32 MiB */
+    expect_u64(reserved_bytes(f), 0);
 }
 END_TEST
 
 START_TEST(test_clearing_an_empty_cache_does_nothing)
 {
-    fixture_t f;
-    fixture_open_text(&f, CPU);
-    uint64_t calls = stats_of(&f, CUARENA_REGION_ALL).memory_calls;
-    expect_u64(clear_cache(&f), 0);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).memory_calls, calls);
-    fixture_close(&f);
+    fixture_t *f = opened_text(CPU);
+    uint64_t calls = stats_of(f, CUARENA_REGION_ALL).memory_calls;
+    expect_u64(clear_cache(f), 0);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).memory_calls, calls);
 }
 END_TEST
 
@@ -159,35 +153,31 @@ static const struct window {
 
 START_TEST(test_a_cached_block_serves_what_it_exceeds_by_little)
 {
-    fixture_t f;
     const struct window *w = &windows[_i];
-    fixture_open_text(&f, w->config);
-    void *at = take(&f, w->capacity);
-    drop(&f, at);
-    void *pointer = take(&f, w->asked);
-    expect_u64(cache_stats_of(&f).hits, w->hits);
-    expect_u64(cache_stats_of(&f).misses, w->hits ? 1 : 2);
-    expect_u64(cache_stats_of(&f).cached_bytes, w->hits ? 0 : w->capacity);
+    fixture_t *f = opened_text(w->config);
+    void *at = take(f, w->capacity);
+    drop(f, at);
+    void *pointer = take(f, w->asked);
+    expect_u64(cache_stats_of(f).hits, w->hits);
+    expect_u64(cache_stats_of(f).misses, w->hits ? 1 : 2);
+    expect_u64(cache_stats_of(f).cached_bytes, w->hits ? 0 : w->capacity);
     if (w->hits)
         expect_ptr(pointer, at);
-    drop(&f, pointer);
-    fixture_close(&f);
+    drop(f, pointer);
 }
 END_TEST
 
 START_TEST(test_zero_bytes_never_hit)
 {
-    fixture_t f;
-    fixture_open_text(&f, CPU);
-    drop(&f, take(&f, 16));
-    expect_ptr(take(&f, 0), NULL);
+    fixture_t *f = opened_text(CPU);
+    drop(f, take(f, 16));
+    expect_ptr(take(f, 0), NULL);
     cuarena_block_t empty;
-    expect_ok(cuarena_block_alloc(f.arena, 0, &empty));
-    expect_cache(&f, 0, 16);
-    expect_u64(cache_stats_of(&f).hits, 0);
-    expect_ok(cuarena_block_free(f.arena, empty));
-    expect_cache(&f, 0, 16);
-    fixture_close(&f);
+    expect_ok(cuarena_block_alloc(f->arena, 0, &empty));
+    expect_cache(f, 0, 16);
+    expect_u64(cache_stats_of(f).hits, 0);
+    expect_ok(cuarena_block_free(f->arena, empty));
+    expect_cache(f, 0, 16);
 }
 END_TEST
 
@@ -207,51 +197,45 @@ static const struct size_class {
 
 START_TEST(test_sizes_are_those_of_the_preset)
 {
-    fixture_t f;
     const struct size_class *row = &size_classes[_i];
-    fixture_open_text(&f, row->config);
-    void *pointer = take(&f, row->asked);
-    expect_u64(allocated_bytes(&f, pointer), row->taken);
-    expect_cache(&f, row->taken, 0);
-    drop(&f, pointer);
-    expect_cache(&f, 0, row->taken);
-    fixture_close(&f);
+    fixture_t *f = opened_text(row->config);
+    void *pointer = take(f, row->asked);
+    expect_u64(allocated_bytes(f, pointer), row->taken);
+    expect_cache(f, row->taken, 0);
+    drop(f, pointer);
+    expect_cache(f, 0, row->taken);
 }
 END_TEST
 
 /* Scalars pack, and what is large is as cudaMalloc's. */
 START_TEST(test_blocks_are_aligned_to_the_least_power_of_two_they_fit_in)
 {
-    fixture_t f;
     static const uint64_t sizes[] = {8, 64, 8, 300, 8, 20000, 24, 4096};
     void *at[8];
-    fixture_open_text(&f, CUDA);
+    fixture_t *f = opened_text(CUDA);
     for (int i = 0; i < 8; i++) {
-        at[i] = take(&f, sizes[i]);
+        at[i] = take(f, sizes[i]);
         uint64_t alignment = 8;
         while (alignment < sizes[i] && alignment < 256)
             alignment *= 2;
         expect_u64((uintptr_t)at[i] % alignment, 0);
     }
     for (int i = 0; i < 8; i++)
-        drop(&f, at[i]);
-    fixture_close(&f);
+        drop(f, at[i]);
 }
 END_TEST
 
 START_TEST(test_8192_scalars_share_64_kib)
 {
-    fixture_t f;
     static void *at[8192];
-    fixture_open_text(&f, "preset=mlx-cuda,memory=none,handle=64KiB,limit=1TiB");
+    fixture_t *f = opened_text("preset=mlx-cuda,memory=none,handle=64KiB,limit=1TiB");
     for (int i = 0; i < 8192; i++)
-        expect_ok(cuarena_alloc(f.arena, 4, &at[i]));
-    expect_u64(reserved_bytes(&f), KIB(64));
-    expect_cache(&f, KIB(64), 0);
+        expect_ok(cuarena_alloc(f->arena, 4, &at[i]));
+    expect_u64(reserved_bytes(f), KIB(64));
+    expect_cache(f, KIB(64), 0);
     for (int i = 0; i < 8192; i++)
-        expect_ok(cuarena_free(f.arena, at[i]));
-    expect_cache(&f, 0, KIB(64));
-    fixture_close(&f);
+        expect_ok(cuarena_free(f->arena, at[i]));
+    expect_cache(f, 0, KIB(64));
 }
 END_TEST
 
@@ -268,22 +252,21 @@ static const struct nine_tenths {
 
 START_TEST(test_releasing_nine_tenths_drops_everything)
 {
-    fixture_t f;
     void *at[10];
-    fixture_open_text(&f, CPU8);
+    fixture_t *f = opened_text(CPU8);
     for (int i = 0; i < 10; i++)
-        at[i] = take(&f, 1000);
+        at[i] = take(f, 1000);
     for (int i = 0; i < 10; i++)
-        drop(&f, at[i]);
+        drop(f, at[i]);
     uint64_t blocks = UINT64_MAX;
-    step_ok(&f, cuarena_cache_release(f.arena, nine_tenths[_i].bytes, &blocks));
+    step_ok(f, cuarena_cache_release(f->arena, nine_tenths[_i].bytes, &blocks));
     expect_u64(blocks, nine_tenths[_i].blocks);
-    expect_cache(&f, 0, 10000 - 1000 * blocks);
-    expect_u64(reserved_bytes(&f), cache_stats_of(&f).cached_bytes);
-    expect_u64(cache_stats_of(&f).evicted_blocks, blocks);
+    expect_cache(f, 0, 10000 - 1000 * blocks);
+    expect_u64(reserved_bytes(f), cache_stats_of(f).cached_bytes);
+    expect_u64(cache_stats_of(f).evicted_blocks, blocks);
     if (blocks < 10)
-        expect_ptr(take(&f, 1000), at[blocks]);
-    fixture_close_forced(&f);
+        expect_ptr(take(f, 1000), at[blocks]);
+    fixture_close_forced(f);
 }
 END_TEST
 
@@ -291,15 +274,13 @@ END_TEST
 
 START_TEST(test_arguments_of_the_cache_are_checked)
 {
-    fixture_t f;
-    fixture_open_text(&f, CPU);
+    fixture_t *f = opened_text(CPU);
     cuarena_cache_stats_t stats = {0};
     expect_status(cuarena_cache_release(NULL, 1, NULL), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_cache_clear(NULL, NULL), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_cache_stats(f.arena, &stats), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_set_limit(f.arena, 5, amount_of_bytes(1), NULL), CUARENA_BAD_ARGUMENT);
-    expect_ok(cuarena_cache_release(f.arena, 1, NULL));
-    fixture_close(&f);
+    expect_status(cuarena_cache_stats(f->arena, &stats), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_set_limit(f->arena, 5, amount_of_bytes(1), NULL), CUARENA_BAD_ARGUMENT);
+    expect_ok(cuarena_cache_release(f->arena, 1, NULL));
 }
 END_TEST
 

@@ -33,58 +33,54 @@ END_TEST
 
 START_TEST(test_what_is_cached_is_nothing_to_callers)
 {
-    fixture_t f;
-    fixture_open_text(&f, CPU);
+    fixture_t *f = opened_text(CPU);
     cuarena_block_t block;
-    expect_ok(cuarena_block_alloc(f.arena, 4096, &block));
-    expect_ok(cuarena_block_free(f.arena, block));
-    expect_status(cuarena_block_free(f.arena, block), CUARENA_STALE);
-    void *at = take(&f, 1024);
-    drop(&f, at);
-    expect_status(cuarena_free(f.arena, at), CUARENA_STALE);
-    expect_status(cuarena_pin(f.arena, at), CUARENA_STALE);
+    expect_ok(cuarena_block_alloc(f->arena, 4096, &block));
+    expect_ok(cuarena_block_free(f->arena, block));
+    expect_status(cuarena_block_free(f->arena, block), CUARENA_STALE);
+    void *at = take(f, 1024);
+    drop(f, at);
+    expect_status(cuarena_free(f->arena, at), CUARENA_STALE);
+    expect_status(cuarena_pin(f->arena, at), CUARENA_STALE);
     void *resized;
-    expect_status(cuarena_resize(f.arena, at, 2048, &resized), CUARENA_STALE);
+    expect_status(cuarena_resize(f->arena, at, 2048, &resized), CUARENA_STALE);
     uint64_t size;
-    expect_status(cuarena_size_of(f.arena, at, &size, NULL), CUARENA_STALE);
-    expect_cache(&f, 0, 4096 + 1024);
+    expect_status(cuarena_size_of(f->arena, at, &size, NULL), CUARENA_STALE);
+    expect_cache(f, 0, 4096 + 1024);
     cuarena_block_t again;
-    expect_ok(cuarena_block_alloc(f.arena, 4096, &again));
+    expect_ok(cuarena_block_alloc(f->arena, 4096, &again));
     ck_assert(again != block);
-    expect_status(cuarena_block_free(f.arena, block), CUARENA_STALE);
-    expect_ok(cuarena_block_free(f.arena, again));
-    fixture_close(&f);
+    expect_status(cuarena_block_free(f->arena, block), CUARENA_STALE);
+    expect_ok(cuarena_block_free(f->arena, again));
 }
 END_TEST
 
 START_TEST(test_pinned_dedicated_and_adopted_blocks_are_not_cached)
 {
-    fixture_t f;
     static char bytes[4096] __attribute__((aligned(4096)));
-    fixture_open_text(&f, CPU);
+    fixture_t *f = opened_text(CPU);
     cuarena_block_t block;
     void *at;
-    expect_ok(cuarena_block_alloc(f.arena, 4096, &block));
-    expect_ok(cuarena_block_pin(f.arena, block, &at));
-    expect_ok(cuarena_block_free(f.arena, block));
-    expect_cache(&f, 0, 0);
+    expect_ok(cuarena_block_alloc(f->arena, 4096, &block));
+    expect_ok(cuarena_block_pin(f->arena, block, &at));
+    expect_ok(cuarena_block_free(f->arena, block));
+    expect_cache(f, 0, 0);
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.dedicated = 1;
-    expect_ok(cuarena_alloc_with(f.arena, 4096, &request, &at));
-    drop(&f, at);
-    expect_cache(&f, 0, 0);
-    expect_ok(cuarena_adopt(f.arena, bytes, sizeof bytes, 0, &block));
-    expect_cache(&f, 4096, 0);
-    expect_ok(cuarena_block_free(f.arena, block));
-    expect_cache(&f, 0, 0);
+    expect_ok(cuarena_alloc_with(f->arena, 4096, &request, &at));
+    drop(f, at);
+    expect_cache(f, 0, 0);
+    expect_ok(cuarena_adopt(f->arena, bytes, sizeof bytes, 0, &block));
+    expect_cache(f, 4096, 0);
+    expect_ok(cuarena_block_free(f->arena, block));
+    expect_cache(f, 0, 0);
     request.dedicated = 0;
     request.region = CUARENA_REGION_STABLE;
-    expect_ok(cuarena_alloc_with(f.arena, 4096, &request, &at));
-    drop(&f, at);
-    expect_cache(&f, 0, 0);
-    expect_u64(reserved_bytes(&f), 0);
-    fixture_close(&f);
+    expect_ok(cuarena_alloc_with(f->arena, 4096, &request, &at));
+    drop(f, at);
+    expect_cache(f, 0, 0);
+    expect_u64(reserved_bytes(f), 0);
 }
 END_TEST
 
@@ -130,123 +126,112 @@ END_TEST
 /* At an address that is no multiple of it the block does not serve. */
 START_TEST(test_an_alignment_above_the_block_is_a_miss)
 {
-    fixture_t f;
-    fixture_open_text(&f, CPU);
-    void *front = take(&f, 16);
-    void *at = take(&f, 4096);
-    drop(&f, at);
+    fixture_t *f = opened_text(CPU);
+    void *front = take(f, 16);
+    void *at = take(f, 4096);
+    drop(f, at);
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.alignment = 65536;
     void *aligned;
-    expect_ok(cuarena_alloc_with(f.arena, 4096, &request, &aligned));
+    expect_ok(cuarena_alloc_with(f->arena, 4096, &request, &aligned));
     expect_u64((uintptr_t)aligned % 65536, 0);
-    expect_sound(&f);
-    expect_u64(cache_stats_of(&f).hits, (uintptr_t)at % 65536 == 0);
-    drop(&f, front);
-    drop(&f, aligned);
-    fixture_close(&f);
+    expect_sound(f);
+    expect_u64(cache_stats_of(f).hits, (uintptr_t)at % 65536 == 0);
+    drop(f, front);
+    drop(f, aligned);
 }
 END_TEST
 
 START_TEST(test_a_zeroed_request_gets_zeros_of_a_cached_block)
 {
-    fixture_t f;
-    fixture_open_text(&f, "preset=mlx-cpu,memory=pageable");
-    char *at = take(&f, 4096);
+    fixture_t *f = opened_text("preset=mlx-cpu,memory=pageable");
+    char *at = take(f, 4096);
     memset(at, 0x5a, 4096);
-    drop(&f, at);
+    drop(f, at);
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.zeroed = 1;
     void *again;
-    expect_ok(cuarena_alloc_with(f.arena, 4000, &request, &again));
+    expect_ok(cuarena_alloc_with(f->arena, 4000, &request, &again));
     expect_ptr(again, at);
     for (int i = 0; i < 4000; i++)
         ck_assert_int_eq(at[i], 0);
-    drop(&f, again);
-    fixture_close(&f);
+    drop(f, again);
 }
 END_TEST
 
 START_TEST(test_tags_follow_their_blocks)
 {
-    fixture_t f;
-    fixture_open_text(&f, CPU);
+    fixture_t *f = opened_text(CPU);
     cuarena_tag_t tag;
-    expect_ok(cuarena_tag(f.arena, "kept", &tag));
+    expect_ok(cuarena_tag(f->arena, "kept", &tag));
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.tag = tag;
     void *at;
-    expect_ok(cuarena_alloc_with(f.arena, 4096, &request, &at));
-    drop(&f, at);
-    void *plain = take(&f, 4096);
+    expect_ok(cuarena_alloc_with(f->arena, 4096, &request, &at));
+    drop(f, at);
+    void *plain = take(f, 4096);
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
-    expect_ok(cuarena_tag_stats(f.arena, tag, &stats));
+    expect_ok(cuarena_tag_stats(f->arena, tag, &stats));
     expect_u64(stats.live_bytes, 0);
-    drop(&f, plain);
-    expect_ok(cuarena_alloc_with(f.arena, 4000, &request, &at));
-    expect_u64(cache_stats_of(&f).hits, 2);
-    expect_ok(cuarena_tag_stats(f.arena, tag, &stats));
+    drop(f, plain);
+    expect_ok(cuarena_alloc_with(f->arena, 4000, &request, &at));
+    expect_u64(cache_stats_of(f).hits, 2);
+    expect_ok(cuarena_tag_stats(f->arena, tag, &stats));
     expect_u64(stats.live_bytes, 4096);
     expect_u64(stats.requested_bytes, 4000);
-    drop(&f, at);
-    fixture_close(&f);
+    drop(f, at);
 }
 END_TEST
 
 START_TEST(test_a_compaction_drops_the_cache_first)
 {
-    fixture_t f;
-    fixture_open_text(&f, "preset=mlx-cpu,memory=pageable");
+    fixture_t *f = opened_text("preset=mlx-cpu,memory=pageable");
     cuarena_block_t blocks[3];
     for (int i = 0; i < 3; i++)
-        expect_ok(cuarena_block_alloc(f.arena, 4096, &blocks[i]));
-    expect_ok(cuarena_block_free(f.arena, blocks[1]));
-    expect_cache(&f, 8192, 4096);
-    expect_ok(cuarena_compact(f.arena, NULL, NULL, NULL, NULL));
-    expect_cache(&f, 8192, 0);
-    expect_u64(cache_stats_of(&f).evicted_blocks, 1);
-    expect_ok(cuarena_block_free(f.arena, blocks[0]));
-    expect_ok(cuarena_block_free(f.arena, blocks[2]));
-    fixture_close(&f);
+        expect_ok(cuarena_block_alloc(f->arena, 4096, &blocks[i]));
+    expect_ok(cuarena_block_free(f->arena, blocks[1]));
+    expect_cache(f, 8192, 4096);
+    expect_ok(cuarena_compact(f->arena, NULL, NULL, NULL, NULL));
+    expect_cache(f, 8192, 0);
+    expect_u64(cache_stats_of(f).evicted_blocks, 1);
+    expect_ok(cuarena_block_free(f->arena, blocks[0]));
+    expect_ok(cuarena_block_free(f->arena, blocks[2]));
 }
 END_TEST
 
 /* Blocks move up to a cached one, and not across it. */
 START_TEST(test_a_goal_is_reached_around_cached_blocks)
 {
-    fixture_t f;
-    fixture_open_text(&f, "preset=pool,pool=64KiB,memory=pageable,alignment=4KiB,"
-                          "keep=cache,placement=low");
+    fixture_t *f = opened_text("preset=pool,pool=64KiB,memory=pageable,alignment=4KiB,"
+                               "keep=cache,placement=low");
     cuarena_block_t blocks[16];
     for (int i = 0; i < 16; i++)
-        expect_ok(cuarena_block_alloc(f.arena, 4096, &blocks[i]));
-    expect_ok(cuarena_block_free(f.arena, blocks[8]));
-    set_limit(&f, CUARENA_LIMIT_CACHED, 4096);
+        expect_ok(cuarena_block_alloc(f->arena, 4096, &blocks[i]));
+    expect_ok(cuarena_block_free(f->arena, blocks[8]));
+    set_limit(f, CUARENA_LIMIT_CACHED, 4096);
     for (int i = 1; i < 6; i += 2)
-        expect_ok(cuarena_block_free(f.arena, blocks[i]));
-    expect_cache(&f, 12 * 4096, 4096);
+        expect_ok(cuarena_block_free(f->arena, blocks[i]));
+    expect_cache(f, 12 * 4096, 4096);
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
     options.goal_bytes = 12288;
-    expect_ok(cuarena_compact(f.arena, &options, NULL, NULL, NULL));
-    expect_cache(&f, 12 * 4096, 4096);
-    fixture_close_forced(&f);
+    expect_ok(cuarena_compact(f->arena, &options, NULL, NULL, NULL));
+    expect_cache(f, 12 * 4096, 4096);
+    fixture_close_forced(f);
 }
 END_TEST
 
 START_TEST(test_a_pool_that_changes_its_size_drops_the_cache)
 {
-    fixture_t f;
-    fixture_open_text(&f, "preset=pool,pool=64KiB,memory=pageable,keep=cache");
-    drop(&f, take(&f, 4096));
-    expect_cache(&f, 0, 4096);
-    expect_ok(cuarena_resize_pool(f.arena, KIB(128)));
-    expect_cache(&f, 0, 0);
-    fixture_close(&f);
+    fixture_t *f = opened_text("preset=pool,pool=64KiB,memory=pageable,keep=cache");
+    drop(f, take(f, 4096));
+    expect_cache(f, 0, 4096);
+    expect_ok(cuarena_resize_pool(f->arena, KIB(128)));
+    expect_cache(f, 0, 0);
 }
 END_TEST
 
@@ -270,19 +255,17 @@ static const char *const full[] = {
 
 START_TEST(test_no_request_fails_while_cached_bytes_could_serve_it)
 {
-    fixture_t f;
     static void *at[4];
-    fixture_open_text(&f, full[_i]);
+    fixture_t *f = opened_text(full[_i]);
     for (int i = 0; i < 4; i++)
-        at[i] = take(&f, 16384);
+        at[i] = take(f, 16384);
     for (int i = 0; i < 4; i++)
-        drop(&f, at[i]);
-    expect_cache(&f, 0, KIB(64));
-    void *pointer = take(&f, KIB(64));
-    expect_cache(&f, KIB(64), 0);
-    expect_u64(tries_of_cache(&f) != 0, 1);
-    drop(&f, pointer);
-    fixture_close(&f);
+        drop(f, at[i]);
+    expect_cache(f, 0, KIB(64));
+    void *pointer = take(f, KIB(64));
+    expect_cache(f, KIB(64), 0);
+    expect_u64(tries_of_cache(f) != 0, 1);
+    drop(f, pointer);
 }
 END_TEST
 
@@ -298,45 +281,42 @@ static void open_custom(fixture_t *f, const char *options)
 /* Theirs counts what it did not get. */
 START_TEST(test_a_refused_request_changes_no_figure)
 {
-    fixture_t f;
-    open_custom(&f, "keep=cache,alignment=4KiB");
-    drop(&f, take(&f, KIB(64)));
-    cuarena_cache_stats_t before = cache_stats_of(&f);
-    f.memory.budget_bytes = f.memory.reserved_bytes;
+    fixture_t *f = new_fixture(fixture_close);
+    open_custom(f, "keep=cache,alignment=4KiB");
+    drop(f, take(f, KIB(64)));
+    cuarena_cache_stats_t before = cache_stats_of(f);
+    f->memory.budget_bytes = f->memory.reserved_bytes;
     void *pointer;
-    expect_status(cuarena_alloc(f.arena, MIB(1), &pointer), CUARENA_OUT_OF_MEMORY);
-    expect_sound(&f);
-    expect_u64(cache_stats_of(&f).active_bytes, before.active_bytes);
-    expect_u64(cache_stats_of(&f).peak_active_bytes, before.peak_active_bytes);
-    fixture_close(&f);
+    expect_status(cuarena_alloc(f->arena, MIB(1), &pointer), CUARENA_OUT_OF_MEMORY);
+    expect_sound(f);
+    expect_u64(cache_stats_of(f).active_bytes, before.active_bytes);
+    expect_u64(cache_stats_of(f).peak_active_bytes, before.peak_active_bytes);
 }
 END_TEST
 
 /* Whole segments: what is evicted goes back as the segment that it was. */
 START_TEST(test_held_is_live_and_cached_where_segments_keep_their_length)
 {
-    fixture_t f;
     void *at[8];
     uint64_t blocks = 0;
-    fixture_prepare(&f, KIND_CUSTOM_GROW, MIB(64));
-    test_memory_make_plain(&f.memory);
-    expect_ok(cuarena_config_parse(&f.config, "keep=cache,alignment=4KiB,cache_limit=256KiB"));
-    fixture_create(&f);
+    fixture_t *f = prepared(KIND_CUSTOM_GROW, MIB(64));
+    test_memory_make_plain(&f->memory);
+    expect_ok(cuarena_config_parse(&f->config, "keep=cache,alignment=4KiB,cache_limit=256KiB"));
+    fixture_create(f);
     for (int i = 0; i < 8; i++) {
-        at[i] = take(&f, KIB(64));
-        expect_u64(f.memory.reserved_bytes, KIB(64) * (uint64_t)(i + 1));
+        at[i] = take(f, KIB(64));
+        expect_u64(f->memory.reserved_bytes, KIB(64) * (uint64_t)(i + 1));
     }
     for (int i = 0; i < 8; i++) {
-        drop(&f, at[i]);
+        drop(f, at[i]);
         uint64_t most = KIB(64) * (uint64_t)(i < 4 ? i + 1 : 4);
-        expect_u64(cache_stats_of(&f).cached_bytes, most);
-        expect_u64(f.memory.reserved_bytes,
-                   cache_stats_of(&f).active_bytes + cache_stats_of(&f).cached_bytes);
+        expect_u64(cache_stats_of(f).cached_bytes, most);
+        expect_u64(f->memory.reserved_bytes,
+                   cache_stats_of(f).active_bytes + cache_stats_of(f).cached_bytes);
     }
-    step_ok(&f, cuarena_cache_release(f.arena, KIB(128), &blocks));
+    step_ok(f, cuarena_cache_release(f->arena, KIB(128), &blocks));
     expect_u64(blocks, 2);
-    expect_u64(f.memory.reserved_bytes, KIB(128));
-    fixture_close(&f);
+    expect_u64(f->memory.reserved_bytes, KIB(128));
 }
 END_TEST
 
@@ -359,70 +339,65 @@ static uint64_t calls_of_memory(const fixture_t *f)
  * last one left. */
 START_TEST(test_small_blocks_outside_the_cache_take_no_call)
 {
-    fixture_t f;
     const struct outside *row = &outside[_i];
-    fixture_open_text(&f, "preset=mlx-cpu,memory=pageable");
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_CACHED, amount_of_bytes(row->beside), NULL));
+    fixture_t *f = opened_text("preset=mlx-cpu,memory=pageable");
+    expect_ok(
+        cuarena_set_limit(f->arena, CUARENA_LIMIT_CACHED, amount_of_bytes(row->beside), NULL));
     if (row->beside != 0)
-        drop(&f, take(&f, row->beside));
-    drop(&f, take(&f, row->bytes)); /* what is free from now on */
-    uint64_t calls = calls_of_memory(&f);
+        drop(f, take(f, row->beside));
+    drop(f, take(f, row->bytes)); /* what is free from now on */
+    uint64_t calls = calls_of_memory(f);
     for (int i = 0; i < 100; i++) {
-        void *pointer = take(&f, row->bytes);
-        uint64_t active = allocated_bytes(&f, pointer);
-        expect_cache(&f, active, row->beside);
-        drop(&f, pointer);
-        expect_cache(&f, 0, row->beside);
+        void *pointer = take(f, row->bytes);
+        uint64_t active = allocated_bytes(f, pointer);
+        expect_cache(f, active, row->beside);
+        drop(f, pointer);
+        expect_cache(f, 0, row->beside);
     }
-    expect_u64(calls_of_memory(&f), calls);
-    ck_assert_uint_le(stats_of(&f, CUARENA_REGION_ALL).free_bytes, MIB(1));
-    expect_ok(cuarena_trim(f.arena, 0, NULL));
-    expect_u64(reserved_bytes(&f), 0);
-    fixture_close(&f);
+    expect_u64(calls_of_memory(f), calls);
+    ck_assert_uint_le(stats_of(f, CUARENA_REGION_ALL).free_bytes, MIB(1));
+    expect_ok(cuarena_trim(f->arena, 0, NULL));
+    expect_u64(reserved_bytes(f), 0);
 }
 END_TEST
 
 /* What stays free is bounded: more goes back with the free. */
 START_TEST(test_large_blocks_outside_the_cache_go_back_at_once)
 {
-    fixture_t f;
-    fixture_open_text(&f, "preset=mlx-cpu,memory=pageable,cache_limit=1");
+    fixture_t *f = opened_text("preset=mlx-cpu,memory=pageable,cache_limit=1");
     void *blocks[64];
     for (size_t i = 0; i < COUNT_OF(blocks); i++)
-        blocks[i] = take(&f, KIB(256));
+        blocks[i] = take(f, KIB(256));
     for (size_t i = 0; i < COUNT_OF(blocks); i++) {
-        drop(&f, blocks[i]);
-        ck_assert_uint_le(stats_of(&f, CUARENA_REGION_ALL).free_bytes, MIB(1) + KIB(256));
+        drop(f, blocks[i]);
+        ck_assert_uint_le(stats_of(f, CUARENA_REGION_ALL).free_bytes, MIB(1) + KIB(256));
     }
-    drop(&f, take(&f, MIB(8)));
-    ck_assert_uint_le(reserved_bytes(&f), MIB(1) + KIB(64));
-    fixture_close(&f);
+    drop(f, take(f, MIB(8)));
+    ck_assert_uint_le(reserved_bytes(f), MIB(1) + KIB(64));
 }
 END_TEST
 
 START_TEST(test_keep_none_gives_bytes_back_at_once)
 {
-    fixture_t f;
-    open_custom(&f, "keep=none,alignment=4KiB");
-    void *a = take(&f, KIB(64));
-    void *b = take(&f, KIB(64));
-    drop(&f, a);
-    expect_u64(f.memory.reserved_bytes, KIB(64));
-    drop(&f, b);
-    expect_u64(f.memory.reserved_bytes, 0);
-    fixture_close(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    open_custom(f, "keep=none,alignment=4KiB");
+    void *a = take(f, KIB(64));
+    void *b = take(f, KIB(64));
+    drop(f, a);
+    expect_u64(f->memory.reserved_bytes, KIB(64));
+    drop(f, b);
+    expect_u64(f->memory.reserved_bytes, 0);
 }
 END_TEST
 
 START_TEST(test_keep_all_keeps_free_bytes)
 {
-    fixture_t f;
-    open_custom(&f, "keep=all,alignment=4KiB");
-    drop(&f, take(&f, KIB(64)));
-    expect_u64(f.memory.reserved_bytes, KIB(64));
-    expect_cache(&f, 0, 0);
-    expect_u64(clear_cache(&f), 0);
-    fixture_close(&f);
+    fixture_t *f = new_fixture(fixture_close);
+    open_custom(f, "keep=all,alignment=4KiB");
+    drop(f, take(f, KIB(64)));
+    expect_u64(f->memory.reserved_bytes, KIB(64));
+    expect_cache(f, 0, 0);
+    expect_u64(clear_cache(f), 0);
 }
 END_TEST
 

@@ -28,51 +28,45 @@ static cuarena_ort_stats_t ort_of(const fixture_t *f)
 
 START_TEST(test_ort_num_allocs_counts_allocs_and_reserves)
 {
-    fixture_t f;
     void *pointer = NULL;
-    open_plain(&f, POOL);
-    drop(&f, take(&f, 300));
-    drop(&f, take_dedicated(&f, EACH));
-    expect_ok(cuarena_alloc(f.arena, 0, &pointer));
-    expect_status(cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_LIMIT);
-    expect_i64(ort_of(&f).num_allocs, 2);
-    expect_i64(ort_of(&f).num_reserves, 1);
-    fixture_close(&f);
+    fixture_t *f = opened_plain(POOL);
+    drop(f, take(f, 300));
+    drop(f, take_dedicated(f, EACH));
+    expect_ok(cuarena_alloc(f->arena, 0, &pointer));
+    expect_status(cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_LIMIT);
+    expect_i64(ort_of(f).num_allocs, 2);
+    expect_i64(ort_of(f).num_reserves, 1);
 }
 END_TEST
 
 START_TEST(test_ort_num_allocs_leaves_resizes_out)
 {
-    fixture_t f;
     void *row[3], *now = NULL;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    take_pointer_row(&f, row, 3, EACH);
-    step_ok(&f, cuarena_resize(f.arena, row[1], EACH + 1, &now));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take_pointer_row(f, row, 3, EACH);
+    step_ok(f, cuarena_resize(f->arena, row[1], EACH + 1, &now));
     row[1] = now;
-    expect_i64(ort_of(&f).num_allocs, 3);
-    drop_pointer_row(&f, row, 3, EACH);
-    fixture_close(&f);
+    expect_i64(ort_of(f).num_allocs, 3);
+    drop_pointer_row(f, row, 3, EACH);
 }
 END_TEST
 
 /* Zeroing fails after the block was cut; nobody was given it. */
 START_TEST(test_ort_num_allocs_leaves_out_what_was_never_given)
 {
-    fixture_t f;
     void *pointer = NULL;
     cuarena_request_t request;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     cuarena_request_init(&request);
     request.zeroed = 1;
-    expect_ok(cuarena_tag(f.arena, "t", &request.tag));
-    f.memory.fail_op = OP_ZERO;
-    f.memory.fail_in = 1;
-    step(&f, cuarena_alloc_with(f.arena, EACH, &request, &pointer), CUARENA_DRIVER);
-    expect_i64(ort_of(&f).num_allocs, 0);
-    expect_u64(tag_stats_of(&f, request.tag).allocs, 0);
-    expect_u64(tag_stats_of(&f, request.tag).frees, 0);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).frees, 0);
-    fixture_close(&f);
+    expect_ok(cuarena_tag(f->arena, "t", &request.tag));
+    f->memory.fail_op = OP_ZERO;
+    f->memory.fail_in = 1;
+    step(f, cuarena_alloc_with(f->arena, EACH, &request, &pointer), CUARENA_DRIVER);
+    expect_i64(ort_of(f).num_allocs, 0);
+    expect_u64(tag_stats_of(f, request.tag).allocs, 0);
+    expect_u64(tag_stats_of(f, request.tag).frees, 0);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).frees, 0);
 }
 END_TEST
 
@@ -109,153 +103,139 @@ END_TEST
  * back. */
 START_TEST(test_ort_extensions_are_the_regions_that_live)
 {
-    fixture_t f;
     uint64_t given = 0;
-    open_plain(&f, POOL);
-    expect_i64(ort_of(&f).num_arena_extensions, 0);
-    void *first = take(&f, EACH);
-    void *second = take(&f, 2 * EACH);
-    void *third = take(&f, EACH);
-    expect_i64(ort_of(&f).num_arena_extensions, 3);
-    expect_i64(ort_of(&f).num_arena_shrinkages, 0);
-    drop(&f, first);
-    drop(&f, third);
-    step_ok(&f, cuarena_trim(f.arena, 0, &given));
-    expect_i64(ort_of(&f).num_arena_extensions, 1);
-    expect_i64(ort_of(&f).num_arena_shrinkages, 2);
-    expect_i64(ort_of(&f).total_allocated_bytes, 2 * EACH);
-    drop(&f, second);
-    step_ok(&f, cuarena_trim(f.arena, 0, &given));
-    expect_i64(ort_of(&f).num_arena_extensions, 0);
-    expect_i64(ort_of(&f).num_arena_shrinkages, 3);
-    drop(&f, take(&f, EACH));
-    expect_i64(ort_of(&f).num_arena_extensions, 1);
-    fixture_close(&f);
+    fixture_t *f = opened_plain(POOL);
+    expect_i64(ort_of(f).num_arena_extensions, 0);
+    void *first = take(f, EACH);
+    void *second = take(f, 2 * EACH);
+    void *third = take(f, EACH);
+    expect_i64(ort_of(f).num_arena_extensions, 3);
+    expect_i64(ort_of(f).num_arena_shrinkages, 0);
+    drop(f, first);
+    drop(f, third);
+    step_ok(f, cuarena_trim(f->arena, 0, &given));
+    expect_i64(ort_of(f).num_arena_extensions, 1);
+    expect_i64(ort_of(f).num_arena_shrinkages, 2);
+    expect_i64(ort_of(f).total_allocated_bytes, 2 * EACH);
+    drop(f, second);
+    step_ok(f, cuarena_trim(f->arena, 0, &given));
+    expect_i64(ort_of(f).num_arena_extensions, 0);
+    expect_i64(ort_of(f).num_arena_shrinkages, 3);
+    drop(f, take(f, EACH));
+    expect_i64(ort_of(f).num_arena_extensions, 1);
 }
 END_TEST
 
 /* Where memory grows in place, what goes together is one, or all of them. */
 START_TEST(test_ort_extensions_of_memory_that_grows_in_place)
 {
-    fixture_t f;
     uint64_t given = 0;
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    void *first = take(&f, EACH);
-    void *second = take(&f, 2 * EACH);
-    expect_i64(ort_of(&f).num_arena_extensions, 2);
-    drop(&f, first);
-    step_ok(&f, cuarena_trim(f.arena, 0, &given));
-    expect_i64(ort_of(&f).num_arena_extensions, 1);
-    expect_i64(ort_of(&f).num_arena_shrinkages, 1);
-    void *third = take(&f, 4 * EACH);
-    drop(&f, second);
-    drop(&f, third);
-    step_ok(&f, cuarena_trim(f.arena, 0, &given));
-    expect_i64(ort_of(&f).total_allocated_bytes, 0);
-    expect_i64(ort_of(&f).num_arena_extensions, 0);
-    expect_i64(ort_of(&f).num_arena_shrinkages, 3);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    void *first = take(f, EACH);
+    void *second = take(f, 2 * EACH);
+    expect_i64(ort_of(f).num_arena_extensions, 2);
+    drop(f, first);
+    step_ok(f, cuarena_trim(f->arena, 0, &given));
+    expect_i64(ort_of(f).num_arena_extensions, 1);
+    expect_i64(ort_of(f).num_arena_shrinkages, 1);
+    void *third = take(f, 4 * EACH);
+    drop(f, second);
+    drop(f, third);
+    step_ok(f, cuarena_trim(f->arena, 0, &given));
+    expect_i64(ort_of(f).total_allocated_bytes, 0);
+    expect_i64(ort_of(f).num_arena_extensions, 0);
+    expect_i64(ort_of(f).num_arena_shrinkages, 3);
 }
 END_TEST
 
 START_TEST(test_ort_a_pool_is_one_extension)
 {
-    fixture_t f;
     uint64_t given = 0;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_i64(ort_of(&f).num_arena_extensions, 1);
-    expect_i64(ort_of(&f).total_allocated_bytes, POOL);
-    expect_i64(ort_of(&f).bytes_limit, POOL);
-    step_ok(&f, cuarena_trim(f.arena, 0, &given));
-    expect_i64(ort_of(&f).num_arena_extensions, 0);
-    expect_i64(ort_of(&f).num_arena_shrinkages, 1);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    expect_i64(ort_of(f).num_arena_extensions, 1);
+    expect_i64(ort_of(f).total_allocated_bytes, POOL);
+    expect_i64(ort_of(f).bytes_limit, POOL);
+    step_ok(f, cuarena_trim(f->arena, 0, &given));
+    expect_i64(ort_of(f).num_arena_extensions, 0);
+    expect_i64(ort_of(f).num_arena_shrinkages, 1);
 }
 END_TEST
 
 /* Resizing gives and takes bytes without growth. */
 START_TEST(test_ort_a_pool_that_is_resized_is_one_extension)
 {
-    fixture_t f;
     uint64_t given = 0;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    step_ok(&f, cuarena_resize_pool(f.arena, 2 * POOL));
-    expect_i64(ort_of(&f).num_arena_extensions, 1);
-    expect_i64(ort_of(&f).bytes_limit, 2 * POOL);
-    step_ok(&f, cuarena_trim(f.arena, 0, &given));
-    step_ok(&f, cuarena_resize_pool(f.arena, POOL));
-    expect_i64(ort_of(&f).num_arena_extensions, 0);
-    expect_i64(ort_of(&f).total_allocated_bytes, 0);
-    drop(&f, take(&f, POOL));
-    expect_i64(ort_of(&f).num_arena_extensions, 1);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    step_ok(f, cuarena_resize_pool(f->arena, 2 * POOL));
+    expect_i64(ort_of(f).num_arena_extensions, 1);
+    expect_i64(ort_of(f).bytes_limit, 2 * POOL);
+    step_ok(f, cuarena_trim(f->arena, 0, &given));
+    step_ok(f, cuarena_resize_pool(f->arena, POOL));
+    expect_i64(ort_of(f).num_arena_extensions, 0);
+    expect_i64(ort_of(f).total_allocated_bytes, 0);
+    drop(f, take(f, POOL));
+    expect_i64(ort_of(f).num_arena_extensions, 1);
 }
 END_TEST
 
 START_TEST(test_ort_bytes_as_taken_and_as_asked)
 {
-    fixture_t f;
-    open_plain(&f, POOL);
-    void *small = take(&f, 4);
-    expect_i64(ort_of(&f).bytes_in_use, 256);
-    expect_i64(ort_of(&f).bytes_requested_in_use, 4);
-    void *apart = take_dedicated(&f, EACH);
-    cuarena_ort_stats_t now = ort_of(&f);
+    fixture_t *f = opened_plain(POOL);
+    void *small = take(f, 4);
+    expect_i64(ort_of(f).bytes_in_use, 256);
+    expect_i64(ort_of(f).bytes_requested_in_use, 4);
+    void *apart = take_dedicated(f, EACH);
+    cuarena_ort_stats_t now = ort_of(f);
     expect_i64(now.bytes_in_use, 256 + EACH);
     expect_i64(now.bytes_requested_in_use, 4 + EACH);
     expect_i64(now.reserved_bytes, EACH);
-    expect_i64(now.total_allocated_bytes, stats_of(&f, CUARENA_REGION_ALL).reserved_bytes);
-    drop(&f, apart);
-    now = ort_of(&f);
+    expect_i64(now.total_allocated_bytes, stats_of(f, CUARENA_REGION_ALL).reserved_bytes);
+    drop(f, apart);
+    now = ort_of(f);
     expect_i64(now.bytes_in_use, 256);
     expect_i64(now.reserved_bytes, 0);
-    expect_i64(now.total_allocated_bytes, stats_of(&f, CUARENA_REGION_DYNAMIC).capacity_bytes);
-    drop(&f, small);
-    expect_i64(ort_of(&f).bytes_requested_in_use, 0);
-    fixture_close(&f);
+    expect_i64(now.total_allocated_bytes, stats_of(f, CUARENA_REGION_DYNAMIC).capacity_bytes);
+    drop(f, small);
+    expect_i64(ort_of(f).bytes_requested_in_use, 0);
 }
 END_TEST
 
 /* 1 to 1023 bytes, once each: a known sum. */
 START_TEST(test_ort_bytes_of_sizes_from_1_to_1023)
 {
-    fixture_t f;
     static void *pointers[1024];
-    fixture_open(&f, KIND_CUSTOM_GROW, MIB(2));
+    fixture_t *f = opened(KIND_CUSTOM_GROW, MIB(2));
     for (uint64_t i = 1; i < 1024; i++)
-        expect_ok(cuarena_alloc(f.arena, i, &pointers[i]));
-    expect_i64(ort_of(&f).bytes_in_use, 654336);
-    expect_i64(ort_of(&f).max_alloc_size, 1024);
-    expect_i64(ort_of(&f).num_allocs, 1023);
+        expect_ok(cuarena_alloc(f->arena, i, &pointers[i]));
+    expect_i64(ort_of(f).bytes_in_use, 654336);
+    expect_i64(ort_of(f).max_alloc_size, 1024);
+    expect_i64(ort_of(f).num_allocs, 1023);
     for (uint64_t i = 1; i < 1024; i++)
-        expect_ok(cuarena_free(f.arena, pointers[i]));
-    expect_i64(ort_of(&f).bytes_in_use, 0);
-    expect_i64(ort_of(&f).max_bytes_in_use, 654336);
-    fixture_close(&f);
+        expect_ok(cuarena_free(f->arena, pointers[i]));
+    expect_i64(ort_of(f).bytes_in_use, 0);
+    expect_i64(ort_of(f).max_bytes_in_use, 654336);
 }
 END_TEST
 
 /* Peaks begin anew; this one does not. */
 START_TEST(test_ort_max_in_use_is_never_reset)
 {
-    fixture_t f;
     cuarena_peaks_t peaks;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    drop(&f, take(&f, 4 * EACH));
-    step_ok(&f, cuarena_reset_peaks(f.arena));
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, 0);
-    expect_i64(ort_of(&f).max_bytes_in_use, 4 * EACH);
-    step_ok(&f, cuarena_peaks_push(f.arena, CUARENA_REGION_ALL));
-    drop(&f, take(&f, 5 * EACH));
-    step_ok(&f, cuarena_peaks_push(f.arena, CUARENA_REGION_ALL));
-    step_ok(&f, cuarena_reset_peaks(f.arena));
-    expect_i64(ort_of(&f).max_bytes_in_use, 5 * EACH);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    drop(f, take(f, 4 * EACH));
+    step_ok(f, cuarena_reset_peaks(f->arena));
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, 0);
+    expect_i64(ort_of(f).max_bytes_in_use, 4 * EACH);
+    step_ok(f, cuarena_peaks_push(f->arena, CUARENA_REGION_ALL));
+    drop(f, take(f, 5 * EACH));
+    step_ok(f, cuarena_peaks_push(f->arena, CUARENA_REGION_ALL));
+    step_ok(f, cuarena_reset_peaks(f->arena));
+    expect_i64(ort_of(f).max_bytes_in_use, 5 * EACH);
     cuarena_peaks_init(&peaks);
-    step_ok(&f, cuarena_peaks_pop(f.arena, CUARENA_REGION_ALL, &peaks));
-    step_ok(&f, cuarena_peaks_pop(f.arena, CUARENA_REGION_ALL, &peaks));
-    step_ok(&f, cuarena_reset(f.arena));
-    expect_i64(ort_of(&f).max_bytes_in_use, 5 * EACH);
-    fixture_close(&f);
+    step_ok(f, cuarena_peaks_pop(f->arena, CUARENA_REGION_ALL, &peaks));
+    step_ok(f, cuarena_peaks_pop(f->arena, CUARENA_REGION_ALL, &peaks));
+    step_ok(f, cuarena_reset(f->arena));
+    expect_i64(ort_of(f).max_bytes_in_use, 5 * EACH);
 }
 END_TEST
 
@@ -293,57 +273,51 @@ static _Alignas(4096) char foreign[KIB(8)];
 /* What is derived of them stays right: regions = total - reserved. */
 START_TEST(test_ort_adopted_bytes_count_as_a_reserve)
 {
-    fixture_t f;
     cuarena_block_t block = 0;
-    open_plain(&f, POOL);
-    void *pointer = take(&f, EACH);
-    step_ok(&f, cuarena_adopt(f.arena, foreign, sizeof foreign, 0, &block));
-    cuarena_ort_stats_t now = ort_of(&f);
+    fixture_t *f = opened_plain(POOL);
+    void *pointer = take(f, EACH);
+    step_ok(f, cuarena_adopt(f->arena, foreign, sizeof foreign, 0, &block));
+    cuarena_ort_stats_t now = ort_of(f);
     expect_i64(now.num_reserves, 1);
     expect_i64(now.reserved_bytes, sizeof foreign);
     expect_i64(now.total_allocated_bytes - now.reserved_bytes, EACH);
     expect_i64(now.bytes_in_use - now.reserved_bytes, EACH);
-    drop_block(&f, block);
-    expect_i64(ort_of(&f).total_allocated_bytes, EACH);
-    step_ok(&f, cuarena_adopt(f.arena, foreign, sizeof foreign, 0, &block));
-    step_ok(&f, cuarena_reset(f.arena));
-    expect_i64(ort_of(&f).total_allocated_bytes, EACH);
-    expect_i64(ort_of(&f).reserved_bytes, 0);
+    drop_block(f, block);
+    expect_i64(ort_of(f).total_allocated_bytes, EACH);
+    step_ok(f, cuarena_adopt(f->arena, foreign, sizeof foreign, 0, &block));
+    step_ok(f, cuarena_reset(f->arena));
+    expect_i64(ort_of(f).total_allocated_bytes, EACH);
+    expect_i64(ort_of(f).reserved_bytes, 0);
     (void)pointer;
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_ort_limit_of_none_is_the_most)
 {
-    fixture_t f;
     cuarena_amount_t none = amount_of_bytes(UINT64_MAX);
-    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    expect_i64(ort_of(&f).bytes_limit, POOL);
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_RESERVED, none, NULL));
-    expect_i64(ort_of(&f).bytes_limit, INT64_MAX);
-    fixture_close(&f);
+    fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
+    expect_i64(ort_of(f).bytes_limit, POOL);
+    expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_RESERVED, none, NULL));
+    expect_i64(ort_of(f).bytes_limit, INT64_MAX);
 }
 END_TEST
 
 START_TEST(test_ort_bad_arguments)
 {
-    fixture_t f;
     cuarena_ort_stats_t stats;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     cuarena_ort_stats_init(&stats);
     expect_status(cuarena_ort_stats(NULL, &stats), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_ort_stats(f.arena, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_ort_stats(f->arena, NULL), CUARENA_BAD_ARGUMENT);
     stats.struct_size += 8;
     stats.num_allocs = 77;
-    expect_status(cuarena_ort_stats(f.arena, &stats), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_ort_stats(f->arena, &stats), CUARENA_BAD_ARGUMENT);
     expect_i64(stats.num_allocs, 77);
     stats.struct_size = 2 * sizeof(uint64_t);
     stats.num_reserves = 77;
-    expect_ok(cuarena_ort_stats(f.arena, &stats));
+    expect_ok(cuarena_ort_stats(f->arena, &stats));
     expect_i64(stats.num_allocs, 0);
     expect_i64(stats.num_reserves, 77);
-    fixture_close(&f);
 }
 END_TEST
 
@@ -351,12 +325,11 @@ END_TEST
 
 START_TEST(test_text_has_every_key_of_onnx_runtime)
 {
-    fixture_t f;
     char text[512];
     size_t needed = 0;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    void *pointer = take(&f, 300);
-    expect_ok(cuarena_stats_text(f.arena, CUARENA_TEXT_ORT, text, sizeof text, &needed));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    void *pointer = take(f, 300);
+    expect_ok(cuarena_stats_text(f->arena, CUARENA_TEXT_ORT, text, sizeof text, &needed));
     expect_text(text, "Limit=524288\n"
                       "InUse=512\n"
                       "TotalAllocated=524288\n"
@@ -369,20 +342,18 @@ START_TEST(test_text_has_every_key_of_onnx_runtime)
                       "RequestedInUse=300\n"
                       "ReservedBytes=0\n");
     expect_u64(needed, strlen(text) + 1);
-    drop(&f, pointer);
-    fixture_close(&f);
+    drop(f, pointer);
 }
 END_TEST
 
 START_TEST(test_text_has_every_member_of_stats)
 {
-    fixture_t f;
     char text[1024], want[1024];
     size_t needed = 0;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    drop(&f, take(&f, 300));
-    cuarena_stats_t now = stats_of(&f, CUARENA_REGION_ALL);
-    expect_ok(cuarena_stats_text(f.arena, CUARENA_TEXT_STATS, text, sizeof text, &needed));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    drop(f, take(f, 300));
+    cuarena_stats_t now = stats_of(f, CUARENA_REGION_ALL);
+    expect_ok(cuarena_stats_text(f->arena, CUARENA_TEXT_STATS, text, sizeof text, &needed));
     snprintf(want, sizeof want,
              "reserved_bytes=%" PRIu64 "\ncapacity_bytes=%" PRIu64
              "\nlive_bytes=0\nrequested_bytes=0\nfree_bytes=%" PRIu64 "\nlargest_bytes=%" PRIu64
@@ -394,25 +365,22 @@ START_TEST(test_text_has_every_member_of_stats)
     ck_assert_msg(strncmp(text, want, strlen(want)) == 0, "wanted at the beginning:\n%sgot:\n%s",
                   want, text);
     ck_assert_ptr_nonnull(strstr(text, "\nbookkeeping_bytes="));
-    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(test_text_that_has_no_room_says_what_it_needs)
 {
-    fixture_t f;
     char text[512] = "as it was";
     size_t needed = 0, again = 0;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_ok(cuarena_stats_text(f.arena, CUARENA_TEXT_ORT, NULL, 0, &needed));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    expect_ok(cuarena_stats_text(f->arena, CUARENA_TEXT_ORT, NULL, 0, &needed));
     ck_assert_uint_gt(needed, 100);
-    expect_status(cuarena_stats_text(f.arena, CUARENA_TEXT_ORT, text, needed - 1, &again),
+    expect_status(cuarena_stats_text(f->arena, CUARENA_TEXT_ORT, text, needed - 1, &again),
                   CUARENA_BAD_ARGUMENT);
     expect_u64(again, needed);
     expect_text(text, "as it was");
-    expect_ok(cuarena_stats_text(f.arena, CUARENA_TEXT_ORT, text, needed, NULL));
+    expect_ok(cuarena_stats_text(f->arena, CUARENA_TEXT_ORT, text, needed, NULL));
     expect_u64(strlen(text) + 1, needed);
-    fixture_close(&f);
 }
 END_TEST
 
@@ -436,30 +404,26 @@ static void keep_pair(void *user, const char *key, const char *value)
 
 START_TEST(test_pairs_come_one_by_one)
 {
-    fixture_t f;
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    void *pointer = take(&f, 300);
-    pairs_t pairs = {.arena = f.arena};
-    expect_ok(cuarena_stats_pairs(f.arena, CUARENA_TEXT_ORT, keep_pair, &pairs));
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    void *pointer = take(f, 300);
+    pairs_t pairs = {.arena = f->arena};
+    expect_ok(cuarena_stats_pairs(f->arena, CUARENA_TEXT_ORT, keep_pair, &pairs));
     expect_u64(pairs.count, 11);
     expect_u64(pairs.in_use, 512);
-    drop(&f, pointer);
-    fixture_close(&f);
+    drop(f, pointer);
 }
 END_TEST
 
 START_TEST(test_text_bad_arguments)
 {
-    fixture_t f;
     char text[512];
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_status(cuarena_stats_text(f.arena, 2, text, sizeof text, NULL), CUARENA_BAD_ARGUMENT);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    expect_status(cuarena_stats_text(f->arena, 2, text, sizeof text, NULL), CUARENA_BAD_ARGUMENT);
     ck_assert_ptr_nonnull(strstr(last_error().message, "form 2"));
     expect_status(cuarena_stats_text(NULL, 0, text, sizeof text, NULL), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_stats_text(f.arena, 0, text, 0, NULL), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_stats_text(f.arena, 0, NULL, 9, NULL), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_stats_pairs(f.arena, 0, NULL, NULL), CUARENA_BAD_ARGUMENT);
-    fixture_close(&f);
+    expect_status(cuarena_stats_text(f->arena, 0, text, 0, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_stats_text(f->arena, 0, NULL, 9, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_stats_pairs(f->arena, 0, NULL, NULL), CUARENA_BAD_ARGUMENT);
 }
 END_TEST
 

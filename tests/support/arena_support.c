@@ -187,6 +187,56 @@ void fixture_close_forced(fixture_t *f)
     release_ended(f);
 }
 
+/* ---- The fixture of a test --------------------------------------------- */
+
+static fixture_t fixture;
+static void (*close_it)(fixture_t *f);
+
+static void end_fixture(void)
+{
+    if (fixture.arena != NULL && fixture.arena != UNTOUCHED) /* as a create that fails leaves it */
+        close_it(&fixture);
+    else
+        fixture_release(&fixture);
+}
+
+fixture_t *new_fixture(void (*close)(fixture_t *f))
+{
+    close_it = close;
+    after_test(end_fixture);
+    return &fixture;
+}
+
+fixture_t *prepared(const arena_kind_t *kind, uint64_t bytes)
+{
+    fixture_t *f = new_fixture(fixture_close);
+    fixture_prepare(f, kind, bytes);
+    return f;
+}
+
+fixture_t *opened(const arena_kind_t *kind, uint64_t bytes)
+{
+    fixture_t *f = new_fixture(fixture_close);
+    fixture_open(f, kind, bytes);
+    return f;
+}
+
+fixture_t *opened_plain(uint64_t limit)
+{
+    fixture_t *f = new_fixture(fixture_close);
+    open_plain(f, limit);
+    return f;
+}
+
+fixture_t *opened_text(const char *options)
+{
+    fixture_t *f = new_fixture(fixture_close);
+    fixture_open_text(f, options);
+    return f;
+}
+
+/* ---- Blocks ------------------------------------------------------------- */
+
 void *take(fixture_t *f, uint64_t bytes)
 {
     void *pointer = NULL;
@@ -733,8 +783,7 @@ void fill_with(const fixture_t *f, void *address, uint64_t bytes, int value)
 
 TCase *new_case(Suite *suite, const char *name)
 {
-    TCase *tcase = tcase_create(name);
+    TCase *tcase = suite_add_case(suite, name);
     tcase_set_timeout(tcase, scale_timeout(60));
-    suite_add_tcase(suite, tcase);
     return tcase;
 }

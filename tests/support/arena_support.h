@@ -118,6 +118,14 @@ void fixture_close_forced(fixture_t *f);
 /* Frees what fixture_prepare took when there is no arena. */
 void fixture_release(fixture_t *f);
 
+/* The fixture of a test, which is closed after it; released, if there is no arena then. It is
+ * opened, or prepared, or is still to be, and ends by `close`, such as fixture_close. */
+fixture_t *opened(const arena_kind_t *kind, uint64_t bytes);
+fixture_t *opened_plain(uint64_t limit);
+fixture_t *opened_text(const char *options);
+fixture_t *prepared(const arena_kind_t *kind, uint64_t bytes);
+fixture_t *new_fixture(void (*close)(fixture_t *f));
+
 cuarena_amount_t amount_of_bytes(uint64_t bytes);
 /* What `zero` of a config is for arenas whose bytes a checker follows: to one that takes unwritten
  * bytes amiss all are written when the memory gives them, since an arena moves blocks whole.

@@ -126,6 +126,40 @@ void close_row_forced(fixture_t *f)
     expect_clean_driver();
 }
 
+fixture_t *new_row(void)
+{
+    return new_fixture(close_row);
+}
+
+fixture_t *prepared_row(int row)
+{
+    fixture_t *f = new_row();
+    prepare_row(f, row);
+    return f;
+}
+
+fixture_t *opened_row(int row)
+{
+    fixture_t *f = new_row();
+    open_row(f, row);
+    return f;
+}
+
+fixture_t *opened_used(int row)
+{
+    fixture_t *f = opened_row(row);
+    drop(f, take(f, ROW_BLOCKS * row_block_bytes(f->kind)));
+    step_ok(f, cuarena_reset_peaks(f->arena));
+    return f;
+}
+
+fixture_t *opened_full(int row)
+{
+    fixture_t *f = opened_used(row);
+    step_ok(f, cuarena_cache_clear(f->arena, NULL));
+    return f;
+}
+
 /* ---- What differs between rows ------------------------------------------ */
 
 bool has(const fixture_t *f, uint32_t trait)
@@ -176,10 +210,7 @@ uint64_t least_alignment(const fixture_t *f, uint64_t bytes)
 
 uint64_t cached_blocks(const fixture_t *f)
 {
-    cuarena_cache_stats_t stats;
-    cuarena_cache_stats_init(&stats);
-    expect_ok(cuarena_cache_stats(f->arena, &stats));
-    return stats.cached_blocks;
+    return cache_stats_of(f).cached_blocks;
 }
 
 bool serves_apart(const fixture_t *f)
@@ -207,19 +238,6 @@ bool is_offered(const fixture_t *f, cuarena_status_t status)
     expect_sound(f);
     expect_status(status, has(f, KIND_EACH) ? CUARENA_UNSUPPORTED : CUARENA_OK);
     return status == CUARENA_OK;
-}
-
-void open_used(fixture_t *f, int row)
-{
-    open_row(f, row);
-    drop(f, take(f, ROW_BLOCKS * row_block_bytes(f->kind)));
-    step_ok(f, cuarena_reset_peaks(f->arena));
-}
-
-void open_full(fixture_t *f, int row)
-{
-    open_used(f, row);
-    step_ok(f, cuarena_cache_clear(f->arena, NULL));
 }
 
 bool open_with_stable(fixture_t *f, int row, uint64_t stable)

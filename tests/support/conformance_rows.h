@@ -36,11 +36,6 @@ const char *row_name(int row);
 /* As fixture_prepare and fixture_open. */
 void prepare_row(fixture_t *f, int row);
 void open_row(fixture_t *f, int row);
-/* An arena that was given all it may hold, and then all of it back: it has one free range, or one
- * cached block, or nothing. */
-void open_used(fixture_t *f, int row);
-/* The same with nothing cached, so that rows are sure. */
-void open_full(fixture_t *f, int row);
 /* So many blocks of a row are the stable region. False: there can be none. */
 bool open_with_stable(fixture_t *f, int row, uint64_t stable);
 /* Frees those of ROW_BLOCKS blocks whose bit is set. */
@@ -48,6 +43,16 @@ void drop_some(fixture_t *f, cuarena_block_t *row, unsigned bits);
 /* As fixture_close; and the driver saw nothing wrong: no access was out of order, for one. */
 void close_row(fixture_t *f);
 void close_row_forced(fixture_t *f);
+
+/* The fixture of a test, which is closed after it. */
+fixture_t *new_row(void);
+fixture_t *prepared_row(int row);
+fixture_t *opened_row(int row);
+/* An arena that was given all it may hold, and then all of it back: it has one free range, or one
+ * cached block, or nothing. */
+fixture_t *opened_used(int row);
+/* The same with nothing cached, so that rows are sure. */
+fixture_t *opened_full(int row);
 
 /* ---- What differs between rows ------------------------------------------ */
 

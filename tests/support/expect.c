@@ -2,6 +2,7 @@
 
 #include <cuarena/heap.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,20 +68,51 @@ cuarena_error_info_t last_error(void)
     return info;
 }
 
-TCase *suite_add_list(Suite *suite, const char *name, const TTest *const *tests)
+/* ---- Cases ------------------------------------------------------------- */
+
+static bool ends_tests; /* of the case that runs */
+static void (*end_of_test)(void);
+
+static void begin_test(void)
+{
+    ends_tests = true;
+    end_of_test = NULL;
+}
+
+static void end_test(void)
+{
+    void (*end)(void) = end_of_test;
+    end_of_test = NULL; /* a failure must not lead here again */
+    if (end != NULL)
+        end();
+}
+
+void after_test(void (*end)(void))
+{
+    ck_assert_msg(ends_tests,
+                  "the case does not end its tests: suite_add_case makes one that does");
+    end_of_test = end;
+}
+
+TCase *suite_add_case(Suite *suite, const char *name)
 {
     TCase *tcase = tcase_create(name);
+    tcase_add_checked_fixture(tcase, begin_test, end_test);
+    suite_add_tcase(suite, tcase);
+    return tcase;
+}
+
+TCase *suite_add_list(Suite *suite, const char *name, const TTest *const *tests)
+{
+    TCase *tcase = suite_add_case(suite, name);
     for (; *tests != NULL; tests++)
         tcase_add_test(tcase, *tests);
-    suite_add_tcase(suite, tcase);
     return tcase;
 }
 
 void suite_add_rows(Suite *suite, const char *name, const TTest *test, size_t rows)
 {
-    TCase *tcase = tcase_create(name);
-    tcase_add_loop_test(tcase, test, 0, (int)rows);
-    suite_add_tcase(suite, tcase);
+    tcase_add_loop_test(suite_add_case(suite, name), test, 0, (int)rows);
 }
 
 int suite_main(Suite *suite)

@@ -32,6 +32,12 @@ extern char expect_nothing_here;
 /* What the last call of this thread that failed left. */
 cuarena_error_info_t last_error(void);
 
+/* Calls `end` when the test that runs now is over: to close what it opened. The case must be one
+ * that a function below made. */
+void after_test(void (*end)(void));
+
+/* A case of the suite, without tests. */
+TCase *suite_add_case(Suite *suite, const char *name);
 /* A NULL-terminated list of tests. */
 #define TEST_LIST(...) ((const TTest *[]){__VA_ARGS__, NULL})
 /* A case of these tests; gives it, to set a timeout or a fixture. */
