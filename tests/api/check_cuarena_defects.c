@@ -18,7 +18,7 @@
 #define POOL (COUNT * EACH)
 
 /* Every second block of a full row is freed, from the first on. */
-static void open_with_holes(fixture_t *f, const arena_kind_t *kind, cuarena_block_t *row)
+static fixture_t *open_with_holes(fixture_t *f, const arena_kind_t *kind, cuarena_block_t *row)
 {
     fixture_open(f, kind, POOL);
     take_row(f, row, COUNT, EACH);
@@ -26,6 +26,7 @@ static void open_with_holes(fixture_t *f, const arena_kind_t *kind, cuarena_bloc
         drop_block(f, row[i]);
         row[i] = 0;
     }
+    return f;
 }
 
 /* ---- D1: compaction keeps data ------------------------------------------ */
@@ -261,8 +262,7 @@ START_TEST(test_defect_d10_copies_are_done_when_they_are_told)
     cuarena_block_t row[COUNT];
     void *base = NULL;
     uint64_t bytes = 0;
-    fixture_t *f = new_fixture(fixture_close);
-    open_with_holes(f, KIND_CUSTOM_POOL, row);
+    fixture_t *f = open_with_holes(new_fixture(fixture_close), KIND_CUSTOM_POOL, row);
     expect_ok(cuarena_base(f->arena, &base, &bytes));
     witness_t witness = {f, base};
     step_ok(f, cuarena_compact(f->arena, NULL, expect_done, &witness, NULL));
@@ -277,8 +277,7 @@ START_TEST(test_defect_d11_threads_get_nothing_of_a_move)
     thief_t thief;
     cuarena_block_t row[COUNT];
     cuarena_compact_options_t options;
-    fixture_t *f = new_fixture(fixture_close);
-    open_with_holes(f, KIND_CUSTOM_POOL, row);
+    fixture_t *f = open_with_holes(new_fixture(fixture_close), KIND_CUSTOM_POOL, row);
     start_thief(&thief, f, 2);
     cuarena_compact_options_init(&options);
     options.goal_bytes = 2 * EACH;

@@ -19,11 +19,12 @@ static const arena_kind_t *const memories[] = {
 #endif
 #define MEMORY_COUNT ((int)COUNT_OF(memories))
 
-static void open_with_stable(fixture_t *f, int memory, uint64_t bytes, uint64_t stable)
+static fixture_t *open_with_stable(fixture_t *f, int memory, uint64_t bytes, uint64_t stable)
 {
     fixture_prepare(f, memories[memory], bytes);
     f->config.stable = amount_of_bytes(stable);
     fixture_create(f);
+    return f;
 }
 
 /* 17, 24 and 32 are the same on its other memories. */
@@ -65,8 +66,7 @@ static uint64_t offset_of(fixture_t *f, const void *pointer)
 
 START_TEST(test_scenario_37_stable_lies_in_front)
 {
-    fixture_t *f = new_fixture(fixture_close);
-    open_with_stable(f, _i, MIB(256), MIB(64));
+    fixture_t *f = open_with_stable(new_fixture(fixture_close), _i, MIB(256), MIB(64));
     void *stable = take_in(f, MIB(1), CUARENA_REGION_STABLE);
     void *dynamic = take(f, MIB(1));
     ck_assert_uint_le(offset_of(f, stable) + MIB(1), MIB(64));
@@ -78,8 +78,7 @@ END_TEST
 
 START_TEST(test_scenario_53_reset_of_both_regions)
 {
-    fixture_t *f = new_fixture(fixture_close);
-    open_with_stable(f, _i, MIB(64), MIB(16));
+    fixture_t *f = open_with_stable(new_fixture(fixture_close), _i, MIB(64), MIB(16));
     take_in(f, MIB(2), CUARENA_REGION_STABLE);
     take(f, MIB(3));
     step_ok(f, cuarena_reset(f->arena));

@@ -44,13 +44,14 @@ static void close_pieces(const cuarena_export_piece_t *pieces, size_t count)
         ck_assert_int_eq(close(pieces[i].fd), 0);
 }
 
-static void open_exporting(fixture_t *f, const arena_kind_t *kind)
+static fixture_t *open_exporting(fixture_t *f, const arena_kind_t *kind)
 {
     export_calls = 0;
     export_fails_in = 0;
     fixture_prepare(f, kind, POOL);
     f->memory.ops.export_range = fake_export;
     fixture_create(f);
+    return f;
 }
 
 static cuarena_export_options_t sharing(void)
@@ -83,8 +84,7 @@ START_TEST(test_pieces_cover_the_block)
     cuarena_export_piece_t pieces[4];
     cuarena_export_t *one = NULL;
     size_t count = 0;
-    fixture_t *f = new_fixture(fixture_close);
-    open_exporting(f, KIND_CUSTOM_POOL);
+    fixture_t *f = open_exporting(new_fixture(fixture_close), KIND_CUSTOM_POOL);
     cuarena_block_t below = take_block(f, POOL - 3 * HANDLE + 512);
     cuarena_block_t block = take_block(f, 3 * HANDLE - 512);
     expect_ok(cuarena_export(f->arena, block, &options, pieces, 4, &count, &one));
@@ -107,8 +107,7 @@ END_TEST
 START_TEST(test_counting_exports_nothing)
 {
     size_t count = 0;
-    fixture_t *f = new_fixture(fixture_close);
-    open_exporting(f, KIND_CUSTOM_POOL);
+    fixture_t *f = open_exporting(new_fixture(fixture_close), KIND_CUSTOM_POOL);
     cuarena_block_t block = take_dedicated_block(f, 2 * HANDLE);
     expect_ok(cuarena_export(f->arena, block, NULL, NULL, 0, &count, NULL));
     expect_u64(count, 2);
@@ -122,8 +121,7 @@ START_TEST(test_dedicated_needs_no_option)
     cuarena_export_piece_t piece;
     cuarena_export_t *one = NULL;
     size_t count = 0;
-    fixture_t *f = new_fixture(fixture_close);
-    open_exporting(f, KIND_CUSTOM_POOL);
+    fixture_t *f = open_exporting(new_fixture(fixture_close), KIND_CUSTOM_POOL);
     cuarena_block_t block = take_dedicated_block(f, 1000);
     expect_ok(cuarena_export(f->arena, block, NULL, &piece, 1, &count, &one));
     expect_u64(piece.offset, 0);
@@ -139,8 +137,7 @@ END_TEST
 START_TEST(test_freed_block_stays_taken_until_the_close)
 {
     void *pointer = NULL;
-    fixture_t *f = new_fixture(fixture_close);
-    open_exporting(f, KIND_CUSTOM_POOL);
+    fixture_t *f = open_exporting(new_fixture(fixture_close), KIND_CUSTOM_POOL);
     cuarena_block_t block = take_block(f, POOL);
     cuarena_export_t *one = export_of(f, block, POOL / HANDLE);
     drop_block(f, block);
@@ -157,8 +154,7 @@ END_TEST
 
 START_TEST(test_dedicated_segment_goes_at_the_close)
 {
-    fixture_t *f = new_fixture(fixture_close);
-    open_exporting(f, KIND_CUSTOM_POOL);
+    fixture_t *f = open_exporting(new_fixture(fixture_close), KIND_CUSTOM_POOL);
     cuarena_block_t block = take_dedicated_block(f, HANDLE);
     cuarena_export_t *one = export_of(f, block, 1);
     drop_block(f, block);
@@ -170,8 +166,7 @@ END_TEST
 
 START_TEST(test_each_export_counts)
 {
-    fixture_t *f = new_fixture(fixture_close);
-    open_exporting(f, KIND_CUSTOM_POOL);
+    fixture_t *f = open_exporting(new_fixture(fixture_close), KIND_CUSTOM_POOL);
     cuarena_block_t block = take_block(f, HANDLE);
     cuarena_export_t *first = export_of(f, block, 1);
     cuarena_export_t *second = export_of(f, block, 1);
@@ -189,8 +184,7 @@ START_TEST(test_nothing_moves_or_takes_exported_bytes)
 {
     void *pointer = NULL;
     uint64_t given = 0;
-    fixture_t *f = new_fixture(fixture_close);
-    open_exporting(f, KIND_CUSTOM_POOL);
+    fixture_t *f = open_exporting(new_fixture(fixture_close), KIND_CUSTOM_POOL);
     cuarena_block_t row[4];
     take_row(f, row, 4, POOL / 4);
     drop_block(f, row[0]);
@@ -234,8 +228,7 @@ END_TEST
 
 START_TEST(test_forced_destruction_ends_exports)
 {
-    fixture_t *f = new_fixture(fixture_close);
-    open_exporting(f, KIND_CUSTOM_POOL);
+    fixture_t *f = open_exporting(new_fixture(fixture_close), KIND_CUSTOM_POOL);
     cuarena_block_t block = take_block(f, HANDLE);
     (void)export_of(f, block, 1);
     (void)export_of(f, block, 1);

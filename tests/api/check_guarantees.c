@@ -241,25 +241,23 @@ END_TEST
 
 START_TEST(bytes_freed_on_a_stream)
 {
-    rig_t rig;
-    rig_open(&rig, KIB(64));
-    void *p = take_on(&rig, KIB(64), A);
-    sim_write(&rig.sim, A, p, KIB(64), 1);
-    free_on(&rig, p, A);
-    sim_calls(&rig.sim);
-    ck_assert_ptr_eq(take_on(&rig, KIB(64), A), p); /* its own: at once */
-    expect_no_calls(&rig);
-    sim_write(&rig.sim, A, p, KIB(64), 2);
-    free_on(&rig, p, A);
-    expect_no_calls(&rig);
-    void *q = take_on(&rig, KIB(64), B); /* another's: behind an event */
-    expect_u64(rig.sim.counts[SIM_MARK], 1);
-    expect_u64(rig.sim.counts[SIM_WAIT], 1);
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-    sim_write(&rig.sim, B, q, KIB(64), 3);
-    sim_run_all(&rig.sim);
-    free_on(&rig, q, B);
-    rig_close(&rig);
+    rig_t *rig = opened_rig(KIB(64));
+    void *p = take_on(rig, KIB(64), A);
+    sim_write(&rig->sim, A, p, KIB(64), 1);
+    free_on(rig, p, A);
+    sim_calls(&rig->sim);
+    ck_assert_ptr_eq(take_on(rig, KIB(64), A), p); /* its own: at once */
+    expect_no_calls(rig);
+    sim_write(&rig->sim, A, p, KIB(64), 2);
+    free_on(rig, p, A);
+    expect_no_calls(rig);
+    void *q = take_on(rig, KIB(64), B); /* another's: behind an event */
+    expect_u64(rig->sim.counts[SIM_MARK], 1);
+    expect_u64(rig->sim.counts[SIM_WAIT], 1);
+    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 0);
+    sim_write(&rig->sim, B, q, KIB(64), 3);
+    sim_run_all(&rig->sim);
+    free_on(rig, q, B);
 }
 END_TEST
 

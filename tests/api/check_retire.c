@@ -239,45 +239,41 @@ END_TEST
 /* What was freed and waits does not live; the arena cannot end before. */
 START_TEST(a_block_that_waits_for_its_uses_does_not_live)
 {
-    rig_t rig;
     told_t told = {0};
-    rig_open(&rig, KIB(64));
-    void *p = take_on(&rig, KIB(16), A);
-    void *q = take_on(&rig, KIB(16), A);
-    sim_write(&rig.sim, B, p, KIB(16), 1);
-    expect_ok(cuarena_record_use(rig.arena, p, B));
-    expect_ok(cuarena_retire(rig.arena, end, &told));
-    expect_ok(cuarena_free_on(rig.arena, p, A));
-    expect_u64(rig_stats(&rig).live_blocks, 2);
+    rig_t *rig = opened_rig(KIB(64));
+    void *p = take_on(rig, KIB(16), A);
+    void *q = take_on(rig, KIB(16), A);
+    sim_write(&rig->sim, B, p, KIB(16), 1);
+    expect_ok(cuarena_record_use(rig->arena, p, B));
+    expect_ok(cuarena_retire(rig->arena, end, &told));
+    expect_ok(cuarena_free_on(rig->arena, p, A));
+    expect_u64(rig_stats(rig).live_blocks, 2);
     expect_u64(told.count, 0);
-    expect_ok(cuarena_free_on(rig.arena, q, A));
-    expect_u64(rig_stats(&rig).live_blocks, 1);
+    expect_ok(cuarena_free_on(rig->arena, q, A));
+    expect_u64(rig_stats(rig).live_blocks, 1);
     expect_u64(told.count, 1);
     expect_status(told.status, CUARENA_BUSY);
-    expect_status(cuarena_retire(rig.arena, end, &told), CUARENA_STALE);
-    expect_clean(&rig);
-    rig_close(&rig);
+    expect_status(cuarena_retire(rig->arena, end, &told), CUARENA_STALE);
+    expect_clean(rig);
 }
 END_TEST
 
 START_TEST(a_free_that_fails_leaves_a_block_that_lives)
 {
-    rig_t rig;
     told_t told = {0};
-    rig_open(&rig, KIB(64));
-    void *p = take_on(&rig, KIB(16), A);
-    expect_ok(cuarena_record_use(rig.arena, p, B));
-    expect_ok(cuarena_retire(rig.arena, note, &told));
-    rig.sim.fail_op = SIM_MARK;
-    rig.sim.fail_in = 1;
-    rig.sim.fail_with = CUARENA_DRIVER;
-    expect_status(cuarena_free_on(rig.arena, p, A), CUARENA_DRIVER);
+    rig_t *rig = opened_rig(KIB(64));
+    void *p = take_on(rig, KIB(16), A);
+    expect_ok(cuarena_record_use(rig->arena, p, B));
+    expect_ok(cuarena_retire(rig->arena, note, &told));
+    rig->sim.fail_op = SIM_MARK;
+    rig->sim.fail_in = 1;
+    rig->sim.fail_with = CUARENA_DRIVER;
+    expect_status(cuarena_free_on(rig->arena, p, A), CUARENA_DRIVER);
     expect_u64(told.count, 0);
-    expect_clean(&rig);
-    rig.sim.fail_in = 0;
-    expect_ok(cuarena_free_on(rig.arena, p, A));
+    expect_clean(rig);
+    rig->sim.fail_in = 0;
+    expect_ok(cuarena_free_on(rig->arena, p, A));
     expect_u64(told.count, 1);
-    rig_close(&rig);
 }
 END_TEST
 
@@ -496,28 +492,25 @@ END_TEST
 static Suite *retire_suite(void)
 {
     Suite *suite = suite_create("retired arenas");
-    TCase *when = tcase_create("when");
+    TCase *when = suite_add_case(suite, "when");
     tcase_add_test(when, nothing_lives_is_said_and_nobody_is_told);
     tcase_add_test(when, the_last_of_many_tells_once);
     tcase_add_loop_test(when, whatever_ends_the_last_block_tells, 0, 4);
     tcase_add_test(when, taken_back_in_time_and_too_late);
     tcase_add_test(when, done_destroys_the_arena);
     tcase_add_test(when, a_shared_arena_ends_with_its_holders);
-    suite_add_tcase(suite, when);
-    TCase *late = tcase_create("streams and calls within calls");
+    TCase *late = suite_add_case(suite, "streams and calls within calls");
     tcase_add_test(late, a_block_that_waits_for_its_uses_does_not_live);
     tcase_add_test(late, a_free_that_fails_leaves_a_block_that_lives);
     tcase_add_test(late, the_outermost_call_tells);
     tcase_add_test(late, a_listener_cannot_destroy_the_arena);
     tcase_add_test(late, retired_by_the_listener_of_the_last_free);
-    suite_add_tcase(suite, late);
-    TCase *threads = tcase_create("threads");
+    TCase *threads = suite_add_case(suite, "threads");
     tcase_set_timeout(threads, scale_timeout(600));
     tcase_add_test(threads, the_last_of_several_threads_ends_it);
     tcase_add_test(threads, retired_while_several_threads_free);
     tcase_add_test(threads, ended_behind_the_owner_of_the_lock);
     tcase_add_test(threads, a_listener_in_its_tail_keeps_the_arena);
-    suite_add_tcase(suite, threads);
     return suite;
 }
 

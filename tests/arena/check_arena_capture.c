@@ -27,27 +27,26 @@
 
 START_TEST(private_bytes_serve_the_same_stream_again)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    free_on(&rig, take_on(&rig, KIB(1), A), A); /* it is known */
-    cuarena_capture_t *session = begin_on(&rig, A);
-    capture(&rig, A, true);
-    sim_calls(&rig.sim);
-    void *p = take_on(&rig, KIB(32), A);
-    free_on(&rig, p, A);
-    ck_assert_ptr_eq(take_on(&rig, KIB(32), A), p);
-    free_on(&rig, p, A);
-    expect_no_calls(&rig);
-    void *q = take_on(&rig, KIB(16), A); /* of what p left */
+    rig_t *rig = opened_rig(POOL);
+    free_on(rig, take_on(rig, KIB(1), A), A); /* it is known */
+    cuarena_capture_t *session = begin_on(rig, A);
+    capture(rig, A, true);
+    sim_calls(&rig->sim);
+    void *p = take_on(rig, KIB(32), A);
+    free_on(rig, p, A);
+    ck_assert_ptr_eq(take_on(rig, KIB(32), A), p);
+    free_on(rig, p, A);
+    expect_no_calls(rig);
+    void *q = take_on(rig, KIB(16), A); /* of what p left */
     ck_assert(q >= p && (char *)q < (char *)p + KIB(32));
-    free_on(&rig, q, A);
-    expect_u64(stats_of(&rig, session).capacity_bytes, KIB(32));
-    capture(&rig, A, false);
-    end_of(&rig, session);
-    release_to(&rig, &session, A);
-    ck_assert_ptr_nonnull(take_on(&rig, POOL, A));
-    expect_untouched(&rig);
-    rig_close_forced(&rig);
+    free_on(rig, q, A);
+    expect_u64(stats_of(rig, session).capacity_bytes, KIB(32));
+    capture(rig, A, false);
+    end_of(rig, session);
+    release_to(rig, &session, A);
+    ck_assert_ptr_nonnull(take_on(rig, POOL, A));
+    expect_untouched(rig);
+    rig_close_forced(rig);
 }
 END_TEST
 
@@ -86,44 +85,40 @@ END_TEST
 /* No block of anybody else comes from them, and none of theirs from others'. */
 START_TEST(sessions_share_nothing)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    cuarena_capture_t *one = begin_on(&rig, A);
-    cuarena_capture_t *other = begin_on(&rig, B);
-    void *p = take_on(&rig, KIB(32), A);
-    free_on(&rig, p, A);
-    expect_no_room(try_on(&rig, KIB(33), B, NULL));
-    void *q = take_on(&rig, KIB(32), B);
+    rig_t *rig = opened_rig(POOL);
+    cuarena_capture_t *one = begin_on(rig, A);
+    cuarena_capture_t *other = begin_on(rig, B);
+    void *p = take_on(rig, KIB(32), A);
+    free_on(rig, p, A);
+    expect_no_room(try_on(rig, KIB(33), B, NULL));
+    void *q = take_on(rig, KIB(32), B);
     ck_assert_ptr_ne(p, q);
-    end_of(&rig, one);
-    expect_no_room(try_on(&rig, KIB(1), A, NULL));
-    release_to(&rig, &one, C);
-    expect_ok(try_on(&rig, KIB(32), C, NULL));
-    expect_u64(stats_of(&rig, other).live_bytes, KIB(32));
-    free_on(&rig, q, B);
-    release_to(&rig, &other, B); /* ends it too */
-    rig_close(&rig);
+    end_of(rig, one);
+    expect_no_room(try_on(rig, KIB(1), A, NULL));
+    release_to(rig, &one, C);
+    expect_ok(try_on(rig, KIB(32), C, NULL));
+    expect_u64(stats_of(rig, other).live_bytes, KIB(32));
+    free_on(rig, q, B);
+    release_to(rig, &other, B); /* ends it too */
 }
 END_TEST
 
 START_TEST(bytes_that_others_use_too_wait_for_the_release)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    cuarena_capture_t *session = begin_on(&rig, A);
-    expect_ok(cuarena_capture_join(rig.arena, session, B));
-    void *p = take_on(&rig, KIB(48), A);
-    expect_ok(cuarena_record_use(rig.arena, p, B));
-    free_on(&rig, p, A);
-    expect_no_room(try_on(&rig, KIB(48), A, NULL));
-    expect_no_room(try_on(&rig, KIB(48), B, NULL));
-    void *q = take_on(&rig, KIB(8), A);
-    expect_ok(cuarena_record_use(rig.arena, q, B));
-    free_on(&rig, q, B); /* A alone used it besides: the caller ordered B */
-    ck_assert_ptr_eq(take_on(&rig, KIB(8), B), q);
-    free_on(&rig, q, B);
-    release_to(&rig, &session, A);
-    rig_close(&rig);
+    rig_t *rig = opened_rig(POOL);
+    cuarena_capture_t *session = begin_on(rig, A);
+    expect_ok(cuarena_capture_join(rig->arena, session, B));
+    void *p = take_on(rig, KIB(48), A);
+    expect_ok(cuarena_record_use(rig->arena, p, B));
+    free_on(rig, p, A);
+    expect_no_room(try_on(rig, KIB(48), A, NULL));
+    expect_no_room(try_on(rig, KIB(48), B, NULL));
+    void *q = take_on(rig, KIB(8), A);
+    expect_ok(cuarena_record_use(rig->arena, q, B));
+    free_on(rig, q, B); /* A alone used it besides: the caller ordered B */
+    ck_assert_ptr_eq(take_on(rig, KIB(8), B), q);
+    free_on(rig, q, B);
+    release_to(rig, &session, A);
 }
 END_TEST
 
@@ -131,18 +126,16 @@ END_TEST
  * graph reads it. */
 START_TEST(where_the_cpu_touches_nothing_is_reused)
 {
-    rig_t rig;
-    rig_prepare(&rig, POOL, true);
-    rig_create(&rig);
-    cuarena_capture_t *session = begin_on(&rig, A);
-    void *p = take_on(&rig, KIB(16), A);
-    free_on(&rig, p, A);
-    void *q = take_on(&rig, KIB(16), A);
+    rig_t *rig = prepared_rig(POOL, true);
+    rig_create(rig);
+    cuarena_capture_t *session = begin_on(rig, A);
+    void *p = take_on(rig, KIB(16), A);
+    free_on(rig, p, A);
+    void *q = take_on(rig, KIB(16), A);
     ck_assert_ptr_ne(p, q);
-    free_on(&rig, q, A);
-    release_to(&rig, &session, CUARENA_NO_STREAM);
-    free_plain(&rig, take_plain(&rig, POOL));
-    rig_close(&rig);
+    free_on(rig, q, A);
+    release_to(rig, &session, CUARENA_NO_STREAM);
+    free_plain(rig, take_plain(rig, POOL));
 }
 END_TEST
 
@@ -151,119 +144,112 @@ END_TEST
 /* Requests of 1 KiB: stretches of 1, 1, 2, 4, ... until an eighth of what is idle is less. */
 START_TEST(stretches_double_up_to_a_share_of_what_is_idle)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    cuarena_capture_t *session = begin_on(&rig, A);
+    rig_t *rig = opened_rig(POOL);
+    cuarena_capture_t *session = begin_on(rig, A);
     static const uint64_t held[] = {1, 2, 4, 4, 8, 8, 8, 8, 15, 15};
     for (int i = 0; i < 10; i++) {
-        take_on(&rig, KIB(1), A);
-        expect_u64(stats_of(&rig, session).capacity_bytes >> 10, held[i]);
+        take_on(rig, KIB(1), A);
+        expect_u64(stats_of(rig, session).capacity_bytes >> 10, held[i]);
     }
-    expect_u64(stats_of(&rig, session).largest_bytes, KIB(5));
-    expect_u64(rig_stats(&rig).captured_bytes, KIB(15));
-    expect_u64(rig_stats(&rig).captures, 1);
-    end_of(&rig, session); /* what was never handed out goes back */
-    expect_u64(stats_of(&rig, session).capacity_bytes, KIB(10));
-    expect_u64(stats_of(&rig, session).largest_bytes, 0);
-    void *rest = take_plain(&rig, POOL - KIB(10));
-    free_plain(&rig, rest);
-    rig_close_forced(&rig);
+    expect_u64(stats_of(rig, session).largest_bytes, KIB(5));
+    expect_u64(rig_stats(rig).captured_bytes, KIB(15));
+    expect_u64(rig_stats(rig).captures, 1);
+    end_of(rig, session); /* what was never handed out goes back */
+    expect_u64(stats_of(rig, session).capacity_bytes, KIB(10));
+    expect_u64(stats_of(rig, session).largest_bytes, 0);
+    void *rest = take_plain(rig, POOL - KIB(10));
+    free_plain(rig, rest);
+    rig_close_forced(rig);
 }
 END_TEST
 
 START_TEST(what_was_handed_out_once_stays)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    cuarena_capture_t *session = begin_on(&rig, A);
+    rig_t *rig = opened_rig(POOL);
+    cuarena_capture_t *session = begin_on(rig, A);
     void *p[4];
     for (int i = 0; i < 4; i++)
-        p[i] = take_on(&rig, KIB(1), A);
+        p[i] = take_on(rig, KIB(1), A);
     for (int i = 0; i < 4; i++)
-        free_on(&rig, p[i], A);
-    end_of(&rig, session);
-    expect_u64(stats_of(&rig, session).capacity_bytes, KIB(4));
-    expect_no_room(try_on(&rig, POOL - KIB(3), B, NULL));
-    expect_ok(try_on(&rig, POOL - KIB(4), B, NULL));
-    release_to(&rig, &session, B);
-    rig_close(&rig);
+        free_on(rig, p[i], A);
+    end_of(rig, session);
+    expect_u64(stats_of(rig, session).capacity_bytes, KIB(4));
+    expect_no_room(try_on(rig, POOL - KIB(3), B, NULL));
+    expect_ok(try_on(rig, POOL - KIB(4), B, NULL));
+    release_to(rig, &session, B);
 }
 END_TEST
 
 /* Before a request of somebody else finds no room. */
 START_TEST(others_get_what_was_never_handed_out)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    cuarena_capture_t *session = begin_on(&rig, A);
+    rig_t *rig = opened_rig(POOL);
+    cuarena_capture_t *session = begin_on(rig, A);
     for (int i = 0; i < 9; i++)
-        take_on(&rig, KIB(1), A);
-    expect_u64(stats_of(&rig, session).capacity_bytes, KIB(15));
-    void *p = take_plain(&rig, POOL - KIB(9));
-    expect_u64(stats_of(&rig, session).capacity_bytes, KIB(9));
-    expect_no_room(try_on(&rig, KIB(1), A, NULL));
-    free_plain(&rig, p);
-    take_on(&rig, KIB(1), A);
-    rig_close_forced(&rig);
+        take_on(rig, KIB(1), A);
+    expect_u64(stats_of(rig, session).capacity_bytes, KIB(15));
+    void *p = take_plain(rig, POOL - KIB(9));
+    expect_u64(stats_of(rig, session).capacity_bytes, KIB(9));
+    expect_no_room(try_on(rig, KIB(1), A, NULL));
+    free_plain(rig, p);
+    take_on(rig, KIB(1), A);
+    rig_close_forced(rig);
 }
 END_TEST
 
 /* As much as a request needs, though a stretch would be longer. */
 START_TEST(a_request_may_have_the_last_bytes)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    cuarena_capture_t *session = begin_on(&rig, A);
-    take_on(&rig, KIB(32), A);
-    take_on(&rig, KIB(32), A);
-    expect_u64(stats_of(&rig, session).capacity_bytes, POOL);
-    rig_close_forced(&rig);
+    rig_t *rig = opened_rig(POOL);
+    cuarena_capture_t *session = begin_on(rig, A);
+    take_on(rig, KIB(32), A);
+    take_on(rig, KIB(32), A);
+    expect_u64(stats_of(rig, session).capacity_bytes, POOL);
+    rig_close_forced(rig);
 }
 END_TEST
 
 START_TEST(sessions_grow_the_arena)
 {
-    rig_t rig;
-    rig_prepare(&rig, POOL, false);
-    rig.config.preset = CUARENA_PRESET_GROW;
-    rig_create(&rig);
-    expect_u64(rig_stats(&rig).reserved_bytes, 0);
-    cuarena_capture_t *session = begin_on(&rig, A);
-    capture(&rig, A, true);
-    take_on(&rig, KIB(12), A);
-    take_on(&rig, KIB(12), A);
-    void *p = take_on(&rig, KIB(4), A);
-    expect_u64(rig_stats(&rig).reserved_bytes, KIB(28));
-    free_on(&rig, p, A);
+    rig_t *rig = prepared_rig(POOL, false);
+    rig->config.preset = CUARENA_PRESET_GROW;
+    rig_create(rig);
+    expect_u64(rig_stats(rig).reserved_bytes, 0);
+    cuarena_capture_t *session = begin_on(rig, A);
+    capture(rig, A, true);
+    take_on(rig, KIB(12), A);
+    take_on(rig, KIB(12), A);
+    void *p = take_on(rig, KIB(4), A);
+    expect_u64(rig_stats(rig).reserved_bytes, KIB(28));
+    free_on(rig, p, A);
     uint64_t given = 1;
-    expect_ok(cuarena_trim(rig.arena, 0, &given));
+    expect_ok(cuarena_trim(rig->arena, 0, &given));
     expect_u64(given, 0);
-    expect_untouched(&rig);
-    capture(&rig, A, false);
-    release_to(&rig, &session, CUARENA_NO_STREAM);
-    expect_ok(cuarena_trim(rig.arena, 0, &given));
+    expect_untouched(rig);
+    capture(rig, A, false);
+    release_to(rig, &session, CUARENA_NO_STREAM);
+    expect_ok(cuarena_trim(rig->arena, 0, &given));
     expect_u64(given, KIB(4));
-    rig_close_forced(&rig);
+    rig_close_forced(rig);
 }
 END_TEST
 
 START_TEST(alignment_is_kept)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    take_plain(&rig, 256);
-    cuarena_capture_t *session = begin_on(&rig, A);
+    rig_t *rig = opened_rig(POOL);
+    take_plain(rig, 256);
+    cuarena_capture_t *session = begin_on(rig, A);
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.alignment = KIB(16);
     void *p = NULL;
     for (int i = 0; i < 2; i++) {
-        expect_ok(cuarena_alloc_on(rig.arena, KIB(1), A, &request, &p));
+        expect_ok(cuarena_alloc_on(rig->arena, KIB(1), A, &request, &p));
         expect_u64((uintptr_t)p % KIB(16), 0);
-        expect_clean(&rig);
+        expect_clean(rig);
     }
-    expect_between(stats_of(&rig, session).capacity_bytes, KIB(2), KIB(32));
-    rig_close_forced(&rig);
+    expect_between(stats_of(rig, session).capacity_bytes, KIB(2), KIB(32));
+    rig_close_forced(rig);
 }
 END_TEST
 
@@ -362,23 +348,22 @@ static cuarena_block_t move_on_b(rig_t *rig, uint64_t seed)
  * bytes when the session has ended, behind the copy. */
 START_TEST(copies_that_a_captured_stream_missed_are_waited_for_at_the_end)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    cuarena_block_t block = move_on_b(&rig, 5);
-    cuarena_capture_t *session = begin_on(&rig, A);
-    capture(&rig, A, true);
-    expect_ok(cuarena_block_free_on(rig.arena, block, A));
-    expect_clean(&rig);
-    expect_untouched(&rig);
-    capture(&rig, A, false);
-    uint64_t waits = rig.sim.counts[SIM_WAIT];
-    end_of(&rig, session);
-    expect_u64(rig.sim.counts[SIM_WAIT], waits + 1);
-    void *p = take_on(&rig, POOL / 2, A);
-    sim_write(&rig.sim, A, p, POOL / 2, 6);
-    sim_read(&rig.sim, A, p, POOL / 2, 6);
-    sim_run_all(&rig.sim);
-    rig_close_forced(&rig);
+    rig_t *rig = opened_rig(POOL);
+    cuarena_block_t block = move_on_b(rig, 5);
+    cuarena_capture_t *session = begin_on(rig, A);
+    capture(rig, A, true);
+    expect_ok(cuarena_block_free_on(rig->arena, block, A));
+    expect_clean(rig);
+    expect_untouched(rig);
+    capture(rig, A, false);
+    uint64_t waits = rig->sim.counts[SIM_WAIT];
+    end_of(rig, session);
+    expect_u64(rig->sim.counts[SIM_WAIT], waits + 1);
+    void *p = take_on(rig, POOL / 2, A);
+    sim_write(&rig->sim, A, p, POOL / 2, 6);
+    sim_read(&rig->sim, A, p, POOL / 2, 6);
+    sim_run_all(&rig->sim);
+    rig_close_forced(rig);
 }
 END_TEST
 
@@ -454,166 +439,155 @@ END_TEST
 /* Where an event was recorded before the capture, it is asked. */
 START_TEST(events_from_before_serve_during_the_capture)
 {
-    rig_t rig;
-    rig_prepare(&rig, POOL, false);
-    rig.config.events = CUARENA_EVENTS_EAGER;
-    rig_create(&rig);
-    void *p = take_on(&rig, POOL, A);
-    sim_write(&rig.sim, A, p, POOL, 1);
-    free_on(&rig, p, A);
-    cuarena_capture_t *session = begin_on(&rig, A);
-    capture(&rig, A, true);
-    void *q = take_on(&rig, POOL, B);
-    sim_write(&rig.sim, B, q, POOL, 2);
-    sim_run_all(&rig.sim);
-    expect_untouched(&rig);
-    free_on(&rig, q, B);
-    capture(&rig, A, false);
-    release_to(&rig, &session, A);
-    rig_close(&rig);
+    rig_t *rig = prepared_rig(POOL, false);
+    rig->config.events = CUARENA_EVENTS_EAGER;
+    rig_create(rig);
+    void *p = take_on(rig, POOL, A);
+    sim_write(&rig->sim, A, p, POOL, 1);
+    free_on(rig, p, A);
+    cuarena_capture_t *session = begin_on(rig, A);
+    capture(rig, A, true);
+    void *q = take_on(rig, POOL, B);
+    sim_write(&rig->sim, B, q, POOL, 2);
+    sim_run_all(&rig->sim);
+    expect_untouched(rig);
+    free_on(rig, q, B);
+    capture(rig, A, false);
+    release_to(rig, &session, A);
 }
 END_TEST
 
 /* A block of B, used by A, is freed while A is captured. */
 START_TEST(uses_by_a_captured_stream_are_marked_after_the_end)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_on(&rig, POOL, B);
-    expect_ok(cuarena_record_use(rig.arena, p, A));
-    sim_write(&rig.sim, A, p, POOL, 1);
-    cuarena_capture_t *session = begin_on(&rig, A);
-    capture(&rig, A, true);
-    free_on(&rig, p, B);
+    rig_t *rig = opened_rig(POOL);
+    void *p = take_on(rig, POOL, B);
+    expect_ok(cuarena_record_use(rig->arena, p, A));
+    sim_write(&rig->sim, A, p, POOL, 1);
+    cuarena_capture_t *session = begin_on(rig, A);
+    capture(rig, A, true);
+    free_on(rig, p, B);
     for (int wait = 0; wait < 2; wait++)
-        expect_ok(cuarena_reclaim(rig.arena, wait, NULL));
-    expect_u64(rig_stats(&rig).live_bytes, POOL);
-    expect_no_room(try_on(&rig, KIB(1), B, NULL));
-    expect_no_room(try_on(&rig, KIB(1), A, NULL));
-    expect_untouched(&rig);
-    capture(&rig, A, false);
-    end_of(&rig, session);
-    void *q = take_on(&rig, POOL, B);
-    sim_write(&rig.sim, B, q, POOL, 2);
-    sim_run_all(&rig.sim);
-    expect_clean(&rig);
-    free_on(&rig, q, B);
-    release_to(&rig, &session, B);
-    rig_close(&rig);
+        expect_ok(cuarena_reclaim(rig->arena, wait, NULL));
+    expect_u64(rig_stats(rig).live_bytes, POOL);
+    expect_no_room(try_on(rig, KIB(1), B, NULL));
+    expect_no_room(try_on(rig, KIB(1), A, NULL));
+    expect_untouched(rig);
+    capture(rig, A, false);
+    end_of(rig, session);
+    void *q = take_on(rig, POOL, B);
+    sim_write(&rig->sim, B, q, POOL, 2);
+    sim_run_all(&rig->sim);
+    expect_clean(rig);
+    free_on(rig, q, B);
+    release_to(rig, &session, B);
 }
 END_TEST
 
 START_TEST(private_blocks_resize_in_place_or_not_at_all)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    cuarena_capture_t *session = begin_on(&rig, A);
-    void *p = take_on(&rig, KIB(8), A);
+    rig_t *rig = opened_rig(POOL);
+    cuarena_capture_t *session = begin_on(rig, A);
+    void *p = take_on(rig, KIB(8), A);
     void *q = NULL;
-    expect_ok(cuarena_resize_on(rig.arena, p, KIB(4), A, &q));
+    expect_ok(cuarena_resize_on(rig->arena, p, KIB(4), A, &q));
     ck_assert_ptr_eq(p, q);
-    expect_clean(&rig);
-    expect_u64(stats_of(&rig, session).free_bytes, KIB(4));
-    expect_ok(cuarena_resize_on(rig.arena, p, KIB(6), A, &q));
-    expect_clean(&rig);
-    expect_u64(stats_of(&rig, session).live_bytes, KIB(6));
-    expect_status(cuarena_resize_on(rig.arena, p, KIB(16), A, &q), CUARENA_BUSY);
-    expect_status(cuarena_resize(rig.arena, p, KIB(16), &q), CUARENA_BUSY);
-    end_of(&rig, session);
-    expect_status(cuarena_resize(rig.arena, p, KIB(8), &q), CUARENA_BUSY);
+    expect_clean(rig);
+    expect_u64(stats_of(rig, session).free_bytes, KIB(4));
+    expect_ok(cuarena_resize_on(rig->arena, p, KIB(6), A, &q));
+    expect_clean(rig);
+    expect_u64(stats_of(rig, session).live_bytes, KIB(6));
+    expect_status(cuarena_resize_on(rig->arena, p, KIB(16), A, &q), CUARENA_BUSY);
+    expect_status(cuarena_resize(rig->arena, p, KIB(16), &q), CUARENA_BUSY);
+    end_of(rig, session);
+    expect_status(cuarena_resize(rig->arena, p, KIB(8), &q), CUARENA_BUSY);
     expect_message("capture session");
-    expect_ok(cuarena_resize(rig.arena, p, KIB(2), &q));
-    expect_clean(&rig);
-    expect_u64(stats_of(&rig, session).free_bytes, KIB(6));
+    expect_ok(cuarena_resize(rig->arena, p, KIB(2), &q));
+    expect_clean(rig);
+    expect_u64(stats_of(rig, session).free_bytes, KIB(6));
     cuarena_block_t block = 0;
-    expect_ok(cuarena_block_of(rig.arena, p, &block));
-    expect_status(cuarena_block_resize(rig.arena, block, 0), CUARENA_BUSY);
-    release_to(&rig, &session, A);
-    expect_ok(cuarena_resize_on(rig.arena, p, KIB(32), A, &q));
-    free_on(&rig, q, A);
-    rig_close(&rig);
+    expect_ok(cuarena_block_of(rig->arena, p, &block));
+    expect_status(cuarena_block_resize(rig->arena, block, 0), CUARENA_BUSY);
+    release_to(rig, &session, A);
+    expect_ok(cuarena_resize_on(rig->arena, p, KIB(32), A, &q));
+    free_on(rig, q, A);
 }
 END_TEST
 
 /* A block of nobody, resized on a stream that is captured. */
 START_TEST(a_copy_on_a_captured_stream_is_refused)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
+    rig_t *rig = opened_rig(POOL);
     cuarena_block_t block = 0;
     cuarena_block_t next = 0;
-    expect_ok(cuarena_block_alloc(rig.arena, KIB(8), &block));
-    expect_ok(cuarena_block_alloc(rig.arena, KIB(8), &next));
-    free_on(&rig, take_on(&rig, KIB(1), A), A);
-    cuarena_capture_t *session = begin_on(&rig, A);
-    capture(&rig, A, true);
-    expect_status(cuarena_block_resize_on(rig.arena, block, KIB(40), A), CUARENA_BUSY);
+    expect_ok(cuarena_block_alloc(rig->arena, KIB(8), &block));
+    expect_ok(cuarena_block_alloc(rig->arena, KIB(8), &next));
+    free_on(rig, take_on(rig, KIB(1), A), A);
+    cuarena_capture_t *session = begin_on(rig, A);
+    capture(rig, A, true);
+    expect_status(cuarena_block_resize_on(rig->arena, block, KIB(40), A), CUARENA_BUSY);
     expect_message("capture");
-    expect_ok(cuarena_block_resize_on(rig.arena, block, KIB(4), A));
-    expect_ok(cuarena_block_resize(rig.arena, block, KIB(40)));
-    expect_untouched(&rig);
-    expect_u64(stats_of(&rig, session).capacity_bytes, 0);
-    rig_close_forced(&rig);
+    expect_ok(cuarena_block_resize_on(rig->arena, block, KIB(4), A));
+    expect_ok(cuarena_block_resize(rig->arena, block, KIB(40)));
+    expect_untouched(rig);
+    expect_u64(stats_of(rig, session).capacity_bytes, 0);
+    rig_close_forced(rig);
 }
 END_TEST
 
 START_TEST(what_would_move_or_end_private_bytes_is_busy)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    cuarena_capture_t *session = begin_on(&rig, A);
-    take_block_on(&rig, KIB(1), A);
+    rig_t *rig = opened_rig(POOL);
+    cuarena_capture_t *session = begin_on(rig, A);
+    take_block_on(rig, KIB(1), A);
     for (int ended = 0; ended < 2; ended++) {
-        expect_status(cuarena_reset(rig.arena), CUARENA_BUSY);
+        expect_status(cuarena_reset(rig->arena), CUARENA_BUSY);
         expect_message("reset", "cuarena_capture_release");
-        expect_status(cuarena_destroy(&rig.arena), CUARENA_BUSY);
+        expect_status(cuarena_destroy(&rig->arena), CUARENA_BUSY);
         expect_message("destroy", "1 capture session");
-        expect_ok(cuarena_resize_pool(rig.arena, POOL + KIB(4)));
-        expect_ok(cuarena_resize_pool(rig.arena, POOL));
-        rig.sim.ops.grow = NULL;
-        expect_clean(&rig);
+        expect_ok(cuarena_resize_pool(rig->arena, POOL + KIB(4)));
+        expect_ok(cuarena_resize_pool(rig->arena, POOL));
+        rig->sim.ops.grow = NULL;
+        expect_clean(rig);
         if (!ended)
-            end_of(&rig, session);
+            end_of(rig, session);
     }
-    rig_close_forced(&rig);
+    rig_close_forced(rig);
 }
 END_TEST
 
 /* On a memory whose segments keep their length a pool moves as a whole. */
 START_TEST(a_pool_that_would_have_to_move_is_busy)
 {
-    rig_t rig;
-    rig_prepare(&rig, POOL, false);
-    rig.sim.ops.grow = NULL;
-    rig.sim.ops.shrink = NULL;
-    rig_create(&rig);
-    cuarena_capture_t *session = begin_on(&rig, A);
-    cuarena_block_t block = take_block_on(&rig, KIB(1), A);
-    expect_ok(cuarena_block_free_on(rig.arena, block, A));
-    expect_status(cuarena_resize_pool(rig.arena, 2 * POOL), CUARENA_BUSY);
+    rig_t *rig = prepared_rig(POOL, false);
+    rig->sim.ops.grow = NULL;
+    rig->sim.ops.shrink = NULL;
+    rig_create(rig);
+    cuarena_capture_t *session = begin_on(rig, A);
+    cuarena_block_t block = take_block_on(rig, KIB(1), A);
+    expect_ok(cuarena_block_free_on(rig->arena, block, A));
+    expect_status(cuarena_resize_pool(rig->arena, 2 * POOL), CUARENA_BUSY);
     expect_message("resize_pool", "capture session");
-    expect_clean(&rig);
-    release_to(&rig, &session, A);
-    expect_ok(cuarena_resize_pool(rig.arena, 2 * POOL));
-    rig_close(&rig);
+    expect_clean(rig);
+    release_to(rig, &session, A);
+    expect_ok(cuarena_resize_pool(rig->arena, 2 * POOL));
 }
 END_TEST
 
 /* The caller waits, since the stream cannot. */
 START_TEST(a_pin_on_a_captured_stream_waits_on_the_host)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    cuarena_block_t block = move_on_b(&rig, 3);
-    begin_on(&rig, A);
-    capture(&rig, A, true);
+    rig_t *rig = opened_rig(POOL);
+    cuarena_block_t block = move_on_b(rig, 3);
+    begin_on(rig, A);
+    capture(rig, A, true);
     void *p = NULL;
-    uint64_t waits = rig.sim.counts[SIM_WAIT_HOST];
-    expect_ok(cuarena_block_pin_on(rig.arena, block, A, &p));
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], waits + 1);
-    sim_host_read(&rig.sim, p, POOL / 2, 3);
-    expect_untouched(&rig);
-    rig_close_forced(&rig);
+    uint64_t waits = rig->sim.counts[SIM_WAIT_HOST];
+    expect_ok(cuarena_block_pin_on(rig->arena, block, A, &p));
+    expect_u64(rig->sim.counts[SIM_WAIT_HOST], waits + 1);
+    sim_host_read(&rig->sim, p, POOL / 2, 3);
+    expect_untouched(rig);
+    rig_close_forced(rig);
 }
 END_TEST
 
@@ -685,10 +659,9 @@ static void *work(void *user)
 
 START_TEST(sessions_of_several_threads)
 {
-    rig_t rig;
     pthread_t threads[3];
-    rig_open(&rig, KIB(256));
-    worker_t workers[3] = {{&rig, A, true, 0, 0}, {&rig, B, true, 0, 0}, {&rig, C, false, 0, 0}};
+    rig_t *rig = opened_rig(KIB(256));
+    worker_t workers[3] = {{rig, A, true, 0, 0}, {rig, B, true, 0, 0}, {rig, C, false, 0, 0}};
     for (int i = 0; i < 3; i++) {
         workers[i].rounds = scale_pick(40, 200, 5000);
         ck_assert_int_eq(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
@@ -697,12 +670,11 @@ START_TEST(sessions_of_several_threads)
         ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
         expect_u64(workers[i].wrong, 0);
     }
-    sim_run_all(&rig.sim);
-    expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
-    expect_u64(rig_stats(&rig).captures, 0);
-    expect_u64(rig_stats(&rig).live_blocks, 0);
-    expect_u64(rig_reserved(&rig), KIB(256));
-    rig_close(&rig);
+    sim_run_all(&rig->sim);
+    expect_ok(cuarena_reclaim(rig->arena, 1, NULL));
+    expect_u64(rig_stats(rig).captures, 0);
+    expect_u64(rig_stats(rig).live_blocks, 0);
+    expect_u64(rig_reserved(rig), KIB(256));
 }
 END_TEST
 

@@ -43,37 +43,35 @@ static void expect_graph_zero(rig_t *rig, uint64_t count, const void *at, uint64
 /* A block of the graph in the place of an earlier one: both are set to 0, at each launch. */
 START_TEST(zeros_are_part_of_the_graph)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    dirty(&rig, A);
-    cuarena_capture_t *session = begin_on(&rig, A);
-    capture(&rig, A, true);
-    void *p = ask_on(&rig, ZEROED, KIB(4), A);
-    expect_graph_zero(&rig, 1, p, KIB(4));
-    free_on(&rig, p, A);
-    void *q = ask_on(&rig, ZEROED, KIB(3), A);
+    rig_t *rig = opened_rig(POOL);
+    dirty(rig, A);
+    cuarena_capture_t *session = begin_on(rig, A);
+    capture(rig, A, true);
+    void *p = ask_on(rig, ZEROED, KIB(4), A);
+    expect_graph_zero(rig, 1, p, KIB(4));
+    free_on(rig, p, A);
+    void *q = ask_on(rig, ZEROED, KIB(3), A);
     ck_assert_ptr_eq(p, q);
-    expect_graph_zero(&rig, 2, q, KIB(3));
-    free_on(&rig, take_on(&rig, KIB(1), A), A); /* was not asked for zeros */
-    expect_u64(graph_zeros(&rig), 2);
-    expect_untouched(&rig);
-    expect_u64(rig.sim.counts[SIM_ZERO], 0);
-    capture(&rig, A, false);
-    end_of(&rig, session);
+    expect_graph_zero(rig, 2, q, KIB(3));
+    free_on(rig, take_on(rig, KIB(1), A), A); /* was not asked for zeros */
+    expect_u64(graph_zeros(rig), 2);
+    expect_untouched(rig);
+    expect_u64(rig->sim.counts[SIM_ZERO], 0);
+    capture(rig, A, false);
+    end_of(rig, session);
     for (uint64_t i = 0; i < 5; i++) { /* the graph, as captured */
-        sim_zero(&rig.sim, B, p, KIB(4));
-        sim_read_zero(&rig.sim, B, p, KIB(4));
-        sim_write(&rig.sim, B, p, KIB(4), 1 + i);
-        sim_zero(&rig.sim, B, q, KIB(3));
-        sim_read_zero(&rig.sim, B, q, KIB(3));
-        sim_write(&rig.sim, B, q, KIB(3), 10 + i);
-        free_on(&rig, take_on(&rig, KIB(4), C), C); /* eager work beside it */
+        sim_zero(&rig->sim, B, p, KIB(4));
+        sim_read_zero(&rig->sim, B, p, KIB(4));
+        sim_write(&rig->sim, B, p, KIB(4), 1 + i);
+        sim_zero(&rig->sim, B, q, KIB(3));
+        sim_read_zero(&rig->sim, B, q, KIB(3));
+        sim_write(&rig->sim, B, q, KIB(3), 10 + i);
+        free_on(rig, take_on(rig, KIB(4), C), C); /* eager work beside it */
     }
-    sim_run_all(&rig.sim);
-    expect_clean(&rig);
-    free_on(&rig, q, B);
-    release_to(&rig, &session, B);
-    rig_close(&rig);
+    sim_run_all(&rig->sim);
+    expect_clean(rig);
+    free_on(rig, q, B);
+    release_to(rig, &session, B);
 }
 END_TEST
 
@@ -81,23 +79,21 @@ END_TEST
  * after the end as ever. */
 START_TEST(zeros_outside_the_capture_are_done_once)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    dirty(&rig, A);
-    cuarena_capture_t *session = begin_on(&rig, A);
-    void *p = ask_on(&rig, ZEROED, KIB(4), A);
-    sim_read_zero(&rig.sim, A, p, KIB(4));
-    ck_assert_ptr_null(rig.sim.graph_zero.to);
-    free_on(&rig, p, A);
-    end_of(&rig, session);
-    void *q = ask_on(&rig, ZEROED, KIB(4), A);
-    sim_read_zero(&rig.sim, A, q, KIB(4));
-    expect_u64(graph_zeros(&rig), 1);
-    expect_u64(rig.sim.counts[SIM_ZERO], 1);
-    sim_run_all(&rig.sim);
-    free_on(&rig, q, A);
-    release_to(&rig, &session, A);
-    rig_close(&rig);
+    rig_t *rig = opened_rig(POOL);
+    dirty(rig, A);
+    cuarena_capture_t *session = begin_on(rig, A);
+    void *p = ask_on(rig, ZEROED, KIB(4), A);
+    sim_read_zero(&rig->sim, A, p, KIB(4));
+    ck_assert_ptr_null(rig->sim.graph_zero.to);
+    free_on(rig, p, A);
+    end_of(rig, session);
+    void *q = ask_on(rig, ZEROED, KIB(4), A);
+    sim_read_zero(&rig->sim, A, q, KIB(4));
+    expect_u64(graph_zeros(rig), 1);
+    expect_u64(rig->sim.counts[SIM_ZERO], 1);
+    sim_run_all(&rig->sim);
+    free_on(rig, q, A);
+    release_to(rig, &session, A);
 }
 END_TEST
 
@@ -164,23 +160,22 @@ END_TEST
 
 START_TEST(an_arena_that_zeroes_all_does_so_in_graphs)
 {
-    rig_t rig;
-    rig_prepare(&rig, POOL, false);
-    rig.config.zero = CUARENA_ZERO_ALLOC;
-    rig_create(&rig);
-    cuarena_capture_t *session = begin_on(&rig, A);
-    capture(&rig, A, true);
-    void *p = take_on(&rig, KIB(2), A);
-    expect_graph_zero(&rig, 1, p, KIB(2));
-    cuarena_block_t block = take_block_on(&rig, KIB(1), A);
-    expect_graph_zero(&rig, 2, place_of(&rig, block), KIB(1));
+    rig_t *rig = prepared_rig(POOL, false);
+    rig->config.zero = CUARENA_ZERO_ALLOC;
+    rig_create(rig);
+    cuarena_capture_t *session = begin_on(rig, A);
+    capture(rig, A, true);
+    void *p = take_on(rig, KIB(2), A);
+    expect_graph_zero(rig, 1, p, KIB(2));
+    cuarena_block_t block = take_block_on(rig, KIB(1), A);
+    expect_graph_zero(rig, 2, place_of(rig, block), KIB(1));
     cuarena_block_t empty = 0;
-    expect_ok(cuarena_block_alloc_on(rig.arena, 0, A, NULL, &empty));
-    expect_u64(graph_zeros(&rig), 2);
-    expect_untouched(&rig);
-    capture(&rig, A, false);
-    release_to(&rig, &session, A);
-    rig_close_forced(&rig);
+    expect_ok(cuarena_block_alloc_on(rig->arena, 0, A, NULL, &empty));
+    expect_u64(graph_zeros(rig), 2);
+    expect_untouched(rig);
+    capture(rig, A, false);
+    release_to(rig, &session, A);
+    rig_close_forced(rig);
 }
 END_TEST
 
@@ -287,45 +282,43 @@ END_TEST
  * given. */
 START_TEST(a_dedicated_block_stays_until_the_release)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    cuarena_capture_t *session = begin_on(&rig, A);
-    capture(&rig, A, true);
-    void *p = ask_on(&rig, DEDICATED, OWN, A);
-    expect_untouched(&rig);
-    expect_u64(rig_reserved(&rig), POOL + OWN);
-    expect_u64(rig_stats(&rig).captured_bytes, OWN);
-    expect_u64(stats_of(&rig, session).live_bytes, OWN);
-    free_on(&rig, p, A);
-    expect_status(cuarena_free_on(rig.arena, p, A), CUARENA_STALE);
-    cuarena_stats_t stats = stats_of(&rig, session);
+    rig_t *rig = opened_rig(POOL);
+    cuarena_capture_t *session = begin_on(rig, A);
+    capture(rig, A, true);
+    void *p = ask_on(rig, DEDICATED, OWN, A);
+    expect_untouched(rig);
+    expect_u64(rig_reserved(rig), POOL + OWN);
+    expect_u64(rig_stats(rig).captured_bytes, OWN);
+    expect_u64(stats_of(rig, session).live_bytes, OWN);
+    free_on(rig, p, A);
+    expect_status(cuarena_free_on(rig->arena, p, A), CUARENA_STALE);
+    cuarena_stats_t stats = stats_of(rig, session);
     expect_u64(stats.live_bytes, 0);
     expect_u64(stats.free_bytes, OWN);
     expect_u64(stats.allocs, 1);
     expect_u64(stats.frees, 1);
-    void *q = ask_on(&rig, DEDICATED, OWN, A); /* not in its place */
+    void *q = ask_on(rig, DEDICATED, OWN, A); /* not in its place */
     ck_assert_ptr_ne(p, q);
-    free_on(&rig, q, A);
-    capture(&rig, A, false);
-    end_of(&rig, session);
+    free_on(rig, q, A);
+    capture(rig, A, false);
+    end_of(rig, session);
     for (int i = 0; i < 4; i++) {
-        sim_write(&rig.sim, B, p, OWN, 1); /* the graph is launched */
-        free_on(&rig, take_on(&rig, KIB(8), C), C);
-        expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
-        expect_ok(cuarena_trim(rig.arena, UINT64_MAX, NULL));
+        sim_write(&rig->sim, B, p, OWN, 1); /* the graph is launched */
+        free_on(rig, take_on(rig, KIB(8), C), C);
+        expect_ok(cuarena_reclaim(rig->arena, 1, NULL));
+        expect_ok(cuarena_trim(rig->arena, UINT64_MAX, NULL));
     }
-    expect_u64(rig.sim.counts[SIM_GIVE_BACK], 0);
-    uint64_t waits = rig.sim.counts[SIM_WAIT_HOST];
-    release_to(&rig, &session, B);
-    sim_write(&rig.sim, B, p, OWN, 2); /* queued before the event is */
-    reclaim(&rig);
-    expect_u64(rig_reserved(&rig), POOL + 2 * OWN);
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], waits);
-    sim_run_all(&rig.sim);
-    reclaim(&rig);
-    expect_u64(rig_reserved(&rig), POOL);
-    expect_u64(rig.sim.counts[SIM_GIVE_BACK], 2);
-    rig_close(&rig);
+    expect_u64(rig->sim.counts[SIM_GIVE_BACK], 0);
+    uint64_t waits = rig->sim.counts[SIM_WAIT_HOST];
+    release_to(rig, &session, B);
+    sim_write(&rig->sim, B, p, OWN, 2); /* queued before the event is */
+    reclaim(rig);
+    expect_u64(rig_reserved(rig), POOL + 2 * OWN);
+    expect_u64(rig->sim.counts[SIM_WAIT_HOST], waits);
+    sim_run_all(&rig->sim);
+    reclaim(rig);
+    expect_u64(rig_reserved(rig), POOL);
+    expect_u64(rig->sim.counts[SIM_GIVE_BACK], 2);
 }
 END_TEST
 
@@ -435,21 +428,19 @@ END_TEST
 /* As a segment of a graph it counts toward what may be held. */
 START_TEST(a_dedicated_block_counts_toward_the_limit)
 {
-    rig_t rig;
     void *p = NULL;
-    rig_prepare(&rig, POOL, false);
-    rig.config.limit = (cuarena_amount_t){.value = POOL + OWN};
-    rig_create(&rig);
-    cuarena_capture_t *session = begin_on(&rig, A);
-    free_on(&rig, ask_on(&rig, DEDICATED, OWN, A), A);
-    expect_status(try_ask(&rig, DEDICATED, KIB(4), A, &p), CUARENA_LIMIT);
-    end_of(&rig, session);
-    expect_status(try_ask(&rig, DEDICATED, KIB(4), A, &p), CUARENA_LIMIT);
-    release_to(&rig, &session, A);
-    p = ask_on(&rig, DEDICATED, OWN, A); /* idle on the way */
-    free_on(&rig, p, A);
-    sim_run_all(&rig.sim);
-    rig_close(&rig);
+    rig_t *rig = prepared_rig(POOL, false);
+    rig->config.limit = (cuarena_amount_t){.value = POOL + OWN};
+    rig_create(rig);
+    cuarena_capture_t *session = begin_on(rig, A);
+    free_on(rig, ask_on(rig, DEDICATED, OWN, A), A);
+    expect_status(try_ask(rig, DEDICATED, KIB(4), A, &p), CUARENA_LIMIT);
+    end_of(rig, session);
+    expect_status(try_ask(rig, DEDICATED, KIB(4), A, &p), CUARENA_LIMIT);
+    release_to(rig, &session, A);
+    p = ask_on(rig, DEDICATED, OWN, A); /* idle on the way */
+    free_on(rig, p, A);
+    sim_run_all(&rig->sim);
 }
 END_TEST
 
@@ -481,22 +472,20 @@ END_TEST
 
 START_TEST(a_lost_arena_keeps_nothing_for_a_graph)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    cuarena_capture_t *session = begin_on(&rig, A);
-    void *p = ask_on(&rig, DEDICATED, OWN, A);
-    void *alive = ask_on(&rig, DEDICATED, OWN, A);
-    free_on(&rig, p, A);
-    free_on(&rig, take_on(&rig, KIB(4), B), B);
-    sim_fail(&rig.sim, SIM_MARK, 1, CUARENA_LOST);
-    expect_status(cuarena_reclaim(rig.arena, 0, NULL), CUARENA_LOST);
-    sim_calls(&rig.sim);
-    end_of(&rig, session);
-    release_to(&rig, &session, B);
-    expect_u64(rig_reserved(&rig), POOL + OWN);
-    free_on(&rig, alive, B);
-    expect_u64(sim_calls(&rig.sim), rig_stats(&rig).reserved_bytes == POOL ? 2 : 1);
-    rig_close(&rig);
+    rig_t *rig = opened_rig(POOL);
+    cuarena_capture_t *session = begin_on(rig, A);
+    void *p = ask_on(rig, DEDICATED, OWN, A);
+    void *alive = ask_on(rig, DEDICATED, OWN, A);
+    free_on(rig, p, A);
+    free_on(rig, take_on(rig, KIB(4), B), B);
+    sim_fail(&rig->sim, SIM_MARK, 1, CUARENA_LOST);
+    expect_status(cuarena_reclaim(rig->arena, 0, NULL), CUARENA_LOST);
+    sim_calls(&rig->sim);
+    end_of(rig, session);
+    release_to(rig, &session, B);
+    expect_u64(rig_reserved(rig), POOL + OWN);
+    free_on(rig, alive, B);
+    expect_u64(sim_calls(&rig->sim), rig_stats(rig).reserved_bytes == POOL ? 2 : 1);
 }
 END_TEST
 

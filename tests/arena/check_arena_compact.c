@@ -492,7 +492,7 @@ static void compact_in_listener(void *user, const cuarena_event_t *event)
 }
 
 /* A full row without every second block, in an arena that grows. */
-static void growing_row(fixture_t *f, cuarena_block_t *row)
+static fixture_t *growing_row(fixture_t *f, cuarena_block_t *row)
 {
     fixture_open(f, KIND_CUSTOM_GROW, 16 * POOL);
     take_row(f, row, COUNT, EACH);
@@ -500,13 +500,13 @@ static void growing_row(fixture_t *f, cuarena_block_t *row)
         drop_block(f, row[i]);
         row[i] = 0;
     }
+    return f;
 }
 
 START_TEST(test_compact_callback_may_need_growth)
 {
     cuarena_block_t row[COUNT];
-    fixture_t *f = new_fixture(fixture_close);
-    growing_row(f, row);
+    fixture_t *f = growing_row(new_fixture(fixture_close), row);
     expect_ok(cuarena_compact(f->arena, NULL, outgrow, f, NULL));
     expect_recount(f);
     drop_row(f, row, COUNT, EACH);
@@ -516,8 +516,7 @@ END_TEST
 START_TEST(test_compact_listener_may_need_growth)
 {
     cuarena_block_t row[COUNT];
-    fixture_t *f = new_fixture(fixture_close);
-    growing_row(f, row);
+    fixture_t *f = growing_row(new_fixture(fixture_close), row);
     expect_ok(cuarena_set_event_listener(f->arena, compact_in_listener, f));
     expect_ok(cuarena_compact(f->arena, NULL, NULL, NULL, NULL));
     expect_ok(cuarena_set_event_listener(f->arena, NULL, NULL));

@@ -11,7 +11,7 @@
 #define POOL (COUNT * EACH)
 
 /* A full pool of unpinned blocks of which every second was freed. */
-static void open_fragmented(fixture_t *f, cuarena_block_t *row)
+static fixture_t *open_fragmented(fixture_t *f, cuarena_block_t *row)
 {
     fixture_open(f, KIND_CUSTOM_POOL, POOL);
     take_row(f, row, COUNT, EACH);
@@ -19,6 +19,7 @@ static void open_fragmented(fixture_t *f, cuarena_block_t *row)
         drop_block(f, row[i]);
         row[i] = 0;
     }
+    return f;
 }
 
 #define expect_in_error(part)                                                                      \
@@ -50,8 +51,7 @@ START_TEST(test_refusal_fragmented_tells_the_figures)
 {
     cuarena_block_t row[COUNT];
     void *pointer = UNTOUCHED;
-    fixture_t *f = new_fixture(fixture_close);
-    open_fragmented(f, row);
+    fixture_t *f = open_fragmented(new_fixture(fixture_close), row);
     step(f, cuarena_alloc(f->arena, EACH + 1, &pointer), CUARENA_FRAGMENTED);
     expect_u64(last_error().free_bytes, POOL / 2);
     expect_u64(last_error().largest_bytes, EACH);
@@ -280,7 +280,7 @@ END_TEST
 
 /* ---- The compaction step ----------------------------------------------- */
 
-static void open_compacting(fixture_t *f, cuarena_block_t *row)
+static fixture_t *open_compacting(fixture_t *f, cuarena_block_t *row)
 {
     fixture_prepare(f, KIND_CUSTOM_POOL, POOL);
     f->config.compact_on_oom = 1;
@@ -290,14 +290,14 @@ static void open_compacting(fixture_t *f, cuarena_block_t *row)
         drop_block(f, row[i]);
         row[i] = 0;
     }
+    return f;
 }
 
 START_TEST(test_compact_on_oom_makes_room_and_tells)
 {
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
-    fixture_t *f = new_fixture(fixture_close);
-    open_compacting(f, row);
+    fixture_t *f = open_compacting(new_fixture(fixture_close), row);
     expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
     void *pointer = take(f, 2 * EACH);
     expect_u64(heard.count, 1);
@@ -311,8 +311,7 @@ END_TEST
 START_TEST(test_compact_on_oom_moves_blocks_without_a_callback)
 {
     cuarena_block_t row[COUNT];
-    fixture_t *f = new_fixture(fixture_close);
-    open_compacting(f, row);
+    fixture_t *f = open_compacting(new_fixture(fixture_close), row);
     drop(f, take(f, 2 * EACH));
     expect_u64(stats_of(f, CUARENA_REGION_ALL).moves, 1);
     drop_row(f, row, COUNT, EACH);
@@ -349,8 +348,7 @@ START_TEST(test_compact_on_oom_says_that_pins_are_in_the_way)
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
     void *pointer = UNTOUCHED, *pinned;
-    fixture_t *f = new_fixture(fixture_close);
-    open_compacting(f, row);
+    fixture_t *f = open_compacting(new_fixture(fixture_close), row);
     expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
     for (size_t i = 1; i < COUNT; i += 2)
         expect_ok(cuarena_block_pin(f->arena, row[i], &pinned));
@@ -385,8 +383,7 @@ START_TEST(test_compact_on_oom_off_by_default)
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
     void *pointer = UNTOUCHED;
-    fixture_t *f = new_fixture(fixture_close);
-    open_fragmented(f, row);
+    fixture_t *f = open_fragmented(new_fixture(fixture_close), row);
     expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
     step(f, cuarena_alloc(f->arena, 2 * EACH, &pointer), CUARENA_FRAGMENTED);
     expect_u64(heard.batches, 0);
@@ -398,8 +395,7 @@ START_TEST(test_compact_on_oom_comes_after_the_handler)
 {
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
-    fixture_t *f = new_fixture(fixture_close);
-    open_compacting(f, row);
+    fixture_t *f = open_compacting(new_fixture(fixture_close), row);
     helper_t helper = {.f = f};
     use_handler(f, help, &helper);
     expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
@@ -416,8 +412,7 @@ START_TEST(test_compact_on_oom_that_would_not_help_moves_nothing)
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
     void *pointer = UNTOUCHED;
-    fixture_t *f = new_fixture(fixture_close);
-    open_compacting(f, row);
+    fixture_t *f = open_compacting(new_fixture(fixture_close), row);
     expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
     step(f, cuarena_alloc(f->arena, POOL / 2 + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(heard.batches, 0);
@@ -443,8 +438,7 @@ static int32_t is_reentered(void *user, const cuarena_relocation_t *list, size_t
 START_TEST(test_compact_on_oom_callback_may_not_compact)
 {
     cuarena_block_t row[COUNT];
-    fixture_t *f = new_fixture(fixture_close);
-    open_compacting(f, row);
+    fixture_t *f = open_compacting(new_fixture(fixture_close), row);
     expect_ok(cuarena_set_relocation_callback(f->arena, is_reentered, f));
     drop(f, take(f, 2 * EACH));
     ck_assert_int_eq(f->config.name[0], '!');

@@ -14,11 +14,12 @@
 #define EACH KIB(64)
 #define POOL (COUNT * EACH)
 
-static void open_with_stable(fixture_t *f)
+static fixture_t *open_with_stable(fixture_t *f)
 {
     fixture_prepare(f, KIND_CUSTOM_POOL, POOL);
     f->config.stable = amount_of_bytes(2 * EACH);
     fixture_create(f);
+    return f;
 }
 
 /* ---- Statistics -------------------------------------------------------- */
@@ -42,8 +43,7 @@ END_TEST
 
 START_TEST(test_stats_of_a_region_are_its_own)
 {
-    fixture_t *f = new_fixture(fixture_close);
-    open_with_stable(f);
+    fixture_t *f = open_with_stable(new_fixture(fixture_close));
     void *stable = take_in(f, EACH, CUARENA_REGION_STABLE);
     void *dynamic = take(f, 2 * EACH);
     expect_u64(live_in(f, CUARENA_REGION_STABLE), EACH);
@@ -322,8 +322,7 @@ END_TEST
 
 START_TEST(test_peaks_are_of_the_same_moment_or_higher)
 {
-    fixture_t *f = new_fixture(fixture_close);
-    open_with_stable(f);
+    fixture_t *f = open_with_stable(new_fixture(fixture_close));
     void *stable = take_in(f, EACH, CUARENA_REGION_STABLE);
     drop(f, stable);
     void *dynamic = take(f, 2 * EACH + 1);

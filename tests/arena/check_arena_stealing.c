@@ -68,13 +68,14 @@ static void know_streams(rig_t *rig)
     sim_calls(&rig->sim);
 }
 
-static void open_rig(rig_t *rig)
+static rig_t *open_rig(rig_t *rig)
 {
     rig_open(rig, POOL);
     know_streams(rig);
+    return rig;
 }
 
-static void open_with(rig_t *rig, int32_t steal, int32_t preset)
+static rig_t *open_with(rig_t *rig, int32_t steal, int32_t preset)
 {
     rig_prepare(rig, POOL, false);
     rig->config.steal = steal;
@@ -83,54 +84,49 @@ static void open_with(rig_t *rig, int32_t steal, int32_t preset)
         rig->config.limit = (cuarena_amount_t){.value = 4 * POOL};
     rig_create(rig);
     know_streams(rig);
+    return rig;
 }
 
 /* ---- One stealing ------------------------------------------------------ */
 
 START_TEST(stealing_is_one_event_and_one_wait)
 {
-    rig_t rig;
-    open_rig(&rig);
-    free_use(&rig, POOL, A);
-    costs(&rig);
-    free_use(&rig, POOL, B);
-    expect_costs(&rig, 1, 1, 0);
-    expect_u64(rig_stats(&rig).steals, 1);
-    expect_u64(rig_stats(&rig).stream_waits, 1);
-    expect_u64(rig_stats(&rig).host_waits, 0);
-    rig_close(&rig);
+    rig_t *rig = open_rig(new_rig());
+    free_use(rig, POOL, A);
+    costs(rig);
+    free_use(rig, POOL, B);
+    expect_costs(rig, 1, 1, 0);
+    expect_u64(rig_stats(rig).steals, 1);
+    expect_u64(rig_stats(rig).stream_waits, 1);
+    expect_u64(rig_stats(rig).host_waits, 0);
 }
 END_TEST
 
 START_TEST(an_eager_event_serves_the_stealing)
 {
-    rig_t rig;
-    rig_prepare(&rig, POOL, false);
-    rig.config.events = CUARENA_EVENTS_EAGER;
-    rig_create(&rig);
-    know_streams(&rig);
-    free_use(&rig, POOL, A);
-    costs(&rig);
-    void *p = take_on(&rig, POOL, B);
-    expect_costs(&rig, 0, 1, 0);
-    use_and_free(&rig, p, POOL, B);
-    rig_close(&rig);
+    rig_t *rig = prepared_rig(POOL, false);
+    rig->config.events = CUARENA_EVENTS_EAGER;
+    rig_create(rig);
+    know_streams(rig);
+    free_use(rig, POOL, A);
+    costs(rig);
+    void *p = take_on(rig, POOL, B);
+    expect_costs(rig, 0, 1, 0);
+    use_and_free(rig, p, POOL, B);
 }
 END_TEST
 
 /* The rest is the producer's still, without a call. */
 START_TEST(no_more_steals_than_is_asked_for)
 {
-    rig_t rig;
-    open_rig(&rig);
-    free_use(&rig, POOL, A);
-    void *p = take_on(&rig, POOL / 4, B);
-    costs(&rig);
-    void *q = take_on(&rig, POOL * 3 / 4, A);
-    expect_no_calls(&rig);
-    use_and_free(&rig, p, POOL / 4, B);
-    use_and_free(&rig, q, POOL * 3 / 4, A);
-    rig_close(&rig);
+    rig_t *rig = open_rig(new_rig());
+    free_use(rig, POOL, A);
+    void *p = take_on(rig, POOL / 4, B);
+    costs(rig);
+    void *q = take_on(rig, POOL * 3 / 4, A);
+    expect_no_calls(rig);
+    use_and_free(rig, p, POOL / 4, B);
+    use_and_free(rig, q, POOL * 3 / 4, A);
 }
 END_TEST
 
@@ -143,51 +139,45 @@ static void finish_work(sim_t *sim, sim_op_t op)
 /* The work is done before the event is asked about: nobody waits. */
 START_TEST(a_event_that_is_complete_reclaims_instead)
 {
-    rig_t rig;
-    open_rig(&rig);
-    free_use(&rig, POOL, A);
-    costs(&rig);
-    rig.sim.hook = finish_work;
-    void *q = take_on(&rig, POOL, B);
-    rig.sim.hook = NULL;
-    expect_costs(&rig, 1, 0, 0);
-    expect_u64(rig_stats(&rig).steals, 0);
-    use_and_free(&rig, q, POOL, B);
-    rig_close(&rig);
+    rig_t *rig = open_rig(new_rig());
+    free_use(rig, POOL, A);
+    costs(rig);
+    rig->sim.hook = finish_work;
+    void *q = take_on(rig, POOL, B);
+    rig->sim.hook = NULL;
+    expect_costs(rig, 1, 0, 0);
+    expect_u64(rig_stats(rig).steals, 0);
+    use_and_free(rig, q, POOL, B);
 }
 END_TEST
 
 START_TEST(a_released_stream_is_waited_for_by_its_event)
 {
-    rig_t rig;
-    open_rig(&rig);
-    free_use(&rig, POOL, A);
-    expect_ok(cuarena_release_stream(rig.arena, A));
-    sim_stream_kill(&rig.sim, A);
-    costs(&rig);
-    free_use(&rig, POOL, B);
-    expect_costs(&rig, 0, 1, 0);
-    rig_close(&rig);
+    rig_t *rig = open_rig(new_rig());
+    free_use(rig, POOL, A);
+    expect_ok(cuarena_release_stream(rig->arena, A));
+    sim_stream_kill(&rig->sim, A);
+    costs(rig);
+    free_use(rig, POOL, B);
+    expect_costs(rig, 0, 1, 0);
 }
 END_TEST
 
 /* Small requests cross as well, when their own free list has no room. */
 START_TEST(small_requests_steal_when_they_must)
 {
-    rig_t rig;
-    rig_open(&rig, KIB(1024));
-    know_streams(&rig);
-    void *filler = take_plain(&rig, KIB(1024) - KIB(4));
-    free_use(&rig, KIB(4), A);
-    costs(&rig);
+    rig_t *rig = opened_rig(KIB(1024));
+    know_streams(rig);
+    void *filler = take_plain(rig, KIB(1024) - KIB(4));
+    free_use(rig, KIB(4), A);
+    costs(rig);
     void *p[8];
     for (int i = 0; i < 8; i++)
-        p[i] = take_on(&rig, 512, B); /* below a 1024th of the pool */
-    expect_costs(&rig, 1, 1, 0);
+        p[i] = take_on(rig, 512, B); /* below a 1024th of the pool */
+    expect_costs(rig, 1, 1, 0);
     for (int i = 0; i < 8; i++)
-        use_and_free(&rig, p[i], 512, B);
-    free_plain(&rig, filler);
-    rig_close(&rig);
+        use_and_free(rig, p[i], 512, B);
+    free_plain(rig, filler);
 }
 END_TEST
 
@@ -196,80 +186,72 @@ END_TEST
 /* Idle, of A, of B, and C's own. */
 START_TEST(ranges_of_all_kinds_that_touch_serve_together)
 {
-    rig_t rig;
     void *q[4];
-    open_rig(&rig);
-    take_quarters(&rig, q, A);
-    sim_order(&rig.sim, B, A);
-    sim_order(&rig.sim, C, A);
-    free_plain(&rig, q[0]);
-    use_and_free(&rig, q[1], POOL / 4, A);
-    use_and_free(&rig, q[2], POOL / 4, B);
-    use_and_free(&rig, q[3], POOL / 4, C);
-    costs(&rig);
-    void *all = take_on(&rig, POOL, C);
-    expect_costs(&rig, 2, 2, 0);
-    use_and_free(&rig, all, POOL, C);
-    rig_close(&rig);
+    rig_t *rig = open_rig(new_rig());
+    take_quarters(rig, q, A);
+    sim_order(&rig->sim, B, A);
+    sim_order(&rig->sim, C, A);
+    free_plain(rig, q[0]);
+    use_and_free(rig, q[1], POOL / 4, A);
+    use_and_free(rig, q[2], POOL / 4, B);
+    use_and_free(rig, q[3], POOL / 4, C);
+    costs(rig);
+    void *all = take_on(rig, POOL, C);
+    expect_costs(rig, 2, 2, 0);
+    use_and_free(rig, all, POOL, C);
 }
 END_TEST
 
 START_TEST(each_of_several_streams_is_waited_for_once)
 {
-    rig_t rig;
     void *q[4];
-    open_rig(&rig);
-    take_quarters(&rig, q, A);
-    sim_order(&rig.sim, B, A);
+    rig_t *rig = open_rig(new_rig());
+    take_quarters(rig, q, A);
+    sim_order(&rig->sim, B, A);
     for (int i = 0; i < 4; i++)
-        use_and_free(&rig, q[i], POOL / 4, i % 2 ? B : A);
-    costs(&rig);
-    void *all = take_on(&rig, POOL, C);
-    expect_costs(&rig, 2, 2, 0);
-    use_and_free(&rig, all, POOL, C);
-    rig_close(&rig);
+        use_and_free(rig, q[i], POOL / 4, i % 2 ? B : A);
+    costs(rig);
+    void *all = take_on(rig, POOL, C);
+    expect_costs(rig, 2, 2, 0);
+    use_and_free(rig, all, POOL, C);
 }
 END_TEST
 
 START_TEST(foreign_and_idle_ranges_serve_together)
 {
-    rig_t rig;
     void *q[4];
-    open_rig(&rig);
-    take_quarters(&rig, q, A);
-    use_and_free(&rig, q[1], POOL / 4, A);
-    free_plain(&rig, q[2]);
-    costs(&rig);
-    void *p = take_on(&rig, POOL / 2, B);
+    rig_t *rig = open_rig(new_rig());
+    take_quarters(rig, q, A);
+    use_and_free(rig, q[1], POOL / 4, A);
+    free_plain(rig, q[2]);
+    costs(rig);
+    void *p = take_on(rig, POOL / 2, B);
     ck_assert_ptr_eq(p, q[1]);
-    expect_costs(&rig, 1, 1, 0);
-    use_and_free(&rig, p, POOL / 2, B);
-    free_plain(&rig, q[0]);
-    free_plain(&rig, q[3]);
-    rig_close(&rig);
+    expect_costs(rig, 1, 1, 0);
+    use_and_free(rig, p, POOL / 2, B);
+    free_plain(rig, q[0]);
+    free_plain(rig, q[3]);
 }
 END_TEST
 
 /* Parts of ranges at both ends of a window: what is left stays whose it was. */
 START_TEST(the_ends_of_a_window_stay_whose_they_were)
 {
-    rig_t rig;
     void *q[4];
-    open_rig(&rig);
-    take_quarters(&rig, q, A);
-    sim_order(&rig.sim, B, A);
-    use_and_free(&rig, q[0], POOL / 4, A);
-    use_and_free(&rig, q[1], POOL / 4, B);
-    void *p = take_on(&rig, POOL * 3 / 8, C);
-    costs(&rig);
+    rig_t *rig = open_rig(new_rig());
+    take_quarters(rig, q, A);
+    sim_order(&rig->sim, B, A);
+    use_and_free(rig, q[0], POOL / 4, A);
+    use_and_free(rig, q[1], POOL / 4, B);
+    void *p = take_on(rig, POOL * 3 / 8, C);
+    costs(rig);
     cuarena_stream_t owner = p == q[0] ? B : A;
-    void *rest = take_on(&rig, POOL / 8, owner);
-    expect_no_calls(&rig);
-    use_and_free(&rig, rest, POOL / 8, owner);
-    use_and_free(&rig, p, POOL * 3 / 8, C);
-    free_plain(&rig, q[2]);
-    free_plain(&rig, q[3]);
-    rig_close(&rig);
+    void *rest = take_on(rig, POOL / 8, owner);
+    expect_no_calls(rig);
+    use_and_free(rig, rest, POOL / 8, owner);
+    use_and_free(rig, p, POOL * 3 / 8, C);
+    free_plain(rig, q[2]);
+    free_plain(rig, q[3]);
 }
 END_TEST
 
@@ -277,93 +259,85 @@ END_TEST
 
 START_TEST(what_was_waited_for_needs_no_other_wait)
 {
-    rig_t rig;
-    open_rig(&rig);
-    free_use(&rig, POOL, A);
-    void *p = take_on(&rig, POOL / 4, B);
-    costs(&rig);
-    void *q = take_on(&rig, POOL / 4, B);
-    expect_no_calls(&rig);
-    use_and_free(&rig, p, POOL / 4, B);
-    use_and_free(&rig, q, POOL / 4, B);
-    rig_close(&rig);
+    rig_t *rig = open_rig(new_rig());
+    free_use(rig, POOL, A);
+    void *p = take_on(rig, POOL / 4, B);
+    costs(rig);
+    void *q = take_on(rig, POOL / 4, B);
+    expect_no_calls(rig);
+    use_and_free(rig, p, POOL / 4, B);
+    use_and_free(rig, q, POOL / 4, B);
 }
 END_TEST
 
 /* Serials are of frees: a block that lived at the wait is not covered by it. */
 START_TEST(what_is_freed_after_a_wait_needs_another)
 {
-    rig_t rig;
-    open_rig(&rig);
-    void *kept = take_on(&rig, POOL / 2, A);
-    free_use(&rig, POOL / 2, A);
-    void *p = take_on(&rig, POOL / 2, B);
-    use_and_free(&rig, kept, POOL / 2, A); /* used after B's wait */
-    costs(&rig);
-    void *q = take_on(&rig, POOL / 2, B);
-    expect_costs(&rig, 1, 1, 0);
-    use_and_free(&rig, q, POOL / 2, B);
-    use_and_free(&rig, p, POOL / 2, B);
-    rig_close(&rig);
+    rig_t *rig = open_rig(new_rig());
+    void *kept = take_on(rig, POOL / 2, A);
+    free_use(rig, POOL / 2, A);
+    void *p = take_on(rig, POOL / 2, B);
+    use_and_free(rig, kept, POOL / 2, A); /* used after B's wait */
+    costs(rig);
+    void *q = take_on(rig, POOL / 2, B);
+    expect_costs(rig, 1, 1, 0);
+    use_and_free(rig, q, POOL / 2, B);
+    use_and_free(rig, p, POOL / 2, B);
 }
 END_TEST
 
 START_TEST(waits_pass_on)
 {
-    rig_t rig;
     void *q[4];
-    open_rig(&rig);
-    take_quarters(&rig, q, A);
-    use_and_free(&rig, q[0], POOL / 4, A);
-    use_and_free(&rig, q[2], POOL / 4, A);
-    void *p = take_on(&rig, POOL / 4, B); /* B waits for A */
+    rig_t *rig = open_rig(new_rig());
+    take_quarters(rig, q, A);
+    use_and_free(rig, q[0], POOL / 4, A);
+    use_and_free(rig, q[2], POOL / 4, A);
+    void *p = take_on(rig, POOL / 4, B); /* B waits for A */
     void *other = p == q[0] ? q[2] : q[0];
-    use_and_free(&rig, p, POOL / 4, B);
+    use_and_free(rig, p, POOL / 4, B);
     cuarena_mark_t mark;
-    expect_ok(cuarena_stream_mark(rig.arena, B, &mark));
-    sim_order(&rig.sim, C, B);
-    expect_ok(cuarena_stream_waited(rig.arena, C, B, mark));
-    costs(&rig);
-    void *r = take_on(&rig, POOL / 4, C);
-    void *s = take_on(&rig, POOL / 4, C);
-    expect_no_calls(&rig);
+    expect_ok(cuarena_stream_mark(rig->arena, B, &mark));
+    sim_order(&rig->sim, C, B);
+    expect_ok(cuarena_stream_waited(rig->arena, C, B, mark));
+    costs(rig);
+    void *r = take_on(rig, POOL / 4, C);
+    void *s = take_on(rig, POOL / 4, C);
+    expect_no_calls(rig);
     ck_assert(r == other || s == other); /* A's */
-    use_and_free(&rig, r, POOL / 4, C);
-    use_and_free(&rig, s, POOL / 4, C);
-    free_plain(&rig, q[1]);
-    free_plain(&rig, q[3]);
-    rig_close(&rig);
+    use_and_free(rig, r, POOL / 4, C);
+    use_and_free(rig, s, POOL / 4, C);
+    free_plain(rig, q[1]);
+    free_plain(rig, q[3]);
 }
 END_TEST
 
 /* A wait that a stream was given after its event does not pass on. */
 START_TEST(waits_after_the_event_do_not_pass_on)
 {
-    rig_t rig;
     void *q[4];
-    open_rig(&rig);
-    take_quarters(&rig, q, A);
-    sim_order(&rig.sim, B, A);
-    use_and_free(&rig, q[0], POOL / 4, B);
+    rig_t *rig = open_rig(new_rig());
+    take_quarters(rig, q, A);
+    sim_order(&rig->sim, B, A);
+    use_and_free(rig, q[0], POOL / 4, B);
     cuarena_mark_t early;
-    expect_ok(cuarena_stream_mark(rig.arena, B, &early));
-    sim_order(&rig.sim, C, B);
-    sim_write(&rig.sim, A, q[1], POOL / 4, 77);
-    free_on(&rig, q[1], A);
+    expect_ok(cuarena_stream_mark(rig->arena, B, &early));
+    sim_order(&rig->sim, C, B);
+    sim_write(&rig->sim, A, q[1], POOL / 4, 77);
+    free_on(rig, q[1], A);
     cuarena_mark_t late;
-    expect_ok(cuarena_stream_mark(rig.arena, A, &late));
-    sim_order(&rig.sim, B, A);
-    expect_ok(cuarena_stream_waited(rig.arena, B, A, late));
-    expect_ok(cuarena_stream_waited(rig.arena, C, B, early));
-    costs(&rig);
-    void *p = take_on(&rig, POOL / 4, C);
-    void *r = take_on(&rig, POOL / 4, C);
-    expect_u64(rig.sim.counts[SIM_WAIT], 1); /* for A */
-    use_and_free(&rig, p, POOL / 4, C);
-    use_and_free(&rig, r, POOL / 4, C);
-    free_plain(&rig, q[2]);
-    free_plain(&rig, q[3]);
-    rig_close(&rig);
+    expect_ok(cuarena_stream_mark(rig->arena, A, &late));
+    sim_order(&rig->sim, B, A);
+    expect_ok(cuarena_stream_waited(rig->arena, B, A, late));
+    expect_ok(cuarena_stream_waited(rig->arena, C, B, early));
+    costs(rig);
+    void *p = take_on(rig, POOL / 4, C);
+    void *r = take_on(rig, POOL / 4, C);
+    expect_u64(rig->sim.counts[SIM_WAIT], 1); /* for A */
+    use_and_free(rig, p, POOL / 4, C);
+    use_and_free(rig, r, POOL / 4, C);
+    free_plain(rig, q[2]);
+    free_plain(rig, q[3]);
 }
 END_TEST
 
@@ -371,102 +345,92 @@ END_TEST
 
 START_TEST(a_wait_that_is_told_of_is_not_made_again)
 {
-    rig_t rig;
-    open_rig(&rig);
-    free_use(&rig, POOL, A);
+    rig_t *rig = open_rig(new_rig());
+    free_use(rig, POOL, A);
     cuarena_mark_t mark;
-    expect_ok(cuarena_stream_mark(rig.arena, A, &mark));
-    sim_order(&rig.sim, B, A);
-    expect_ok(cuarena_stream_waited(rig.arena, B, A, mark));
-    costs(&rig);
-    void *p = take_on(&rig, POOL, B);
-    expect_no_calls(&rig);
-    use_and_free(&rig, p, POOL, B);
-    rig_close(&rig);
+    expect_ok(cuarena_stream_mark(rig->arena, A, &mark));
+    sim_order(&rig->sim, B, A);
+    expect_ok(cuarena_stream_waited(rig->arena, B, A, mark));
+    costs(rig);
+    void *p = take_on(rig, POOL, B);
+    expect_no_calls(rig);
+    use_and_free(rig, p, POOL, B);
 }
 END_TEST
 
 START_TEST(a_mark_is_of_what_was_freed_before_it)
 {
-    rig_t rig;
-    open_rig(&rig);
-    void *kept = take_on(&rig, POOL / 2, A);
-    free_use(&rig, POOL / 2, A);
+    rig_t *rig = open_rig(new_rig());
+    void *kept = take_on(rig, POOL / 2, A);
+    free_use(rig, POOL / 2, A);
     cuarena_mark_t mark;
-    expect_ok(cuarena_stream_mark(rig.arena, A, &mark));
-    sim_order(&rig.sim, B, A);
-    use_and_free(&rig, kept, POOL / 2, A);
-    expect_ok(cuarena_stream_waited(rig.arena, B, A, mark));
-    costs(&rig);
-    void *p = take_on(&rig, POOL / 2, B);
-    expect_no_calls(&rig);
-    void *q = take_on(&rig, POOL / 2, B);
-    expect_u64(rig.sim.counts[SIM_WAIT], 1);
-    use_and_free(&rig, p, POOL / 2, B);
-    use_and_free(&rig, q, POOL / 2, B);
-    rig_close(&rig);
+    expect_ok(cuarena_stream_mark(rig->arena, A, &mark));
+    sim_order(&rig->sim, B, A);
+    use_and_free(rig, kept, POOL / 2, A);
+    expect_ok(cuarena_stream_waited(rig->arena, B, A, mark));
+    costs(rig);
+    void *p = take_on(rig, POOL / 2, B);
+    expect_no_calls(rig);
+    void *q = take_on(rig, POOL / 2, B);
+    expect_u64(rig->sim.counts[SIM_WAIT], 1);
+    use_and_free(rig, p, POOL / 2, B);
+    use_and_free(rig, q, POOL / 2, B);
 }
 END_TEST
 
 START_TEST(a_wait_of_the_caller_reclaims_without_a_call)
 {
-    rig_t rig;
-    open_rig(&rig);
-    free_use(&rig, POOL, A);
+    rig_t *rig = open_rig(new_rig());
+    free_use(rig, POOL, A);
     cuarena_mark_t mark;
-    expect_ok(cuarena_stream_mark(rig.arena, A, &mark));
-    sim_sync(&rig.sim, A);
-    sim_calls(&rig.sim);
-    expect_ok(cuarena_stream_waited(rig.arena, CUARENA_NO_STREAM, A, mark));
-    expect_u64(rig.sim.counts[SIM_QUERY] + rig.sim.counts[SIM_WAIT_HOST], 0);
-    sim_calls(&rig.sim);
-    void *p = take_plain(&rig, POOL);
-    expect_no_calls(&rig);
-    sim_host_write(&rig.sim, p, POOL, 5);
-    free_plain(&rig, p);
-    rig_close(&rig);
+    expect_ok(cuarena_stream_mark(rig->arena, A, &mark));
+    sim_sync(&rig->sim, A);
+    sim_calls(&rig->sim);
+    expect_ok(cuarena_stream_waited(rig->arena, CUARENA_NO_STREAM, A, mark));
+    expect_u64(rig->sim.counts[SIM_QUERY] + rig->sim.counts[SIM_WAIT_HOST], 0);
+    sim_calls(&rig->sim);
+    void *p = take_plain(rig, POOL);
+    expect_no_calls(rig);
+    sim_host_write(&rig->sim, p, POOL, 5);
+    free_plain(rig, p);
 }
 END_TEST
 
 START_TEST(marks_are_checked)
 {
-    rig_t rig;
-    open_rig(&rig);
+    rig_t *rig = open_rig(new_rig());
     cuarena_mark_t mark = 0;
-    expect_ok(cuarena_stream_mark(rig.arena, A, &mark));
-    expect_no_calls(&rig); /* nothing was freed */
-    expect_ok(cuarena_stream_waited(rig.arena, B, A, mark));
-    expect_bad_argument(cuarena_stream_waited(rig.arena, B, C, mark));
-    expect_bad_argument(cuarena_stream_waited(rig.arena, B, A, 0));
-    expect_bad_argument(cuarena_stream_waited(rig.arena, B, A, mark + 128));
+    expect_ok(cuarena_stream_mark(rig->arena, A, &mark));
+    expect_no_calls(rig); /* nothing was freed */
+    expect_ok(cuarena_stream_waited(rig->arena, B, A, mark));
+    expect_bad_argument(cuarena_stream_waited(rig->arena, B, C, mark));
+    expect_bad_argument(cuarena_stream_waited(rig->arena, B, A, 0));
+    expect_bad_argument(cuarena_stream_waited(rig->arena, B, A, mark + 128));
     expect_bad_argument(cuarena_stream_waited(NULL, B, A, mark));
-    expect_bad_argument(cuarena_stream_mark(rig.arena, CUARENA_NO_STREAM, &mark));
-    expect_bad_argument(cuarena_stream_mark(rig.arena, A, NULL));
+    expect_bad_argument(cuarena_stream_mark(rig->arena, CUARENA_NO_STREAM, &mark));
+    expect_bad_argument(cuarena_stream_mark(rig->arena, A, NULL));
     expect_bad_argument(cuarena_stream_mark(NULL, A, &mark));
-    expect_ok(cuarena_release_stream(rig.arena, A));
-    expect_ok(cuarena_stream_waited(rig.arena, B, A, mark)); /* is over */
-    free_use(&rig, 256, C);
-    rig_close(&rig);
+    expect_ok(cuarena_release_stream(rig->arena, A));
+    expect_ok(cuarena_stream_waited(rig->arena, B, A, mark)); /* is over */
+    free_use(rig, 256, C);
 }
 END_TEST
 
 /* A stream whose number another had is not that other one. */
 START_TEST(a_mark_does_not_pass_to_the_heir_of_a_number)
 {
-    rig_t rig;
-    open_rig(&rig);
+    rig_t *rig = open_rig(new_rig());
     cuarena_mark_t mark;
-    expect_ok(cuarena_stream_mark(rig.arena, A, &mark));
-    expect_ok(cuarena_release_stream(rig.arena, A));
-    sim_stream_kill(&rig.sim, A);
-    sim_stream_make(&rig.sim, A);
-    free_use(&rig, POOL, A);
-    expect_ok(cuarena_stream_waited(rig.arena, B, A, mark));
-    costs(&rig);
-    void *p = take_on(&rig, POOL, B);
-    expect_u64(rig.sim.counts[SIM_WAIT], 1);
-    use_and_free(&rig, p, POOL, B);
-    rig_close(&rig);
+    expect_ok(cuarena_stream_mark(rig->arena, A, &mark));
+    expect_ok(cuarena_release_stream(rig->arena, A));
+    sim_stream_kill(&rig->sim, A);
+    sim_stream_make(&rig->sim, A);
+    free_use(rig, POOL, A);
+    expect_ok(cuarena_stream_waited(rig->arena, B, A, mark));
+    costs(rig);
+    void *p = take_on(rig, POOL, B);
+    expect_u64(rig->sim.counts[SIM_WAIT], 1);
+    use_and_free(rig, p, POOL, B);
 }
 END_TEST
 
@@ -474,127 +438,111 @@ END_TEST
 
 START_TEST(stealing_comes_before_growth)
 {
-    rig_t rig;
-    open_with(&rig, CUARENA_STEAL_WAIT, CUARENA_PRESET_GROW);
-    free_use(&rig, POOL, A);
-    uint64_t held = rig_stats(&rig).reserved_bytes;
-    costs(&rig);
-    free_use(&rig, POOL, B);
-    expect_costs(&rig, 1, 1, 0);
-    expect_u64(rig_stats(&rig).reserved_bytes, held);
-    rig_close(&rig);
+    rig_t *rig = open_with(new_rig(), CUARENA_STEAL_WAIT, CUARENA_PRESET_GROW);
+    free_use(rig, POOL, A);
+    uint64_t held = rig_stats(rig).reserved_bytes;
+    costs(rig);
+    free_use(rig, POOL, B);
+    expect_costs(rig, 1, 1, 0);
+    expect_u64(rig_stats(rig).reserved_bytes, held);
 }
 END_TEST
 
 /* The free end of the segment counts, whosever it is. */
 START_TEST(growth_takes_what_freelists_together_lack)
 {
-    rig_t rig;
-    open_with(&rig, CUARENA_STEAL_WAIT, CUARENA_PRESET_GROW);
-    free_use(&rig, POOL / 2, A);
-    uint64_t held = rig_stats(&rig).reserved_bytes;
-    free_use(&rig, held + POOL, B);
-    expect_u64(rig_stats(&rig).reserved_bytes, held + POOL);
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-    rig_close(&rig);
+    rig_t *rig = open_with(new_rig(), CUARENA_STEAL_WAIT, CUARENA_PRESET_GROW);
+    free_use(rig, POOL / 2, A);
+    uint64_t held = rig_stats(rig).reserved_bytes;
+    free_use(rig, held + POOL, B);
+    expect_u64(rig_stats(rig).reserved_bytes, held + POOL);
+    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 0);
 }
 END_TEST
 
 START_TEST(idle_means_that_nothing_is_stolen)
 {
-    rig_t rig;
-    open_with(&rig, CUARENA_STEAL_IDLE, CUARENA_PRESET_POOL);
-    free_use(&rig, POOL, A);
-    costs(&rig);
-    free_use(&rig, POOL, B);
-    expect_costs(&rig, 1, 0, 1);
-    expect_u64(rig_stats(&rig).steals, 0);
-    expect_u64(rig_stats(&rig).host_waits, 1);
-    rig_close(&rig);
+    rig_t *rig = open_with(new_rig(), CUARENA_STEAL_IDLE, CUARENA_PRESET_POOL);
+    free_use(rig, POOL, A);
+    costs(rig);
+    free_use(rig, POOL, B);
+    expect_costs(rig, 1, 0, 1);
+    expect_u64(rig_stats(rig).steals, 0);
+    expect_u64(rig_stats(rig).host_waits, 1);
 }
 END_TEST
 
 START_TEST(never_means_until_a_call_reclaims)
 {
-    rig_t rig;
     void *p = NULL;
-    open_with(&rig, CUARENA_STEAL_NEVER, CUARENA_PRESET_POOL);
-    free_use(&rig, POOL, A);
-    sim_run_all(&rig.sim); /* that it is done is not asked */
-    costs(&rig);
-    expect_status(try_on(&rig, POOL, B, NULL), CUARENA_OUT_OF_MEMORY);
-    expect_status(cuarena_alloc(rig.arena, 256, &p), CUARENA_OUT_OF_MEMORY);
-    expect_costs(&rig, 0, 0, 0);
-    free_use(&rig, POOL, A);
-    expect_costs(&rig, 0, 0, 0);
-    expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
-    free_use(&rig, POOL, B);
-    expect_ok(cuarena_release_stream(rig.arena, B));
-    sim_run_all(&rig.sim);
-    expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
-    free_use(&rig, POOL, A);
-    rig_close(&rig);
+    rig_t *rig = open_with(new_rig(), CUARENA_STEAL_NEVER, CUARENA_PRESET_POOL);
+    free_use(rig, POOL, A);
+    sim_run_all(&rig->sim); /* that it is done is not asked */
+    costs(rig);
+    expect_status(try_on(rig, POOL, B, NULL), CUARENA_OUT_OF_MEMORY);
+    expect_status(cuarena_alloc(rig->arena, 256, &p), CUARENA_OUT_OF_MEMORY);
+    expect_costs(rig, 0, 0, 0);
+    free_use(rig, POOL, A);
+    expect_costs(rig, 0, 0, 0);
+    expect_ok(cuarena_reclaim(rig->arena, 1, NULL));
+    free_use(rig, POOL, B);
+    expect_ok(cuarena_release_stream(rig->arena, B));
+    sim_run_all(&rig->sim);
+    expect_ok(cuarena_reclaim(rig->arena, 0, NULL));
+    free_use(rig, POOL, A);
 }
 END_TEST
 
 /* Uses of other streams end all the same, and a growing arena grows. */
 START_TEST(never_keeps_freelists_apart_and_not_uses)
 {
-    rig_t rig;
-    open_with(&rig, CUARENA_STEAL_NEVER, CUARENA_PRESET_POOL);
-    void *p = take_on(&rig, POOL, A);
-    sim_write(&rig.sim, A, p, POOL, 3);
-    sim_order(&rig.sim, B, A);
-    expect_ok(cuarena_record_use(rig.arena, p, B));
-    sim_read(&rig.sim, B, p, POOL, 3);
-    free_on(&rig, p, A);
-    expect_status(try_on(&rig, POOL, B, NULL), CUARENA_OUT_OF_MEMORY);
-    free_use(&rig, POOL, A);
-    rig_close(&rig);
+    rig_t *rig = open_with(new_rig(), CUARENA_STEAL_NEVER, CUARENA_PRESET_POOL);
+    void *p = take_on(rig, POOL, A);
+    sim_write(&rig->sim, A, p, POOL, 3);
+    sim_order(&rig->sim, B, A);
+    expect_ok(cuarena_record_use(rig->arena, p, B));
+    sim_read(&rig->sim, B, p, POOL, 3);
+    free_on(rig, p, A);
+    expect_status(try_on(rig, POOL, B, NULL), CUARENA_OUT_OF_MEMORY);
+    free_use(rig, POOL, A);
 }
 END_TEST
 
 START_TEST(never_on_memory_of_the_host_reclaims_the_own_freelist)
 {
-    rig_t rig;
-    rig_prepare(&rig, POOL, true);
-    rig.config.steal = CUARENA_STEAL_NEVER;
-    rig_create(&rig);
-    know_streams(&rig);
-    free_use(&rig, POOL, A);
-    expect_status(try_on(&rig, POOL, B, NULL), CUARENA_OUT_OF_MEMORY);
-    costs(&rig);
-    free_use(&rig, POOL, A);
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
-    rig_close(&rig);
+    rig_t *rig = prepared_rig(POOL, true);
+    rig->config.steal = CUARENA_STEAL_NEVER;
+    rig_create(rig);
+    know_streams(rig);
+    free_use(rig, POOL, A);
+    expect_status(try_on(rig, POOL, B, NULL), CUARENA_OUT_OF_MEMORY);
+    costs(rig);
+    free_use(rig, POOL, A);
+    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 1);
 }
 END_TEST
 
 START_TEST(calls_without_a_stream_do_not_steal)
 {
-    rig_t rig;
-    open_rig(&rig);
-    free_use(&rig, POOL, A);
-    costs(&rig);
-    void *p = take_plain(&rig, POOL);
-    expect_costs(&rig, 1, 0, 1);
-    sim_host_write(&rig.sim, p, POOL, 4);
-    free_plain(&rig, p);
-    rig_close(&rig);
+    rig_t *rig = open_rig(new_rig());
+    free_use(rig, POOL, A);
+    costs(rig);
+    void *p = take_plain(rig, POOL);
+    expect_costs(rig, 1, 0, 1);
+    sim_host_write(&rig->sim, p, POOL, 4);
+    free_plain(rig, p);
 }
 END_TEST
 
 START_TEST(on_memory_of_the_host_nothing_is_stolen)
 {
-    rig_t rig;
-    rig_prepare(&rig, POOL, true);
-    rig_create(&rig);
-    know_streams(&rig);
-    free_use(&rig, POOL, A);
-    costs(&rig);
-    free_use(&rig, POOL, B);
-    expect_costs(&rig, 1, 0, 1);
-    rig_close(&rig);
+    rig_t *rig = prepared_rig(POOL, true);
+    rig_create(rig);
+    know_streams(rig);
+    free_use(rig, POOL, A);
+    costs(rig);
+    free_use(rig, POOL, B);
+    expect_costs(rig, 1, 0, 1);
 }
 END_TEST
 
@@ -603,56 +551,52 @@ END_TEST
 /* Free lists of other streams are no barrier to one on a stream, and nobody waits on the host. */
 START_TEST(a_compaction_crosses_freelists_that_are_in_its_way)
 {
-    rig_t rig;
     cuarena_block_t row[16];
-    open_rig(&rig);
-    take_row_on(&rig, row, 16, A);
-    sim_order(&rig.sim, B, A);
+    rig_t *rig = open_rig(new_rig());
+    take_row_on(rig, row, 16, A);
+    sim_order(&rig->sim, B, A);
     for (int i = 0; i < 16; i += 2)
-        expect_ok(cuarena_block_free_on(rig.arena, row[i], i % 4 ? B : A));
-    costs(&rig);
+        expect_ok(cuarena_block_free_on(rig->arena, row[i], i % 4 ? B : A));
+    costs(rig);
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
     options.stream = C;
     cuarena_compact_report_t report;
     cuarena_compact_report_init(&report);
-    expect_ok(cuarena_compact(rig.arena, &options, NULL, NULL, &report));
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
+    expect_ok(cuarena_compact(rig->arena, &options, NULL, NULL, &report));
+    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 0);
     ck_assert_uint_ge(report.moves, 7);
-    free_use(&rig, POOL / 2, C);
+    free_use(rig, POOL / 2, C);
     for (int i = 1; i < 16; i += 2)
-        expect_ok(cuarena_block_free_on(rig.arena, row[i], C));
-    rig_close(&rig);
+        expect_ok(cuarena_block_free_on(rig->arena, row[i], C));
 }
 END_TEST
 
 /* A goal that needs no other free list leaves them alone. */
 START_TEST(a_goal_within_reach_steals_nothing)
 {
-    rig_t rig;
     cuarena_block_t row[16];
-    open_rig(&rig);
-    take_row_on(&rig, row, 16, A);
-    sim_sync_all(&rig.sim);
-    expect_ok(cuarena_block_free(rig.arena, row[0]));
-    expect_ok(cuarena_block_free(rig.arena, row[2]));
+    rig_t *rig = open_rig(new_rig());
+    take_row_on(rig, row, 16, A);
+    sim_sync_all(&rig->sim);
+    expect_ok(cuarena_block_free(rig->arena, row[0]));
+    expect_ok(cuarena_block_free(rig->arena, row[2]));
     void *at = NULL;
-    expect_ok(cuarena_block_pin_on(rig.arena, row[8], B, &at));
-    sim_write(&rig.sim, B, at, POOL / 16, 8);
-    expect_ok(cuarena_block_unpin_on(rig.arena, row[8], B));
-    expect_ok(cuarena_block_free_on(rig.arena, row[8], B));
-    uint64_t before = rig_stream_stats(&rig, B).free_bytes;
+    expect_ok(cuarena_block_pin_on(rig->arena, row[8], B, &at));
+    sim_write(&rig->sim, B, at, POOL / 16, 8);
+    expect_ok(cuarena_block_unpin_on(rig->arena, row[8], B));
+    expect_ok(cuarena_block_free_on(rig->arena, row[8], B));
+    uint64_t before = rig_stream_stats(rig, B).free_bytes;
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
     options.stream = C;
     options.goal_bytes = POOL / 8;
-    expect_ok(cuarena_compact(rig.arena, &options, NULL, NULL, NULL));
-    expect_u64(rig_stream_stats(&rig, B).free_bytes, before);
-    sim_sync_all(&rig.sim);
+    expect_ok(cuarena_compact(rig->arena, &options, NULL, NULL, NULL));
+    expect_u64(rig_stream_stats(rig, B).free_bytes, before);
+    sim_sync_all(&rig->sim);
     for (int i = 1; i < 16; i++)
         if (i != 2 && i != 8)
-            expect_ok(cuarena_block_free(rig.arena, row[i]));
-    rig_close(&rig);
+            expect_ok(cuarena_block_free(rig->arena, row[i]));
 }
 END_TEST
 
@@ -661,29 +605,27 @@ END_TEST
 /* No call of the memory after the stream's first, whatever it does. */
 START_TEST(one_stream_costs_no_call)
 {
-    rig_t rig;
-    rig_open(&rig, KIB(1024));
+    rig_t *rig = opened_rig(KIB(1024));
     void *live[64] = {0};
     uint64_t bytes[64];
     random_state_t random = {17};
-    free_on(&rig, take_on(&rig, 256, A), A);
-    sim_calls(&rig.sim);
+    free_on(rig, take_on(rig, 256, A), A);
+    sim_calls(&rig->sim);
     for (int i = 0; i < 20000; i++) {
         uint64_t at = random_below(&random, 64);
         if (live[at] == NULL) {
             bytes[at] = 256 * (1 + random_below(&random, 64));
-            expect_ok(cuarena_alloc_on(rig.arena, bytes[at], A, NULL, &live[at]));
+            expect_ok(cuarena_alloc_on(rig->arena, bytes[at], A, NULL, &live[at]));
         } else {
-            expect_ok(cuarena_free_on(rig.arena, live[at], A));
+            expect_ok(cuarena_free_on(rig->arena, live[at], A));
             live[at] = NULL;
         }
-        expect_no_calls(&rig);
+        expect_no_calls(rig);
     }
     for (int i = 0; i < 64; i++)
         if (live[i] != NULL)
-            free_on(&rig, live[i], A);
-    expect_no_calls(&rig);
-    rig_close(&rig);
+            free_on(rig, live[i], A);
+    expect_no_calls(rig);
 }
 END_TEST
 

@@ -90,20 +90,18 @@ END_TEST
 /* An event that is complete is found by asking: nobody waits. */
 START_TEST(complete_events_cost_no_wait)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_all(&rig, A);
-    sim_write(&rig.sim, A, p, POOL, 7);
-    free_on(&rig, p, A);
-    expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
-    sim_run_all(&rig.sim);
-    sim_calls(&rig.sim);
-    void *q = take_on(&rig, POOL, B);
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-    expect_u64(rig.sim.counts[SIM_MARK], 0);
-    expect_u64(rig.sim.counts[SIM_QUERY], 1);
-    free_on(&rig, q, B);
-    rig_close(&rig);
+    rig_t *rig = opened_rig(POOL);
+    void *p = take_all(rig, A);
+    sim_write(&rig->sim, A, p, POOL, 7);
+    free_on(rig, p, A);
+    expect_ok(cuarena_reclaim(rig->arena, 0, NULL));
+    sim_run_all(&rig->sim);
+    sim_calls(&rig->sim);
+    void *q = take_on(rig, POOL, B);
+    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 0);
+    expect_u64(rig->sim.counts[SIM_MARK], 0);
+    expect_u64(rig->sim.counts[SIM_QUERY], 1);
+    free_on(rig, q, B);
 }
 END_TEST
 
@@ -135,21 +133,20 @@ END_TEST
 /* What is freed on an eager stream after its last event needs one of its own: each free records. */
 START_TEST(each_eager_free_has_its_event)
 {
-    rig_t rig;
-    prepare(&rig)->events = CUARENA_EVENTS_EAGER;
-    rig_create(&rig);
-    void *p = take_on(&rig, POOL / 2, A);
-    void *q = take_on(&rig, POOL / 2, A);
-    sim_write(&rig.sim, A, p, POOL / 2, 1);
-    free_on(&rig, p, A);
-    expect_ok(cuarena_reclaim(rig.arena, 0, NULL)); /* closes with its event */
-    sim_write(&rig.sim, A, q, POOL / 2, 2);
-    free_on(&rig, q, A);
-    void *all = take_on(&rig, POOL, B);
-    sim_write(&rig.sim, B, all, POOL, 3);
-    expect_clean(&rig);
-    free_on(&rig, all, B);
-    rig_close(&rig);
+    rig_t *rig = new_rig();
+    prepare(rig)->events = CUARENA_EVENTS_EAGER;
+    rig_create(rig);
+    void *p = take_on(rig, POOL / 2, A);
+    void *q = take_on(rig, POOL / 2, A);
+    sim_write(&rig->sim, A, p, POOL / 2, 1);
+    free_on(rig, p, A);
+    expect_ok(cuarena_reclaim(rig->arena, 0, NULL)); /* closes with its event */
+    sim_write(&rig->sim, A, q, POOL / 2, 2);
+    free_on(rig, q, A);
+    void *all = take_on(rig, POOL, B);
+    sim_write(&rig->sim, B, all, POOL, 3);
+    expect_clean(rig);
+    free_on(rig, all, B);
 }
 END_TEST
 
@@ -158,21 +155,19 @@ END_TEST
 /* Rule 1: once the stream is known, its calls make none of the memory's. */
 START_TEST(a_known_stream_costs_no_call)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    free_on(&rig, take_on(&rig, 256, A), A);
-    sim_calls(&rig.sim);
+    rig_t *rig = opened_rig(POOL);
+    free_on(rig, take_on(rig, 256, A), A);
+    sim_calls(&rig->sim);
     void *held[16];
     for (int round = 0; round < 50; round++) {
         for (int i = 0; i < 16; i++) {
-            held[i] = take_on(&rig, KIB(1) + (uint64_t)i * 256, A);
-            sim_write(&rig.sim, A, held[i], 256, (uint64_t)i + 1);
+            held[i] = take_on(rig, KIB(1) + (uint64_t)i * 256, A);
+            sim_write(&rig->sim, A, held[i], 256, (uint64_t)i + 1);
         }
         for (int i = 0; i < 16; i++)
-            free_on(&rig, held[(i * 7) % 16], A);
+            free_on(rig, held[(i * 7) % 16], A);
     }
-    expect_no_calls(&rig);
-    rig_close(&rig);
+    expect_no_calls(rig);
 }
 END_TEST
 
@@ -204,60 +199,56 @@ END_TEST
 /* Where own and idle ranges touch, a request may have of both. */
 START_TEST(own_and_idle_bytes_serve_together)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_on(&rig, POOL / 2, A);
-    void *q = take_on(&rig, POOL / 2, A);
-    sim_write(&rig.sim, A, p, POOL / 2, 1);
-    free_on(&rig, p, A);
-    free_plain(&rig, q);
-    sim_calls(&rig.sim);
-    void *all = take_on(&rig, POOL, A);
-    expect_no_calls(&rig);
-    free_on(&rig, all, A);
-    rig_close(&rig);
+    rig_t *rig = opened_rig(POOL);
+    void *p = take_on(rig, POOL / 2, A);
+    void *q = take_on(rig, POOL / 2, A);
+    sim_write(&rig->sim, A, p, POOL / 2, 1);
+    free_on(rig, p, A);
+    free_plain(rig, q);
+    sim_calls(&rig->sim);
+    void *all = take_on(rig, POOL, A);
+    expect_no_calls(rig);
+    free_on(rig, all, A);
 }
 END_TEST
 
 /* Its event has nothing free behind it any more; the open free list has. */
 START_TEST(what_was_freed_behind_an_emptied_freelist_is_waited_for)
 {
-    rig_t rig;
-    prepare(&rig)->steal = CUARENA_STEAL_IDLE;
-    rig_create(&rig);
-    void *p = take_all(&rig, A);
-    sim_write(&rig.sim, A, p, POOL, 1);
-    free_on(&rig, p, A);
-    expect_ok(cuarena_reclaim(rig.arena, 0, NULL)); /* the event */
-    free_on(&rig, take_all(&rig, A), A);
-    void *q = take_all(&rig, B);
-    sim_write(&rig.sim, B, q, POOL, 2);
-    free_on(&rig, q, B);
-    rig_close(&rig);
+    rig_t *rig = new_rig();
+    prepare(rig)->steal = CUARENA_STEAL_IDLE;
+    rig_create(rig);
+    void *p = take_all(rig, A);
+    sim_write(&rig->sim, A, p, POOL, 1);
+    free_on(rig, p, A);
+    expect_ok(cuarena_reclaim(rig->arena, 0, NULL)); /* the event */
+    free_on(rig, take_all(rig, A), A);
+    void *q = take_all(rig, B);
+    sim_write(&rig->sim, B, q, POOL, 2);
+    free_on(rig, q, B);
 }
 END_TEST
 
 /* A growing arena takes more rather than waits. */
 START_TEST(growth_comes_before_waiting)
 {
-    rig_t rig;
-    prepare(&rig)->preset = CUARENA_PRESET_GROW;
-    rig.config.limit = (cuarena_amount_t){.value = 2 * POOL};
-    rig.config.steal = CUARENA_STEAL_IDLE;
-    rig_create(&rig);
-    void *p = take_all(&rig, A);
-    sim_write(&rig.sim, A, p, POOL, 1);
-    free_on(&rig, p, A);
-    void *q = take_all(&rig, B);
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-    expect_u64(rig_stats(&rig).reserved_bytes, 2 * POOL);
-    sim_write(&rig.sim, B, q, POOL, 2);
-    void *r = take_all(&rig, B); /* now there is nothing but to wait */
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
-    expect_u64(rig_stats(&rig).reserved_bytes, 2 * POOL);
-    free_on(&rig, q, B);
-    free_on(&rig, r, B);
-    rig_close(&rig);
+    rig_t *rig = new_rig();
+    prepare(rig)->preset = CUARENA_PRESET_GROW;
+    rig->config.limit = (cuarena_amount_t){.value = 2 * POOL};
+    rig->config.steal = CUARENA_STEAL_IDLE;
+    rig_create(rig);
+    void *p = take_all(rig, A);
+    sim_write(&rig->sim, A, p, POOL, 1);
+    free_on(rig, p, A);
+    void *q = take_all(rig, B);
+    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 0);
+    expect_u64(rig_stats(rig).reserved_bytes, 2 * POOL);
+    sim_write(&rig->sim, B, q, POOL, 2);
+    void *r = take_all(rig, B); /* now there is nothing but to wait */
+    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 1);
+    expect_u64(rig_stats(rig).reserved_bytes, 2 * POOL);
+    free_on(rig, q, B);
+    free_on(rig, r, B);
 }
 END_TEST
 
@@ -289,18 +280,16 @@ END_TEST
 
 START_TEST(null_and_legacy_are_one_stream)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_all(&rig, NULL);
-    sim_write(&rig.sim, NULL, p, POOL, 1);
-    free_on(&rig, p, CUARENA_STREAM_LEGACY);
-    sim_calls(&rig.sim);
-    void *q = take_all(&rig, NULL);
+    rig_t *rig = opened_rig(POOL);
+    void *p = take_all(rig, NULL);
+    sim_write(&rig->sim, NULL, p, POOL, 1);
+    free_on(rig, p, CUARENA_STREAM_LEGACY);
+    sim_calls(&rig->sim);
+    void *q = take_all(rig, NULL);
     ck_assert_ptr_eq(p, q);
-    expect_no_calls(&rig);
-    expect_u64(rig_stream_stats(&rig, CUARENA_STREAM_LEGACY).live_bytes, POOL);
-    free_on(&rig, q, NULL);
-    rig_close(&rig);
+    expect_no_calls(rig);
+    expect_u64(rig_stream_stats(rig, CUARENA_STREAM_LEGACY).live_bytes, POOL);
+    free_on(rig, q, NULL);
 }
 END_TEST
 
@@ -318,63 +307,57 @@ static void *free_and_reclaim(void *user)
  * only when it is idle. */
 START_TEST(the_per_thread_stream_is_each_threads_own)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_on(&rig, POOL / 2, CUARENA_STREAM_PER_THREAD);
+    rig_t *rig = opened_rig(POOL);
+    void *p = take_on(rig, POOL / 2, CUARENA_STREAM_PER_THREAD);
     pthread_t thread;
     void *q = NULL;
-    pthread_create(&thread, NULL, free_and_reclaim, &rig);
+    pthread_create(&thread, NULL, free_and_reclaim, rig);
     pthread_join(thread, &q);
-    sim_calls(&rig.sim);
-    void *r = take_on(&rig, POOL / 2, CUARENA_STREAM_PER_THREAD);
+    sim_calls(&rig->sim);
+    void *r = take_on(rig, POOL / 2, CUARENA_STREAM_PER_THREAD);
     ck_assert_ptr_eq(r, q);
-    expect_u64(rig.sim.counts[SIM_WAIT], 1);
-    expect_u64(rig.sim.counts[SIM_MARK], 0); /* not on another's stream */
-    sim_write(&rig.sim, CUARENA_STREAM_PER_THREAD, r, POOL / 2, 10);
-    free_on(&rig, r, CUARENA_STREAM_PER_THREAD);
-    free_on(&rig, p, CUARENA_STREAM_PER_THREAD);
-    rig_close(&rig);
+    expect_u64(rig->sim.counts[SIM_WAIT], 1);
+    expect_u64(rig->sim.counts[SIM_MARK], 0); /* not on another's stream */
+    sim_write(&rig->sim, CUARENA_STREAM_PER_THREAD, r, POOL / 2, 10);
+    free_on(rig, r, CUARENA_STREAM_PER_THREAD);
+    free_on(rig, p, CUARENA_STREAM_PER_THREAD);
 }
 END_TEST
 
 /* Threads come and go; their default streams cannot be released then. */
 START_TEST(default_streams_of_threads_that_ended_need_no_number)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
+    rig_t *rig = opened_rig(POOL);
     for (int i = 0; i < CUARENA_MAX_STREAMS + 20; i++) {
         pthread_t thread;
-        pthread_create(&thread, NULL, free_and_reclaim, &rig);
+        pthread_create(&thread, NULL, free_and_reclaim, rig);
         pthread_join(thread, NULL);
-        sim_run_all(&rig.sim);
+        sim_run_all(&rig->sim);
     }
-    void *p = take_on(&rig, POOL / 2, A);
-    free_on(&rig, p, A);
-    rig_close(&rig);
+    void *p = take_on(rig, POOL / 2, A);
+    free_on(rig, p, A);
 }
 END_TEST
 
 START_TEST(streams_are_limited_and_released_ones_do_not_count)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
+    rig_t *rig = opened_rig(POOL);
     for (uint32_t i = 0; i <= CUARENA_MAX_STREAMS; i++)
-        sim_stream_make(&rig.sim, sim_handle(10 + i));
+        sim_stream_make(&rig->sim, sim_handle(10 + i));
     for (uint32_t i = 0; i < CUARENA_MAX_STREAMS; i++) {
-        void *p = take_on(&rig, 256, sim_handle(10 + i));
-        sim_write(&rig.sim, sim_handle(10 + i), p, 256, 1);
-        free_on(&rig, p, sim_handle(10 + i));
+        void *p = take_on(rig, 256, sim_handle(10 + i));
+        sim_write(&rig->sim, sim_handle(10 + i), p, 256, 1);
+        free_on(rig, p, sim_handle(10 + i));
     }
     cuarena_stream_t more = sim_handle(10 + CUARENA_MAX_STREAMS);
     void *p = NULL;
-    expect_status(cuarena_alloc_on(rig.arena, 256, more, NULL, &p), CUARENA_LIMIT);
-    expect_ok(cuarena_release_stream(rig.arena, sim_handle(10)));
-    expect_status(cuarena_alloc_on(rig.arena, 256, more, NULL, &p),
+    expect_status(cuarena_alloc_on(rig->arena, 256, more, NULL, &p), CUARENA_LIMIT);
+    expect_ok(cuarena_release_stream(rig->arena, sim_handle(10)));
+    expect_status(cuarena_alloc_on(rig->arena, 256, more, NULL, &p),
                   CUARENA_LIMIT); /* its work is under way */
-    sim_run_all(&rig.sim);
-    expect_ok(cuarena_alloc_on(rig.arena, 256, more, NULL, &p));
-    free_on(&rig, p, more);
-    rig_close(&rig);
+    sim_run_all(&rig->sim);
+    expect_ok(cuarena_alloc_on(rig->arena, 256, more, NULL, &p));
+    free_on(rig, p, more);
 }
 END_TEST
 
@@ -382,29 +365,27 @@ END_TEST
 
 START_TEST(memories_without_streams_say_so)
 {
-    rig_t rig;
-    rig_prepare(&rig, POOL, false);
-    rig.sim.ops.identify = NULL;
-    rig.sim.ops.mark = NULL;
-    rig.sim.ops.query = NULL;
-    rig.sim.ops.wait = NULL;
-    rig.sim.ops.unmark = NULL;
-    rig_create(&rig);
-    void *p = take_plain(&rig, 256);
+    rig_t *rig = prepared_rig(POOL, false);
+    rig->sim.ops.identify = NULL;
+    rig->sim.ops.mark = NULL;
+    rig->sim.ops.query = NULL;
+    rig->sim.ops.wait = NULL;
+    rig->sim.ops.unmark = NULL;
+    rig_create(rig);
+    void *p = take_plain(rig, 256);
     void *q = NULL;
-    expect_status(cuarena_alloc_on(rig.arena, 256, A, NULL, &q), CUARENA_UNSUPPORTED);
+    expect_status(cuarena_alloc_on(rig->arena, 256, A, NULL, &q), CUARENA_UNSUPPORTED);
     ck_assert_ptr_null(q);
-    expect_status(cuarena_free_on(rig.arena, p, A), CUARENA_UNSUPPORTED);
-    expect_status(cuarena_record_use(rig.arena, p, A), CUARENA_UNSUPPORTED);
-    expect_ok(cuarena_release_stream(rig.arena, A)); /* is not known */
-    expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
+    expect_status(cuarena_free_on(rig->arena, p, A), CUARENA_UNSUPPORTED);
+    expect_status(cuarena_record_use(rig->arena, p, A), CUARENA_UNSUPPORTED);
+    expect_ok(cuarena_release_stream(rig->arena, A)); /* is not known */
+    expect_ok(cuarena_reclaim(rig->arena, 1, NULL));
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
-    expect_status(cuarena_stream_stats(rig.arena, A, &stats), CUARENA_STALE);
-    expect_ok(cuarena_alloc_on(rig.arena, 256, CUARENA_NO_STREAM, NULL, &q));
-    expect_ok(cuarena_free_on(rig.arena, q, CUARENA_NO_STREAM));
-    free_plain(&rig, p);
-    rig_close(&rig);
+    expect_status(cuarena_stream_stats(rig->arena, A, &stats), CUARENA_STALE);
+    expect_ok(cuarena_alloc_on(rig->arena, 256, CUARENA_NO_STREAM, NULL, &q));
+    expect_ok(cuarena_free_on(rig->arena, q, CUARENA_NO_STREAM));
+    free_plain(rig, p);
 }
 END_TEST
 
@@ -421,28 +402,26 @@ static void expect_message_names(const void *what)
 
 START_TEST(streams_that_cannot_be_used_are_named)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    sim_stream_of(&rig.sim, A)->capturing = true;
-    sim_stream_of(&rig.sim, B)->foreign = true;
-    void *p = take_plain(&rig, 256);
+    rig_t *rig = opened_rig(POOL);
+    sim_stream_of(&rig->sim, A)->capturing = true;
+    sim_stream_of(&rig->sim, B)->foreign = true;
+    void *p = take_plain(rig, 256);
     void *q = NULL;
-    expect_status(cuarena_alloc_on(rig.arena, 256, A, NULL, &q), CUARENA_UNSUPPORTED);
+    expect_status(cuarena_alloc_on(rig->arena, 256, A, NULL, &q), CUARENA_UNSUPPORTED);
     expect_message_names((void *)A);
-    expect_status(cuarena_free_on(rig.arena, p, B), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_free_on(rig->arena, p, B), CUARENA_BAD_ARGUMENT);
     expect_message_names((void *)B);
-    expect_u64(rig_stats(&rig).live_blocks, 1);
-    sim_stream_of(&rig.sim, A)->capturing = false;
-    free_on(&rig, p, A);
+    expect_u64(rig_stats(rig).live_blocks, 1);
+    sim_stream_of(&rig->sim, A)->capturing = false;
+    free_on(rig, p, A);
     expect_status(cuarena_alloc_on(NULL, 1, A, NULL, &q), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_alloc_on(rig.arena, 1, A, NULL, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_alloc_on(rig->arena, 1, A, NULL, NULL), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_free_on(NULL, p, A), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_free_on(rig.arena, p, A), CUARENA_STALE);
-    expect_ok(cuarena_free_on(rig.arena, NULL, A));
-    expect_status(cuarena_record_use(rig.arena, p, A), CUARENA_STALE);
-    expect_status(cuarena_block_record_use(rig.arena, 12345, A), CUARENA_STALE);
-    expect_status(cuarena_stream_stats(rig.arena, A, NULL), CUARENA_BAD_ARGUMENT);
-    rig_close(&rig);
+    expect_status(cuarena_free_on(rig->arena, p, A), CUARENA_STALE);
+    expect_ok(cuarena_free_on(rig->arena, NULL, A));
+    expect_status(cuarena_record_use(rig->arena, p, A), CUARENA_STALE);
+    expect_status(cuarena_block_record_use(rig->arena, 12345, A), CUARENA_STALE);
+    expect_status(cuarena_stream_stats(rig->arena, A, NULL), CUARENA_BAD_ARGUMENT);
 }
 END_TEST
 
@@ -450,14 +429,13 @@ END_TEST
 
 START_TEST(streams_have_counts)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_on(&rig, 1000, A);
-    void *q = take_on(&rig, 3000, A);
-    void *r = take_on(&rig, 500, B);
-    free_on(&rig, q, B);
-    cuarena_stats_t a = rig_stream_stats(&rig, A);
-    cuarena_stats_t b = rig_stream_stats(&rig, B);
+    rig_t *rig = opened_rig(POOL);
+    void *p = take_on(rig, 1000, A);
+    void *q = take_on(rig, 3000, A);
+    void *r = take_on(rig, 500, B);
+    free_on(rig, q, B);
+    cuarena_stats_t a = rig_stream_stats(rig, A);
+    cuarena_stats_t b = rig_stream_stats(rig, B);
     expect_u64(a.live_bytes, 1024);
     expect_u64(a.requested_bytes, 1000);
     expect_u64(a.live_blocks, 1);
@@ -469,9 +447,8 @@ START_TEST(streams_have_counts)
     expect_u64(a.free_bytes, 0);
     expect_u64(b.live_bytes, 512);
     expect_u64(b.free_bytes, 3072);
-    free_on(&rig, p, A);
-    free_plain(&rig, r);
-    rig_close(&rig);
+    free_on(rig, p, A);
+    free_plain(rig, r);
 }
 END_TEST
 
@@ -479,63 +456,59 @@ END_TEST
  * allocated on; that one may have its own back. */
 START_TEST(a_resize_in_place_costs_no_call)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_on(&rig, POOL, A);
+    rig_t *rig = opened_rig(POOL);
+    void *p = take_on(rig, POOL, A);
     void *q = NULL;
     void *of_b = NULL;
-    sim_write(&rig.sim, A, p, POOL, 1);
-    (void)sim_calls(&rig.sim);
-    expect_ok(cuarena_resize_on(rig.arena, p, POOL / 4 - 1, A, &q));
+    sim_write(&rig->sim, A, p, POOL, 1);
+    (void)sim_calls(&rig->sim);
+    expect_ok(cuarena_resize_on(rig->arena, p, POOL / 4 - 1, A, &q));
     ck_assert_ptr_eq(q, p);
-    expect_u64(rig_stream_stats(&rig, A).live_bytes, POOL / 4);
-    expect_u64(rig_stream_stats(&rig, A).requested_bytes, POOL / 4 - 1);
-    expect_u64(rig_stream_stats(&rig, A).free_bytes, POOL / 4 * 3);
-    expect_ok(cuarena_resize_on(rig.arena, p, POOL, A, &q));
+    expect_u64(rig_stream_stats(rig, A).live_bytes, POOL / 4);
+    expect_u64(rig_stream_stats(rig, A).requested_bytes, POOL / 4 - 1);
+    expect_u64(rig_stream_stats(rig, A).free_bytes, POOL / 4 * 3);
+    expect_ok(cuarena_resize_on(rig->arena, p, POOL, A, &q));
     ck_assert_ptr_eq(q, p);
-    expect_u64(rig_stream_stats(&rig, A).live_bytes, POOL);
-    expect_u64(rig_stream_stats(&rig, A).peak_live_bytes, POOL);
-    expect_u64(rig_stream_stats(&rig, A).free_bytes, 0);
-    expect_no_calls(&rig);
-    sim_sync_all(&rig.sim);
+    expect_u64(rig_stream_stats(rig, A).live_bytes, POOL);
+    expect_u64(rig_stream_stats(rig, A).peak_live_bytes, POOL);
+    expect_u64(rig_stream_stats(rig, A).free_bytes, 0);
+    expect_no_calls(rig);
+    sim_sync_all(&rig->sim);
     for (uint64_t i = 1; i <= 2; i++) { /* at first sight, and later */
-        expect_ok(cuarena_resize_on(rig.arena, p, POOL / 2 / i, B, &q));
+        expect_ok(cuarena_resize_on(rig->arena, p, POOL / 2 / i, B, &q));
         ck_assert_ptr_eq(q, p);
-        expect_u64(rig_stream_stats(&rig, A).live_bytes, POOL / 2 / i);
-        expect_u64(rig_stream_stats(&rig, B).free_bytes, POOL - POOL / 2 / i);
+        expect_u64(rig_stream_stats(rig, A).live_bytes, POOL / 2 / i);
+        expect_u64(rig_stream_stats(rig, B).free_bytes, POOL - POOL / 2 / i);
     }
-    expect_ok(cuarena_alloc_on(rig.arena, POOL / 4 * 3, B, NULL, &of_b));
-    expect_clean(&rig);
-    free_on(&rig, of_b, B);
-    free_on(&rig, p, B);
-    rig_close(&rig);
+    expect_ok(cuarena_alloc_on(rig->arena, POOL / 4 * 3, B, NULL, &of_b));
+    expect_clean(rig);
+    free_on(rig, of_b, B);
+    free_on(rig, p, B);
 }
 END_TEST
 
 /* Dedicated blocks are the stream's too, but their segments are no free list's. */
 START_TEST(dedicated_blocks_go_back_when_their_stream_is_done)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
+    rig_t *rig = opened_rig(POOL);
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.dedicated = 1;
     void *p = NULL;
-    expect_ok(cuarena_alloc_on(rig.arena, KIB(8), A, &request, &p));
-    expect_u64(rig_stream_stats(&rig, A).live_bytes, KIB(8));
-    sim_write(&rig.sim, A, p, KIB(8), 1);
-    free_on(&rig, p, A);
-    expect_u64(rig.sim.counts[SIM_GIVE_BACK], 0);
-    expect_status(cuarena_free(rig.arena, p), CUARENA_STALE);
-    expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
-    expect_u64(rig.sim.counts[SIM_GIVE_BACK], 0);
-    sim_run_all(&rig.sim);
+    expect_ok(cuarena_alloc_on(rig->arena, KIB(8), A, &request, &p));
+    expect_u64(rig_stream_stats(rig, A).live_bytes, KIB(8));
+    sim_write(&rig->sim, A, p, KIB(8), 1);
+    free_on(rig, p, A);
+    expect_u64(rig->sim.counts[SIM_GIVE_BACK], 0);
+    expect_status(cuarena_free(rig->arena, p), CUARENA_STALE);
+    expect_ok(cuarena_reclaim(rig->arena, 0, NULL));
+    expect_u64(rig->sim.counts[SIM_GIVE_BACK], 0);
+    sim_run_all(&rig->sim);
     uint64_t idle = 99;
-    expect_ok(cuarena_reclaim(rig.arena, 0, &idle));
+    expect_ok(cuarena_reclaim(rig->arena, 0, &idle));
     expect_u64(idle, 0); /* it went back; it is nobody's */
-    expect_u64(rig.sim.counts[SIM_GIVE_BACK], 1);
-    expect_u64(rig_stats(&rig).reserved_bytes, POOL);
-    rig_close(&rig);
+    expect_u64(rig->sim.counts[SIM_GIVE_BACK], 1);
+    expect_u64(rig_stats(rig).reserved_bytes, POOL);
 }
 END_TEST
 
@@ -718,22 +691,21 @@ static void call_from_elsewhere(sim_t *sim, sim_op_t op)
 
 START_TEST(no_call_of_the_memory_is_made_with_the_lock_held)
 {
-    rig_t rig;
-    prepare(&rig)->events = _i == 0 ? CUARENA_EVENTS_LATE : CUARENA_EVENTS_EAGER;
-    rig.config.zero = _i == 2 ? CUARENA_ZERO_FREE : CUARENA_ZERO_NEVER;
-    rig_create(&rig);
-    rig.sim.hook = call_from_elsewhere;
-    rig.sim.hook_user = &rig.arena;
-    small_program(&rig);
-    cuarena_block_t block = take_block_on(&rig, KIB(8), A);
+    rig_t *rig = new_rig();
+    prepare(rig)->events = _i == 0 ? CUARENA_EVENTS_LATE : CUARENA_EVENTS_EAGER;
+    rig->config.zero = _i == 2 ? CUARENA_ZERO_FREE : CUARENA_ZERO_NEVER;
+    rig_create(rig);
+    rig->sim.hook = call_from_elsewhere;
+    rig->sim.hook_user = &rig->arena;
+    small_program(rig);
+    cuarena_block_t block = take_block_on(rig, KIB(8), A);
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
     options.stream = B;
-    expect_ok(cuarena_compact(rig.arena, &options, NULL, NULL, NULL));
-    expect_ok(cuarena_block_free_on(rig.arena, block, C));
-    expect_ok(cuarena_reset(rig.arena));
-    rig.sim.hook = NULL;
-    rig_close(&rig);
+    expect_ok(cuarena_compact(rig->arena, &options, NULL, NULL, NULL));
+    expect_ok(cuarena_block_free_on(rig->arena, block, C));
+    expect_ok(cuarena_reset(rig->arena));
+    rig->sim.hook = NULL;
 }
 END_TEST
 
@@ -761,10 +733,9 @@ int main(void)
                              zeroed_blocks_are_zero_on_their_stream,
                              bytes_are_zero_before_others_have_them,
                              a_lost_arena_ends_without_its_memory));
-    TCase *failures = tcase_create("failures");
+    TCase *failures = suite_add_case(suite, "failures");
     tcase_set_timeout(failures, scale_timeout(120));
     tcase_add_loop_test(failures, a_call_that_fails_changes_nothing, 0, 4);
     tcase_add_loop_test(failures, no_call_of_the_memory_is_made_with_the_lock_held, 0, 3);
-    suite_add_tcase(suite, failures);
     return suite_main(suite);
 }

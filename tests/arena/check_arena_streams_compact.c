@@ -191,29 +191,27 @@ END_TEST
 /* Blocks without a stream: the caller names those that use them. */
 START_TEST(the_caller_names_streams_of_blocks_without_one)
 {
-    rig_t rig;
     cuarena_block_t row[ROW];
-    rig_open(&rig, POOL);
-    take_row_on(&rig, row, ROW, CUARENA_NO_STREAM);
-    expect_ok(cuarena_block_free(rig.arena, row[0]));
+    rig_t *rig = opened_rig(POOL);
+    take_row_on(rig, row, ROW, CUARENA_NO_STREAM);
+    expect_ok(cuarena_block_free(rig->arena, row[0]));
     void *p = NULL;
-    expect_ok(cuarena_block_pin(rig.arena, row[1], &p));
-    sim_write(&rig.sim, A, p, SIZE, 3);
-    expect_ok(cuarena_block_unpin(rig.arena, row[1]));
+    expect_ok(cuarena_block_pin(rig->arena, row[1], &p));
+    sim_write(&rig->sim, A, p, SIZE, 3);
+    expect_ok(cuarena_block_unpin(rig->arena, row[1]));
     cuarena_compact_options_t options = on_stream(C);
     cuarena_stream_t names[] = {A, A, CUARENA_NO_STREAM};
     options.streams = names;
     options.stream_count = 3;
-    expect_ok(cuarena_compact(rig.arena, &options, NULL, NULL, NULL));
-    expect_clean(&rig);
-    sim_read(&rig.sim, A, place_of(&rig, row[1]), SIZE, 3); /* waits for C */
-    expect_clean(&rig);
+    expect_ok(cuarena_compact(rig->arena, &options, NULL, NULL, NULL));
+    expect_clean(rig);
+    sim_read(&rig->sim, A, place_of(rig, row[1]), SIZE, 3); /* waits for C */
+    expect_clean(rig);
     options.streams = NULL;
-    expect_status(cuarena_compact(rig.arena, &options, NULL, NULL, NULL), CUARENA_BAD_ARGUMENT);
-    sim_sync_all(&rig.sim);
+    expect_status(cuarena_compact(rig->arena, &options, NULL, NULL, NULL), CUARENA_BAD_ARGUMENT);
+    sim_sync_all(&rig->sim);
     for (int i = 1; i < ROW; i++)
-        expect_ok(cuarena_block_free(rig.arena, row[i]));
-    rig_close(&rig);
+        expect_ok(cuarena_block_free(rig->arena, row[i]));
 }
 END_TEST
 
@@ -353,26 +351,24 @@ END_TEST
 /* The same for pointers, whose pin is taken back. */
 START_TEST(a_pointer_that_is_pinned_again_is_where_it_is)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
+    rig_t *rig = opened_rig(POOL);
     void *p[2];
-    p[0] = take_on(&rig, POOL / 2, A);
-    p[1] = take_on(&rig, POOL / 2, A);
+    p[0] = take_on(rig, POOL / 2, A);
+    p[1] = take_on(rig, POOL / 2, A);
     int high = p[1] > p[0];
     cuarena_block_t block = 0;
-    expect_ok(cuarena_block_of(rig.arena, p[high], &block));
-    sim_write(&rig.sim, A, p[high], POOL / 2, 4);
-    sim_sync(&rig.sim, A);
-    free_plain(&rig, p[!high]);
-    expect_ok(cuarena_unpin(rig.arena, p[high]));
-    compact(&rig, C);
-    void *now = place_of(&rig, block);
+    expect_ok(cuarena_block_of(rig->arena, p[high], &block));
+    sim_write(&rig->sim, A, p[high], POOL / 2, 4);
+    sim_sync(&rig->sim, A);
+    free_plain(rig, p[!high]);
+    expect_ok(cuarena_unpin(rig->arena, p[high]));
+    compact(rig, C);
+    void *now = place_of(rig, block);
     ck_assert_ptr_ne(now, p[high]);
-    expect_ok(cuarena_pin(rig.arena, now));
-    sim_host_read(&rig.sim, now, POOL / 2, 4);
-    expect_clean(&rig);
-    free_on(&rig, now, A);
-    rig_close(&rig);
+    expect_ok(cuarena_pin(rig->arena, now));
+    sim_host_read(&rig->sim, now, POOL / 2, 4);
+    expect_clean(rig);
+    free_on(rig, now, A);
 }
 END_TEST
 
@@ -571,25 +567,23 @@ END_TEST
 /* A list that fails in the middle loses the arena, which then still ends. */
 START_TEST(copies_that_fail_in_the_middle_lose_the_arena)
 {
-    rig_t rig;
     cuarena_block_t row[ROW];
-    rig_open(&rig, POOL);
-    open_idle(&rig, row, A);
-    sim_sync_all(&rig.sim);
-    sim_fail(&rig.sim, SIM_RELOCATE, 1, CUARENA_DRIVER);
-    rig.sim.fail_done = 1;
+    rig_t *rig = opened_rig(POOL);
+    open_idle(rig, row, A);
+    sim_sync_all(&rig->sim);
+    sim_fail(&rig->sim, SIM_RELOCATE, 1, CUARENA_DRIVER);
+    rig->sim.fail_done = 1;
     cuarena_compact_options_t options = on_stream(C);
-    expect_status(cuarena_compact(rig.arena, &options, NULL, NULL, NULL), CUARENA_DRIVER);
-    expect_clean(&rig);
+    expect_status(cuarena_compact(rig->arena, &options, NULL, NULL, NULL), CUARENA_DRIVER);
+    expect_clean(rig);
     void *p = NULL;
-    expect_status(cuarena_block_pin_on(rig.arena, row[1], A, &p), CUARENA_LOST);
-    expect_status(cuarena_compact(rig.arena, &options, NULL, NULL, NULL), CUARENA_LOST);
-    sim_sync_all(&rig.sim);
-    sim_calls(&rig.sim);
+    expect_status(cuarena_block_pin_on(rig->arena, row[1], A, &p), CUARENA_LOST);
+    expect_status(cuarena_compact(rig->arena, &options, NULL, NULL, NULL), CUARENA_LOST);
+    sim_sync_all(&rig->sim);
+    sim_calls(&rig->sim);
     for (int i = 1; i < ROW; i += 2)
-        expect_ok(cuarena_block_free_on(rig.arena, row[i], A));
-    expect_no_calls(&rig);
-    rig_close(&rig);
+        expect_ok(cuarena_block_free_on(rig->arena, row[i], A));
+    expect_no_calls(rig);
 }
 END_TEST
 

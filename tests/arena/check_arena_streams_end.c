@@ -23,48 +23,44 @@ static void *take_all(rig_t *rig, cuarena_stream_t stream)
 
 START_TEST(a_released_handle_is_never_touched)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_on(&rig, POOL / 2, A);
-    void *q = take_on(&rig, POOL / 2, A);
-    sim_write(&rig.sim, A, p, POOL / 2, 1);
-    sim_write(&rig.sim, A, q, POOL / 2, 2);
-    free_on(&rig, p, A);
-    expect_ok(cuarena_release_stream(rig.arena, A));
-    sim_stream_kill(&rig.sim, A);
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-    sim_order(&rig.sim, B, NULL);         /* B is another; nothing knows A's end */
-    void *r = take_on(&rig, POOL / 2, B); /* the orphan's free list is waited for */
-    expect_u64(rig.sim.counts[SIM_WAIT], 1);
-    sim_write(&rig.sim, B, r, POOL / 2, 3);
-    free_on(&rig, r, B);
-    sim_run_all(&rig.sim);
-    free_plain(&rig, q);
-    expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
-    expect_ok(cuarena_release_stream(rig.arena, A)); /* is not known: OK */
-    rig_close(&rig);
+    rig_t *rig = opened_rig(POOL);
+    void *p = take_on(rig, POOL / 2, A);
+    void *q = take_on(rig, POOL / 2, A);
+    sim_write(&rig->sim, A, p, POOL / 2, 1);
+    sim_write(&rig->sim, A, q, POOL / 2, 2);
+    free_on(rig, p, A);
+    expect_ok(cuarena_release_stream(rig->arena, A));
+    sim_stream_kill(&rig->sim, A);
+    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 0);
+    sim_order(&rig->sim, B, NULL);       /* B is another; nothing knows A's end */
+    void *r = take_on(rig, POOL / 2, B); /* the orphan's free list is waited for */
+    expect_u64(rig->sim.counts[SIM_WAIT], 1);
+    sim_write(&rig->sim, B, r, POOL / 2, 3);
+    free_on(rig, r, B);
+    sim_run_all(&rig->sim);
+    free_plain(rig, q);
+    expect_ok(cuarena_reclaim(rig->arena, 1, NULL));
+    expect_ok(cuarena_release_stream(rig->arena, A)); /* is not known: OK */
 }
 END_TEST
 
 /* The same handle value is another stream then. */
 START_TEST(a_handle_that_comes_back_is_a_new_stream)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_all(&rig, A);
-    sim_write(&rig.sim, A, p, POOL, 1);
-    free_on(&rig, p, A);
-    expect_ok(cuarena_release_stream(rig.arena, A));
-    sim_stream_kill(&rig.sim, A);
-    sim_stream_make(&rig.sim, A);
-    sim_calls(&rig.sim);
-    void *q = take_all(&rig, A);
-    expect_u64(rig.sim.counts[SIM_IDENTIFY], 1);
-    expect_u64(rig.sim.counts[SIM_WAIT], 1);
-    sim_write(&rig.sim, A, q, POOL, 2);
-    expect_u64(rig_stream_stats(&rig, A).allocs, 1);
-    free_on(&rig, q, A);
-    rig_close(&rig);
+    rig_t *rig = opened_rig(POOL);
+    void *p = take_all(rig, A);
+    sim_write(&rig->sim, A, p, POOL, 1);
+    free_on(rig, p, A);
+    expect_ok(cuarena_release_stream(rig->arena, A));
+    sim_stream_kill(&rig->sim, A);
+    sim_stream_make(&rig->sim, A);
+    sim_calls(&rig->sim);
+    void *q = take_all(rig, A);
+    expect_u64(rig->sim.counts[SIM_IDENTIFY], 1);
+    expect_u64(rig->sim.counts[SIM_WAIT], 1);
+    sim_write(&rig->sim, A, q, POOL, 2);
+    expect_u64(rig_stream_stats(rig, A).allocs, 1);
+    free_on(rig, q, A);
 }
 END_TEST
 
@@ -72,23 +68,21 @@ END_TEST
  * there are numbers, one after the other. */
 START_TEST(numbers_are_recycled)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
+    rig_t *rig = opened_rig(POOL);
     for (uint32_t i = 0; i < 2 * CUARENA_MAX_STREAMS; i++) {
         cuarena_stream_t s = sim_handle(10 + i);
-        sim_stream_make(&rig.sim, s);
-        void *p = take_on(&rig, KIB(1), s);
-        sim_write(&rig.sim, s, p, KIB(1), i + 1);
+        sim_stream_make(&rig->sim, s);
+        void *p = take_on(rig, KIB(1), s);
+        sim_write(&rig->sim, s, p, KIB(1), i + 1);
         if (i % 2 == 0)
-            free_on(&rig, p, s);
-        expect_ok(cuarena_release_stream(rig.arena, s));
+            free_on(rig, p, s);
+        expect_ok(cuarena_release_stream(rig->arena, s));
         if (i % 2 == 1) {
-            sim_sync(&rig.sim, s);
-            free_plain(&rig, p);
+            sim_sync(&rig->sim, s);
+            free_plain(rig, p);
         }
-        sim_stream_kill(&rig.sim, s);
+        sim_stream_kill(&rig->sim, s);
     }
-    rig_close(&rig);
 }
 END_TEST
 
@@ -126,49 +120,45 @@ static cuarena_status_t identify_late(void *user, cuarena_stream_t stream,
  * thread while A is asked about. */
 START_TEST(a_number_taken_meanwhile_makes_room_again)
 {
-    rig_t rig;
-    rig_prepare(&rig, POOL, false);
-    cuarena_memory_ops_t ops = *rig.config.ops;
-    overtaker = (overtaker_t){.rig = &rig, .identify = ops.identify};
+    rig_t *rig = prepared_rig(POOL, false);
+    cuarena_memory_ops_t ops = *rig->config.ops;
+    overtaker = (overtaker_t){.rig = rig, .identify = ops.identify};
     ops.identify = identify_late;
-    rig.config.ops = &ops;
-    rig_create(&rig);
+    rig->config.ops = &ops;
+    rig_create(rig);
     for (uint32_t i = 1; i < CUARENA_MAX_STREAMS; i++) {
         cuarena_stream_t s = sim_handle(10 + i);
-        sim_stream_make(&rig.sim, s);
-        void *p = take_on(&rig, 256, s);
-        sim_write(&rig.sim, s, p, 256, i);
-        free_on(&rig, p, s);
-        expect_ok(cuarena_release_stream(rig.arena, s));
-        sim_sync(&rig.sim, s);
+        sim_stream_make(&rig->sim, s);
+        void *p = take_on(rig, 256, s);
+        sim_write(&rig->sim, s, p, 256, i);
+        free_on(rig, p, s);
+        expect_ok(cuarena_release_stream(rig->arena, s));
+        sim_sync(&rig->sim, s);
     }
     overtaker.armed = true;
-    void *p = take_on(&rig, 256, A);
+    void *p = take_on(rig, 256, A);
     ck_assert_ptr_nonnull(overtaker.pointer);
-    free_on(&rig, p, A);
-    free_on(&rig, overtaker.pointer, B);
-    rig_close(&rig);
+    free_on(rig, p, A);
+    free_on(rig, overtaker.pointer, B);
 }
 END_TEST
 
 START_TEST(release_records_and_does_not_wait)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_all(&rig, A);
-    sim_write(&rig.sim, A, p, POOL, 1);
-    free_on(&rig, p, A);
-    sim_calls(&rig.sim);
-    expect_ok(cuarena_release_stream(rig.arena, A));
-    expect_u64(rig.sim.counts[SIM_MARK], 1);
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-    sim_calls(&rig.sim);
-    expect_ok(cuarena_release_stream(rig.arena, A));
-    expect_u64(sim_calls(&rig.sim), 0);
-    expect_ok(cuarena_release_stream(rig.arena, C)); /* was never seen */
-    expect_u64(sim_calls(&rig.sim), 0);
-    expect_status(cuarena_release_stream(rig.arena, CUARENA_NO_STREAM), CUARENA_BAD_ARGUMENT);
-    rig_close(&rig);
+    rig_t *rig = opened_rig(POOL);
+    void *p = take_all(rig, A);
+    sim_write(&rig->sim, A, p, POOL, 1);
+    free_on(rig, p, A);
+    sim_calls(&rig->sim);
+    expect_ok(cuarena_release_stream(rig->arena, A));
+    expect_u64(rig->sim.counts[SIM_MARK], 1);
+    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 0);
+    sim_calls(&rig->sim);
+    expect_ok(cuarena_release_stream(rig->arena, A));
+    expect_u64(sim_calls(&rig->sim), 0);
+    expect_ok(cuarena_release_stream(rig->arena, C)); /* was never seen */
+    expect_u64(sim_calls(&rig->sim), 0);
+    expect_status(cuarena_release_stream(rig->arena, CUARENA_NO_STREAM), CUARENA_BAD_ARGUMENT);
 }
 END_TEST
 
@@ -176,69 +166,63 @@ END_TEST
 
 START_TEST(reclaim_takes_what_is_done_and_waits_if_asked)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_on(&rig, POOL / 2, A);
-    void *q = take_on(&rig, POOL / 2, B);
-    sim_write(&rig.sim, A, p, POOL / 2, 1);
-    sim_write(&rig.sim, B, q, POOL / 2, 2);
-    free_on(&rig, p, A);
-    free_on(&rig, q, B);
+    rig_t *rig = opened_rig(POOL);
+    void *p = take_on(rig, POOL / 2, A);
+    void *q = take_on(rig, POOL / 2, B);
+    sim_write(&rig->sim, A, p, POOL / 2, 1);
+    sim_write(&rig->sim, B, q, POOL / 2, 2);
+    free_on(rig, p, A);
+    free_on(rig, q, B);
     uint64_t idle = 99;
-    expect_ok(cuarena_reclaim(rig.arena, 0, &idle));
+    expect_ok(cuarena_reclaim(rig->arena, 0, &idle));
     expect_u64(idle, 0);
-    sim_run_stream(&rig.sim, A);
-    expect_ok(cuarena_reclaim(rig.arena, 0, &idle));
+    sim_run_stream(&rig->sim, A);
+    expect_ok(cuarena_reclaim(rig->arena, 0, &idle));
     expect_u64(idle, POOL / 2);
-    expect_u64(rig_stream_stats(&rig, A).free_bytes, 0);
-    expect_u64(rig_stream_stats(&rig, B).free_bytes, POOL / 2);
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-    expect_ok(cuarena_reclaim(rig.arena, 1, &idle));
+    expect_u64(rig_stream_stats(rig, A).free_bytes, 0);
+    expect_u64(rig_stream_stats(rig, B).free_bytes, POOL / 2);
+    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 0);
+    expect_ok(cuarena_reclaim(rig->arena, 1, &idle));
     expect_u64(idle, POOL / 2);
-    expect_u64(sim_events(&rig.sim), 0);
-    expect_status(cuarena_reclaim(rig.arena, 2, NULL), CUARENA_BAD_ARGUMENT);
-    rig_close(&rig);
+    expect_u64(sim_events(&rig->sim), 0);
+    expect_status(cuarena_reclaim(rig->arena, 2, NULL), CUARENA_BAD_ARGUMENT);
 }
 END_TEST
 
 /* What was freed behind an event that is under way is idle as well. */
 START_TEST(reclaim_with_wait_reclaims_both_freelists)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_on(&rig, POOL / 2, A);
-    void *q = take_on(&rig, POOL / 2, A);
-    sim_write(&rig.sim, A, p, POOL / 2, 1);
-    free_on(&rig, p, A);
-    expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
-    sim_write(&rig.sim, A, q, POOL / 2, 2);
-    free_on(&rig, q, A);
+    rig_t *rig = opened_rig(POOL);
+    void *p = take_on(rig, POOL / 2, A);
+    void *q = take_on(rig, POOL / 2, A);
+    sim_write(&rig->sim, A, p, POOL / 2, 1);
+    free_on(rig, p, A);
+    expect_ok(cuarena_reclaim(rig->arena, 0, NULL));
+    sim_write(&rig->sim, A, q, POOL / 2, 2);
+    free_on(rig, q, A);
     uint64_t idle = 0;
-    expect_ok(cuarena_reclaim(rig.arena, 1, &idle));
+    expect_ok(cuarena_reclaim(rig->arena, 1, &idle));
     expect_u64(idle, POOL);
-    free_plain(&rig, take_plain(&rig, POOL));
-    rig_close(&rig);
+    free_plain(rig, take_plain(rig, POOL));
 }
 END_TEST
 
 START_TEST(trim_marks_first_and_gives_back_what_is_done)
 {
-    rig_t rig;
-    rig_prepare(&rig, POOL, false);
-    rig.config.preset = CUARENA_PRESET_GROW;
-    rig.config.limit = (cuarena_amount_t){.value = 2 * POOL};
-    rig_create(&rig);
-    void *p = take_all(&rig, A);
-    sim_write(&rig.sim, A, p, POOL, 1);
-    free_on(&rig, p, A);
+    rig_t *rig = prepared_rig(POOL, false);
+    rig->config.preset = CUARENA_PRESET_GROW;
+    rig->config.limit = (cuarena_amount_t){.value = 2 * POOL};
+    rig_create(rig);
+    void *p = take_all(rig, A);
+    sim_write(&rig->sim, A, p, POOL, 1);
+    free_on(rig, p, A);
     uint64_t given = 99;
-    expect_ok(cuarena_trim(rig.arena, 0, &given));
+    expect_ok(cuarena_trim(rig->arena, 0, &given));
     expect_u64(given, 0);
-    expect_u64(rig.sim.counts[SIM_MARK], 1);
-    sim_run_all(&rig.sim);
-    expect_ok(cuarena_trim(rig.arena, 0, &given));
+    expect_u64(rig->sim.counts[SIM_MARK], 1);
+    sim_run_all(&rig->sim);
+    expect_ok(cuarena_trim(rig->arena, 0, &given));
     expect_u64(given, POOL);
-    rig_close(&rig);
 }
 END_TEST
 
@@ -246,18 +230,16 @@ END_TEST
 
 START_TEST(destroy_with_work_under_way_is_busy_and_loses_nothing)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_all(&rig, A);
-    sim_write(&rig.sim, A, p, POOL, 1);
-    free_on(&rig, p, A);
-    expect_status(cuarena_destroy(&rig.arena), CUARENA_BUSY);
-    ck_assert_ptr_nonnull(rig.arena);
-    void *q = take_all(&rig, A);
+    rig_t *rig = opened_rig(POOL);
+    void *p = take_all(rig, A);
+    sim_write(&rig->sim, A, p, POOL, 1);
+    free_on(rig, p, A);
+    expect_status(cuarena_destroy(&rig->arena), CUARENA_BUSY);
+    ck_assert_ptr_nonnull(rig->arena);
+    void *q = take_all(rig, A);
     ck_assert_ptr_eq(p, q);
-    free_on(&rig, q, A);
-    sim_run_all(&rig.sim);
-    rig_close(&rig);
+    free_on(rig, q, A);
+    sim_run_all(&rig->sim);
 }
 END_TEST
 
@@ -290,49 +272,45 @@ END_TEST
 
 START_TEST(reset_waits_for_what_was_freed_and_keeps_streams)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_on(&rig, POOL / 2, A);
-    (void)take_on(&rig, POOL / 4, B);
-    sim_write(&rig.sim, A, p, POOL / 2, 1);
-    free_on(&rig, p, A);
-    expect_ok(cuarena_reset(rig.arena));
-    expect_clean(&rig);
-    expect_u64(rig_stream_stats(&rig, B).live_bytes, 0);
-    expect_u64(rig_stream_stats(&rig, B).frees, 1);
-    sim_calls(&rig.sim);
-    void *q = take_all(&rig, C);
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-    sim_write(&rig.sim, C, q, POOL, 3);
-    expect_clean(&rig);
-    free_on(&rig, q, C);
-    rig_close(&rig);
+    rig_t *rig = opened_rig(POOL);
+    void *p = take_on(rig, POOL / 2, A);
+    (void)take_on(rig, POOL / 4, B);
+    sim_write(&rig->sim, A, p, POOL / 2, 1);
+    free_on(rig, p, A);
+    expect_ok(cuarena_reset(rig->arena));
+    expect_clean(rig);
+    expect_u64(rig_stream_stats(rig, B).live_bytes, 0);
+    expect_u64(rig_stream_stats(rig, B).frees, 1);
+    sim_calls(&rig->sim);
+    void *q = take_all(rig, C);
+    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 0);
+    sim_write(&rig->sim, C, q, POOL, 3);
+    expect_clean(rig);
+    free_on(rig, q, C);
 }
 END_TEST
 
 /* In place, both ways; the end that goes was freed on a stream. */
 START_TEST(a_pool_is_resized_beside_streams)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *low = take_on(&rig, POOL / 2, A);
-    void *high = take_on(&rig, POOL / 2, A);
+    rig_t *rig = opened_rig(POOL);
+    void *low = take_on(rig, POOL / 2, A);
+    void *high = take_on(rig, POOL / 2, A);
     if (low > high) {
         void *swap = low;
         low = high;
         high = swap;
     }
-    sim_write(&rig.sim, A, high, POOL / 2, 1);
-    sim_write(&rig.sim, A, low, POOL / 2, 2);
-    free_on(&rig, high, A);
-    expect_ok(cuarena_resize_pool(rig.arena, POOL / 2));
-    expect_clean(&rig);
-    sim_read(&rig.sim, A, low, POOL / 2, 2);
-    expect_ok(cuarena_resize_pool(rig.arena, 2 * POOL));
-    expect_clean(&rig);
-    free_on(&rig, low, A);
-    free_on(&rig, take_on(&rig, 2 * POOL, A), A);
-    rig_close(&rig);
+    sim_write(&rig->sim, A, high, POOL / 2, 1);
+    sim_write(&rig->sim, A, low, POOL / 2, 2);
+    free_on(rig, high, A);
+    expect_ok(cuarena_resize_pool(rig->arena, POOL / 2));
+    expect_clean(rig);
+    sim_read(&rig->sim, A, low, POOL / 2, 2);
+    expect_ok(cuarena_resize_pool(rig->arena, 2 * POOL));
+    expect_clean(rig);
+    free_on(rig, low, A);
+    free_on(rig, take_on(rig, 2 * POOL, A), A);
 }
 END_TEST
 
@@ -340,27 +318,25 @@ END_TEST
  * then. */
 START_TEST(a_pool_that_moves_waits_for_all_work)
 {
-    rig_t rig;
-    rig_prepare(&rig, POOL, false);
-    rig.sim.ops.grow = NULL;
-    rig.sim.ops.shrink = NULL;
-    rig_create(&rig);
-    cuarena_block_t block = take_block_on(&rig, POOL / 2, A);
-    void *gone = take_on(&rig, KIB(4), B);
+    rig_t *rig = prepared_rig(POOL, false);
+    rig->sim.ops.grow = NULL;
+    rig->sim.ops.shrink = NULL;
+    rig_create(rig);
+    cuarena_block_t block = take_block_on(rig, POOL / 2, A);
+    void *gone = take_on(rig, KIB(4), B);
     void *p = NULL;
-    expect_ok(cuarena_block_pin_on(rig.arena, block, A, &p));
-    sim_write(&rig.sim, A, p, POOL / 2, 5);
-    expect_ok(cuarena_block_unpin_on(rig.arena, block, A));
-    sim_write(&rig.sim, B, gone, KIB(4), 6);
-    free_on(&rig, gone, B);
-    expect_ok(cuarena_resize_pool(rig.arena, 2 * POOL));
-    expect_clean(&rig);
-    expect_ok(cuarena_block_pin_on(rig.arena, block, A, &p));
-    sim_read(&rig.sim, A, p, POOL / 2, 5);
-    sim_run_all(&rig.sim);
-    expect_ok(cuarena_block_unpin_on(rig.arena, block, A));
-    expect_ok(cuarena_block_free_on(rig.arena, block, A));
-    rig_close(&rig);
+    expect_ok(cuarena_block_pin_on(rig->arena, block, A, &p));
+    sim_write(&rig->sim, A, p, POOL / 2, 5);
+    expect_ok(cuarena_block_unpin_on(rig->arena, block, A));
+    sim_write(&rig->sim, B, gone, KIB(4), 6);
+    free_on(rig, gone, B);
+    expect_ok(cuarena_resize_pool(rig->arena, 2 * POOL));
+    expect_clean(rig);
+    expect_ok(cuarena_block_pin_on(rig->arena, block, A, &p));
+    sim_read(&rig->sim, A, p, POOL / 2, 5);
+    sim_run_all(&rig->sim);
+    expect_ok(cuarena_block_unpin_on(rig->arena, block, A));
+    expect_ok(cuarena_block_free_on(rig->arena, block, A));
 }
 END_TEST
 
@@ -374,19 +350,21 @@ static cuarena_status_t mark_no_all(void *user, cuarena_stream_t stream, void **
 }
 
 /* A pool whose memory is like that, and cannot change a segment's length. */
-static void prepare_without(rig_t *rig)
+static rig_t *prepare_without(rig_t *rig)
 {
     rig_prepare(rig, POOL, false);
     mark_one = rig->sim.ops.mark;
     rig->sim.ops.mark = mark_no_all;
     rig->sim.ops.grow = NULL;
     rig->sim.ops.shrink = NULL;
+    return rig;
 }
 
-static void open_without(rig_t *rig)
+static rig_t *open_without(rig_t *rig)
 {
     prepare_without(rig);
     rig_create(rig);
+    return rig;
 }
 
 static void expect_in_message(const char *part)
@@ -462,67 +440,61 @@ static cuarena_status_t query_while_it_runs(void *user, void *event)
 /* The events are behind nothing, and not passed the moment they are made. */
 START_TEST(destroy_on_idle_streams_is_not_busy)
 {
-    rig_t rig;
-    prepare_without(&rig);
-    query_one = rig.sim.ops.query;
-    rig.sim.ops.query = query_while_it_runs;
-    rig_create(&rig);
+    rig_t *rig = prepare_without(new_rig());
+    query_one = rig->sim.ops.query;
+    rig->sim.ops.query = query_while_it_runs;
+    rig_create(rig);
     cuarena_stream_t on[] = {A, B, C};
     void *p[3];
     for (uint64_t i = 0; i < 3; i++) {
-        p[i] = take_on(&rig, KIB(8), on[i]);
-        sim_write(&rig.sim, on[i], p[i], KIB(8), i + 1);
+        p[i] = take_on(rig, KIB(8), on[i]);
+        sim_write(&rig->sim, on[i], p[i], KIB(8), i + 1);
     }
-    sim_sync_all(&rig.sim);
+    sim_sync_all(&rig->sim);
     for (int i = 0; i < 3; i++)
-        free_on(&rig, p[i], on[i]);
-    expect_ok(cuarena_destroy(&rig.arena));
-    rig_close(&rig);
+        free_on(rig, p[i], on[i]);
+    expect_ok(cuarena_destroy(&rig->arena));
 }
 END_TEST
 
 START_TEST(reset_waits_for_each_stream)
 {
-    rig_t rig;
-    open_without(&rig);
-    void *p = take_on(&rig, POOL / 2, A);
-    void *q = take_on(&rig, POOL / 2, B);
-    sim_write(&rig.sim, A, p, POOL / 2, 1);
-    sim_write(&rig.sim, B, q, POOL / 2, 2);
-    free_on(&rig, p, A);
-    free_on(&rig, q, B);
-    expect_ok(cuarena_reset(rig.arena));
-    void *all = take_plain(&rig, POOL);
-    sim_host_write(&rig.sim, all, POOL, 3);
-    expect_clean(&rig);
-    free_plain(&rig, all);
-    rig_close(&rig);
+    rig_t *rig = open_without(new_rig());
+    void *p = take_on(rig, POOL / 2, A);
+    void *q = take_on(rig, POOL / 2, B);
+    sim_write(&rig->sim, A, p, POOL / 2, 1);
+    sim_write(&rig->sim, B, q, POOL / 2, 2);
+    free_on(rig, p, A);
+    free_on(rig, q, B);
+    expect_ok(cuarena_reset(rig->arena));
+    void *all = take_plain(rig, POOL);
+    sim_host_write(&rig->sim, all, POOL, 3);
+    expect_clean(rig);
+    free_plain(rig, all);
 }
 END_TEST
 
 /* The last error is that of a call that failed: an answer leaves it. */
 START_TEST(a_pool_that_moves_waits_for_each_stream)
 {
-    rig_t rig;
-    open_without(&rig);
-    cuarena_block_t block = take_block_on(&rig, POOL / 2, A);
-    void *gone = take_on(&rig, KIB(4), B);
+    rig_t *rig = open_without(new_rig());
+    cuarena_block_t block = take_block_on(rig, POOL / 2, A);
+    void *gone = take_on(rig, KIB(4), B);
     void *p = NULL;
-    expect_ok(cuarena_block_pin_on(rig.arena, block, A, &p));
-    sim_write(&rig.sim, A, p, POOL / 2, 5);
-    expect_ok(cuarena_block_unpin_on(rig.arena, block, A));
-    sim_write(&rig.sim, B, gone, KIB(4), 6);
-    free_on(&rig, gone, B);
-    expect_status(cuarena_reclaim(rig.arena, 2, NULL), CUARENA_BAD_ARGUMENT);
-    expect_ok(cuarena_resize_pool(rig.arena, 2 * POOL));
-    expect_clean(&rig);
+    expect_ok(cuarena_block_pin_on(rig->arena, block, A, &p));
+    sim_write(&rig->sim, A, p, POOL / 2, 5);
+    expect_ok(cuarena_block_unpin_on(rig->arena, block, A));
+    sim_write(&rig->sim, B, gone, KIB(4), 6);
+    free_on(rig, gone, B);
+    expect_status(cuarena_reclaim(rig->arena, 2, NULL), CUARENA_BAD_ARGUMENT);
+    expect_ok(cuarena_resize_pool(rig->arena, 2 * POOL));
+    expect_clean(rig);
     ck_assert_int_eq(last_error().status, CUARENA_BAD_ARGUMENT);
-    expect_ok(cuarena_block_pin_on(rig.arena, block, A, &p));
-    sim_read(&rig.sim, A, p, POOL / 2, 5);
-    sim_sync_all(&rig.sim);
-    expect_ok(cuarena_block_unpin(rig.arena, block));
-    expect_ok(cuarena_block_free(rig.arena, block));
-    rig_close(&rig);
+    expect_ok(cuarena_block_pin_on(rig->arena, block, A, &p));
+    sim_read(&rig->sim, A, p, POOL / 2, 5);
+    sim_sync_all(&rig->sim);
+    expect_ok(cuarena_block_unpin(rig->arena, block));
+    expect_ok(cuarena_block_free(rig->arena, block));
 }
 END_TEST
 
@@ -539,39 +511,37 @@ static void *use_own_stream(void *user)
 /* Nothing stands for it here: refused in words, and the block is as it was. */
 START_TEST(another_threads_stream_cannot_be_marked)
 {
-    rig_t rig;
-    open_without(&rig);
+    rig_t *rig = open_without(new_rig());
     pthread_t thread;
     void *p = NULL;
-    pthread_create(&thread, NULL, use_own_stream, &rig);
+    pthread_create(&thread, NULL, use_own_stream, rig);
     pthread_join(thread, &p);
-    take_block_on(&rig, POOL / 4, A);
-    expect_status(cuarena_free_on(rig.arena, p, A), CUARENA_UNSUPPORTED);
+    take_block_on(rig, POOL / 4, A);
+    expect_status(cuarena_free_on(rig->arena, p, A), CUARENA_UNSUPPORTED);
     expect_in_message("default stream of another thread");
     expect_in_message("'sim'");
     expect_in_message("accepted");
-    expect_clean(&rig);
-    expect_u64(rig_stats(&rig).live_blocks, 2);
-    expect_status(cuarena_resize_pool(rig.arena, 2 * POOL), CUARENA_BUSY);
-    sim_sync_all(&rig.sim);
-    free_plain(&rig, p);
-    expect_status(cuarena_resize_pool(rig.arena, 2 * POOL), CUARENA_UNSUPPORTED);
+    expect_clean(rig);
+    expect_u64(rig_stats(rig).live_blocks, 2);
+    expect_status(cuarena_resize_pool(rig->arena, 2 * POOL), CUARENA_BUSY);
+    sim_sync_all(&rig->sim);
+    free_plain(rig, p);
+    expect_status(cuarena_resize_pool(rig->arena, 2 * POOL), CUARENA_UNSUPPORTED);
     expect_in_message("default stream of another thread");
-    expect_u64(rig_stats(&rig).live_blocks, 1);
-    rig_close_forced(&rig);
+    expect_u64(rig_stats(rig).live_blocks, 1);
+    rig_close_forced(rig);
 }
 END_TEST
 
 /* Only of all streams is it an answer. */
 START_TEST(one_stream_that_cannot_be_marked_is_an_error)
 {
-    rig_t rig;
-    open_without(&rig);
-    take_on(&rig, KIB(4), A);
-    sim_fail(&rig.sim, SIM_MARK, 1, CUARENA_UNSUPPORTED);
-    expect_status(cuarena_release_stream(rig.arena, A), CUARENA_DRIVER);
+    rig_t *rig = open_without(new_rig());
+    take_on(rig, KIB(4), A);
+    sim_fail(&rig->sim, SIM_MARK, 1, CUARENA_UNSUPPORTED);
+    expect_status(cuarena_release_stream(rig->arena, A), CUARENA_DRIVER);
     expect_in_message("mark answered CUARENA_UNSUPPORTED");
-    rig_close_forced(&rig);
+    rig_close_forced(rig);
 }
 END_TEST
 

@@ -15,13 +15,14 @@
 #define POOL KIB(64)
 
 /* Calls enough for A to be at hand, with free bytes in its open free list. */
-static void open_at_hand(rig_t *rig)
+static rig_t *open_at_hand(rig_t *rig)
 {
     rig_open(rig, POOL);
     for (int i = 0; i < 4; i++)
         free_on(rig, take_on(rig, KIB(4), A), A);
     sim_calls(&rig->sim);
     expect_clean(rig);
+    return rig;
 }
 
 /* ---- What ends it ------------------------------------------------------ */
@@ -34,119 +35,107 @@ static void hear(void *user, const cuarena_event_t *event)
 
 START_TEST(a_listener_hears_of_every_call)
 {
-    rig_t rig;
     uint64_t heard[64] = {0};
-    open_at_hand(&rig);
-    expect_ok(cuarena_set_event_listener(rig.arena, hear, heard));
-    free_on(&rig, take_on(&rig, KIB(1), A), A);
+    rig_t *rig = open_at_hand(new_rig());
+    expect_ok(cuarena_set_event_listener(rig->arena, hear, heard));
+    free_on(rig, take_on(rig, KIB(1), A), A);
     expect_u64(heard[CUARENA_EVENT_ALLOC], 1);
     expect_u64(heard[CUARENA_EVENT_FREE], 1);
-    expect_ok(cuarena_set_event_listener(rig.arena, NULL, NULL));
-    free_on(&rig, take_on(&rig, KIB(1), A), A);
+    expect_ok(cuarena_set_event_listener(rig->arena, NULL, NULL));
+    free_on(rig, take_on(rig, KIB(1), A), A);
     expect_u64(heard[CUARENA_EVENT_ALLOC], 1);
     expect_u64(heard[CUARENA_EVENT_FREE], 1);
-    rig_close(&rig);
 }
 END_TEST
 
 START_TEST(a_limit_holds_at_once)
 {
-    rig_t rig;
     void *p = NULL;
-    open_at_hand(&rig);
+    rig_t *rig = open_at_hand(new_rig());
     cuarena_amount_t most = {CUARENA_AMOUNT_BYTES, 0, KIB(2)};
-    expect_ok(cuarena_set_limit(rig.arena, CUARENA_LIMIT_LIVE, most, NULL));
-    void *q = take_on(&rig, KIB(2), A);
-    expect_status(cuarena_alloc_on(rig.arena, 256, A, NULL, &p), CUARENA_LIMIT);
-    free_on(&rig, q, A);
-    rig_close(&rig);
+    expect_ok(cuarena_set_limit(rig->arena, CUARENA_LIMIT_LIVE, most, NULL));
+    void *q = take_on(rig, KIB(2), A);
+    expect_status(cuarena_alloc_on(rig->arena, 256, A, NULL, &p), CUARENA_LIMIT);
+    free_on(rig, q, A);
 }
 END_TEST
 
 /* B is behind nothing of A's: it gets other bytes, also later. */
 START_TEST(another_stream_gets_none_of_its_bytes)
 {
-    rig_t rig;
-    open_at_hand(&rig);
-    void *p = take_on(&rig, KIB(4), A);
-    sim_write(&rig.sim, A, p, KIB(4), 1);
-    free_on(&rig, p, A);
-    void *of_b = take_on(&rig, KIB(4), B);
+    rig_t *rig = open_at_hand(new_rig());
+    void *p = take_on(rig, KIB(4), A);
+    sim_write(&rig->sim, A, p, KIB(4), 1);
+    free_on(rig, p, A);
+    void *of_b = take_on(rig, KIB(4), B);
     ck_assert_ptr_ne(of_b, p);
-    sim_write(&rig.sim, B, of_b, KIB(4), 2);
-    ck_assert_ptr_eq(take_on(&rig, KIB(4), A), p);
-    free_on(&rig, p, B); /* which is behind A's work, says the caller */
-    free_on(&rig, of_b, A);
-    sim_order(&rig.sim, B, A);
-    sim_order(&rig.sim, A, B);
-    expect_u64(rig_stream_stats(&rig, B).free_bytes, KIB(4));
-    expect_u64(rig_stream_stats(&rig, A).live_blocks, 0);
-    expect_u64(rig_stream_stats(&rig, B).live_blocks, 0);
-    expect_clean(&rig);
-    rig_close(&rig);
+    sim_write(&rig->sim, B, of_b, KIB(4), 2);
+    ck_assert_ptr_eq(take_on(rig, KIB(4), A), p);
+    free_on(rig, p, B); /* which is behind A's work, says the caller */
+    free_on(rig, of_b, A);
+    sim_order(&rig->sim, B, A);
+    sim_order(&rig->sim, A, B);
+    expect_u64(rig_stream_stats(rig, B).free_bytes, KIB(4));
+    expect_u64(rig_stream_stats(rig, A).live_blocks, 0);
+    expect_u64(rig_stream_stats(rig, B).live_blocks, 0);
+    expect_clean(rig);
 }
 END_TEST
 
 /* ... and comes to be at hand again when the other has gone. */
 START_TEST(a_handle_that_was_released_is_asked_about)
 {
-    rig_t rig;
-    open_at_hand(&rig);
-    free_on(&rig, take_on(&rig, 256, B), B);
-    expect_ok(cuarena_release_stream(rig.arena, B));
-    sim_sync_all(&rig.sim);
-    expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
+    rig_t *rig = open_at_hand(new_rig());
+    free_on(rig, take_on(rig, 256, B), B);
+    expect_ok(cuarena_release_stream(rig->arena, B));
+    sim_sync_all(&rig->sim);
+    expect_ok(cuarena_reclaim(rig->arena, 1, NULL));
     for (int i = 0; i < 4; i++)
-        free_on(&rig, take_on(&rig, KIB(4), A), A);
-    void *late = take_on(&rig, KIB(4), A);
-    sim_write(&rig.sim, A, late, KIB(4), 3);
-    free_on(&rig, late, A);
-    expect_clean(&rig);
-    expect_ok(cuarena_release_stream(rig.arena, A)); /* keeps its number */
-    expect_clean(&rig);
-    sim_stream_kill(&rig.sim, A);
-    sim_stream_make(&rig.sim, A);
-    sim_calls(&rig.sim);
-    void *p = take_on(&rig, 256, A);
-    expect_u64(rig.sim.counts[SIM_IDENTIFY], 1);
-    expect_u64(rig_stream_stats(&rig, A).allocs, 1);
-    free_on(&rig, p, A);
-    rig_close(&rig);
+        free_on(rig, take_on(rig, KIB(4), A), A);
+    void *late = take_on(rig, KIB(4), A);
+    sim_write(&rig->sim, A, late, KIB(4), 3);
+    free_on(rig, late, A);
+    expect_clean(rig);
+    expect_ok(cuarena_release_stream(rig->arena, A)); /* keeps its number */
+    expect_clean(rig);
+    sim_stream_kill(&rig->sim, A);
+    sim_stream_make(&rig->sim, A);
+    sim_calls(&rig->sim);
+    void *p = take_on(rig, 256, A);
+    expect_u64(rig->sim.counts[SIM_IDENTIFY], 1);
+    expect_u64(rig_stream_stats(rig, A).allocs, 1);
+    free_on(rig, p, A);
 }
 END_TEST
 
 /* Two names for one stream, each of which may be the one at hand. */
 START_TEST(either_name_finds_it)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
+    rig_t *rig = opened_rig(POOL);
     for (int i = 0; i < 8; i++) {
         cuarena_stream_t names[] = {CUARENA_STREAM_LEGACY, NULL};
         void *p = NULL;
-        expect_ok(cuarena_alloc_on(rig.arena, KIB(1), names[i & 1], NULL, &p));
-        expect_ok(cuarena_free_on(rig.arena, p, names[i >> 1 & 1]));
-        expect_clean(&rig);
+        expect_ok(cuarena_alloc_on(rig->arena, KIB(1), names[i & 1], NULL, &p));
+        expect_ok(cuarena_free_on(rig->arena, p, names[i >> 1 & 1]));
+        expect_clean(rig);
     }
-    cuarena_stats_t stats = rig_stream_stats(&rig, CUARENA_STREAM_LEGACY);
+    cuarena_stats_t stats = rig_stream_stats(rig, CUARENA_STREAM_LEGACY);
     expect_u64(stats.allocs, 8);
     expect_u64(stats.frees, 8);
-    rig_close(&rig);
 }
 END_TEST
 
 /* The whole's peaks are kept apart while a scope of them is open. */
 START_TEST(peaks_of_the_whole_are_seen)
 {
-    rig_t rig;
     cuarena_peaks_t peaks;
     cuarena_peaks_init(&peaks);
-    open_at_hand(&rig);
-    expect_ok(cuarena_peaks_push(rig.arena, CUARENA_REGION_ALL));
-    free_on(&rig, take_on(&rig, KIB(3), A), A);
-    expect_ok(cuarena_peaks_pop(rig.arena, CUARENA_REGION_ALL, &peaks));
+    rig_t *rig = open_at_hand(new_rig());
+    expect_ok(cuarena_peaks_push(rig->arena, CUARENA_REGION_ALL));
+    free_on(rig, take_on(rig, KIB(3), A), A);
+    expect_ok(cuarena_peaks_pop(rig->arena, CUARENA_REGION_ALL, &peaks));
     expect_u64(peaks.live_bytes, KIB(3));
-    expect_u64(rig_stats(&rig).peak_live_bytes, KIB(4));
-    rig_close(&rig);
+    expect_u64(rig_stats(rig).peak_live_bytes, KIB(4));
 }
 END_TEST
 
@@ -154,51 +143,47 @@ END_TEST
 
 START_TEST(blocks_without_a_stream_are_freed_on_it)
 {
-    rig_t rig;
-    open_at_hand(&rig);
-    void *p = take_plain(&rig, KIB(2));
-    free_on(&rig, p, A);
-    expect_u64(rig_stream_stats(&rig, A).frees, 4);
-    expect_u64(rig_stream_stats(&rig, A).live_blocks, 0);
-    expect_u64(rig_stats(&rig).live_blocks, 0);
-    expect_clean(&rig);
-    p = take_on(&rig, KIB(2), A);
-    sim_sync(&rig.sim, A);
-    free_plain(&rig, p);
-    expect_u64(rig_stream_stats(&rig, A).frees, 5);
-    expect_u64(rig_stream_stats(&rig, A).live_blocks, 0);
-    rig_close(&rig);
+    rig_t *rig = open_at_hand(new_rig());
+    void *p = take_plain(rig, KIB(2));
+    free_on(rig, p, A);
+    expect_u64(rig_stream_stats(rig, A).frees, 4);
+    expect_u64(rig_stream_stats(rig, A).live_blocks, 0);
+    expect_u64(rig_stats(rig).live_blocks, 0);
+    expect_clean(rig);
+    p = take_on(rig, KIB(2), A);
+    sim_sync(&rig->sim, A);
+    free_plain(rig, p);
+    expect_u64(rig_stream_stats(rig, A).frees, 5);
+    expect_u64(rig_stream_stats(rig, A).live_blocks, 0);
 }
 END_TEST
 
 /* Whose alignment is another, which have a tag, or a pin more. */
 START_TEST(blocks_that_are_out_of_the_ordinary)
 {
-    rig_t rig;
     cuarena_request_t request;
     cuarena_tag_t tag = 0;
     void *p[2] = {NULL, NULL};
-    open_at_hand(&rig);
+    rig_t *rig = open_at_hand(new_rig());
     cuarena_request_init(&request);
     request.alignment = KIB(4);
-    expect_ok(cuarena_alloc_on(rig.arena, 256, A, &request, &p[0]));
+    expect_ok(cuarena_alloc_on(rig->arena, 256, A, &request, &p[0]));
     cuarena_request_init(&request);
-    expect_ok(cuarena_tag(rig.arena, "weights", &tag));
+    expect_ok(cuarena_tag(rig->arena, "weights", &tag));
     request.tag = tag;
-    expect_ok(cuarena_alloc_on(rig.arena, 256, A, &request, &p[1]));
-    cuarena_block_t block = take_block_on(&rig, 256, A);
+    expect_ok(cuarena_alloc_on(rig->arena, 256, A, &request, &p[1]));
+    cuarena_block_t block = take_block_on(rig, 256, A);
     void *at = NULL;
-    expect_ok(cuarena_block_pin_on(rig.arena, block, A, &at));
-    expect_u64(rig_stream_stats(&rig, A).live_blocks, 3);
-    expect_ok(cuarena_free_on(rig.arena, at, A));
-    expect_status(cuarena_block_free_on(rig.arena, block, A), CUARENA_STALE);
-    free_on(&rig, p[0], A);
-    free_on(&rig, p[1], A);
-    expect_status(cuarena_free_on(rig.arena, p[1], A), CUARENA_STALE);
-    expect_u64(rig_stream_stats(&rig, A).live_blocks, 0);
-    expect_u64(rig_stream_stats(&rig, A).frees, 4 + 3);
-    expect_clean(&rig);
-    rig_close(&rig);
+    expect_ok(cuarena_block_pin_on(rig->arena, block, A, &at));
+    expect_u64(rig_stream_stats(rig, A).live_blocks, 3);
+    expect_ok(cuarena_free_on(rig->arena, at, A));
+    expect_status(cuarena_block_free_on(rig->arena, block, A), CUARENA_STALE);
+    free_on(rig, p[0], A);
+    free_on(rig, p[1], A);
+    expect_status(cuarena_free_on(rig->arena, p[1], A), CUARENA_STALE);
+    expect_u64(rig_stream_stats(rig, A).live_blocks, 0);
+    expect_u64(rig_stream_stats(rig, A).frees, 4 + 3);
+    expect_clean(rig);
 }
 END_TEST
 
@@ -304,14 +289,12 @@ static void drop_all(rig_t *rig, held_t *held, counted_t *counted)
 
 START_TEST(counts_are_exact)
 {
-    rig_t rig;
     held_t held = {{NULL}, {0}};
     counted_t counted = {.allocs = 0};
     random_state_t random = {scale_seed("counts") + (uint64_t)_i};
-    rig_open(&rig, POOL);
-    play(&rig, &held, &counted, &random, _i % 2 != 0);
-    drop_all(&rig, &held, &counted);
-    rig_close(&rig);
+    rig_t *rig = opened_rig(POOL);
+    play(rig, &held, &counted, &random, _i % 2 != 0);
+    drop_all(rig, &held, &counted);
 }
 END_TEST
 
@@ -388,19 +371,17 @@ static const struct {
 
 START_TEST(counts_know_nothing_of_others)
 {
-    rig_t rig;
     held_t held = {{NULL}, {0}};
     counted_t counted = {.allocs = 0};
     random_state_t random = {scale_seed("others") + (uint64_t)_i};
-    rig_open(&rig, POOL);
-    play(&rig, &held, &counted, &random, false);
+    rig_t *rig = opened_rig(POOL);
+    play(rig, &held, &counted, &random, false);
     printf("%s\n", others[_i].name);
-    others[_i].happen(&rig);
-    expect_clean(&rig);
-    expect_counts(&rig, &counted);
-    play(&rig, &held, &counted, &random, false);
-    drop_all(&rig, &held, &counted);
-    rig_close(&rig);
+    others[_i].happen(rig);
+    expect_clean(rig);
+    expect_counts(rig, &counted);
+    play(rig, &held, &counted, &random, false);
+    drop_all(rig, &held, &counted);
 }
 END_TEST
 
@@ -408,22 +389,20 @@ END_TEST
  * while. */
 START_TEST(counts_know_nothing_of_the_other_place_of_a_move)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *first = take_on(&rig, KIB(1), A);
-    void *wall = take_on(&rig, KIB(1), A);
+    rig_t *rig = opened_rig(POOL);
+    void *first = take_on(rig, KIB(1), A);
+    void *wall = take_on(rig, KIB(1), A);
     void *low = (char *)first < (char *)wall ? first : wall;
     void *moved = NULL;
-    expect_ok(cuarena_resize_on(rig.arena, low, KIB(8), A, &moved));
-    cuarena_stats_t stats = rig_stream_stats(&rig, A);
+    expect_ok(cuarena_resize_on(rig->arena, low, KIB(8), A, &moved));
+    cuarena_stats_t stats = rig_stream_stats(rig, A);
     expect_u64(stats.allocs, 2);
     expect_u64(stats.frees, 0);
     expect_u64(stats.live_bytes, KIB(9));
     expect_u64(stats.peak_live_bytes, KIB(9));
-    expect_clean(&rig);
-    free_on(&rig, moved, A);
-    free_on(&rig, low == first ? wall : first, A);
-    rig_close(&rig);
+    expect_clean(rig);
+    free_on(rig, moved, A);
+    free_on(rig, low == first ? wall : first, A);
 }
 END_TEST
 
@@ -438,11 +417,10 @@ int main(void)
     suite_add_list(
         suite, "blocks",
         TEST_LIST(blocks_without_a_stream_are_freed_on_it, blocks_that_are_out_of_the_ordinary));
-    TCase *counts = tcase_create("counts");
+    TCase *counts = suite_add_case(suite, "counts");
     tcase_add_loop_test(counts, counts_are_exact, 0, 4);
     tcase_add_loop_test(counts, counts_know_nothing_of_others, 0,
                         (int)(sizeof others / sizeof others[0]));
     tcase_add_test(counts, counts_know_nothing_of_the_other_place_of_a_move);
-    suite_add_tcase(suite, counts);
     return suite_main(suite);
 }

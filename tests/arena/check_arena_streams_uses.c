@@ -13,11 +13,12 @@ static void use_on(rig_t *rig, void *p, uint64_t bytes, cuarena_stream_t s, uint
     expect_clean(rig);
 }
 
-static void open_with(rig_t *rig, int32_t event)
+static rig_t *open_with(rig_t *rig, int32_t event)
 {
     rig_prepare(rig, POOL, false);
     rig->config.events = event;
     rig_create(rig);
+    return rig;
 }
 
 /* Both kinds of events: the test's _i. */
@@ -55,23 +56,21 @@ END_TEST
  * for itself; others only behind an event of it. */
 START_TEST(bytes_are_the_freeing_streams_when_users_are_done)
 {
-    rig_t rig;
-    open_with(&rig, EVENT);
-    void *p = take_on(&rig, POOL, A);
-    use_on(&rig, p, POOL, B, 1);
-    sim_order(&rig.sim, A, B);
-    sim_write(&rig.sim, A, p, POOL, 2);
-    free_on(&rig, p, A);
-    sim_run_stream(&rig.sim, B);
-    sim_calls(&rig.sim);
-    void *q = take_on(&rig, POOL, A);
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST] != 0, EVENT ? 1u : 0u);
-    sim_write(&rig.sim, A, q, POOL, 3);
-    free_on(&rig, q, A);
-    void *r = take_on(&rig, POOL, C);
-    sim_write(&rig.sim, C, r, POOL, 4);
-    free_on(&rig, r, C);
-    rig_close(&rig);
+    rig_t *rig = open_with(new_rig(), EVENT);
+    void *p = take_on(rig, POOL, A);
+    use_on(rig, p, POOL, B, 1);
+    sim_order(&rig->sim, A, B);
+    sim_write(&rig->sim, A, p, POOL, 2);
+    free_on(rig, p, A);
+    sim_run_stream(&rig->sim, B);
+    sim_calls(&rig->sim);
+    void *q = take_on(rig, POOL, A);
+    expect_u64(rig->sim.counts[SIM_WAIT_HOST] != 0, EVENT ? 1u : 0u);
+    sim_write(&rig->sim, A, q, POOL, 3);
+    free_on(rig, q, A);
+    void *r = take_on(rig, POOL, C);
+    sim_write(&rig->sim, C, r, POOL, 4);
+    free_on(rig, r, C);
 }
 END_TEST
 
@@ -79,83 +78,75 @@ END_TEST
  * once, the bytes wait for the next one. */
 START_TEST(a_later_event_that_fails_once_is_recorded_again)
 {
-    rig_t rig;
-    open_with(&rig, EVENT);
-    void *p = take_on(&rig, POOL, A);
-    use_on(&rig, p, POOL, B, 1);
-    sim_order(&rig.sim, A, B);
-    sim_stream_of(&rig.sim, B)->capturing = true;
-    free_on(&rig, p, A);
-    sim_stream_of(&rig.sim, B)->capturing = false;
+    rig_t *rig = open_with(new_rig(), EVENT);
+    void *p = take_on(rig, POOL, A);
+    use_on(rig, p, POOL, B, 1);
+    sim_order(&rig->sim, A, B);
+    sim_stream_of(&rig->sim, B)->capturing = true;
+    free_on(rig, p, A);
+    sim_stream_of(&rig->sim, B)->capturing = false;
     for (int i = 0; i < 3; i++) {
-        sim_fail(&rig.sim, SIM_MARK, 1, CUARENA_DRIVER);
-        cuarena_reclaim(rig.arena, 0, NULL);
-        rig.sim.fail_in = 0;
-        cuarena_reclaim(rig.arena, 0, NULL);
-        expect_u64(rig_stats(&rig).live_blocks, 1); /* B has not run */
+        sim_fail(&rig->sim, SIM_MARK, 1, CUARENA_DRIVER);
+        cuarena_reclaim(rig->arena, 0, NULL);
+        rig->sim.fail_in = 0;
+        cuarena_reclaim(rig->arena, 0, NULL);
+        expect_u64(rig_stats(rig).live_blocks, 1); /* B has not run */
     }
-    void *q = take_on(&rig, POOL, C);
-    sim_write(&rig.sim, C, q, POOL, 2);
-    expect_clean(&rig);
-    free_on(&rig, q, C);
-    rig_close(&rig);
+    void *q = take_on(rig, POOL, C);
+    sim_write(&rig->sim, C, q, POOL, 2);
+    expect_clean(rig);
+    free_on(rig, q, C);
 }
 END_TEST
 
 /* Twice is once; the stream that it was allocated on may be named too. */
 START_TEST(recording_again_changes_nothing)
 {
-    rig_t rig;
-    open_with(&rig, EVENT);
-    void *p = take_on(&rig, POOL, A);
+    rig_t *rig = open_with(new_rig(), EVENT);
+    void *p = take_on(rig, POOL, A);
     for (int i = 0; i < 20; i++) {
-        use_on(&rig, p, 256, B, (uint64_t)i + 1);
-        expect_ok(cuarena_record_use(rig.arena, p, A));
-        sim_order(&rig.sim, A, B);
+        use_on(rig, p, 256, B, (uint64_t)i + 1);
+        expect_ok(cuarena_record_use(rig->arena, p, A));
+        sim_order(&rig->sim, A, B);
     }
-    sim_calls(&rig.sim);
-    free_on(&rig, p, A);
-    expect_u64(rig.sim.counts[SIM_MARK], EVENT ? 2u : 1u);
-    rig_close(&rig);
+    sim_calls(&rig->sim);
+    free_on(rig, p, A);
+    expect_u64(rig->sim.counts[SIM_MARK], EVENT ? 2u : 1u);
 }
 END_TEST
 
 /* More users than a record has room for at first. */
 START_TEST(many_streams_may_use_one_block)
 {
-    rig_t rig;
-    open_with(&rig, EVENT);
-    void *p = take_on(&rig, POOL, A);
+    rig_t *rig = open_with(new_rig(), EVENT);
+    void *p = take_on(rig, POOL, A);
     for (uint32_t i = 0; i < 50; i++) {
-        sim_stream_make(&rig.sim, sim_handle(10 + i));
-        sim_write(&rig.sim, sim_handle(10 + i), (char *)p + i * 1024, 256, 1);
+        sim_stream_make(&rig->sim, sim_handle(10 + i));
+        sim_write(&rig->sim, sim_handle(10 + i), (char *)p + i * 1024, 256, 1);
     }
     /* recorded for the block, wherever in it the kernel works */
     for (uint32_t i = 0; i < 50; i++)
-        expect_ok(cuarena_record_use(rig.arena, p, sim_handle(10 + i)));
-    free_on(&rig, p, A);
-    void *q = take_on(&rig, POOL, B);
-    sim_write(&rig.sim, B, q, POOL, 99);
-    expect_clean(&rig);
-    free_on(&rig, q, B);
-    rig_close(&rig);
+        expect_ok(cuarena_record_use(rig->arena, p, sim_handle(10 + i)));
+    free_on(rig, p, A);
+    void *q = take_on(rig, POOL, B);
+    sim_write(&rig->sim, B, q, POOL, 99);
+    expect_clean(rig);
+    free_on(rig, q, B);
 }
 END_TEST
 
 /* Without a stream the caller says that the bytes are idle: nothing waits. */
 START_TEST(a_free_without_a_stream_asks_no_user)
 {
-    rig_t rig;
-    open_with(&rig, EVENT);
-    void *p = take_on(&rig, POOL, A);
-    use_on(&rig, p, POOL, B, 1);
-    sim_sync(&rig.sim, B);
-    sim_calls(&rig.sim);
-    free_plain(&rig, p);
-    void *q = take_plain(&rig, POOL);
-    expect_no_calls(&rig);
-    free_plain(&rig, q);
-    rig_close(&rig);
+    rig_t *rig = open_with(new_rig(), EVENT);
+    void *p = take_on(rig, POOL, A);
+    use_on(rig, p, POOL, B, 1);
+    sim_sync(&rig->sim, B);
+    sim_calls(&rig->sim);
+    free_plain(rig, p);
+    void *q = take_plain(rig, POOL);
+    expect_no_calls(rig);
+    free_plain(rig, q);
 }
 END_TEST
 
@@ -198,69 +189,63 @@ static void *use_elsewhere(void *user)
 
 START_TEST(users_may_be_default_streams_of_other_threads)
 {
-    rig_t rig;
-    open_with(&rig, EVENT);
-    void *p = take_on(&rig, POOL, A);
-    rig.sim.hook_user = p;
+    rig_t *rig = open_with(new_rig(), EVENT);
+    void *p = take_on(rig, POOL, A);
+    rig->sim.hook_user = p;
     pthread_t thread;
-    pthread_create(&thread, NULL, use_elsewhere, &rig);
+    pthread_create(&thread, NULL, use_elsewhere, rig);
     pthread_join(thread, NULL);
-    free_on(&rig, p, A);
-    void *q = take_on(&rig, POOL, A);
-    sim_write(&rig.sim, A, q, POOL, 2);
-    expect_clean(&rig);
-    free_on(&rig, q, A);
-    rig_close(&rig);
+    free_on(rig, p, A);
+    void *q = take_on(rig, POOL, A);
+    sim_write(&rig->sim, A, q, POOL, 2);
+    expect_clean(rig);
+    free_on(rig, q, A);
 }
 END_TEST
 
 /* Dedicated blocks go back when all users are done; adopted bytes are not the arena's to keep. */
 START_TEST(blocks_apart_have_users_too)
 {
-    rig_t rig;
-    open_with(&rig, EVENT);
+    rig_t *rig = open_with(new_rig(), EVENT);
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.dedicated = 1;
     void *p = NULL;
-    expect_ok(cuarena_alloc_on(rig.arena, KIB(8), A, &request, &p));
-    use_on(&rig, p, KIB(8), B, 1);
-    free_on(&rig, p, A);
-    sim_run_stream(&rig.sim, A);
-    expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
-    expect_u64(rig.sim.counts[SIM_GIVE_BACK], 0);
-    sim_run_stream(&rig.sim, B);
-    expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
-    expect_u64(rig.sim.counts[SIM_GIVE_BACK], 1);
+    expect_ok(cuarena_alloc_on(rig->arena, KIB(8), A, &request, &p));
+    use_on(rig, p, KIB(8), B, 1);
+    free_on(rig, p, A);
+    sim_run_stream(&rig->sim, A);
+    expect_ok(cuarena_reclaim(rig->arena, 0, NULL));
+    expect_u64(rig->sim.counts[SIM_GIVE_BACK], 0);
+    sim_run_stream(&rig->sim, B);
+    expect_ok(cuarena_reclaim(rig->arena, 0, NULL));
+    expect_u64(rig->sim.counts[SIM_GIVE_BACK], 1);
     static char foreign[1024] __attribute__((aligned(1024)));
     cuarena_block_t adopted = 0;
-    expect_ok(cuarena_adopt(rig.arena, foreign, sizeof foreign, 0, &adopted));
-    expect_ok(cuarena_block_record_use(rig.arena, adopted, B));
-    expect_ok(cuarena_block_free_on(rig.arena, adopted, A));
-    expect_u64(rig_stats(&rig).live_blocks, 0);
-    rig_close(&rig);
+    expect_ok(cuarena_adopt(rig->arena, foreign, sizeof foreign, 0, &adopted));
+    expect_ok(cuarena_block_record_use(rig->arena, adopted, B));
+    expect_ok(cuarena_block_free_on(rig->arena, adopted, A));
+    expect_u64(rig_stats(rig).live_blocks, 0);
 }
 END_TEST
 
 /* Freed with users, the block is gone for every call at once. */
 START_TEST(a_block_that_waits_is_stale)
 {
-    rig_t rig;
-    open_with(&rig, EVENT);
-    cuarena_block_t block = take_block_on(&rig, POOL, A);
+    rig_t *rig = open_with(new_rig(), EVENT);
+    cuarena_block_t block = take_block_on(rig, POOL, A);
     void *p = NULL;
-    expect_ok(cuarena_block_pin_on(rig.arena, block, B, &p));
-    sim_write(&rig.sim, B, p, POOL, 1);
-    expect_ok(cuarena_block_unpin_on(rig.arena, block, B));
-    expect_ok(cuarena_block_free_on(rig.arena, block, A));
-    expect_status(cuarena_block_free_on(rig.arena, block, A), CUARENA_STALE);
-    expect_status(cuarena_block_free(rig.arena, block), CUARENA_STALE);
-    expect_status(cuarena_block_pin(rig.arena, block, &p), CUARENA_STALE);
-    expect_status(cuarena_block_resize_on(rig.arena, block, 1, A), CUARENA_STALE);
-    expect_status(cuarena_block_record_use(rig.arena, block, C), CUARENA_STALE);
-    expect_status(cuarena_destroy(&rig.arena), CUARENA_BUSY);
-    expect_clean(&rig);
-    rig_close(&rig);
+    expect_ok(cuarena_block_pin_on(rig->arena, block, B, &p));
+    sim_write(&rig->sim, B, p, POOL, 1);
+    expect_ok(cuarena_block_unpin_on(rig->arena, block, B));
+    expect_ok(cuarena_block_free_on(rig->arena, block, A));
+    expect_status(cuarena_block_free_on(rig->arena, block, A), CUARENA_STALE);
+    expect_status(cuarena_block_free(rig->arena, block), CUARENA_STALE);
+    expect_status(cuarena_block_pin(rig->arena, block, &p), CUARENA_STALE);
+    expect_status(cuarena_block_resize_on(rig->arena, block, 1, A), CUARENA_STALE);
+    expect_status(cuarena_block_record_use(rig->arena, block, C), CUARENA_STALE);
+    expect_status(cuarena_destroy(&rig->arena), CUARENA_BUSY);
+    expect_clean(rig);
 }
 END_TEST
 
@@ -292,60 +277,54 @@ END_TEST
 /* What is given up in place is the stream's. */
 START_TEST(shrinking_in_place_gives_to_the_stream)
 {
-    rig_t rig;
-    open_with(&rig, EVENT);
-    void *p = take_on(&rig, POOL, A);
+    rig_t *rig = open_with(new_rig(), EVENT);
+    void *p = take_on(rig, POOL, A);
     void *q = NULL;
-    sim_write(&rig.sim, A, p, POOL, 1);
-    expect_ok(cuarena_resize_on(rig.arena, p, POOL / 2, A, &q));
+    sim_write(&rig->sim, A, p, POOL, 1);
+    expect_ok(cuarena_resize_on(rig->arena, p, POOL / 2, A, &q));
     ck_assert_ptr_eq(p, q);
-    sim_calls(&rig.sim);
-    void *r = take_on(&rig, POOL / 2, B);
-    expect_u64(rig.sim.counts[SIM_WAIT], 1);
-    sim_write(&rig.sim, B, r, POOL / 2, 2);
-    sim_read(&rig.sim, A, p, POOL / 2, 0);
-    expect_clean(&rig);
-    free_on(&rig, p, A);
-    free_on(&rig, r, B);
-    rig_close(&rig);
+    sim_calls(&rig->sim);
+    void *r = take_on(rig, POOL / 2, B);
+    expect_u64(rig->sim.counts[SIM_WAIT], 1);
+    sim_write(&rig->sim, B, r, POOL / 2, 2);
+    sim_read(&rig->sim, A, p, POOL / 2, 0);
+    expect_clean(rig);
+    free_on(rig, p, A);
+    free_on(rig, r, B);
 }
 END_TEST
 
 /* With users, it keeps what they may still work on. */
 START_TEST(shrinking_a_used_block_gives_nothing_yet)
 {
-    rig_t rig;
-    open_with(&rig, EVENT);
-    void *p = take_on(&rig, POOL, A);
+    rig_t *rig = open_with(new_rig(), EVENT);
+    void *p = take_on(rig, POOL, A);
     void *q = NULL;
-    use_on(&rig, p, POOL, B, 1);
-    expect_ok(cuarena_resize_on(rig.arena, p, POOL / 2, A, &q));
+    use_on(rig, p, POOL, B, 1);
+    expect_ok(cuarena_resize_on(rig->arena, p, POOL / 2, A, &q));
     ck_assert_ptr_eq(p, q);
     uint64_t asked = 0;
     uint64_t has = 0;
-    expect_ok(cuarena_size_of(rig.arena, p, &asked, &has));
+    expect_ok(cuarena_size_of(rig->arena, p, &asked, &has));
     expect_u64(asked, POOL / 2);
     expect_u64(has, POOL);
-    free_on(&rig, p, A);
-    rig_close(&rig);
+    free_on(rig, p, A);
 }
 END_TEST
 
 /* Into what the stream freed beside it, without a call. */
 START_TEST(growing_in_place_takes_from_own_freelists)
 {
-    rig_t rig;
-    open_with(&rig, EVENT);
-    void *p = take_on(&rig, POOL, A);
+    rig_t *rig = open_with(new_rig(), EVENT);
+    void *p = take_on(rig, POOL, A);
     void *q = NULL;
-    sim_write(&rig.sim, A, p, POOL, 1);
-    expect_ok(cuarena_resize_on(rig.arena, p, POOL / 4, A, &q));
-    sim_calls(&rig.sim);
-    expect_ok(cuarena_resize_on(rig.arena, p, POOL, A, &q));
+    sim_write(&rig->sim, A, p, POOL, 1);
+    expect_ok(cuarena_resize_on(rig->arena, p, POOL / 4, A, &q));
+    sim_calls(&rig->sim);
+    expect_ok(cuarena_resize_on(rig->arena, p, POOL, A, &q));
     ck_assert_ptr_eq(p, q);
-    expect_no_calls(&rig);
-    free_on(&rig, p, A);
-    rig_close(&rig);
+    expect_no_calls(rig);
+    free_on(rig, p, A);
 }
 END_TEST
 
@@ -390,75 +369,69 @@ END_TEST
  * another stream's. */
 START_TEST(a_copy_is_a_use_by_its_stream)
 {
-    rig_t rig;
-    open_with(&rig, EVENT);
+    rig_t *rig = open_with(new_rig(), EVENT);
     cuarena_block_t row[4];
-    take_row_on(&rig, row, 4, A);
+    take_row_on(rig, row, 4, A);
     void *p = NULL;
-    expect_ok(cuarena_block_pin_on(rig.arena, row[1], A, &p));
-    sim_write(&rig.sim, A, p, POOL / 4, 5);
-    expect_ok(cuarena_block_unpin(rig.arena, row[1]));
-    sim_sync(&rig.sim, A);
-    expect_ok(cuarena_block_free(rig.arena, row[2]));
-    expect_ok(cuarena_block_free(rig.arena, row[3]));
-    sim_order(&rig.sim, B, A);
-    expect_ok(cuarena_block_free(rig.arena, row[0]));
-    expect_ok(cuarena_block_resize_on(rig.arena, row[1], POOL / 4 + 256, B));
+    expect_ok(cuarena_block_pin_on(rig->arena, row[1], A, &p));
+    sim_write(&rig->sim, A, p, POOL / 4, 5);
+    expect_ok(cuarena_block_unpin(rig->arena, row[1]));
+    sim_sync(&rig->sim, A);
+    expect_ok(cuarena_block_free(rig->arena, row[2]));
+    expect_ok(cuarena_block_free(rig->arena, row[3]));
+    sim_order(&rig->sim, B, A);
+    expect_ok(cuarena_block_free(rig->arena, row[0]));
+    expect_ok(cuarena_block_resize_on(rig->arena, row[1], POOL / 4 + 256, B));
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
     options.stream = C;
-    expect_ok(cuarena_compact(rig.arena, &options, NULL, NULL, NULL));
-    expect_ok(cuarena_block_pin_on(rig.arena, row[1], C, &p));
-    sim_read(&rig.sim, C, p, POOL / 4, 5);
-    sim_run_all(&rig.sim);
-    expect_ok(cuarena_block_unpin(rig.arena, row[1]));
-    expect_ok(cuarena_block_free_on(rig.arena, row[1], C));
-    rig_close(&rig);
+    expect_ok(cuarena_compact(rig->arena, &options, NULL, NULL, NULL));
+    expect_ok(cuarena_block_pin_on(rig->arena, row[1], C, &p));
+    sim_read(&rig->sim, C, p, POOL / 4, 5);
+    sim_run_all(&rig->sim);
+    expect_ok(cuarena_block_unpin(rig->arena, row[1]));
+    expect_ok(cuarena_block_free_on(rig->arena, row[1], C));
 }
 END_TEST
 
 /* To no bytes: users are waited for by the stream, as for any old place. */
 START_TEST(a_used_block_may_become_empty)
 {
-    rig_t rig;
-    open_with(&rig, EVENT);
-    cuarena_block_t block = take_block_on(&rig, POOL, A);
+    rig_t *rig = open_with(new_rig(), EVENT);
+    cuarena_block_t block = take_block_on(rig, POOL, A);
     void *p = NULL;
-    expect_ok(cuarena_block_pin_on(rig.arena, block, C, &p));
-    sim_write(&rig.sim, C, p, POOL, 6);
-    expect_ok(cuarena_block_unpin_on(rig.arena, block, C));
-    expect_ok(cuarena_block_resize_on(rig.arena, block, 0, A));
-    void *q = take_on(&rig, POOL, A);
-    sim_write(&rig.sim, A, q, POOL, 7);
-    expect_clean(&rig);
-    free_on(&rig, q, A);
-    expect_ok(cuarena_block_free_on(rig.arena, block, A));
-    rig_close(&rig);
+    expect_ok(cuarena_block_pin_on(rig->arena, block, C, &p));
+    sim_write(&rig->sim, C, p, POOL, 6);
+    expect_ok(cuarena_block_unpin_on(rig->arena, block, C));
+    expect_ok(cuarena_block_resize_on(rig->arena, block, 0, A));
+    void *q = take_on(rig, POOL, A);
+    sim_write(&rig->sim, A, q, POOL, 7);
+    expect_clean(rig);
+    free_on(rig, q, A);
+    expect_ok(cuarena_block_free_on(rig->arena, block, A));
 }
 END_TEST
 
 START_TEST(a_resize_that_fails_keeps_uses)
 {
-    rig_t rig;
-    open_with(&rig, EVENT);
+    rig_t *rig = open_with(new_rig(), EVENT);
     cuarena_block_t row[4];
-    take_row_on(&rig, row, 4, A);
+    take_row_on(rig, row, 4, A);
     void *p = NULL;
-    expect_ok(cuarena_block_pin_on(rig.arena, row[0], C, &p));
-    sim_write(&rig.sim, C, p, POOL / 4, 6);
-    expect_ok(cuarena_block_unpin_on(rig.arena, row[0], C));
-    expect_ok(cuarena_block_free_on(rig.arena, row[2], A));
-    expect_ok(cuarena_block_free_on(rig.arena, row[3], A));
-    sim_fail(&rig.sim, SIM_RELOCATE, 1, CUARENA_DRIVER);
-    expect_status(cuarena_block_resize_on(rig.arena, row[0], POOL / 2, B), CUARENA_DRIVER);
-    expect_clean(&rig);
-    expect_ok(cuarena_block_free_on(rig.arena, row[0], A));
-    void *q = take_on(&rig, POOL / 4, A);
-    sim_write(&rig.sim, A, q, POOL / 4, 7);
-    expect_clean(&rig);
-    free_on(&rig, q, A);
-    expect_ok(cuarena_block_free_on(rig.arena, row[1], A));
-    rig_close(&rig);
+    expect_ok(cuarena_block_pin_on(rig->arena, row[0], C, &p));
+    sim_write(&rig->sim, C, p, POOL / 4, 6);
+    expect_ok(cuarena_block_unpin_on(rig->arena, row[0], C));
+    expect_ok(cuarena_block_free_on(rig->arena, row[2], A));
+    expect_ok(cuarena_block_free_on(rig->arena, row[3], A));
+    sim_fail(&rig->sim, SIM_RELOCATE, 1, CUARENA_DRIVER);
+    expect_status(cuarena_block_resize_on(rig->arena, row[0], POOL / 2, B), CUARENA_DRIVER);
+    expect_clean(rig);
+    expect_ok(cuarena_block_free_on(rig->arena, row[0], A));
+    void *q = take_on(rig, POOL / 4, A);
+    sim_write(&rig->sim, A, q, POOL / 4, 7);
+    expect_clean(rig);
+    free_on(rig, q, A);
+    expect_ok(cuarena_block_free_on(rig->arena, row[1], A));
 }
 END_TEST
 
@@ -476,9 +449,8 @@ int main(void)
                       growing_in_place_takes_from_own_freelists,
                       growing_elsewhere_moves_on_the_stream, a_copy_is_a_use_by_its_stream,
                       a_used_block_may_become_empty, a_resize_that_fails_keeps_uses);
-    TCase *cases = tcase_create("late_and_eager");
+    TCase *cases = suite_add_case(suite, "late_and_eager");
     for (int i = 0; tests[i] != NULL; i++)
         tcase_add_loop_test(cases, tests[i], 0, 2);
-    suite_add_tcase(suite, cases);
     return suite_main(suite);
 }

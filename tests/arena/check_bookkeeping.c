@@ -167,23 +167,19 @@ static uint64_t most_pieces(rig_t *rig, uint64_t run)
 
 START_TEST(pieces_of_streams_stay_few_while_work_is_done)
 {
-    rig_t rig;
     seed = (random_state_t){scale_seed("check_bookkeeping")};
-    rig_open(&rig, SIM_POOL);
-    uint64_t most = most_pieces(&rig, 8);
+    rig_t *rig = opened_rig(SIM_POOL);
+    uint64_t most = most_pieces(rig, 8);
     printf("%" PRIu64 " pieces of %d blocks\n", most, SIM_BLOCKS);
     expect_between(most, 1024, 1024 + SIM_BLOCKS / 2);
-    rig_close(&rig);
 }
 END_TEST
 
 START_TEST(bytes_that_work_is_under_way_on_are_not_joined_early)
 {
-    rig_t rig;
     seed = (random_state_t){scale_seed("check_bookkeeping")};
-    rig_open(&rig, SIM_POOL);
-    expect_between(most_pieces(&rig, (uint64_t)_i), 1024, UINT64_MAX);
-    rig_close(&rig);
+    rig_t *rig = opened_rig(SIM_POOL);
+    expect_between(most_pieces(rig, (uint64_t)_i), 1024, UINT64_MAX);
 }
 END_TEST
 
@@ -325,12 +321,11 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("bookkeeping");
-    TCase *bytes = tcase_create("bytes");
+    TCase *bytes = suite_add_case(suite, "bytes");
     tcase_set_timeout(bytes, scale_timeout(300));
     tcase_add_loop_test(bytes, bookkeeping_bytes_for_each_block_are_bounded, 0, CASE_COUNT);
     tcase_add_test(bytes, pieces_of_streams_stay_few_while_work_is_done);
     tcase_add_loop_test(bytes, bytes_that_work_is_under_way_on_are_not_joined_early, 0, 2);
-    suite_add_tcase(suite, bytes);
     TCase *calls = suite_add_list(suite, "calls",
                                   TEST_LIST(slabs_are_few_however_many_blocks,
                                             slabs_are_not_taken_again_for_blocks_that_come_and_go));

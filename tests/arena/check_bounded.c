@@ -188,9 +188,8 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("bounded");
-    TCase *bounded = tcase_create("calls");
+    TCase *bounded = suite_add_case(suite, "calls");
     tcase_add_loop_test(bounded, touches_no_more_where_more_lives, 0, CALLS);
-    suite_add_tcase(suite, bounded);
     suite_add_list(suite, "others", TEST_LIST(a_walk_touches_every_record));
     return suite_main(suite);
 }

@@ -52,15 +52,13 @@ END_TEST
 
 START_TEST(the_only_stream_needs_no_call_at_its_release)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    cuarena_capture_t *session = begin_on(&rig, A);
-    free_on(&rig, take_on(&rig, KIB(4), A), A);
-    end_of(&rig, session);
-    sim_calls(&rig.sim);
-    release_to(&rig, &session, A);
-    expect_no_calls(&rig);
-    rig_close(&rig);
+    rig_t *rig = opened_rig(POOL);
+    cuarena_capture_t *session = begin_on(rig, A);
+    free_on(rig, take_on(rig, KIB(4), A), A);
+    end_of(rig, session);
+    sim_calls(&rig->sim);
+    release_to(rig, &session, A);
+    expect_no_calls(rig);
 }
 END_TEST
 
@@ -97,25 +95,23 @@ END_TEST
 /* Streams that freed private bytes go before the session does. */
 START_TEST(streams_may_be_released_before_the_session)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    cuarena_capture_t *session = begin_on(&rig, A);
-    void *p = take_on(&rig, POOL, A);
-    expect_status(cuarena_release_stream(rig.arena, A), CUARENA_BUSY);
-    end_of(&rig, session);
-    sim_write(&rig.sim, B, p, POOL, 1);
-    free_on(&rig, p, B);
+    rig_t *rig = opened_rig(POOL);
+    cuarena_capture_t *session = begin_on(rig, A);
+    void *p = take_on(rig, POOL, A);
+    expect_status(cuarena_release_stream(rig->arena, A), CUARENA_BUSY);
+    end_of(rig, session);
+    sim_write(&rig->sim, B, p, POOL, 1);
+    free_on(rig, p, B);
     for (int i = 0; i < 2; i++) {
-        expect_ok(cuarena_release_stream(rig.arena, i == 0 ? A : B));
-        sim_stream_kill(&rig.sim, i == 0 ? A : B);
-        expect_clean(&rig);
+        expect_ok(cuarena_release_stream(rig->arena, i == 0 ? A : B));
+        sim_stream_kill(&rig->sim, i == 0 ? A : B);
+        expect_clean(rig);
     }
-    release_to(&rig, &session, C);
-    void *q = take_on(&rig, POOL, C);
-    sim_write(&rig.sim, C, q, POOL, 2);
-    sim_run_all(&rig.sim);
-    free_on(&rig, q, C);
-    rig_close(&rig);
+    release_to(rig, &session, C);
+    void *q = take_on(rig, POOL, C);
+    sim_write(&rig->sim, C, q, POOL, 2);
+    sim_run_all(&rig->sim);
+    free_on(rig, q, C);
 }
 END_TEST
 
@@ -159,44 +155,41 @@ END_TEST
  * do say BUSY or do without. */
 START_TEST(captures_without_a_session_are_left_alone)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_on(&rig, KIB(16), A);
-    sim_write(&rig.sim, A, p, KIB(16), 1);
-    void *of_b = take_on(&rig, KIB(16), B);
-    expect_ok(cuarena_record_use(rig.arena, of_b, A));
-    cuarena_block_t block = take_block_on(&rig, KIB(16), B);
-    capture(&rig, A, true);
-    capture(&rig, C, true);
-    expect_status(try_on(&rig, KIB(1), C, NULL), CUARENA_UNSUPPORTED);
+    rig_t *rig = opened_rig(POOL);
+    void *p = take_on(rig, KIB(16), A);
+    sim_write(&rig->sim, A, p, KIB(16), 1);
+    void *of_b = take_on(rig, KIB(16), B);
+    expect_ok(cuarena_record_use(rig->arena, of_b, A));
+    cuarena_block_t block = take_block_on(rig, KIB(16), B);
+    capture(rig, A, true);
+    capture(rig, C, true);
+    expect_status(try_on(rig, KIB(1), C, NULL), CUARENA_UNSUPPORTED);
     expect_message("cuarena_capture_begin");
-    free_on(&rig, p, A);
-    free_on(&rig, of_b, B);
-    expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
-    expect_clean(&rig);
-    expect_status(cuarena_release_stream(rig.arena, A), CUARENA_BUSY);
+    free_on(rig, p, A);
+    free_on(rig, of_b, B);
+    expect_ok(cuarena_reclaim(rig->arena, 1, NULL));
+    expect_clean(rig);
+    expect_status(cuarena_release_stream(rig->arena, A), CUARENA_BUSY);
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
     options.stream = A;
-    cuarena_status_t status = cuarena_compact(rig.arena, &options, NULL, NULL, NULL);
+    cuarena_status_t status = cuarena_compact(rig->arena, &options, NULL, NULL, NULL);
     expect_status(status, CUARENA_BUSY);
-    expect_clean(&rig);
-    capture(&rig, A, false);
-    capture(&rig, C, false);
-    expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
-    expect_ok(cuarena_block_free(rig.arena, block));
-    free_plain(&rig, take_plain(&rig, POOL));
-    rig_close(&rig);
+    expect_clean(rig);
+    capture(rig, A, false);
+    capture(rig, C, false);
+    expect_ok(cuarena_reclaim(rig->arena, 1, NULL));
+    expect_ok(cuarena_block_free(rig->arena, block));
+    free_plain(rig, take_plain(rig, POOL));
 }
 END_TEST
 
 START_TEST(wrong_uses_are_named)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    cuarena_t *arena = rig.arena;
+    rig_t *rig = opened_rig(POOL);
+    cuarena_t *arena = rig->arena;
     cuarena_capture_t *session = NULL;
-    cuarena_capture_t *none = (cuarena_capture_t *)&rig;
+    cuarena_capture_t *none = (cuarena_capture_t *)rig;
     expect_status(cuarena_capture_begin(NULL, A, &session), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_capture_begin(arena, A, NULL), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_capture_begin(arena, NULL, &session), CUARENA_BAD_ARGUMENT);
@@ -206,11 +199,11 @@ START_TEST(wrong_uses_are_named)
     expect_status(cuarena_capture_begin(arena, CUARENA_NO_STREAM, &session), CUARENA_BAD_ARGUMENT);
     expect_message("CUARENA_NO_STREAM");
     ck_assert_ptr_null(session);
-    session = begin_on(&rig, A);
+    session = begin_on(rig, A);
     cuarena_capture_t *other = NULL;
     expect_status(cuarena_capture_begin(arena, A, &other), CUARENA_BUSY);
     expect_message("open capture session");
-    other = begin_on(&rig, B);
+    other = begin_on(rig, B);
     expect_status(cuarena_capture_join(arena, other, A), CUARENA_BUSY);
     expect_status(cuarena_capture_join(arena, other, NULL), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_capture_join(arena, none, C), CUARENA_STALE);
@@ -222,16 +215,15 @@ START_TEST(wrong_uses_are_named)
     cuarena_stats_init(&stats);
     expect_status(cuarena_capture_stats(arena, none, &stats), CUARENA_STALE);
     expect_status(cuarena_capture_stats(arena, session, NULL), CUARENA_BAD_ARGUMENT);
-    end_of(&rig, session);
+    end_of(rig, session);
     expect_status(cuarena_capture_join(arena, session, C), CUARENA_BAD_ARGUMENT);
     expect_message("has ended");
     expect_status(cuarena_capture_end(arena, NULL), CUARENA_BAD_ARGUMENT);
     expect_ok(cuarena_capture_release(arena, NULL, C));
     cuarena_capture_t *stale = session;
-    release_to(&rig, &session, C);
+    release_to(rig, &session, C);
     expect_status(cuarena_capture_release(arena, &stale, C), CUARENA_STALE);
-    release_to(&rig, &other, C);
-    rig_close(&rig);
+    release_to(rig, &other, C);
 }
 END_TEST
 
@@ -371,23 +363,21 @@ END_TEST
 
 START_TEST(sessions_of_a_lost_arena_end_without_the_memory)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    cuarena_capture_t *session = begin_on(&rig, A);
-    void *p = take_on(&rig, KIB(4), A);
-    sim_fail(&rig.sim, SIM_MARK, 1, CUARENA_LOST);
-    void *q = take_on(&rig, KIB(4), B);
-    free_on(&rig, q, B);
-    expect_status(cuarena_reclaim(rig.arena, 0, NULL), CUARENA_LOST);
-    sim_calls(&rig.sim);
+    rig_t *rig = opened_rig(POOL);
+    cuarena_capture_t *session = begin_on(rig, A);
+    void *p = take_on(rig, KIB(4), A);
+    sim_fail(&rig->sim, SIM_MARK, 1, CUARENA_LOST);
+    void *q = take_on(rig, KIB(4), B);
+    free_on(rig, q, B);
+    expect_status(cuarena_reclaim(rig->arena, 0, NULL), CUARENA_LOST);
+    sim_calls(&rig->sim);
     cuarena_capture_t *more = NULL;
-    expect_status(cuarena_capture_begin(rig.arena, C, &more), CUARENA_LOST);
-    expect_status(cuarena_capture_join(rig.arena, session, C), CUARENA_LOST);
-    free_on(&rig, p, A);
-    end_of(&rig, session);
-    release_to(&rig, &session, B);
-    expect_no_calls(&rig);
-    rig_close(&rig);
+    expect_status(cuarena_capture_begin(rig->arena, C, &more), CUARENA_LOST);
+    expect_status(cuarena_capture_join(rig->arena, session, C), CUARENA_LOST);
+    free_on(rig, p, A);
+    end_of(rig, session);
+    release_to(rig, &session, B);
+    expect_no_calls(rig);
 }
 END_TEST
 

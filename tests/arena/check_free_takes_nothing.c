@@ -93,43 +93,39 @@ END_TEST
 /* More streams than can be known at once: likewise. */
 START_TEST(a_free_on_one_stream_too_many_waits_for_it)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
+    rig_t *rig = opened_rig(POOL);
     for (uint32_t i = 0; i < CUARENA_MAX_STREAMS; i++) {
         cuarena_stream_t s = sim_handle(10 + i);
-        sim_stream_make(&rig.sim, s);
-        void *p = take_on(&rig, 256, s);
-        sim_write(&rig.sim, s, p, 256, 1);
-        free_on(&rig, p, s);
+        sim_stream_make(&rig->sim, s);
+        void *p = take_on(rig, 256, s);
+        sim_write(&rig->sim, s, p, 256, 1);
+        free_on(rig, p, s);
     }
-    void *p = take_plain(&rig, 256);
-    sim_write(&rig.sim, B, p, 256, 1);
-    uint64_t waits = rig_stats(&rig).host_waits;
-    expect_ok(cuarena_free_on(rig.arena, p, B));
-    expect_u64(rig_stats(&rig).host_waits, waits + 1);
-    void *q = take_plain(&rig, 256);
+    void *p = take_plain(rig, 256);
+    sim_write(&rig->sim, B, p, 256, 1);
+    uint64_t waits = rig_stats(rig).host_waits;
+    expect_ok(cuarena_free_on(rig->arena, p, B));
+    expect_u64(rig_stats(rig).host_waits, waits + 1);
+    void *q = take_plain(rig, 256);
     ck_assert_ptr_eq(p, q);
-    sim_host_write(&rig.sim, q, 256, 3);
-    free_plain(&rig, q);
-    rig_close(&rig);
+    sim_host_write(&rig->sim, q, 256, 3);
+    free_plain(rig, q);
 }
 END_TEST
 
 /* A memory that cannot record on the stream either refuses the free, and the block lives. */
 START_TEST(where_the_stream_cannot_be_waited_for_the_block_lives)
 {
-    rig_t rig;
     void *p = NULL;
-    rig_open(&rig, POOL);
-    cuarena_stream_t stream = of_none_on_b(&rig, &p);
+    rig_t *rig = opened_rig(POOL);
+    cuarena_stream_t stream = of_none_on_b(rig, &p);
     cuai_host_fail_at(1);
-    sim_fail(&rig.sim, SIM_MARK, 1, CUARENA_DRIVER);
-    expect_status(cuarena_free_on(rig.arena, p, stream), CUARENA_DRIVER);
+    sim_fail(&rig->sim, SIM_MARK, 1, CUARENA_DRIVER);
+    expect_status(cuarena_free_on(rig->arena, p, stream), CUARENA_DRIVER);
     cuai_host_fail_at(0);
-    expect_u64(rig_stats(&rig).live_blocks, 1);
-    expect_clean(&rig);
-    free_on(&rig, p, stream);
-    rig_close(&rig);
+    expect_u64(rig_stats(rig).live_blocks, 1);
+    expect_clean(rig);
+    free_on(rig, p, stream);
 }
 END_TEST
 
@@ -181,10 +177,9 @@ int main(void)
                                   TEST_LIST(a_free_on_one_stream_too_many_waits_for_it,
                                             where_the_stream_cannot_be_waited_for_the_block_lives));
     tcase_add_loop_test(cases, a_free_survives_each_refusal_of_the_host, 0, 2 * WAYS);
-    TCase *device = tcase_create("device");
+    TCase *device = suite_add_case(suite, "device");
     if (driver_kind() != DRIVER_NONE)
         tcase_add_loop_test(device, a_free_on_a_device_survives_each_refusal_of_the_host, 0,
                             MEMORIES);
-    suite_add_tcase(suite, device);
     return suite_main(suite);
 }

@@ -12,11 +12,12 @@ static const arena_kind_t kinds[] = {
     {"custom", CUARENA_PRESET_GROW, CUARENA_MEMORY_CUSTOM, KIND_READABLE, 0, 0},
 };
 
-static void open_whole(fixture_t *f, int kind)
+static fixture_t *open_whole(fixture_t *f, int kind)
 {
     fixture_prepare(f, &kinds[kind], ROOM);
     f->config.in_place = 0;
     fixture_create(f);
+    return f;
 }
 
 static cuarena_stats_t whole(const fixture_t *f)
@@ -34,8 +35,7 @@ static uint64_t granularity(const fixture_t *f)
 
 START_TEST(test_each_miss_is_a_segment)
 {
-    fixture_t *f = new_fixture(fixture_close);
-    open_whole(f, _i);
+    fixture_t *f = open_whole(new_fixture(fixture_close), _i);
     void *p[4];
     for (uint64_t i = 0; i < 4; i++) {
         p[i] = take(f, (i + 1) * EACH);
@@ -51,8 +51,7 @@ END_TEST
 /* Free bytes at the ends of segments do not count for a new one. */
 START_TEST(test_a_miss_takes_all_it_asks_for)
 {
-    fixture_t *f = new_fixture(fixture_close);
-    open_whole(f, _i);
+    fixture_t *f = open_whole(new_fixture(fixture_close), _i);
     void *whole_one = take(f, 4 * EACH);
     drop(f, whole_one);
     void *head = take(f, EACH);
@@ -67,8 +66,7 @@ END_TEST
 START_TEST(test_trim_gives_whole_segments_back)
 {
     uint64_t given = 0;
-    fixture_t *f = new_fixture(fixture_close);
-    open_whole(f, _i);
+    fixture_t *f = open_whole(new_fixture(fixture_close), _i);
     void *split = take(f, 4 * EACH);
     void *other = take(f, 2 * EACH);
     drop(f, split);
@@ -104,8 +102,7 @@ END_TEST
 
 START_TEST(test_the_memory_is_asked_for_segments_only)
 {
-    fixture_t *f = new_fixture(fixture_close);
-    open_whole(f, 2);
+    fixture_t *f = open_whole(new_fixture(fixture_close), 2);
     void *p[8];
     for (int i = 0; i < 8; i++)
         p[i] = take(f, EACH);

@@ -14,99 +14,89 @@
 /* A's two free lists have a half each; its next request needs both. */
 START_TEST(joining_serves)
 {
-    rig_t rig;
     cuarena_block_t row[2];
-    rig_prepare(&rig, POOL, false);
-    rig.config.steal = CUARENA_STEAL_IDLE; /* stealing joins them too */
-    rig_create(&rig);
-    take_row_on(&rig, row, 2, A);
-    sim_write(&rig.sim, A, place_of(&rig, row[0]), POOL / 2, 7);
-    expect_ok(cuarena_block_free_on(rig.arena, row[0], A));
-    expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
-    expect_ok(cuarena_block_free_on(rig.arena, row[1], A));
+    rig_t *rig = prepared_rig(POOL, false);
+    rig->config.steal = CUARENA_STEAL_IDLE; /* stealing joins them too */
+    rig_create(rig);
+    take_row_on(rig, row, 2, A);
+    sim_write(&rig->sim, A, place_of(rig, row[0]), POOL / 2, 7);
+    expect_ok(cuarena_block_free_on(rig->arena, row[0], A));
+    expect_ok(cuarena_reclaim(rig->arena, 0, NULL));
+    expect_ok(cuarena_block_free_on(rig->arena, row[1], A));
     steps_listen();
-    void *p = take_on(&rig, POOL, A);
+    void *p = take_on(rig, POOL, A);
     expect_text(steps_heard(), "joining: try again, joining: allocated");
-    expect_text(steps_of(rig.arena), "joining 1/1");
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-    free_on(&rig, p, A);
-    rig_close(&rig);
+    expect_text(steps_of(rig->arena), "joining 1/1");
+    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 0);
+    free_on(rig, p, A);
 }
 END_TEST
 
 /* B waits for A's work on the device. */
 START_TEST(stealing_serves)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_on(&rig, POOL, A);
-    sim_write(&rig.sim, A, p, POOL, 7);
-    free_on(&rig, p, A);
+    rig_t *rig = opened_rig(POOL);
+    void *p = take_on(rig, POOL, A);
+    sim_write(&rig->sim, A, p, POOL, 7);
+    free_on(rig, p, A);
     steps_listen();
-    p = take_on(&rig, POOL, B);
+    p = take_on(rig, POOL, B);
     expect_text(steps_heard(), "stealing: try again, stealing: allocated");
-    expect_text(steps_of(rig.arena), "stealing 1/1");
-    sim_write(&rig.sim, B, p, POOL, 8);
-    free_on(&rig, p, B);
-    rig_close(&rig);
+    expect_text(steps_of(rig->arena), "stealing 1/1");
+    sim_write(&rig->sim, B, p, POOL, 8);
+    free_on(rig, p, B);
 }
 END_TEST
 
 /* A's work is done; whoever asks without a stream finds that out. */
 START_TEST(reclaiming_serves)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_on(&rig, POOL, A);
-    sim_write(&rig.sim, A, p, POOL, 7);
-    free_on(&rig, p, A);
-    expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
-    sim_run_all(&rig.sim);
+    rig_t *rig = opened_rig(POOL);
+    void *p = take_on(rig, POOL, A);
+    sim_write(&rig->sim, A, p, POOL, 7);
+    free_on(rig, p, A);
+    expect_ok(cuarena_reclaim(rig->arena, 0, NULL));
+    sim_run_all(&rig->sim);
     steps_listen();
-    p = take_plain(&rig, POOL);
+    p = take_plain(rig, POOL);
     expect_text(steps_heard(), "reclaiming: try again, reclaiming: allocated");
-    expect_text(steps_of(rig.arena), "reclaiming 1/1");
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-    free_plain(&rig, p);
-    rig_close(&rig);
+    expect_text(steps_of(rig->arena), "reclaiming 1/1");
+    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 0);
+    free_plain(rig, p);
 }
 END_TEST
 
 /* A's work is under way. */
 START_TEST(waiting_serves)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_on(&rig, POOL, A);
-    sim_write(&rig.sim, A, p, POOL, 7);
-    free_on(&rig, p, A);
+    rig_t *rig = opened_rig(POOL);
+    void *p = take_on(rig, POOL, A);
+    sim_write(&rig->sim, A, p, POOL, 7);
+    free_on(rig, p, A);
     steps_listen();
-    p = take_plain(&rig, POOL);
+    p = take_plain(rig, POOL);
     expect_text(steps_heard(), "reclaiming: nothing, waiting: try again, waiting: allocated");
-    expect_text(steps_of(rig.arena), "reclaiming 1/0, waiting 1/1");
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
-    free_plain(&rig, p);
-    rig_close(&rig);
+    expect_text(steps_of(rig->arena), "reclaiming 1/0, waiting 1/1");
+    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 1);
+    free_plain(rig, p);
 }
 END_TEST
 
 /* With a stream known, but nothing on it. */
 START_TEST(a_refusal_names_the_steps_of_streams)
 {
-    rig_t rig;
     void *p = NULL;
-    rig_open(&rig, POOL);
-    void *kept = take_on(&rig, POOL, A);
-    expect_status(cuarena_alloc_on(rig.arena, 256, A, NULL, &p), CUARENA_OUT_OF_MEMORY);
+    rig_t *rig = opened_rig(POOL);
+    void *kept = take_on(rig, POOL, A);
+    expect_status(cuarena_alloc_on(rig->arena, 256, A, NULL, &p), CUARENA_OUT_OF_MEMORY);
     cuarena_error_info_t error;
     cuarena_error_info_init(&error);
     expect_ok(cuarena_last_error_info(&error));
     const char *tried = strstr(error.message, "tried: ");
     ck_assert_ptr_nonnull(tried);
     expect_text(tried, "tried: reserved bytes, stealing, reclaiming, waiting");
-    expect_text(steps_of(rig.arena), "stealing 1/0, reclaiming 1/0, waiting 1/0");
-    free_on(&rig, kept, A);
-    rig_close(&rig);
+    expect_text(steps_of(rig->arena), "stealing 1/0, reclaiming 1/0, waiting 1/0");
+    free_on(rig, kept, A);
 }
 END_TEST
 
@@ -130,16 +120,14 @@ static int32_t free_late(void *user, cuarena_t *arena, uint64_t asked_bytes, int
 
 START_TEST(a_handler_that_frees_on_a_stream_is_waited_for)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    helper_t helper = {&rig, take_on(&rig, POOL, B)};
-    expect_ok(cuarena_set_oom_handler(rig.arena, free_late, &helper));
-    void *p = take_plain(&rig, POOL);
-    expect_text(steps_of(rig.arena), "reclaiming 2/0, waiting 2/0, handler 1/1");
-    sim_host_write(&rig.sim, p, POOL, 3);
-    expect_clean(&rig);
-    free_plain(&rig, p);
-    rig_close(&rig);
+    rig_t *rig = opened_rig(POOL);
+    helper_t helper = {rig, take_on(rig, POOL, B)};
+    expect_ok(cuarena_set_oom_handler(rig->arena, free_late, &helper));
+    void *p = take_plain(rig, POOL);
+    expect_text(steps_of(rig->arena), "reclaiming 2/0, waiting 2/0, handler 1/1");
+    sim_host_write(&rig->sim, p, POOL, 3);
+    expect_clean(rig);
+    free_plain(rig, p);
 }
 END_TEST
 
@@ -158,15 +146,13 @@ static int32_t release_it(void *user, cuarena_t *arena, uint64_t asked_bytes, in
 
 START_TEST(a_handler_that_releases_the_stream_of_the_request)
 {
-    rig_t rig;
     void *p = NULL;
-    rig_open(&rig, POOL);
-    helper_t helper = {&rig, take_on(&rig, POOL, A)};
-    expect_ok(cuarena_set_oom_handler(rig.arena, release_it, &helper));
-    expect_ok(cuarena_alloc_on(rig.arena, POOL, A, NULL, &p));
-    expect_clean(&rig);
-    free_plain(&rig, p);
-    rig_close(&rig);
+    rig_t *rig = opened_rig(POOL);
+    helper_t helper = {rig, take_on(rig, POOL, A)};
+    expect_ok(cuarena_set_oom_handler(rig->arena, release_it, &helper));
+    expect_ok(cuarena_alloc_on(rig->arena, POOL, A, NULL, &p));
+    expect_clean(rig);
+    free_plain(rig, p);
 }
 END_TEST
 

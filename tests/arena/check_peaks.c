@@ -24,11 +24,12 @@ static void push(fixture_t *f, int32_t region)
     step_ok(f, cuarena_peaks_push(f->arena, region));
 }
 
-static void open_with_stable(fixture_t *f)
+static fixture_t *open_with_stable(fixture_t *f)
 {
     fixture_prepare(f, KIND_CUSTOM_POOL, POOL);
     f->config.stable = amount_of_bytes(4 * EACH);
     fixture_create(f);
+    return f;
 }
 
 /* ---- The whole and its regions ----------------------------------------- */
@@ -112,8 +113,7 @@ END_TEST
 
 START_TEST(test_scope_of_the_stable_region)
 {
-    fixture_t *f = new_fixture(fixture_close);
-    open_with_stable(f);
+    fixture_t *f = open_with_stable(new_fixture(fixture_close));
     drop(f, take_in(f, 3 * EACH, CUARENA_REGION_STABLE));
     push(f, CUARENA_REGION_STABLE);
     drop(f, take(f, 6 * EACH));

@@ -29,7 +29,7 @@ static void expect_same_stats(cuarena_stats_t got, cuarena_stats_t want)
 /* ---- A trimmed pool ---------------------------------------------------- */
 
 /* Every second block of a pool ended, and its bytes went back. */
-static void open_trimmed(fixture_t *f, cuarena_block_t *row, int32_t compacts)
+static fixture_t *open_trimmed(fixture_t *f, cuarena_block_t *row, int32_t compacts)
 {
     uint64_t given = 0;
     fixture_prepare(f, KIND_CUSTOM_POOL, POOL);
@@ -42,13 +42,13 @@ static void open_trimmed(fixture_t *f, cuarena_block_t *row, int32_t compacts)
     }
     step_ok(f, cuarena_trim(f->arena, 0, &given));
     expect_u64(given, POOL / 2);
+    return f;
 }
 
 START_TEST(test_trimmed_pool_whose_holes_serve_together)
 {
     cuarena_block_t row[COUNT];
-    fixture_t *f = new_fixture(fixture_close);
-    open_trimmed(f, row, 1);
+    fixture_t *f = open_trimmed(new_fixture(fixture_close), row, 1);
     void *half = take(f, POOL / 2);
     expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, POOL);
     drop(f, half);
@@ -61,8 +61,7 @@ START_TEST(test_trimmed_pool_is_fragmented_and_compaction_serves_it)
     cuarena_block_t row[COUNT];
     cuarena_compact_options_t options;
     void *pointer = UNTOUCHED;
-    fixture_t *f = new_fixture(fixture_close);
-    open_trimmed(f, row, 0);
+    fixture_t *f = open_trimmed(new_fixture(fixture_close), row, 0);
     step(f, cuarena_alloc(f->arena, POOL / 2, &pointer), CUARENA_FRAGMENTED);
     expect_u64(last_error().free_bytes, POOL / 2);
     expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, POOL / 2);
@@ -109,8 +108,7 @@ START_TEST(test_trimmed_pool_whose_memory_has_no_more)
 {
     cuarena_block_t row[COUNT];
     void *pointer = UNTOUCHED;
-    fixture_t *f = new_fixture(fixture_close);
-    open_trimmed(f, row, 1);
+    fixture_t *f = open_trimmed(new_fixture(fixture_close), row, 1);
     f->memory.budget_bytes = POOL - EACH;
     step(f, cuarena_alloc(f->arena, POOL / 2, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_in_error("answered 2; tried: reserved bytes, compaction");

@@ -133,20 +133,20 @@ START_TEST(test_resize_pool_below_what_lives_changes_nothing)
 }
 END_TEST
 
-static void open_without_growth(fixture_t *f)
+static fixture_t *open_without_growth(fixture_t *f)
 {
     fixture_prepare(f, KIND_CUSTOM_POOL, POOL);
     f->memory.ops.grow = NULL;
     f->memory.ops.shrink = NULL;
     fixture_create(f);
+    return f;
 }
 
 START_TEST(test_resize_pool_into_a_new_segment_moves_all)
 {
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
-    fixture_t *f = new_fixture(fixture_close);
-    open_without_growth(f);
+    fixture_t *f = open_without_growth(new_fixture(fixture_close));
     take_row(f, row, COUNT, EACH);
     expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
     step_ok(f, cuarena_resize_pool(f->arena, 2 * POOL));
@@ -164,8 +164,7 @@ START_TEST(test_resize_pool_into_a_new_segment_beside_a_dedicated_block)
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.dedicated = 1;
-    fixture_t *f = new_fixture(fixture_close);
-    open_without_growth(f);
+    fixture_t *f = open_without_growth(new_fixture(fixture_close));
     step_ok(f, cuarena_alloc_with(f->arena, 3 * GRANULARITY, &request, &apart));
     step_ok(f, cuarena_resize_pool(f->arena, 2 * POOL));
     expect_u64(reserved_bytes(f), 2 * POOL + 3 * GRANULARITY);
@@ -179,8 +178,7 @@ START_TEST(test_resize_pool_into_a_smaller_segment)
 {
     void *pointer = NULL;
     cuarena_block_t row[COUNT];
-    fixture_t *f = new_fixture(fixture_close);
-    open_without_growth(f);
+    fixture_t *f = open_without_growth(new_fixture(fixture_close));
     take_row(f, row, COUNT, EACH);
     drop_block(f, row[2]);
     drop_block(f, row[5]);
@@ -197,8 +195,7 @@ END_TEST
 
 START_TEST(test_resize_pool_into_a_new_segment_is_busy_with_pins)
 {
-    fixture_t *f = new_fixture(fixture_close);
-    open_without_growth(f);
+    fixture_t *f = open_without_growth(new_fixture(fixture_close));
     void *pointer = take(f, EACH);
     paint(f, pointer, EACH, 1);
     step(f, cuarena_resize_pool(f->arena, 2 * POOL), CUARENA_BUSY);

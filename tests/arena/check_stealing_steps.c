@@ -361,29 +361,28 @@ static void *fill(rig_t *rig)
 /* Sessions have free lists too, so those of streams may have any number. */
 START_TEST(streams_steal_whatever_numbers_their_freelists_have)
 {
-    rig_t rig;
     cuarena_capture_t *sessions[MANY];
     cuarena_stream_t last = sim_handle(CUARENA_MAX_STREAMS - 1);
-    rig_open(&rig, KIB(1024));
+    rig_t *rig = opened_rig(KIB(1024));
     for (int i = 0; i < MANY; i++) {
-        expect_ok(cuarena_capture_begin(rig.arena, A, &sessions[i]));
-        expect_ok(cuarena_capture_end(rig.arena, sessions[i]));
+        expect_ok(cuarena_capture_begin(rig->arena, A, &sessions[i]));
+        expect_ok(cuarena_capture_end(rig->arena, sessions[i]));
     }
     for (uint64_t i = 2; i < CUARENA_MAX_STREAMS; i++) {
         if (i > 3)
-            sim_stream_make(&rig.sim, sim_handle(i));
-        free_plain(&rig, take_on(&rig, 256, sim_handle(i)));
+            sim_stream_make(&rig->sim, sim_handle(i));
+        free_plain(rig, take_on(rig, 256, sim_handle(i)));
     }
-    uint32_t number = cuai_stream_known(rig.arena, last);
-    ck_assert_uint_gt(cuai_stream(rig.arena, number)->freelists[CUAI_DYNAMIC][1],
+    uint32_t number = cuai_stream_known(rig->arena, last);
+    ck_assert_uint_gt(cuai_stream(rig->arena, number)->freelists[CUAI_DYNAMIC][1],
                       2 * (CUARENA_MAX_STREAMS + 1));
-    void *one = fill(&rig);
-    free_on(&rig, one, last);
-    ck_assert_ptr_eq(take_on(&rig, KIB(4), B), one);
-    expect_u64(rig_stats(&rig).steals, 1);
+    void *one = fill(rig);
+    free_on(rig, one, last);
+    ck_assert_ptr_eq(take_on(rig, KIB(4), B), one);
+    expect_u64(rig_stats(rig).steals, 1);
     for (int i = 0; i < MANY; i++)
-        expect_ok(cuarena_capture_release(rig.arena, &sessions[i], A));
-    rig_close_forced(&rig);
+        expect_ok(cuarena_capture_release(rig->arena, &sessions[i], A));
+    rig_close_forced(rig);
 }
 END_TEST
 

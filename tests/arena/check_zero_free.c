@@ -11,15 +11,16 @@
 #define EACH KIB(64)
 #define POOL (COUNT * EACH)
 
-static void open_zero_free(fixture_t *f, const arena_kind_t *kind)
+static fixture_t *open_zero_free(fixture_t *f, const arena_kind_t *kind)
 {
     fixture_prepare(f, kind, POOL);
     fixture_zero_free(f);
     fixture_create(f);
+    return f;
 }
 
 /* Every second block of a row ends. */
-static void open_holes(fixture_t *f, cuarena_block_t *row)
+static fixture_t *open_holes(fixture_t *f, cuarena_block_t *row)
 {
     open_zero_free(f, KIND_CUSTOM_POOL);
     take_row(f, row, COUNT, EACH);
@@ -28,6 +29,7 @@ static void open_holes(fixture_t *f, cuarena_block_t *row)
         row[i] = 0;
     }
     expect_free_is_zero(f);
+    return f;
 }
 
 static void *take_painted(fixture_t *f, uint64_t bytes, uint64_t seed)
@@ -50,8 +52,7 @@ static void fail_zeroing(fixture_t *f, int32_t times)
 START_TEST(test_zero_free_old_place_of_a_resize)
 {
     void *now = NULL;
-    fixture_t *f = new_fixture(fixture_close);
-    open_zero_free(f, KIND_CUSTOM_POOL);
+    fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_POOL);
     void *pointer = take_painted(f, EACH, 1);
     void *wall = take(f, EACH);
     fill_with(f, wall, EACH, 0);
@@ -68,8 +69,7 @@ END_TEST
 START_TEST(test_zero_free_tail_of_a_shrink_in_place)
 {
     void *now = NULL;
-    fixture_t *f = new_fixture(fixture_close);
-    open_zero_free(f, KIND_CUSTOM_POOL);
+    fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_POOL);
     void *pointer = take_painted(f, 2 * EACH, 2);
     step_ok(f, cuarena_resize(f->arena, pointer, EACH + 1, &now));
     expect_ptr(now, pointer);
@@ -81,8 +81,7 @@ END_TEST
 
 START_TEST(test_zero_free_block_resized_to_nothing)
 {
-    fixture_t *f = new_fixture(fixture_close);
-    open_zero_free(f, KIND_CUSTOM_POOL);
+    fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_POOL);
     cuarena_block_t block = take_block(f, EACH);
     paint(f, address_of(f, block), EACH, 3);
     step_ok(f, cuarena_block_resize(f->arena, block, 0));
@@ -94,8 +93,7 @@ END_TEST
 START_TEST(test_zero_free_what_compaction_vacates)
 {
     cuarena_block_t row[COUNT];
-    fixture_t *f = new_fixture(fixture_close);
-    open_holes(f, row);
+    fixture_t *f = open_holes(new_fixture(fixture_close), row);
     step_ok(f, cuarena_compact(f->arena, NULL, NULL, NULL, NULL));
     expect_free_is_zero(f);
     drop_row(f, row, COUNT, EACH);
@@ -108,8 +106,7 @@ START_TEST(test_zero_free_what_limited_compactions_vacate)
     cuarena_block_t row[COUNT];
     cuarena_compact_options_t options;
     void *pinned = NULL;
-    fixture_t *f = new_fixture(fixture_close);
-    open_holes(f, row);
+    fixture_t *f = open_holes(new_fixture(fixture_close), row);
     cuarena_compact_options_init(&options);
     options.max_moves = 1;
     expect_ok(cuarena_block_pin(f->arena, row[5], &pinned));
@@ -145,8 +142,7 @@ END_TEST
 
 START_TEST(test_zero_free_dedicated_block)
 {
-    fixture_t *f = new_fixture(fixture_close);
-    open_zero_free(f, KIND_CUSTOM_GROW);
+    fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_GROW);
     void *pointer = take_dedicated(f, EACH);
     paint(f, pointer, EACH, 5);
     drop(f, pointer);
@@ -170,8 +166,7 @@ END_TEST
 
 START_TEST(test_zero_free_reset)
 {
-    fixture_t *f = new_fixture(fixture_close);
-    open_zero_free(f, KIND_CUSTOM_GROW);
+    fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_GROW);
     take_painted(f, EACH, 6);
     paint(f, take_dedicated(f, EACH), EACH, 7);
     step_ok(f, cuarena_reset(f->arena));
@@ -183,8 +178,7 @@ START_TEST(test_zero_free_leaves_adopted_bytes_alone)
 {
     static _Alignas(4096) unsigned char ours[4096];
     cuarena_block_t block;
-    fixture_t *f = new_fixture(fixture_close);
-    open_zero_free(f, KIND_CUSTOM_POOL);
+    fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_POOL);
     paint_bytes(ours, sizeof ours, 8);
     step_ok(f, cuarena_adopt(f->arena, ours, sizeof ours, 0, &block));
     drop_block(f, block);
@@ -197,8 +191,7 @@ END_TEST
 START_TEST(test_zero_free_shrink_that_cannot_changes_nothing)
 {
     void *now = UNTOUCHED;
-    fixture_t *f = new_fixture(fixture_close);
-    open_zero_free(f, KIND_CUSTOM_POOL);
+    fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_POOL);
     void *pointer = take_painted(f, 2 * EACH, 1);
     fail_zeroing(f, 1);
     step(f, cuarena_resize(f->arena, pointer, EACH, &now), CUARENA_DRIVER);
@@ -212,8 +205,7 @@ END_TEST
 START_TEST(test_zero_free_resize_that_cannot_once_changes_nothing)
 {
     void *now = UNTOUCHED;
-    fixture_t *f = new_fixture(fixture_close);
-    open_zero_free(f, KIND_CUSTOM_POOL);
+    fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_POOL);
     void *pointer = take_painted(f, EACH, 1);
     void *wall = take(f, EACH);
     fill_with(f, wall, EACH, 0);
@@ -231,8 +223,7 @@ END_TEST
 START_TEST(test_zero_free_resize_that_cannot_again_loses_the_arena)
 {
     void *now = UNTOUCHED;
-    fixture_t *f = new_fixture(fixture_close);
-    open_zero_free(f, KIND_CUSTOM_POOL);
+    fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_POOL);
     f->memory.wants_zeros = 0;
     void *pointer = take_painted(f, EACH, 1);
     void *wall = take(f, EACH);
@@ -249,8 +240,7 @@ START_TEST(test_zero_free_compaction_that_cannot_loses_the_arena)
 {
     cuarena_block_t row[COUNT];
     void *pointer = UNTOUCHED;
-    fixture_t *f = new_fixture(fixture_close);
-    open_holes(f, row);
+    fixture_t *f = open_holes(new_fixture(fixture_close), row);
     f->memory.wants_zeros = 0;
     fail_zeroing(f, 1);
     step(f, cuarena_compact(f->arena, NULL, NULL, NULL, NULL), CUARENA_DRIVER);

@@ -25,11 +25,12 @@ static int32_t any_move(void *user, const cuarena_relocation_t *list, size_t cou
 }
 
 /* A pool of which blocks come from the bottom, in the order asked for. */
-static void open_pool(fixture_t *f, int kind, uint64_t bytes)
+static fixture_t *open_pool(fixture_t *f, int kind, uint64_t bytes)
 {
     fixture_prepare(f, &cuda_kinds[kind], bytes);
     f->config.placement = CUARENA_PLACEMENT_LOW;
     fixture_create(f);
+    return f;
 }
 
 static cuarena_block_t take_filled(fixture_t *f, uint64_t bytes, uint64_t seed)
@@ -64,8 +65,7 @@ START_TEST(test_a_block_slides_over_itself)
 {
     const uint64_t bytes = pick(MIB(4), GIB(2));
     const uint64_t distance = distances[_i] < bytes ? distances[_i] : bytes / 2;
-    fixture_t *f = new_fixture(fixture_close);
-    open_pool(f, CUDA_POOL_VMM, bytes + distance + MIB(2));
+    fixture_t *f = open_pool(new_fixture(fixture_close), CUDA_POOL_VMM, bytes + distance + MIB(2));
     cuarena_block_t below = take_block(f, distance);
     cuarena_block_t block = take_filled(f, bytes, 7);
     const char *before = address_of(f, block);
@@ -88,8 +88,7 @@ static cuarena_block_t blocks[MOST];
 START_TEST(test_many_small_blocks_with_holes)
 {
     const uint64_t count = 2 * pick(300, 10000);
-    fixture_t *f = new_fixture(fixture_close);
-    open_pool(f, _i, count * KIB(4));
+    fixture_t *f = open_pool(new_fixture(fixture_close), _i, count * KIB(4));
     for (uint64_t i = 0; i < count; i++)
         expect_ok(cuarena_block_alloc(f->arena, KIB(4), &blocks[i]));
     for (uint64_t i = 0; i < count; i += 2)

@@ -174,12 +174,13 @@ static void expect_other_ended_well(const other_t *other)
     close(other->socket_fd);
 }
 
-static void open_exporting(fixture_t *f, uint64_t handle)
+static fixture_t *open_exporting(fixture_t *f, uint64_t handle)
 {
     fixture_prepare(f, &cuda_kinds[CUDA_POOL_VMM], POOL);
     f->config.fd = CUARENA_PROPERTY_REQUIRE;
     f->config.handle_bytes = handle;
     fixture_create(f);
+    return f;
 }
 
 static size_t count_pieces(fixture_t *f, cuarena_block_t block)
@@ -223,8 +224,7 @@ static void share(fixture_t *f, cuarena_block_t block, uint64_t bytes, const oth
 START_TEST(test_a_block_of_one_handle)
 {
     other_t other = start_other();
-    fixture_t *f = new_fixture(fixture_close);
-    open_exporting(f, MIB(2));
+    fixture_t *f = open_exporting(new_fixture(fixture_close), MIB(2));
     cuarena_block_t block = 0;
     cuarena_request_t request;
     cuarena_request_init(&request);
@@ -239,8 +239,7 @@ END_TEST
 START_TEST(test_a_block_across_handles)
 {
     other_t other = start_other();
-    fixture_t *f = new_fixture(fixture_close);
-    open_exporting(f, MIB(4));
+    fixture_t *f = open_exporting(new_fixture(fixture_close), MIB(4));
     cuarena_block_t block = take_above_a_hole(f, MIB(1), POOL - MIB(1));
     step_ok(f, cuarena_block_resize(f->arena, block, MIB(10)));
     expect_u64(count_pieces(f, block), 3);
@@ -251,8 +250,7 @@ END_TEST
 START_TEST(test_a_block_that_is_freed_meanwhile)
 {
     other_t other = start_other();
-    fixture_t *f = new_fixture(fixture_close);
-    open_exporting(f, MIB(2));
+    fixture_t *f = open_exporting(new_fixture(fixture_close), MIB(2));
     cuarena_block_t block = take_block(f, MIB(6));
     share(f, block, MIB(6), &other, true);
     expect_u64(live_bytes(f), 0);

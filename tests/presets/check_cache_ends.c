@@ -271,18 +271,18 @@ END_TEST
 
 /* ---- A memory that refuses --------------------------------------------- */
 
-static void open_custom(fixture_t *f, const char *options)
+static fixture_t *open_custom(fixture_t *f, const char *options)
 {
     fixture_prepare(f, KIND_CUSTOM_GROW, MIB(4));
     expect_ok(cuarena_config_parse(&f->config, options));
     fixture_create(f);
+    return f;
 }
 
 /* Theirs counts what it did not get. */
 START_TEST(test_a_refused_request_changes_no_figure)
 {
-    fixture_t *f = new_fixture(fixture_close);
-    open_custom(f, "keep=cache,alignment=4KiB");
+    fixture_t *f = open_custom(new_fixture(fixture_close), "keep=cache,alignment=4KiB");
     drop(f, take(f, KIB(64)));
     cuarena_cache_stats_t before = cache_stats_of(f);
     f->memory.budget_bytes = f->memory.reserved_bytes;
@@ -379,8 +379,7 @@ END_TEST
 
 START_TEST(test_keep_none_gives_bytes_back_at_once)
 {
-    fixture_t *f = new_fixture(fixture_close);
-    open_custom(f, "keep=none,alignment=4KiB");
+    fixture_t *f = open_custom(new_fixture(fixture_close), "keep=none,alignment=4KiB");
     void *a = take(f, KIB(64));
     void *b = take(f, KIB(64));
     drop(f, a);
@@ -392,8 +391,7 @@ END_TEST
 
 START_TEST(test_keep_all_keeps_free_bytes)
 {
-    fixture_t *f = new_fixture(fixture_close);
-    open_custom(f, "keep=all,alignment=4KiB");
+    fixture_t *f = open_custom(new_fixture(fixture_close), "keep=all,alignment=4KiB");
     drop(f, take(f, KIB(64)));
     expect_u64(f->memory.reserved_bytes, KIB(64));
     expect_cache(f, 0, 0);

@@ -21,17 +21,15 @@ static void write_and_free(rig_t *rig, void *p, uint64_t bytes, cuarena_stream_t
  * back to stream 1. */
 START_TEST(a_freed_chunk_goes_to_its_stream_only)
 {
-    rig_t rig;
-    rig_prepare(&rig, SMALL, false);
-    rig.config.steal = CUARENA_STEAL_NEVER;
-    rig_create(&rig);
-    void *p = take_on(&rig, SMALL, A);
-    write_and_free(&rig, p, SMALL, A, 1);
-    expect_status(try_on(&rig, SMALL, B, NULL), CUARENA_OUT_OF_MEMORY);
-    void *again = take_on(&rig, SMALL, A);
+    rig_t *rig = prepared_rig(SMALL, false);
+    rig->config.steal = CUARENA_STEAL_NEVER;
+    rig_create(rig);
+    void *p = take_on(rig, SMALL, A);
+    write_and_free(rig, p, SMALL, A, 1);
+    expect_status(try_on(rig, SMALL, B, NULL), CUARENA_OUT_OF_MEMORY);
+    void *again = take_on(rig, SMALL, A);
     ck_assert_ptr_eq(again, p);
-    write_and_free(&rig, again, SMALL, A, 2);
-    rig_close(&rig);
+    write_and_free(rig, again, SMALL, A, 2);
 }
 END_TEST
 
@@ -59,7 +57,7 @@ START_TEST(released_buffers_merge_for_the_other_stream)
 }
 END_TEST
 
-static void bfc_open(rig_t *rig, int32_t steal)
+static rig_t *bfc_open(rig_t *rig, int32_t steal)
 {
     rig_prepare(rig, POOL, false);
     rig->config.preset = CUARENA_PRESET_BFC;
@@ -68,6 +66,7 @@ static void bfc_open(rig_t *rig, int32_t steal)
     rig->config.max_doubling = SMALL;
     rig->config.limit = (cuarena_amount_t){.value = KIB(1024)};
     rig_create(rig);
+    return rig;
 }
 
 /* The arena grows instead, unless waiting is asked for; what is done is everybody's. */
@@ -98,26 +97,24 @@ END_TEST
  * more. */
 START_TEST(bfc_gives_what_a_stream_has_waited_for)
 {
-    rig_t rig;
     cuarena_mark_t mark;
-    bfc_open(&rig, -1);
-    void *p = take_on(&rig, SMALL, A);
-    void *q = take_on(&rig, SMALL, A);
-    write_and_free(&rig, p, SMALL, A, 1);
-    expect_ok(cuarena_stream_mark(rig.arena, A, &mark));
-    sim_order(&rig.sim, B, A);
-    write_and_free(&rig, q, SMALL, A, 2);
-    expect_ok(cuarena_stream_waited(rig.arena, B, A, mark));
-    sim_calls(&rig.sim);
-    void *r = take_on(&rig, SMALL, B);
+    rig_t *rig = bfc_open(new_rig(), -1);
+    void *p = take_on(rig, SMALL, A);
+    void *q = take_on(rig, SMALL, A);
+    write_and_free(rig, p, SMALL, A, 1);
+    expect_ok(cuarena_stream_mark(rig->arena, A, &mark));
+    sim_order(&rig->sim, B, A);
+    write_and_free(rig, q, SMALL, A, 2);
+    expect_ok(cuarena_stream_waited(rig->arena, B, A, mark));
+    sim_calls(&rig->sim);
+    void *r = take_on(rig, SMALL, B);
     ck_assert_ptr_eq(r, p);
-    void *s = take_on(&rig, SMALL, B);
+    void *s = take_on(rig, SMALL, B);
     ck_assert_ptr_ne(s, q);
-    expect_u64(rig.sim.counts[SIM_WAIT] + rig.sim.counts[SIM_WAIT_HOST], 0);
-    expect_u64(rig_stats(&rig).reserved_bytes, 3 * SMALL);
-    write_and_free(&rig, r, SMALL, B, 3);
-    write_and_free(&rig, s, SMALL, B, 4);
-    rig_close(&rig);
+    expect_u64(rig->sim.counts[SIM_WAIT] + rig->sim.counts[SIM_WAIT_HOST], 0);
+    expect_u64(rig_stats(rig).reserved_bytes, 3 * SMALL);
+    write_and_free(rig, r, SMALL, B, 3);
+    write_and_free(rig, s, SMALL, B, 4);
 }
 END_TEST
 
@@ -160,19 +157,17 @@ END_TEST
  * safe for that one. */
 START_TEST(what_counts_is_when_bytes_were_freed)
 {
-    rig_t rig;
     cuarena_mark_t mark;
-    rig_open(&rig, SMALL);
-    void *p = take_on(&rig, SMALL, A);
-    expect_ok(cuarena_stream_mark(rig.arena, A, &mark));
-    sim_order(&rig.sim, B, A);
-    expect_ok(cuarena_stream_waited(rig.arena, B, A, mark));
-    write_and_free(&rig, p, SMALL, A, 1); /* after the wait */
-    sim_calls(&rig.sim);
-    void *q = take_on(&rig, SMALL, B);
-    expect_u64(rig.sim.counts[SIM_WAIT], 1);
-    write_and_free(&rig, q, SMALL, B, 2);
-    rig_close(&rig);
+    rig_t *rig = opened_rig(SMALL);
+    void *p = take_on(rig, SMALL, A);
+    expect_ok(cuarena_stream_mark(rig->arena, A, &mark));
+    sim_order(&rig->sim, B, A);
+    expect_ok(cuarena_stream_waited(rig->arena, B, A, mark));
+    write_and_free(rig, p, SMALL, A, 1); /* after the wait */
+    sim_calls(&rig->sim);
+    void *q = take_on(rig, SMALL, B);
+    expect_u64(rig->sim.counts[SIM_WAIT], 1);
+    write_and_free(rig, q, SMALL, B, 2);
 }
 END_TEST
 
@@ -180,22 +175,20 @@ END_TEST
  * strips the new owner's tag. */
 START_TEST(the_release_of_the_old_stream_leaves_what_was_taken_over)
 {
-    rig_t rig;
-    rig_open(&rig, SMALL);
-    void *p = take_on(&rig, SMALL, A);
-    write_and_free(&rig, p, SMALL, A, 1);
-    void *q = take_on(&rig, SMALL, B); /* taken over */
-    sim_write(&rig.sim, B, q, SMALL, 2);
-    expect_ok(cuarena_release_stream(rig.arena, A));
-    sim_stream_kill(&rig.sim, A);
-    expect_u64(rig_stream_stats(&rig, B).live_blocks, 1);
-    free_on(&rig, q, B);
-    expect_u64(rig_stream_stats(&rig, B).free_bytes, SMALL);
-    sim_calls(&rig.sim);
-    void *r = take_on(&rig, SMALL, C); /* behind B, not idle by the release */
-    expect_u64(rig.sim.counts[SIM_WAIT], 1);
-    write_and_free(&rig, r, SMALL, C, 3);
-    rig_close(&rig);
+    rig_t *rig = opened_rig(SMALL);
+    void *p = take_on(rig, SMALL, A);
+    write_and_free(rig, p, SMALL, A, 1);
+    void *q = take_on(rig, SMALL, B); /* taken over */
+    sim_write(&rig->sim, B, q, SMALL, 2);
+    expect_ok(cuarena_release_stream(rig->arena, A));
+    sim_stream_kill(&rig->sim, A);
+    expect_u64(rig_stream_stats(rig, B).live_blocks, 1);
+    free_on(rig, q, B);
+    expect_u64(rig_stream_stats(rig, B).free_bytes, SMALL);
+    sim_calls(&rig->sim);
+    void *r = take_on(rig, SMALL, C); /* behind B, not idle by the release */
+    expect_u64(rig->sim.counts[SIM_WAIT], 1);
+    write_and_free(rig, r, SMALL, C, 3);
 }
 END_TEST
 
@@ -203,40 +196,36 @@ END_TEST
  * release. */
 START_TEST(the_rest_of_a_split_is_released_too)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_on(&rig, POOL, A);
-    write_and_free(&rig, p, POOL, A, 1);
-    void *part = take_on(&rig, SMALL, A);
-    write_and_free(&rig, part, SMALL, A, 2);
-    part = take_on(&rig, SMALL, A);
-    sim_write(&rig.sim, A, part, SMALL, 3);
-    expect_ok(cuarena_release_stream(rig.arena, A));
-    sim_stream_kill(&rig.sim, A); /* the sim reports who touches it */
-    void *rest = take_on(&rig, SMALL, B);
-    write_and_free(&rig, rest, SMALL, B, 4);
-    sim_sync_all(&rig.sim);
-    free_plain(&rig, part);
-    rig_close(&rig);
+    rig_t *rig = opened_rig(POOL);
+    void *p = take_on(rig, POOL, A);
+    write_and_free(rig, p, POOL, A, 1);
+    void *part = take_on(rig, SMALL, A);
+    write_and_free(rig, part, SMALL, A, 2);
+    part = take_on(rig, SMALL, A);
+    sim_write(&rig->sim, A, part, SMALL, 3);
+    expect_ok(cuarena_release_stream(rig->arena, A));
+    sim_stream_kill(&rig->sim, A); /* the sim reports who touches it */
+    void *rest = take_on(rig, SMALL, B);
+    write_and_free(rig, rest, SMALL, B, 4);
+    sim_sync_all(&rig->sim);
+    free_plain(rig, part);
 }
 END_TEST
 
 /* Theirs untags chunks in use as well: freed later, anybody may have them at once. */
 START_TEST(a_release_does_not_reclaim_blocks_that_live)
 {
-    rig_t rig;
-    rig_open(&rig, SMALL);
-    void *p = take_on(&rig, SMALL, A);
-    sim_write(&rig.sim, A, p, SMALL, 1);
-    expect_ok(cuarena_release_stream(rig.arena, A));
-    sim_order(&rig.sim, B, A);
-    sim_stream_kill(&rig.sim, A);
-    free_on(&rig, p, B); /* B is behind A's work */
-    sim_calls(&rig.sim);
-    void *q = take_on(&rig, SMALL, C);
-    expect_u64(rig.sim.counts[SIM_WAIT], 1);
-    write_and_free(&rig, q, SMALL, C, 2);
-    rig_close(&rig);
+    rig_t *rig = opened_rig(SMALL);
+    void *p = take_on(rig, SMALL, A);
+    sim_write(&rig->sim, A, p, SMALL, 1);
+    expect_ok(cuarena_release_stream(rig->arena, A));
+    sim_order(&rig->sim, B, A);
+    sim_stream_kill(&rig->sim, A);
+    free_on(rig, p, B); /* B is behind A's work */
+    sim_calls(&rig->sim);
+    void *q = take_on(rig, SMALL, C);
+    expect_u64(rig->sim.counts[SIM_WAIT], 1);
+    write_and_free(rig, q, SMALL, C, 2);
 }
 END_TEST
 
@@ -244,18 +233,16 @@ END_TEST
  * streams have is not looked at (check_bounded.c counts that). */
 START_TEST(a_release_takes_what_the_stream_freed)
 {
-    rig_t rig;
     void *blocks[64];
-    rig_open(&rig, KIB(64));
+    rig_t *rig = opened_rig(KIB(64));
     for (int i = 0; i < 64; i++)
-        blocks[i] = take_on(&rig, KIB(1), i % 2 ? A : B);
+        blocks[i] = take_on(rig, KIB(1), i % 2 ? A : B);
     for (int i = 0; i < 64; i++)
-        write_and_free(&rig, blocks[i], KIB(1), i % 2 ? A : B, (uint64_t)i + 1);
-    uint64_t others = rig_stream_stats(&rig, B).free_bytes;
-    expect_ok(cuarena_release_stream(rig.arena, A));
-    expect_u64(rig_stream_stats(&rig, B).free_bytes, others);
-    sim_run_all(&rig.sim);
-    rig_close(&rig);
+        write_and_free(rig, blocks[i], KIB(1), i % 2 ? A : B, (uint64_t)i + 1);
+    uint64_t others = rig_stream_stats(rig, B).free_bytes;
+    expect_ok(cuarena_release_stream(rig->arena, A));
+    expect_u64(rig_stream_stats(rig, B).free_bytes, others);
+    sim_run_all(&rig->sim);
 }
 END_TEST
 

@@ -69,6 +69,34 @@ void rig_close_forced(rig_t *rig)
     end(rig);
 }
 
+static rig_t test_rig;
+
+static void end_test_rig(void)
+{
+    if (test_rig.arena != NULL)
+        rig_close(&test_rig);
+}
+
+rig_t *new_rig(void)
+{
+    after_test(end_test_rig);
+    return &test_rig;
+}
+
+rig_t *prepared_rig(uint64_t bytes, bool host_readable)
+{
+    rig_t *rig = new_rig();
+    rig_prepare(rig, bytes, host_readable);
+    return rig;
+}
+
+rig_t *opened_rig(uint64_t bytes)
+{
+    rig_t *rig = new_rig();
+    rig_open(rig, bytes);
+    return rig;
+}
+
 void *take_on(rig_t *rig, uint64_t bytes, cuarena_stream_t stream)
 {
     void *pointer = NULL;

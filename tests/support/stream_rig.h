@@ -27,6 +27,11 @@ void rig_open(rig_t *rig, uint64_t bytes);
 void rig_close(rig_t *rig);
 /* The same with blocks that live. */
 void rig_close_forced(rig_t *rig);
+/* The rig of a test, opened, prepared, or still to be; after the test it is closed as rig_close
+ * does it, if there is an arena then. */
+rig_t *opened_rig(uint64_t bytes);
+rig_t *prepared_rig(uint64_t bytes, bool host_readable);
+rig_t *new_rig(void);
 /* Nothing wrong so far: neither in the sim nor for the validator. */
 #define expect_clean(rig) expect_clean_at((rig), __FILE__, __LINE__)
 void expect_clean_at(rig_t *rig, const char *file, int line);
