@@ -180,7 +180,7 @@ static void choose_stream(cuai_call_t *call, cuai_block_ref_t ref)
         use = cuai_use_find(arena, cuai_id(ref.heap, ref.slot));
     if (use == NULL || use->count == 0)
         return;
-    call->stream = use->waits[0].number;
+    call->stream = use->waits[0].stream;
     cuai_stream(arena, call->stream)->callers++;
 }
 

@@ -141,8 +141,8 @@ struct cuarena_arena {
     bool reclaiming;  /* a thread reclaims: see reclaim.h */
     cuai_introduction_t *introductions; /* handles that the memory is being asked about */
     cuai_uses_t uses;
-    cuai_moved_t moved;
-    uint64_t event_serial;       /* the last serial that an event got */
+    cuai_point_t moved;    /* behind the last copies of a compaction; serial 0: all are done */
+    uint64_t event_serial; /* the last serial that an event got */
     uint64_t freed_while_moving; /* how many blocks were freed while they were moved, ever */
     uint64_t ending;             /* blocks that are ENDING */
     uint64_t inside;             /* calls under way that may drop the lock */

@@ -54,13 +54,18 @@ void cuai_arena_cache_put(cuarena_t *arena, cuai_block_ref_t ref, uint32_t strea
     cuai_assert_locked(arena);
     CUAI_ASSERT(ref.region == CUAI_DYNAMIC && is_ordinary(cuai_block_record(ref)));
     cuai_count_out(arena, cuai_block_record(ref));
-    cuai_heap_cache_put(ref.heap, ref.slot, stream, arena->event_serial);
+    cuai_stream_t *s = stream == 0 ? NULL : cuai_stream(arena, stream);
+    uint64_t stamp = arena->event_serial;
+    if (s != NULL) /* what an eager stream recorded for this free has a higher serial */
+        stamp = cuai_min(stamp, s->behind_open - 1);
+    cuai_heap_cache_put(ref.heap, ref.slot, stream, stamp);
     cuai_raise(&arena->cache.peak_bytes, ref.heap->cached_bytes);
-    if (stream == 0)
+    if (s == NULL)
         return;
-    cuai_stream_t *s = cuai_stream(arena, stream);
     s->cached++;
     s->cache_lacks_event = true;
+    if (s->behind_open == 0)
+        cuai_stream_uncover(arena, s);
 }
 
 /* ---- Getting ----------------------------------------------------------- */
@@ -121,7 +126,7 @@ static void take(cuarena_t *arena, const cuai_request_t *request, cuai_slot_t sl
     if (request->before != NULL)
         cuai_peaks_keep(arena, &where, request->before);
     arena->steals += r->owner != 0 && r->owner != request->stream &&
-                     cuai_stream(arena, r->owner)->done <= cuai_stamp(r);
+                     cuai_stream(arena, r->owner)->timeline.done <= cuai_stamp(r);
     forget_owner(arena, r);
     uint64_t alignment = cuai_max(asked->alignment, 1);
     if (alignment >> r->align_log2 > 1)
@@ -189,9 +194,9 @@ static uint32_t freelist_behind(const cuarena_t *arena, const cuai_record_t *r)
 {
     CUAI_ASSERT(r->kind == CUAI_CACHED);
     const cuai_stream_t *s = r->owner == 0 ? NULL : cuai_stream(arena, r->owner);
-    if (s == NULL || s->done > cuai_stamp(r))
+    if (s == NULL || s->timeline.done > cuai_stamp(r))
         return 0;
-    if (s->event != NULL && s->serial > cuai_stamp(r))
+    if (s->behind_closed > cuai_stamp(r))
         return s->freelists[CUAI_DYNAMIC][!s->turn];
     return cuai_freelist_for_free(arena, CUAI_DYNAMIC, r->owner);
 }

@@ -81,11 +81,11 @@ static inline bool cuai_cached_is_ready(const cuarena_t *arena, const cuai_recor
         return true;
     const cuai_stream_t *s = arena->streams[r->owner];
     uint64_t stamp = cuai_requested(r);
-    if (s->done > stamp)
+    if (s->timeline.done > stamp)
         return true;
     if (stream == 0 || arena->cpu_touches)
         return false;
-    return stream == r->owner || arena->streams[stream]->seen[r->owner] > stamp;
+    return stream == r->owner || arena->streams[stream]->timeline.seen[r->owner] > stamp;
 }
 
 /* Whether a cached block of such a capacity fits a request of such a size: it is less than twice as

@@ -187,8 +187,8 @@ static bool note_uses(cuarena_t *arena, cuarena_capture_t *capture, cuai_block_r
     const cuai_use_t *use = cuai_use_find(arena, cuai_id(ref.heap, ref.slot));
     bool others = false;
     for (uint32_t i = 0; i < use->count; i++) {
-        cuai_capture_note(arena, capture, use->waits[i].number);
-        others = others || use->waits[i].number != number;
+        cuai_capture_note(arena, capture, use->waits[i].stream);
+        others = others || use->waits[i].stream != number;
     }
     return others;
 }

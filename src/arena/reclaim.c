@@ -5,8 +5,7 @@
  * ended at once. It drops the lock for each call of the memory. Streams keep their numbers
  * meanwhile.
  *
- * Invariant: nothing is in a closed free list without an event, and nothing in the open free list
- * of an eager stream without `open_event`, unless `lacks_event` says so.
+ * Invariant: nothing is in a free list behind which there is no event, nor one to come.
  */
 #include "arena/reclaim.h"
 #include "arena/stream_order.h"
@@ -29,34 +28,6 @@ void cuai_reclaim_end(cuarena_t *arena)
     arena->reclaiming = false;
     cuai_streams_recycle(arena);
     cuai_cond_wake(&arena->changed);
-}
-
-/* ---- The memory's calls ------------------------------------------------ */
-
-cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s, void **event)
-{
-    cuai_assert_locked(arena);
-    uint32_t number = s->number;
-    cuarena_status_t status = CUARENA_OK;
-    if (cuai_stream_touch(arena, number) != CUARENA_NO_STREAM)
-        status = cuai_unlocked_record(arena, s, event);
-    cuai_stream_untouch(arena, number);
-    return status;
-}
-
-/* Records an event as the only thread that records on the stream: others that touch it came before,
- * or wait. Drops the lock. */
-static cuarena_status_t record_alone(cuarena_t *arena, cuai_stream_t *s, void **event)
-{
-    CUAI_ASSERT(!s->recording);
-    s->recording = true;
-    s->touching++;
-    CUAI_ASSERT(s->touching != 0);
-    cuarena_status_t status = cuai_unlocked_record(arena, s, event);
-    s->touching--;
-    s->recording = false;
-    cuai_cond_wake(&arena->changed);
-    return status;
 }
 
 /* ---- One stream -------------------------------------------------------- */
@@ -87,28 +58,16 @@ static void merge_freelist(cuarena_t *arena, const cuai_stream_t *s, uint32_t wh
                                         s->freelists[region][!which]);
 }
 
-static uint64_t freelist_ranges(const cuarena_t *arena, const cuai_stream_t *s, uint32_t which)
-{
-    uint64_t ranges = 0;
-    for (int region = 0; region < CUAI_LISTED; region++)
-        if (arena->heaps[region] != NULL)
-            ranges += arena->heaps[region]->freelists[s->freelists[region][which]]->ranges;
-    return ranges;
-}
-
 /* Whether anything was freed since the last event, so that another one is wanted. */
 static bool has_open(const cuarena_t *arena, const cuai_stream_t *s)
 {
     return (s->cache_lacks_event && s->cached != 0) || freelist_bytes(arena, s, s->turn) != 0;
 }
 
-/* Takes the event away from the stream before it is complete, so cached blocks need another one. */
-static void *forget_event(cuai_stream_t *s)
+void cuai_stream_uncover(const cuarena_t *arena, cuai_stream_t *s)
 {
-    void *event = s->event;
-    s->event = NULL;
-    s->cache_lacks_event = s->cache_lacks_event || s->cached != 0;
-    return event;
+    cuai_timeline_forgo(arena, (cuai_point_t){s->number, s->behind_open});
+    s->behind_open = s->released ? 0 : CUAI_TO_COME;
 }
 
 static void take_turns(cuarena_t *arena, cuai_stream_t *s)
@@ -121,26 +80,30 @@ static void take_turns(cuarena_t *arena, cuai_stream_t *s)
 static void reopen(cuarena_t *arena, cuai_stream_t *s)
 {
     CUAI_ASSERT(!s->released);
-    if (freelist_ranges(arena, s, !s->turn) > freelist_ranges(arena, s, s->turn))
+    if (cuai_stream_ranges(arena, s, !s->turn) > cuai_stream_ranges(arena, s, s->turn))
         take_turns(arena, s);
     merge_freelist(arena, s, !s->turn);
 }
 
-static bool can_close(const cuarena_t *arena, const cuai_stream_t *s)
+/* Opens the closed free list again before its event is complete, so cached blocks need another one.
+ * It stands for the open one too where that has none, for it is empty then. Drops the lock. */
+static void open_again(cuarena_t *arena, cuai_stream_t *s)
 {
-    bool marks = !s->eager || s->lacks_event;
-    return s->event == NULL && !s->released && !s->recording && !cuai_is_lost(arena) &&
-           (marks ? s->capture == NULL : s->open_event != NULL) && has_open(arena, s);
+    cuai_point_t closed = cuai_closed(s);
+    reopen(arena, s);
+    s->behind_closed = 0;
+    s->cache_lacks_event = s->cache_lacks_event || s->cached != 0;
+    if (s->behind_open == 0)
+        s->behind_open = closed.serial;
+    else
+        cuai_timeline_drop(arena, closed);
 }
 
-/* Notes which events of others come before the stream's event: if that is recorded `now`, all for
- * which it has waited; nobody knows when the last event of an eager stream was recorded. */
-static void note_seen_at_event(cuai_stream_t *s, bool now)
+static bool can_close(const cuarena_t *arena, const cuai_stream_t *s)
 {
-    if (now)
-        memcpy(s->seen_at_event, s->seen, sizeof s->seen_at_event);
-    else
-        memset(s->seen_at_event, 0, sizeof s->seen_at_event);
+    bool records = s->behind_open == CUAI_TO_COME;
+    return s->behind_closed == 0 && !s->recording && !cuai_is_lost(arena) &&
+           (records ? s->capture == NULL : s->behind_open != 0) && has_open(arena, s);
 }
 
 /* Closes the open free list, if it can be. Frees that come while the event is recorded join the
@@ -151,90 +114,20 @@ static cuarena_status_t close_freelist(cuarena_t *arena, cuai_stream_t *s)
     CUAI_ASSERT(arena->reclaiming);
     if (!can_close(arena, s))
         return CUARENA_OK;
+    cuarena_status_t status = CUARENA_OK;
+    uint64_t serial = s->behind_open == CUAI_TO_COME ? 0 : s->behind_open;
     take_turns(arena, s);
     s->cache_lacks_event = false;
-    if (s->eager && !s->lacks_event) {
-        s->event = s->open_event;
-        s->open_event = NULL;
-        s->serial = ++arena->event_serial;
-        note_seen_at_event(s, false);
-        return CUARENA_OK;
-    }
-    void *event = NULL;
-    note_seen_at_event(s, true);
-    cuarena_status_t status = record_alone(arena, s, &event);
-    if (status != CUARENA_OK) {
+    if (serial == 0)
+        status = cuai_timeline_record(arena, s, true, &serial);
+    if (status == CUARENA_OK) {
+        s->behind_closed = serial;
+        s->behind_open = s->eager && freelist_bytes(arena, s, s->turn) == 0 ? 0 : CUAI_TO_COME;
+    } else {
         reopen(arena, s);
         s->cache_lacks_event = s->cached != 0;
-        return status;
     }
-    void *older = s->open_event;
-    s->event = event;
-    s->serial = ++arena->event_serial;
-    s->open_event = NULL;
-    s->lacks_event = false;
-    cuai_unlocked_discard(arena, older);
-    return CUARENA_OK;
-}
-
-/* Moves what the closed free list has into the open one and closes that, for one event behind both.
- * Drops the lock. */
-static void close_both(cuarena_t *arena, cuai_stream_t *s)
-{
-    if (s->released || !has_open(arena, s))
-        return;
-    if (s->event != NULL)
-        reopen(arena, s);
-    void *older = forget_event(s);
-    close_freelist(arena, s);
-    cuai_unlocked_discard(arena, older);
-}
-
-void cuai_stream_close(cuarena_t *arena, uint32_t number)
-{
-    cuai_assert_locked(arena);
-    cuai_stream_t *s = cuai_stream(arena, number);
-    cuai_reclaim_begin(arena);
-    while (s->recording)
-        cuai_arena_wait(arena);
-    close_both(arena, s);
-    cuai_reclaim_end(arena);
-}
-
-/* The event is complete: makes the bytes of the closed free list idle. Drops the lock. */
-static void reclaim_closed(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *gain)
-{
-    CUAI_ASSERT(arena->reclaiming);
-    CUAI_ASSERT(s->event != NULL);
-    void *event = s->event;
-    gain->idle += freelist_bytes(arena, s, !s->turn);
-    reclaim_freelist(arena, s, !s->turn);
-    s->event = NULL;
-    s->done = s->serial;
-    cuai_unlocked_discard(arena, event);
-}
-
-/* Reclaims the closed free list if its event is complete, else BUSY. Drops the lock. */
-static cuarena_status_t poll(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *gain)
-{
-    if (s->event == NULL || cuai_is_lost(arena))
-        return CUARENA_OK;
-    cuarena_status_t status = cuai_unlocked_query(arena, s->event);
-    if (status == CUARENA_OK)
-        reclaim_closed(arena, s, gain);
     return status;
-}
-
-cuarena_status_t cuai_stream_poll(cuarena_t *arena, cuai_stream_t *s)
-{
-    cuai_gain_t gain = {0, 0};
-    return poll(arena, s, &gain);
-}
-
-void cuai_stream_reclaim_closed(cuarena_t *arena, cuai_stream_t *s)
-{
-    cuai_gain_t gain = {0, 0};
-    reclaim_closed(arena, s, &gain);
 }
 
 cuarena_status_t cuai_stream_cover(cuarena_t *arena, cuai_stream_t *s)
@@ -244,37 +137,50 @@ cuarena_status_t cuai_stream_cover(cuarena_t *arena, cuai_stream_t *s)
         cuai_arena_wait(arena);
     if (s->released || !has_open(arena, s))
         return CUARENA_OK;
-    if (s->event != NULL)
-        reopen(arena, s);
-    void *older = forget_event(s);
-    cuarena_status_t status = close_freelist(arena, s);
-    cuai_unlocked_discard(arena, older);
-    return status;
+    if (s->behind_closed != 0)
+        open_again(arena, s);
+    return close_freelist(arena, s);
 }
 
-/* Waits for what is closed, if anything is, and reclaims it. Drops the lock. */
-static cuarena_status_t await_closed(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *gain)
+void cuai_stream_close(cuarena_t *arena, uint32_t number)
+{
+    cuai_assert_locked(arena);
+    cuai_reclaim_begin(arena);
+    (void)cuai_stream_cover(arena, cuai_stream(arena, number));
+    cuai_reclaim_end(arena);
+}
+
+/* Makes the bytes of the closed free list idle if its event is complete, else BUSY; or waits for
+ * it. Drops the lock. */
+static cuarena_status_t reclaim_closed(cuarena_t *arena, cuai_stream_t *s, bool wait,
+                                       cuai_gain_t *gain)
 {
     CUAI_ASSERT(arena->reclaiming);
-    if (s->event == NULL)
+    if (s->behind_closed == 0 || cuai_is_lost(arena))
         return CUARENA_OK;
-    cuarena_status_t status = cuai_unlocked_wait(arena, s->event, 0);
-    if (status == CUARENA_OK)
-        reclaim_closed(arena, s, gain);
-    return status;
+    cuarena_status_t status = cuai_timeline_see(arena, 0, cuai_closed(s), wait);
+    if (status != CUARENA_OK)
+        return status;
+    gain->idle += freelist_bytes(arena, s, !s->turn);
+    reclaim_freelist(arena, s, !s->turn);
+    s->behind_closed = 0;
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuai_stream_poll(cuarena_t *arena, cuai_stream_t *s)
+{
+    cuai_gain_t gain = {0, 0};
+    return reclaim_closed(arena, s, false, &gain);
 }
 
 /* Waits for what is closed, closes what is open, and waits for that. Drops the lock. */
 static cuarena_status_t drain(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *gain)
 {
-    CUAI_ASSERT(arena->reclaiming);
-    if (s->event == NULL)
-        return CUARENA_OK;
-    cuarena_status_t status = await_closed(arena, s, gain);
+    cuarena_status_t status = reclaim_closed(arena, s, true, gain);
     if (status == CUARENA_OK)
         status = close_freelist(arena, s);
     if (status == CUARENA_OK)
-        status = await_closed(arena, s, gain);
+        status = reclaim_closed(arena, s, true, gain);
     return status == CUARENA_BUSY ? CUARENA_OK : status;
 }
 
@@ -282,22 +188,13 @@ void cuai_stream_tidy(cuarena_t *arena, uint32_t number)
 {
     cuai_assert_locked(arena);
     cuai_stream_t *s = cuai_stream(arena, number);
-    if (s->eager && s->open_event == NULL && !s->lacks_event)
+    if (s->behind_open == 0)
         merge_freelist(arena, s, s->turn);
-    if (s->event == NULL)
+    if (s->behind_closed == 0)
         reclaim_freelist(arena, s, !s->turn);
 }
 
 /* ---- All streams ------------------------------------------------------- */
-
-/* The next known stream; NULL: no more. */
-static cuai_stream_t *next(const cuarena_t *arena, uint32_t *number)
-{
-    while (arena->streams != NULL && ++*number < CUAI_STREAM_NUMBERS)
-        if (arena->streams[*number] != NULL)
-            return arena->streams[*number];
-    return NULL;
-}
 
 static bool has(const cuai_gain_t *gain)
 {
@@ -309,8 +206,8 @@ static bool has(const cuai_gain_t *gain)
 static void poll_streams(cuarena_t *arena, cuai_gain_t *gain)
 {
     cuai_stream_t *s;
-    for (uint32_t n = 0; (s = next(arena, &n)) != NULL;)
-        poll(arena, s, gain);
+    for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
+        reclaim_closed(arena, s, false, gain);
     if (!cuai_is_lost(arena))
         cuai_moving_stream(arena);
 }
@@ -333,7 +230,7 @@ static cuarena_status_t close_all(cuarena_t *arena, uint32_t except)
 {
     cuarena_status_t status = CUARENA_OK;
     cuai_stream_t *s;
-    for (uint32_t n = 0; (s = next(arena, &n)) != NULL;) {
+    for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;) {
         cuarena_status_t one = n == except ? CUARENA_OK : close_freelist(arena, s);
         if (status == CUARENA_OK && one != CUARENA_BUSY)
             status = one;
@@ -360,8 +257,8 @@ static cuai_stream_t *fullest(const cuarena_t *arena)
     cuai_stream_t *best = NULL;
     uint64_t most = 0;
     cuai_stream_t *s;
-    for (uint32_t n = 0; (s = next(arena, &n)) != NULL;) {
-        uint64_t bytes = s->event == NULL ? 0 : freelist_bytes(arena, s, !s->turn);
+    for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;) {
+        uint64_t bytes = s->behind_closed == 0 ? 0 : freelist_bytes(arena, s, !s->turn);
         if (bytes > most) {
             most = bytes;
             best = s;
@@ -375,11 +272,11 @@ static cuai_stream_t *fullest(const cuarena_t *arena)
 static void await_open(cuarena_t *arena, uint32_t except, cuai_gain_t *gain)
 {
     cuai_stream_t *s;
-    for (uint32_t n = 0; !has(gain) && (s = next(arena, &n)) != NULL;)
+    for (uint32_t n = 0; !has(gain) && (s = cuai_stream_next(arena, &n)) != NULL;)
         if (n != except && freelist_bytes(arena, s, s->turn) != 0 &&
-            await_closed(arena, s, gain) == CUARENA_OK && !has(gain) &&
+            reclaim_closed(arena, s, true, gain) == CUARENA_OK && !has(gain) &&
             close_freelist(arena, s) == CUARENA_OK)
-            await_closed(arena, s, gain);
+            reclaim_closed(arena, s, true, gain);
 }
 
 bool cuai_reclaim_one(cuarena_t *arena, uint32_t except)
@@ -387,12 +284,12 @@ bool cuai_reclaim_one(cuarena_t *arena, uint32_t except)
     cuai_gain_t gain = {0, 0};
     cuai_reclaim_begin(arena);
     cuai_stream_t *s = fullest(arena);
-    if (s == NULL)
+    if (s != NULL) {
+        reclaim_closed(arena, s, true, &gain);
+    } else {
         cuai_uses_reclaim(arena, CUAI_USES_WAIT, &gain);
-    else
-        await_closed(arena, s, &gain);
-    if (s == NULL)
         await_open(arena, except, &gain);
+    }
     cuai_reclaim_end(arena);
     return has(&gain);
 }
@@ -408,7 +305,7 @@ bool cuai_reclaim_mine(cuarena_t *arena, uint32_t number, bool wait)
         if (wait)
             drain(arena, s, &gain);
         else
-            poll(arena, s, &gain);
+            reclaim_closed(arena, s, false, &gain);
     }
     cuai_reclaim_end(arena);
     return has(&gain);
@@ -426,7 +323,7 @@ static cuarena_status_t reclaim_all(cuarena_t *arena, bool wait, cuai_gain_t *ga
     if (status == CUARENA_OK)
         status = close_all(arena, 0);
     cuai_stream_t *s;
-    for (uint32_t n = 0; wait && (s = next(arena, &n)) != NULL;)
+    for (uint32_t n = 0; wait && (s = cuai_stream_next(arena, &n)) != NULL;)
         if (status == CUARENA_OK)
             status = drain(arena, s, gain);
     if (status == CUARENA_OK)
@@ -445,27 +342,19 @@ cuarena_status_t cuai_reclaim_all(cuarena_t *arena, bool wait, uint64_t *reclaim
     return status;
 }
 
-/* Opens the closed free list again. Its event stands for the open one too, if the stream is eager
- * and that has no event, for it is empty then. */
 static bool reclaim_own(cuarena_t *arena, cuai_stream_t *s)
 {
-    if (s->released || freelist_bytes(arena, s, !s->turn) == 0)
-        return false;
-    reopen(arena, s);
-    void *event = forget_event(s);
-    if (s->eager && s->open_event == NULL && !s->recording) {
-        s->open_event = event;
-        event = NULL;
-    }
-    cuai_unlocked_discard(arena, event);
-    return true;
+    while (s->recording)
+        cuai_arena_wait(arena);
+    bool any = !s->released && freelist_bytes(arena, s, !s->turn) != 0;
+    if (any)
+        open_again(arena, s);
+    return any;
 }
 
 bool cuai_reclaim_own(cuarena_t *arena, uint32_t number)
 {
     cuai_reclaim_begin(arena);
-    while (cuai_stream(arena, number)->recording)
-        cuai_arena_wait(arena);
     bool any = reclaim_own(arena, cuai_stream(arena, number));
     cuai_reclaim_end(arena);
     return any;
@@ -484,9 +373,9 @@ void cuai_reclaim_split_up(cuarena_t *arena, cuarena_heap_t *heap)
 static cuarena_status_t await_freed(cuarena_t *arena, cuai_stream_t *s)
 {
     cuarena_status_t status = cuai_stream_cover(arena, s);
-    bool any = s->event != NULL && freelist_bytes(arena, s, !s->turn) != 0;
+    bool any = s->behind_closed != 0 && freelist_bytes(arena, s, !s->turn) != 0;
     if (status == CUARENA_OK && any)
-        status = cuai_unlocked_wait(arena, s->event, 0);
+        status = cuai_timeline_see(arena, 0, cuai_closed(s), true);
     return status == CUARENA_BUSY ? CUARENA_OK : status;
 }
 
@@ -497,41 +386,37 @@ cuarena_status_t cuai_await_freed(cuarena_t *arena, uint32_t number)
     cuai_stream_t *s;
     cuai_reclaim_begin(arena);
     cuarena_status_t status = cuai_uses_reclaim(arena, CUAI_USES_WAIT, &gain);
-    for (uint32_t n = 0; (s = next(arena, &n)) != NULL;)
+    for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
         if (status == CUARENA_OK && (number == 0 || n == number))
             status = await_freed(arena, s);
     cuai_reclaim_end(arena);
     return status;
 }
 
-bool cuai_stream_is_idle(cuarena_t *arena, const cuai_stream_t *s)
-{
-    return s->event != NULL && !cuai_is_lost(arena) &&
-           cuai_unlocked_query(arena, s->event) == CUARENA_OK;
-}
-
 void cuai_stream_return_idle(cuarena_t *arena, cuai_stream_t *s)
 {
     CUAI_ASSERT(arena->reclaiming);
-    while (s->recording)
-        cuai_arena_wait(arena);
     bool stays = arena->config.steal == CUARENA_STEAL_NEVER && !s->released;
     if (!stays || !reclaim_own(arena, s))
         cuai_stream_poll(arena, s);
 }
 
+/* From now on no call uses the handle. The open free list is empty. */
+static void end_handle(cuarena_t *arena, cuai_stream_t *s)
+{
+    s->released = true;
+    s->cache_lacks_event = false;
+    cuai_stream_uncover(arena, s);
+    cuai_stream_unlearn(arena, s);
+}
+
 void cuai_streams_make_room(cuarena_t *arena)
 {
-    cuai_gain_t gain = {0, 0};
+    (void)cuai_reclaim_all(arena, false, NULL);
     cuai_reclaim_begin(arena);
-    poll_all(arena, &gain);
-    close_all(arena, 0);
-    poll_all(arena, &gain);
-    uint32_t number;
-    while ((number = cuai_stream_left_idle(arena)) != 0) {
-        void *latest = cuai_stream(arena, number)->open_event;
-        cuai_stream_forget(arena, number);
-        cuai_unlocked_discard(arena, latest);
+    for (cuai_stream_t *s; (s = cuai_stream_left_idle(arena)) != NULL;) {
+        end_handle(arena, s);
+        cuai_timeline_drop(arena, cuai_closed(s));
     }
     cuai_reclaim_end(arena);
 }
@@ -542,22 +427,10 @@ void cuai_streams_make_room(cuarena_t *arena)
 static const cuai_stream_t *unreclaimed(const cuarena_t *arena)
 {
     const cuai_stream_t *s;
-    for (uint32_t n = 0; (s = next(arena, &n)) != NULL;)
-        if (s->event != NULL || has_open(arena, s))
+    for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
+        if (s->behind_closed != 0 || has_open(arena, s))
             return s;
     return NULL;
-}
-
-/* Asks about all work of the context, because the handles of streams may be dead. Drops the lock.
- * */
-static cuarena_status_t ask_all_work(cuarena_t *arena)
-{
-    void *event = NULL;
-    cuarena_status_t status = cuai_unlocked_record_all(arena, &event);
-    if (status == CUARENA_OK)
-        status = cuai_unlocked_query(arena, event);
-    cuai_unlocked_discard(arena, event);
-    return status;
 }
 
 static cuarena_status_t still_busy(const cuarena_t *arena)
@@ -578,7 +451,7 @@ static bool is_idle(cuarena_t *arena)
     cuai_reclaim_begin(arena);
     poll_streams(arena, &gain);
     cuai_reclaim_end(arena);
-    return unreclaimed(arena) == NULL && arena->uses.first == NULL && arena->moved.event == NULL;
+    return unreclaimed(arena) == NULL && arena->uses.first == NULL && arena->moved.serial == 0;
 }
 
 /* A device takes some microseconds to pass an event, also on an idle stream. */
@@ -604,7 +477,7 @@ cuarena_status_t cuai_check_idle(cuarena_t *arena)
     if (arena->stream_count == 0)
         return CUARENA_OK;
     if (!cuai_is_lost(arena) && !is_idle(arena))
-        status = ask_all_work(arena);
+        status = cuai_unlocked_see_all(arena, false); /* the handles of streams may be dead */
     if (status == CUARENA_UNSUPPORTED)
         status = ask_each_stream(arena);
     if (status == CUARENA_BUSY)
@@ -627,15 +500,12 @@ static void reset_stream(cuarena_t *arena, cuai_stream_t *s)
         cuai_arena_wait(arena);
     cuai_end_only_stream(arena);
     cuai_counter_clear(&s->counter);
-    void *old[2] = {s->event, s->open_event};
     reclaim_freelist(arena, s, 0);
     reclaim_freelist(arena, s, 1);
-    s->event = NULL;
-    s->open_event = NULL;
-    s->lacks_event = false;
+    s->behind_closed = 0;
+    s->behind_open = s->eager || s->released ? 0 : CUAI_TO_COME;
     s->cache_lacks_event = false;
-    cuai_unlocked_discard(arena, old[0]);
-    cuai_unlocked_discard(arena, old[1]);
+    cuai_note_seen(arena, 0, (cuai_point_t){s->number, arena->event_serial});
 }
 
 void cuai_streams_reset(cuarena_t *arena)
@@ -643,7 +513,7 @@ void cuai_streams_reset(cuarena_t *arena)
     cuai_reclaim_begin(arena);
     cuai_uses_clear(arena);
     cuai_stream_t *s;
-    for (uint32_t n = 0; (s = next(arena, &n)) != NULL;)
+    for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
         reset_stream(arena, s);
     cuai_reclaim_end(arena);
 }
@@ -667,16 +537,17 @@ cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number)
     if (s == NULL || !s->eager || s->released)
         return CUARENA_OK;
     if (is_alone(arena)) {
-        s->lacks_event = true;
+        cuai_stream_uncover(arena, s);
         return CUARENA_OK;
     }
     uint64_t takes = s->gathers;
-    cuarena_status_t status = record_alone(arena, s, &s->open_event);
+    uint64_t serial = s->behind_open == CUAI_TO_COME ? 0 : s->behind_open;
+    cuarena_status_t status = cuai_timeline_record(arena, s, false, &serial);
     bool later = status == CUARENA_BUSY || status == CUARENA_OUT_OF_MEMORY;
-    if (status == CUARENA_OK && s->gathers == takes)
-        s->lacks_event = false;
-    else if (later)
-        s->lacks_event = true;
+    if (status == CUARENA_OK)
+        s->behind_open = serial;
+    if (later || (status == CUARENA_OK && s->gathers != takes))
+        cuai_stream_uncover(arena, s);
     return later ? CUARENA_OK : status;
 }
 
@@ -684,7 +555,7 @@ void cuai_stream_note_work(cuarena_t *arena, uint32_t number)
 {
     cuarena_status_t status = cuai_stream_note_free(arena, number);
     if (status != CUARENA_OK)
-        cuai_stream(arena, number)->lacks_event = true;
+        cuai_stream_uncover(arena, cuai_stream(arena, number));
 }
 
 /* Records the last event of the stream, which stands for all earlier ones. No call uses the handle.
@@ -693,24 +564,16 @@ static cuarena_status_t close_for_good(cuarena_t *arena, cuai_stream_t *s)
 {
     CUAI_ASSERT(arena->reclaiming);
     CUAI_ASSERT(!s->released && s->touching == 0);
-    void *event = NULL;
-    note_seen_at_event(s, true);
-    cuarena_status_t status = record_alone(arena, s, &event);
-    if (status != CUARENA_OK) {
-        note_seen_at_event(s, false); /* an older event may be there */
+    uint64_t serial = 0;
+    cuarena_status_t status = cuai_timeline_record(arena, s, true, &serial);
+    if (status != CUARENA_OK)
         return status;
-    }
-    s->serial = ++arena->event_serial;
-    void *old[2] = {s->event, s->open_event};
+    cuai_point_t old = cuai_closed(s);
     reopen(arena, s);
     take_turns(arena, s);
-    s->event = event;
-    s->open_event = NULL;
-    s->cache_lacks_event = false;
-    s->released = true;
-    cuai_stream_unlearn(arena, s);
-    cuai_unlocked_discard(arena, old[0]);
-    cuai_unlocked_discard(arena, old[1]);
+    end_handle(arena, s);
+    s->behind_closed = serial;
+    cuai_timeline_drop(arena, old);
     return CUARENA_OK;
 }
 

@@ -77,21 +77,13 @@ void cuai_stream_tidy(cuarena_t *arena, uint32_t number);
 /* Puts all that was freed on the stream so far into its closed free list, with an event behind it:
  * what was open joins what was closed. The caller reclaims. Drops the lock. */
 cuarena_status_t cuai_stream_cover(cuarena_t *arena, cuai_stream_t *s);
-/* Reclaims the closed free list, whose work is known to be done. The caller reclaims. Drops the
+/* Reclaims the closed free list if its event is complete, else BUSY. The caller reclaims. Drops the
  * lock. */
-void cuai_stream_reclaim_closed(cuarena_t *arena, cuai_stream_t *s);
-/* The same if the event is complete, else BUSY. */
 cuarena_status_t cuai_stream_poll(cuarena_t *arena, cuai_stream_t *s);
-/* Whether the bytes of the closed free list are known to be idle. The caller reclaims. Drops the
- * lock. */
-bool cuai_stream_is_idle(cuarena_t *arena, const cuai_stream_t *s);
+/* What the open free list has came after its event, or there was none: another one is to come. */
+void cuai_stream_uncover(const cuarena_t *arena, cuai_stream_t *s);
 /* Reclaims what is left of a closed free list if it is idle; with steal=never it becomes its
  * stream's again instead. The caller reclaims. Drops the lock. */
 void cuai_stream_return_idle(cuarena_t *arena, cuai_stream_t *s);
-/* Records an event of the stream's work so far. Another thread's default stream cannot be asked, so
- * its event stands for more (cuai_memory_mark_thread). BUSY: the stream is being captured, or the
- * event would end a capture. OK with `*event` as it was: the stream was released, and has its last
- * event. Drops the lock. */
-cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s, void **event);
 
 #endif

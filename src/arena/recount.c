@@ -49,24 +49,6 @@ static void count_blocks(const cuarena_t *arena, tally_t *tally)
     }
 }
 
-static bool has_bytes(const cuarena_t *arena, const cuai_stream_t *s, uint32_t which)
-{
-    for (int region = 0; region < CUAI_LISTED; region++)
-        if (arena->heaps[region] != NULL &&
-            arena->heaps[region]->freelists[s->freelists[region][which]]->ranges != 0)
-            return true;
-    return false;
-}
-
-/* Whether the stream has seen an event that is not recorded yet. */
-static bool has_waited_too_far(const cuarena_t *arena, const cuai_stream_t *s)
-{
-    bool far = s->serial > arena->event_serial;
-    for (uint32_t n = 0; n < CUAI_STREAM_NUMBERS; n++)
-        far = far || s->seen[n] > arena->event_serial || s->seen_at_event[n] > s->seen[n];
-    return far;
-}
-
 static const char *wrong_with(const cuarena_t *arena, const cuai_stream_t *s,
                               const cuai_counts_t *counted, uint64_t waits)
 {
@@ -76,17 +58,13 @@ static const char *wrong_with(const cuarena_t *arena, const cuai_stream_t *s,
         return "a stream's counts are not those of its blocks";
     if (s->waits != waits)
         return "a stream has another number of uses than blocks say";
-    if (has_waited_too_far(arena, s))
-        return "a stream has waited for an event that is not there yet";
     if (arena->reclaiming || arena->compacting)
         return NULL;
-    if (s->event == NULL && has_bytes(arena, s, !s->turn))
+    if (s->behind_closed == 0 && cuai_stream_ranges(arena, s, !s->turn) != 0)
         return "bytes are in a closed free list without an event";
-    if (s->eager && s->open_event == NULL && !s->lacks_event && has_bytes(arena, s, s->turn))
-        return "bytes are in an eager stream's open free list without an event";
-    return s->released && has_bytes(arena, s, s->turn)
-               ? "bytes are in the open free list of a stream that was released"
-               : NULL;
+    if (s->behind_open == 0 && cuai_stream_ranges(arena, s, s->turn) != 0)
+        return "bytes are in an open free list without an event";
+    return cuai_timeline_wrong(arena, s);
 }
 
 static uint64_t count_waits(const cuarena_t *arena, uint64_t *waits)
@@ -96,7 +74,7 @@ static uint64_t count_waits(const cuarena_t *arena, uint64_t *waits)
         for (const cuai_use_t *u = arena->uses.buckets[i]; u; u = u->chain) {
             uses++;
             for (uint32_t w = 0; w < u->count; w++)
-                waits[u->waits[w].number]++;
+                waits[u->waits[w].stream]++;
         }
     return uses;
 }
@@ -140,12 +118,11 @@ const char *cuai_streams_wrong(const cuarena_t *arena)
         return "the count of blocks that are ending is wrong";
     uint32_t known = 0;
     const char *wrong = NULL;
-    for (uint32_t n = 1; arena->streams != NULL && n < CUAI_STREAM_NUMBERS; n++) {
-        const cuai_stream_t *s = arena->streams[n];
-        known += s != NULL;
-        if (s != NULL && s->cached != tally.cached[n])
+    const cuai_stream_t *s;
+    for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL; known++) {
+        if (s->cached != tally.cached[n])
             wrong = "a stream has another number of cached blocks than is kept";
-        if (s != NULL && wrong == NULL)
+        if (wrong == NULL)
             wrong = wrong_with(arena, s, &tally.streams[n], waits[n]);
     }
     if (known != arena->stream_count)

@@ -283,63 +283,41 @@ static cuarena_status_t check_over(cuarena_t *arena, uint32_t number)
     return status;
 }
 
-/* The number of a member that is not yet behind the copies of compactions; 0: there is none. What a
- * member freed while it was captured must come after these copies. Another thread's default stream
- * waits for them when that thread next names a block. */
-static uint32_t behind_moves(const cuarena_t *arena, const cuarena_capture_t *capture)
-{
-    bool moved = arena->moved.event != NULL && !cuai_is_lost(arena);
-    for (uint32_t i = 0; moved && i < capture->member_count; i++) {
-        const cuai_stream_t *s = cuai_stream(arena, capture->members[i].number);
-        if (s->saw_move != arena->moved.serial && cuai_stream_is_mine(s))
-            return s->number;
-    }
-    return 0;
-}
-
 /* Lets a member wait for the copies as if it were not captured; being touched keeps it out of a new
  * session meanwhile. Drops the lock. */
-static cuarena_status_t see_moves(cuarena_t *arena, uint32_t number)
+static cuarena_status_t see_moves(cuarena_t *arena, cuai_stream_t *s)
 {
-    cuai_stream_t *s = cuai_stream(arena, number);
     CUAI_ASSERT(s->capture != NULL);
     cuarena_capture_t *capture = s->capture;
-    cuai_stream_touch(arena, number);
+    cuai_stream_touch(arena, s->number);
     s->capture = NULL;
-    cuarena_status_t status = cuai_see_moves(arena, number);
+    cuarena_status_t status = cuai_see_moves(arena, s->number);
     s->capture = capture;
-    cuai_stream_untouch(arena, number);
+    cuai_stream_untouch(arena, s->number);
     if (!is_moot(arena, status))
         return status;
-    s->saw_move = arena->moved.serial; /* no work is under way any more */
+    cuai_note_seen(arena, s->number, arena->moved); /* no work is under way any more */
     return CUARENA_OK;
 }
 
-/* Whether a call is queuing something on one of the streams just now. */
-static bool is_touched(const cuarena_t *arena, const cuarena_capture_t *capture)
-{
-    bool touched = false;
-    for (uint32_t i = 0; i < capture->member_count; i++)
-        touched = touched || cuai_stream(arena, capture->members[i].number)->touching != 0;
-    return touched;
-}
-
-/* Waits until the members have no copies to wait for, and no call queues anything on them. Drops
- * the lock. */
+/* Waits until the members have no copies to wait for, which what they freed while they were
+ * captured must come after, and no call queues anything on them. Another thread's default stream
+ * waits for copies when that thread next names a block. Drops the lock. */
 static cuarena_status_t quiet(cuarena_t *arena, const cuarena_capture_t *capture)
 {
     cuarena_status_t status = CUARENA_OK;
     for (uint32_t i = 0; i < capture->member_count; i++)
         if (status == CUARENA_OK)
             status = check_over(arena, capture->members[i].number);
-    while (status == CUARENA_OK) {
-        uint32_t number = behind_moves(arena, capture);
-        if (number != 0)
-            status = see_moves(arena, number);
-        else if (is_touched(arena, capture))
+    for (uint32_t i = 0; status == CUARENA_OK && i < capture->member_count;) {
+        cuai_stream_t *s = cuai_stream(arena, capture->members[i].number);
+        bool behind = !cuai_is_lost(arena) && cuai_stream_is_mine(s) &&
+                      !cuai_has_seen(arena, s->number, arena->moved);
+        i = behind || s->touching != 0 ? 0 : i + 1;
+        if (behind)
+            status = see_moves(arena, s);
+        else if (i == 0)
             cuai_arena_wait(arena);
-        else
-            break;
     }
     return status;
 }

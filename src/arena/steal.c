@@ -91,19 +91,14 @@ typedef struct search {
     uint8_t owners[CUARENA_HEAP_MAX_FREELISTS]; /* by free list */
 } search_t;
 
-/* A wait that must be queued before a candidate can be had. */
-typedef struct pending {
-    uint32_t owner; /* 0: no wait is needed */
-    bool open;      /* some of the candidate is in the owner's open free list */
-} pending_t;
-
 /* ---- Owners ------------------------------------------------------------ */
 
-/* Whether the requester has waited for the event behind the closed free list. Without an event that
- * free list is empty, or another thread is moving bytes out of it or into it. */
-static bool has_waited(const cuai_stream_t *requester, const cuai_stream_t *s)
+/* Whether the requester has seen the event behind the closed free list. Without an event that free
+ * list is empty, or another thread is moving bytes out of it or into it. */
+static bool has_waited(const cuarena_t *arena, const cuai_stream_t *requester,
+                       const cuai_stream_t *s)
 {
-    return s->event != NULL && requester->seen[s->number] >= s->serial;
+    return s->behind_closed != 0 && cuai_has_seen(arena, requester->number, cuai_closed(s));
 }
 
 static void note_owner(search_t *search, const cuai_stream_t *s)
@@ -112,38 +107,26 @@ static void note_owner(search_t *search, const cuai_stream_t *s)
     bool excluded = cuai_set_has(&search->excluded, s->number) || s->capture != NULL;
     uint8_t must = excluded ? NOBODY : (uint8_t)s->number;
     search->owners[freelists[s->turn]] = must;
-    search->owners[freelists[!s->turn]] = has_waited(search->requester, s) ? 0 : must;
+    search->owners[freelists[!s->turn]] =
+        has_waited(search->arena, search->requester, s) ? 0 : must;
 }
 
-/* Whether a pending wait, as its owner is now, is one for what is in the closed free list of `s`
- * too. */
-static bool is_implied(const cuarena_t *arena, pending_t pending, const cuai_stream_t *s)
+/* Sets the owners as if the wait for a point had been queued. What nobody may steal stays so,
+ * although the wait may imply it: the candidate that is found like this is looked at again with the
+ * owners as they are, and each of these can be waited for. */
+static void assume_waited(search_t *search, cuai_point_t wait)
 {
-    CUAI_ASSERT(pending.owner != 0);
-    const cuai_stream_t *owner = cuai_stream(arena, pending.owner);
-    bool now = pending.open && (!owner->eager || owner->lacks_event);
-    uint64_t serial = now            ? owner->seen[s->number]
-                      : pending.open ? 0
-                                     : owner->seen_at_event[s->number];
-    return s == owner || (s->event != NULL && serial >= s->serial);
-}
-
-/* Sets the owners as if the pending wait had been queued. What nobody may steal stays so, although
- * the wait may imply it: the candidate that is found like this is looked at again with the owners
- * as they are, and each of these can be waited for. */
-static void assume_waited(search_t *search, pending_t pending)
-{
-    CUAI_ASSERT(pending.owner != 0);
-    const cuai_stream_t *owner = cuai_stream(search->arena, pending.owner);
-    if (pending.open)
-        search->owners[owner->freelists[search->region][owner->turn]] = 0;
-    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++) {
-        const cuai_stream_t *s = search->arena->streams[n];
-        if (s == NULL || s->capture != NULL)
-            continue;
-        uint8_t *closed = &search->owners[s->freelists[search->region][!s->turn]];
-        if (*closed != NOBODY && is_implied(search->arena, pending, s))
-            *closed = 0;
+    const cuai_stream_t *owner = cuai_stream(search->arena, wait.stream);
+    uint64_t at = wait.serial == CUAI_TO_COME ? owner->behind_open : wait.serial;
+    const cuai_stream_t *s;
+    for (uint32_t n = 0; (s = cuai_stream_next(search->arena, &n)) != NULL;) {
+        for (int open = 0; s->capture == NULL && open < 2; open++) {
+            uint64_t behind = open ? s->behind_open : s->behind_closed;
+            uint64_t seen = s == owner ? wait.serial : cuai_had_seen(&owner->timeline, at, n);
+            uint8_t *its = &search->owners[s->freelists[search->region][s->turn ^ !open]];
+            if (*its != NOBODY && behind != 0 && behind <= seen)
+                *its = 0;
+        }
     }
 }
 
@@ -175,12 +158,17 @@ static uint32_t owner_of(const search_t *search, const cuai_record_t *r)
     return r->key == 0 || freelist >= search->freelists ? NOBODY : search->owners[freelist];
 }
 
-static bool is_open(const search_t *search, const cuai_record_t *r)
+/* The point of its owner that a range needs; of stream 0 if it has no owner. What is in an open
+ * free list is behind an event that is to come, if only when the free list is closed. */
+static cuai_point_t point_of(const search_t *search, const cuai_record_t *r)
 {
     uint32_t owner = owner_of(search, r);
-    CUAI_ASSERT(owner != 0 && owner != NOBODY);
+    if (owner == 0)
+        return (cuai_point_t){0, 0};
+    CUAI_ASSERT(owner != NOBODY);
     const cuai_stream_t *s = cuai_stream(search->arena, owner);
-    return cuai_range_freelist(r) == s->freelists[search->region][s->turn];
+    bool open = cuai_range_freelist(r) == s->freelists[search->region][s->turn];
+    return (cuai_point_t){owner, open ? CUAI_TO_COME : s->behind_closed};
 }
 
 static bool is_own(const search_t *search, const cuai_record_t *r)
@@ -420,46 +408,31 @@ static candidate_t cut(const search_t *search, const candidate_t *candidate)
     return part;
 }
 
-/* The serial of the event of a pending wait. One that is still to be recorded comes after all
- * others. */
-static uint64_t moment_of(const cuarena_t *arena, pending_t pending)
-{
-    return pending.open ? UINT64_MAX : cuai_stream(arena, pending.owner)->serial;
-}
-
-/* The wait for the event that comes last. Its owner may have waited for the other owner, and then
- * the requester need not; the other way round that cannot be. */
-static pending_t later_of(const cuarena_t *arena, pending_t a, pending_t b)
-{
-    if (a.owner == 0 || b.owner == 0)
-        return a.owner != 0 ? a : b;
-    return moment_of(arena, a) >= moment_of(arena, b) ? a : b;
-}
-
-/* The first wait that the ranges of the part need; *steals_out: some of them are not the
- * requester's. */
-static pending_t look_at_part(const search_t *search, const candidate_t *part, bool *steals_out)
+/* The last point that the ranges of the part need, or none, of stream 0. Its owner may have waited
+ * for the other owners, and then the requester need not; the other way round that cannot be.
+ * *steals_out: some of the ranges are not the requester's. */
+static cuai_point_t look_at_part(const search_t *search, const candidate_t *part, bool *steals_out)
 {
     CUAI_ASSERT(part->last != 0 && part->begin < part->end);
-    pending_t pending = {0, false};
+    cuai_point_t last = {0, 0};
     const cuai_record_t *r = cuai_record(search->heap, part->last);
     *steals_out = false;
     for (;; r = cuai_record(search->heap, r->prev)) {
-        uint32_t owner = owner_of(search, r);
         bool within = cuai_end(r) < part->end;
         *steals_out = *steals_out || (within && !is_own(search, r));
-        if (within && owner != 0)
-            pending = later_of(search->arena, pending, (pending_t){owner, is_open(search, r)});
+        cuai_point_t point = within ? point_of(search, r) : (cuai_point_t){0, 0};
+        if (point.stream != 0 && (last.stream == 0 || point.serial > last.serial))
+            last = point;
         if (cuai_end(r) <= part->begin)
-            return pending;
+            return last;
     }
 }
 
 /* The event that an eager stream has may be older than its waits. */
-static void note_gather(cuai_stream_t *requester)
+static void note_gather(const cuarena_t *arena, cuai_stream_t *requester)
 {
     requester->gathers++;
-    requester->lacks_event = requester->lacks_event || requester->eager;
+    cuai_stream_uncover(arena, requester);
 }
 
 /* The best candidate needs several waits, and on the way another one may come to need none. Finds
@@ -468,13 +441,13 @@ static candidate_t find_last_candidate(search_t *search)
 {
     candidate_t part = cut(search, &search->waiting);
     bool steals;
-    pending_t pending = look_at_part(search, &part, &steals);
-    while (pending.owner != 0) {
-        assume_waited(search, pending);
+    cuai_point_t wait = look_at_part(search, &part, &steals);
+    while (wait.stream != 0) {
+        assume_waited(search, wait);
         look_for(search);
         if (search->ready.last != 0)
             part = cut(search, &search->ready);
-        pending = look_at_part(search, &part, &steals);
+        wait = look_at_part(search, &part, &steals);
     }
     note_owners(search);
     return part;
@@ -491,7 +464,7 @@ static cuarena_status_t alloc_part(const search_t *search, const candidate_t *pa
                              requester->freelists[search->region][requester->turn], &owner);
     if (status != CUARENA_OK)
         return status;
-    note_gather(requester);
+    note_gather(search->arena, requester);
     uint64_t begin = cuai_align_up(part->begin, search->alignment);
     status = cuai_try_alloc_at(search->arena, search->request, owner, begin, block_out);
     if (status == CUARENA_OK)
@@ -501,7 +474,7 @@ static cuarena_status_t alloc_part(const search_t *search, const candidate_t *pa
 
 /* Allocates from the best candidate if it needs no wait, else returns BUSY and the wait.
  * OUT_OF_MEMORY: there is no candidate. */
-static cuarena_status_t try_best(search_t *search, pending_t *pending_out,
+static cuarena_status_t try_best(search_t *search, cuai_point_t *wait_out,
                                  cuai_block_ref_t *block_out)
 {
     bool free = search->ready.last != 0;
@@ -509,56 +482,29 @@ static cuarena_status_t try_best(search_t *search, pending_t *pending_out,
         return CUARENA_OUT_OF_MEMORY;
     candidate_t part = free ? cut(search, &search->ready) : find_last_candidate(search);
     bool steals;
-    *pending_out = look_at_part(search, &part, &steals);
-    return pending_out->owner != 0 ? CUARENA_BUSY : alloc_part(search, &part, steals, block_out);
+    *wait_out = look_at_part(search, &part, &steals);
+    return wait_out->stream != 0 ? CUARENA_BUSY : alloc_part(search, &part, steals, block_out);
 }
 
 /* ---- Waiting ----------------------------------------------------------- */
 
-void cuai_stream_saw(cuarena_t *arena, uint32_t waiter, uint32_t producer, uint64_t serial)
+/* Makes the requester wait for what the owner freed so far; `open`: also for what is in its open
+ * free list. With NULL only asks: OK or BUSY. *idle_out: it was complete, and is idle. Drops the
+ * lock. */
+static cuarena_status_t wait_for(cuarena_t *arena, const cuai_stream_t *requester, cuai_stream_t *s,
+                                 bool open, bool *idle_out)
 {
-    cuai_assert_locked(arena);
-    CUAI_ASSERT(waiter != producer);
-    cuai_stream_t *requester = cuai_stream(arena, waiter);
-    const cuai_stream_t *s = cuai_stream(arena, producer);
-    bool last = serial == s->serial;
-    for (uint32_t n = 1; last && n < CUAI_STREAM_NUMBERS; n++)
-        cuai_raise(&requester->seen[n], s->seen_at_event[n]);
-    cuai_raise(&requester->seen[producer], serial);
-}
-
-/* Makes the requester wait for what the owner freed so far. *reclaimed_out: it was complete, and is
- * idle. Drops the lock. */
-static cuarena_status_t wait_for(cuarena_t *arena, const cuai_stream_t *requester,
-                                 pending_t pending, bool *reclaimed_out)
-{
-    CUAI_ASSERT(arena->reclaiming && pending.owner != 0 && pending.owner != requester->number);
-    cuai_stream_t *s = cuai_stream(arena, pending.owner);
-    cuarena_status_t status = CUARENA_OK;
-    if (pending.open)
-        status = cuai_stream_cover(arena, s);
-    if (status != CUARENA_OK || s->event == NULL)
+    CUAI_ASSERT(arena->reclaiming && s != requester);
+    cuarena_status_t status = open ? cuai_stream_cover(arena, s) : CUARENA_OK;
+    if (status != CUARENA_OK || s->behind_closed == 0)
         return status;
-    *reclaimed_out = pending.open && cuai_stream_poll(arena, s) == CUARENA_OK;
-    if (s->event == NULL)
-        return CUARENA_OK;
-    void *event = s->event;
-    uint64_t serial = s->serial;
-    status =
-        requester->released ? CUARENA_BUSY : cuai_unlocked_wait(arena, event, requester->number);
-    if (status == CUARENA_OK)
-        cuai_stream_saw(arena, requester->number, s->number, serial);
-    return status;
-}
-
-/* Asks the owner, where no stream can wait on the device. Drops the lock. */
-static cuarena_status_t ask_owner(cuarena_t *arena, cuai_stream_t *s, uint64_t stamp)
-{
-    CUAI_ASSERT(arena->reclaiming);
-    cuarena_status_t status = CUARENA_OK;
-    if (s->event == NULL || s->serial <= stamp)
-        status = cuai_stream_cover(arena, s);
-    return status == CUARENA_OK ? cuai_stream_poll(arena, s) : status;
+    if (open || requester == NULL)
+        status = cuai_stream_poll(arena, s);
+    *idle_out = s->behind_closed == 0;
+    if (requester == NULL || *idle_out)
+        return status;
+    return requester->released ? CUARENA_BUSY
+                               : cuai_timeline_see(arena, requester->number, cuai_closed(s), true);
 }
 
 cuarena_status_t cuai_stream_await(cuarena_t *arena, uint32_t number, uint32_t owner,
@@ -566,15 +512,13 @@ cuarena_status_t cuai_stream_await(cuarena_t *arena, uint32_t number, uint32_t o
 {
     cuai_assert_locked(arena);
     cuarena_status_t status = CUARENA_OK;
+    bool idle;
     cuai_reclaim_begin(arena);
     cuai_stream_t *s = arena->streams[owner]; /* the stream may have gone meanwhile */
-    if (s != NULL && s->done <= stamp && number != 0 && !arena->cpu_touches) {
-        bool open = s->event == NULL || s->serial <= stamp;
-        bool idle = false;
-        status = wait_for(arena, cuai_stream(arena, number), (pending_t){owner, open}, &idle);
-    } else if (s != NULL && s->done <= stamp) {
-        status = ask_owner(arena, s, stamp);
-    }
+    bool asks = number == 0 || arena->cpu_touches;
+    if (s != NULL && s->timeline.done <= stamp)
+        status = wait_for(arena, asks ? NULL : cuai_stream(arena, number), s,
+                          s->behind_closed <= stamp, &idle);
     cuai_reclaim_end(arena);
     return status;
 }
@@ -608,7 +552,7 @@ cuarena_status_t cuai_try_alloc_stealing(cuarena_t *arena, const cuai_request_t 
     cuai_assert_locked(arena);
     search_t search;
     cuarena_status_t status = cuai_check_live_limit(arena, request);
-    pending_t pending;
+    cuai_point_t wait;
     if (status != CUARENA_OK)
         return status;
     begin_search(&search, arena, request);
@@ -616,7 +560,7 @@ cuarena_status_t cuai_try_alloc_stealing(cuarena_t *arena, const cuai_request_t 
     set_effort(&search, wide);
     look_at_ready(&search);
     if (search.ready.last != 0)
-        return try_best(&search, &pending, block_out);
+        return try_best(&search, &wait, block_out);
     return cuai_free_bytes(search.heap) < request->size ? CUARENA_OUT_OF_MEMORY
                                                         : CUARENA_FRAGMENTED;
 }
@@ -626,18 +570,20 @@ static cuai_stolen_t steal(search_t *search, cuai_block_ref_t *block_out)
 {
     bool idle = false;
     for (int waits = 0; waits <= MOST_WAITS && !idle; waits++) {
-        pending_t pending;
+        cuai_point_t wait;
         note_owners(search);
         look_for(search);
-        cuarena_status_t status = try_best(search, &pending, block_out);
+        cuarena_status_t status = try_best(search, &wait, block_out);
         if (status == CUARENA_OK)
             return CUAI_STOLEN;
         if (waits == 0 && cuai_reclaim_complete(search->arena))
             return CUAI_STOLEN_IDLE;
         if (status != CUARENA_BUSY || cuai_is_lost(search->arena))
             return CUAI_STOLEN_NOTHING;
-        if (wait_for(search->arena, search->requester, pending, &idle) != CUARENA_OK)
-            cuai_set_add(&search->excluded, pending.owner);
+        cuai_stream_t *s = cuai_stream(search->arena, wait.stream);
+        bool open = wait.serial == CUAI_TO_COME;
+        if (wait_for(search->arena, search->requester, s, open, &idle) != CUARENA_OK)
+            cuai_set_add(&search->excluded, wait.stream);
     }
     return idle ? CUAI_STOLEN_IDLE : CUAI_STOLEN_NOTHING;
 }
@@ -646,10 +592,9 @@ static cuai_stolen_t steal(search_t *search, cuai_block_ref_t *block_out)
 static bool is_behind_any(const cuarena_t *arena, const cuai_stream_t *requester)
 {
     bool behind = false;
-    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && !behind; n++) {
-        const cuai_stream_t *s = arena->streams[n];
-        behind = s != NULL && s != requester && has_waited(requester, s);
-    }
+    const cuai_stream_t *s;
+    for (uint32_t n = 0; !behind && (s = cuai_stream_next(arena, &n)) != NULL;)
+        behind = s != requester && has_waited(arena, requester, s);
     return behind;
 }
 
@@ -685,11 +630,10 @@ static cuarena_status_t steal_freelists(cuarena_t *arena, cuai_stream_t *request
     cuarena_status_t status = CUARENA_OK;
     if (!open && heap->freelists[freelists[!s->turn]]->ranges == 0)
         return status;
-    if (open || !has_waited(requester, s))
-        status = wait_for(arena, requester, (pending_t){s->number, open}, &idle);
-    if (status != CUARENA_OK || !has_waited(requester, s))
+    status = wait_for(arena, requester, s, open, &idle);
+    if (status != CUARENA_OK || !has_waited(arena, requester, s))
         return status;
-    note_gather(requester);
+    note_gather(arena, requester);
     return cuarena_heap_freelist_merge(heap, freelists[!s->turn],
                                        requester->freelists[CUAI_DYNAMIC][requester->turn]);
 }
@@ -700,10 +644,10 @@ cuarena_status_t cuai_steal_all(cuarena_t *arena, uint32_t number)
     cuarena_status_t status = CUARENA_OK;
     cuai_reclaim_begin(arena);
     cuai_stream_t *requester = cuai_stream(arena, number);
-    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && !requester->released; n++)
-        if (arena->streams[n] != NULL && n != number && status == CUARENA_OK &&
-            arena->streams[n]->capture == NULL) {
-            status = steal_freelists(arena, requester, arena->streams[n]);
+    cuai_stream_t *s;
+    for (uint32_t n = 0; !requester->released && (s = cuai_stream_next(arena, &n)) != NULL;)
+        if (n != number && status == CUARENA_OK && s->capture == NULL) {
+            status = steal_freelists(arena, requester, s);
             if (status == CUARENA_BUSY) /* it is being captured */
                 status = CUARENA_OK;
         }
@@ -719,9 +663,9 @@ cuarena_status_t cuai_moment(cuarena_t *arena, uint32_t number, uint64_t *serial
     cuai_stream_t *s = cuai_stream(arena, number);
     cuai_reclaim_begin(arena);
     cuarena_status_t status = cuai_stream_cover(arena, s);
-    if (s->event == NULL) /* no free bytes are behind an event */
-        s->serial = ++arena->event_serial;
-    *serial_out = s->serial;
+    *serial_out = s->behind_closed; /* 0: no free bytes are behind an event */
+    if (*serial_out == 0)
+        *serial_out = ++arena->event_serial;
     cuai_reclaim_end(arena);
     return status;
 }
@@ -732,9 +676,9 @@ void cuai_note_wait(cuarena_t *arena, uint32_t waiter, uint32_t producer, uint64
     cuai_reclaim_begin(arena);
     cuai_stream_t *s = cuai_stream(arena, producer);
     bool known = s != NULL && serial > s->born_serial; /* else all of that is over */
-    if (known && waiter != 0 && waiter != producer)
-        cuai_stream_saw(arena, waiter, producer, serial);
-    if (known && waiter == 0 && s->event != NULL && serial >= s->serial)
-        cuai_stream_reclaim_closed(arena, s);
+    if (known)
+        cuai_note_seen(arena, waiter, (cuai_point_t){producer, serial});
+    if (known && cuai_has_seen(arena, 0, cuai_closed(s)))
+        cuai_stream_poll(arena, s);
     cuai_reclaim_end(arena);
 }

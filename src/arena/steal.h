@@ -44,8 +44,6 @@ cuarena_status_t cuai_stream_await(cuarena_t *arena, uint32_t number, uint32_t o
 
 /* ---- Waits that the program makes by itself ---------------------------- */
 
-/* Notes that `waiter` has waited for the event of `producer` that has this serial. */
-void cuai_stream_saw(cuarena_t *arena, uint32_t waiter, uint32_t producer, uint64_t serial);
 /* Begins a new serial of the stream: what it frees until now can be told from what it frees later.
  * Drops the lock. */
 cuarena_status_t cuai_moment(cuarena_t *arena, uint32_t number, uint64_t *serial_out);

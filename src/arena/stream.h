@@ -5,21 +5,19 @@
  * stream". In every heap of a region it has two free lists that take turns:
  *
  *   open    has what was freed on the stream last; no event is behind it yet
- *   closed  has what was freed before `event` was recorded; when that is complete, the bytes of
+ *   closed  has what was freed before an event was recorded; when that is complete, the bytes of
  *           the closed free list are idle
  *
  * To close the open free list, the two change places, which costs nothing, and an event is
- * recorded. The closed free list is empty then, so a stream has one event at a time.
+ * recorded. The closed free list is empty then, so it needs one event at a time.
  *
- * An eager stream records `open_event` at each free, and `open_event` becomes the event when the
- * free list is closed. Where it could not be recorded the open free list is `lacks_event`, and
- * closing records an event as for any other stream. The default stream of a thread is eager,
- * because no other thread can record on it. While it is the only stream nobody needs an event: its
- * open free list is uncovered.
+ * An eager stream records an event behind its open free list at each free, and it stays that of the
+ * free list when that is closed. Where it could not be recorded it is to come, as for any other
+ * stream: closing records it. The default stream of a thread is eager, because no other thread can
+ * record on it. While it is the only stream nobody needs an event before its free list is closed.
  *
- * Events have serials, in the order in which they were recorded in the arena. A stream that waited
- * for an event of another stream, or for a later one, may use what is in that one's closed free
- * list as if it were its own.
+ * A stream that has seen the event of another one (timeline.h) may use what is in that one's closed
+ * free list as if it were its own.
  *
  * A number is given to another stream when its stream was released and neither an event, a block, a
  * wait nor a call under way needs it.
@@ -30,13 +28,12 @@
 #include <stdbool.h>
 
 #include "arena/counter.h"
+#include "arena/timeline.h"
 #include "cuarena/streams.h"
 #include "heap/heap.h"
 
 /* Heaps with free lists: dynamic and stable. */
 #define CUAI_LISTED 2
-/* Numbers are 1 .. CUARENA_MAX_STREAMS. */
-#define CUAI_STREAM_NUMBERS (CUARENA_MAX_STREAMS + 1)
 /* Streams whose handles are found without a search. */
 #define CUAI_RECENT 16u
 _Static_assert(CUARENA_MAX_STREAMS < CUARENA_HEAP_MAX_OWNER, "owners");
@@ -53,31 +50,32 @@ typedef struct cuai_stream {
     uint64_t attributes[2];   /* of its ordinary blocks there: of block ids, and of pointers */
     uint32_t upper[2];        /* the upper halves, which pins do not change */
     bool released; /* the handle must not be used any more; all bytes are in the closed free list */
-    bool eager;    /* `open_event` is recorded at each free */
-    bool recording;   /* a thread records an event on it without the lock */
-    bool lacks_event; /* `open_event` is not behind all bytes of the open free list */
-    void *event;      /* behind the closed free list; NULL: that is empty */
-    void *open_event; /* behind the open free list of an eager stream; NULL: that is empty, or lacks
-                         an event */
-    uint32_t callers; /* calls under way that keep its number */
-    uint64_t waits;   /* blocks, freed or not, and sessions that wait for it */
-    uint64_t saw_move; /* the serial of the last compaction that it is ordered behind */
+    bool eager;    /* an event is recorded at each free */
+    bool recording; /* a thread records an event on it without the lock */
+    /* The serials of the events behind its free lists. 0: the free list is empty, and nothing joins
+     * it. Of the open one, CUAI_TO_COME: the event is recorded when it is closed. */
+    uint64_t behind_closed;
+    uint64_t behind_open;
+    uint32_t callers;  /* calls under way that keep its number */
+    uint64_t waits;    /* blocks, freed or not, and sessions that wait for it */
+    uint64_t saw_move; /* the last `moved.serial` that it was found to be behind */
     cuai_counter_t counter;
-    uint64_t serial;  /* of the last `event`: what is in the closed free list was freed before it */
-    uint64_t gathers; /* how often it got bytes of other streams */
-    uint64_t born_serial; /* the last serial of the arena when the stream became known */
-    /* By the number of another stream: the serial of the last event of that stream for which this
-     * one has waited, now and when `event` was recorded. */
-    uint64_t seen[CUAI_STREAM_NUMBERS];
-    uint64_t seen_at_event[CUAI_STREAM_NUMBERS];
+    uint64_t gathers;                /* how often it got bytes of other streams */
+    uint64_t born_serial;            /* the last serial of the arena when the stream became known */
     struct cuai_scopes *scopes;      /* of its peaks; NULL before the first */
     uint32_t touching;               /* threads that use the handle without the lock */
     bool cache_lacks_event;          /* no event is behind all of its cached blocks yet */
     uint64_t cached;                 /* blocks that were freed on it and are cached */
-    uint64_t done;                   /* the serial of its last event that is complete */
     uint32_t member;                 /* its index among the members of `capture` */
     struct cuarena_capture *capture; /* NULL: none */
+    cuai_timeline_t timeline;
 } cuai_stream_t;
+
+/* The event behind the closed free list. */
+static inline cuai_point_t cuai_closed(const cuai_stream_t *s)
+{
+    return (cuai_point_t){s->number, s->behind_closed};
+}
 
 /* A handle that the memory is being asked about. The thread that asks has it on its stack. */
 typedef struct cuai_introduction {
@@ -114,15 +112,5 @@ static inline bool cuai_set_has(const cuai_stream_set_t *set, uint32_t number)
     CUAI_ASSERT(number < CUAI_STREAM_NUMBERS);
     return set->bits[number / 64] >> number % 64 & 1;
 }
-
-/* Copies of a compaction that may be under way. */
-typedef struct cuai_moved {
-    void *event;       /* behind the last one; NULL: all are done */
-    uint32_t stream;   /* on which the last one ran */
-    uint64_t behind;   /* the serial of that stream's event before the last one */
-    uint32_t users;    /* threads that use `event` without the lock, so that it must stay */
-    uint64_t serial;   /* counts compactions on streams */
-    uint64_t host_saw; /* the serial of the last one that the host waited for */
-} cuai_moved_t;
 
 #endif

@@ -18,10 +18,8 @@ cuarena_status_t cuai_order_after(cuarena_t *arena, const cuai_stream_set_t *set
  * for them when that ends. */
 static inline bool cuai_has_unseen_moves(const cuarena_t *arena, uint32_t number)
 {
-    if (arena->moved.event == NULL || cuai_is_captured(arena, number))
-        return false;
-    uint64_t saw = number == 0 ? arena->moved.host_saw : cuai_stream(arena, number)->saw_move;
-    return saw != arena->moved.serial;
+    return arena->moved.serial != 0 && !cuai_is_captured(arena, number) &&
+           !cuai_has_seen(arena, number, arena->moved);
 }
 
 /* Orders `number`, or with 0 the caller, behind all copies of compactions. Drops the lock if any

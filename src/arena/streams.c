@@ -41,6 +41,14 @@ static uint32_t find_known(const cuarena_t *arena, cuarena_stream_t handle)
     return 0;
 }
 
+cuai_stream_t *cuai_stream_next(const cuarena_t *arena, uint32_t *number)
+{
+    while (arena->streams != NULL && ++*number < CUAI_STREAM_NUMBERS)
+        if (arena->streams[*number] != NULL)
+            return arena->streams[*number];
+    return NULL;
+}
+
 uint32_t cuai_stream_known(const cuarena_t *arena, cuarena_stream_t stream)
 {
     return find_known(arena, cuai_stream_normal(stream));
@@ -53,16 +61,24 @@ uint32_t cuai_freelist_for_free(const cuarena_t *arena, int32_t region, uint32_t
     if (number == 0 || region == CUAI_APART)
         return 0;
     const cuai_stream_t *s = cuai_stream(arena, number);
-    bool marked = s->released || (s->eager && s->open_event == NULL && !s->lacks_event);
-    if (!marked)
+    if (s->behind_open != 0)
         return s->freelists[region][s->turn];
-    return s->event != NULL ? s->freelists[region][!s->turn] : 0;
+    return s->behind_closed != 0 ? s->freelists[region][!s->turn] : 0;
 }
 
 void cuai_stream_note_open(const cuarena_t *arena, cuai_stream_t *s)
 {
     s->open = s->freelists[CUAI_DYNAMIC][s->turn];
     s->open_index = arena->heaps[CUAI_DYNAMIC]->freelists[s->open];
+}
+
+uint64_t cuai_stream_ranges(const cuarena_t *arena, const cuai_stream_t *s, uint32_t which)
+{
+    uint64_t ranges = 0;
+    for (int region = 0; region < CUAI_LISTED; region++)
+        if (arena->heaps[region] != NULL)
+            ranges += arena->heaps[region]->freelists[s->freelists[region][which]]->ranges;
+    return ranges;
 }
 
 static void end_freelists(cuarena_t *arena, const cuai_stream_t *s)
@@ -207,42 +223,30 @@ void cuai_stream_forget(cuarena_t *arena, uint32_t number)
     note_freelists(arena);
 }
 
-/* Whether no block, wait, event or call needs the number. */
-static bool is_unneeded(const cuarena_t *arena, uint32_t number)
+/* Whether no block, wait, free list or call needs the number. */
+static bool is_unneeded(const cuarena_t *arena, const cuai_stream_t *s)
 {
-    const cuai_stream_t *s = arena->streams[number];
-    bool moved = arena->moved.event != NULL && arena->moved.stream == number;
-    return !moved && s->event == NULL && s->waits == 0 && s->callers == 0 && s->touching == 0 &&
+    return s->behind_closed == 0 && s->waits == 0 && s->callers == 0 && s->touching == 0 &&
            s->cached == 0 && cuai_stream_counts(arena, s).live_blocks == 0;
 }
 
 void cuai_streams_recycle(cuarena_t *arena)
 {
     cuai_assert_locked(arena);
-    bool known = arena->streams != NULL && !arena->reclaiming;
-    for (uint32_t n = 1; known && n < CUAI_STREAM_NUMBERS; n++)
-        if (arena->streams[n] != NULL && arena->streams[n]->released && is_unneeded(arena, n))
+    cuai_stream_t *s;
+    for (uint32_t n = 0; !arena->reclaiming && (s = cuai_stream_next(arena, &n)) != NULL;)
+        if (s->released && cuai_timeline_is_empty(&s->timeline) && is_unneeded(arena, s))
             cuai_stream_forget(arena, n);
 }
 
-static bool has_bytes(const cuarena_t *arena, const cuai_stream_t *s)
+cuai_stream_t *cuai_stream_left_idle(const cuarena_t *arena)
 {
-    for (int region = 0; region < CUAI_LISTED; region++)
-        for (int i = 0; arena->heaps[region] != NULL && i < 2; i++)
-            if (arena->heaps[region]->freelists[s->freelists[region][i]]->ranges != 0)
-                return true;
-    return false;
-}
-
-uint32_t cuai_stream_left_idle(const cuarena_t *arena)
-{
-    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++) {
-        const cuai_stream_t *s = arena->streams[n];
-        bool left = s != NULL && s->thread != 0 && !cuai_stream_is_mine(s);
-        if (left && is_unneeded(arena, n) && !has_bytes(arena, s))
-            return n;
-    }
-    return 0;
+    cuai_stream_t *s;
+    for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
+        if (s->thread != 0 && !s->released && !cuai_stream_is_mine(s) && is_unneeded(arena, s) &&
+            cuai_stream_ranges(arena, s, 0) == 0 && cuai_stream_ranges(arena, s, 1) == 0)
+            break;
+    return s;
 }
 
 /* The lowest free number; 0: there is none. */
@@ -283,6 +287,8 @@ static cuarena_status_t add(cuarena_t *arena, cuarena_stream_t handle,
     s->info = *info;
     s->thread = info->per_thread ? this_thread() : 0;
     s->eager = info->per_thread || arena->config.events == CUARENA_EVENTS_EAGER;
+    s->behind_open = s->eager ? 0 : CUAI_TO_COME;
+    s->timeline.head.next = s->timeline.head.previous = &s->timeline.head;
     status = make_freelists(arena, s);
     if (status != CUARENA_OK) {
         cuai_host_free(s);
@@ -486,34 +492,23 @@ uint64_t cuai_freelists_largest(const cuarena_t *arena, int region, bool streams
 {
     const cuarena_heap_t *heap = arena->heaps[region];
     uint64_t largest = freelist_largest(heap, 0);
-    for (uint32_t n = 1; streams && n < CUAI_STREAM_NUMBERS; n++) {
-        const cuai_stream_t *s = arena->streams[n];
-        for (int i = 0; s != NULL && s->capture == NULL && i < 2; i++)
+    const cuai_stream_t *s;
+    for (uint32_t n = 0; streams && (s = cuai_stream_next(arena, &n)) != NULL;)
+        for (int i = 0; s->capture == NULL && i < 2; i++)
             largest = cuai_max(largest, freelist_largest(heap, s->freelists[region][i]));
-    }
     return largest;
 }
 
 /* ---- The end ----------------------------------------------------------- */
 
-static void unmark(const cuarena_t *arena, void *event)
-{
-    if (event != NULL)
-        arena->memory.ops.unmark(arena->memory.user, event);
-}
-
 void cuai_streams_forget(cuarena_t *arena)
 {
-    for (uint32_t n = 1; arena->streams != NULL && n < CUAI_STREAM_NUMBERS; n++) {
-        cuai_stream_t *s = arena->streams[n];
-        if (s == NULL)
-            continue;
-        unmark(arena, s->event);
-        unmark(arena, s->open_event);
+    cuai_stream_t *s;
+    for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;) {
+        cuai_timeline_end(arena, &s->timeline);
         cuai_host_free(s->scopes);
         cuai_host_free(s);
     }
-    unmark(arena, arena->moved.event);
     cuai_host_free(arena->streams);
     arena->streams = NULL;
     arena->only_stream = NULL;

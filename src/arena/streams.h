@@ -25,11 +25,13 @@ void cuai_stream_leave(cuarena_t *arena, uint32_t number);
 void cuai_stream_await_introductions(cuarena_t *arena, cuarena_stream_t stream);
 /* The number of a stream if it is known, else 0. */
 uint32_t cuai_stream_known(const cuarena_t *arena, cuarena_stream_t stream);
+/* The next known stream after a number, which becomes its own; NULL: there is none. */
+cuai_stream_t *cuai_stream_next(const cuarena_t *arena, uint32_t *number);
 /* Frees the numbers of released streams that nothing needs. */
 void cuai_streams_recycle(cuarena_t *arena);
-/* The number of another thread's default stream on which nothing is left, for that thread may have
- * ended; 0: there is none. */
-uint32_t cuai_stream_left_idle(const cuarena_t *arena);
+/* Another thread's default stream on which nothing is left, for that thread may have ended; NULL:
+ * there is none. */
+cuai_stream_t *cuai_stream_left_idle(const cuarena_t *arena);
 /* From now on no handle leads to the stream without a search. */
 void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s);
 /* The arena begins: no handle leads to a stream without a search. No lock. */
@@ -104,6 +106,8 @@ void cuai_stream_untouch(cuarena_t *arena, uint32_t number);
 /* The free list for bytes that are idle once the stream's work so far is done (of an eager stream:
  * its work before its last event). */
 uint32_t cuai_freelist_for_free(const cuarena_t *arena, int32_t region, uint32_t number);
+/* How many ranges one of the stream's two free lists has, in all regions. */
+uint64_t cuai_stream_ranges(const cuarena_t *arena, const cuai_stream_t *s, uint32_t which);
 /* Another free list of the stream is the open one: updates what is derived from that. */
 void cuai_stream_note_open(const cuarena_t *arena, cuai_stream_t *s);
 /* The largest range that is idle or, if `streams`, in a stream's free list. */

@@ -9,6 +9,7 @@
 #include "arena/counts.h"
 #include "arena/reclaim.h"
 #include "arena/segments.h"
+#include "arena/streams.h"
 
 /* The set of free lists whose ranges may go. */
 typedef struct freelists {
@@ -238,15 +239,6 @@ uint64_t cuai_trim(cuarena_t *arena, uint64_t keep_bytes)
 
 /* ---- What streams freed ------------------------------------------------ */
 
-/* The next stream after *n, which is `number` or, with 0, any; NULL: no more. */
-static cuai_stream_t *next(const cuarena_t *arena, uint32_t number, uint32_t *n)
-{
-    while (arena->streams != NULL && ++*n < CUAI_STREAM_NUMBERS)
-        if (arena->streams[*n] != NULL && (number == 0 || *n == number))
-            return arena->streams[*n];
-    return NULL;
-}
-
 /* The free lists that are known to be idle: a closed one whose event is complete stays so as long
  * as nobody else reclaims. Drops the lock. */
 static freelists_t idle_freelists(cuarena_t *arena, uint32_t number)
@@ -255,8 +247,9 @@ static freelists_t idle_freelists(cuarena_t *arena, uint32_t number)
     cuai_stream_t *s;
     if (number == 0)
         add_freelist(&freelists, 0);
-    for (uint32_t n = 0; (s = next(arena, number, &n)) != NULL;)
-        if (cuai_stream_is_idle(arena, s))
+    for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
+        if ((number == 0 || n == number) && s->behind_closed != 0 && !cuai_is_lost(arena) &&
+            cuai_timeline_see(arena, 0, cuai_closed(s), false) == CUARENA_OK)
             add_freelist(&freelists, s->freelists[CUAI_DYNAMIC][!s->turn]);
     return freelists;
 }
@@ -267,8 +260,9 @@ static uint64_t trim_idle(cuarena_t *arena, uint32_t number, cuai_cuts_t *cuts, 
     cuai_reclaim_begin(arena);
     freelists_t freelists = idle_freelists(arena, number);
     uint64_t given = trim(arena, &freelists, cuts, keep_bytes);
-    for (uint32_t n = 0; (s = next(arena, number, &n)) != NULL;)
-        cuai_stream_return_idle(arena, s);
+    for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
+        if (number == 0 || n == number)
+            cuai_stream_return_idle(arena, s);
     cuai_reclaim_end(arena);
     return given;
 }

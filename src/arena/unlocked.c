@@ -46,16 +46,6 @@ cuarena_status_t cuai_unlocked_record(cuarena_t *arena, const cuai_stream_t *s, 
     return cuai_note_loss(arena, status);
 }
 
-cuarena_status_t cuai_unlocked_record_all(cuarena_t *arena, void **event)
-{
-    if (arena->capturing != 0)
-        return CUARENA_UNSUPPORTED;
-    cuai_unlock(&arena->lock);
-    cuarena_status_t status = arena->memory.ops.mark(arena->memory.user, CUARENA_NO_STREAM, event);
-    cuai_lock(&arena->lock);
-    return cuai_note_loss(arena, status);
-}
-
 cuarena_status_t cuai_unlocked_query(cuarena_t *arena, void *event)
 {
     CUAI_ASSERT(event != NULL);
@@ -88,4 +78,18 @@ void cuai_unlocked_discard(cuarena_t *arena, void *event)
     cuai_unlock(&arena->lock);
     arena->memory.ops.unmark(arena->memory.user, event);
     cuai_lock(&arena->lock);
+}
+
+cuarena_status_t cuai_unlocked_see_all(cuarena_t *arena, bool wait)
+{
+    void *event = NULL;
+    if (arena->capturing != 0)
+        return CUARENA_UNSUPPORTED;
+    cuai_unlock(&arena->lock);
+    cuarena_status_t status = arena->memory.ops.mark(arena->memory.user, CUARENA_NO_STREAM, &event);
+    cuai_lock(&arena->lock);
+    if (status == CUARENA_OK)
+        status = wait ? cuai_unlocked_wait(arena, event, 0) : cuai_unlocked_query(arena, event);
+    cuai_unlocked_discard(arena, event);
+    return cuai_note_loss(arena, status);
 }

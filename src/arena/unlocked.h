@@ -17,9 +17,9 @@ cuarena_status_t cuai_unlocked_identify(cuarena_t *arena, cuarena_stream_t handl
  * or in a new one where that is NULL. Of another thread's default stream, which cannot be recorded
  * on, more is recorded. BUSY: the stream is being captured, or that would end a capture. */
 cuarena_status_t cuai_unlocked_record(cuarena_t *arena, const cuai_stream_t *s, void **event);
-/* Records the work of all streams in a new event. UNSUPPORTED where one event cannot stand for
- * that, or would end a capture session. */
-cuarena_status_t cuai_unlocked_record_all(cuarena_t *arena, void **event);
+/* Asks whether the work of all streams is done, else BUSY, or waits for it. UNSUPPORTED where one
+ * event cannot stand for that, or would end a capture session. */
+cuarena_status_t cuai_unlocked_see_all(cuarena_t *arena, bool wait);
 /* BUSY: the event is not complete. */
 cuarena_status_t cuai_unlocked_query(cuarena_t *arena, void *event);
 /* The stream waits for the event on the device; with 0, or for one that was released, the caller

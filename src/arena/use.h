@@ -5,22 +5,17 @@
 #ifndef CUAI_ARENA_USE_H
 #define CUAI_ARENA_USE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
+#include "arena/timeline.h"
 #include "cuarena/heap.h"
 
-/* A stream that uses a block; once the block is freed, with the event to wait for. NULL: the last
- * event of the stream itself, which was released. */
-typedef struct cuai_wait {
-    uint32_t number;
-    bool unrecorded; /* its event could not be recorded when the block was freed: it is recorded
-                        when somebody reclaims */
-    void *event;
-} cuai_wait_t;
-
 /* The uses of a block that several streams use, that is dedicated or exported. It has room enough
- * for the free to take no memory. */
+ * for the free to take no memory.
+ *
+ * Each wait names a stream; once the block is freed, with the serial to wait for. CUAI_TO_COME: the
+ * event could not be recorded then, and is when somebody reclaims. 0: the stream needs none before
+ * it is released, and then its last event. */
 typedef struct cuai_use {
     cuarena_block_t block;
     struct cuai_use *chain; /* of its bucket */
@@ -28,7 +23,7 @@ typedef struct cuai_use {
     uint32_t target;        /* the stream whose free list gets the bytes; 0: they are idle */
     uint32_t count;         /* of waits */
     uint32_t room;          /* of waits; one is kept free for the stream of the free */
-    cuai_wait_t *waits;
+    cuai_point_t *waits;
 } cuai_use_t;
 
 /* All of them: a hash table by block id, and a queue of freed blocks. */

@@ -9,7 +9,6 @@
 #include "arena/move.h"
 #include "arena/reclaim.h"
 #include "arena/streams.h"
-#include "arena/unlocked.h"
 #include "arena/zero.h"
 
 /* ---- The table --------------------------------------------------------- */
@@ -82,7 +81,7 @@ static void free_use(cuai_use_t *use)
 static bool has_stream(const cuai_use_t *use, uint32_t number)
 {
     for (uint32_t i = 0; i < use->count; i++)
-        if (use->waits[i].number == number)
+        if (use->waits[i].stream == number)
             return true;
     return false;
 }
@@ -93,7 +92,7 @@ static bool ready_waits(cuai_use_t *use)
     if (use->count + 2 <= use->room)
         return true;
     uint32_t room = use->room == 0 ? 4 : use->room * 2;
-    cuai_wait_t *waits = cuai_host_alloc(room * sizeof(*waits));
+    cuai_point_t *waits = cuai_host_alloc(room * sizeof(*waits));
     if (waits == NULL)
         return false;
     if (use->count != 0)
@@ -131,7 +130,7 @@ cuarena_status_t cuai_use_add(cuarena_t *arena, cuai_block_ref_t ref, uint32_t n
     cuai_block_record(ref)->flags |= CUAI_BLOCK_USED;
     if (number == 0 || has_stream(use, number))
         return CUARENA_OK;
-    use->waits[use->count++] = (cuai_wait_t){number, false, NULL};
+    use->waits[use->count++] = (cuai_point_t){number, 0};
     cuai_stream(arena, number)->waits++;
     return CUARENA_OK;
 }
@@ -140,7 +139,7 @@ cuarena_status_t cuai_use_add(cuarena_t *arena, cuai_block_ref_t ref, uint32_t n
 static void end_use(cuarena_t *arena, cuai_use_t *use)
 {
     for (uint32_t i = 0; i < use->count; i++)
-        cuai_stream(arena, use->waits[i].number)->waits--;
+        cuai_stream(arena, use->waits[i].stream)->waits--;
     take_out(&arena->uses, use);
     free_use(use);
 }
@@ -162,7 +161,7 @@ bool cuai_use_matters(const cuarena_t *arena, cuai_block_ref_t ref, uint32_t num
         return false;
     const cuai_use_t *use = cuai_use_find(arena, cuai_id(ref.heap, ref.slot));
     CUAI_ASSERT(use != NULL);
-    bool only = use->count == 0 || (use->count == 1 && use->waits[0].number == number);
+    bool only = use->count == 0 || (use->count == 1 && use->waits[0].stream == number);
     return ref.region == CUAI_APART || !only;
 }
 
@@ -172,10 +171,10 @@ void cuai_use_only(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
     cuai_use_t *use = cuai_use_find(arena, cuai_id(ref.heap, ref.slot));
     uint32_t kept = 0;
     for (uint32_t i = 0; use != NULL && i < use->count; i++) {
-        if (use->waits[i].number == number)
+        if (use->waits[i].stream == number)
             use->waits[kept++] = use->waits[i];
         else
-            cuai_stream(arena, use->waits[i].number)->waits--;
+            cuai_stream(arena, use->waits[i].stream)->waits--;
     }
     if (use != NULL)
         use->count = kept;
@@ -185,39 +184,36 @@ void cuai_use_only(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 
 /* ---- A free ------------------------------------------------------------ */
 
-/* The caller reclaims, so nobody else sees the use meanwhile. */
-static void unmark_all(cuarena_t *arena, cuai_use_t *use)
+/* Nobody else sees the use meanwhile. Drops the lock. */
+static void drop_all(cuarena_t *arena, cuai_use_t *use)
 {
     for (uint32_t i = 0; i < use->count; i++) {
-        void *event = use->waits[i].event;
-        use->waits[i].event = NULL;
-        use->waits[i].unrecorded = false;
-        cuai_unlocked_discard(arena, event);
+        cuai_point_t wait = use->waits[i];
+        use->waits[i].serial = 0;
+        cuai_timeline_drop(arena, wait);
     }
 }
 
 /* Records the event of a wait; on an error that is done later, as for a stream that is being
  * captured. Drops the lock. */
-static cuarena_status_t mark_use(cuarena_t *arena, cuai_wait_t *wait)
+static cuarena_status_t record(cuarena_t *arena, cuai_point_t *wait)
 {
-    const cuai_stream_t *s = cuai_stream(arena, wait->number);
-    void *event = NULL;
-    cuarena_status_t status = cuai_stream_mark(arena, s, &event);
-    wait->event = event;
-    wait->unrecorded = status != CUARENA_OK;
+    uint64_t serial = 0;
+    cuai_stream_t *s = cuai_stream(arena, wait->stream);
+    cuarena_status_t status = cuai_timeline_record(arena, s, false, &serial);
+    wait->serial = status == CUARENA_OK ? serial : CUAI_TO_COME;
     return status;
 }
 
 /* Records the events of all waits but that for the target. A released stream has one behind all its
  * work. An event that cannot be recorded now, because its stream is captured or the host lacks
  * memory, is recorded later. Drops the lock. */
-static cuarena_status_t mark_uses(cuarena_t *arena, cuai_use_t *use, uint32_t target)
+static cuarena_status_t record_all(cuarena_t *arena, cuai_use_t *use, uint32_t target)
 {
     cuarena_status_t status = CUARENA_OK;
     for (uint32_t i = 0; i < use->count && status == CUARENA_OK; i++) {
-        cuai_wait_t *wait = &use->waits[i];
-        if (wait->number != target)
-            status = mark_use(arena, wait);
+        if (use->waits[i].stream != target)
+            status = record(arena, &use->waits[i]);
         if (status == CUARENA_BUSY || status == CUARENA_OUT_OF_MEMORY)
             status = CUARENA_OK;
     }
@@ -237,7 +233,7 @@ static uint32_t choose_target(const cuarena_t *arena, cuai_block_ref_t ref, uint
 static void add_wait(cuarena_t *arena, cuai_use_t *use, uint32_t number)
 {
     CUAI_ASSERT(use->count < use->room && number != 0);
-    use->waits[use->count++] = (cuai_wait_t){number, false, NULL};
+    use->waits[use->count++] = (cuai_point_t){number, 0};
     cuai_stream(arena, number)->waits++;
 }
 
@@ -265,14 +261,14 @@ static void take_back(cuarena_t *arena, cuai_record_t *r, cuai_use_t *use, uint3
                       bool pinned)
 {
     CUAI_ASSERT(count <= use->count);
-    unmark_all(arena, use);
+    drop_all(arena, use);
     cuai_clear_ending(arena, r);
     if (pinned) {
         r->pins--;
         r->flags &= (uint8_t)~CUAI_BLOCK_BORN_PIN;
     }
     for (; use->count > count; use->count--)
-        cuai_stream(arena, use->waits[use->count - 1].number)->waits--;
+        cuai_stream(arena, use->waits[use->count - 1].stream)->waits--;
 }
 
 /* The block is marked as moving meanwhile, so nobody else ends it. */
@@ -289,7 +285,7 @@ cuarena_status_t cuai_end_after_uses(cuarena_t *arena, cuai_block_ref_t ref, uin
     if (!has_stream(use, number))
         add_wait(arena, use, number);
     cuai_mark_moving(arena, ref);
-    cuarena_status_t status = mark_uses(arena, use, use->target);
+    cuarena_status_t status = record_all(arena, use, use->target);
     if (status == CUARENA_OK)
         enqueue(&arena->uses, use);
     else
@@ -307,43 +303,48 @@ void cuai_end_behind(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
     cuai_record_t *r = cuai_block_record(ref);
     CUAI_ASSERT(use != NULL && number != 0);
     for (; use->count != 0; use->count--)
-        cuai_stream(arena, use->waits[use->count - 1].number)->waits--;
+        cuai_stream(arena, use->waits[use->count - 1].stream)->waits--;
     keep_place(r);
     cuai_mark_ending(arena, r);
     use->target = 0;
     add_wait(arena, use, number);
-    use->waits[0].unrecorded = true;
+    use->waits[0].serial = CUAI_TO_COME;
     enqueue(&arena->uses, use);
 }
 
 /* ---- Ending freed blocks ----------------------------------------------- */
 
-/* OK if the work behind one use is done, else BUSY; may wait for it. Drops the lock. */
-static cuarena_status_t ask_use(cuarena_t *arena, const cuai_use_t *use, uint32_t i, bool wait)
+/* One look at all freed blocks. */
+typedef struct pass {
+    cuai_uses_how_t how;
+    uint64_t busy[CUAI_STREAM_NUMBERS]; /* by stream: what it has from this serial on is not done */
+} pass_t;
+
+/* OK if the work behind a wait is done, else BUSY; may wait for it. Drops the lock. */
+static cuarena_status_t see(cuarena_t *arena, cuai_point_t *wait, pass_t *pass)
 {
-    CUAI_ASSERT(i < use->count);
-    cuai_wait_t *one = &use->waits[i];
-    const cuai_stream_t *s = cuai_stream(arena, one->number);
     cuarena_status_t status = CUARENA_OK;
-    if (one->unrecorded && !s->released)
-        status = mark_use(arena, one);
+    bool last = wait->serial == 0 && cuai_stream(arena, wait->stream)->released;
+    if (last || wait->serial == CUAI_TO_COME)
+        status = record(arena, wait);
     if (status != CUARENA_OK)
         return status;
-    void *event = one->event;
-    if (event == NULL && s->released)
-        event = s->event;
-    if (event == NULL)
-        return CUARENA_OK;
-    return wait ? cuai_unlocked_wait(arena, event, 0) : cuai_unlocked_query(arena, event);
+    uint64_t *busy = &pass->busy[wait->stream];
+    if (wait->serial >= *busy)
+        return CUARENA_BUSY;
+    status = cuai_timeline_see(arena, 0, *wait, pass->how == CUAI_USES_WAIT);
+    if (status == CUARENA_BUSY)
+        *busy = wait->serial;
+    return status;
 }
 
 /* The same of all uses. On a lost arena no work is under way any more. */
-static cuarena_status_t ask_uses(cuarena_t *arena, const cuai_use_t *use, cuai_uses_how_t how)
+static cuarena_status_t see_all(cuarena_t *arena, const cuai_use_t *use, pass_t *pass)
 {
     cuarena_status_t status = CUARENA_OK;
     for (uint32_t i = 0; i < use->count && status == CUARENA_OK; i++)
-        if (!cuai_is_lost(arena) && how != CUAI_USES_DONE)
-            status = ask_use(arena, use, i, how == CUAI_USES_WAIT);
+        if (!cuai_is_lost(arena) && pass->how != CUAI_USES_DONE)
+            status = see(arena, &use->waits[i], pass);
     return cuai_is_lost(arena) ? CUARENA_OK : status;
 }
 
@@ -391,7 +392,7 @@ static bool is_handed(const cuarena_t *arena, uint32_t target)
 
 /* Ends a block if its uses are done: then it is out of the queue, and OK is returned. A target that
  * is released meanwhile is one more to ask about. Drops the lock. */
-static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link, cuai_uses_how_t how,
+static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link, pass_t *pass,
                                 cuai_gain_t *gain)
 {
     cuai_use_t *use = *link;
@@ -399,7 +400,7 @@ static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link, cuai_uses_h
     cuarena_status_t status;
     do {
         handed = is_handed(arena, use->target);
-        status = ask_uses(arena, use, how);
+        status = see_all(arena, use, pass);
     } while (status == CUARENA_OK && handed != is_handed(arena, use->target));
     cuai_block_ref_t ref = find_ending(arena, use->block);
     CUAI_ASSERT(ref.heap != NULL);
@@ -410,9 +411,9 @@ static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link, cuai_uses_h
     bool zeroes = cuai_zeroes_freed(arena, ref) && !cuai_is_lost(arena);
     cuai_mark_moving(arena, ref); /* nobody else does */
     if (zeroes)
-        status = cuai_zero_block(arena, ref, how == CUAI_USES_DONE ? 0 : use->target);
+        status = cuai_zero_block(arena, ref, pass->how == CUAI_USES_DONE ? 0 : use->target);
     if (status == CUARENA_OK)
-        unmark_all(arena, use);
+        drop_all(arena, use);
     cuai_clear_moving(arena, ref);
     if (status != CUARENA_OK)
         return status;
@@ -426,10 +427,12 @@ cuarena_status_t cuai_uses_reclaim(cuarena_t *arena, cuai_uses_how_t how, cuai_g
     cuai_assert_locked(arena);
     CUAI_ASSERT(arena->reclaiming);
     cuarena_status_t first = CUARENA_OK;
+    pass_t pass = {.how = how};
+    memset(pass.busy, 0xff, sizeof pass.busy);
     cuai_use_t **link = &arena->uses.first;
     while (*link != NULL) {
         cuai_use_t *use = *link;
-        cuarena_status_t status = try_end(arena, link, how, gain);
+        cuarena_status_t status = try_end(arena, link, &pass, gain);
         if (status != CUARENA_OK)
             link = &use->next;
         if (first == CUARENA_OK && status != CUARENA_BUSY)
@@ -446,9 +449,9 @@ void cuai_uses_clear(cuarena_t *arena)
         while (uses->buckets[i] != NULL) {
             cuai_use_t *use = uses->buckets[i];
             uses->buckets[i] = use->chain;
+            drop_all(arena, use);
             for (uint32_t w = 0; w < use->count; w++)
-                cuai_stream(arena, use->waits[w].number)->waits--;
-            unmark_all(arena, use);
+                cuai_stream(arena, use->waits[w].stream)->waits--;
             free_use(use);
         }
     cuai_host_free(uses->buckets);

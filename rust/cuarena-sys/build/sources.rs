@@ -59,6 +59,7 @@ pub const SOURCES: &[&str] = &[
     "arena/stream_order.c",
     "arena/streams.c",
     "arena/tags.c",
+    "arena/timeline.c",
     "arena/trim.c",
     "arena/unlocked.c",
     "arena/uses.c",
