@@ -159,21 +159,59 @@ static void count_many(load_t *load, uint64_t granules, cuarena_stream_t stream,
 
 #define for_each_size(log2) for (int log2 = LEAST_LOG2; log2 <= (int)most_log2(); log2 += 2)
 
+#define expect_row(got, want) expect_u64_at((got), (want), small[_i].name, __FILE__, __LINE__)
+
 /* ---- Small requests ---------------------------------------------------- */
 
-/* B has waited for A, and needs not do so again: nor look at all of A's. */
-START_TEST(bytes_of_a_stream_that_was_waited_for_are_found_by_class)
+#define ANY UINT64_MAX
+
+static const struct {
+    const char *name;
+    const char *layout;
+    uint64_t granules; /* that B asks for */
+    int fewer_log2;    /* copies of the layout */
+    bool told;         /* B has waited for A */
+    uint64_t waits;    /* that it takes */
+    uint64_t most;     /* steps of one request */
+    uint64_t most_of_all;
+} small[] = {
+    /* And needs not do so again: nor look at all of A's. */
+    {"bytes of a stream that was waited for are found by class", "a-", 1, 0, false, 1, FEW_STEPS,
+     ANY},
+    /* No range of one free list is large enough, but two that touch are. */
+    {"ranges of two streams together", "ac-", 2, 0, false, 2, MOST_STEPS, ANY},
+    /* Rows begin with a range of C's, for which B has not waited: the rest, A's and its own, serves
+     * it without a wait. */
+    {"the part of a row that needs no wait", "cab-", 2, 0, true, 0, MOST_STEPS, ANY},
+    /* One row of all that there is. */
+    {"a row is not followed to its end", "aac", 2, 0, false, ANY, MOST_STEPS, ANY},
+    /* They are too small, and so are those beside them. */
+    {"ranges of its own do not delay a stream", "b-aa-", 2, 0, false, 1, MOST_STEPS, MOST_STEPS},
+    /* Three granules of class 3, five and six of one class. */
+    {"ranges of its class that are too small", "bbbb-aaaa-cccccc-", 5, 2, false, ANY, MOST_STEPS,
+     ANY},
+};
+
+START_TEST(small_requests_see_a_bounded_number_of_ranges)
 {
     for_each_size(log2)
     {
         load_t load;
         steps_t steps;
-        open_load(&load, "a-", UINT64_C(1) << log2, CUARENA_PRESET_POOL);
-        count_many(&load, 1, B, &steps);
-        expect_u64(steps.steals, TAKEN);
-        expect_u64(steps.waits, 1);
-        expect_u64(steps.full_searches, 0);
-        expect_at_most(steps.most, FEW_STEPS);
+        cuarena_mark_t mark;
+        open_load(&load, small[_i].layout, UINT64_C(1) << (log2 - small[_i].fewer_log2),
+                  CUARENA_PRESET_POOL);
+        if (small[_i].told) {
+            expect_ok(cuarena_stream_mark(load.rig.arena, A, &mark));
+            expect_ok(cuarena_stream_waited(load.rig.arena, B, A, mark));
+        }
+        count_many(&load, small[_i].granules, B, &steps);
+        expect_row(steps.steals, TAKEN);
+        if (small[_i].waits != ANY)
+            expect_row(steps.waits, small[_i].waits);
+        expect_row(steps.full_searches, 0);
+        expect_at_most(steps.most, small[_i].most);
+        expect_at_most(steps.sum, small[_i].most_of_all);
         close_load(&load);
     }
 }
@@ -201,99 +239,6 @@ START_TEST(one_range_at_a_time_is_found_by_class)
         }
         end_count(&load, &steps);
         expect_u64(steps.waits, TAKEN / 2);
-        expect_u64(steps.full_searches, 0);
-        expect_at_most(steps.most, MOST_STEPS);
-        close_load(&load);
-    }
-}
-END_TEST
-
-/* No range of one free list is large enough, but two that touch are. */
-START_TEST(ranges_of_two_streams_together_are_found_soon)
-{
-    for_each_size(log2)
-    {
-        load_t load;
-        steps_t steps;
-        open_load(&load, "ac-", UINT64_C(1) << log2, CUARENA_PRESET_POOL);
-        count_many(&load, 2, B, &steps);
-        expect_u64(steps.steals, TAKEN);
-        expect_u64(steps.waits, 2);
-        expect_u64(steps.full_searches, 0);
-        expect_at_most(steps.most, MOST_STEPS);
-        close_load(&load);
-    }
-}
-END_TEST
-
-/* Rows begin with a range of C's, for which B has not waited: the rest, A's and its own, serves it
- * without a wait. */
-START_TEST(the_part_of_a_row_that_needs_no_wait_is_seen)
-{
-    for_each_size(log2)
-    {
-        load_t load;
-        steps_t steps;
-        cuarena_mark_t mark;
-        open_load(&load, "cab-", UINT64_C(1) << log2, CUARENA_PRESET_POOL);
-        expect_ok(cuarena_stream_mark(load.rig.arena, A, &mark));
-        expect_ok(cuarena_stream_waited(load.rig.arena, B, A, mark));
-        count_many(&load, 2, B, &steps);
-        expect_u64(steps.steals, TAKEN);
-        expect_u64(steps.waits, 0);
-        expect_u64(steps.full_searches, 0);
-        expect_at_most(steps.most, MOST_STEPS);
-        close_load(&load);
-    }
-}
-END_TEST
-
-/* One row of all that there is. */
-START_TEST(a_row_is_not_followed_to_its_end)
-{
-    for_each_size(log2)
-    {
-        load_t load;
-        steps_t steps;
-        open_load(&load, "aac", UINT64_C(1) << log2, CUARENA_PRESET_POOL);
-        count_many(&load, 2, B, &steps);
-        expect_u64(steps.steals, TAKEN);
-        expect_u64(steps.full_searches, 0);
-        expect_at_most(steps.most, MOST_STEPS);
-        close_load(&load);
-    }
-}
-END_TEST
-
-/* B's own ranges are too small, and so are those beside them. */
-START_TEST(small_ranges_of_its_own_do_not_delay_a_stream)
-{
-    for_each_size(log2)
-    {
-        load_t load;
-        steps_t steps;
-        open_load(&load, "b-aa-", UINT64_C(1) << log2, CUARENA_PRESET_POOL);
-        count_many(&load, 2, B, &steps);
-        expect_u64(steps.steals, TAKEN);
-        expect_u64(steps.waits, 1);
-        expect_u64(steps.full_searches, 0);
-        expect_at_most(steps.sum, MOST_STEPS);
-        close_load(&load);
-    }
-}
-END_TEST
-
-/* Ranges of the request's class that it does not fit in: three granules of class 3, five and six of
- * one class. */
-START_TEST(ranges_of_its_class_that_are_too_small_are_passed_over)
-{
-    for_each_size(log2)
-    {
-        load_t load;
-        steps_t steps;
-        open_load(&load, "bbbb-aaaa-cccccc-", UINT64_C(1) << (log2 - 2), CUARENA_PRESET_POOL);
-        count_many(&load, 5, B, &steps);
-        expect_u64(steps.steals, TAKEN);
         expect_u64(steps.full_searches, 0);
         expect_at_most(steps.most, MOST_STEPS);
         close_load(&load);
@@ -389,15 +334,11 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("stealing_steps");
-    suite_add_list(suite, "small",
-                   TEST_LIST(bytes_of_a_stream_that_was_waited_for_are_found_by_class,
-                             one_range_at_a_time_is_found_by_class,
-                             ranges_of_two_streams_together_are_found_soon,
-                             the_part_of_a_row_that_needs_no_wait_is_seen,
-                             a_row_is_not_followed_to_its_end,
-                             small_ranges_of_its_own_do_not_delay_a_stream,
-                             ranges_of_its_class_that_are_too_small_are_passed_over,
-                             all_is_looked_at_before_growth_only));
+    suite_add_rows(suite, "small", small_requests_see_a_bounded_number_of_ranges,
+                   sizeof(small) / sizeof(small[0]));
+    suite_add_list(
+        suite, "small by class",
+        TEST_LIST(one_range_at_a_time_is_found_by_class, all_is_looked_at_before_growth_only));
     suite_add_list(suite, "large", TEST_LIST(a_large_request_sees_a_bounded_number_of_ranges));
     suite_add_list(suite, "freelists",
                    TEST_LIST(streams_steal_whatever_numbers_their_freelists_have));

@@ -101,125 +101,107 @@ START_TEST(test_available_of_this_machine)
 }
 END_TEST
 
-/* ---- Control groups, version 2 ----------------------------------------- */
-
-#define V2 "/sys/fs/cgroup"
-
-START_TEST(test_group_leaves_less)
-{
-    put("/proc/self/cgroup", "0::/a\n");
-    put(V2 "/a/memory.max", "500000\n");
-    put(V2 "/a/memory.current", "200000\n");
-    expect_u64(available(), 300000);
-    expect_u64(total(), 500000);
-}
-END_TEST
-
-START_TEST(test_group_leaves_more)
-{
-    put("/proc/self/cgroup", "0::/a\n");
-    put(V2 "/a/memory.max", "50000000\n");
-    put(V2 "/a/memory.current", "200000\n");
-    expect_u64(available(), KERNEL_SAYS);
-}
-END_TEST
-
-START_TEST(test_group_without_a_limit)
-{
-    put("/proc/self/cgroup", "0::/a\n");
-    put(V2 "/a/memory.max", "max\n");
-    put(V2 "/a/memory.current", "200000\n");
-    expect_u64(available(), KERNEL_SAYS);
-}
-END_TEST
-
-START_TEST(test_group_counts_its_inactive_file_cache_as_left)
-{
-    put("/proc/self/cgroup", "0::/a\n");
-    put(V2 "/a/memory.max", "500000\n");
-    put(V2 "/a/memory.current", "400000\n");
-    put(V2 "/a/memory.stat", "anon 1\nfile 2\ninactive_anon 3\n"
-                             "inactive_file 100000\nactive_file 5\n");
-    expect_u64(available(), 200000);
-    put(V2 "/a/memory.stat", "inactive_file 900000\n");
-    expect_u64(available(), 500000);
-}
-END_TEST
-
-START_TEST(test_group_above_its_limit_leaves_nothing)
-{
-    put("/proc/self/cgroup", "0::/a\n");
-    put(V2 "/a/memory.max", "500000\n");
-    put(V2 "/a/memory.current", "500001\n");
-    expect_u64(available(), 0);
-}
-END_TEST
-
-START_TEST(test_group_above_leaves_least)
-{
-    put("/proc/self/cgroup", "0::/a/b/c\n");
-    put(V2 "/a/memory.max", "300000\n");
-    put(V2 "/a/memory.current", "200000\n");
-    put(V2 "/a/b/memory.max", "max\n");
-    put(V2 "/a/b/memory.current", "200000\n");
-    put(V2 "/a/b/c/memory.max", "900000\n");
-    put(V2 "/a/b/c/memory.current", "200000\n");
-    expect_u64(available(), 100000);
-}
-END_TEST
-
-START_TEST(test_group_root_of_a_container)
-{
-    put("/proc/self/cgroup", "0::/\n");
-    put(V2 "/memory.max", "300000\n");
-    put(V2 "/memory.current", "100000\n");
-    expect_u64(available(), 200000);
-}
-END_TEST
-
-START_TEST(test_group_name_that_only_the_outside_knows)
-{
-    put("/proc/self/cgroup", "0::/docker/0123\n");
-    put(V2 "/memory.max", "300000\n");
-    put(V2 "/memory.current", "100000\n");
-    expect_u64(available(), 200000);
-}
-END_TEST
-
-/* ---- Control groups, version 1 ----------------------------------------- */
+/* ---- Control groups ---------------------------------------------------- */
 
 #define V1 "/sys/fs/cgroup/memory"
+#define V2 "/sys/fs/cgroup"
+#define ANY 0
+#define MOST_FILES 6
 
-START_TEST(test_legacy_group_leaves_less)
-{
-    put("/proc/self/cgroup", "3:cpu,cpuacct:/x\n2:hugetlb,memory:/a/b\n"
-                             "1:name=systemd:/y\n0::/z\n");
-    put(V1 "/memory.limit_in_bytes", "9223372036854771712\n");
-    put(V1 "/memory.usage_in_bytes", "1\n");
-    put(V1 "/a/memory.limit_in_bytes", "400000\n");
-    put(V1 "/a/memory.usage_in_bytes", "300000\n");
-    put(V1 "/a/memory.stat", "inactive_file 7\ntotal_inactive_file 50000\n");
-    expect_u64(available(), 150000);
-    expect_u64(total(), 400000);
-}
-END_TEST
+typedef struct group_row {
+    const char *name;
+    const char *groups; /* /proc/self/cgroup */
+    const char *files[MOST_FILES][2];
+    uint64_t available;
+    uint64_t total;
+} group_row_t;
 
-START_TEST(test_legacy_group_of_another_controller)
-{
-    put("/proc/self/cgroup", "2:memoryx:/a\n1:xmemory,cpu:/a\n");
-    put(V1 "/a/memory.limit_in_bytes", "4\n");
-    put(V1 "/a/memory.usage_in_bytes", "3\n");
-    expect_u64(available(), KERNEL_SAYS);
-}
-END_TEST
+static const group_row_t group_rows[] = {
+    {"it leaves less",
+     "0::/a\n",
+     {{V2 "/a/memory.max", "500000\n"}, {V2 "/a/memory.current", "200000\n"}},
+     300000,
+     500000},
+    {"it leaves more",
+     "0::/a\n",
+     {{V2 "/a/memory.max", "50000000\n"}, {V2 "/a/memory.current", "200000\n"}},
+     KERNEL_SAYS,
+     ANY},
+    {"it has no limit",
+     "0::/a\n",
+     {{V2 "/a/memory.max", "max\n"}, {V2 "/a/memory.current", "200000\n"}},
+     KERNEL_SAYS,
+     ANY},
+    {"its inactive file cache counts as left",
+     "0::/a\n",
+     {{V2 "/a/memory.max", "500000\n"},
+      {V2 "/a/memory.current", "400000\n"},
+      {V2 "/a/memory.stat", "anon 1\nfile 2\ninactive_anon 3\n"
+                            "inactive_file 100000\nactive_file 5\n"}},
+     200000,
+     ANY},
+    {"its inactive file cache is more than it uses",
+     "0::/a\n",
+     {{V2 "/a/memory.max", "500000\n"},
+      {V2 "/a/memory.current", "400000\n"},
+      {V2 "/a/memory.stat", "inactive_file 900000\n"}},
+     500000,
+     ANY},
+    {"above its limit it leaves nothing",
+     "0::/a\n",
+     {{V2 "/a/memory.max", "500000\n"}, {V2 "/a/memory.current", "500001\n"}},
+     0,
+     ANY},
+    {"the one above leaves least",
+     "0::/a/b/c\n",
+     {{V2 "/a/memory.max", "300000\n"},
+      {V2 "/a/memory.current", "200000\n"},
+      {V2 "/a/b/memory.max", "max\n"},
+      {V2 "/a/b/memory.current", "200000\n"},
+      {V2 "/a/b/c/memory.max", "900000\n"},
+      {V2 "/a/b/c/memory.current", "200000\n"}},
+     100000,
+     ANY},
+    {"the root of a container",
+     "0::/\n",
+     {{V2 "/memory.max", "300000\n"}, {V2 "/memory.current", "100000\n"}},
+     200000,
+     ANY},
+    {"a name that only the outside knows",
+     "0::/docker/0123\n",
+     {{V2 "/memory.max", "300000\n"}, {V2 "/memory.current", "100000\n"}},
+     200000,
+     ANY},
+    {"version 1: it leaves less",
+     "3:cpu,cpuacct:/x\n2:hugetlb,memory:/a/b\n1:name=systemd:/y\n0::/z\n",
+     {{V1 "/memory.limit_in_bytes", "9223372036854771712\n"},
+      {V1 "/memory.usage_in_bytes", "1\n"},
+      {V1 "/a/memory.limit_in_bytes", "400000\n"},
+      {V1 "/a/memory.usage_in_bytes", "300000\n"},
+      {V1 "/a/memory.stat", "inactive_file 7\ntotal_inactive_file 50000\n"}},
+     150000,
+     400000},
+    {"version 1: of another controller",
+     "2:memoryx:/a\n1:xmemory,cpu:/a\n",
+     {{V1 "/a/memory.limit_in_bytes", "4\n"}, {V1 "/a/memory.usage_in_bytes", "3\n"}},
+     KERNEL_SAYS,
+     ANY},
+    {"both versions",
+     "0::/a\n",
+     {{V2 "/unified/a/memory.max", "30000\n"}, {V2 "/unified/a/memory.current", "10000\n"}},
+     20000,
+     30000},
+};
 
-START_TEST(test_hybrid_group)
+START_TEST(test_groups)
 {
-    put("/proc/self/cgroup", "0::/a\n");
-    put("/sys/fs/cgroup/unified/a/memory.max", "30000\n");
-    put("/sys/fs/cgroup/unified/a/memory.current", "10000\n");
-    expect_u64(available(), 20000);
-    expect_u64(total(), 30000);
+    const group_row_t *row = &group_rows[_i];
+    put("/proc/self/cgroup", row->groups);
+    for (size_t i = 0; i < MOST_FILES && row->files[i][0] != NULL; i++)
+        put(row->files[i][0], row->files[i][1]);
+    expect_u64_at(available(), row->available, row->name, __FILE__, __LINE__);
+    if (row->total != ANY)
+        expect_u64_at(total(), row->total, row->name, __FILE__, __LINE__);
 }
 END_TEST
 
@@ -252,9 +234,11 @@ START_TEST(test_group_name_that_is_too_long)
 }
 END_TEST
 
-static void add_tests(Suite *suite, const char *name, const TTest *const *tests)
+static TCase *add_tests(Suite *suite, const char *name, const TTest *const *tests)
 {
-    tcase_add_checked_fixture(suite_add_list(suite, name, tests), open_tree, close_tree);
+    TCase *tcase = suite_add_list(suite, name, tests);
+    tcase_add_checked_fixture(tcase, open_tree, close_tree);
+    return tcase;
 }
 
 int main(void)
@@ -263,15 +247,8 @@ int main(void)
     add_tests(suite, "kernel",
               TEST_LIST(test_available_without_groups, test_available_without_meminfo,
                         test_available_without_the_line, test_available_of_this_machine));
-    add_tests(suite, "groups",
-              TEST_LIST(test_group_leaves_less, test_group_leaves_more, test_group_without_a_limit,
-                        test_group_counts_its_inactive_file_cache_as_left,
-                        test_group_above_its_limit_leaves_nothing, test_group_above_leaves_least,
-                        test_group_root_of_a_container,
-                        test_group_name_that_only_the_outside_knows));
-    add_tests(suite, "legacy groups",
-              TEST_LIST(test_legacy_group_leaves_less, test_legacy_group_of_another_controller,
-                        test_hybrid_group));
+    TCase *groups = add_tests(suite, "groups", TEST_LIST(NULL));
+    tcase_add_loop_test(groups, test_groups, 0, (int)(sizeof(group_rows) / sizeof(group_rows[0])));
     add_tests(suite, "nonsense",
               TEST_LIST(test_group_files_that_make_no_sense, test_group_name_that_is_too_long));
     return suite_main(suite);
