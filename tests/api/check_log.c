@@ -1,6 +1,7 @@
 /* What the log tells, through the public API: errors once, what arenas do as a whole at level info,
  * each block at level debug; one line each. */
 #include "support/arena_support.h"
+#include "support/configs.h"
 #include "support/scale.h"
 
 #include <pthread.h>
@@ -59,11 +60,7 @@ static void expect_line(int32_t level, const char *begin, const char *end)
 
 static cuarena_t *make(const char *options)
 {
-    cuarena_config_t config;
-    cuarena_t *arena = NULL;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, options));
-    expect_ok(cuarena_create(&config, &arena));
+    cuarena_t *arena = arena_of(options);
     return arena;
 }
 
@@ -83,10 +80,8 @@ static void end(cuarena_t *arena)
 
 static cuarena_status_t create_too_large(cuarena_t *arena)
 {
-    cuarena_config_t config;
     (void)arena;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, POOL ", limit=1KiB"));
+    cuarena_config_t config = config_of(POOL ", limit=1KiB");
     return cuarena_create(&config, &arena);
 }
 

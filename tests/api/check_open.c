@@ -11,14 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t capacity_of(cuarena_t *arena)
-{
-    cuarena_stats_t stats;
-    cuarena_stats_init(&stats);
-    expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    return stats.capacity_bytes;
-}
-
 static void expect_open_refused(const char *options, cuarena_status_t want)
 {
     cuarena_t *arena = UNTOUCHED;
@@ -35,7 +27,7 @@ START_TEST(test_open_reads_every_option)
     cuarena_t *arena;
     void *p;
     expect_ok(cuarena_open("memory=pageable, pool=1MiB,alignment=64", &arena));
-    expect_u64(capacity_of(arena), 1 << 20);
+    expect_u64(arena_stats(arena).capacity_bytes, 1 << 20);
     expect_ok(cuarena_alloc(arena, 1000, &p));
     uint64_t requested, allocated;
     expect_ok(cuarena_size_of(arena, p, &requested, &allocated));

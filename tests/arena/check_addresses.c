@@ -3,6 +3,7 @@
  * what happens where the process may not have many.
  */
 #include "support/arena_support.h"
+#include "support/configs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,10 +65,8 @@ static void fail_to_make(const char *options, size_t index)
 /* An arena with a block in it. */
 static cuarena_t *make_one(const char *options, size_t index, void **pointer)
 {
-    cuarena_config_t config;
     cuarena_t *arena = NULL;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, options));
+    cuarena_config_t config = config_of(options);
     cuarena_status_t status = cuarena_create(&config, &arena);
     if (status == CUARENA_OK)
         status = cuarena_alloc(arena, 1000, pointer);
@@ -230,12 +229,10 @@ END_TEST
 
 START_TEST(test_the_error_names_the_addresses_that_are_short)
 {
-    cuarena_config_t config;
     cuarena_t *arena = NULL;
     if (!limit_addresses(MIB(256)))
         return;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, "pool=1GiB"));
+    cuarena_config_t config = config_of("pool=1GiB");
     expect_status(cuarena_create(&config, &arena), CUARENA_OUT_OF_MEMORY);
     cuarena_error_info_t error = last_error();
     if (strstr(error.message, "addresses") == NULL || strstr(error.message, "RLIMIT_AS") == NULL)

@@ -3,6 +3,7 @@
  * that other streams use, on an eager stream. Each refusal of the host comes in turn; the free
  * succeeds, and the bytes go to nobody before the work on them is done.
  */
+#include "support/configs.h"
 #include "support/cuda_test.h"
 #include "support/stream_rig.h"
 
@@ -141,18 +142,13 @@ static const char *const memories[] = {
 /* On a stream of another context, on one of this, and on default streams. */
 static void refuse_nth_free(const char *options, uint64_t nth, cuarena_stream_t stream)
 {
-    cuarena_config_t config;
-    cuarena_t *arena = NULL;
     cuarena_block_t block = 0;
-    char text[160] = "";
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, options));
-    expect_ok(cuarena_create(&config, &arena));
+    cuarena_t *arena = arena_of(options);
     expect_ok(cuarena_block_alloc(arena, KIB(64), &block));
     cuai_host_fail_at(nth);
     expect_ok(cuarena_block_free_on(arena, block, stream));
     cuai_host_fail_at(0);
-    ck_assert_msg(cuarena_validate(arena, text, sizeof text) == CUARENA_OK, "%s", text);
+    expect_valid_arena(arena);
     expect_ok(cuarena_reclaim(arena, 1, NULL));
     expect_ok(cuarena_destroy(&arena));
 }

@@ -165,14 +165,6 @@ static void expect_served(asker_t *asker)
     expect_status(asker->status, CUARENA_OK);
 }
 
-static uint64_t growths(cuarena_t *arena)
-{
-    cuarena_stats_t stats;
-    cuarena_stats_init(&stats);
-    expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    return stats.grows;
-}
-
 /* From what is held, again and again, as long as `asker` waits. */
 static void serve_beside(cuarena_t *arena, const asker_t *asker)
 {
@@ -192,7 +184,7 @@ static void run(slow_t *slow, int row)
     void *first = NULL;
     expect_ok(cuarena_create(&slow->config, &arena));
     expect_ok(cuarena_alloc(arena, SMALL, &first));
-    uint64_t before = growths(arena);
+    uint64_t before = arena_stats(arena).grows;
     slow_begin(slow, row);
     ask_beside(&grower, arena, LARGE);
     slow_wait(slow, row);
@@ -202,7 +194,7 @@ static void run(slow_t *slow, int row)
     slow_end(slow, row);
     expect_served(&grower);
     expect_served(&waiter);
-    expect_u64(growths(arena) - before, 1);
+    expect_u64(arena_stats(arena).grows - before, 1);
     expect_ok(cuarena_validate(arena, NULL, 0));
     expect_ok(cuarena_destroy_forced(&arena));
     slow_close(slow);

@@ -98,21 +98,6 @@ static void close_arena(void)
     expect_ok(cuarena_destroy_forced(&arena));
 }
 
-static cuarena_stats_t stats(void)
-{
-    cuarena_stats_t now;
-    cuarena_stats_init(&now);
-    expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &now));
-    return now;
-}
-
-static void expect_sound_arena(void)
-{
-    char text[256] = "";
-    cuarena_status_t status = cuarena_validate(arena, text, sizeof text);
-    ck_assert_msg(status == CUARENA_OK, "expected a sound arena: %s", text);
-}
-
 static void *take(uint64_t bytes)
 {
     void *pointer;
@@ -145,9 +130,9 @@ START_TEST(test_many_segments_stay_right_after_removals_in_the_middle)
         } else {
             blocks[at] = take((random_below(&random, 3) + 1) * GRANULARITY);
         }
-        expect_sound_arena();
+        expect_valid_arena(arena);
         if (_i < 5)
-            expect_u64(stats().reserved_bytes, stats().live_bytes);
+            expect_u64(arena_stats(arena).reserved_bytes, arena_stats(arena).live_bytes);
     }
     close_arena();
 }
@@ -165,8 +150,8 @@ START_TEST(test_many_segments_stay_right_after_a_trim_of_every_third)
     uint64_t given;
     expect_ok(cuarena_trim(arena, 0, &given));
     expect_u64(given, (BLOCKS / 3 + 1) * GRANULARITY);
-    expect_u64(stats().segments, BLOCKS - BLOCKS / 3 - 1);
-    expect_sound_arena();
+    expect_u64(arena_stats(arena).segments, BLOCKS - BLOCKS / 3 - 1);
+    expect_valid_arena(arena);
     close_arena();
 }
 END_TEST
@@ -184,17 +169,17 @@ static void *open_holes(const char *options, uint32_t wide, uint64_t page_multip
     for (uint32_t i = 0; i < 2 * BLOCKS; i += 2)
         expect_ok(cuarena_free(arena, blocks[i]));
     expect_ok(cuarena_trim(arena, 0, NULL));
-    expect_sound_arena();
+    expect_valid_arena(arena);
     return widest;
 }
 
 START_TEST(test_growth_fills_the_hole_with_room_of_many_without)
 {
     void *hole = open_holes("preset=grow,memory=none", BLOCKS, 5);
-    uint64_t held = stats().reserved_bytes;
+    uint64_t held = arena_stats(arena).reserved_bytes;
     ck_assert_ptr_eq(take(5 * GRANULARITY), hole);
-    expect_u64(stats().reserved_bytes, held + 5 * GRANULARITY);
-    expect_sound_arena();
+    expect_u64(arena_stats(arena).reserved_bytes, held + 5 * GRANULARITY);
+    expect_valid_arena(arena);
     close_arena();
 }
 END_TEST
@@ -203,10 +188,10 @@ START_TEST(test_growth_fills_the_hole_that_free_bytes_make_cheaper)
 {
     void *hole = open_holes("preset=grow,memory=none", BLOCKS, 4);
     expect_ok(cuarena_free(arena, blocks[BLOCKS - 1]));
-    uint64_t held = stats().reserved_bytes;
+    uint64_t held = arena_stats(arena).reserved_bytes;
     ck_assert_ptr_eq(take(5 * GRANULARITY), (char *)hole - GRANULARITY);
-    expect_u64(stats().reserved_bytes, held + 4 * GRANULARITY);
-    expect_sound_arena();
+    expect_u64(arena_stats(arena).reserved_bytes, held + 4 * GRANULARITY);
+    expect_valid_arena(arena);
     close_arena();
 }
 END_TEST
@@ -217,14 +202,14 @@ START_TEST(test_growth_looks_at_every_hole_before_it_refuses)
 {
     open_holes("preset=grow,memory=none", BLOCKS + 1, 4);
     expect_ok(cuarena_free(arena, blocks[BLOCKS + 1]));
-    expect_u64(stats().reserved_bytes, (BLOCKS + 3) * GRANULARITY);
+    expect_u64(arena_stats(arena).reserved_bytes, (BLOCKS + 3) * GRANULARITY);
     cuarena_amount_t limit = {CUARENA_AMOUNT_BYTES, 0, (BLOCKS + 5) * GRANULARITY};
     expect_ok(cuarena_set_limit(arena, CUARENA_LIMIT_RESERVED, limit, NULL));
-    uint64_t trims = stats().trims;
+    uint64_t trims = arena_stats(arena).trims;
     ck_assert_ptr_eq(take(5 * GRANULARITY), (char *)blocks[BLOCKS + 1] - GRANULARITY);
-    expect_u64(stats().trims, trims); /* which would have helped too */
-    expect_u64(stats().reserved_bytes, (BLOCKS + 4) * GRANULARITY);
-    expect_sound_arena();
+    expect_u64(arena_stats(arena).trims, trims); /* which would have helped too */
+    expect_u64(arena_stats(arena).reserved_bytes, (BLOCKS + 4) * GRANULARITY);
+    expect_valid_arena(arena);
     close_arena();
 }
 END_TEST

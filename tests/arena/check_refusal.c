@@ -2,6 +2,7 @@
  * Refusals: what a request that cannot be had says and leaves, and a pool that gave bytes back.
  */
 #include "support/arena_support.h"
+#include "support/configs.h"
 
 #include <errno.h>
 #include <string.h>
@@ -298,10 +299,8 @@ END_TEST
 /* More addresses than there are. */
 START_TEST(test_create_of_host_memory_has_errno)
 {
-    cuarena_config_t config;
     cuarena_t *arena = NULL;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, "pool=255TiB"));
+    cuarena_config_t config = config_of("pool=255TiB");
     expect_status(cuarena_create(&config, &arena), CUARENA_OUT_OF_MEMORY);
     ck_assert_int_eq(last_error().driver_code, ENOMEM);
     ck_assert_ptr_null(arena);

@@ -1,4 +1,5 @@
 /* cuarena_trim_on: what a stream freed goes back to the memory. */
+#include "support/configs.h"
 #include "support/expect.h"
 #include "support/stream_rig.h"
 
@@ -103,15 +104,11 @@ END_TEST
 /* Where holes can be, pages of the stream's go from the middle. */
 START_TEST(test_trim_on_punches_holes)
 {
-    cuarena_config_t config;
-    cuarena_t *arena;
     void *p[3];
     uint64_t given = 0;
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, "preset=grow,memory=none,handle=64KiB,steal=never"));
-    expect_ok(cuarena_create(&config, &arena));
+    cuarena_t *arena = arena_of("preset=grow,memory=none,handle=64KiB,steal=never");
     for (int i = 0; i < 3; i++)
         expect_ok(cuarena_alloc_on(arena, BLOCK, A, NULL, &p[i]));
     expect_ok(cuarena_free_on(arena, p[1], A));

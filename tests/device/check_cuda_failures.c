@@ -109,12 +109,10 @@ static bool take_one(cuarena_t *arena, uint64_t bytes, cuarena_block_t *block)
 /* A life in short: everything that calls the driver. */
 static void live(const char *options)
 {
-    cuarena_config_t config;
     cuarena_t *arena = NULL;
     cuarena_block_t blocks[4] = {0};
     uint64_t given;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, options));
+    cuarena_config_t config = config_of(options);
     if (!survived(NULL, cuarena_create(&config, &arena))) {
         ck_assert_ptr_null(arena);
         return;
@@ -181,15 +179,12 @@ END_TEST
 START_TEST(test_bytes_that_stayed_mapped_are_taken_again)
 {
     cuarena_t *arena = NULL;
-    cuarena_config_t config;
     cuarena_block_t blocks[4] = {0};
     uint64_t given = 0;
     if (!standin_is_here())
         return;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, "memory=device,backing=vmm,handle=2MiB,preset=grow,"
-                                            "limit=8MiB"));
-    expect_ok(cuarena_create(&config, &arena));
+    arena = arena_of("memory=device,backing=vmm,handle=2MiB,preset=grow,"
+                     "limit=8MiB");
     for (int i = 0; i < 4; i++)
         expect_ok(cuarena_block_alloc(arena, MIB(2), &blocks[i]));
     expect_ok(cuarena_block_free(arena, blocks[_i]));
@@ -213,14 +208,10 @@ END_TEST
 /* No event can be had, as where the host has no memory. */
 START_TEST(test_a_zeroing_free_without_events)
 {
-    cuarena_t *arena = NULL;
-    cuarena_config_t config;
     void *pointer = NULL;
     if (!standin_is_here())
         return;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, "memory=device,preset=grow,limit=8MiB,zero=free"));
-    expect_ok(cuarena_create(&config, &arena));
+    cuarena_t *arena = arena_of("memory=device,preset=grow,limit=8MiB,zero=free");
     expect_ok(cuarena_alloc(arena, MIB(1), &pointer));
     standin->standin_fail("cuEventRecord", 1, CUAI_CUDA_ERROR_OUT_OF_MEMORY, 1);
     expect_ok(cuarena_free(arena, pointer));
@@ -253,7 +244,6 @@ static void expect_loss(cuarena_t *arena, cuarena_block_t one, cuarena_block_t o
 START_TEST(test_a_lost_arena)
 {
     const char *options = failing_arenas[_i];
-    cuarena_config_t config;
     cuarena_t *arena = NULL;
     cuarena_block_t block = 0, other = 0, more = 0;
     uint64_t given = 77;
@@ -262,8 +252,7 @@ START_TEST(test_a_lost_arena)
         return;
     cuarena_request_init(&request);
     request.dedicated = 1;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, options));
+    cuarena_config_t config = config_of(options);
     config.limit = (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, MIB(64)};
     expect_ok(cuarena_create(&config, &arena));
     expect_ok(cuarena_block_alloc_with(arena, MIB(2), &request, &block));
@@ -317,15 +306,13 @@ static int live_on_in_child(cuarena_t *arena, cuarena_block_t block, cuarena_blo
 
 START_TEST(test_a_forked_child)
 {
-    cuarena_config_t config;
     cuarena_t *arena = NULL;
     cuarena_block_t block = 0, dedicated = 0;
     cuarena_request_t request;
     int status = 0;
     cuarena_request_init(&request);
     request.dedicated = 1;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, failing_arenas[_i]));
+    cuarena_config_t config = config_of(failing_arenas[_i]);
     config.limit = amount_of_bytes(MIB(64));
     expect_ok(cuarena_create(&config, &arena));
     expect_ok(cuarena_block_alloc(arena, MIB(1), &block));
@@ -347,14 +334,12 @@ END_TEST
 
 START_TEST(test_a_small_device_runs_out)
 {
-    cuarena_config_t config;
     cuarena_t *arena = NULL;
     cuarena_block_t block = 0, more = 0;
     if (!standin_is_here())
         return;
     standin->standin_configure("MEMORY", "64M");
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, "memory=device,preset=grow,handle=2MiB,limit=1GiB"));
+    cuarena_config_t config = config_of("memory=device,preset=grow,handle=2MiB,limit=1GiB");
     expect_ok(cuarena_create(&config, &arena));
     expect_ok(cuarena_block_alloc(arena, MIB(32), &block));
     uint64_t held = held_by(arena);
@@ -400,15 +385,13 @@ static const lack_case_t lack_cases[] = {
 START_TEST(test_what_is_lacking_is_named)
 {
     const lack_case_t *row = &lack_cases[_i];
-    cuarena_config_t config;
     cuarena_t *arena = NULL;
     cuarena_properties_t properties;
     cuarena_properties_init(&properties);
     if (!standin_is_here())
         return;
     standin->standin_configure("LACK", row->lack);
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, row->options));
+    cuarena_config_t config = config_of(row->options);
     expect_status(cuarena_create(&config, &arena), row->status);
     if (row->status != CUARENA_OK) {
         expect_message(row->word, "accepted:");
@@ -424,13 +407,11 @@ END_TEST
 
 START_TEST(test_an_old_driver)
 {
-    cuarena_config_t config;
     cuarena_t *arena = NULL;
     if (!standin_is_here())
         return;
     standin->standin_configure("VERSION", "11080");
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, "memory=device,pool=2MiB"));
+    cuarena_config_t config = config_of("memory=device,pool=2MiB");
     expect_status(cuarena_create(&config, &arena), CUARENA_NO_DEVICE);
     expect_message("11.8", "12.0");
     ck_assert_ptr_null(arena);
@@ -442,9 +423,7 @@ END_TEST
 
 static void open_with_peers(cuarena_t **arena, const char *options, cuarena_status_t want)
 {
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, options));
+    cuarena_config_t config = config_of(options);
     expect_status(cuarena_create(&config, arena), want);
 }
 

@@ -4,6 +4,7 @@
  * release of its stream has returned. On the stand-in, whose calls take their time here, such a
  * call is the end of the program.
  */
+#include "support/configs.h"
 #include "support/driver_library.h"
 #include "support/driver_under_test.h"
 #include "support/expect.h"
@@ -180,13 +181,10 @@ static void run_threads(void)
 
 START_TEST(no_call_uses_a_stream_after_its_release)
 {
-    cuarena_config_t config;
     char text[160] = "";
     driver_start();
     context = driver_take_context(0);
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, kinds[_i]));
-    expect_ok(cuarena_create(&config, &arena));
+    arena = arena_of(kinds[_i]);
     make_slow();
     run_threads();
     driver_ok(driver.cuCtxSynchronize());

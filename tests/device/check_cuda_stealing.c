@@ -9,6 +9,7 @@
  * of which no wait is swallowed, blocks are read and freed on other streams too, which the program
  * orders, and the arena compacts and trims.
  */
+#include "support/configs.h"
 #include "support/driver_library.h"
 #include "support/driver_under_test.h"
 #include "support/expect.h"
@@ -83,7 +84,6 @@ static uint64_t bad_words(void)
 
 static void open_program(uint64_t seed, const char *options)
 {
-    cuarena_config_t config;
     program = (program_t){.random = {seed}};
     driver_start();
     program.context = driver_take_context(0);
@@ -93,17 +93,8 @@ static void open_program(uint64_t seed, const char *options)
         program.streams[i] = driver_new_stream(CU_STREAM_NON_BLOCKING);
     driver_ok(driver.cuMemAlloc(&program.counter, STREAMS * sizeof(uint64_t)));
     driver_ok(driver.cuMemsetD8(program.counter, 0, STREAMS * sizeof(uint64_t)));
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, options));
+    cuarena_config_t config = config_of(options);
     expect_ok(cuarena_create(&config, &program.arena));
-}
-
-static cuarena_stats_t stats(void)
-{
-    cuarena_stats_t now;
-    cuarena_stats_init(&now);
-    expect_ok(cuarena_stats(program.arena, CUARENA_REGION_ALL, &now));
-    return now;
 }
 
 /* The places of a block: the first, and how many. */
@@ -147,14 +138,14 @@ static void begin(block_t *b)
     b->bytes = LEAST_BYTES * (1 + random_below(r, 16));
     b->stream = (uint32_t)random_below(r, STREAMS);
     b->seed = ++program.seeds;
-    uint64_t before = stats().stream_waits;
+    uint64_t before = arena_stats(program.arena).stream_waits;
     cuarena_status_t status =
         cuarena_alloc_on(program.arena, b->bytes, program.streams[b->stream], NULL, &b->pointer);
     if (status != CUARENA_OK) {
         b->pointer = NULL;
         return;
     }
-    if (before < program.swallowed && program.swallowed <= stats().stream_waits)
+    if (before < program.swallowed && program.swallowed <= arena_stats(program.arena).stream_waits)
         program.needless = is_ordered(b);
     launch(program.fill, b);
 }
@@ -291,7 +282,7 @@ START_TEST(no_reuse_is_ever_unordered)
         open_program(seed, kinds[_i]);
         program.wanders = seed % 2 == 0;
         run();
-        steals += stats().steals;
+        steals += arena_stats(program.arena).steals;
         moved += program.moved;
         driver_ok(driver.cuCtxSynchronize());
         expect_u64(bad_words(), 0);
@@ -301,9 +292,7 @@ START_TEST(no_reuse_is_ever_unordered)
     ck_assert_uint_gt(moved, 0);
     /* A real device may have done what a stream would have had to wait for. */
     uint64_t least = driver_standin() != NULL ? seeds * 5 : 0;
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, kinds[_i]));
+    cuarena_config_t config = config_of(kinds[_i]);
     expect_ok(cuarena_config_resolve(&config));
     if (config.steal == CUARENA_STEAL_WAIT)
         ck_assert_uint_gt(steals, least);
@@ -365,7 +354,7 @@ static uint64_t run_without(uint64_t seed, uint64_t nth)
     standin->standin_report_print(0);
     program.swallowed = nth;
     run();
-    uint64_t waits = stats().stream_waits;
+    uint64_t waits = arena_stats(program.arena).stream_waits;
     standin->standin_configure("SWALLOW", "0");
     close_program();
     return waits;

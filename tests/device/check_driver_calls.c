@@ -25,9 +25,7 @@ static const char *const memories[] = {
 static cuarena_t *open_arena(const char *memory, const char *options)
 {
     cuarena_t *arena = NULL;
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, memory));
+    cuarena_config_t config = config_of(memory);
     expect_ok(cuarena_config_parse(&config, options));
     expect_ok(cuarena_create(&config, &arena));
     return arena;

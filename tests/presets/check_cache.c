@@ -3,6 +3,7 @@
  * is not there.
  */
 #include "support/arena_rows.h"
+#include "support/configs.h"
 
 #include <stdbool.h>
 
@@ -289,10 +290,8 @@ static const char *const refused[] = {"preset=grow,cache_limit=1MiB", "preset=po
 
 START_TEST(test_options_that_need_others_are_refused)
 {
-    cuarena_config_t config;
     cuarena_t *arena = NULL;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, refused[_i]));
+    cuarena_config_t config = config_of(refused[_i]);
     expect_status(cuarena_create(&config, &arena), CUARENA_BAD_ARGUMENT);
 }
 END_TEST

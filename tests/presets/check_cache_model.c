@@ -5,6 +5,7 @@
  */
 #include "support/arena_support.h"
 #include "support/choice.h"
+#include "support/configs.h"
 #include "support/scale.h"
 
 #include <stdbool.h>
@@ -252,8 +253,7 @@ static void open_program(const struct row *row, uint64_t seed)
     memset(&program, 0, sizeof program);
     program.naive = row->naive;
     program.choice = (choice_t){.random = {seed}};
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, row->config));
+    config = config_of(row->config);
     expect_ok(cuarena_config_parse(&config, "memory=none,limit=1TiB,natural=0"));
     expect_ok(cuarena_create(&config, &program.arena));
 }

@@ -108,7 +108,7 @@ START_TEST(null_is_the_legacy_stream)
     cupy_pool_t *p = cupy_opened(_i, "");
     void *first = NULL;
     void *second = NULL;
-    if (_i != 1) { /* the simulation knows handles that it made */
+    if (!cupy_is_simulated(p)) {
         step_ok(&p->f, cuarena_alloc_on(p->f.arena, 512, NULL, NULL, &first));
         step_ok(&p->f, cuarena_free_on(p->f.arena, first, NULL));
         step_ok(&p->f, cuarena_alloc_on(p->f.arena, 512, CUARENA_STREAM_LEGACY, NULL, &second));
@@ -163,7 +163,7 @@ END_TEST
 START_TEST(default_streams_of_threads_are_apart)
 {
     cupy_pool_t *p = cupy_opened(_i, "");
-    if (_i != 1) { /* the simulation knows handles that it made */
+    if (!cupy_is_simulated(p)) {
         cuarena_stream_t stream = CUARENA_STREAM_PER_THREAD;
         visit_t own = {.p = p, .stream = stream};
         take_and_give(&own);

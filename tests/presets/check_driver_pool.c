@@ -28,12 +28,6 @@ static uint64_t used(cuarena_t *arena)
 
 /* ---- The driver beside it ---------------------------------------------- */
 
-static void end_stream(cuarena_t *arena, cuai_cu_stream_t stream)
-{
-    expect_ok(cuarena_release_stream(arena, stream));
-    expect_cu(cuda_test()->cuStreamDestroy(stream));
-}
-
 static void wait_for(cuai_cu_stream_t stream)
 {
     expect_cu(cuda_test()->cuStreamSynchronize(stream));
@@ -59,35 +53,28 @@ static bool driver_has(uint64_t bytes)
     return result == CUAI_CUDA_SUCCESS;
 }
 
-static cuai_cu_context_t context;
-
-static void on_device(void)
-{
-    context = cuda_test_use_device(0);
-}
-
 /* ---- CuPy's tests ------------------------------------------------------ */
 
 START_TEST(test_zero_bytes_are_no_block)
 {
-    cuarena_t *arena = new_arena(OWN);
+    cuarena_t *arena = arena_of(OWN);
     ck_assert_ptr_null(take_from(arena, 0));
     ck_assert_ptr_null(take_on(arena, 0, NULL));
     expect_u64(used(arena), 0);
-    expect_u64(counts_of(arena).allocs, 0);
+    expect_u64(arena_stats(arena).allocs, 0);
     end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_blocks_are_rounded_to_512)
 {
-    cuarena_t *arena = new_arena(OWN KEEPS);
+    cuarena_t *arena = arena_of(OWN KEEPS);
     static const uint64_t sizes[][2] = {{1, UNIT}, {511, UNIT}, {512, UNIT}, {513, 2 * UNIT}};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         void *pointer = take_from(arena, sizes[i][0]);
-        expect_u64(counts_of(arena).live_bytes, sizes[i][1]);
-        expect_u64(counts_of(arena).reserved_bytes, sizes[i][1]);
-        expect_u64(counts_of(arena).requested_bytes, sizes[i][0]);
+        expect_u64(arena_stats(arena).live_bytes, sizes[i][1]);
+        expect_u64(arena_stats(arena).reserved_bytes, sizes[i][1]);
+        expect_u64(arena_stats(arena).requested_bytes, sizes[i][0]);
         expect_u64(used(arena), sizes[i][1]);
         give_to(arena, pointer);
     }
@@ -97,7 +84,7 @@ END_TEST
 
 START_TEST(test_most_of_the_device_then_less)
 {
-    cuarena_t *arena = new_arena(OWN KEEPS);
+    cuarena_t *arena = arena_of(OWN KEEPS);
     uint64_t most = share(70);
     uint64_t less = share(30);
     give_to(arena, take_from(arena, most));
@@ -109,7 +96,7 @@ END_TEST
 
 START_TEST(test_what_the_pool_keeps_the_driver_lacks_until_trim)
 {
-    cuarena_t *arena = new_arena(OWN KEEPS);
+    cuarena_t *arena = arena_of(OWN KEEPS);
     uint64_t given = 0;
     uint64_t most = share(70);
     give_to(arena, take_from(arena, most));
@@ -126,14 +113,14 @@ END_TEST
 
 START_TEST(test_what_the_driver_gave_the_pool_lacks)
 {
-    cuarena_t *arena = new_arena(OWN);
+    cuarena_t *arena = arena_of(OWN);
     cuai_cu_pointer_t other = 0;
     void *pointer = NULL;
     uint64_t most = share(70);
     expect_cu(cuda_test()->cuMemAlloc(&other, most));
     expect_status(cuarena_alloc(arena, most, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_valid_arena(arena);
-    expect_u64(counts_of(arena).reserved_bytes, 0);
+    expect_u64(arena_stats(arena).reserved_bytes, 0);
     expect_cu(cuda_test()->cuMemFree(other));
     give_to(arena, take_from(arena, most));
     end_arena(arena);
@@ -142,7 +129,7 @@ END_TEST
 
 START_TEST(test_used_bytes_of_2_4_and_1_units)
 {
-    cuarena_t *arena = new_arena(OWN KEEPS);
+    cuarena_t *arena = arena_of(OWN KEEPS);
     void *a = take_from(arena, 2 * UNIT);
     expect_u64(used(arena), 2 * UNIT);
     void *b = take_from(arena, 4 * UNIT);
@@ -161,9 +148,9 @@ END_TEST
 
 START_TEST(test_used_bytes_with_another_stream)
 {
-    cuarena_t *arena = new_arena(OWN KEEPS);
-    cuai_cu_stream_t a = new_stream();
-    cuai_cu_stream_t b = new_stream();
+    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuai_cu_stream_t a = cuda_test_stream();
+    cuai_cu_stream_t b = cuda_test_stream();
     void *first = take_on(arena, 2 * UNIT, a);
     void *second = take_on(arena, 4 * UNIT, b);
     use(first, 2 * UNIT, a);
@@ -182,8 +169,8 @@ END_TEST
 /* CuPy's pools keep what they have, whoever waits, without being told so. */
 START_TEST(test_total_stays_until_trim)
 {
-    cuarena_t *arena = new_arena(OWN);
-    cuai_cu_stream_t stream = new_stream();
+    cuarena_t *arena = arena_of(OWN);
+    cuai_cu_stream_t stream = cuda_test_stream();
     uint64_t given = 0;
     void *a = take_on(arena, 2 * UNIT, stream);
     void *b = take_on(arena, 4 * UNIT, stream);
@@ -194,7 +181,7 @@ START_TEST(test_total_stays_until_trim)
     wait_for(stream);
     expect_u64(pool_of(arena).total_bytes, total);
     expect_u64(pool_of(arena).free_bytes, total);
-    expect_u64(counts_of(arena).free_ranges, 0); /* nobody knows how many */
+    expect_u64(arena_stats(arena).free_ranges, 0); /* nobody knows how many */
     expect_ok(cuarena_trim(arena, 0, &given));
     expect_u64(given, total);
     expect_u64(pool_of(arena).total_bytes, 0);
@@ -206,22 +193,22 @@ END_TEST
 /* CuPy's free_all_blocks. */
 START_TEST(test_trim_on_a_stream_waits_for_it)
 {
-    cuarena_t *arena = new_arena(OWN KEEPS);
-    cuai_cu_stream_t stream = new_stream();
+    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuai_cu_stream_t stream = cuda_test_stream();
     uint64_t given = 0;
     const cuarena_stream_t waited[] = {stream, CUARENA_NO_STREAM};
     for (size_t i = 0; i < COUNT_OF(waited); i++) {
         void *block = take_on(arena, MIB(64), stream);
         use(block, MIB(64), stream);
         give_on(arena, block, stream);
-        uint64_t waits = counts_of(arena).host_waits;
+        uint64_t waits = arena_stats(arena).host_waits;
         uint64_t before = pool_of(arena).total_bytes;
         expect_ok(cuarena_trim_on(arena, waited[i], 0, &given));
         uint64_t after = pool_of(arena).total_bytes;
         ck_assert_msg(
             given == before - after && after == 0, "wait %zu: %llu before, %llu given, %llu after",
             i, (unsigned long long)before, (unsigned long long)given, (unsigned long long)after);
-        ck_assert_uint_gt(counts_of(arena).host_waits, waits);
+        ck_assert_uint_gt(arena_stats(arena).host_waits, waits);
     }
     expect_ok(cuarena_trim_on(arena, CUARENA_STREAM_PER_THREAD, 0, &given));
     expect_u64(given, 0);
@@ -233,7 +220,7 @@ END_TEST
 START_TEST(test_threshold_by_bytes)
 {
     static const uint64_t limits[] = {1024, UINT64_C(1) << 33, 0, UINT64_MAX};
-    cuarena_t *arena = new_arena(OWN KEEPS);
+    cuarena_t *arena = arena_of(OWN KEEPS);
     uint64_t before = UINT64_MAX;
     uint64_t now = 0;
     expect_ok(cuarena_get_limit(arena, CUARENA_LIMIT_THRESHOLD, &now));
@@ -254,7 +241,7 @@ END_TEST
 
 START_TEST(test_threshold_by_share)
 {
-    cuarena_t *arena = new_arena(OWN);
+    cuarena_t *arena = arena_of(OWN);
     size_t total = 0;
     uint64_t now = 0;
     expect_cu(cuda_test()->cuDeviceTotalMem(&total, 0));
@@ -287,7 +274,7 @@ END_TEST
 
 START_TEST(test_a_pool_with_a_threshold_limits_refuses_to_grow_above_it)
 {
-    cuarena_t *arena = new_arena(OWN ",threshold_limits=1,release_threshold=64MiB");
+    cuarena_t *arena = arena_of(OWN ",threshold_limits=1,release_threshold=64MiB");
     void *pointer = NULL;
     void *first = take_from(arena, MIB(32));
     expect_status(cuarena_alloc(arena, MIB(96), &pointer), CUARENA_LIMIT);
@@ -303,7 +290,7 @@ END_TEST
 
 START_TEST(test_the_hard_limit_is_of_the_blocks)
 {
-    cuarena_t *arena = new_arena(OWN KEEPS ",limit=6K");
+    cuarena_t *arena = arena_of(OWN KEEPS ",limit=6K");
     void *pointer = NULL;
     void *five = take_from(arena, 5 * 1024);
     void *one = take_from(arena, 1024);
@@ -318,7 +305,7 @@ END_TEST
 
 START_TEST(test_peaks_of_the_pool_can_be_reset)
 {
-    cuarena_t *arena = new_arena(OWN KEEPS);
+    cuarena_t *arena = arena_of(OWN KEEPS);
     give_to(arena, take_from(arena, 4 * UNIT));
     expect_u64(pool_of(arena).peak_used_bytes, 4 * UNIT);
     ck_assert_uint_ge(pool_of(arena).peak_total_bytes, 4 * UNIT);
@@ -335,9 +322,9 @@ END_TEST
 
 START_TEST(test_a_free_is_behind_the_work_of_its_stream)
 {
-    cuarena_t *arena = new_arena(OWN KEEPS);
-    cuai_cu_stream_t a = new_stream();
-    cuai_cu_stream_t b = new_stream();
+    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuai_cu_stream_t a = cuda_test_stream();
+    cuai_cu_stream_t b = cuda_test_stream();
     for (int round = 0; round < 20; round++) {
         void *first = take_on(arena, MIB(1), a);
         use(first, MIB(1), a);
@@ -355,9 +342,9 @@ END_TEST
 
 START_TEST(test_without_a_stream_a_block_is_everybodys)
 {
-    cuarena_t *arena = new_arena(OWN KEEPS);
-    cuai_cu_stream_t a = new_stream();
-    cuai_cu_stream_t b = new_stream();
+    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuai_cu_stream_t a = cuda_test_stream();
+    cuai_cu_stream_t b = cuda_test_stream();
     void *first = take_on(arena, MIB(1), a);
     use(first, MIB(1), a);
     give_on(arena, first, a);
@@ -374,9 +361,9 @@ END_TEST
 
 START_TEST(test_a_block_used_elsewhere_is_freed_when_that_is_done)
 {
-    cuarena_t *arena = new_arena(OWN KEEPS);
-    cuai_cu_stream_t a = new_stream();
-    cuai_cu_stream_t b = new_stream();
+    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuai_cu_stream_t a = cuda_test_stream();
+    cuai_cu_stream_t b = cuda_test_stream();
     void *block = take_from(arena, MIB(1));
     use(block, MIB(1), a);
     wait_for(a);
@@ -397,9 +384,9 @@ END_TEST
 
 START_TEST(test_a_block_is_freed_on_another_stream_after_a_release)
 {
-    cuarena_t *arena = new_arena(OWN KEEPS);
-    cuai_cu_stream_t a = new_stream();
-    cuai_cu_stream_t b = new_stream();
+    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuai_cu_stream_t a = cuda_test_stream();
+    cuai_cu_stream_t b = cuda_test_stream();
     void *block = take_on(arena, MIB(1), a);
     use(block, MIB(1), a);
     wait_for(a);
@@ -414,7 +401,7 @@ END_TEST
 
 START_TEST(test_default_streams)
 {
-    cuarena_t *arena = new_arena(OWN KEEPS);
+    cuarena_t *arena = arena_of(OWN KEEPS);
     const cuarena_stream_t streams[] = {NULL, CUARENA_STREAM_LEGACY, CUARENA_STREAM_PER_THREAD};
     for (size_t i = 0; i < COUNT_OF(streams); i++) {
         void *block = take_on(arena, MIB(1), streams[i]);
@@ -428,8 +415,8 @@ END_TEST
 
 START_TEST(test_no_call_on_a_stream_waits)
 {
-    cuarena_t *arena = new_arena(OWN KEEPS);
-    cuai_cu_stream_t stream = new_stream();
+    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuai_cu_stream_t stream = cuda_test_stream();
     give_on(arena, take_on(arena, UNIT, stream), stream); /* it is known */
     if (standin_is_here())
         standin->standin_bracket_begin(STANDIN_NO_SYNC | STANDIN_SAME_CONTEXT, "on a stream");
@@ -448,9 +435,9 @@ END_TEST
 
 START_TEST(test_a_free_on_a_captured_stream_is_refused)
 {
-    cuarena_t *arena = new_arena(OWN KEEPS);
+    cuarena_t *arena = arena_of(OWN KEEPS);
     const cuda_test_t *cuda = cuda_test();
-    cuai_cu_stream_t stream = new_stream();
+    cuai_cu_stream_t stream = cuda_test_stream();
     cuai_cu_graph_t graph = NULL;
     void *block = take_on(arena, MIB(1), stream);
     expect_cu(cuda->cuStreamBeginCapture(stream, CUAI_CU_STREAM_CAPTURE_MODE_RELAXED));
@@ -494,10 +481,8 @@ static cuai_cu_pool_t new_pool(void)
 
 static cuarena_t *new_external(cuai_cu_pool_t pool, const char *options)
 {
-    cuarena_config_t config;
     cuarena_t *arena = NULL;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, options));
+    cuarena_config_t config = config_of(options);
     config.driver_pool = CUARENA_DRIVER_POOL_EXTERNAL;
     config.driver_pool_handle = (uintptr_t)pool;
     expect_ok(cuarena_create(&config, &arena));
@@ -507,7 +492,7 @@ static cuarena_t *new_external(cuai_cu_pool_t pool, const char *options)
 START_TEST(test_current_is_the_default)
 {
     uint64_t current = current_pool();
-    cuarena_t *arena = new_arena("preset=driver-pool");
+    cuarena_t *arena = arena_of("preset=driver-pool");
     expect_u64(pool_of(arena).handle, current);
     ck_assert_int_eq(pool_of(arena).own, 0);
     ck_assert_int_eq(pool_of(arena).device, 0);
@@ -524,9 +509,9 @@ START_TEST(test_each_kind_of_pool_and_none_made_current)
     cuai_cu_pool_t current = new_pool();
     expect_cu(cuda->cuDeviceSetMemPool(0, current));
     cuarena_t *arenas[] = {
-        new_arena("preset=driver-pool,driver_pool=current"),
-        new_arena("preset=driver-pool,driver_pool=default"),
-        new_arena(OWN),
+        arena_of("preset=driver-pool,driver_pool=current"),
+        arena_of("preset=driver-pool,driver_pool=default"),
+        arena_of(OWN),
         new_external(pool, "preset=driver-pool"),
     };
     expect_u64(pool_of(arenas[0]).handle, (uintptr_t)current);
@@ -552,7 +537,7 @@ START_TEST(test_the_pool_stays_when_another_becomes_current)
     const cuda_test_t *cuda = cuda_test();
     cuai_cu_pool_t other = new_pool();
     uint64_t before = current_pool();
-    cuarena_t *arena = new_arena("preset=driver-pool");
+    cuarena_t *arena = arena_of("preset=driver-pool");
     expect_cu(cuda->cuDeviceSetMemPool(0, other));
     uint64_t was = used(arena);
     void *block = take_from(arena, 2 * UNIT);
@@ -567,7 +552,7 @@ END_TEST
 START_TEST(test_made_current_if_asked)
 {
     uint64_t before = current_pool();
-    cuarena_t *arena = new_arena(OWN ",make_current=1");
+    cuarena_t *arena = arena_of(OWN ",make_current=1");
     ck_assert(current_pool() != before);
     expect_u64(current_pool(), pool_of(arena).handle);
     end_arena(arena);
@@ -605,7 +590,7 @@ START_TEST(test_an_own_pool_has_a_largest_size)
     expect_ok(cuarena_driver_info(&driver));
     if (driver.version < 12020)
         return;
-    cuarena_t *arena = new_arena(OWN ",driver_pool_max=64MiB");
+    cuarena_t *arena = arena_of(OWN ",driver_pool_max=64MiB");
     void *pointer = NULL;
     void *first = take_from(arena, MIB(32));
     expect_status(cuarena_alloc(arena, MIB(1024), &pointer), CUARENA_OUT_OF_MEMORY);
@@ -617,10 +602,10 @@ END_TEST
 START_TEST(test_segments_of_a_shared_arena_come_from_the_pool_too)
 {
     cuarena_t *arena =
-        new_arena("preset=grow,memory=device,backing=async,driver_pool=own,limit=64MiB");
+        arena_of("preset=grow,memory=device,backing=async,driver_pool=own,limit=64MiB");
     void *block = take_from(arena, 1000);
     expect_u64(used(arena), MIB(2));
-    expect_u64(counts_of(arena).reserved_bytes, MIB(2));
+    expect_u64(arena_stats(arena).reserved_bytes, MIB(2));
     give_to(arena, block);
     expect_ok(cuarena_trim(arena, 0, NULL));
     expect_u64(used(arena), 0);

@@ -12,21 +12,6 @@
 #include "support/cuda_test.h"
 #include "support/driver_pools.h"
 
-/* ---- An arena ---------------------------------------------------------- */
-
-static cuarena_ort_stats_t ort_of(cuarena_t *arena)
-{
-    cuarena_ort_stats_t stats;
-    cuarena_ort_stats_init(&stats);
-    expect_ok(cuarena_ort_stats(arena, &stats));
-    return stats;
-}
-
-static void on_device(void)
-{
-    (void)cuda_test_use_device(0);
-}
-
 /* ---- ONNX Runtime's ---------------------------------------------------- */
 
 /* As a host sets it: the keys and their values. */
@@ -68,7 +53,7 @@ START_TEST(test_mempool_multiple_allocations)
         for (size_t j = 0; j < i; j++)
             ck_assert_ptr_ne(pointers[i], pointers[j]);
     }
-    expect_u64((uint64_t)ort_of(arena).num_allocs, COUNT);
+    expect_u64((uint64_t)ort_stats_of(arena).num_allocs, COUNT);
     for (size_t i = 0; i < COUNT; i++)
         give_to(arena, pointers[i]);
     end_arena(arena);
@@ -80,7 +65,7 @@ START_TEST(test_mempool_stats_are_reported)
     cuarena_t *arena = new_mempool("18446744073709551615", NULL);
     void *small = take_from(arena, 1000);
     void *large = take_from(arena, 5000);
-    cuarena_ort_stats_t now = ort_of(arena);
+    cuarena_ort_stats_t now = ort_stats_of(arena);
     expect_u64((uint64_t)now.num_allocs, 2);
     expect_u64((uint64_t)now.bytes_in_use, 6000);
     expect_u64((uint64_t)now.bytes_requested_in_use, 6000);
@@ -92,7 +77,7 @@ START_TEST(test_mempool_stats_are_reported)
     expect_u64((uint64_t)now.total_allocated_bytes, pool_of(arena).total_bytes);
     give_to(arena, large);
     cuarena_reset_peaks(arena);
-    now = ort_of(arena);
+    now = ort_stats_of(arena);
     expect_u64((uint64_t)now.bytes_in_use, 1000);
     expect_u64((uint64_t)now.max_bytes_in_use, 6000);
     give_to(arena, small);
@@ -104,7 +89,7 @@ START_TEST(test_mempool_zero_size_alloc_returns_null)
 {
     cuarena_t *arena = new_mempool(NULL, NULL);
     ck_assert_ptr_null(take_from(arena, 0));
-    expect_u64((uint64_t)ort_of(arena).num_allocs, 0);
+    expect_u64((uint64_t)ort_stats_of(arena).num_allocs, 0);
     end_arena(arena);
 }
 END_TEST
@@ -163,7 +148,7 @@ START_TEST(test_mempool_shrink_trims_pool)
     expect_ok(cuarena_trim(arena, 0, &given));
     ck_assert_uint_ge(given, MIB(64));
     expect_u64(pool_of(arena).total_bytes, 0);
-    expect_u64((uint64_t)ort_of(arena).num_arena_shrinkages, 1);
+    expect_u64((uint64_t)ort_stats_of(arena).num_arena_shrinkages, 1);
     end_arena(arena);
 }
 END_TEST
@@ -192,8 +177,8 @@ END_TEST
 START_TEST(test_in_tree_two_streams)
 {
     cuarena_t *arena = new_mempool("18446744073709551615", NULL);
-    cuai_cu_stream_t a = new_stream();
-    cuai_cu_stream_t b = new_stream();
+    cuai_cu_stream_t a = cuda_test_stream();
+    cuai_cu_stream_t b = cuda_test_stream();
     void *first = take_on(arena, 4096, a);
     void *second = take_on(arena, 8192, b);
     use(first, 4096, a);
@@ -218,8 +203,8 @@ START_TEST(test_in_tree_reserve)
     cuarena_request_init(&request);
     request.dedicated = 1;
     expect_ok(cuarena_alloc_with(arena, 1 << 20, &request, &pointer));
-    expect_u64((uint64_t)ort_of(arena).num_reserves, 0);
-    expect_u64((uint64_t)ort_of(arena).bytes_in_use, 1 << 20);
+    expect_u64((uint64_t)ort_stats_of(arena).num_reserves, 0);
+    expect_u64((uint64_t)ort_stats_of(arena).bytes_in_use, 1 << 20);
     give_to(arena, pointer);
     end_arena(arena);
 }
@@ -229,11 +214,10 @@ END_TEST
 START_TEST(test_in_tree_end_after_its_stream)
 {
     cuarena_t *arena = new_mempool(NULL, NULL);
-    cuai_cu_stream_t stream = new_stream();
+    cuai_cu_stream_t stream = cuda_test_stream();
     void *block = take_on(arena, MIB(1), stream);
     use(block, MIB(1), stream);
-    expect_ok(cuarena_release_stream(arena, stream));
-    expect_cu(cuda_test()->cuStreamDestroy(stream));
+    end_stream(arena, stream);
     cuarena_t *kept = arena;
     expect_status(cuarena_destroy(&arena), CUARENA_BUSY);
     ck_assert_ptr_eq(arena, kept);
@@ -320,15 +304,15 @@ START_TEST(test_each_block_a_segment_on_any_memory)
         char text[96];
         (void)snprintf(text, sizeof text, "preset=grow,segments=each,limit=64MiB,memory=%s",
                        memories[i]);
-        cuarena_t *arena = new_arena(text);
+        cuarena_t *arena = arena_of(text);
         void *a = take_from(arena, 1000);
         void *b = take_from(arena, 100000);
-        expect_u64(counts_of(arena).segments, 2);
-        expect_u64(counts_of(arena).dedicated_bytes, counts_of(arena).reserved_bytes);
+        expect_u64(arena_stats(arena).segments, 2);
+        expect_u64(arena_stats(arena).dedicated_bytes, arena_stats(arena).reserved_bytes);
         give_to(arena, a);
-        expect_u64(counts_of(arena).segments, 1);
+        expect_u64(arena_stats(arena).segments, 1);
         give_to(arena, b);
-        expect_u64(counts_of(arena).reserved_bytes, 0);
+        expect_u64(arena_stats(arena).reserved_bytes, 0);
         end_arena(arena);
     }
 }
@@ -336,7 +320,7 @@ END_TEST
 
 START_TEST(test_blocks_apart_keep_their_size)
 {
-    cuarena_t *arena = new_arena(OWN);
+    cuarena_t *arena = arena_of(OWN);
     void *pointer = take_from(arena, 1000);
     expect_status(cuarena_resize(arena, pointer, 2000, &pointer), CUARENA_UNSUPPORTED);
     expect_valid_arena(arena);
@@ -347,11 +331,11 @@ END_TEST
 
 START_TEST(test_a_reset_gives_all_back)
 {
-    cuarena_t *arena = new_arena(OWN KEEPS);
+    cuarena_t *arena = arena_of(OWN KEEPS);
     for (int i = 0; i < 10; i++)
         (void)take_from(arena, 1000);
     expect_ok(cuarena_reset(arena));
-    expect_u64(counts_of(arena).reserved_bytes, 0);
+    expect_u64(arena_stats(arena).reserved_bytes, 0);
     expect_u64(pool_of(arena).used_bytes, 0);
     give_to(arena, take_from(arena, 1000));
     end_arena(arena);
@@ -361,12 +345,12 @@ END_TEST
 /* That a block was allocated at a point of its stream is work too. */
 START_TEST(test_a_reset_waits_for_allocations)
 {
-    cuarena_t *arena = new_arena(OWN KEEPS);
-    cuai_cu_stream_t streams[] = {new_stream(), new_stream()};
+    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuai_cu_stream_t streams[] = {cuda_test_stream(), cuda_test_stream()};
     for (int i = 0; i < 10; i++)
         (void)take_on(arena, 1000, streams[i % 2]);
     expect_ok(cuarena_reset(arena));
-    expect_u64(counts_of(arena).reserved_bytes, 0);
+    expect_u64(arena_stats(arena).reserved_bytes, 0);
     expect_u64(pool_of(arena).used_bytes, 0);
     end_arena(arena);
     for (int i = 0; i < 2; i++)
@@ -378,8 +362,8 @@ START_TEST(test_zeroed_blocks_read_as_0)
 {
     static const char *const options[] = {OWN KEEPS ",zero=create", OWN KEEPS ",zero=alloc"};
     for (size_t i = 0; i < COUNT_OF(options); i++) {
-        cuarena_t *arena = new_arena(options[i]);
-        cuai_cu_stream_t stream = new_stream();
+        cuarena_t *arena = arena_of(options[i]);
+        cuai_cu_stream_t stream = cuda_test_stream();
         for (int round = 0; round < 4; round++) {
             char bytes[64];
             void *block = take_on(arena, 4096, stream);
@@ -391,8 +375,7 @@ START_TEST(test_zeroed_blocks_read_as_0)
             use(block, 4096, stream);
             expect_ok(cuarena_free_on(arena, block, stream));
         }
-        expect_ok(cuarena_release_stream(arena, stream));
-        expect_cu(cuda_test()->cuStreamDestroy(stream));
+        end_stream(arena, stream);
         end_arena(arena);
     }
 }
@@ -402,14 +385,14 @@ END_TEST
 
 static uint64_t waits_of(cuarena_t *arena)
 {
-    return counts_of(arena).host_waits;
+    return arena_stats(arena).host_waits;
 }
 
 /* The bytes are there when the stream is idle: it is waited for. */
 START_TEST(test_out_of_memory_waits_for_the_stream)
 {
-    cuarena_t *arena = new_arena(OWN KEEPS);
-    cuai_cu_stream_t stream = new_stream();
+    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuai_cu_stream_t stream = cuda_test_stream();
     size_t free_bytes = 0;
     size_t total = 0;
     expect_cu(cuda_test()->cuMemGetInfo(&free_bytes, &total));
@@ -419,16 +402,15 @@ START_TEST(test_out_of_memory_waits_for_the_stream)
     expect_ok(cuarena_free_on(arena, block, stream));
     block = take_on(arena, most / 3, stream);
     expect_ok(cuarena_free_on(arena, block, stream));
-    expect_ok(cuarena_release_stream(arena, stream));
-    expect_cu(cuda_test()->cuStreamDestroy(stream));
+    end_stream(arena, stream);
     end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_out_of_memory_waits_twice_and_tells)
 {
-    cuarena_t *arena = new_arena(OWN);
-    cuai_cu_stream_t stream = new_stream();
+    cuarena_t *arena = arena_of(OWN);
+    cuai_cu_stream_t stream = cuda_test_stream();
     void *pointer = NULL;
     expect_ok(cuarena_free_on(arena, take_on(arena, 512, stream), stream));
     uint64_t before = waits_of(arena);
@@ -440,15 +422,14 @@ START_TEST(test_out_of_memory_waits_twice_and_tells)
     expect_status(cuarena_alloc(arena, UINT64_C(1) << 46, &pointer), CUARENA_OUT_OF_MEMORY);
     ck_assert_uint_ge(waits_of(arena), before + 2);
     expect_valid_arena(arena);
-    expect_ok(cuarena_release_stream(arena, stream));
-    expect_cu(cuda_test()->cuStreamDestroy(stream));
+    end_stream(arena, stream);
     end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_other_failures_are_told_at_once)
 {
-    cuarena_t *arena = new_arena(OWN);
+    cuarena_t *arena = arena_of(OWN);
     void *pointer = NULL;
     if (standin_is_here()) {
         uint64_t before = waits_of(arena);
@@ -539,7 +520,7 @@ END_TEST
 START_TEST(test_an_arena_without_such_a_pool)
 {
     cuarena_driver_pool_stats_t stats;
-    cuarena_t *arena = new_arena("preset=grow,memory=none,limit=64MiB");
+    cuarena_t *arena = arena_of("preset=grow,memory=none,limit=64MiB");
     cuarena_amount_t amount = {CUARENA_AMOUNT_BYTES, 0, 0};
     uint64_t bytes = 0;
     cuarena_driver_pool_stats_init(&stats);
@@ -617,7 +598,7 @@ START_TEST(test_each_call_fails)
     const char *entry = entries[_i];
     if (!standin_is_here())
         return;
-    cuai_cu_stream_t stream = new_stream();
+    cuai_cu_stream_t stream = cuda_test_stream();
     for (size_t i = 0; i < COUNT_OF(lives); i++) {
         bool failed = true;
         for (uint64_t nth = 1; failed && nth < 200; nth++) {
@@ -653,7 +634,7 @@ START_TEST(test_a_pool_of_a_lost_device)
         return;
     cuarena_driver_pool_stats_init(&stats);
     expect_ok(cuarena_create(&config, &arena));
-    cuarena_t *other = new_arena(OWN);
+    cuarena_t *other = arena_of(OWN);
     expect_ok(cuarena_alloc(arena, MIB(1), &block));
     standin->standin_lose_device(0, CUAI_CUDA_ERROR_ILLEGAL_ADDRESS);
     expect_status(cuarena_alloc(other, MIB(1), &block), CUARENA_LOST);
@@ -679,7 +660,7 @@ START_TEST(test_peaks_that_cannot_be_reset)
 {
     if (!standin_is_here())
         return;
-    cuarena_t *arena = new_arena(OWN);
+    cuarena_t *arena = arena_of(OWN);
     standin->standin_fail("cuMemPoolSetAttribute", (uint64_t)attributes_set[_i],
                           CUAI_CUDA_ERROR_INVALID_VALUE, 0);
     expect_status(cuarena_driver_pool_reset_peaks(arena), CUARENA_DRIVER);

@@ -13,14 +13,6 @@
 #define EACH KIB(64)
 #define POOL (8 * EACH)
 
-static cuarena_ort_stats_t ort_of(const fixture_t *f)
-{
-    cuarena_ort_stats_t stats;
-    cuarena_ort_stats_init(&stats);
-    expect_ok(cuarena_ort_stats(f->arena, &stats));
-    return stats;
-}
-
 #define expect_i64(got, want) expect_u64((uint64_t)(got), (uint64_t)(want))
 
 /* A memory without growth in place: each growth is a segment. */
@@ -34,8 +26,8 @@ START_TEST(test_ort_num_allocs_counts_allocs_and_reserves)
     drop(f, take_dedicated(f, EACH));
     expect_ok(cuarena_alloc(f->arena, 0, &pointer));
     expect_status(cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_LIMIT);
-    expect_i64(ort_of(f).num_allocs, 2);
-    expect_i64(ort_of(f).num_reserves, 1);
+    expect_i64(ort_stats_of(f->arena).num_allocs, 2);
+    expect_i64(ort_stats_of(f->arena).num_reserves, 1);
 }
 END_TEST
 
@@ -46,7 +38,7 @@ START_TEST(test_ort_num_allocs_leaves_resizes_out)
     take_pointer_row(f, row, 3, EACH);
     step_ok(f, cuarena_resize(f->arena, row[1], EACH + 1, &now));
     row[1] = now;
-    expect_i64(ort_of(f).num_allocs, 3);
+    expect_i64(ort_stats_of(f->arena).num_allocs, 3);
     drop_pointer_row(f, row, 3, EACH);
 }
 END_TEST
@@ -63,7 +55,7 @@ START_TEST(test_ort_num_allocs_leaves_out_what_was_never_given)
     f->memory.fail_op = OP_ZERO;
     f->memory.fail_in = 1;
     step(f, cuarena_alloc_with(f->arena, EACH, &request, &pointer), CUARENA_DRIVER);
-    expect_i64(ort_of(f).num_allocs, 0);
+    expect_i64(ort_stats_of(f->arena).num_allocs, 0);
     expect_u64(tag_stats_of(f, request.tag).allocs, 0);
     expect_u64(tag_stats_of(f, request.tag).frees, 0);
     expect_u64(stats_of(f, CUARENA_REGION_ALL).frees, 0);
@@ -87,10 +79,10 @@ START_TEST(test_ort_reserves_that_failed_do_not_count)
         failed = status != CUARENA_OK;
         expect_status(status, failed ? CUARENA_OUT_OF_MEMORY : CUARENA_OK);
         expect_sound(&f);
-        expect_i64(ort_of(&f).num_reserves, !failed);
-        expect_i64(ort_of(&f).num_allocs, !failed);
-        expect_i64(ort_of(&f).total_allocated_bytes, failed ? 0 : EACH);
-        expect_i64(ort_of(&f).reserved_bytes, failed ? 0 : EACH);
+        expect_i64(ort_stats_of(f.arena).num_reserves, !failed);
+        expect_i64(ort_stats_of(f.arena).num_allocs, !failed);
+        expect_i64(ort_stats_of(f.arena).total_allocated_bytes, failed ? 0 : EACH);
+        expect_i64(ort_stats_of(f.arena).reserved_bytes, failed ? 0 : EACH);
         if (!failed)
             drop(&f, pointer);
         fixture_close(&f);
@@ -105,24 +97,24 @@ START_TEST(test_ort_extensions_are_the_regions_that_live)
 {
     uint64_t given = 0;
     fixture_t *f = opened_plain(POOL);
-    expect_i64(ort_of(f).num_arena_extensions, 0);
+    expect_i64(ort_stats_of(f->arena).num_arena_extensions, 0);
     void *first = take(f, EACH);
     void *second = take(f, 2 * EACH);
     void *third = take(f, EACH);
-    expect_i64(ort_of(f).num_arena_extensions, 3);
-    expect_i64(ort_of(f).num_arena_shrinkages, 0);
+    expect_i64(ort_stats_of(f->arena).num_arena_extensions, 3);
+    expect_i64(ort_stats_of(f->arena).num_arena_shrinkages, 0);
     drop(f, first);
     drop(f, third);
     step_ok(f, cuarena_trim(f->arena, 0, &given));
-    expect_i64(ort_of(f).num_arena_extensions, 1);
-    expect_i64(ort_of(f).num_arena_shrinkages, 2);
-    expect_i64(ort_of(f).total_allocated_bytes, 2 * EACH);
+    expect_i64(ort_stats_of(f->arena).num_arena_extensions, 1);
+    expect_i64(ort_stats_of(f->arena).num_arena_shrinkages, 2);
+    expect_i64(ort_stats_of(f->arena).total_allocated_bytes, 2 * EACH);
     drop(f, second);
     step_ok(f, cuarena_trim(f->arena, 0, &given));
-    expect_i64(ort_of(f).num_arena_extensions, 0);
-    expect_i64(ort_of(f).num_arena_shrinkages, 3);
+    expect_i64(ort_stats_of(f->arena).num_arena_extensions, 0);
+    expect_i64(ort_stats_of(f->arena).num_arena_shrinkages, 3);
     drop(f, take(f, EACH));
-    expect_i64(ort_of(f).num_arena_extensions, 1);
+    expect_i64(ort_stats_of(f->arena).num_arena_extensions, 1);
 }
 END_TEST
 
@@ -133,18 +125,18 @@ START_TEST(test_ort_extensions_of_memory_that_grows_in_place)
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
     void *first = take(f, EACH);
     void *second = take(f, 2 * EACH);
-    expect_i64(ort_of(f).num_arena_extensions, 2);
+    expect_i64(ort_stats_of(f->arena).num_arena_extensions, 2);
     drop(f, first);
     step_ok(f, cuarena_trim(f->arena, 0, &given));
-    expect_i64(ort_of(f).num_arena_extensions, 1);
-    expect_i64(ort_of(f).num_arena_shrinkages, 1);
+    expect_i64(ort_stats_of(f->arena).num_arena_extensions, 1);
+    expect_i64(ort_stats_of(f->arena).num_arena_shrinkages, 1);
     void *third = take(f, 4 * EACH);
     drop(f, second);
     drop(f, third);
     step_ok(f, cuarena_trim(f->arena, 0, &given));
-    expect_i64(ort_of(f).total_allocated_bytes, 0);
-    expect_i64(ort_of(f).num_arena_extensions, 0);
-    expect_i64(ort_of(f).num_arena_shrinkages, 3);
+    expect_i64(ort_stats_of(f->arena).total_allocated_bytes, 0);
+    expect_i64(ort_stats_of(f->arena).num_arena_extensions, 0);
+    expect_i64(ort_stats_of(f->arena).num_arena_shrinkages, 3);
 }
 END_TEST
 
@@ -152,12 +144,12 @@ START_TEST(test_ort_a_pool_is_one_extension)
 {
     uint64_t given = 0;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    expect_i64(ort_of(f).num_arena_extensions, 1);
-    expect_i64(ort_of(f).total_allocated_bytes, POOL);
-    expect_i64(ort_of(f).bytes_limit, POOL);
+    expect_i64(ort_stats_of(f->arena).num_arena_extensions, 1);
+    expect_i64(ort_stats_of(f->arena).total_allocated_bytes, POOL);
+    expect_i64(ort_stats_of(f->arena).bytes_limit, POOL);
     step_ok(f, cuarena_trim(f->arena, 0, &given));
-    expect_i64(ort_of(f).num_arena_extensions, 0);
-    expect_i64(ort_of(f).num_arena_shrinkages, 1);
+    expect_i64(ort_stats_of(f->arena).num_arena_extensions, 0);
+    expect_i64(ort_stats_of(f->arena).num_arena_shrinkages, 1);
 }
 END_TEST
 
@@ -167,14 +159,14 @@ START_TEST(test_ort_a_pool_that_is_resized_is_one_extension)
     uint64_t given = 0;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     step_ok(f, cuarena_resize_pool(f->arena, 2 * POOL));
-    expect_i64(ort_of(f).num_arena_extensions, 1);
-    expect_i64(ort_of(f).bytes_limit, 2 * POOL);
+    expect_i64(ort_stats_of(f->arena).num_arena_extensions, 1);
+    expect_i64(ort_stats_of(f->arena).bytes_limit, 2 * POOL);
     step_ok(f, cuarena_trim(f->arena, 0, &given));
     step_ok(f, cuarena_resize_pool(f->arena, POOL));
-    expect_i64(ort_of(f).num_arena_extensions, 0);
-    expect_i64(ort_of(f).total_allocated_bytes, 0);
+    expect_i64(ort_stats_of(f->arena).num_arena_extensions, 0);
+    expect_i64(ort_stats_of(f->arena).total_allocated_bytes, 0);
     drop(f, take(f, POOL));
-    expect_i64(ort_of(f).num_arena_extensions, 1);
+    expect_i64(ort_stats_of(f->arena).num_arena_extensions, 1);
 }
 END_TEST
 
@@ -182,21 +174,21 @@ START_TEST(test_ort_bytes_as_taken_and_as_asked)
 {
     fixture_t *f = opened_plain(POOL);
     void *small = take(f, 4);
-    expect_i64(ort_of(f).bytes_in_use, 256);
-    expect_i64(ort_of(f).bytes_requested_in_use, 4);
+    expect_i64(ort_stats_of(f->arena).bytes_in_use, 256);
+    expect_i64(ort_stats_of(f->arena).bytes_requested_in_use, 4);
     void *apart = take_dedicated(f, EACH);
-    cuarena_ort_stats_t now = ort_of(f);
+    cuarena_ort_stats_t now = ort_stats_of(f->arena);
     expect_i64(now.bytes_in_use, 256 + EACH);
     expect_i64(now.bytes_requested_in_use, 4 + EACH);
     expect_i64(now.reserved_bytes, EACH);
     expect_i64(now.total_allocated_bytes, stats_of(f, CUARENA_REGION_ALL).reserved_bytes);
     drop(f, apart);
-    now = ort_of(f);
+    now = ort_stats_of(f->arena);
     expect_i64(now.bytes_in_use, 256);
     expect_i64(now.reserved_bytes, 0);
     expect_i64(now.total_allocated_bytes, stats_of(f, CUARENA_REGION_DYNAMIC).capacity_bytes);
     drop(f, small);
-    expect_i64(ort_of(f).bytes_requested_in_use, 0);
+    expect_i64(ort_stats_of(f->arena).bytes_requested_in_use, 0);
 }
 END_TEST
 
@@ -207,13 +199,13 @@ START_TEST(test_ort_bytes_of_sizes_from_1_to_1023)
     fixture_t *f = opened(KIND_CUSTOM_GROW, MIB(2));
     for (uint64_t i = 1; i < 1024; i++)
         expect_ok(cuarena_alloc(f->arena, i, &pointers[i]));
-    expect_i64(ort_of(f).bytes_in_use, 654336);
-    expect_i64(ort_of(f).max_alloc_size, 1024);
-    expect_i64(ort_of(f).num_allocs, 1023);
+    expect_i64(ort_stats_of(f->arena).bytes_in_use, 654336);
+    expect_i64(ort_stats_of(f->arena).max_alloc_size, 1024);
+    expect_i64(ort_stats_of(f->arena).num_allocs, 1023);
     for (uint64_t i = 1; i < 1024; i++)
         expect_ok(cuarena_free(f->arena, pointers[i]));
-    expect_i64(ort_of(f).bytes_in_use, 0);
-    expect_i64(ort_of(f).max_bytes_in_use, 654336);
+    expect_i64(ort_stats_of(f->arena).bytes_in_use, 0);
+    expect_i64(ort_stats_of(f->arena).max_bytes_in_use, 654336);
 }
 END_TEST
 
@@ -225,17 +217,17 @@ START_TEST(test_ort_max_in_use_is_never_reset)
     drop(f, take(f, 4 * EACH));
     step_ok(f, cuarena_reset_peaks(f->arena));
     expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, 0);
-    expect_i64(ort_of(f).max_bytes_in_use, 4 * EACH);
+    expect_i64(ort_stats_of(f->arena).max_bytes_in_use, 4 * EACH);
     step_ok(f, cuarena_peaks_push(f->arena, CUARENA_REGION_ALL));
     drop(f, take(f, 5 * EACH));
     step_ok(f, cuarena_peaks_push(f->arena, CUARENA_REGION_ALL));
     step_ok(f, cuarena_reset_peaks(f->arena));
-    expect_i64(ort_of(f).max_bytes_in_use, 5 * EACH);
+    expect_i64(ort_stats_of(f->arena).max_bytes_in_use, 5 * EACH);
     cuarena_peaks_init(&peaks);
     step_ok(f, cuarena_peaks_pop(f->arena, CUARENA_REGION_ALL, &peaks));
     step_ok(f, cuarena_peaks_pop(f->arena, CUARENA_REGION_ALL, &peaks));
     step_ok(f, cuarena_reset(f->arena));
-    expect_i64(ort_of(f).max_bytes_in_use, 5 * EACH);
+    expect_i64(ort_stats_of(f->arena).max_bytes_in_use, 5 * EACH);
 }
 END_TEST
 
@@ -247,22 +239,22 @@ START_TEST(test_ort_max_alloc_size_is_the_largest_ever)
     cuarena_request_t request;
     open_plain(&f, POOL);
     drop(&f, take(&f, EACH));
-    expect_i64(ort_of(&f).max_alloc_size, EACH);
+    expect_i64(ort_stats_of(f.arena).max_alloc_size, EACH);
     drop(&f, take(&f, 300));
     drop(&f, take(&f, 600));
-    expect_i64(ort_of(&f).max_alloc_size, EACH);
+    expect_i64(ort_stats_of(f.arena).max_alloc_size, EACH);
     drop(&f, take_dedicated(&f, 2 * EACH));
-    expect_i64(ort_of(&f).max_alloc_size, 2 * EACH);
+    expect_i64(ort_stats_of(f.arena).max_alloc_size, 2 * EACH);
     drop(&f, take(&f, 3 * EACH));
-    expect_i64(ort_of(&f).max_alloc_size, 3 * EACH);
+    expect_i64(ort_stats_of(f.arena).max_alloc_size, 3 * EACH);
     fixture_close(&f);
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     cuarena_request_init(&request);
     request.alignment = 512;
     step_ok(&f, cuarena_alloc_with(f.arena, EACH + 1, &request, &now));
-    expect_i64(ort_of(&f).max_alloc_size, EACH + 256);
+    expect_i64(ort_stats_of(f.arena).max_alloc_size, EACH + 256);
     step_ok(&f, cuarena_resize(f.arena, now, 2 * EACH, &now));
-    expect_i64(ort_of(&f).max_alloc_size, 2 * EACH);
+    expect_i64(ort_stats_of(f.arena).max_alloc_size, 2 * EACH);
     drop(&f, now);
     fixture_close(&f);
 }
@@ -277,17 +269,17 @@ START_TEST(test_ort_adopted_bytes_count_as_a_reserve)
     fixture_t *f = opened_plain(POOL);
     void *pointer = take(f, EACH);
     step_ok(f, cuarena_adopt(f->arena, foreign, sizeof foreign, 0, &block));
-    cuarena_ort_stats_t now = ort_of(f);
+    cuarena_ort_stats_t now = ort_stats_of(f->arena);
     expect_i64(now.num_reserves, 1);
     expect_i64(now.reserved_bytes, sizeof foreign);
     expect_i64(now.total_allocated_bytes - now.reserved_bytes, EACH);
     expect_i64(now.bytes_in_use - now.reserved_bytes, EACH);
     drop_block(f, block);
-    expect_i64(ort_of(f).total_allocated_bytes, EACH);
+    expect_i64(ort_stats_of(f->arena).total_allocated_bytes, EACH);
     step_ok(f, cuarena_adopt(f->arena, foreign, sizeof foreign, 0, &block));
     step_ok(f, cuarena_reset(f->arena));
-    expect_i64(ort_of(f).total_allocated_bytes, EACH);
-    expect_i64(ort_of(f).reserved_bytes, 0);
+    expect_i64(ort_stats_of(f->arena).total_allocated_bytes, EACH);
+    expect_i64(ort_stats_of(f->arena).reserved_bytes, 0);
     (void)pointer;
 }
 END_TEST
@@ -296,9 +288,9 @@ START_TEST(test_ort_limit_of_none_is_the_most)
 {
     cuarena_amount_t none = amount_of_bytes(UINT64_MAX);
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
-    expect_i64(ort_of(f).bytes_limit, POOL);
+    expect_i64(ort_stats_of(f->arena).bytes_limit, POOL);
     expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_RESERVED, none, NULL));
-    expect_i64(ort_of(f).bytes_limit, INT64_MAX);
+    expect_i64(ort_stats_of(f->arena).bytes_limit, INT64_MAX);
 }
 END_TEST
 

@@ -138,19 +138,9 @@ static void rig_open(growth_t *rig, uint64_t granularity, bool in_place, const c
 
 static void rig_close(growth_t *rig)
 {
-    char text[256];
-    cuarena_status_t status = cuarena_validate(rig->arena, text, sizeof text);
-    ck_assert_msg(status == CUARENA_OK, "not sound: %s", text);
+    expect_valid_arena(rig->arena);
     expect_ok(cuarena_destroy_forced(&rig->arena));
     expect_u64(rig->ledger.held, 0);
-}
-
-static cuarena_stats_t rig_stats(const growth_t *rig)
-{
-    cuarena_stats_t stats;
-    cuarena_stats_init(&stats);
-    expect_ok(cuarena_stats(rig->arena, CUARENA_REGION_ALL, &stats));
-    return stats;
 }
 
 static void rig_alloc(growth_t *rig, uint64_t bytes)
@@ -198,7 +188,7 @@ static void rig_refuse(growth_t *rig, uint64_t bytes, cuarena_status_t want)
         return;
     expect_u64(rig->ledger.asked_count, asked);
     expect_in_message("no room for %" PRIu64 " bytes", (bytes + 255) / 256 * 256);
-    expect_in_message(" %" PRIu64 " reserved;", rig_stats(rig).reserved_bytes);
+    expect_in_message(" %" PRIu64 " reserved;", held_by(rig->arena));
 }
 
 static void rig_free(growth_t *rig, size_t at)
@@ -291,7 +281,7 @@ static void play_word(growth_t *rig, const char *word)
         expect_figure(rig, rest);
         break;
     case '=':
-        expect_u64(rig_stats(rig).reserved_bytes, size_in(rest));
+        expect_u64(held_by(rig->arena), size_in(rest));
         expect_u64(rig->ledger.held, size_in(rest));
         break;
     default:
@@ -686,10 +676,8 @@ END_TEST
 
 START_TEST(test_a_pool_has_no_first_chunk)
 {
-    cuarena_config_t config;
+    cuarena_config_t config = config_of("memory=none,take_first=1");
     cuarena_t *arena = NULL;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, "memory=none,take_first=1"));
     expect_status(cuarena_create(&config, &arena), CUARENA_BAD_ARGUMENT);
     ck_assert_ptr_nonnull(strstr(last_error().message, "take_first"));
     config.preset = CUARENA_PRESET_BFC;
@@ -700,48 +688,27 @@ END_TEST
 
 START_TEST(test_first_chunk_beside_a_stable_region)
 {
-    cuarena_config_t config;
-    cuarena_t *arena = NULL;
-    cuarena_stats_t stats;
-    cuarena_stats_init(&stats);
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, "preset=bfc,memory=none,take_first=1,stable=3M"));
-    expect_ok(cuarena_create(&config, &arena));
-    expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    expect_u64(stats.reserved_bytes, MIB(4));
-    expect_ok(cuarena_stats(arena, CUARENA_REGION_DYNAMIC, &stats));
-    expect_u64(stats.free_bytes, MIB(1));
-    expect_ok(cuarena_destroy(&arena));
+    fixture_t *f = opened_text("preset=bfc,memory=none,take_first=1,stable=3M");
+    expect_u64(reserved_bytes(f), MIB(4));
+    expect_u64(stats_of(f, CUARENA_REGION_DYNAMIC).free_bytes, MIB(1));
 }
 END_TEST
 
 /* A memory of addresses may have any handles. */
 START_TEST(test_granularity_of_addresses)
 {
-    cuarena_config_t config;
-    cuarena_t *arena = NULL;
-    cuarena_stats_t stats;
-    void *pointer = NULL;
-    cuarena_stats_init(&stats);
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, "preset=grow,memory=none,handle=2M"));
-    expect_ok(cuarena_create(&config, &arena));
-    expect_ok(cuarena_alloc(arena, 1, &pointer));
-    expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    expect_u64(stats.reserved_bytes, MIB(2));
-    expect_ok(cuarena_destroy_forced(&arena));
+    fixture_t *f = opened_text("preset=grow,memory=none,handle=2M");
+    drop(f, take(f, 1));
+    expect_u64(reserved_bytes(f), MIB(2));
 }
 END_TEST
 
 /* In a struct that nobody filled further. */
 START_TEST(test_a_strategy_left_open_doubles)
 {
-    cuarena_config_t config;
+    cuarena_config_t config = config_fresh();
     cuarena_t *arena = NULL;
-    cuarena_stats_t stats;
     void *pointer = NULL;
-    cuarena_stats_init(&stats);
-    cuarena_config_init(&config);
     ck_assert_int_eq(config.grow, -1);
     config.preset = CUARENA_PRESET_BFC;
     config.memory = CUARENA_MEMORY_NONE;
@@ -749,9 +716,8 @@ START_TEST(test_a_strategy_left_open_doubles)
     for (uint64_t held = 1; held <= 15; held = held * 2 + 1) {
         do {
             expect_ok(cuarena_alloc(arena, MIB(1), &pointer));
-            expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-        } while (stats.free_bytes != 0);
-        expect_u64(stats.reserved_bytes, MIB(held));
+        } while (arena_stats(arena).free_bytes != 0);
+        expect_u64(held_by(arena), MIB(held));
     }
     expect_ok(cuarena_destroy_forced(&arena));
 }

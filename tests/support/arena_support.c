@@ -9,47 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Assertions -------------------------------------------------------- */
-
-void expect_sound_at(const fixture_t *f, const char *file, int line)
-{
-    char text[256] = "";
-    cuarena_status_t status = cuarena_validate(f->arena, text, sizeof text);
-    if (status != CUARENA_OK)
-        ck_abort_msg("%s:%d: the arena is not sound: %s: %s", file, line,
-                     cuarena_status_name(status), text);
-}
-
 /* ---- Fixtures ---------------------------------------------------------- */
 
-#define ALL_TRAITS (KIND_READABLE | KIND_GIVES_BACK | KIND_RESIZES | KIND_DEDICATES)
-
 #define WHOLE_CHUNKS (KIND_GROWS | KIND_DEDICATES | KIND_GIVES_WHOLE)
-#define CHUNKS (ALL_TRAITS & ~KIND_RESIZES) | KIND_GROWS
+
+/* A preset on each memory of the host, with the traits of all of them and, besides, of those that
+ * are not the caller's bytes. */
+/* clang-format off */
+#define KINDS_OF(name, preset, all, besides)                                                       \
+    {name "-pageable", preset, CUARENA_MEMORY_PAGEABLE, KIND_READABLE | (all) | (besides), 0, 0},  \
+    {name "-none", preset, CUARENA_MEMORY_NONE, (all) | (besides), 0, 0},                          \
+    {name "-bytes", preset, CUARENA_MEMORY_BYTES, KIND_READABLE | (all), 0, 0},                    \
+    {name "-custom", preset, CUARENA_MEMORY_CUSTOM, KIND_READABLE | (all) | (besides), 0, 0}
+/* clang-format on */
 
 const arena_kind_t arena_kinds[ARENA_KIND_COUNT + ARENA_CHUNKS_COUNT] = {
-    {"pool-pageable", CUARENA_PRESET_POOL, CUARENA_MEMORY_PAGEABLE, ALL_TRAITS, 0, 0},
-    {"pool-none", CUARENA_PRESET_POOL, CUARENA_MEMORY_NONE, ALL_TRAITS & ~KIND_READABLE, 0, 0},
-    {"pool-bytes", CUARENA_PRESET_POOL, CUARENA_MEMORY_BYTES, KIND_READABLE, 0, 0},
-    {"pool-custom", CUARENA_PRESET_POOL, CUARENA_MEMORY_CUSTOM, ALL_TRAITS, 0, 0},
-    {"grow-pageable", CUARENA_PRESET_GROW, CUARENA_MEMORY_PAGEABLE,
-     (ALL_TRAITS & ~KIND_RESIZES) | KIND_GROWS, 0, 0},
-    {"grow-none", CUARENA_PRESET_GROW, CUARENA_MEMORY_NONE,
-     KIND_GIVES_BACK | KIND_DEDICATES | KIND_GROWS, 0, 0},
-    {"grow-bytes", CUARENA_PRESET_GROW, CUARENA_MEMORY_BYTES, KIND_READABLE | KIND_GROWS, 0, 0},
-    {"grow-custom", CUARENA_PRESET_GROW, CUARENA_MEMORY_CUSTOM,
-     (ALL_TRAITS & ~KIND_RESIZES) | KIND_GROWS, 0, 0},
-    {"bfc-pageable", CUARENA_PRESET_BFC, CUARENA_MEMORY_PAGEABLE, CHUNKS, 0, 0},
-    {"bfc-none", CUARENA_PRESET_BFC, CUARENA_MEMORY_NONE,
-     KIND_GIVES_BACK | KIND_DEDICATES | KIND_GROWS, 0, 0},
-    {"bfc-bytes", CUARENA_PRESET_BFC, CUARENA_MEMORY_BYTES, KIND_READABLE | KIND_GROWS, 0, 0},
-    {"bfc-custom", CUARENA_PRESET_BFC, CUARENA_MEMORY_CUSTOM, CHUNKS, 0, 0},
-    {"bfc-exact-pageable", CUARENA_PRESET_BFC, CUARENA_MEMORY_PAGEABLE, CHUNKS | KIND_EXACT, 0, 0},
-    {"bfc-exact-none", CUARENA_PRESET_BFC, CUARENA_MEMORY_NONE,
-     KIND_GIVES_BACK | KIND_DEDICATES | KIND_GROWS | KIND_EXACT, 0, 0},
-    {"bfc-exact-bytes", CUARENA_PRESET_BFC, CUARENA_MEMORY_BYTES,
-     KIND_READABLE | KIND_GROWS | KIND_EXACT, 0, 0},
-    {"bfc-exact-custom", CUARENA_PRESET_BFC, CUARENA_MEMORY_CUSTOM, CHUNKS | KIND_EXACT, 0, 0},
+    KINDS_OF("pool", CUARENA_PRESET_POOL, 0, KIND_GIVES_BACK | KIND_RESIZES | KIND_DEDICATES),
+    KINDS_OF("grow", CUARENA_PRESET_GROW, KIND_GROWS, KIND_GIVES_BACK | KIND_DEDICATES),
+    KINDS_OF("bfc", CUARENA_PRESET_BFC, KIND_GROWS, KIND_GIVES_BACK | KIND_DEDICATES),
+    KINDS_OF("bfc-exact", CUARENA_PRESET_BFC, KIND_GROWS | KIND_EXACT,
+             KIND_GIVES_BACK | KIND_DEDICATES),
     {"cupy-pageable", CUARENA_PRESET_CUPY_POOL, CUARENA_MEMORY_PAGEABLE,
      WHOLE_CHUNKS | KIND_READABLE, 0, 0},
     {"cupy-none", CUARENA_PRESET_CUPY_POOL, CUARENA_MEMORY_NONE, WHOLE_CHUNKS, 0, 0},

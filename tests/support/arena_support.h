@@ -9,6 +9,7 @@
 #define CUARENA_TESTS_ARENA_SUPPORT_H
 
 #include "arena_memory.h"
+#include "support/configs.h"
 #include "support/expect.h"
 #include "support/random.h"
 #include "support/scale.h"
@@ -22,7 +23,7 @@
 #define expect_ptr(got, want) ck_assert_ptr_eq(got, want)
 
 /* The validator agrees; `f` is a fixture. */
-#define expect_sound(f) expect_sound_at((f), __FILE__, __LINE__)
+#define expect_sound(f) expect_valid_arena((f)->arena)
 
 /* One step of a test: what it comes to, and that the arena is sound after. */
 #define step(f, call, want)                                                                        \
@@ -97,8 +98,6 @@ typedef struct fixture {
     uint32_t drops;
     fixture_owner_t owners[64];
 } fixture_t;
-
-void expect_sound_at(const fixture_t *f, const char *file, int line);
 
 /* Fills `config` for a pool of `bytes`, or a limit of so many; the fixture holds what the arena
  * needs. Follow it by fixture_create. */

@@ -8,11 +8,7 @@
 
 const arena_kind_t bfc_kinds[BFC_KINDS] = {
 #if defined(CUARENA_TEST_CUDA)
-    {"bfc-vmm", BFC, CUARENA_MEMORY_DEVICE, INNER | KIND_DEVICE, CUARENA_BACKING_VMM, 0},
-    {"bfc-malloc", BFC, CUARENA_MEMORY_DEVICE, WHOLE | KIND_DEVICE, CUARENA_BACKING_MALLOC, 0},
-    {"bfc-async", BFC, CUARENA_MEMORY_DEVICE, WHOLE | KIND_DEVICE, CUARENA_BACKING_ASYNC, 0},
-    {"bfc-managed", BFC, CUARENA_MEMORY_MANAGED, WHOLE, 0, 0},
-    {"bfc-pinned", BFC, CUARENA_MEMORY_PINNED, WHOLE, 0, 0},
+    CUDA_KINDS_OF("bfc", BFC, INNER, WHOLE),
 #else
     {"bfc-pageable", BFC, CUARENA_MEMORY_PAGEABLE, INNER, 0, 0},
     {"bfc-none", BFC, CUARENA_MEMORY_NONE, INNER & ~KIND_READABLE, 0, 0},
@@ -54,10 +50,7 @@ uint64_t growths(const fixture_t *f)
 
 cuarena_ort_stats_t figures(const fixture_t *f)
 {
-    cuarena_ort_stats_t figures;
-    cuarena_ort_stats_init(&figures);
-    expect_ok(cuarena_ort_stats(f->arena, &figures));
-    return figures;
+    return ort_stats_of(f->arena);
 }
 
 void shrink(fixture_t *f)

@@ -48,6 +48,23 @@ cuarena_stats_t arena_stats(cuarena_t *arena)
     return stats;
 }
 
+cuarena_ort_stats_t ort_stats_of(cuarena_t *arena)
+{
+    cuarena_ort_stats_t stats;
+    cuarena_ort_stats_init(&stats);
+    expect_ok(cuarena_ort_stats(arena, &stats));
+    return stats;
+}
+
+void expect_valid_arena_at(cuarena_t *arena, const char *file, int line)
+{
+    char text[256] = "";
+    cuarena_status_t status = cuarena_validate(arena, text, sizeof text);
+    if (status != CUARENA_OK)
+        ck_abort_msg("%s:%d: the arena is not sound: %s: %s", file, line,
+                     cuarena_status_name(status), text);
+}
+
 uint64_t held_by(cuarena_t *arena)
 {
     return arena_stats(arena).reserved_bytes;

@@ -3,6 +3,7 @@
 #define CUARENA_TEST_CONFIGS_H
 
 #include <cuarena.h>
+#include <cuarena/stats.h>
 
 /* The defaults. */
 cuarena_config_t config_fresh(void);
@@ -17,6 +18,10 @@ void expect_option_at(const cuarena_config_t *config, const char *key, const cha
 /* An arena of config_of(options). */
 cuarena_t *arena_of(const char *options);
 cuarena_stats_t arena_stats(cuarena_t *arena);
+cuarena_ort_stats_t ort_stats_of(cuarena_t *arena);
+/* The validator agrees. */
+#define expect_valid_arena(arena) expect_valid_arena_at((arena), __FILE__, __LINE__)
+void expect_valid_arena_at(cuarena_t *arena, const char *file, int line);
 /* Its reserved bytes. */
 uint64_t held_by(cuarena_t *arena);
 

@@ -2,60 +2,25 @@
 
 #include "support/cuda_test.h"
 
-#define WHOLE (KIND_READABLE | KIND_DEDICATES | KIND_GIVES_WHOLE)
-#define DEVICE CUARENA_MEMORY_DEVICE
 #define POOL CUARENA_PRESET_POOL
-#define GROW CUARENA_PRESET_GROW
 #define BFC CUARENA_PRESET_BFC
+#define WHOLE (KIND_READABLE | KIND_DEDICATES | KIND_GIVES_WHOLE)
+#define INNER (KIND_READABLE | KIND_DEDICATES | KIND_GIVES_BACK)
+#define GROWS(traits) ((traits) | KIND_GROWS)
+#define EXACT(traits) ((traits) | KIND_GROWS | KIND_EXACT)
+#define BYTES(name, traits, bytes_kind)                                                            \
+    {                                                                                              \
+        name, POOL, CUARENA_MEMORY_BYTES, KIND_READABLE | (traits), 0, bytes_kind                  \
+    }
 
 const arena_kind_t cuda_kinds[CUDA_KIND_COUNT] = {
-    [CUDA_POOL_VMM] = {"pool-vmm", POOL, DEVICE,
-                       KIND_READABLE | KIND_DEVICE | KIND_GIVES_BACK | KIND_RESIZES |
-                           KIND_DEDICATES,
-                       CUARENA_BACKING_VMM, 0},
-    [CUDA_POOL_MALLOC] = {"pool-malloc", POOL, DEVICE, WHOLE | KIND_DEVICE, CUARENA_BACKING_MALLOC,
-                          0},
-    [CUDA_POOL_ASYNC] = {"pool-async", POOL, DEVICE, WHOLE | KIND_DEVICE, CUARENA_BACKING_ASYNC, 0},
-    [CUDA_POOL_MANAGED] = {"pool-managed", POOL, CUARENA_MEMORY_MANAGED, WHOLE, 0, 0},
-    [CUDA_POOL_PINNED] = {"pool-pinned", POOL, CUARENA_MEMORY_PINNED, WHOLE, 0, 0},
-    [CUDA_POOL_BYTES] = {"pool-bytes", POOL, CUARENA_MEMORY_BYTES, KIND_READABLE | KIND_DEVICE, 0,
-                         CUARENA_BYTES_DEVICE},
-    [CUDA_POOL_MANAGED_BYTES] = {"pool-managed-bytes", POOL, CUARENA_MEMORY_BYTES, KIND_READABLE, 0,
-                                 CUARENA_BYTES_MANAGED},
-    [CUDA_POOL_PINNED_BYTES] = {"pool-pinned-bytes", POOL, CUARENA_MEMORY_BYTES, KIND_READABLE, 0,
-                                CUARENA_BYTES_PINNED},
-    [CUDA_GROW_VMM] = {"grow-vmm", GROW, DEVICE,
-                       KIND_READABLE | KIND_DEVICE | KIND_GIVES_BACK | KIND_GROWS | KIND_DEDICATES,
-                       CUARENA_BACKING_VMM, 0},
-    [CUDA_GROW_MALLOC] = {"grow-malloc", GROW, DEVICE, WHOLE | KIND_DEVICE | KIND_GROWS,
-                          CUARENA_BACKING_MALLOC, 0},
-    [CUDA_GROW_ASYNC] = {"grow-async", GROW, DEVICE, WHOLE | KIND_DEVICE | KIND_GROWS,
-                         CUARENA_BACKING_ASYNC, 0},
-    [CUDA_GROW_MANAGED] = {"grow-managed", GROW, CUARENA_MEMORY_MANAGED, WHOLE | KIND_GROWS, 0, 0},
-    [CUDA_GROW_PINNED] = {"grow-pinned", GROW, CUARENA_MEMORY_PINNED, WHOLE | KIND_GROWS, 0, 0},
-    [CUDA_BFC_VMM] = {"bfc-vmm", BFC, DEVICE,
-                      KIND_READABLE | KIND_DEVICE | KIND_GIVES_BACK | KIND_GROWS | KIND_DEDICATES,
-                      CUARENA_BACKING_VMM, 0},
-    [CUDA_BFC_MALLOC] = {"bfc-malloc", BFC, DEVICE, WHOLE | KIND_DEVICE | KIND_GROWS,
-                         CUARENA_BACKING_MALLOC, 0},
-    [CUDA_BFC_ASYNC] = {"bfc-async", BFC, DEVICE, WHOLE | KIND_DEVICE | KIND_GROWS,
-                        CUARENA_BACKING_ASYNC, 0},
-    [CUDA_BFC_MANAGED] = {"bfc-managed", BFC, CUARENA_MEMORY_MANAGED, WHOLE | KIND_GROWS, 0, 0},
-    [CUDA_BFC_PINNED] = {"bfc-pinned", BFC, CUARENA_MEMORY_PINNED, WHOLE | KIND_GROWS, 0, 0},
-    [CUDA_BFC_EXACT_VMM] = {"bfc-exact-vmm", BFC, DEVICE,
-                            KIND_READABLE | KIND_DEVICE | KIND_GIVES_BACK | KIND_GROWS |
-                                KIND_DEDICATES | KIND_EXACT,
-                            CUARENA_BACKING_VMM, 0},
-    [CUDA_BFC_EXACT_MALLOC] = {"bfc-exact-malloc", BFC, DEVICE,
-                               WHOLE | KIND_DEVICE | KIND_GROWS | KIND_EXACT,
-                               CUARENA_BACKING_MALLOC, 0},
-    [CUDA_BFC_EXACT_ASYNC] = {"bfc-exact-async", BFC, DEVICE,
-                              WHOLE | KIND_DEVICE | KIND_GROWS | KIND_EXACT, CUARENA_BACKING_ASYNC,
-                              0},
-    [CUDA_BFC_EXACT_MANAGED] = {"bfc-exact-managed", BFC, CUARENA_MEMORY_MANAGED,
-                                WHOLE | KIND_GROWS | KIND_EXACT, 0, 0},
-    [CUDA_BFC_EXACT_PINNED] = {"bfc-exact-pinned", BFC, CUARENA_MEMORY_PINNED,
-                               WHOLE | KIND_GROWS | KIND_EXACT, 0, 0},
+    CUDA_KINDS_OF("pool", POOL, INNER | KIND_RESIZES, WHOLE),
+    BYTES("pool-bytes", KIND_DEVICE, CUARENA_BYTES_DEVICE),
+    BYTES("pool-managed-bytes", 0, CUARENA_BYTES_MANAGED),
+    BYTES("pool-pinned-bytes", 0, CUARENA_BYTES_PINNED),
+    CUDA_KINDS_OF("grow", CUARENA_PRESET_GROW, GROWS(INNER), GROWS(WHOLE)),
+    CUDA_KINDS_OF("bfc", BFC, GROWS(INNER), GROWS(WHOLE)),
+    CUDA_KINDS_OF("bfc-exact", BFC, EXACT(INNER), EXACT(WHOLE)),
 };
 
 /* ---- Reaching device memory --------------------------------------------- */

@@ -34,6 +34,21 @@ enum {
     CUDA_KIND_COUNT
 };
 
+/* A preset on each memory that a device has, in the order of the rows above: VMM, MALLOC, ASYNC,
+ * MANAGED, PINNED; with traits where segments are lengthened and punched, and where they are whole.
+ */
+/* clang-format off */
+#define CUDA_KINDS_OF(name, preset, in_place, whole)                                               \
+    {name "-vmm", preset, CUARENA_MEMORY_DEVICE, (in_place) | KIND_DEVICE,                         \
+     CUARENA_BACKING_VMM, 0},                                                                      \
+    {name "-malloc", preset, CUARENA_MEMORY_DEVICE, (whole) | KIND_DEVICE,                         \
+     CUARENA_BACKING_MALLOC, 0},                                                                   \
+    {name "-async", preset, CUARENA_MEMORY_DEVICE, (whole) | KIND_DEVICE,                          \
+     CUARENA_BACKING_ASYNC, 0},                                                                    \
+    {name "-managed", preset, CUARENA_MEMORY_MANAGED, whole, 0, 0},                                \
+    {name "-pinned", preset, CUARENA_MEMORY_PINNED, whole, 0, 0}
+/* clang-format on */
+
 extern const arena_kind_t cuda_kinds[CUDA_KIND_COUNT];
 
 /* Makes contents of device memory reachable for fixtures (arena_reach). Opens nothing before it is

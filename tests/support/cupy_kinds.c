@@ -12,11 +12,8 @@
 #include "support/cuda_work.h"
 
 static const arena_kind_t kinds[CUPY_KINDS] = {
-    {"cupy-malloc", CUPY, CUARENA_MEMORY_DEVICE, WHOLE | KIND_DEVICE, 0, 0},
-    {"cupy-async", CUPY, CUARENA_MEMORY_DEVICE, WHOLE | KIND_DEVICE, CUARENA_BACKING_ASYNC, 0},
-    {"cupy-vmm", CUPY, CUARENA_MEMORY_DEVICE, WHOLE | KIND_DEVICE, CUARENA_BACKING_VMM, 0},
-    {"cupy-managed", CUPY, CUARENA_MEMORY_MANAGED, WHOLE, 0, 0},
-    {"cupy-pinned", CUPY, CUARENA_MEMORY_PINNED, WHOLE, 0, 0},
+    {"cupy-default", CUPY, CUARENA_MEMORY_DEVICE, WHOLE | KIND_DEVICE, 0, 0},
+    CUDA_KINDS_OF("cupy", CUPY, WHOLE, WHOLE),
 };
 
 static void prepare(cupy_pool_t *p)
@@ -69,15 +66,10 @@ static const arena_kind_t kinds[CUPY_KINDS] = {
 
 static sim_t sim;
 
-static bool is_sim(const cupy_pool_t *p)
-{
-    return p->f.kind->memory == CUARENA_MEMORY_CUSTOM;
-}
-
 static void prepare(cupy_pool_t *p)
 {
-    p->f.config.handle_bytes = is_sim(p) ? 0 : 512;
-    if (!is_sim(p))
+    p->f.config.handle_bytes = cupy_is_simulated(p) ? 0 : 512;
+    if (!cupy_is_simulated(p))
         return;
     sim_open(&sim, 1, false);
     for (uint32_t i = 0; i < FIXTURE_STREAMS; i++)
@@ -94,25 +86,25 @@ cuarena_stream_t cupy_stream(const cupy_pool_t *p, uint32_t number)
 
 static void write_on(cupy_pool_t *p, uint32_t number, void *at, uint64_t bytes)
 {
-    if (is_sim(p))
+    if (cupy_is_simulated(p))
         sim_write(&sim, cupy_stream(p, number), at, bytes, number + 1);
 }
 
 void cupy_finish(cupy_pool_t *p)
 {
-    if (is_sim(p))
+    if (cupy_is_simulated(p))
         sim_sync_all(&sim);
 }
 
 bool cupy_has(cupy_pool_t *p, uint64_t units)
 {
     sim.most_bytes = units * p->unit;
-    return is_sim(p);
+    return cupy_is_simulated(p);
 }
 
 static void end(cupy_pool_t *p)
 {
-    if (!is_sim(p))
+    if (!cupy_is_simulated(p))
         return;
     sim_close(&sim);
     ck_assert_msg(sim.faults == 0, "%u faults; the first: %s", sim.faults, sim.fault);
@@ -124,6 +116,11 @@ int cupy_main(Suite *suite)
 }
 
 #endif
+
+bool cupy_is_simulated(const cupy_pool_t *p)
+{
+    return p->f.kind->memory == CUARENA_MEMORY_CUSTOM;
+}
 
 /* ---- Life -------------------------------------------------------------- */
 

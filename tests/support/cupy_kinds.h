@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #if defined(CUARENA_TEST_CUDA)
-#define CUPY_KINDS 5
+#define CUPY_KINDS 6
 #else
 #define CUPY_KINDS 2
 #endif
@@ -23,6 +23,8 @@ typedef struct cupy_pool {
 
 /* An empty pool without a limit; the same one each time. */
 cupy_pool_t *cupy_opened(int kind, const char *options);
+/* Whether its streams are simulated: only handles that the simulation made are known then. */
+bool cupy_is_simulated(const cupy_pool_t *p);
 /* Nothing lives in it; nothing was used out of order. */
 void cupy_close(cupy_pool_t *p);
 cuarena_stream_t cupy_stream(const cupy_pool_t *p, uint32_t number);

@@ -10,19 +10,9 @@ void off_device(void)
     expect_cu(cuda_test()->cuDevicePrimaryCtxRelease(0));
 }
 
-cuarena_t *new_arena(const char *options)
+void on_device(void)
 {
-    cuarena_config_t config = config_of(options);
-    cuarena_t *arena = NULL;
-    expect_ok(cuarena_create(&config, &arena));
-    return arena;
-}
-
-void expect_valid_arena(cuarena_t *arena)
-{
-    char text[256] = "";
-    cuarena_status_t status = cuarena_validate(arena, text, sizeof text);
-    ck_assert_msg(status == CUARENA_OK, "%s", text);
+    (void)cuda_test_use_device(0);
 }
 
 void end_arena(cuarena_t *arena)
@@ -65,19 +55,10 @@ cuarena_driver_pool_stats_t pool_of(cuarena_t *arena)
     return stats;
 }
 
-cuarena_stats_t counts_of(cuarena_t *arena)
+void end_stream(cuarena_t *arena, cuai_cu_stream_t stream)
 {
-    cuarena_stats_t stats;
-    cuarena_stats_init(&stats);
-    expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    return stats;
-}
-
-cuai_cu_stream_t new_stream(void)
-{
-    cuai_cu_stream_t stream = NULL;
-    expect_cu(cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
-    return stream;
+    expect_ok(cuarena_release_stream(arena, stream));
+    expect_cu(cuda_test()->cuStreamDestroy(stream));
 }
 
 void use(void *pointer, uint64_t bytes, cuai_cu_stream_t stream)

@@ -10,10 +10,9 @@
 #define OWN "preset=driver-pool,driver_pool=own"
 #define KEEPS ",release_threshold=never"
 
-/* Lets go of the device that cuda_test_use_device(0) retained. */
+/* Before and after a test: the device is retained and current. */
+void on_device(void);
 void off_device(void);
-cuarena_t *new_arena(const char *options);
-void expect_valid_arena(cuarena_t *arena);
 /* All work is done, as it must be. */
 void end_arena(cuarena_t *arena);
 
@@ -24,10 +23,9 @@ void give_to(cuarena_t *arena, void *pointer);
 
 /* Free is what is not used. */
 cuarena_driver_pool_stats_t pool_of(cuarena_t *arena);
-cuarena_stats_t counts_of(cuarena_t *arena);
 
-/* No other stream waits for it. */
-cuai_cu_stream_t new_stream(void);
+/* The arena is told, and the stream destroyed. */
+void end_stream(cuarena_t *arena, cuai_cu_stream_t stream);
 /* Work of the stream on the bytes. */
 void use(void *pointer, uint64_t bytes, cuai_cu_stream_t stream);
 

@@ -18,21 +18,9 @@ void wait_for(const graph_bench_t *b, cuarena_stream_t stream)
     expect_cu(b->cuda->cuStreamSynchronize(stream));
 }
 
-void expect_sound_here(const graph_bench_t *b, const char *file, int line)
-{
-    char text[256] = "";
-    cuarena_validate(b->arena, text, sizeof text);
-    if (text[0] != '\0')
-        _ck_assert_failed(file, line, "validate", "%s", text);
-    mark_point();
-}
-
 cuarena_stats_t stats_now(const graph_bench_t *b)
 {
-    cuarena_stats_t stats;
-    cuarena_stats_init(&stats);
-    expect_ok(cuarena_stats(b->arena, CUARENA_REGION_ALL, &stats));
-    return stats;
+    return arena_stats(b->arena);
 }
 
 void *take_on(const graph_bench_t *b, uint64_t bytes, cuarena_stream_t stream)

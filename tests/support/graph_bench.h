@@ -30,8 +30,7 @@ void open_bench_with(graph_bench_t *b, const char *options);
 /* Nothing but what open_bench took lives, nothing was found wrong. */
 void close_bench(graph_bench_t *b);
 void expect_no_bad_bytes(const graph_bench_t *b);
-#define expect_sound_arena(b) expect_sound_here((b), __FILE__, __LINE__)
-void expect_sound_here(const graph_bench_t *b, const char *file, int line);
+#define expect_sound_arena(b) expect_valid_arena((b)->arena)
 cuarena_stats_t stats_now(const graph_bench_t *b);
 
 /* Each with the validator after it. */

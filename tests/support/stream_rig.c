@@ -160,10 +160,7 @@ cuarena_status_t try_on(rig_t *rig, uint64_t bytes, cuarena_stream_t stream, voi
 
 cuarena_stats_t rig_stats(rig_t *rig)
 {
-    cuarena_stats_t stats;
-    cuarena_stats_init(&stats);
-    expect_ok(cuarena_stats(rig->arena, CUARENA_REGION_ALL, &stats));
-    return stats;
+    return arena_stats(rig->arena);
 }
 
 uint64_t rig_reserved(rig_t *rig)

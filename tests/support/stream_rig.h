@@ -2,6 +2,7 @@
 #ifndef CUARENA_TEST_STREAM_RIG_H
 #define CUARENA_TEST_STREAM_RIG_H
 
+#include "configs.h"
 #include "expect.h"
 #include "sim_streams.h"
 
