@@ -44,14 +44,22 @@ static bool into(cuai_block_ref_t ref, uint64_t size, const cuai_request_t *requ
     return cuai_heap_resize(ref.heap, ref.slot, size, request->heap.size, freelist);
 }
 
-/* Lengthens a block into a range of one of the stream's two free lists. */
-static bool lengthen_on(const cuarena_t *arena, cuai_block_ref_t ref, const cuai_request_t *request)
+/* Lengthens a block into a range of one of the stream's two free lists. What used these bytes
+ * before is over for this stream only, so whoever moves the block must wait for it: it counts as a
+ * use if the block is another stream's. */
+static bool lengthen_on(cuarena_t *arena, cuai_block_ref_t ref, const cuai_request_t *request)
 {
     if (request->stream == 0 || arena->cpu_touches || cuai_is_captured(arena, request->stream))
         return false;
+    const cuai_record_t *r = cuai_block_record(ref);
     const uint32_t *freelists = cuai_stream(arena, request->stream)->freelists[ref.region];
-    return into(ref, request->size, request, freelists[0]) ||
-           into(ref, request->size, request, freelists[1]);
+    uint32_t freelist = cuai_range_freelist(r);
+    bool own = freelist == freelists[0] || freelist == freelists[1];
+    if (r->key == 0 || !own || cuai_range(r) < request->size - r->size)
+        return false;
+    if (r->owner != request->stream && cuai_use_add(arena, ref, request->stream) != CUARENA_OK)
+        return false;
+    return into(ref, request->size, request, freelist);
 }
 
 static bool lengthen_private(const cuarena_t *arena, cuai_block_ref_t ref,
@@ -62,7 +70,7 @@ static bool lengthen_private(const cuarena_t *arena, cuai_block_ref_t ref,
 }
 
 /* Lengthens a block into the range behind it, if a request on the stream could have that. */
-static bool lengthen(const cuarena_t *arena, cuai_block_ref_t ref, const cuai_request_t *request)
+static bool lengthen(cuarena_t *arena, cuai_block_ref_t ref, const cuai_request_t *request)
 {
     CUAI_ASSERT(request->size > cuai_block_record(ref)->size);
     if (cuai_block_record(ref)->fixed)

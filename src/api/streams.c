@@ -209,7 +209,8 @@ cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer, cuarena_stream
 }
 
 /* Resizes in place on a stream that was seen recently: into bytes that a request on it could have,
- * or out of bytes that join its open free list. False: nothing was done. Lock held. */
+ * if these are idle or the block is its own, or out of bytes that join its open free list. False:
+ * nothing was done. Lock held. */
 static CUAI_NOINLINE bool try_resize(cuarena_t *arena, cuai_slot_t slot, uint64_t attributes,
                                      uint64_t bytes, cuarena_stream_t stream)
 {
@@ -223,8 +224,8 @@ static CUAI_NOINLINE bool try_resize(cuarena_t *arena, cuai_slot_t slot, uint64_
     uint32_t freelist = cuai_range_freelist(r);
     if (cuai_fast_size(arena, bytes) <= r->size)
         freelist = freelists[s->turn];
-    else if (freelist != 0 &&
-             (arena->cpu_touches || (freelist != freelists[0] && freelist != freelists[1])))
+    else if (freelist != 0 && (arena->cpu_touches || r->owner != s->number ||
+                               (freelist != freelists[0] && freelist != freelists[1])))
         return false;
     return cuai_fast_resize(arena, slot, freelist, bytes);
 }

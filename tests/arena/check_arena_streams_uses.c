@@ -412,6 +412,33 @@ START_TEST(a_used_block_may_become_empty)
 }
 END_TEST
 
+/* What used the added bytes before is over for the stream of the resize only: a compaction
+ * elsewhere waits for that, though the block is another stream's. */
+START_TEST(growing_in_place_is_a_use_by_its_stream)
+{
+    rig_t *rig = open_with(new_rig(), EVENT);
+    cuarena_block_t row[4];
+    take_row_on(rig, row, 4, A);
+    void *p = NULL;
+    expect_ok(cuarena_block_pin_on(rig->arena, row[2], B, &p));
+    sim_write(&rig->sim, B, p, POOL / 4, 5);
+    expect_ok(cuarena_block_unpin(rig->arena, row[2]));
+    expect_ok(cuarena_block_free_on(rig->arena, row[2], B));
+    void *before = place_of(rig, row[1]);
+    expect_ok(cuarena_block_resize_on(rig->arena, row[1], POOL / 2, B));
+    ck_assert_ptr_eq(place_of(rig, row[1]), before);
+    expect_ok(cuarena_block_free(rig->arena, row[0]));
+    cuarena_compact_options_t options;
+    cuarena_compact_options_init(&options);
+    options.stream = C;
+    expect_ok(cuarena_compact(rig->arena, &options, NULL, NULL, NULL));
+    ck_assert_ptr_ne(place_of(rig, row[1]), before);
+    expect_clean(rig);
+    expect_ok(cuarena_block_free_on(rig->arena, row[1], C));
+    expect_ok(cuarena_block_free_on(rig->arena, row[3], A));
+}
+END_TEST
+
 START_TEST(a_resize_that_fails_keeps_uses)
 {
     rig_t *rig = open_with(new_rig(), EVENT);
@@ -447,6 +474,7 @@ int main(void)
                       a_free_that_fails_leaves_the_block, shrinking_in_place_gives_to_the_stream,
                       shrinking_a_used_block_gives_nothing_yet,
                       growing_in_place_takes_from_own_freelists,
+                      growing_in_place_is_a_use_by_its_stream,
                       growing_elsewhere_moves_on_the_stream, a_copy_is_a_use_by_its_stream,
                       a_used_block_may_become_empty, a_resize_that_fails_keeps_uses);
     TCase *cases = suite_add_case(suite, "late_and_eager");
