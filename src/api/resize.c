@@ -178,7 +178,8 @@ static cuarena_status_t zero_left(cuarena_t *arena, cuai_block_ref_t from, cuai_
     return status;
 }
 
-/* Copies the block, so that its old place may join the stream's free list. Drops the lock. */
+/* Copies the block, so that its old place may join the stream's free list; on an error, so that the
+ * new one may. Drops the lock. */
 static cuarena_status_t copy_contents(cuarena_t *arena, cuai_block_ref_t from, cuai_block_ref_t to,
                                       uint32_t stream)
 {
@@ -187,10 +188,10 @@ static cuarena_status_t copy_contents(cuarena_t *arena, cuai_block_ref_t from, c
     cuarena_status_t status = order_copy(arena, from, stream);
     if (status == CUARENA_OK)
         status = copy(arena, from, to, stream);
-    if (status == CUARENA_OK)
+    if (status == CUARENA_OK) {
         status = zero_left(arena, from, to, stream);
-    if (status == CUARENA_OK)
         cuai_stream_note_work(arena, stream);
+    }
     cuai_end_moving(arena, to, stream);
     return status;
 }

@@ -439,6 +439,29 @@ START_TEST(growing_in_place_is_a_use_by_its_stream)
 }
 END_TEST
 
+/* The new place has the copy, so who gets it next waits for that. */
+START_TEST(a_resize_that_cannot_zero_the_old_place_leaves_the_new_one_ordered)
+{
+    rig_t *rig = new_rig();
+    rig_prepare(rig, POOL, false);
+    rig->config.events = EVENT;
+    rig->config.zero = CUARENA_ZERO_FREE;
+    rig_create(rig);
+    cuarena_block_t row[4];
+    take_row_on(rig, row, 4, A);
+    expect_ok(cuarena_block_free(rig->arena, row[2]));
+    expect_ok(cuarena_block_free(rig->arena, row[3]));
+    sim_fail(&rig->sim, SIM_ZERO, 1, CUARENA_DRIVER);
+    expect_status(cuarena_block_resize_on(rig->arena, row[0], POOL / 2, A), CUARENA_DRIVER);
+    void *p = take_on(rig, POOL / 2, B);
+    sim_write(&rig->sim, B, p, POOL / 2, 5);
+    expect_clean(rig);
+    free_on(rig, p, B);
+    expect_ok(cuarena_block_free_on(rig->arena, row[0], A));
+    expect_ok(cuarena_block_free_on(rig->arena, row[1], A));
+}
+END_TEST
+
 START_TEST(a_resize_that_fails_keeps_uses)
 {
     rig_t *rig = open_with(new_rig(), EVENT);
@@ -475,6 +498,7 @@ int main(void)
                       shrinking_a_used_block_gives_nothing_yet,
                       growing_in_place_takes_from_own_freelists,
                       growing_in_place_is_a_use_by_its_stream,
+                      a_resize_that_cannot_zero_the_old_place_leaves_the_new_one_ordered,
                       growing_elsewhere_moves_on_the_stream, a_copy_is_a_use_by_its_stream,
                       a_used_block_may_become_empty, a_resize_that_fails_keeps_uses);
     TCase *cases = suite_add_case(suite, "late_and_eager");
