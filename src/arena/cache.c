@@ -125,8 +125,11 @@ static void take(cuarena_t *arena, const cuai_request_t *request, cuai_slot_t sl
     cuai_counted_in_t where = {CUAI_DYNAMIC, asked->owner, asked->tag};
     if (request->before != NULL)
         cuai_peaks_keep(arena, &where, request->before);
-    arena->steals += r->owner != 0 && r->owner != request->stream &&
-                     cuai_stream(arena, r->owner)->timeline.done <= cuai_stamp(r);
+    bool stolen = r->owner != 0 && r->owner != request->stream &&
+                  cuai_stream(arena, r->owner)->timeline.done <= cuai_stamp(r);
+    arena->steals += stolen;
+    if (stolen)
+        cuai_stream_note_gather(arena, cuai_stream(arena, request->stream));
     forget_owner(arena, r);
     uint64_t alignment = cuai_max(asked->alignment, 1);
     if (alignment >> r->align_log2 > 1)

@@ -428,11 +428,10 @@ static cuai_point_t look_at_part(const search_t *search, const candidate_t *part
     }
 }
 
-/* The event that an eager stream has may be older than its waits. */
-static void note_gather(const cuarena_t *arena, cuai_stream_t *requester)
+void cuai_stream_note_gather(const cuarena_t *arena, cuai_stream_t *s)
 {
-    requester->gathers++;
-    cuai_stream_uncover(arena, requester);
+    s->gathers++;
+    cuai_stream_uncover(arena, s);
 }
 
 /* The best candidate needs several waits, and on the way another one may come to need none. Finds
@@ -464,7 +463,7 @@ static cuarena_status_t alloc_part(const search_t *search, const candidate_t *pa
                              requester->freelists[search->region][requester->turn], &owner);
     if (status != CUARENA_OK)
         return status;
-    note_gather(search->arena, requester);
+    cuai_stream_note_gather(search->arena, requester);
     uint64_t begin = cuai_align_up(part->begin, search->alignment);
     status = cuai_try_alloc_at(search->arena, search->request, owner, begin, block_out);
     if (status == CUARENA_OK)
@@ -633,7 +632,7 @@ static cuarena_status_t steal_freelists(cuarena_t *arena, cuai_stream_t *request
     status = wait_for(arena, requester, s, open, &idle);
     if (status != CUARENA_OK || !has_waited(arena, requester, s))
         return status;
-    note_gather(arena, requester);
+    cuai_stream_note_gather(arena, requester);
     return cuarena_heap_freelist_merge(heap, freelists[!s->turn],
                                        requester->freelists[CUAI_DYNAMIC][requester->turn]);
 }

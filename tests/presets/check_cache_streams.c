@@ -240,6 +240,26 @@ START_TEST(an_eager_stream_has_a_event_behind_what_it_freed)
 }
 END_TEST
 
+/* It waits for the block, gives that up because it cannot be set to 0, and has no event of its own
+ * behind the wait: who gets the bytes then waits for their last use all the same. */
+START_TEST(a_block_that_cannot_be_zeroed_is_still_behind_its_last_use)
+{
+    prepare_cache(false);
+    rig.config.events = CUARENA_EVENTS_EAGER;
+    rig_create(&rig);
+    cache_one(A);
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    request.zeroed = 1;
+    void *none = NULL;
+    sim_fail(&rig.sim, SIM_ZERO, 1, CUARENA_DRIVER);
+    expect_status(cuarena_alloc_on(rig.arena, BYTES, B, &request, &none), CUARENA_DRIVER);
+    void *all = take_on(&rig, KIB(256), C);
+    sim_write(&rig.sim, C, all, KIB(256), 9);
+    end(all, C);
+}
+END_TEST
+
 START_TEST(a_block_that_others_use_is_not_cached)
 {
     open_cache(CUARENA_STEAL_WAIT);
@@ -410,6 +430,7 @@ int main(void)
             where_the_cpu_touches_bytes_its_own_stream_waits_too,
             a_released_stream_leaves_blocks_that_others_wait_for,
             a_released_streams_blocks_may_be_evicted,
+            a_block_that_cannot_be_zeroed_is_still_behind_its_last_use,
             an_eager_stream_has_a_event_behind_what_it_freed, a_block_that_others_use_is_not_cached,
             clear_waits_for_the_streams_of_cached_blocks,
             an_evicted_block_is_free_to_its_stream_first,
