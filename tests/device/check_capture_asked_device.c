@@ -75,37 +75,35 @@ static const char *const streams_only[] = {
  * the memory, and the mode. */
 START_TEST(zeros_are_there_at_each_launch)
 {
-    graph_bench_t b;
     bool host = strstr(streams_only[_i % STREAMS_ONLY], "pinned") != NULL;
-    open_bench_with(&b, streams_only[_i % STREAMS_ONLY]);
-    cuarena_capture_t *session = begin_on(&b, b.s, _i / STREAMS_ONLY);
-    void *before = take_on(&b, BENCH_BYTES, b.s);
-    fill(&b, before, BENCH_BYTES, 9, b.s);
-    check(&b, before, BENCH_BYTES, 9, b.s);
-    free_on(&b, before, b.s);
-    void *p = ask_on(&b, true, false, b.s);
+    graph_bench_t *b = opened_bench_with(streams_only[_i % STREAMS_ONLY]);
+    cuarena_capture_t *session = begin_on(b, b->s, _i / STREAMS_ONLY);
+    void *before = take_on(b, BENCH_BYTES, b->s);
+    fill(b, before, BENCH_BYTES, 9, b->s);
+    check(b, before, BENCH_BYTES, 9, b->s);
+    free_on(b, before, b->s);
+    void *p = ask_on(b, true, false, b->s);
     ck_assert_ptr_eq(p, before);
-    void *own = ask_on(&b, true, true, b.s);
-    cuai_cu_graph_exec_t exec = end_capture(&b, b.s);
-    expect_ok(cuarena_capture_end(b.arena, session));
+    void *own = ask_on(b, true, true, b->s);
+    cuai_cu_graph_exec_t exec = end_capture(b, b->s);
+    expect_ok(cuarena_capture_end(b->arena, session));
     eager_t eager = {.random = {3}};
     for (int round = 0; round < 10; round++) {
-        fill(&b, p, BENCH_BYTES, (uint64_t)round, b.s);
-        fill(&b, own, BENCH_BYTES, (uint64_t)round, b.s);
-        expect_cu(b.cuda->cuGraphLaunch(exec, b.s));
-        eager_step(&b, &eager, round);
-        wait_for(&b, b.s);
-        expect_zeros(&b, p, host);
-        expect_zeros(&b, own, host);
+        fill(b, p, BENCH_BYTES, (uint64_t)round, b->s);
+        fill(b, own, BENCH_BYTES, (uint64_t)round, b->s);
+        expect_cu(b->cuda->cuGraphLaunch(exec, b->s));
+        eager_step(b, &eager, round);
+        wait_for(b, b->s);
+        expect_zeros(b, p, host);
+        expect_zeros(b, own, host);
     }
-    wait_for(&b, b.e);
-    eager_end(&b, &eager);
-    expect_cu(b.cuda->cuGraphExecDestroy(exec));
-    free_on(&b, p, b.s);
-    free_on(&b, own, b.s);
-    release_to(&b, &session, b.s);
-    reclaim(&b);
-    close_bench(&b);
+    wait_for(b, b->e);
+    eager_end(b, &eager);
+    expect_cu(b->cuda->cuGraphExecDestroy(exec));
+    free_on(b, p, b->s);
+    free_on(b, own, b->s);
+    release_to(b, &session, b->s);
+    reclaim(b);
 }
 END_TEST
 
@@ -318,31 +316,29 @@ END_TEST
 /* Zeros would be part of the graph, which will never be. */
 START_TEST(a_capture_that_failed_gives_no_zeros)
 {
-    graph_bench_t b;
     void *none = NULL;
-    open_bench(&b, CUARENA_PRESET_POOL);
-    uint64_t before = held_by(b.arena);
-    cuarena_capture_t *session = begin_on(&b, b.s, _i);
-    void *own = ask_on(&b, true, true, b.s);
-    void *p = ask_on(&b, true, false, b.s);
-    ck_assert(b.cuda->cuStreamSynchronize(b.s) != CUAI_CUDA_SUCCESS);
+    graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
+    uint64_t before = held_by(b->arena);
+    cuarena_capture_t *session = begin_on(b, b->s, _i);
+    void *own = ask_on(b, true, true, b->s);
+    void *p = ask_on(b, true, false, b->s);
+    ck_assert(b->cuda->cuStreamSynchronize(b->s) != CUAI_CUDA_SUCCESS);
     for (int apart = 0; apart < 2; apart++) {
-        expect_status(try_ask(&b, true, apart == 1, b.s, &none), CUARENA_BUSY);
+        expect_status(try_ask(b, true, apart == 1, b->s, &none), CUARENA_BUSY);
         expect_message("has failed");
         ck_assert_ptr_null(none);
     }
-    void *more = ask_on(&b, false, true, b.s); /* serves, to no purpose */
-    free_on(&b, more, b.s);
-    free_on(&b, own, b.s);
+    void *more = ask_on(b, false, true, b->s); /* serves, to no purpose */
+    free_on(b, more, b->s);
+    free_on(b, own, b->s);
     cuai_cu_graph_t graph = NULL;
-    ck_assert(b.cuda->cuStreamEndCapture(b.s, &graph) != CUAI_CUDA_SUCCESS);
+    ck_assert(b->cuda->cuStreamEndCapture(b->s, &graph) != CUAI_CUDA_SUCCESS);
     ck_assert_ptr_null(graph);
-    expect_ok(cuarena_capture_end(b.arena, session));
-    release_to(&b, &session, b.s);
-    free_on(&b, p, b.s);
-    reclaim(&b);
-    expect_u64(held_by(b.arena), before);
-    close_bench(&b);
+    expect_ok(cuarena_capture_end(b->arena, session));
+    release_to(b, &session, b->s);
+    free_on(b, p, b->s);
+    reclaim(b);
+    expect_u64(held_by(b->arena), before);
 }
 END_TEST
 

@@ -95,36 +95,34 @@ END_TEST
  * them; nobody waits. */
 START_TEST(bytes_of_a_graph_serve_behind_its_last_launch)
 {
-    graph_bench_t b;
     cuarena_capture_t *session = NULL;
-    open_bench(&b, CUARENA_PRESET_POOL);
-    expect_ok(cuarena_capture_begin(b.arena, b.s, &session));
-    begin_capture(&b, b.s, 0);
-    void *out = capture_chain(&b, 7);
-    cuai_cu_graph_exec_t exec = end_capture(&b, b.s);
-    expect_ok(cuarena_capture_end(b.arena, session));
-    wait_for(&b, b.s);
+    graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
+    expect_ok(cuarena_capture_begin(b->arena, b->s, &session));
+    begin_capture(b, b->s, 0);
+    void *out = capture_chain(b, 7);
+    cuai_cu_graph_exec_t exec = end_capture(b, b->s);
+    expect_ok(cuarena_capture_end(b->arena, session));
+    wait_for(b, b->s);
     for (int i = 0; i < 10; i++)
-        expect_cu(b.cuda->cuGraphLaunch(exec, b.t)); /* not the captured one */
-    check(&b, out, BENCH_BYTES, 7, b.t);
-    free_on(&b, out, b.t);
+        expect_cu(b->cuda->cuGraphLaunch(exec, b->t)); /* not the captured one */
+    check(b, out, BENCH_BYTES, 7, b->t);
+    free_on(b, out, b->t);
     if (standin_is_here())
         standin->standin_counts_clear();
-    expect_ok(cuarena_capture_release(b.arena, &session, b.t));
+    expect_ok(cuarena_capture_release(b->arena, &session, b->t));
     if (standin_is_here())
         expect_u64(standin->standin_syncs(), 0);
     void *p[4];
     for (int i = 0; i < 4; i++) {
-        p[i] = take_on(&b, BENCH_BYTES, b.t);
-        fill(&b, p[i], BENCH_BYTES, 100 + (uint64_t)i, b.t);
+        p[i] = take_on(b, BENCH_BYTES, b->t);
+        fill(b, p[i], BENCH_BYTES, 100 + (uint64_t)i, b->t);
     }
     for (int i = 0; i < 4; i++) {
-        check(&b, p[i], BENCH_BYTES, 100 + (uint64_t)i, b.t);
-        free_on(&b, p[i], b.t);
+        check(b, p[i], BENCH_BYTES, 100 + (uint64_t)i, b->t);
+        free_on(b, p[i], b->t);
     }
-    wait_for(&b, b.t);
-    expect_cu(b.cuda->cuGraphExecDestroy(exec));
-    close_bench(&b);
+    wait_for(b, b->t);
+    expect_cu(b->cuda->cuGraphExecDestroy(exec));
 }
 END_TEST
 
@@ -144,83 +142,79 @@ static cuai_cu_event_t order(const graph_bench_t *b, cuarena_stream_t earlier,
  * recorded, and its bytes rest. */
 START_TEST(streams_that_fork_and_join_reuse_their_own)
 {
-    graph_bench_t b;
     cuarena_capture_t *session = NULL;
-    open_bench(&b, CUARENA_PRESET_POOL);
-    expect_ok(cuarena_capture_begin(b.arena, b.s, &session));
-    begin_capture(&b, b.s, _i);
-    void *shared = take_on(&b, BENCH_BYTES, b.s);
-    fill(&b, shared, BENCH_BYTES, 5, b.s);
-    cuai_cu_event_t fork = order(&b, b.s, b.t);
-    expect_ok(cuarena_capture_join(b.arena, session, b.t));
-    expect_ok(cuarena_record_use(b.arena, shared, b.t));
+    graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
+    expect_ok(cuarena_capture_begin(b->arena, b->s, &session));
+    begin_capture(b, b->s, _i);
+    void *shared = take_on(b, BENCH_BYTES, b->s);
+    fill(b, shared, BENCH_BYTES, 5, b->s);
+    cuai_cu_event_t fork = order(b, b->s, b->t);
+    expect_ok(cuarena_capture_join(b->arena, session, b->t));
+    expect_ok(cuarena_record_use(b->arena, shared, b->t));
     void *last[2];
     for (int i = 0; i < 6; i++) {
-        cuarena_stream_t stream = i % 2 == 0 ? b.s : b.t;
-        void *p = take_on(&b, BENCH_BYTES, stream);
+        cuarena_stream_t stream = i % 2 == 0 ? b->s : b->t;
+        void *p = take_on(b, BENCH_BYTES, stream);
         if (i >= 2)
             ck_assert_ptr_eq(p, last[i % 2]);
         last[i % 2] = p;
-        copy(&b, p, shared, stream);
-        check(&b, p, BENCH_BYTES, 5, stream);
-        fill(&b, p, BENCH_BYTES, 50 + (uint64_t)i, stream);
-        check(&b, p, BENCH_BYTES, 50 + (uint64_t)i, stream);
-        free_on(&b, p, stream);
+        copy(b, p, shared, stream);
+        check(b, p, BENCH_BYTES, 5, stream);
+        fill(b, p, BENCH_BYTES, 50 + (uint64_t)i, stream);
+        check(b, p, BENCH_BYTES, 50 + (uint64_t)i, stream);
+        free_on(b, p, stream);
     }
-    free_on(&b, shared, b.s);
-    void *other = take_on(&b, BENCH_BYTES, b.s);
+    free_on(b, shared, b->s);
+    void *other = take_on(b, BENCH_BYTES, b->s);
     ck_assert_ptr_ne(other, shared);
-    free_on(&b, other, b.s);
-    cuai_cu_event_t join = order(&b, b.t, b.s);
-    cuai_cu_graph_exec_t exec = end_capture(&b, b.s);
-    expect_ok(cuarena_capture_end(b.arena, session));
+    free_on(b, other, b->s);
+    cuai_cu_event_t join = order(b, b->t, b->s);
+    cuai_cu_graph_exec_t exec = end_capture(b, b->s);
+    expect_ok(cuarena_capture_end(b->arena, session));
     for (int i = 0; i < 20; i++)
-        expect_cu(b.cuda->cuGraphLaunch(exec, b.s));
-    wait_for(&b, b.s);
-    expect_cu(b.cuda->cuGraphExecDestroy(exec));
-    expect_cu(b.cuda->cuEventDestroy(fork));
-    expect_cu(b.cuda->cuEventDestroy(join));
-    expect_ok(cuarena_capture_release(b.arena, &session, CUARENA_NO_STREAM));
-    close_bench(&b);
+        expect_cu(b->cuda->cuGraphLaunch(exec, b->s));
+    wait_for(b, b->s);
+    expect_cu(b->cuda->cuGraphExecDestroy(exec));
+    expect_cu(b->cuda->cuEventDestroy(fork));
+    expect_cu(b->cuda->cuEventDestroy(join));
+    expect_ok(cuarena_capture_release(b->arena, &session, CUARENA_NO_STREAM));
 }
 END_TEST
 
 /* At the same time, launched on different streams side by side. */
 START_TEST(two_sessions_do_not_touch)
 {
-    graph_bench_t b;
     cuarena_capture_t *session[2] = {NULL, NULL};
     cuai_cu_graph_exec_t exec[2];
     void *out[2];
-    open_bench(&b, CUARENA_PRESET_POOL);
-    cuarena_stream_t streams[2] = {b.s, b.t};
+    graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
+    cuarena_stream_t streams[2] = {b->s, b->t};
     for (int i = 0; i < 2; i++) {
-        expect_ok(cuarena_capture_begin(b.arena, streams[i], &session[i]));
-        begin_capture(&b, streams[i], 2);
+        expect_ok(cuarena_capture_begin(b->arena, streams[i], &session[i]));
+        begin_capture(b, streams[i], 2);
     }
     for (uint64_t round = 0; round < 4; round++)
         for (int i = 0; i < 2; i++) {
-            out[i] = take_on(&b, BENCH_BYTES << round, streams[i]);
-            fill(&b, out[i], BENCH_BYTES, 10 * round + (uint64_t)i, streams[i]);
-            check(&b, out[i], BENCH_BYTES, 10 * round + (uint64_t)i, streams[i]);
+            out[i] = take_on(b, BENCH_BYTES << round, streams[i]);
+            fill(b, out[i], BENCH_BYTES, 10 * round + (uint64_t)i, streams[i]);
+            check(b, out[i], BENCH_BYTES, 10 * round + (uint64_t)i, streams[i]);
             if (round != 3)
-                free_on(&b, out[i], streams[i]);
+                free_on(b, out[i], streams[i]);
         }
     for (int i = 0; i < 2; i++) {
-        exec[i] = end_capture(&b, streams[i]);
-        expect_ok(cuarena_capture_end(b.arena, session[i]));
+        exec[i] = end_capture(b, streams[i]);
+        expect_ok(cuarena_capture_end(b->arena, session[i]));
     }
     for (int round = 0; round < 20; round++)
         for (int i = 0; i < 2; i++)
-            expect_cu(b.cuda->cuGraphLaunch(exec[i], streams[i]));
+            expect_cu(b->cuda->cuGraphLaunch(exec[i], streams[i]));
     for (int i = 0; i < 2; i++) {
-        check(&b, out[i], BENCH_BYTES, 30 + (uint64_t)i, streams[i]);
-        expect_ok(cuarena_capture_release(b.arena, &session[i], streams[i]));
-        free_on(&b, out[i], streams[i]);
-        wait_for(&b, streams[i]);
-        expect_cu(b.cuda->cuGraphExecDestroy(exec[i]));
+        check(b, out[i], BENCH_BYTES, 30 + (uint64_t)i, streams[i]);
+        expect_ok(cuarena_capture_release(b->arena, &session[i], streams[i]));
+        free_on(b, out[i], streams[i]);
+        wait_for(b, streams[i]);
+        expect_cu(b->cuda->cuGraphExecDestroy(exec[i]));
     }
-    close_bench(&b);
 }
 END_TEST
 
@@ -245,32 +239,30 @@ static void abandon(const graph_bench_t *b, cuarena_stream_t stream)
  * and a failed one hides the stream's context. */
 START_TEST(what_is_taken_for_granted_is_so)
 {
-    graph_bench_t b;
     cuai_cu_event_t event = NULL;
     cuai_cu_capture_status_t status = 0;
     cuai_cu_context_t context = NULL;
     cuarena_stream_t blocking = NULL;
-    open_bench(&b, CUARENA_PRESET_POOL);
-    expect_cu(b.cuda->cuStreamCreate(&blocking, 0));
-    expect_cu(b.cuda->cuEventCreate(&event, CUAI_CU_EVENT_DISABLE_TIMING));
-    begin_capture(&b, blocking, _i);
+    graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
+    expect_cu(b->cuda->cuStreamCreate(&blocking, 0));
+    expect_cu(b->cuda->cuEventCreate(&event, CUAI_CU_EVENT_DISABLE_TIMING));
+    begin_capture(b, blocking, _i);
     for (int i = 0; i < 2; i++)
-        ck_assert_int_eq(b.cuda->cuStreamIsCapturing(NULL, &status),
+        ck_assert_int_eq(b->cuda->cuStreamIsCapturing(NULL, &status),
                          CUAI_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
-    ck_assert_int_eq(captured(&b, blocking), CUAI_CU_STREAM_CAPTURE_STATUS_ACTIVE);
-    expect_cu(b.cuda->cuStreamGetCtx(blocking, &context));
-    if (b.cuda->cuCtxRecordEvent != NULL)
-        ck_assert_int_eq(b.cuda->cuCtxRecordEvent(cuda_test_current(), event),
+    ck_assert_int_eq(captured(b, blocking), CUAI_CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    expect_cu(b->cuda->cuStreamGetCtx(blocking, &context));
+    if (b->cuda->cuCtxRecordEvent != NULL)
+        ck_assert_int_eq(b->cuda->cuCtxRecordEvent(cuda_test_current(), event),
                          CUAI_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     else
-        ck_assert(b.cuda->cuStreamSynchronize(blocking) != CUAI_CUDA_SUCCESS);
-    ck_assert_int_eq(captured(&b, blocking), CUAI_CU_STREAM_CAPTURE_STATUS_INVALIDATED);
-    ck_assert_int_eq(b.cuda->cuStreamGetCtx(blocking, &context),
+        ck_assert(b->cuda->cuStreamSynchronize(blocking) != CUAI_CUDA_SUCCESS);
+    ck_assert_int_eq(captured(b, blocking), CUAI_CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+    ck_assert_int_eq(b->cuda->cuStreamGetCtx(blocking, &context),
                      CUAI_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    abandon(&b, blocking);
-    expect_cu(b.cuda->cuEventDestroy(event));
-    expect_cu(b.cuda->cuStreamDestroy(blocking));
-    close_bench(&b);
+    abandon(b, blocking);
+    expect_cu(b->cuda->cuEventDestroy(event));
+    expect_cu(b->cuda->cuStreamDestroy(blocking));
 }
 END_TEST
 
@@ -327,30 +319,28 @@ END_TEST
 /* The same of one that no session covers, of a stream that is known and of one that is not. */
 START_TEST(a_failed_capture_without_a_session_is_busy)
 {
-    graph_bench_t b;
     void *none = NULL;
     cuarena_capture_t *session = NULL;
-    open_bench(&b, CUARENA_PRESET_POOL);
-    void *p = take_on(&b, BENCH_BYTES, b.s);
+    graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
+    void *p = take_on(b, BENCH_BYTES, b->s);
     for (int i = 0; i < 2; i++) {
-        cuarena_stream_t stream = i == 0 ? b.s : b.t;
-        begin_capture(&b, stream, _i);
-        ck_assert(b.cuda->cuStreamSynchronize(stream) != CUAI_CUDA_SUCCESS);
+        cuarena_stream_t stream = i == 0 ? b->s : b->t;
+        begin_capture(b, stream, _i);
+        ck_assert(b->cuda->cuStreamSynchronize(stream) != CUAI_CUDA_SUCCESS);
     }
-    free_on(&b, p, b.s);
-    expect_ok(cuarena_reclaim(b.arena, 1, NULL));
-    expect_status(cuarena_release_stream(b.arena, b.s), CUARENA_BUSY);
+    free_on(b, p, b->s);
+    expect_ok(cuarena_reclaim(b->arena, 1, NULL));
+    expect_status(cuarena_release_stream(b->arena, b->s), CUARENA_BUSY);
     expect_message("cuStreamEndCapture");
-    expect_status(cuarena_alloc_on(b.arena, BENCH_BYTES, b.t, NULL, &none), CUARENA_BUSY);
-    expect_status(cuarena_capture_begin(b.arena, b.t, &session), CUARENA_BUSY);
+    expect_status(cuarena_alloc_on(b->arena, BENCH_BYTES, b->t, NULL, &none), CUARENA_BUSY);
+    expect_status(cuarena_capture_begin(b->arena, b->t, &session), CUARENA_BUSY);
     ck_assert_ptr_null(session);
-    abandon(&b, b.s);
-    abandon(&b, b.t);
-    expect_ok(cuarena_release_stream(b.arena, b.s));
-    expect_ok(cuarena_reclaim(b.arena, 1, NULL));
-    void *all = take_on(&b, MIB(60), b.t);
-    free_on(&b, all, b.t);
-    close_bench(&b);
+    abandon(b, b->s);
+    abandon(b, b->t);
+    expect_ok(cuarena_release_stream(b->arena, b->s));
+    expect_ok(cuarena_reclaim(b->arena, 1, NULL));
+    void *all = take_on(b, MIB(60), b->t);
+    free_on(b, all, b->t);
 }
 END_TEST
 
@@ -360,35 +350,33 @@ END_TEST
  * it. */
 START_TEST(the_legacy_stream_is_left_alone)
 {
-    graph_bench_t b;
     cuarena_capture_t *session = NULL;
     cuarena_stream_t blocking = NULL;
-    open_bench(&b, CUARENA_PRESET_POOL);
-    expect_cu(b.cuda->cuStreamCreate(&blocking, 0));
-    void *p = take_on(&b, BENCH_BYTES, NULL);
-    fill(&b, p, BENCH_BYTES, 1, NULL);
-    void *q = take_on(&b, BENCH_BYTES, b.e);
-    expect_ok(cuarena_record_use(b.arena, q, NULL));
-    expect_ok(cuarena_capture_begin(b.arena, blocking, &session));
-    begin_capture(&b, blocking, _i);
-    free_on(&b, p, NULL);
-    free_on(&b, q, b.e);
-    expect_ok(cuarena_reclaim(b.arena, 0, NULL));
-    expect_ok(cuarena_reclaim(b.arena, 1, NULL));
-    expect_sound_arena(&b);
-    void *mine = take_on(&b, BENCH_BYTES, blocking);
-    fill(&b, mine, BENCH_BYTES, 2, blocking);
-    free_on(&b, mine, blocking);
-    cuai_cu_graph_exec_t exec = end_capture(&b, blocking);
-    expect_cu(b.cuda->cuGraphLaunch(exec, blocking));
-    expect_ok(cuarena_capture_release(b.arena, &session, blocking));
-    expect_ok(cuarena_reclaim(b.arena, 1, NULL));
-    expect_u64(stats_now(&b).free_bytes, stats_now(&b).capacity_bytes - 768);
-    wait_for(&b, blocking);
-    expect_cu(b.cuda->cuGraphExecDestroy(exec));
-    expect_ok(cuarena_release_stream(b.arena, blocking));
-    expect_cu(b.cuda->cuStreamDestroy(blocking));
-    close_bench(&b);
+    graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
+    expect_cu(b->cuda->cuStreamCreate(&blocking, 0));
+    void *p = take_on(b, BENCH_BYTES, NULL);
+    fill(b, p, BENCH_BYTES, 1, NULL);
+    void *q = take_on(b, BENCH_BYTES, b->e);
+    expect_ok(cuarena_record_use(b->arena, q, NULL));
+    expect_ok(cuarena_capture_begin(b->arena, blocking, &session));
+    begin_capture(b, blocking, _i);
+    free_on(b, p, NULL);
+    free_on(b, q, b->e);
+    expect_ok(cuarena_reclaim(b->arena, 0, NULL));
+    expect_ok(cuarena_reclaim(b->arena, 1, NULL));
+    expect_sound_arena(b);
+    void *mine = take_on(b, BENCH_BYTES, blocking);
+    fill(b, mine, BENCH_BYTES, 2, blocking);
+    free_on(b, mine, blocking);
+    cuai_cu_graph_exec_t exec = end_capture(b, blocking);
+    expect_cu(b->cuda->cuGraphLaunch(exec, blocking));
+    expect_ok(cuarena_capture_release(b->arena, &session, blocking));
+    expect_ok(cuarena_reclaim(b->arena, 1, NULL));
+    expect_u64(stats_now(b).free_bytes, stats_now(b).capacity_bytes - 768);
+    wait_for(b, blocking);
+    expect_cu(b->cuda->cuGraphExecDestroy(exec));
+    expect_ok(cuarena_release_stream(b->arena, blocking));
+    expect_cu(b->cuda->cuStreamDestroy(blocking));
 }
 END_TEST
 
@@ -409,66 +397,62 @@ static void *use_default_stream(void *user)
  * ends captures. */
 START_TEST(no_event_of_all_work_is_recorded)
 {
-    graph_bench_t b;
     cuarena_capture_t *session = NULL;
     pthread_t thread;
     void *used = NULL;
-    open_bench(&b, CUARENA_PRESET_POOL);
-    ck_assert_int_eq(pthread_create(&thread, NULL, use_default_stream, &b), 0);
+    graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
+    ck_assert_int_eq(pthread_create(&thread, NULL, use_default_stream, b), 0);
     ck_assert_int_eq(pthread_join(thread, &used), 0);
-    expect_ok(cuarena_capture_begin(b.arena, b.s, &session));
-    begin_capture(&b, b.s, _i);
-    free_on(&b, used, b.e);
-    expect_ok(cuarena_reclaim(b.arena, 0, NULL));
-    expect_ok(cuarena_trim(b.arena, UINT64_MAX, NULL));
-    void *out = capture_chain(&b, 3);
-    cuai_cu_graph_exec_t exec = end_capture(&b, b.s);
-    expect_ok(cuarena_capture_release(b.arena, &session, b.s));
-    expect_ok(cuarena_reclaim(b.arena, 1, NULL));
-    free_on(&b, out, b.s);
-    expect_cu(b.cuda->cuGraphExecDestroy(exec));
-    close_bench(&b);
+    expect_ok(cuarena_capture_begin(b->arena, b->s, &session));
+    begin_capture(b, b->s, _i);
+    free_on(b, used, b->e);
+    expect_ok(cuarena_reclaim(b->arena, 0, NULL));
+    expect_ok(cuarena_trim(b->arena, UINT64_MAX, NULL));
+    void *out = capture_chain(b, 3);
+    cuai_cu_graph_exec_t exec = end_capture(b, b->s);
+    expect_ok(cuarena_capture_release(b->arena, &session, b->s));
+    expect_ok(cuarena_reclaim(b->arena, 1, NULL));
+    free_on(b, out, b->s);
+    expect_cu(b->cuda->cuGraphExecDestroy(exec));
 }
 END_TEST
 
 /* A capture of a stream that the arena knows and is not told about. */
 START_TEST(captures_without_a_session_go_on)
 {
-    graph_bench_t b;
     void *none = NULL;
-    open_bench(&b, CUARENA_PRESET_POOL);
-    void *p = take_on(&b, BENCH_BYTES, b.s);
-    fill(&b, p, BENCH_BYTES, 1, b.s);
-    void *q = take_on(&b, BENCH_BYTES, b.e);
-    expect_ok(cuarena_record_use(b.arena, q, b.s));
-    begin_capture(&b, b.s, _i);
-    begin_capture(&b, b.t, 2);
-    expect_status(cuarena_alloc_on(b.arena, BENCH_BYTES, b.t, NULL, &none), CUARENA_UNSUPPORTED);
+    graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
+    void *p = take_on(b, BENCH_BYTES, b->s);
+    fill(b, p, BENCH_BYTES, 1, b->s);
+    void *q = take_on(b, BENCH_BYTES, b->e);
+    expect_ok(cuarena_record_use(b->arena, q, b->s));
+    begin_capture(b, b->s, _i);
+    begin_capture(b, b->t, 2);
+    expect_status(cuarena_alloc_on(b->arena, BENCH_BYTES, b->t, NULL, &none), CUARENA_UNSUPPORTED);
     expect_message("cuarena_capture_begin");
-    free_on(&b, p, b.s);
-    free_on(&b, q, b.e);
-    expect_status(cuarena_release_stream(b.arena, b.s), CUARENA_BUSY);
+    free_on(b, p, b->s);
+    free_on(b, q, b->e);
+    expect_status(cuarena_release_stream(b->arena, b->s), CUARENA_BUSY);
     expect_message("being captured");
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.zeroed = 1;
-    expect_status(cuarena_alloc_on(b.arena, BENCH_BYTES, b.s, &request, &none), CUARENA_BUSY);
+    expect_status(cuarena_alloc_on(b->arena, BENCH_BYTES, b->s, &request, &none), CUARENA_BUSY);
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
     cuarena_block_t row[2];
     for (int i = 0; i < 2; i++)
-        expect_ok(cuarena_block_alloc(b.arena, BENCH_BYTES, &row[i]));
-    expect_ok(cuarena_block_free(b.arena, row[0]));
-    options.stream = b.s;
-    expect_status(cuarena_compact(b.arena, &options, NULL, NULL, NULL), CUARENA_BUSY);
-    expect_ok(cuarena_reclaim(b.arena, 1, NULL));
-    work_beside(&b);
-    expect_cu(b.cuda->cuGraphExecDestroy(end_capture(&b, b.s)));
-    expect_cu(b.cuda->cuGraphExecDestroy(end_capture(&b, b.t)));
-    expect_ok(cuarena_block_free(b.arena, row[1]));
-    expect_ok(cuarena_reclaim(b.arena, 1, NULL));
-    expect_u64(stats_now(&b).free_bytes, stats_now(&b).capacity_bytes - 768);
-    close_bench(&b);
+        expect_ok(cuarena_block_alloc(b->arena, BENCH_BYTES, &row[i]));
+    expect_ok(cuarena_block_free(b->arena, row[0]));
+    options.stream = b->s;
+    expect_status(cuarena_compact(b->arena, &options, NULL, NULL, NULL), CUARENA_BUSY);
+    expect_ok(cuarena_reclaim(b->arena, 1, NULL));
+    work_beside(b);
+    expect_cu(b->cuda->cuGraphExecDestroy(end_capture(b, b->s)));
+    expect_cu(b->cuda->cuGraphExecDestroy(end_capture(b, b->t)));
+    expect_ok(cuarena_block_free(b->arena, row[1]));
+    expect_ok(cuarena_reclaim(b->arena, 1, NULL));
+    expect_u64(stats_now(b).free_bytes, stats_now(b).capacity_bytes - 768);
 }
 END_TEST
 
@@ -502,34 +486,32 @@ static int live_on(graph_bench_t *b, cuarena_capture_t **open, cuarena_capture_t
 /* Copies of a compaction are under way that the captured stream did not wait for. */
 START_TEST(sessions_are_inherited_at_a_fork)
 {
-    graph_bench_t b;
     int status = 0;
     cuarena_capture_t *session[2] = {NULL, NULL};
-    open_bench(&b, CUARENA_PRESET_POOL);
+    graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
     cuarena_block_t row[2];
     for (int i = 0; i < 2; i++)
-        expect_ok(cuarena_block_alloc_on(b.arena, BENCH_BYTES, b.e, NULL, &row[i]));
-    expect_ok(cuarena_capture_begin(b.arena, b.t, &session[1]));
-    void *q = take_on(&b, BENCH_BYTES, b.t);
-    expect_ok(cuarena_capture_end(b.arena, session[1]));
-    expect_ok(cuarena_capture_begin(b.arena, b.s, &session[0]));
-    void *p = take_on(&b, BENCH_BYTES, b.s);
-    expect_ok(cuarena_block_free_on(b.arena, row[0], b.e));
+        expect_ok(cuarena_block_alloc_on(b->arena, BENCH_BYTES, b->e, NULL, &row[i]));
+    expect_ok(cuarena_capture_begin(b->arena, b->t, &session[1]));
+    void *q = take_on(b, BENCH_BYTES, b->t);
+    expect_ok(cuarena_capture_end(b->arena, session[1]));
+    expect_ok(cuarena_capture_begin(b->arena, b->s, &session[0]));
+    void *p = take_on(b, BENCH_BYTES, b->s);
+    expect_ok(cuarena_block_free_on(b->arena, row[0], b->e));
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
-    options.stream = b.e;
-    expect_ok(cuarena_compact(b.arena, &options, NULL, NULL, NULL));
+    options.stream = b->e;
+    expect_ok(cuarena_compact(b->arena, &options, NULL, NULL, NULL));
     pid_t child = fork();
     if (child == 0)
-        _exit(live_on(&b, &session[0], &session[1], p));
+        _exit(live_on(b, &session[0], &session[1], p));
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
     for (int i = 0; i < 2; i++)
-        expect_ok(cuarena_capture_release(b.arena, &session[i], b.s));
-    free_on(&b, p, b.s);
-    free_on(&b, q, b.s);
-    expect_ok(cuarena_block_free_on(b.arena, row[1], b.e));
-    close_bench(&b);
+        expect_ok(cuarena_capture_release(b->arena, &session[i], b->s));
+    free_on(b, p, b->s);
+    free_on(b, q, b->s);
+    expect_ok(cuarena_block_free_on(b->arena, row[1], b->e));
 }
 END_TEST
 

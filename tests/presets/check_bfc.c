@@ -36,7 +36,6 @@ START_TEST(IsArena)
     expect_u64(reserved_bytes(f), up(f, MIB(1)));
     drop(f, p);
     expect_u64(reserved_bytes(f), up(f, MIB(1)));
-    fixture_close(f);
 }
 END_TEST
 
@@ -63,10 +62,12 @@ START_TEST(ReplaceWithCustomConfig)
     expect_u64((uint64_t)figures(f).total_allocated_bytes, up(f, 25600));
     expect_u64((uint64_t)figures(f).num_arena_extensions, 1);
     expect_u64((uint64_t)figures(f).num_allocs, 1);
-    if (shared)
+    if (shared) {
         expect_ok(cuarena_shared_release(&f->arena));
-    else
+    } else {
         expect_ok(cuarena_destroy(&f->arena));
+        f->memory.counts[OP_END]--; /* two arenas had it, one after the other */
+    }
     expect_ok(cuarena_destroy(&first));
 }
 END_TEST
@@ -87,7 +88,6 @@ START_TEST(AllStatsKeysPresent)
         ck_assert_msg(found != NULL && (found == text || found[-1] == '\n'),
                       "%s is missing in '%s'", keys[i], text);
     }
-    fixture_close(f);
 }
 END_TEST
 
@@ -130,7 +130,6 @@ START_TEST(MaxMemZeroTreatedAsUnlimited)
     expect_ok(cuarena_get_limit(f->arena, CUARENA_LIMIT_RESERVED, &limit));
     expect_u64(limit, UINT64_MAX);
     drop(f, take(f, MIB(2)));
-    fixture_close(f);
 }
 END_TEST
 
@@ -183,7 +182,6 @@ START_TEST(CombinedConfig)
     shrink(f);
     drop(f, take(f, 1));
     expect_u64(reserved_bytes(f), MIB(4));
-    fixture_close(f);
 }
 END_TEST
 
@@ -201,7 +199,6 @@ START_TEST(ChunkCoalescing)
     void *all = take(f, MIB(4));
     expect_u64(growths(f), 1);
     drop(f, all);
-    fixture_close(f);
 }
 END_TEST
 
@@ -218,7 +215,6 @@ START_TEST(ShrinkFreesUnusedRegions)
     expect_u64(given, before);
     expect_u64(reserved_bytes(f), 0);
     expect_u64(stats_of(f, CUARENA_REGION_ALL).trims, 1);
-    fixture_close(f);
 }
 END_TEST
 
@@ -239,7 +235,6 @@ START_TEST(ShrinkKeepsLiveRegions)
     expect_u64(reserved_bytes(f), MIB(6));
     drop(f, p);
     drop(f, q);
-    fixture_close(f);
 }
 END_TEST
 
@@ -264,7 +259,6 @@ START_TEST(ShrinkGivesTheMiddleBack)
         expect_painted(f, p[i], MIB(4), i);
         drop(f, p[i]);
     }
-    fixture_close(f);
 }
 END_TEST
 
@@ -284,7 +278,6 @@ START_TEST(ShrinkToANumberOfBytes)
     expect_u64(given, segments ? MIB(12) - reserved_bytes(f) : MIB(2));
     ck_assert_uint_le(reserved_bytes(f), MIB(10));
     ck_assert_uint_ge(reserved_bytes(f), MIB(4));
-    fixture_close(f);
 }
 END_TEST
 

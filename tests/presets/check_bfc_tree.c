@@ -54,7 +54,6 @@ START_TEST(NoDups)
         expect_painted(f, p[i], i + 1, i);
     for (uint64_t i = 0; i < COUNT; i++)
         expect_ok(cuarena_free(f->arena, p[i]));
-    fixture_close(f);
 }
 END_TEST
 
@@ -82,7 +81,6 @@ START_TEST(AllocationsAndDeallocations)
     }
     for (size_t i = 0; i < COUNT; i++)
         expect_ok(cuarena_free(f->arena, p[i]));
-    fixture_close(f);
 }
 END_TEST
 
@@ -105,7 +103,6 @@ START_TEST(ExerciseCoalescing)
         ck_assert_uint_le(inspection_of(f, CUARENA_REGION_DYNAMIC).ranges, stats.segments);
         expect_u64(stats.free_bytes, stats.reserved_bytes);
     }
-    fixture_close(f);
 }
 END_TEST
 
@@ -126,7 +123,6 @@ START_TEST(TestReserve)
     expect_u64(reserved_bytes(f), chunk);
     expect_u64(stats_of(f, CUARENA_REGION_ALL).requested_bytes, 100);
     drop(f, p);
-    fixture_close(f);
 }
 END_TEST
 
@@ -157,7 +153,6 @@ START_TEST(TestShrink)
     expect_u64(reserved_bytes(f), 0);
     expect_u64((uint64_t)figures(f).num_arena_extensions, 0);
     expect_u64((uint64_t)figures(f).num_arena_shrinkages, 2);
-    fixture_close(f);
 }
 END_TEST
 
@@ -174,7 +169,6 @@ START_TEST(TestBackoffDoesntHang)
     expect_u64(reserved_bytes(f), 0);
     p = take(f, KIB(1));
     drop(f, p);
-    fixture_close(f);
 }
 END_TEST
 

@@ -96,7 +96,6 @@ START_TEST(chunks_are_as_cupys)
     const arena_row_t *row = &rows[_i / CUPY_KINDS];
     cupy_pool_t *p = cupy_opened(_i % CUPY_KINDS, row->options);
     cupy_run(p, row->name, row->steps);
-    cupy_close(p);
 }
 END_TEST
 
@@ -115,7 +114,6 @@ START_TEST(null_is_the_legacy_stream)
         expect_ptr(second, first);
         step_ok(&p->f, cuarena_free_on(p->f.arena, second, NULL));
     }
-    cupy_close(p);
 }
 END_TEST
 
@@ -155,7 +153,6 @@ START_TEST(threads_share_what_a_stream_freed)
     void *own = cupy_malloc(p, 4, 0);
     cupy_free(p, own, 0);
     expect_ptr(visited(p, cupy_stream(p, 0)), own);
-    cupy_close(p);
 }
 END_TEST
 
@@ -173,7 +170,6 @@ START_TEST(default_streams_of_threads_are_apart)
         expect_ptr(own.pointer, before);
         expect_figures(p, 0, 8, 2);
     }
-    cupy_close(p);
 }
 END_TEST
 
@@ -190,7 +186,6 @@ START_TEST(used_free_and_total_of_two_streams)
     expect_ok(cuarena_stream_stats(p->f.arena, cupy_stream(p, 0), &stats));
     expect_u64(stats.free_bytes, 4 * p->unit);
     cupy_free(p, p2, 1);
-    cupy_close(p);
 }
 END_TEST
 
@@ -215,7 +210,6 @@ START_TEST(there_is_no_limit_at_first)
     uint64_t limit = 0;
     expect_ok(cuarena_get_limit(p->f.arena, CUARENA_LIMIT_RESERVED, &limit));
     expect_u64(limit, UINT64_MAX);
-    cupy_close(p);
 }
 END_TEST
 
@@ -264,7 +258,6 @@ START_TEST(a_limit_in_the_way_asks_the_handler_and_gives_back_again)
     ck_assert_int_eq(garbage.calls, 2);
     expect_steps(p, 1, 2, 1);
     cupy_free(p, p1, 0);
-    cupy_close(p);
 }
 END_TEST
 
@@ -281,7 +274,6 @@ START_TEST(a_request_above_the_limit_asks_nobody)
     expect_u64(memory_calls(p), before);
     ck_assert_int_eq(garbage.calls, 0);
     expect_figures(p, 0, 4, 1);
-    cupy_close(p);
 }
 END_TEST
 
@@ -296,7 +288,6 @@ START_TEST(limits_that_are_refused)
     uint64_t limit = 0;
     expect_ok(cuarena_get_limit(p->f.arena, CUARENA_LIMIT_RESERVED, &limit));
     expect_u64(limit, MIB(4));
-    cupy_close(p);
 }
 END_TEST
 
@@ -312,7 +303,6 @@ START_TEST(a_device_without_more_gets_chunks_back)
         expect_figures(p, 4, 4, 0);
         cupy_free(p, p1, 0);
     }
-    cupy_close(p);
 }
 END_TEST
 
@@ -331,7 +321,6 @@ START_TEST(a_device_without_more_asks_the_handler_and_gets_chunks_back)
         expect_figures(p, 4, 4, 0);
         cupy_free(p, p1, 0);
     }
-    cupy_close(p);
 }
 END_TEST
 
@@ -374,7 +363,6 @@ START_TEST(hooks_hear_of_chunks_blocks_and_frees)
     expect_refused(p, 2, 0);
     expect_text(heard.text, "gafaftx");
     expect_ok(cuarena_set_event_listener(p->f.arena, NULL, NULL));
-    cupy_close(p);
 }
 END_TEST
 

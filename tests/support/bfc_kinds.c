@@ -21,17 +21,16 @@ const arena_kind_t bfc_kinds[BFC_KINDS] = {
 
 fixture_t *bfc_opened(int kind, const char *options)
 {
-    static fixture_t f;
-    fixture_prepare(&f, &bfc_kinds[kind], MIB(64));
-    f.config.limit = (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, 0};
+    fixture_t *f = prepared(&bfc_kinds[kind], MIB(64));
+    f->config.limit = (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, 0};
     if (bfc_kinds[kind].backing == CUARENA_BACKING_VMM)
-        f.config.handle_bytes = MIB(2);
+        f->config.handle_bytes = MIB(2);
     if (bfc_kinds[kind].memory == CUARENA_MEMORY_CUSTOM &&
         (bfc_kinds[kind].traits & KIND_GIVES_WHOLE) != 0)
-        test_memory_make_plain(&f.memory);
-    expect_ok(cuarena_config_parse(&f.config, options));
-    fixture_create(&f);
-    return &f;
+        test_memory_make_plain(&f->memory);
+    expect_ok(cuarena_config_parse(&f->config, options));
+    fixture_create(f);
+    return f;
 }
 
 /* In whole pages of the memory. */
@@ -62,7 +61,6 @@ void bfc_run(int kind, const arena_row_t *row)
 {
     arena_ground_t ground = {.f = bfc_opened(kind, row->options)};
     arena_run(&ground, row->name, row->steps);
-    fixture_close(ground.f);
 }
 
 void expect_refused_config(const char *key, const char *value, const char *accepted)

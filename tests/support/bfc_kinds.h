@@ -25,7 +25,7 @@
 #endif
 extern const arena_kind_t bfc_kinds[BFC_KINDS];
 
-/* With these options and no limit but the memory's. One at a time. */
+/* With these options and no limit but the memory's; as `opened`. */
 fixture_t *bfc_opened(int kind, const char *options);
 /* A limit, in a text, as max_mem and as the first chunk. */
 #define BUDGET(limit) "arena.max_mem=" limit ",arena.initial_chunk_size_bytes=" limit

@@ -124,28 +124,31 @@ bool cupy_is_simulated(const cupy_pool_t *p)
 
 /* ---- Life -------------------------------------------------------------- */
 
-cupy_pool_t *cupy_opened(int kind, const char *options)
+static cupy_pool_t pool;
+
+/* Nothing lives in it; nothing was used out of order. */
+static void end_pool(void)
 {
-    static cupy_pool_t p;
-    cuarena_properties_t properties;
-    cuarena_properties_init(&properties);
-    fixture_prepare(&p.f, &kinds[kind], MIB(64));
-    p.f.config.limit = (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, 0};
-    prepare(&p);
-    expect_ok(cuarena_config_parse(&p.f.config, options));
-    fixture_create(&p.f);
-    expect_ok(cuarena_properties(p.f.arena, &properties));
-    p.unit = properties.granularity;
-    return &p;
+    expect_sound(&pool.f);
+    expect_u64(live_blocks(&pool.f), 0);
+    cupy_finish(&pool);
+    expect_ok(cuarena_destroy(&pool.f.arena));
+    end(&pool);
 }
 
-void cupy_close(cupy_pool_t *p)
+cupy_pool_t *cupy_opened(int kind, const char *options)
 {
-    expect_sound(&p->f);
-    expect_u64(live_blocks(&p->f), 0);
-    cupy_finish(p);
-    expect_ok(cuarena_destroy(&p->f.arena));
-    end(p);
+    cuarena_properties_t properties;
+    cuarena_properties_init(&properties);
+    fixture_prepare(&pool.f, &kinds[kind], MIB(64));
+    pool.f.config.limit = (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, 0};
+    prepare(&pool);
+    expect_ok(cuarena_config_parse(&pool.f.config, options));
+    fixture_create(&pool.f);
+    expect_ok(cuarena_properties(pool.f.arena, &properties));
+    pool.unit = properties.granularity;
+    after_test(end_pool);
+    return &pool;
 }
 
 /* ---- Calls ------------------------------------------------------------- */
@@ -188,28 +191,25 @@ void cupy_set_limit(cupy_pool_t *p, uint64_t units)
 
 /* ---- Rows -------------------------------------------------------------- */
 
-static cupy_pool_t *now; /* that the row runs on */
-
-static cuarena_stream_t stream_now(uint32_t number)
+static cuarena_stream_t numbered_stream(uint32_t number)
 {
-    return cupy_stream(now, number);
+    return cupy_stream(&pool, number);
 }
 
-static void write_now(uint32_t number, void *at, uint64_t bytes)
+static void write_whole(uint32_t number, void *at, uint64_t bytes)
 {
-    if (bytes % now->unit == 0)
-        write_on(now, number, at, bytes);
+    if (bytes % pool.unit == 0)
+        write_on(&pool, number, at, bytes);
 }
 
-static void finish_now(void)
+static void finish_pool(void)
 {
-    cupy_finish(now);
+    cupy_finish(&pool);
 }
 
 void cupy_run(cupy_pool_t *p, const char *name, const char *steps)
 {
-    arena_ground_t ground = {&p->f, p->unit, stream_now, write_now, finish_now};
-    now = p;
+    arena_ground_t ground = {&p->f, p->unit, numbered_stream, write_whole, finish_pool};
     arena_run(&ground, name, steps);
 }
 

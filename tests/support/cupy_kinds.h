@@ -21,12 +21,10 @@ typedef struct cupy_pool {
     uint64_t unit;
 } cupy_pool_t;
 
-/* An empty pool without a limit; the same one each time. */
+/* An empty pool without a limit. After the test nothing must live in it, and it is closed. */
 cupy_pool_t *cupy_opened(int kind, const char *options);
 /* Whether its streams are simulated: only handles that the simulation made are known then. */
 bool cupy_is_simulated(const cupy_pool_t *p);
-/* Nothing lives in it; nothing was used out of order. */
-void cupy_close(cupy_pool_t *p);
 cuarena_stream_t cupy_stream(const cupy_pool_t *p, uint32_t number);
 /* All work is done, as far as it does not take the arena to know. */
 void cupy_finish(cupy_pool_t *p);

@@ -143,6 +143,27 @@ void close_bench(graph_bench_t *b)
     expect_nothing_left();
 }
 
+static graph_bench_t bench;
+
+static void end_bench(void)
+{
+    close_bench(&bench);
+}
+
+graph_bench_t *opened_bench(int32_t preset)
+{
+    open_bench(&bench, preset);
+    after_test(end_bench);
+    return &bench;
+}
+
+graph_bench_t *opened_bench_with(const char *options)
+{
+    open_bench_with(&bench, options);
+    after_test(end_bench);
+    return &bench;
+}
+
 void begin_capture(const graph_bench_t *b, cuarena_stream_t stream, int mode)
 {
     expect_cu(b->cuda->cuStreamBeginCapture(stream, (cuai_cu_capture_mode_t)mode));

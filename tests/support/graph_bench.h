@@ -29,6 +29,9 @@ void open_bench(graph_bench_t *b, int32_t preset);
 void open_bench_with(graph_bench_t *b, const char *options);
 /* Nothing but what open_bench took lives, nothing was found wrong. */
 void close_bench(graph_bench_t *b);
+/* The bench of a test, opened; it is closed after the test. */
+graph_bench_t *opened_bench(int32_t preset);
+graph_bench_t *opened_bench_with(const char *options);
 void expect_no_bad_bytes(const graph_bench_t *b);
 #define expect_sound_arena(b) expect_valid_arena((b)->arena)
 cuarena_stats_t stats_now(const graph_bench_t *b);

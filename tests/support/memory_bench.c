@@ -32,6 +32,20 @@ void close_memory(memory_bench_t *b)
     expect_nothing_left();
 }
 
+static memory_bench_t bench;
+
+static void end_bench(void)
+{
+    close_memory(&bench);
+}
+
+memory_bench_t *opened_memory(const char *options)
+{
+    open_memory(&bench, options);
+    after_test(end_bench);
+    return &bench;
+}
+
 void bench_get(memory_bench_t *b, uint64_t bytes, uint64_t reserve)
 {
     expect_ok(b->memory.ops.get(b->memory.user, bytes, reserve, &b->segment));

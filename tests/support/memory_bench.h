@@ -27,6 +27,8 @@ cuarena_config_t bench_config_of(const char *options);
 void open_memory(memory_bench_t *b, const char *options);
 /* Nothing of the driver's is left. */
 void close_memory(memory_bench_t *b);
+/* The bench of a test, opened; it is closed after the test. */
+memory_bench_t *opened_memory(const char *options);
 void bench_get(memory_bench_t *b, uint64_t bytes, uint64_t reserve);
 void bench_give_back(memory_bench_t *b);
 /* The address of a byte of the segment. */

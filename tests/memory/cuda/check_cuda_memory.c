@@ -42,98 +42,90 @@ static void expect_unusable(const memory_bench_t *b, uint64_t offset)
 
 START_TEST(test_vmm_grows_and_shrinks_in_place)
 {
-    memory_bench_t b;
-    open_memory(&b, "memory=device,backing=vmm,handle=2MiB,pool=16MiB");
-    const cuarena_memory_ops_t *ops = &b.memory.ops;
+    memory_bench_t *b = opened_memory("memory=device,backing=vmm,handle=2MiB,pool=16MiB");
+    const cuarena_memory_ops_t *ops = &b->memory.ops;
     expect_u64(ops->granularity, GRANULARITY);
     uint64_t before = standin_used();
-    bench_get(&b, 2 * GRANULARITY, 32 * GRANULARITY);
-    uint64_t address = b.segment.address;
+    bench_get(b, 2 * GRANULARITY, 32 * GRANULARITY);
+    uint64_t address = b->segment.address;
     expect_used(before + 2 * GRANULARITY);
-    expect_usable(&b, 0, 2 * GRANULARITY);
-    expect_ok(ops->grow(b.memory.user, &b.segment, 7 * GRANULARITY));
-    expect_u64(b.segment.address, address);
-    expect_u64(b.segment.bytes, 7 * GRANULARITY);
+    expect_usable(b, 0, 2 * GRANULARITY);
+    expect_ok(ops->grow(b->memory.user, &b->segment, 7 * GRANULARITY));
+    expect_u64(b->segment.address, address);
+    expect_u64(b->segment.bytes, 7 * GRANULARITY);
     expect_used(before + 7 * GRANULARITY);
-    expect_usable(&b, 0, 7 * GRANULARITY);
-    ops->shrink(b.memory.user, &b.segment, 3 * GRANULARITY);
+    expect_usable(b, 0, 7 * GRANULARITY);
+    ops->shrink(b->memory.user, &b->segment, 3 * GRANULARITY);
     expect_used(before + 3 * GRANULARITY);
-    expect_usable(&b, 0, 3 * GRANULARITY);
-    expect_unusable(&b, 3 * GRANULARITY);
-    expect_ok(ops->grow(b.memory.user, &b.segment, 32 * GRANULARITY));
-    expect_usable(&b, 3 * GRANULARITY, 29 * GRANULARITY);
-    bench_give_back(&b);
+    expect_usable(b, 0, 3 * GRANULARITY);
+    expect_unusable(b, 3 * GRANULARITY);
+    expect_ok(ops->grow(b->memory.user, &b->segment, 32 * GRANULARITY));
+    expect_usable(b, 3 * GRANULARITY, 29 * GRANULARITY);
+    bench_give_back(b);
     expect_used(before);
-    close_memory(&b);
 }
 END_TEST
 
 START_TEST(test_vmm_holes_in_the_middle)
 {
-    memory_bench_t b;
-    open_memory(&b, "memory=device,backing=vmm,handle=2MiB,pool=16MiB");
-    const cuarena_memory_ops_t *ops = &b.memory.ops;
+    memory_bench_t *b = opened_memory("memory=device,backing=vmm,handle=2MiB,pool=16MiB");
+    const cuarena_memory_ops_t *ops = &b->memory.ops;
     uint64_t before = standin_used();
-    bench_get(&b, 8 * GRANULARITY, 8 * GRANULARITY);
-    ops->punch(b.memory.user, &b.segment, 2 * GRANULARITY, 3 * GRANULARITY);
-    ops->punch(b.memory.user, &b.segment, 6 * GRANULARITY, GRANULARITY);
+    bench_get(b, 8 * GRANULARITY, 8 * GRANULARITY);
+    ops->punch(b->memory.user, &b->segment, 2 * GRANULARITY, 3 * GRANULARITY);
+    ops->punch(b->memory.user, &b->segment, 6 * GRANULARITY, GRANULARITY);
     expect_used(before + 4 * GRANULARITY);
-    expect_u64(b.segment.bytes, 8 * GRANULARITY);
-    expect_usable(&b, 0, 2 * GRANULARITY);
-    expect_unusable(&b, 2 * GRANULARITY);
-    expect_unusable(&b, 5 * GRANULARITY - 1);
-    expect_usable(&b, 5 * GRANULARITY, GRANULARITY);
-    expect_unusable(&b, 6 * GRANULARITY);
-    expect_usable(&b, 7 * GRANULARITY, GRANULARITY);
-    expect_ok(ops->fill(b.memory.user, &b.segment, 3 * GRANULARITY, GRANULARITY));
+    expect_u64(b->segment.bytes, 8 * GRANULARITY);
+    expect_usable(b, 0, 2 * GRANULARITY);
+    expect_unusable(b, 2 * GRANULARITY);
+    expect_unusable(b, 5 * GRANULARITY - 1);
+    expect_usable(b, 5 * GRANULARITY, GRANULARITY);
+    expect_unusable(b, 6 * GRANULARITY);
+    expect_usable(b, 7 * GRANULARITY, GRANULARITY);
+    expect_ok(ops->fill(b->memory.user, &b->segment, 3 * GRANULARITY, GRANULARITY));
     expect_used(before + 5 * GRANULARITY);
-    expect_usable(&b, 3 * GRANULARITY, GRANULARITY);
-    expect_unusable(&b, 4 * GRANULARITY);
-    ops->shrink(b.memory.user, &b.segment, 4 * GRANULARITY); /* over two holes */
+    expect_usable(b, 3 * GRANULARITY, GRANULARITY);
+    expect_unusable(b, 4 * GRANULARITY);
+    ops->shrink(b->memory.user, &b->segment, 4 * GRANULARITY); /* over two holes */
     expect_used(before + 3 * GRANULARITY);
-    bench_give_back(&b);
+    bench_give_back(b);
     expect_used(before);
-    close_memory(&b);
 }
 END_TEST
 
 /* One call that sets access, and one that unmaps, for a row of handles. */
 START_TEST(test_vmm_works_in_rows)
 {
-    memory_bench_t b;
     ck_assert(standin_is_here());
-    open_memory(&b, "memory=device,backing=vmm,handle=2MiB,pool=16MiB");
+    memory_bench_t *b = opened_memory("memory=device,backing=vmm,handle=2MiB,pool=16MiB");
     standin->standin_counts_clear();
-    bench_get(&b, 8 * GRANULARITY, 8 * GRANULARITY);
+    bench_get(b, 8 * GRANULARITY, 8 * GRANULARITY);
     expect_u64(standin->standin_calls("cuMemSetAccess"), 1);
     expect_u64(standin->standin_calls("cuMemCreate"), 8);
-    b.memory.ops.punch(b.memory.user, &b.segment, 2 * GRANULARITY, 2 * GRANULARITY);
+    b->memory.ops.punch(b->memory.user, &b->segment, 2 * GRANULARITY, 2 * GRANULARITY);
     expect_u64(standin->standin_calls("cuMemUnmap"), 1);
-    bench_give_back(&b);
+    bench_give_back(b);
     expect_u64(standin->standin_calls("cuMemUnmap"), 3);
-    close_memory(&b);
 }
 END_TEST
 
 START_TEST(test_vmm_sets_fewer_addresses_aside_when_refused)
 {
-    memory_bench_t b;
     ck_assert(standin_is_here());
-    open_memory(&b, "memory=device,backing=vmm,handle=2MiB,pool=16MiB,limit=1T");
+    memory_bench_t *b = opened_memory("memory=device,backing=vmm,handle=2MiB,pool=16MiB,limit=1T");
     for (int refusals = 1; refusals <= 3; refusals++) {
         for (int nth = 1; nth <= refusals; nth++)
             standin->standin_fail("cuMemAddressReserve", (uint64_t)nth, 2, 0);
-        bench_get(&b, 2 * GRANULARITY, 64 * GRANULARITY);
-        expect_u64(b.segment.address_bytes, 64 * GRANULARITY >> refusals);
-        bench_give_back(&b);
+        bench_get(b, 2 * GRANULARITY, 64 * GRANULARITY);
+        expect_u64(b->segment.address_bytes, 64 * GRANULARITY >> refusals);
+        bench_give_back(b);
         standin->standin_fail_clear();
     }
     standin->standin_fail("cuMemAddressReserve", 1, 2, 1);
-    expect_status(b.memory.ops.get(b.memory.user, 2 * GRANULARITY, 64 * GRANULARITY, &b.segment),
+    expect_status(b->memory.ops.get(b->memory.user, 2 * GRANULARITY, 64 * GRANULARITY, &b->segment),
                   CUARENA_OUT_OF_MEMORY);
     expect_message("addresses", "cuMemAddressReserve");
     standin->standin_fail_clear();
-    close_memory(&b);
 }
 END_TEST
 
@@ -154,12 +146,10 @@ static const handle_case_t handle_cases[] = {
 
 START_TEST(test_vmm_chooses_handles_by_the_size)
 {
-    memory_bench_t b;
-    open_memory(&b, handle_cases[_i].options);
-    expect_u64(b.memory.facts.handle_bytes, handle_cases[_i].handle);
-    expect_u64(b.memory.ops.granularity, handle_cases[_i].handle);
-    ck_assert_uint_le(b.memory.ops.least_bytes, handle_cases[_i].handle);
-    close_memory(&b);
+    memory_bench_t *b = opened_memory(handle_cases[_i].options);
+    expect_u64(b->memory.facts.handle_bytes, handle_cases[_i].handle);
+    expect_u64(b->memory.ops.granularity, handle_cases[_i].handle);
+    ck_assert_uint_le(b->memory.ops.least_bytes, handle_cases[_i].handle);
 }
 END_TEST
 
@@ -419,16 +409,14 @@ END_TEST
 
 START_TEST(test_zero_without_a_stream)
 {
-    memory_bench_t b;
-    open_memory(&b, all_memories[_i]);
-    bench_get(&b, PLAYGROUND, PLAYGROUND);
-    picture_t picture = bench_draw(&b, 5);
+    memory_bench_t *b = opened_memory(all_memories[_i]);
+    bench_get(b, PLAYGROUND, PLAYGROUND);
+    picture_t picture = bench_draw(b, 5);
     memset(picture.want + 256, 0, GRANULARITY + 8);
-    expect_ok(b.memory.ops.zero_bytes(b.memory.user, bench_at(&b, 256), GRANULARITY + 8,
-                                      CUARENA_NO_STREAM));
-    expect_picture(&b, &picture);
-    bench_give_back(&b);
-    close_memory(&b);
+    expect_ok(b->memory.ops.zero_bytes(b->memory.user, bench_at(b, 256), GRANULARITY + 8,
+                                       CUARENA_NO_STREAM));
+    expect_picture(b, &picture);
+    bench_give_back(b);
 }
 END_TEST
 

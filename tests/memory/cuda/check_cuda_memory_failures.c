@@ -292,20 +292,18 @@ static cuai_cu_stream_t new_stream(void)
 
 START_TEST(test_piece_that_goes_back_on_a_captured_stream)
 {
-    memory_bench_t b;
     cuai_cu_graph_t graph = NULL;
     const cuda_test_t *cuda = cuda_test();
     ck_assert(standin_is_here());
     cuai_cu_stream_t stream = new_stream();
-    open_memory(&b, "memory=device,backing=async,driver_pool=own");
-    bench_get(&b, GRANULARITY, GRANULARITY);
+    memory_bench_t *b = opened_memory("memory=device,backing=async,driver_pool=own");
+    bench_get(b, GRANULARITY, GRANULARITY);
     expect_cu(cuda->cuStreamBeginCapture(stream, CUAI_CU_STREAM_CAPTURE_MODE_RELAXED));
-    b.memory.ops.give_on(b.memory.user, &b.segment, stream);
+    b->memory.ops.give_on(b->memory.user, &b->segment, stream);
     expect_cu(cuda->cuStreamEndCapture(stream, &graph));
     ck_assert_ptr_nonnull(graph);
     expect_cu(cuda->cuGraphDestroy(graph));
     expect_cu(cuda->cuStreamDestroy(stream));
-    close_memory(&b);
 }
 END_TEST
 
@@ -334,20 +332,18 @@ END_TEST
 
 START_TEST(test_export_of_more_handles_than_there_is_room_for)
 {
-    memory_bench_t b;
     cuarena_export_piece_t piece;
     size_t count = 7;
     ck_assert(standin_is_here());
-    open_memory(&b, lives[0]);
-    bench_get(&b, 3 * GRANULARITY, 3 * GRANULARITY);
-    expect_status(
-        b.memory.ops.export_range(b.memory.user, &b.segment, 0, 2 * GRANULARITY, &piece, 1, &count),
-        CUARENA_BAD_ARGUMENT);
+    memory_bench_t *b = opened_memory(lives[0]);
+    bench_get(b, 3 * GRANULARITY, 3 * GRANULARITY);
+    expect_status(b->memory.ops.export_range(b->memory.user, &b->segment, 0, 2 * GRANULARITY,
+                                             &piece, 1, &count),
+                  CUARENA_BAD_ARGUMENT);
     expect_message("capacity 1", "from 2 on");
     expect_u64(count, 7);
     expect_u64(standin->standin_live("descriptor"), 0);
-    bench_give_back(&b);
-    close_memory(&b);
+    bench_give_back(b);
 }
 END_TEST
 
@@ -357,21 +353,19 @@ static const char *const export_calls[] = {"cuMemRetainAllocationHandle",
 /* The pieces before it are closed. */
 START_TEST(test_export_that_fails_keeps_no_descriptor)
 {
-    memory_bench_t b;
     cuarena_export_piece_t pieces[3];
     size_t count = 7;
     ck_assert(standin_is_here());
-    open_memory(&b, lives[0]);
-    bench_get(&b, 3 * GRANULARITY, 3 * GRANULARITY);
+    memory_bench_t *b = opened_memory(lives[0]);
+    bench_get(b, 3 * GRANULARITY, 3 * GRANULARITY);
     standin->standin_fail(export_calls[_i], _i < 2 ? 3 : 1, CUAI_CUDA_ERROR_UNKNOWN, 0);
-    expect_status(
-        b.memory.ops.export_range(b.memory.user, &b.segment, 0, 3 * GRANULARITY, pieces, 3, &count),
-        CUARENA_DRIVER);
+    expect_status(b->memory.ops.export_range(b->memory.user, &b->segment, 0, 3 * GRANULARITY,
+                                             pieces, 3, &count),
+                  CUARENA_DRIVER);
     expect_message("CUDA_ERROR_UNKNOWN");
     expect_u64(count, 7);
     expect_u64(standin->standin_live("descriptor"), 0);
-    bench_give_back(&b);
-    close_memory(&b);
+    bench_give_back(b);
 }
 END_TEST
 
@@ -388,10 +382,8 @@ static const struct {
 
 START_TEST(test_handles_of_the_least_size)
 {
-    memory_bench_t b;
-    open_memory(&b, size_cases[_i].options);
-    expect_u64(b.memory.facts.handle_bytes, size_cases[_i].handle_bytes);
-    close_memory(&b);
+    memory_bench_t *b = opened_memory(size_cases[_i].options);
+    expect_u64(b->memory.facts.handle_bytes, size_cases[_i].handle_bytes);
 }
 END_TEST
 

@@ -41,20 +41,19 @@ static cuai_cu_stream_t new_stream(void)
 
 START_TEST(test_lists_longer_than_a_launch)
 {
-    memory_bench_t b;
-    open_memory(&b, VMM);
-    bench_get(&b, PLAYGROUND, PLAYGROUND);
+    memory_bench_t *b = opened_memory(VMM);
+    bench_get(b, PLAYGROUND, PLAYGROUND);
     for (uint64_t i = 0; i < 2; i++) {
         size_t done = 0;
-        picture_t picture = bench_draw(&b, 7 + i);
-        cuarena_relocation_t *list = long_list(&b, &picture);
-        expect_ok(b.memory.ops.relocate(b.memory.user, list, LONG_COUNT, CUARENA_NO_STREAM, &done));
+        picture_t picture = bench_draw(b, 7 + i);
+        cuarena_relocation_t *list = long_list(b, &picture);
+        expect_ok(
+            b->memory.ops.relocate(b->memory.user, list, LONG_COUNT, CUARENA_NO_STREAM, &done));
         expect_u64(done, LONG_COUNT);
-        expect_picture(&b, &picture);
+        expect_picture(b, &picture);
         free(list);
     }
-    bench_give_back(&b);
-    close_memory(&b);
+    bench_give_back(b);
 }
 END_TEST
 
@@ -67,31 +66,29 @@ START_TEST(test_long_list_that_fails_tells_how_far_it_came)
 {
     const char *call = list_calls[_i];
     uint64_t failed = 1;
-    memory_bench_t b;
     ck_assert(standin_is_here());
-    open_memory(&b, VMM);
-    bench_get(&b, PLAYGROUND, PLAYGROUND);
+    memory_bench_t *b = opened_memory(VMM);
+    bench_get(b, PLAYGROUND, PLAYGROUND);
     for (uint64_t nth = 1; failed != 0; nth++) {
         size_t done = 0;
-        picture_t picture = bench_draw(&b, nth);
-        cuarena_relocation_t *list = long_list(&b, &picture);
+        picture_t picture = bench_draw(b, nth);
+        cuarena_relocation_t *list = long_list(b, &picture);
         standin->standin_fail(call, nth, CUAI_CUDA_ERROR_OUT_OF_MEMORY, 0);
         cuarena_status_t status =
-            b.memory.ops.relocate(b.memory.user, list, LONG_COUNT, CUARENA_NO_STREAM, &done);
+            b->memory.ops.relocate(b->memory.user, list, LONG_COUNT, CUARENA_NO_STREAM, &done);
         failed = standin->standin_failed();
         standin->standin_fail_clear();
         ck_assert(status == CUARENA_OK || status == CUARENA_OUT_OF_MEMORY);
         if (status == CUARENA_OK)
             expect_u64(done, LONG_COUNT);
-        arena_reach->read(picture.got, bench_at(&b, 0), 64 * done);
+        arena_reach->read(picture.got, bench_at(b, 0), 64 * done);
         ck_assert_int_eq(memcmp(picture.got, picture.want, 64 * done), 0);
         free(picture.want);
         free(picture.got);
         free(list);
         expect_no_report();
     }
-    bench_give_back(&b);
-    close_memory(&b);
+    bench_give_back(b);
 }
 END_TEST
 
@@ -169,16 +166,15 @@ START_TEST(test_second_thread_waits_for_its_turn)
 {
     static mover_thread_t movers[2];
     pthread_t threads[2];
-    memory_bench_t b;
     ck_assert(standin_is_here());
-    open_memory(&b, VMM);
-    bench_get(&b, PLAYGROUND, PLAYGROUND);
-    picture_t picture = bench_draw(&b, 9);
+    memory_bench_t *b = opened_memory(VMM);
+    bench_get(b, PLAYGROUND, PLAYGROUND);
+    picture_t picture = bench_draw(b, 9);
     standin->standin_hold("cuLaunchKernel", 1);
     for (uint64_t i = 0; i < 2; i++) {
-        movers[i].b = &b;
+        movers[i].b = b;
         for (uint64_t j = 0; j < 2; j++)
-            bench_move(&b, &picture, i * GRANULARITY + j * KIB(64),
+            bench_move(b, &picture, i * GRANULARITY + j * KIB(64),
                        (4 + i) * GRANULARITY + j * KIB(128), KIB(8), &movers[i].list[j]);
         ck_assert_int_eq(pthread_create(&threads[i], NULL, move_two, &movers[i]), 0);
         while (standin->standin_held("cuLaunchKernel") == 0)
@@ -189,9 +185,8 @@ START_TEST(test_second_thread_waits_for_its_turn)
     standin->standin_hold("cuLaunchKernel", 0);
     for (int i = 0; i < 2; i++)
         ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
-    expect_picture(&b, &picture);
-    bench_give_back(&b);
-    close_memory(&b);
+    expect_picture(b, &picture);
+    bench_give_back(b);
 }
 END_TEST
 
@@ -267,7 +262,6 @@ static const struct {
 START_TEST(test_device_that_runs_not_all_kernels)
 {
     told_t told = {""};
-    memory_bench_t b;
     cuarena_relocation_t list[3];
     size_t done = 0;
     ck_assert(standin_is_here());
@@ -277,19 +271,18 @@ START_TEST(test_device_that_runs_not_all_kernels)
         standin->standin_configure(kernel_cases[_i].key, kernel_cases[_i].value);
     else
         standin->standin_fail(kernel_cases[_i].value, 1, kernel_cases[_i].code, 1);
-    open_memory(&b, VMM);
+    memory_bench_t *b = opened_memory(VMM);
     standin->standin_fail_clear();
-    ck_assert_int_eq(b.memory.facts.relocation_kernel, kernel_cases[_i].kernel);
+    ck_assert_int_eq(b->memory.facts.relocation_kernel, kernel_cases[_i].kernel);
     ck_assert_ptr_nonnull(strstr(told.lines, kernel_cases[_i].line));
-    bench_get(&b, PLAYGROUND, PLAYGROUND);
-    picture_t picture = bench_draw(&b, 10);
+    bench_get(b, PLAYGROUND, PLAYGROUND);
+    picture_t picture = bench_draw(b, 10);
     for (uint64_t i = 0; i < 3; i++)
-        bench_move(&b, &picture, i * KIB(64), KIB(256) + i * KIB(65), KIB(64), &list[i]);
-    expect_ok(b.memory.ops.relocate(b.memory.user, list, 3, CUARENA_NO_STREAM, &done));
+        bench_move(b, &picture, i * KIB(64), KIB(256) + i * KIB(65), KIB(64), &list[i]);
+    expect_ok(b->memory.ops.relocate(b->memory.user, list, 3, CUARENA_NO_STREAM, &done));
     expect_u64(done, 3);
-    expect_picture(&b, &picture);
-    bench_give_back(&b);
-    close_memory(&b);
+    expect_picture(b, &picture);
+    bench_give_back(b);
 }
 END_TEST
 
