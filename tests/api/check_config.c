@@ -6,27 +6,23 @@
 #include "support/configs.h"
 #include "support/expect.h"
 
-#include "api/config.h"
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+/* ---- One by one -------------------------------------------------------- */
 
-/* ---- cuai_config_check ------------------------------------------------- */
-
-START_TEST(test_config_check_copies_a_good_one)
+START_TEST(test_config_resolve_of_what_is_resolved_changes_nothing)
 {
     cuarena_config_t config = config_fresh();
-    cuarena_config_t full;
     config.memory = CUARENA_MEMORY_BYTES;
     config.bytes_size = 99;
-    expect_ok(cuai_config_check(&config, &full));
     expect_ok(cuarena_config_resolve(&config));
-    ck_assert_int_eq(memcmp(&config, &full, sizeof(full)), 0);
-    expect_u64(full.bytes_size, 99);
+    expect_u64(config.bytes_size, 99);
+    const cuarena_config_t before = config;
+    expect_ok(cuarena_config_resolve(&config));
+    ck_assert_int_eq(memcmp(&config, &before, sizeof config), 0);
 }
 END_TEST
 
@@ -102,8 +98,7 @@ static const struct {
 START_TEST(test_config_resolve_gives_the_values_of_a_cache)
 {
     char text[64];
-    cuarena_config_t config = config_fresh();
-    expect_ok(cuarena_config_parse(&config, cache_values[_i].config));
+    cuarena_config_t config = config_of(cache_values[_i].config);
     expect_ok(cuarena_config_resolve(&config));
     expect_ok(cuarena_config_resolve(&config)); /* and they stay */
     expect_ok(cuarena_config_get(&config, cache_values[_i].key, text, sizeof text));
@@ -143,93 +138,68 @@ START_TEST(test_config_resolve_refuses_and_changes_nothing)
 }
 END_TEST
 
-#define BREAK(name, ...)                                                                           \
+/* What is wrong, the key that the message names, and the value. */
+#define BROKEN(D)                                                                                  \
+    D(preset, "preset", "'7'", config->preset = 7)                                                 \
+    D(memory, "memory", "'-1'", config->memory = -1)                                               \
+    D(memory_above, "memory", "'8'", config->memory = 8)                                           \
+    D(pool_unit, "pool", "unit 3", config->pool.unit = 3)                                          \
+    D(pool_zero, "pool", "not 0", config->pool.zero = 1)                                           \
+    D(stable, "stable", "100.001%",                                                                \
+      config->stable = (cuarena_amount_t){CUARENA_AMOUNT_PERCENT, 0, 100001})                      \
+    D(limit, "limit", "'0'", config->limit = (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, 0})       \
+    D(addresses, "addresses", "256TiB", config->address_bytes = CUARENA_HEAP_MAX_SEGMENT)          \
+    D(alignment, "alignment", "24", config->alignment = 24)                                        \
+    D(small_alignment, "alignment", "4", config->alignment = 4)                                    \
+    D(odd_alignment, "alignment", "300", config->alignment = 300)                                  \
+    D(max_blocks, "max_blocks", "'0'", config->max_blocks = 0)                                     \
+    D(max_blocks_above, "max_blocks", "'", config->max_blocks = CUARENA_HEAP_MAX_BLOCKS + 1)       \
+    D(empty_pool, "pool", "'0'", config->pool.unit = CUARENA_AMOUNT_BYTES; config->pool.value = 0) \
+    D(percent, "pool", "100.001%", config->pool.unit = CUARENA_AMOUNT_PERCENT;                     \
+      config->pool.value = 100001)                                                                 \
+    D(grow, "grow", "-2", config->grow = -2)                                                       \
+    D(zero, "zero", "2147483647", config->zero = INT32_MAX)                                        \
+    D(placement, "placement", "-2147483648", config->placement = INT32_MIN)                        \
+    D(compact_on_oom, "compact_on_oom", "'2'", config->compact_on_oom = 2)                         \
+    D(device, "device", "'-1'", config->device = -1)                                               \
+    D(backing, "backing", "'4'", config->backing = 4)                                              \
+    D(fd, "fd", "'3'", config->fd = 3)                                                             \
+    D(handle, "handle", "'100'", config->handle_bytes = 100)                                       \
+    D(mapped, "mapped", "'-1'", config->mapped = -1)                                               \
+    D(events, "events", "'2'", config->events = 2)                                                 \
+    D(steal, "steal", "'3'", config->steal = 3)                                                    \
+    D(name, "name", "xxx", memset(config->name, 'x', sizeof(config->name)))                        \
+    D(initial_chunk, "initial_chunk", "'0'", config->initial_chunk = 0)                            \
+    D(growth_after_trim, "growth_after_trim", "18446744073709551615",                              \
+      config->growth_after_trim = UINT64_MAX)                                                      \
+    D(max_doubling, "max_doubling", "'0'", config->max_doubling = 0)                               \
+    D(take_first, "take_first", "'-1'", config->take_first = -1)                                   \
+    D(unknown_keys, "unknown_keys", "'2'", config->unknown_keys = 2)
+
+#define FUNCTION(name, key, value, ...)                                                            \
     static void break_##name(cuarena_config_t *config)                                             \
     {                                                                                              \
         __VA_ARGS__;                                                                               \
     }
-BREAK(preset, config->preset = 7)
-BREAK(memory, config->memory = -1)
-BREAK(memory_above, config->memory = 8)
-BREAK(pool_unit, config->pool.unit = 3)
-BREAK(pool_zero, config->pool.zero = 1)
-BREAK(stable, config->stable = (cuarena_amount_t){CUARENA_AMOUNT_PERCENT, 0, 100001})
-BREAK(limit, config->limit = (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, 0})
-BREAK(addresses, config->address_bytes = CUARENA_HEAP_MAX_SEGMENT)
-BREAK(alignment, config->alignment = 24)
-BREAK(max_blocks, config->max_blocks = 0)
-BREAK(grow, config->grow = -2)
-BREAK(zero, config->zero = INT32_MAX)
-BREAK(placement, config->placement = INT32_MIN)
-BREAK(compact_on_oom, config->compact_on_oom = 2)
-BREAK(device, config->device = -1)
-BREAK(backing, config->backing = 4)
-BREAK(fd, config->fd = 3)
-BREAK(handle, config->handle_bytes = 100)
-BREAK(mapped, config->mapped = -1)
-BREAK(events, config->events = 2)
-BREAK(steal, config->steal = 3)
-BREAK(initial_chunk, config->initial_chunk = 0)
-BREAK(growth_after_trim, config->growth_after_trim = UINT64_MAX)
-BREAK(max_doubling, config->max_doubling = 0)
-BREAK(take_first, config->take_first = -1)
-BREAK(unknown_keys, config->unknown_keys = 2)
-BREAK(name, memset(config->name, 'x', sizeof(config->name)))
-BREAK(small_alignment, config->alignment = 4)
-BREAK(odd_alignment, config->alignment = 300)
-BREAK(max_blocks_above, config->max_blocks = CUARENA_HEAP_MAX_BLOCKS + 1)
-BREAK(empty_pool, config->pool.unit = CUARENA_AMOUNT_BYTES; config->pool.value = 0)
-BREAK(percent, config->pool.unit = CUARENA_AMOUNT_PERCENT; config->pool.value = 100001)
+BROKEN(FUNCTION)
 
-typedef struct broken_case {
+/* clang-format off */
+#define ROW(name, key, value, ...) {break_##name, key, value},
+/* clang-format on */
+static const struct {
     void (*apply)(cuarena_config_t *config);
     const char *key;
     const char *value;
-} broken_case_t;
-
-static const broken_case_t broken[] = {
-    {break_preset, "preset", "'7'"},
-    {break_memory, "memory", "'-1'"},
-    {break_memory_above, "memory", "'8'"},
-    {break_pool_unit, "pool", "unit 3"},
-    {break_pool_zero, "pool", "not 0"},
-    {break_stable, "stable", "100.001%"},
-    {break_limit, "limit", "'0'"},
-    {break_addresses, "addresses", "256TiB"},
-    {break_alignment, "alignment", "24"},
-    {break_small_alignment, "alignment", "4"},
-    {break_odd_alignment, "alignment", "300"},
-    {break_max_blocks, "max_blocks", "'0'"},
-    {break_max_blocks_above, "max_blocks", "'"},
-    {break_empty_pool, "pool", "'0'"},
-    {break_percent, "pool", "100.001%"},
-    {break_grow, "grow", "-2"},
-    {break_zero, "zero", "2147483647"},
-    {break_placement, "placement", "-2147483648"},
-    {break_compact_on_oom, "compact_on_oom", "'2'"},
-    {break_device, "device", "'-1'"},
-    {break_backing, "backing", "'4'"},
-    {break_fd, "fd", "'3'"},
-    {break_handle, "handle", "'100'"},
-    {break_mapped, "mapped", "'-1'"},
-    {break_events, "events", "'2'"},
-    {break_steal, "steal", "'3'"},
-    {break_name, "name", "xxx"},
-    {break_initial_chunk, "initial_chunk", "'0'"},
-    {break_growth_after_trim, "growth_after_trim", "18446744073709551615"},
-    {break_max_doubling, "max_doubling", "'0'"},
-    {break_take_first, "take_first", "'-1'"},
-    {break_unknown_keys, "unknown_keys", "'2'"},
-};
+} broken[] = {BROKEN(ROW)};
 
 START_TEST(test_config_check_names_what_is_wrong)
 {
     cuarena_config_t config = config_fresh();
-    cuarena_config_t full = {.struct_size = 5};
     broken[_i].apply(&config);
-    expect_status(cuai_config_check(&config, &full), CUARENA_BAD_ARGUMENT);
+    const cuarena_config_t before = config;
+    expect_status(cuarena_config_resolve(&config), CUARENA_BAD_ARGUMENT);
     expect_message(broken[_i].key, broken[_i].value, "accepted:");
-    expect_u64(full.struct_size, 5);
+    ck_assert_int_eq(memcmp(&config, &before, sizeof config), 0);
     cuarena_t *arena = UNTOUCHED;
     expect_status(cuarena_create(&config, &arena), CUARENA_BAD_ARGUMENT);
     expect_message(broken[_i].key, broken[_i].value, "accepted:");
@@ -285,10 +255,8 @@ static const together_case_t together[] = {
 START_TEST(test_options_together)
 {
     const together_case_t *row = &together[_i];
-    cuarena_config_t config = config_fresh();
-    cuarena_config_t full;
-    expect_ok(cuarena_config_parse(&config, row->set));
-    expect_status(cuai_config_check(&config, &full), row->status);
+    cuarena_config_t config = config_of(row->set);
+    expect_status(cuarena_config_resolve(&config), row->status);
     if (row->status != CUARENA_OK)
         expect_message(row->names[0], row->names[1], "accepted:");
 }
@@ -433,8 +401,7 @@ END_TEST
 
 START_TEST(test_option_that_decides_nothing_may_be_passed_over)
 {
-    cuarena_config_t config = config_fresh();
-    expect_ok(cuarena_config_parse(&config, "preset=grow,pool=2MiB,unknown_keys=warn"));
+    cuarena_config_t config = config_of("preset=grow,pool=2MiB,unknown_keys=warn");
     expect_ok(cuarena_config_resolve(&config));
     config.unknown_keys = CUARENA_UNKNOWN_ERROR;
     expect_status(cuarena_config_resolve(&config), CUARENA_BAD_ARGUMENT);
@@ -444,8 +411,7 @@ END_TEST
 
 START_TEST(test_placement_that_was_asked_for_stays)
 {
-    cuarena_config_t config = config_fresh();
-    expect_ok(cuarena_config_parse(&config, "preset=grow,placement=default"));
+    cuarena_config_t config = config_of("preset=grow,placement=default");
     expect_ok(cuarena_config_resolve(&config));
     ck_assert_int_eq(config.placement, CUARENA_PLACEMENT_DEFAULT);
 }
@@ -453,24 +419,29 @@ END_TEST
 
 static void expect_refused(const cuarena_config_t *config, const char *name)
 {
-    cuarena_config_t full;
-    expect_status(cuai_config_check(config, &full), CUARENA_BAD_ARGUMENT);
+    cuarena_config_t full = *config;
+    expect_status(cuarena_config_resolve(&full), CUARENA_BAD_ARGUMENT);
     expect_message(name, "accepted:");
+}
+
+static void expect_accepted(const cuarena_config_t *config)
+{
+    cuarena_config_t full = *config;
+    expect_ok(cuarena_config_resolve(&full));
 }
 
 START_TEST(test_members_without_text_together)
 {
     cuarena_config_t config = config_fresh();
-    cuarena_config_t full;
     config.bytes_kind = CUARENA_BYTES_DEVICE;
     expect_refused(&config, "bytes_kind: 1 with memory=pageable");
     config.memory = CUARENA_MEMORY_BYTES;
-    expect_ok(cuai_config_check(&config, &full));
+    expect_accepted(&config);
     config.bytes_kind = 4;
     expect_refused(&config, "bytes_kind: 4");
     config.bytes_kind = CUARENA_BYTES_HOST;
     config.context = &config;
-    expect_ok(cuai_config_check(&config, &full));
+    expect_accepted(&config);
     config.memory = CUARENA_MEMORY_PAGEABLE;
     expect_refused(&config, "context");
     config.memory = CUARENA_MEMORY_DEVICE;
@@ -491,7 +462,7 @@ START_TEST(test_members_without_text_together)
     expect_refused(&config, "device: '1'");
     config.bytes_kind = CUARENA_BYTES_PINNED;
     config.device_only = 1;
-    expect_ok(cuai_config_check(&config, &full));
+    expect_accepted(&config);
     config.bytes_kind = CUARENA_BYTES_DEVICE;
     expect_refused(&config, "device_only: '1'");
 }
@@ -500,21 +471,19 @@ END_TEST
 START_TEST(test_config_check_memories_without_words)
 {
     cuarena_config_t config = config_fresh();
-    cuarena_config_t full;
     config.memory = CUARENA_MEMORY_BYTES;
-    expect_ok(cuai_config_check(&config, &full));
+    expect_accepted(&config);
     config.memory = CUARENA_MEMORY_CUSTOM;
-    expect_ok(cuai_config_check(&config, &full));
+    expect_accepted(&config);
 }
 END_TEST
 
 START_TEST(test_config_check_bad_struct)
 {
     cuarena_config_t config = config_fresh();
-    cuarena_config_t full;
-    expect_status(cuai_config_check(NULL, &full), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_resolve(NULL), CUARENA_BAD_ARGUMENT);
     config.struct_size = sizeof(config) + 8;
-    expect_status(cuai_config_check(&config, &full), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_resolve(&config), CUARENA_BAD_ARGUMENT);
     expect_message("struct_size");
 }
 END_TEST
@@ -636,7 +605,7 @@ int main(void)
     suite_add_rows(suite, "resolve caches", test_config_resolve_gives_the_values_of_a_cache,
                    COUNT_OF(cache_values));
     suite_add_list(suite, "check",
-                   TEST_LIST(test_config_check_copies_a_good_one,
+                   TEST_LIST(test_config_resolve_of_what_is_resolved_changes_nothing,
                              test_config_resolve_keeps_what_was_set,
                              test_config_resolve_refuses_and_changes_nothing,
                              test_config_check_memories_without_words,

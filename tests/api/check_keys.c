@@ -6,13 +6,10 @@
 #include "support/configs.h"
 #include "support/expect.h"
 
-#include "api/options.h"
-
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* ---- Unknown keys -------------------------------------------------------- */
 
@@ -199,8 +196,7 @@ END_TEST
 
 START_TEST(test_ours_behind_the_same_prefix)
 {
-    cuarena_config_t config = config_fresh();
-    expect_ok(cuarena_config_parse(&config, "arena.grow=exact,arena.limit=1G"));
+    cuarena_config_t config = config_of("arena.grow=exact,arena.limit=1G");
     expect_option(&config, "grow", "exact");
     expect_option(&config, "arena.limit", "1GiB");
     expect_status(cuarena_config_set(&config, "arena.arena.limit", "1"), CUARENA_BAD_ARGUMENT);
@@ -245,8 +241,7 @@ static const struct {
 
 START_TEST(test_ort_mempool_is_of_device_memory_alone)
 {
-    cuarena_config_t config = config_fresh();
-    expect_ok(cuarena_config_parse(&config, "initial_chunk_size_bytes=4096,extend_strategy=0"));
+    cuarena_config_t config = config_of("initial_chunk_size_bytes=4096,extend_strategy=0");
     expect_ok(cuarena_config_parse(&config, mempools[_i].text));
     for (int times = 0; times < 2; times++) {
         expect_ok(cuarena_config_resolve(&config));

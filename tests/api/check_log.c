@@ -250,7 +250,7 @@ static const struct {
     {"level_no_level", level_no_level, CUARENA_BAD_ARGUMENT},
     {"mark_no_stream", mark_no_stream, CUARENA_BAD_ARGUMENT},
 };
-#define FAILURES (sizeof failures / sizeof failures[0])
+#define FAILURES (COUNT_OF(failures))
 
 START_TEST(test_error_is_logged_once)
 {

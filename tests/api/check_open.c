@@ -44,7 +44,7 @@ START_TEST(test_open_without_options_is_the_defaults)
     static const char *const nothing[] = {NULL, "", " \t"};
     cuarena_config_t defaults = config_fresh();
     cuarena_t *arena;
-    for (size_t i = 0; i < sizeof nothing / sizeof nothing[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(nothing); i++) {
         cuarena_status_t made = cuarena_create(&defaults, &arena);
         if (made == CUARENA_OK)
             expect_ok(cuarena_destroy(&arena));

@@ -7,16 +7,11 @@
 #include "support/configs.h"
 #include "support/expect.h"
 
-#include "api/config.h"
-#include "api/options.h"
-#include "base/bits.h"
-
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 #define BYTES CUARENA_AMOUNT_BYTES
 #define PERCENT CUARENA_AMOUNT_PERCENT
@@ -33,7 +28,7 @@ START_TEST(test_config_init_gives_the_documented_defaults)
     ck_assert_int_eq(config.preset, CUARENA_PRESET_POOL);
     ck_assert_int_eq(config.memory, CUARENA_MEMORY_PRESET);
     ck_assert_int_eq(config.pool.unit, AUTO);
-    expect_u64(config.pool.value, 512 * CUAI_MIB);
+    expect_u64(config.pool.value, MIB(512));
     ck_assert_int_eq(config.stable.unit, BYTES);
     expect_u64(config.stable.value, 0);
     ck_assert_int_eq(config.limit.unit, AUTO);
@@ -64,9 +59,9 @@ START_TEST(test_config_init_gives_the_documented_defaults)
     ck_assert_ptr_null(config.bytes);
     ck_assert_ptr_null(config.ops);
     expect_text(config.name, "");
-    expect_u64(config.initial_chunk, CUAI_MIB);
-    expect_u64(config.growth_after_trim, 2 * CUAI_MIB);
-    expect_u64(config.max_doubling, CUAI_GIB);
+    expect_u64(config.initial_chunk, MIB(1));
+    expect_u64(config.growth_after_trim, MIB(2));
+    expect_u64(config.max_doubling, GIB(1));
     ck_assert_int_eq(config.take_first, 0);
     ck_assert_int_eq(config.unknown_keys, CUARENA_UNKNOWN_ERROR);
 }
@@ -293,8 +288,7 @@ END_TEST
 
 START_TEST(test_config_parse_last_of_a_key_counts)
 {
-    cuarena_config_t config = config_fresh();
-    expect_ok(cuarena_config_parse(&config, "pool=1G,pool=2G"));
+    cuarena_config_t config = config_of("pool=1G,pool=2G");
     expect_option(&config, "pool", "2GiB");
 }
 END_TEST

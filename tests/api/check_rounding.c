@@ -14,7 +14,7 @@ static uint64_t rounded(uint64_t bytes)
 START_TEST(test_pool_of_odd_bytes_tells_its_size)
 {
     static const uint64_t sizes[] = {1, 255, 256, 257, 65537, 1000001};
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         fixture_t f;
         fixture_prepare(&f, KIND_NONE_POOL, sizes[i]);
         fixture_create(&f);
@@ -30,7 +30,7 @@ START_TEST(test_resize_pool_to_odd_bytes_tells_its_size)
 {
     static const uint64_t sizes[] = {2000001, 1500001, 900001, 1, 70000};
     fixture_t *f = opened(&arena_kinds[_i], MIB(1));
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         if (f->kind->memory == CUARENA_MEMORY_BYTES)
             break;
         step_ok(f, cuarena_resize_pool(f->arena, sizes[i]));

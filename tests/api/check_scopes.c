@@ -387,6 +387,6 @@ int main(void)
                   test_shrink_without_an_arena, test_release_within_a_shrink_is_busy,
                   test_the_last_release_waits_for_a_shrink, test_shrinks_while_arenas_come_and_go));
     tcase_add_loop_test(tcase, test_shrink_that_is_refused_trims_nothing, 0,
-                        (int)(sizeof wrong_lists / sizeof wrong_lists[0]));
+                        (int)COUNT_OF(wrong_lists));
     return suite_main(suite);
 }

@@ -636,7 +636,7 @@ END_TEST
 START_TEST(steals_that_fail_change_nothing)
 {
     static const sim_op_t ops[] = {SIM_MARK, SIM_QUERY, SIM_WAIT, SIM_WAIT_HOST};
-    for (size_t op = 0; op < sizeof ops / sizeof ops[0]; op++)
+    for (size_t op = 0; op < COUNT_OF(ops); op++)
         for (uint64_t in = 1; in < 6; in++)
             for (int32_t event = 0; event < 2; event++) {
                 rig_t rig;

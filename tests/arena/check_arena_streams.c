@@ -608,7 +608,7 @@ START_TEST(a_call_that_fails_changes_nothing)
                                    SIM_WAIT_HOST, SIM_ZERO, SIM_RELOCATE, SIM_MARK_ALL};
     int32_t zero = _i % 2 == 0 ? CUARENA_ZERO_NEVER : CUARENA_ZERO_ALLOC;
     int32_t event = _i / 2 == 0 ? CUARENA_EVENTS_LATE : CUARENA_EVENTS_EAGER;
-    for (size_t op = 0; op < sizeof ops / sizeof ops[0]; op++) {
+    for (size_t op = 0; op < COUNT_OF(ops); op++) {
         bool fired = true;
         for (uint64_t in = 1; fired && in < 200; in++) {
             rig_t rig;

@@ -535,7 +535,7 @@ END_TEST
 START_TEST(a_compaction_that_cannot_begin_changes_nothing)
 {
     static const sim_op_t ops[] = {SIM_MARK, SIM_WAIT, SIM_RELOCATE, SIM_WAIT_HOST, SIM_IDENTIFY};
-    for (size_t op = 0; op < sizeof ops / sizeof ops[0]; op++)
+    for (size_t op = 0; op < COUNT_OF(ops); op++)
         for (uint64_t in = 1; in < 12; in++)
             for (int plain = 0; plain < 2; plain++) {
                 rig_t rig;

@@ -419,8 +419,7 @@ int main(void)
         TEST_LIST(blocks_without_a_stream_are_freed_on_it, blocks_that_are_out_of_the_ordinary));
     TCase *counts = suite_add_case(suite, "counts");
     tcase_add_loop_test(counts, counts_are_exact, 0, 4);
-    tcase_add_loop_test(counts, counts_know_nothing_of_others, 0,
-                        (int)(sizeof others / sizeof others[0]));
+    tcase_add_loop_test(counts, counts_know_nothing_of_others, 0, (int)COUNT_OF(others));
     tcase_add_test(counts, counts_know_nothing_of_the_other_place_of_a_move);
     return suite_main(suite);
 }

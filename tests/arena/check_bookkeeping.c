@@ -96,7 +96,7 @@ static const struct {
     {"memory=none, pool=8GiB, events=eager", 4096, true, 128},
     {"memory=none, pool=8GiB, stable=64MiB", 4096, true, 128},
 };
-#define CASE_COUNT (sizeof cases / sizeof cases[0])
+#define CASE_COUNT (COUNT_OF(cases))
 
 /* Two free lists for each stream in each of two regions, and pieces that are few. */
 static uint64_t fixed_of(bool streams)

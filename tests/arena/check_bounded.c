@@ -154,7 +154,7 @@ static const struct {
     /* A record and its two neighbours each, which lie together. */
     {"release_stream", call_release, 4},
 };
-#define CALLS ((int)(sizeof calls / sizeof calls[0]))
+#define CALLS ((int)COUNT_OF(calls))
 
 START_TEST(touches_no_more_where_more_lives)
 {

@@ -63,7 +63,7 @@ static cuarena_stream_t of_a_on_a(rig_t *rig, void **pointer_out)
 
 static cuarena_stream_t (*const ways[])(rig_t *, void **) = {
     of_none_on_b, of_a_on_b, used_by_c_on_b, used_by_c_on_a, of_a_on_a};
-#define WAYS ((int)(sizeof ways / sizeof ways[0]))
+#define WAYS ((int)COUNT_OF(ways))
 
 static void refuse_nth(uint64_t nth, int way, int32_t event)
 {
@@ -137,7 +137,7 @@ static const char *const memories[] = {
     "memory=pinned,pool=1MiB", "memory=pageable,pool=1MiB",
     "preset=driver-pool",      "memory=device,preset=grow,keep=none,limit=64MiB",
 };
-#define MEMORIES ((int)(sizeof memories / sizeof memories[0]))
+#define MEMORIES ((int)COUNT_OF(memories))
 
 /* On a stream of another context, on one of this, and on default streams. */
 static void refuse_nth_free(const char *options, uint64_t nth, cuarena_stream_t stream)

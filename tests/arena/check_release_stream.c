@@ -197,7 +197,7 @@ static const struct {
     {"its compaction's wait", leave_a_hole, compact_on_b, SIM_WAIT, 1, 0},
     {"its compaction's event", leave_a_hole, compact_on_b, SIM_MARK, 2, 0},
 };
-#define ROWS ((int)(sizeof rows / sizeof rows[0]))
+#define ROWS ((int)COUNT_OF(rows))
 
 START_TEST(a_release_waits_for_calls_that_use_the_handle)
 {

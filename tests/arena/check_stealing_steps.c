@@ -334,8 +334,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("stealing_steps");
-    suite_add_rows(suite, "small", small_requests_see_a_bounded_number_of_ranges,
-                   sizeof(small) / sizeof(small[0]));
+    suite_add_rows(suite, "small", small_requests_see_a_bounded_number_of_ranges, COUNT_OF(small));
     suite_add_list(
         suite, "small by class",
         TEST_LIST(one_range_at_a_time_is_found_by_class, all_is_looked_at_before_growth_only));

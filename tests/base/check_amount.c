@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- cuarena_amount_parse ---------------------------------------------- */
 
 typedef struct amount_case {

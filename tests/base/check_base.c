@@ -269,7 +269,7 @@ END_TEST
 START_TEST(test_status_name_of_unknown_values)
 {
     const cuarena_status_t values[] = {-1, CUARENA_CORRUPT + 1, INT32_MAX, INT32_MIN};
-    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(values); i++) {
         expect_text(cuarena_status_name(values[i]), "CUARENA_UNKNOWN");
         ck_assert_ptr_nonnull(cuarena_status_text(values[i]));
     }
@@ -343,7 +343,7 @@ START_TEST(test_last_error_info_refuses_unknown_sizes)
     cuai_fail(CUARENA_STALE, "kept");
     expect_status(cuarena_last_error_info(NULL), CUARENA_BAD_ARGUMENT);
     const size_t sizes[] = {0, sizeof(size_t), sizeof(info) - 1, sizeof(info) + 1, SIZE_MAX};
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         info.struct_size = sizes[i];
         expect_status(cuarena_last_error_info(&info), CUARENA_BAD_ARGUMENT);
         expect_text(info.message, "");
@@ -443,7 +443,7 @@ END_TEST
 START_TEST(test_log_level_is_off_for_other_words)
 {
     static const char *const names[] = {"", "verbose", "ERROR", "1"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
         setenv("CUARENA_LOG", names[i], 1);
         forget_level();
         ck_assert_int_eq(cuarena_log_level(), CUARENA_LOG_OFF);

@@ -79,7 +79,7 @@ START_TEST(test_available_without_the_line)
                                         "MemAvailable: many\n",
                                         "MemAvailable: 99999999999999999999 kB\n",
                                         "MemAvailable: 18446744073709551615 kB\n"};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
         uint64_t bytes = 7;
         put("/proc/meminfo", texts[i]);
         expect_status(cuai_system_available_at(tree.root, &bytes), CUARENA_DRIVER);
@@ -211,7 +211,7 @@ START_TEST(test_group_files_that_make_no_sense)
 {
     static const char *const lists[] = {
         "", "\n\n", "0:", "::", "a", "0::", "0:memory", "0:memory:"};
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
         put("/proc/self/cgroup", lists[i]);
         expect_u64(available(), KERNEL_SAYS);
     }
@@ -248,7 +248,7 @@ int main(void)
               TEST_LIST(test_available_without_groups, test_available_without_meminfo,
                         test_available_without_the_line, test_available_of_this_machine));
     TCase *groups = add_tests(suite, "groups", TEST_LIST(NULL));
-    tcase_add_loop_test(groups, test_groups, 0, (int)(sizeof(group_rows) / sizeof(group_rows[0])));
+    tcase_add_loop_test(groups, test_groups, 0, (int)COUNT_OF(group_rows));
     add_tests(suite, "nonsense",
               TEST_LIST(test_group_files_that_make_no_sense, test_group_name_that_is_too_long));
     return suite_main(suite);

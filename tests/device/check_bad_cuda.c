@@ -137,7 +137,7 @@ static void expect_nothing_left(void)
     const standin_control_t *control = driver_standin();
     if (control == NULL)
         return;
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
         ck_assert_msg(control->standin_live(kinds[i]) == 0, "%zu are left: %s",
                       control->standin_live(kinds[i]), kinds[i]);
     ck_assert_msg(control->standin_report_count(0) == 0, "the stand-in: %s",
@@ -393,7 +393,7 @@ START_TEST(test_sizes_that_cannot_be)
     pair_t pair;
     void *pointer = NULL;
     open_pair(&pair, _i);
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         cuarena_status_t status = cuarena_alloc(pair.mine.arena, sizes[i], &pointer);
         ck_assert_msg(status == CUARENA_OUT_OF_MEMORY || status == CUARENA_LIMIT || status == BAD,
                       "%llu bytes: got %s", (unsigned long long)sizes[i],
@@ -538,7 +538,7 @@ START_TEST(test_export_without_descriptors)
 }
 END_TEST
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+#define COUNT(array) ((int)COUNT_OF(array))
 
 static void add_options(Suite *suite, bool on_standin)
 {

@@ -69,7 +69,7 @@ static const char *const streams_only[] = {
     "memory=device,backing=vmm", "memory=device,backing=malloc", "memory=device,backing=async",
     "memory=device,preset=grow", "memory=managed,device_only=1", "memory=pinned,device_only=1",
 };
-#define STREAMS_ONLY ((int)(sizeof streams_only / sizeof streams_only[0]))
+#define STREAMS_ONLY ((int)COUNT_OF(streams_only))
 
 /* In the place of a block that the graph wrote to before, and written to between the launches. _i:
  * the memory, and the mode. */

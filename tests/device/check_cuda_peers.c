@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MIB(n) ((uint64_t)(n) << 20)
 #define POOL MIB(32)
 #define BLOCK MIB(4)
 
@@ -183,7 +182,7 @@ static const char *const shared[] = {
     OWN_POOL,
     POOL_IN_OWN_POOL,
 };
-#define SHARED ((int)(sizeof shared / sizeof shared[0]))
+#define SHARED ((int)COUNT_OF(shared))
 
 /* ---- Reaching ---------------------------------------------------------- */
 

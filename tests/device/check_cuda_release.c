@@ -151,7 +151,7 @@ static const char *const kinds[] = {
     "memory=device,pool=512KiB,steal=idle",
     "memory=device,pool=512KiB,keep=cache",
 };
-#define KINDS ((int)(sizeof kinds / sizeof kinds[0]))
+#define KINDS ((int)COUNT_OF(kinds))
 
 static void make_slow(void)
 {
@@ -161,7 +161,7 @@ static void make_slow(void)
     if (standin == NULL)
         return;
     ck_assert_int_eq(standin->standin_configure("PACE", "0"), 0);
-    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(entries); i++)
         ck_assert_int_eq(standin->standin_delay(entries[i], 20), 0);
 }
 

@@ -270,7 +270,7 @@ static const char *const kinds[] = {
     "memory=device,backing=malloc,pool=1MiB,steal=never",
     "memory=device,backing=malloc,preset=bfc,limit=2MiB",
 };
-#define KINDS ((int)(sizeof kinds / sizeof kinds[0]))
+#define KINDS ((int)COUNT_OF(kinds))
 #define NEVER 7 /* the one with steal=never */
 
 /* With steal=idle a stream gets only what it has waited for, and the waits of these programs of

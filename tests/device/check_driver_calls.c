@@ -20,7 +20,7 @@ static const char *const memories[] = {
     "memory=managed",
     "memory=pinned",
 };
-#define MEMORIES ((int)(sizeof memories / sizeof memories[0]))
+#define MEMORIES ((int)COUNT_OF(memories))
 
 static cuarena_t *open_arena(const char *memory, const char *options)
 {

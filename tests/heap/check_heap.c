@@ -47,7 +47,7 @@ END_TEST
 START_TEST(test_create_granule_below_8_or_odd_is_bad)
 {
     static const uint64_t granules[] = {0, 1, 2, 4, 7, 9, 24, 257, UINT64_MAX};
-    for (size_t i = 0; i < sizeof(granules) / sizeof(granules[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(granules); i++) {
         cuarena_heap_config_t config = map_config();
         config.granule = granules[i];
         expect_create(&config, CUARENA_BAD_ARGUMENT);
@@ -58,7 +58,7 @@ END_TEST
 START_TEST(test_create_max_blocks_from_1_to_the_maximum)
 {
     static const uint64_t counts[] = {1, 2, 3, CUARENA_HEAP_MAX_BLOCKS};
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
         cuarena_heap_config_t config = map_config();
         config.max_blocks = counts[i];
         expect_create(&config, CUARENA_OK);
@@ -92,7 +92,7 @@ START_TEST(test_create_struct_size_of_no_version_is_bad)
 {
     static const size_t sizes[] = {0, 1, sizeof(cuarena_heap_config_t) - 1,
                                    sizeof(cuarena_heap_config_t) + 1, SIZE_MAX};
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         cuarena_heap_config_t config = map_config();
         config.struct_size = sizes[i];
         expect_create(&config, CUARENA_BAD_ARGUMENT);

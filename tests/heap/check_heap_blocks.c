@@ -72,7 +72,7 @@ START_TEST(test_alloc_huge_sizes_are_out_of_memory)
                                      UINT64_MAX - 254,
                                      UINT64_MAX};
     map_open(&map, "-8");
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         expect_status(alloc_bytes(sizes[i], 0), CUARENA_OUT_OF_MEMORY);
         expect_status(alloc_bytes(sizes[i], 4096), CUARENA_OUT_OF_MEMORY);
     }

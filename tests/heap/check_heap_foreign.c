@@ -70,7 +70,7 @@ static const struct {
     {use_commit, true, "-10"},   {use_commit, true, ""},     {use_abort, true, PICTURE},
     {use_abort, true, "-10"},    {use_begin, true, PICTURE},
 };
-#define USE_COUNT (sizeof uses / sizeof uses[0])
+#define USE_COUNT (COUNT_OF(uses))
 
 START_TEST(a_plan_is_refused_by_another_heap)
 {

@@ -60,7 +60,7 @@ START_TEST(test_freelist_unknown_is_bad)
     static const uint32_t freelists[] = {1, CUARENA_HEAP_MAX_FREELISTS - 1,
                                          CUARENA_HEAP_MAX_FREELISTS, UINT32_MAX};
     map_open(&map, "a2 -3");
-    for (size_t i = 0; i < sizeof(freelists) / sizeof(freelists[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(freelists); i++) {
         expect_status(cuarena_heap_freelist_destroy(map.heap, freelists[i]), CUARENA_BAD_ARGUMENT);
         expect_status(cuarena_heap_freelist_reclaim(map.heap, freelists[i]), CUARENA_BAD_ARGUMENT);
     }
@@ -99,7 +99,7 @@ static const free_case_t free_cases[] = {
     {"2:1 -1 x2 -1 2:1", "2:1 -1 1:2 -1 2:1"},
     {"1:1 2:1 x2 2:1 1:1", "1:1 2:1 1:2 2:1 1:1"},
 };
-#define FREE_CASES ((int)(sizeof(free_cases) / sizeof(free_cases[0])))
+#define FREE_CASES ((int)COUNT_OF(free_cases))
 
 START_TEST(test_free_to_a_freelist_merges_with_that_freelist_only)
 {

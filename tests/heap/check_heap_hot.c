@@ -404,13 +404,12 @@ int main(void)
     tcase_add_checked_fixture(tcase, NULL, close_map);
     tcase = tcase_create("separators");
     tcase_add_loop_test(tcase, test_hot_take_in_the_place_of_a_separator, 0,
-                        (int)(sizeof separator_cases / sizeof separator_cases[0]));
+                        (int)COUNT_OF(separator_cases));
     tcase_add_loop_test(tcase, test_hot_take_passes_a_separator_at_the_other_end, 0, 8);
     tcase_add_checked_fixture(tcase, NULL, close_map);
     suite_add_tcase(suite, tcase);
     tcase = tcase_create("resizes");
-    tcase_add_loop_test(tcase, test_hot_resize_in_place, 0,
-                        (int)(sizeof resize_cases / sizeof resize_cases[0]));
+    tcase_add_loop_test(tcase, test_hot_resize_in_place, 0, (int)COUNT_OF(resize_cases));
     tcase_add_checked_fixture(tcase, NULL, close_map);
     suite_add_tcase(suite, tcase);
     return suite_main(suite);

@@ -552,8 +552,7 @@ END_TEST
 static void add_damage(Suite *suite)
 {
     TCase *tcase = tcase_create("damage");
-    tcase_add_loop_test(tcase, test_validate_finds_damage, 0,
-                        (int)(sizeof(damages) / sizeof(damages[0])));
+    tcase_add_loop_test(tcase, test_validate_finds_damage, 0, (int)COUNT_OF(damages));
     suite_add_tcase(suite, tcase);
     add_tests(suite, "text", TEST_LIST(test_validate_cuts_its_text_to_what_there_is));
 }

@@ -135,7 +135,7 @@ START_TEST(test_plan_goal_of_huge_sizes_makes_no_plan)
     static const uint64_t goals[] = {CUARENA_HEAP_MAX_SEGMENT - 1, CUARENA_HEAP_MAX_SEGMENT,
                                      UINT64_C(1) << 63, UINT64_MAX - 254, UINT64_MAX};
     map_open(&map, "-2 a1 -2 b1 -1");
-    for (size_t i = 0; i < sizeof(goals) / sizeof(goals[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(goals); i++) {
         cuarena_heap_plan_options_t options = goal_of(0);
         options.goal_bytes = goals[i];
         ck_assert_int_ne(make_plan(&options), CUARENA_OK);

@@ -67,7 +67,7 @@ END_TEST
 static const char *const changes[] = {
     "free c",       "alloc x 1",     "alloc x 1; free x", "pin c",   "unpin p",   "resize c 1",
     "exchange a c", "segment 100 1", "extend 0 1",        "cut 0 1", "reclaim 1", "destroy 1"};
-#define CHANGES ((int)(sizeof(changes) / sizeof(changes[0])))
+#define CHANGES ((int)COUNT_OF(changes))
 
 START_TEST(test_begin_after_a_change_is_busy)
 {

@@ -88,7 +88,7 @@ START_TEST(test_resize_to_huge_sizes_changes_nothing)
     static const uint64_t sizes[] = {CUARENA_HEAP_MAX_SEGMENT, UINT64_C(1) << 63, UINT64_MAX - 255,
                                      UINT64_MAX - 254, UINT64_MAX};
     map_open(&map, "a2 -7");
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(sizes); i++)
         expect_status(resize_bytes('a', sizes[i]), CUARENA_OUT_OF_MEMORY);
     expect_map(&map, "a2 -7");
 }

@@ -22,7 +22,7 @@ START_TEST(test_segment_add_overlap_is_bad)
                                            {0, 40}, {7, 10}, {8, 40}, {0, 16}, {0, 9}};
     map_open(&map, "");
     expect_ok(map_segment(&map, 8, 8));
-    for (size_t i = 0; i < sizeof(overlaps) / sizeof(overlaps[0]); i++)
+    for (size_t i = 0; i < COUNT_OF(overlaps); i++)
         expect_status(map_segment(&map, overlaps[i][0], overlaps[i][1]), CUARENA_BAD_ARGUMENT);
     expect_map(&map, "-8");
 }

@@ -15,8 +15,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- All memories ------------------------------------------------------ */
 
 static const int32_t kinds[] = {CUARENA_MEMORY_PAGEABLE, CUARENA_MEMORY_NONE, CUARENA_MEMORY_BYTES,

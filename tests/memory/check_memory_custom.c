@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- The caller's functions -------------------------------------------- */
 
 START_TEST(test_custom_passes_everything_on)

@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+#define COUNT(array) ((int)COUNT_OF(array))
 
 static cuai_memory_t none_opened(void)
 {

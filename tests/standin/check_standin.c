@@ -353,12 +353,12 @@ START_TEST(test_events_tell_the_time_between_them)
     CUevent from;
     CUevent to;
     float milliseconds = -1;
-    CUdeviceptr at = new_memory(8 * MIB);
+    CUdeviceptr at = new_memory(MIB(8));
     driver_ok(driver.cuEventCreate(&from, CU_EVENT_DEFAULT));
     driver_ok(driver.cuEventCreate(&to, CU_EVENT_DEFAULT));
     expect_driver(CUDA_ERROR_INVALID_HANDLE, driver.cuEventElapsedTime(&milliseconds, from, to));
     driver_ok(driver.cuEventRecord(from, NULL));
-    driver_ok(driver.cuMemsetD8Async(at, 1, 8 * MIB, NULL));
+    driver_ok(driver.cuMemsetD8Async(at, 1, MIB(8), NULL));
     driver_ok(driver.cuEventRecord(to, NULL));
     driver_ok(driver.cuEventSynchronize(to));
     driver_ok(driver.cuEventElapsedTime(&milliseconds, from, to));
@@ -411,7 +411,7 @@ static uint64_t bad_bytes(const kernels_t *k, CUdeviceptr at, uint64_t bytes, ui
 START_TEST(test_kernels_fill_and_check)
 {
     kernels_t k = load_kernels();
-    uint64_t bytes = MIB + 24 + 5;
+    uint64_t bytes = MIB(1) + 24 + 5;
     unsigned char back[16];
     CUdeviceptr at = new_memory(bytes);
     fill_on(&k, at, bytes, 42, NULL);

@@ -371,7 +371,7 @@ START_TEST(test_unsafe_calls_by_mode_of_the_capture)
         {CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUDA_SUCCESS},
         {CU_STREAM_CAPTURE_MODE_RELAXED, CUDA_SUCCESS, CUDA_SUCCESS},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         begin(cases[i].mode);
         expect_driver(CUDA_SUCCESS, allocate_relaxed());
         expect_driver(cases[i].elsewhere, allocate_in_another_thread());

@@ -453,21 +453,21 @@ START_TEST(test_leaks_of_virtual_memory)
     CUmemGenericAllocationHandle handle;
     CUdeviceptr at;
     int file;
-    driver_ok(driver.cuMemAddressReserve(&at, 4 * MIB, 0, 0, 0));
+    driver_ok(driver.cuMemAddressReserve(&at, MIB(4), 0, 0, 0));
     expect_leak("reservation", 1);
-    driver_ok(driver.cuMemCreate(&handle, 2 * MIB, &props, 0));
+    driver_ok(driver.cuMemCreate(&handle, MIB(2), &props, 0));
     expect_leak("handle", 1);
     driver_ok(driver.cuMemExportToShareableHandle(&file, handle,
                                                   CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     expect_leak("descriptor", 1);
-    driver_ok(driver.cuMemMap(at, 2 * MIB, 0, handle, 0));
+    driver_ok(driver.cuMemMap(at, MIB(2), 0, handle, 0));
     driver_ok(driver.cuMemRelease(handle));
     expect_leak("mapping", 1);
-    expect_u64(standin->standin_device_used(0), 2 * MIB);
-    driver_ok(driver.cuMemUnmap(at, 2 * MIB));
+    expect_u64(standin->standin_device_used(0), MIB(2));
+    driver_ok(driver.cuMemUnmap(at, MIB(2)));
     expect_u64(standin->standin_device_used(0), 0);
     close(file);
-    driver_ok(driver.cuMemAddressFree(at, 4 * MIB));
+    driver_ok(driver.cuMemAddressFree(at, MIB(4)));
 }
 END_TEST
 
@@ -662,8 +662,7 @@ static void add_faults(Suite *suite)
                   test_leaks_of_handles, test_leaks_of_virtual_memory, test_context_left_changed,
                   test_unasked_waits, test_unasked_calls, test_calls_after_fork,
                   test_calls_from_host_functions));
-    tcase_add_loop_test(tcase, test_what_is_not_ordered, 0,
-                        (int)(sizeof(unordered) / sizeof(unordered[0])));
+    tcase_add_loop_test(tcase, test_what_is_not_ordered, 0, (int)COUNT_OF(unordered));
     tcase_add_checked_fixture(tcase, one_device, nothing_left);
 }
 

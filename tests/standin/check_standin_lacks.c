@@ -143,7 +143,7 @@ START_TEST(test_driver_without_virtual_memory_pools_and_so_on)
     expect_u64(attribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED), 0);
     expect_u64(attribute(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED), 0);
     expect_u64(attribute(CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY), 0);
-    expect_driver(CUDA_ERROR_NOT_SUPPORTED, driver.cuMemAddressReserve(&at, 2 * MIB, 0, 0, 0));
+    expect_driver(CUDA_ERROR_NOT_SUPPORTED, driver.cuMemAddressReserve(&at, MIB(2), 0, 0, 0));
     expect_driver(CUDA_ERROR_NOT_SUPPORTED, driver.cuMemAllocAsync(&at, 16, NULL));
     expect_driver(CUDA_ERROR_NOT_SUPPORTED,
                   driver.cuMemAllocManaged(&at, 16, CU_MEM_ATTACH_GLOBAL));
@@ -163,7 +163,7 @@ START_TEST(test_driver_without_descriptors)
     standin->standin_configure("LACK", "fd");
     one_device();
     expect_u64(attribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED), 0);
-    expect_driver(CUDA_ERROR_NOT_SUPPORTED, driver.cuMemCreate(&handle, 2 * MIB, &props, 0));
+    expect_driver(CUDA_ERROR_NOT_SUPPORTED, driver.cuMemCreate(&handle, MIB(2), &props, 0));
     nothing_left();
 }
 END_TEST
@@ -200,11 +200,11 @@ START_TEST(test_device_with_little_memory)
     standin = driver_standin();
     standin->standin_configure("MEMORY", "1M");
     one_device();
-    at = new_memory(MIB - 4096);
+    at = new_memory(MIB(1) - 4096);
     expect_driver(CUDA_ERROR_OUT_OF_MEMORY, driver.cuMemAlloc(&more, 8192));
     driver_ok(driver.cuMemGetInfo(&free_bytes, &total));
     expect_u64(free_bytes, 4096);
-    expect_u64(total, MIB);
+    expect_u64(total, MIB(1));
     driver_ok(driver.cuMemFree(at));
     nothing_left();
 }

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define GRANULARITY (2 * MIB)
+#define GRANULARITY MIB(2)
 
 /* ---- Help -------------------------------------------------------------- */
 

@@ -4,15 +4,12 @@
 #ifndef CUARENA_TESTS_ARENA_MEMORY_H
 #define CUARENA_TESTS_ARENA_MEMORY_H
 
+#include "support/expect.h"
+
 #include <cuarena.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#define KIB(n) ((uint64_t)(n) << 10)
-#define MIB(n) ((uint64_t)(n) << 20)
-#define GIB(n) ((uint64_t)(n) << 30)
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* The functions of a memory, as its record names them. */
 typedef enum memory_op {

@@ -54,7 +54,7 @@ void expect_nothing_left(void)
     };
     if (!standin_is_here())
         return;
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
         if (standin->standin_live(kinds[i]) != 0)
             ck_abort_msg("%zu left of kind %s", standin->standin_live(kinds[i]), kinds[i]);
     expect_no_report();

@@ -7,6 +7,11 @@
 
 struct cuarena_heap;
 
+#define KIB(n) ((uint64_t)(n) << 10)
+#define MIB(n) ((uint64_t)(n) << 20)
+#define GIB(n) ((uint64_t)(n) << 30)
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
 #define expect_status(call, want) expect_status_at((call), (want), #call, __FILE__, __LINE__)
 #define expect_ok(call) expect_status(call, CUARENA_OK)
 #define expect_u64(got, want) expect_u64_at((got), (want), #got, __FILE__, __LINE__)

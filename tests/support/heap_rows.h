@@ -29,8 +29,7 @@ typedef struct map_row {
 } map_row_t;
 
 /* A case of one test for each row. */
-#define add_map_rows(suite, name, rows)                                                            \
-    add_map_row_list(suite, name, rows, sizeof(rows) / sizeof((rows)[0]))
+#define add_map_rows(suite, name, rows) add_map_row_list(suite, name, rows, COUNT_OF(rows))
 void add_map_row_list(Suite *suite, const char *name, const map_row_t *rows, size_t count);
 
 /* The same by hand: a map on `map`, and steps on it. */

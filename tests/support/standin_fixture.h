@@ -9,8 +9,6 @@
 
 #include <check.h>
 
-#define MIB ((size_t)1 << 20)
-
 extern const standin_control_t *standin;
 extern CUcontext context;
 

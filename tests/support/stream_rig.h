@@ -6,8 +6,6 @@
 #include "expect.h"
 #include "sim_streams.h"
 
-#define KIB(n) ((uint64_t)(n) << 10)
-
 /* Streams that every rig has. */
 #define A sim_handle(1)
 #define B sim_handle(2)

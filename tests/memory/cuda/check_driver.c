@@ -175,7 +175,7 @@ static const char *const required[] = {CUAI_CUDA_REQUIRED(NAME_OF)};
 static const char *const optional[] = {CUAI_CUDA_OPTIONAL(NAME_OF) CUAI_CUDA_OPTIONAL_12040(NAME_OF)
                                            CUAI_CUDA_OPTIONAL_12080(NAME_OF)};
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+#define COUNT(array) ((int)COUNT_OF(array))
 
 /* Not cuDriverGetVersion, which is found by its name before. */
 START_TEST(test_required_call_is_missing)

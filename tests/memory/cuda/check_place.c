@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+#define COUNT(array) ((int)COUNT_OF(array))
 
 static void want_devices(const char *count)
 {

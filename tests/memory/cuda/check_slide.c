@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 #define POOL_BYTES (256 * 1024)
 #define RUN_ROOM 3000u
 #define LIST_ROOM 4000u
