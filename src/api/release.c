@@ -106,25 +106,6 @@ void cuai_end_released(cuarena_t *arena, cuai_block_ref_t ref)
     cuai_end_now(arena, ref, 0);
 }
 
-/* Orders a free. Without a stream the bytes are idle; while copies of compactions are under way
- * they are for the stream of these. With a stream it waits for such copies and, with events=eager,
- * an event is recorded behind the free. Drops the lock. */
-static cuarena_status_t order_free(cuarena_t *arena, uint32_t *stream)
-{
-    CUAI_ASSERT(arena->inside != 0);
-    if (*stream == 0) {
-        *stream = cuai_moving_stream(arena);
-        return CUARENA_OK;
-    }
-    cuarena_status_t status;
-    do {
-        status = cuai_see_moves(arena, *stream);
-        if (status == CUARENA_OK)
-            status = cuai_stream_note_free(arena, *stream);
-    } while (status == CUARENA_OK && cuai_has_unseen_moves(arena, *stream));
-    return status;
-}
-
 /* BUSY for a block that goes back to the memory on a stream that is being captured: the return
  * would become part of the graph. Drops the lock. */
 static cuarena_status_t order_return(cuarena_t *arena, uint32_t stream)
@@ -152,7 +133,7 @@ static cuarena_status_t end_quickly(cuarena_t *arena, cuarena_block_t block, uin
     if (cuai_goes_back_on(arena, ref, stream))
         status = order_return(arena, stream);
     else if (!cuai_is_lost(arena) && !has_segment(ref) && !cuai_block_record(ref)->fixed)
-        status = order_free(arena, &stream);
+        status = cuai_order_free(arena, &stream);
     if (status != CUARENA_OK)
         return status;
     ref = cuai_find_block(arena, block);

@@ -258,26 +258,20 @@ static cuarena_status_t resize_by_moving(cuai_call_t *call, cuarena_block_t bloc
     return take_over(arena, ref, helper, request->stream) ? CUARENA_OK : cuai_no_block(block);
 }
 
-/* Orders what the block gives up as order_free orders a free, so that it may join a free list of
- * *heir. Drops the lock. */
+/* Orders what the block gives up as a free, so that it may join a free list of *heir. Drops the
+ * lock. */
 static cuarena_status_t order_shortening(cuarena_t *arena, cuarena_block_t block, uint32_t *heir,
                                          cuai_block_ref_t *ref)
 {
     CUAI_ASSERT(arena->inside != 0);
     uint32_t stream = *heir;
     while (cuai_reclaim_block(arena, block, ref)) {
-        cuarena_status_t status = CUARENA_OK;
-        if (stream == 0)
-            *heir = cuai_moving_stream(arena);
-        else
-            status = cuai_see_moves(arena, stream);
-        if (status == CUARENA_OK)
-            status = cuai_stream_note_free(arena, stream);
+        *heir = stream;
+        cuarena_status_t status = cuai_order_free(arena, heir);
         if (status != CUARENA_OK)
             return status;
         *ref = cuai_find_block(arena, block);
-        bool unseen = stream != 0 && cuai_has_unseen_moves(arena, stream);
-        if (ref->heap != NULL && !cuai_block_record(*ref)->moving && !unseen)
+        if (ref->heap != NULL && !cuai_block_record(*ref)->moving)
             return CUARENA_OK;
     }
     return cuai_no_block(block);

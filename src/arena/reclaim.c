@@ -64,10 +64,15 @@ static bool has_open(const cuarena_t *arena, const cuai_stream_t *s)
     return (s->cache_lacks_event && s->cached != 0) || freelist_bytes(arena, s, s->turn) != 0;
 }
 
-void cuai_stream_uncover(const cuarena_t *arena, cuai_stream_t *s)
+static void set_open(const cuarena_t *arena, cuai_stream_t *s, uint64_t serial)
 {
     cuai_timeline_forgo(arena, (cuai_point_t){s->number, s->behind_open});
-    s->behind_open = s->released ? 0 : CUAI_TO_COME;
+    s->behind_open = serial;
+}
+
+void cuai_stream_uncover(const cuarena_t *arena, cuai_stream_t *s)
+{
+    set_open(arena, s, s->released ? 0 : CUAI_TO_COME);
 }
 
 static void take_turns(cuarena_t *arena, cuai_stream_t *s)
@@ -92,7 +97,7 @@ static void open_again(cuarena_t *arena, cuai_stream_t *s)
     cuai_point_t closed = cuai_closed(s);
     reopen(arena, s);
     s->behind_closed = 0;
-    s->cache_lacks_event = s->cache_lacks_event || s->cached != 0;
+    s->cache_lacks_event = true;
     if (s->behind_open == 0)
         s->behind_open = closed.serial;
     else
@@ -102,7 +107,7 @@ static void open_again(cuarena_t *arena, cuai_stream_t *s)
 static bool can_close(const cuarena_t *arena, const cuai_stream_t *s)
 {
     bool records = s->behind_open == CUAI_TO_COME;
-    return s->behind_closed == 0 && !s->recording && !cuai_is_lost(arena) &&
+    return s->behind_closed == 0 && !cuai_is_lost(arena) &&
            (records ? s->capture == NULL : s->behind_open != 0) && has_open(arena, s);
 }
 
@@ -115,26 +120,27 @@ static cuarena_status_t close_freelist(cuarena_t *arena, cuai_stream_t *s)
     if (!can_close(arena, s))
         return CUARENA_OK;
     cuarena_status_t status = CUARENA_OK;
-    uint64_t serial = s->behind_open == CUAI_TO_COME ? 0 : s->behind_open;
+    cuai_point_t open = {s->number, s->behind_open};
     take_turns(arena, s);
     s->cache_lacks_event = false;
-    if (serial == 0)
-        status = cuai_timeline_record(arena, s, true, &serial);
-    if (status == CUARENA_OK) {
-        s->behind_closed = serial;
-        s->behind_open = s->eager && freelist_bytes(arena, s, s->turn) == 0 ? 0 : CUAI_TO_COME;
-    } else {
+    if (open.serial == CUAI_TO_COME)
+        status = cuai_timeline_record(arena, &open, true);
+    else
+        s->behind_open = 0;
+    if (status != CUARENA_OK) {
         reopen(arena, s);
-        s->cache_lacks_event = s->cached != 0;
+        s->cache_lacks_event = true;
+        return status;
     }
+    s->behind_closed = open.serial;
+    if (s->eager && s->behind_open == CUAI_TO_COME && freelist_bytes(arena, s, s->turn) == 0)
+        s->behind_open = 0;
     return status;
 }
 
 cuarena_status_t cuai_stream_cover(cuarena_t *arena, cuai_stream_t *s)
 {
     CUAI_ASSERT(arena->reclaiming);
-    while (s->recording)
-        cuai_arena_wait(arena);
     if (s->released || !has_open(arena, s))
         return CUARENA_OK;
     if (s->behind_closed != 0)
@@ -344,8 +350,6 @@ cuarena_status_t cuai_reclaim_all(cuarena_t *arena, bool wait, uint64_t *reclaim
 
 static bool reclaim_own(cuarena_t *arena, cuai_stream_t *s)
 {
-    while (s->recording)
-        cuai_arena_wait(arena);
     bool any = !s->released && freelist_bytes(arena, s, !s->turn) != 0;
     if (any)
         open_again(arena, s);
@@ -496,15 +500,12 @@ cuarena_status_t cuai_check_idle(cuarena_t *arena)
 static void reset_stream(cuarena_t *arena, cuai_stream_t *s)
 {
     CUAI_ASSERT(arena->reclaiming);
-    while (s->recording)
-        cuai_arena_wait(arena);
     cuai_end_only_stream(arena);
     cuai_counter_clear(&s->counter);
     reclaim_freelist(arena, s, 0);
     reclaim_freelist(arena, s, 1);
     s->behind_closed = 0;
     s->behind_open = s->eager || s->released ? 0 : CUAI_TO_COME;
-    s->cache_lacks_event = false;
     cuai_note_seen(arena, 0, (cuai_point_t){s->number, arena->event_serial});
 }
 
@@ -541,14 +542,16 @@ cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number)
         return CUARENA_OK;
     }
     uint64_t takes = s->gathers;
-    uint64_t serial = s->behind_open == CUAI_TO_COME ? 0 : s->behind_open;
-    cuarena_status_t status = cuai_timeline_record(arena, s, false, &serial);
+    cuai_point_t now = {number, 0};
+    cuarena_status_t status = cuai_timeline_record(arena, &now, false);
     bool later = status == CUARENA_BUSY || status == CUARENA_OUT_OF_MEMORY;
-    if (status == CUARENA_OK)
-        s->behind_open = serial;
-    if (later || (status == CUARENA_OK && s->gathers != takes))
-        cuai_stream_uncover(arena, s);
-    return later ? CUARENA_OK : status;
+    if (status != CUARENA_OK && !later)
+        return status;
+    if (s->gathers == takes)
+        set_open(arena, s, now.serial);
+    else
+        cuai_timeline_forgo(arena, now);
+    return CUARENA_OK;
 }
 
 void cuai_stream_note_work(cuarena_t *arena, uint32_t number)
@@ -564,15 +567,15 @@ static cuarena_status_t close_for_good(cuarena_t *arena, cuai_stream_t *s)
 {
     CUAI_ASSERT(arena->reclaiming);
     CUAI_ASSERT(!s->released && s->touching == 0);
-    uint64_t serial = 0;
-    cuarena_status_t status = cuai_timeline_record(arena, s, true, &serial);
+    cuai_point_t last = {s->number, 0};
+    cuarena_status_t status = cuai_timeline_record(arena, &last, true);
     if (status != CUARENA_OK)
         return status;
     cuai_point_t old = cuai_closed(s);
     reopen(arena, s);
     take_turns(arena, s);
     end_handle(arena, s);
-    s->behind_closed = serial;
+    s->behind_closed = last.serial;
     cuai_timeline_drop(arena, old);
     return CUARENA_OK;
 }

@@ -32,10 +32,9 @@ static cuarena_status_t wait_for_stream(cuarena_t *arena, uint32_t of, uint32_t 
 {
     CUAI_ASSERT(of != number);
     cuai_point_t now = {of, 0};
-    cuai_stream_t *s = cuai_stream(arena, of);
-    if (s == NULL)
+    if (cuai_stream(arena, of) == NULL)
         return CUARENA_OK;
-    cuarena_status_t status = cuai_timeline_record(arena, s, false, &now.serial);
+    cuarena_status_t status = cuai_timeline_record(arena, &now, false);
     if (status == CUARENA_OK)
         status = cuai_timeline_see(arena, number, now, true);
     cuai_timeline_drop(arena, now);
@@ -110,6 +109,22 @@ uint32_t cuai_moving_stream(cuarena_t *arena)
     return arena->moved.stream;
 }
 
+cuarena_status_t cuai_order_free(cuarena_t *arena, uint32_t *number)
+{
+    CUAI_ASSERT(arena->inside != 0);
+    if (*number == 0) {
+        *number = cuai_moving_stream(arena);
+        return CUARENA_OK;
+    }
+    cuarena_status_t status;
+    do {
+        status = cuai_see_moves(arena, *number);
+        if (status == CUARENA_OK)
+            status = cuai_stream_note_free(arena, *number);
+    } while (status == CUARENA_OK && cuai_has_unseen_moves(arena, *number));
+    return status;
+}
+
 /* Whether this thread can make the stream wait. The others wait when they next name a block of the
  * arena. */
 static bool can_wait(const cuai_stream_t *s)
@@ -121,14 +136,13 @@ cuarena_status_t cuai_order_after(cuarena_t *arena, const cuai_stream_set_t *set
 {
     cuai_assert_locked(arena);
     CUAI_ASSERT(number != 0);
-    cuai_stream_t *s = cuai_stream(arena, number);
     cuai_point_t moved = {number, 0};
-    cuarena_status_t status = cuai_timeline_record(arena, s, false, &moved.serial);
+    cuarena_status_t status = cuai_timeline_record(arena, &moved, false);
     if (status != CUARENA_OK)
         return status;
     cuai_point_t old = arena->moved;
     arena->moved = moved; /* it is behind all earlier copies */
-    s->saw_move = moved.serial;
+    cuai_stream(arena, number)->saw_move = moved.serial;
     cuai_slow_set(arena, CUAI_SLOW_MOVED, true);
     cuai_timeline_drop(arena, old);
     cuai_stream_note_work(arena, number); /* the bytes that they vacate are freed on it */

@@ -28,6 +28,10 @@ cuarena_status_t cuai_see_moves(cuarena_t *arena, uint32_t number);
 /* The stream whose free list bytes join that are idle but for such copies; 0: none are under way.
  * Drops the lock if any may be. */
 uint32_t cuai_moving_stream(cuarena_t *arena);
+/* Orders a free. Without a stream the bytes are idle; while copies of compactions are under way
+ * they are for the stream of these. With a stream it waits for such copies and, with events=eager,
+ * an event is recorded behind the free. Drops the lock. */
+cuarena_status_t cuai_order_free(cuarena_t *arena, uint32_t *number);
 /* Waits for all work that could use the memory's bytes. Where one event can stand for all streams
  * no handle is used, else those of streams that were not released. Drops the lock. */
 cuarena_status_t cuai_wait_for_work(cuarena_t *arena);

@@ -24,13 +24,10 @@ static cuai_entry_t *take_out(cuai_entry_t *entry)
     return entry;
 }
 
-static void insert(cuai_timeline_t *t, cuai_entry_t *entry)
+static void append(cuai_timeline_t *t, cuai_entry_t *entry)
 {
-    cuai_entry_t *before = t->head.previous;
-    while (before != &t->head && before->serial > entry->serial)
-        before = before->previous;
-    entry->previous = before;
-    entry->next = before->next;
+    entry->next = &t->head;
+    entry->previous = t->head.previous;
     entry->next->previous = entry->previous->next = entry;
 }
 
@@ -141,33 +138,28 @@ static uint64_t need(cuai_timeline_t *t, uint64_t serial)
     return serial;
 }
 
-/* An entry that is in no timeline: that of the serial if only one needs it, one that nobody needs,
- * or a new one. NULL: the host lacks memory. */
-static cuai_entry_t *ready_entry(cuai_stream_t *s, uint64_t serial)
+/* An entry that is in no timeline: one that nobody needs, or a new one. NULL: the host lacks
+ * memory. */
+static cuai_entry_t *ready_entry(cuai_stream_t *s)
 {
     cuai_timeline_t *t = &s->timeline;
-    cuai_entry_t *entry = find(t, serial);
-    if (entry->serial != serial)
-        entry = &t->head;
-    if (entry == &t->head && t->unneeded != 0)
+    cuai_entry_t *entry = &t->head;
+    if (t->unneeded != 0 && cuai_stream_is_mine(s))
         while ((entry = entry->next)->needs != 0)
             ;
-    if (entry == &t->head || entry->needs > 1 || entry->users != 0 || !cuai_stream_is_mine(s))
-        entry = cuai_host_alloc(sizeof *entry);
-    else
-        t->unneeded -= take_out(entry)->needs == 0;
-    if (entry != NULL)
-        entry->needs = 1;
-    return entry;
+    if (entry == &t->head || entry->users != 0)
+        return cuai_host_alloc(sizeof *entry);
+    t->unneeded--;
+    return take_out(entry);
 }
 
 /* Records as the only thread that records on the stream: others that touch it came before, or wait.
  * The caller touches the stream, which was not released. */
 static cuarena_status_t record(cuarena_t *arena, cuai_stream_t *s, bool closes, uint64_t *serial)
 {
-    CUAI_ASSERT(!s->recording && *serial != CUAI_TO_COME);
+    CUAI_ASSERT(!s->recording);
     cuai_timeline_t *t = &s->timeline;
-    cuai_entry_t *entry = ready_entry(s, *serial);
+    cuai_entry_t *entry = ready_entry(s);
     if (entry == NULL)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for an event");
     if (closes) {
@@ -177,31 +169,30 @@ static cuarena_status_t record(cuarena_t *arena, cuai_stream_t *s, bool closes, 
     s->recording = true;
     cuarena_status_t status = cuai_unlocked_record(arena, s, &entry->event);
     s->recording = false;
-    if (entry->event == NULL) {
+    if (status != CUARENA_OK) {
+        void *event = entry->event;
         cuai_host_free(entry);
+        cuai_unlocked_discard(arena, event);
         return status;
     }
-    uint64_t unneeded = entry->serial == *serial ? 0 : entry->serial;
-    if (status == CUARENA_OK) {
-        unneeded = *serial;
-        *serial = entry->serial = ++arena->event_serial;
-        t->then_serial = closes ? *serial : t->then_serial;
-    }
-    insert(t, entry);
-    cuai_timeline_forgo(arena, (cuai_point_t){s->number, unneeded});
+    *serial = entry->serial = ++arena->event_serial;
+    t->then_serial = closes ? *serial : t->then_serial;
+    entry->needs = 1;
+    append(t, entry);
     return status;
 }
 
-cuarena_status_t cuai_timeline_record(cuarena_t *arena, cuai_stream_t *s, bool closes,
-                                      uint64_t *serial)
+cuarena_status_t cuai_timeline_record(cuarena_t *arena, cuai_point_t *point, bool closes)
 {
     cuai_assert_locked(arena);
     cuarena_status_t status = CUARENA_OK;
-    if (cuai_stream_touch(arena, s->number) != CUARENA_NO_STREAM)
-        status = record(arena, s, closes, serial);
+    point->serial = CUAI_TO_COME;
+    cuai_stream_t *s = cuai_stream(arena, point->stream);
+    if (cuai_stream_touch(arena, point->stream) != CUARENA_NO_STREAM)
+        status = record(arena, s, closes, &point->serial);
     else
-        *serial = need(&s->timeline, s->behind_closed);
-    cuai_stream_untouch(arena, s->number);
+        point->serial = need(&s->timeline, s->behind_closed);
+    cuai_stream_untouch(arena, point->stream);
     return status;
 }
 

@@ -61,14 +61,12 @@ uint64_t cuai_had_seen(const cuai_timeline_t *t, uint64_t serial, uint32_t numbe
 /* Notes that a stream, or with 0 the host, has seen a point. With 0 drops the lock. */
 void cuai_note_seen(cuarena_t *arena, uint32_t number, cuai_point_t point);
 
-/* Records the work of a stream so far; the caller needs the serial until it drops that. The event
- * of *serial is recorded anew, unless that is 0 or somebody else needs it. Of a stream that was
- * released *serial becomes its last one. Another thread's default stream cannot be asked, so its
- * event stands for more (cuai_memory_mark_thread). With `closes` notes what it has seen. BUSY: the
- * stream is being captured, or that would end a capture. Drops the lock before, and not after, the
- * event is recorded. */
-cuarena_status_t cuai_timeline_record(cuarena_t *arena, struct cuai_stream *s, bool closes,
-                                      uint64_t *serial);
+/* Records the work of point->stream so far, and takes the serial; of a stream that was released it
+ * is the last one. Another thread's default stream cannot be asked, so its event stands for more
+ * (cuai_memory_mark_thread). With `closes` notes what it has seen. On an error the serial is
+ * CUAI_TO_COME. BUSY: the stream is being captured, or that would end a capture. Drops the lock
+ * before the event is recorded, and after it only on an error. */
+cuarena_status_t cuai_timeline_record(cuarena_t *arena, cuai_point_t *point, bool closes);
 /* Makes sure that a stream, or with 0 the host, has seen a point, unless it has: asks whether the
  * work before it is done, else BUSY; or with `wait` lets the stream wait on the device. With 0, or
  * for a stream that was released, the caller waits. BUSY also: the stream is in an open capture

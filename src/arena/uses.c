@@ -194,17 +194,6 @@ static void drop_all(cuarena_t *arena, cuai_use_t *use)
     }
 }
 
-/* Records the event of a wait; on an error that is done later, as for a stream that is being
- * captured. Drops the lock. */
-static cuarena_status_t record(cuarena_t *arena, cuai_point_t *wait)
-{
-    uint64_t serial = 0;
-    cuai_stream_t *s = cuai_stream(arena, wait->stream);
-    cuarena_status_t status = cuai_timeline_record(arena, s, false, &serial);
-    wait->serial = status == CUARENA_OK ? serial : CUAI_TO_COME;
-    return status;
-}
-
 /* Records the events of all waits but that for the target. A released stream has one behind all its
  * work. An event that cannot be recorded now, because its stream is captured or the host lacks
  * memory, is recorded later. Drops the lock. */
@@ -212,8 +201,9 @@ static cuarena_status_t record_all(cuarena_t *arena, cuai_use_t *use, uint32_t t
 {
     cuarena_status_t status = CUARENA_OK;
     for (uint32_t i = 0; i < use->count && status == CUARENA_OK; i++) {
-        if (use->waits[i].stream != target)
-            status = record(arena, &use->waits[i]);
+        cuai_point_t *wait = &use->waits[i];
+        if (wait->stream != target)
+            status = cuai_timeline_record(arena, wait, false);
         if (status == CUARENA_BUSY || status == CUARENA_OUT_OF_MEMORY)
             status = CUARENA_OK;
     }
@@ -326,7 +316,7 @@ static cuarena_status_t see(cuarena_t *arena, cuai_point_t *wait, pass_t *pass)
     cuarena_status_t status = CUARENA_OK;
     bool last = wait->serial == 0 && cuai_stream(arena, wait->stream)->released;
     if (last || wait->serial == CUAI_TO_COME)
-        status = record(arena, wait);
+        status = cuai_timeline_record(arena, wait, false);
     if (status != CUARENA_OK)
         return status;
     uint64_t *busy = &pass->busy[wait->stream];

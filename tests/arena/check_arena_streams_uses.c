@@ -485,22 +485,48 @@ START_TEST(a_resize_that_fails_keeps_uses)
 }
 END_TEST
 
+/* While the work of B is stuck, however often it is marked, stolen from and freed on. */
+START_TEST(events_do_not_pile_up)
+{
+    rig_t *rig = open_with(new_rig(), EVENT);
+    void *p = take_on(rig, POOL / 4, A);
+    use_on(rig, p, POOL / 4, B, 1);
+    free_on(rig, p, A);
+    for (uint64_t i = 0; i < 100; i++) {
+        cuarena_mark_t mark;
+        void *q = take_on(rig, POOL / 4, B);
+        sim_write(&rig->sim, B, q, POOL / 4, i);
+        free_on(rig, q, B);
+        expect_ok(cuarena_stream_mark(rig->arena, B, &mark));
+        q = take_on(rig, 3 * POOL / 4, A);
+        sim_write(&rig->sim, A, q, POOL / 4, i);
+        free_on(rig, q, A);
+    }
+    expect_clean(rig);
+    ck_assert_uint_le(sim_events(&rig->sim), 8);
+    sim_run_stream(&rig->sim, B);
+    sim_run_stream(&rig->sim, A);
+    expect_ok(cuarena_reclaim(rig->arena, 1, NULL));
+    expect_u64(sim_events(&rig->sim), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("arena_streams_uses");
     static const TTest *const *tests;
-    tests = TEST_LIST(bytes_wait_for_every_user, bytes_are_the_freeing_streams_when_users_are_done,
-                      recording_again_changes_nothing, many_streams_may_use_one_block,
-                      a_free_without_a_stream_asks_no_user, users_may_be_released,
-                      users_may_be_default_streams_of_other_threads, blocks_apart_have_users_too,
-                      a_block_that_waits_is_stale, a_later_event_that_fails_once_is_recorded_again,
-                      a_free_that_fails_leaves_the_block, shrinking_in_place_gives_to_the_stream,
-                      shrinking_a_used_block_gives_nothing_yet,
-                      growing_in_place_takes_from_own_freelists,
-                      growing_in_place_is_a_use_by_its_stream,
-                      a_resize_that_cannot_zero_the_old_place_leaves_the_new_one_ordered,
-                      growing_elsewhere_moves_on_the_stream, a_copy_is_a_use_by_its_stream,
-                      a_used_block_may_become_empty, a_resize_that_fails_keeps_uses);
+    tests = TEST_LIST(
+        bytes_wait_for_every_user, bytes_are_the_freeing_streams_when_users_are_done,
+        recording_again_changes_nothing, many_streams_may_use_one_block,
+        a_free_without_a_stream_asks_no_user, users_may_be_released,
+        users_may_be_default_streams_of_other_threads, blocks_apart_have_users_too,
+        a_block_that_waits_is_stale, a_later_event_that_fails_once_is_recorded_again,
+        a_free_that_fails_leaves_the_block, shrinking_in_place_gives_to_the_stream,
+        shrinking_a_used_block_gives_nothing_yet, growing_in_place_takes_from_own_freelists,
+        growing_in_place_is_a_use_by_its_stream,
+        a_resize_that_cannot_zero_the_old_place_leaves_the_new_one_ordered,
+        growing_elsewhere_moves_on_the_stream, a_copy_is_a_use_by_its_stream,
+        a_used_block_may_become_empty, a_resize_that_fails_keeps_uses, events_do_not_pile_up);
     TCase *cases = suite_add_case(suite, "late_and_eager");
     for (int i = 0; tests[i] != NULL; i++)
         tcase_add_loop_test(cases, tests[i], 0, 2);
