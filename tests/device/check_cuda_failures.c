@@ -153,8 +153,7 @@ START_TEST(test_takers_that_fail_leave_nothing)
 {
     const char *options = failing_arenas[_i % (int)COUNT_OF(failing_arenas)];
     const char *entry = takers[_i / (int)COUNT_OF(failing_arenas)];
-    if (!standin_is_here())
-        return;
+    ck_assert(standin_is_here());
     live_with_failing(options, entry, CUAI_CUDA_ERROR_OUT_OF_MEMORY, false, false);
     live_with_failing(options, entry, CUAI_CUDA_ERROR_OPERATING_SYSTEM, false, false);
     bool marks = strncmp(entry, "cuEvent", 7) == 0;
@@ -168,8 +167,7 @@ START_TEST(test_enders_that_fail_are_survived)
 {
     const char *options = failing_arenas[_i % (int)COUNT_OF(failing_arenas)];
     const char *entry = enders[_i / (int)COUNT_OF(failing_arenas)];
-    if (!standin_is_here())
-        return;
+    ck_assert(standin_is_here());
     live_with_failing(options, entry, CUAI_CUDA_ERROR_INVALID_VALUE, false, true);
 }
 END_TEST
@@ -181,8 +179,7 @@ START_TEST(test_bytes_that_stayed_mapped_are_taken_again)
     cuarena_t *arena = NULL;
     cuarena_block_t blocks[4] = {0};
     uint64_t given = 0;
-    if (!standin_is_here())
-        return;
+    ck_assert(standin_is_here());
     arena = arena_of("memory=device,backing=vmm,handle=2MiB,preset=grow,"
                      "limit=8MiB");
     for (int i = 0; i < 4; i++)
@@ -209,8 +206,7 @@ END_TEST
 START_TEST(test_a_zeroing_free_without_events)
 {
     void *pointer = NULL;
-    if (!standin_is_here())
-        return;
+    ck_assert(standin_is_here());
     cuarena_t *arena = arena_of("memory=device,preset=grow,limit=8MiB,zero=free");
     expect_ok(cuarena_alloc(arena, MIB(1), &pointer));
     standin->standin_fail("cuEventRecord", 1, CUAI_CUDA_ERROR_OUT_OF_MEMORY, 1);
@@ -248,8 +244,7 @@ START_TEST(test_a_lost_arena)
     cuarena_block_t block = 0, other = 0, more = 0;
     uint64_t given = 77;
     cuarena_request_t request;
-    if (!standin_is_here())
-        return;
+    ck_assert(standin_is_here());
     cuarena_request_init(&request);
     request.dedicated = 1;
     cuarena_config_t config = config_of(options);
@@ -336,8 +331,7 @@ START_TEST(test_a_small_device_runs_out)
 {
     cuarena_t *arena = NULL;
     cuarena_block_t block = 0, more = 0;
-    if (!standin_is_here())
-        return;
+    ck_assert(standin_is_here());
     standin->standin_configure("MEMORY", "64M");
     cuarena_config_t config = config_of("memory=device,preset=grow,handle=2MiB,limit=1GiB");
     expect_ok(cuarena_create(&config, &arena));
@@ -388,8 +382,7 @@ START_TEST(test_what_is_lacking_is_named)
     cuarena_t *arena = NULL;
     cuarena_properties_t properties;
     cuarena_properties_init(&properties);
-    if (!standin_is_here())
-        return;
+    ck_assert(standin_is_here());
     standin->standin_configure("LACK", row->lack);
     cuarena_config_t config = config_of(row->options);
     expect_status(cuarena_create(&config, &arena), row->status);
@@ -408,8 +401,7 @@ END_TEST
 START_TEST(test_an_old_driver)
 {
     cuarena_t *arena = NULL;
-    if (!standin_is_here())
-        return;
+    ck_assert(standin_is_here());
     standin->standin_configure("VERSION", "11080");
     cuarena_config_t config = config_of("memory=device,pool=2MiB");
     expect_status(cuarena_create(&config, &arena), CUARENA_NO_DEVICE);
@@ -432,8 +424,7 @@ START_TEST(test_devices_that_are_no_peers)
     cuarena_t *arena = NULL;
     cuarena_properties_t properties;
     cuarena_properties_init(&properties);
-    if (!standin_is_here())
-        return;
+    ck_assert(standin_is_here());
     standin->standin_configure("DEVICES", "2");
     standin->standin_configure("PEERS", "0");
     open_with_peers(&arena, "memory=device,pool=4MiB,peers=require", CUARENA_UNSUPPORTED);
@@ -448,24 +439,26 @@ END_TEST
 
 /* ---- The list ------------------------------------------------------------ */
 
-static void add_rows(Suite *suite, const char *name, const TTest *test, size_t rows)
+static void add_rows(Suite *suite, const char *name, const TTest *test, int rows)
 {
-    tcase_add_loop_test(new_case(suite, name), test, 0, (int)rows);
+    add_standin_test(new_case(suite, name), test, rows);
 }
 
 static void add_failures(Suite *suite)
 {
-    const size_t arenas = COUNT_OF(failing_arenas);
-    add_rows(suite, "takers fail", test_takers_that_fail_leave_nothing, COUNT_OF(takers) * arenas);
-    add_rows(suite, "enders fail", test_enders_that_fail_are_survived, COUNT_OF(enders) * arenas);
+    const int arenas = (int)COUNT_OF(failing_arenas);
+    add_rows(suite, "takers fail", test_takers_that_fail_leave_nothing,
+             (int)COUNT_OF(takers) * arenas);
+    add_rows(suite, "enders fail", test_enders_that_fail_are_survived,
+             (int)COUNT_OF(enders) * arenas);
     add_rows(suite, "stayed mapped", test_bytes_that_stayed_mapped_are_taken_again, 4);
-    suite_add_list(suite, "no events", TEST_LIST(test_a_zeroing_free_without_events));
+    add_rows(suite, "no events", test_a_zeroing_free_without_events, 1);
     add_rows(suite, "lost", test_a_lost_arena, arenas);
-    add_rows(suite, "forked", test_a_forked_child, arenas);
-    suite_add_list(suite, "running out", TEST_LIST(test_a_small_device_runs_out));
-    add_rows(suite, "lacking", test_what_is_lacking_is_named, COUNT_OF(lack_cases));
-    suite_add_list(suite, "old", TEST_LIST(test_an_old_driver));
-    suite_add_list(suite, "peers", TEST_LIST(test_devices_that_are_no_peers));
+    tcase_add_loop_test(new_case(suite, "forked"), test_a_forked_child, 0, arenas);
+    add_rows(suite, "running out", test_a_small_device_runs_out, 1);
+    add_rows(suite, "lacking", test_what_is_lacking_is_named, (int)COUNT_OF(lack_cases));
+    add_rows(suite, "old", test_an_old_driver, 1);
+    add_rows(suite, "peers", test_devices_that_are_no_peers, 1);
 }
 
 int main(void)

@@ -57,18 +57,17 @@ static bool driver_has(uint64_t bytes)
 
 START_TEST(test_zero_bytes_are_no_block)
 {
-    cuarena_t *arena = arena_of(OWN);
+    cuarena_t *arena = pool_arena(OWN);
     ck_assert_ptr_null(take_from(arena, 0));
     ck_assert_ptr_null(take_on(arena, 0, NULL));
     expect_u64(used(arena), 0);
     expect_u64(arena_stats(arena).allocs, 0);
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_blocks_are_rounded_to_512)
 {
-    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuarena_t *arena = pool_arena(OWN KEEPS);
     static const uint64_t sizes[][2] = {{1, UNIT}, {511, UNIT}, {512, UNIT}, {513, 2 * UNIT}};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         void *pointer = take_from(arena, sizes[i][0]);
@@ -78,25 +77,23 @@ START_TEST(test_blocks_are_rounded_to_512)
         expect_u64(used(arena), sizes[i][1]);
         give_to(arena, pointer);
     }
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_most_of_the_device_then_less)
 {
-    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuarena_t *arena = pool_arena(OWN KEEPS);
     uint64_t most = share(70);
     uint64_t less = share(30);
     give_to(arena, take_from(arena, most));
     give_to(arena, take_from(arena, less));
     expect_u64(used(arena), 0);
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_what_the_pool_keeps_the_driver_lacks_until_trim)
 {
-    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuarena_t *arena = pool_arena(OWN KEEPS);
     uint64_t given = 0;
     uint64_t most = share(70);
     give_to(arena, take_from(arena, most));
@@ -107,13 +104,12 @@ START_TEST(test_what_the_pool_keeps_the_driver_lacks_until_trim)
     ck_assert_uint_ge(given, most);
     expect_u64(pool_of(arena).total_bytes, 0);
     ck_assert(driver_has(most));
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_what_the_driver_gave_the_pool_lacks)
 {
-    cuarena_t *arena = arena_of(OWN);
+    cuarena_t *arena = pool_arena(OWN);
     cuai_cu_pointer_t other = 0;
     void *pointer = NULL;
     uint64_t most = share(70);
@@ -123,13 +119,12 @@ START_TEST(test_what_the_driver_gave_the_pool_lacks)
     expect_u64(arena_stats(arena).reserved_bytes, 0);
     expect_cu(cuda_test()->cuMemFree(other));
     give_to(arena, take_from(arena, most));
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_used_bytes_of_2_4_and_1_units)
 {
-    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuarena_t *arena = pool_arena(OWN KEEPS);
     void *a = take_from(arena, 2 * UNIT);
     expect_u64(used(arena), 2 * UNIT);
     void *b = take_from(arena, 4 * UNIT);
@@ -142,13 +137,12 @@ START_TEST(test_used_bytes_of_2_4_and_1_units)
     expect_u64(used(arena), UNIT);
     give_to(arena, c);
     expect_u64(used(arena), 0);
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_used_bytes_with_another_stream)
 {
-    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t a = cuda_test_stream();
     cuai_cu_stream_t b = cuda_test_stream();
     void *first = take_on(arena, 2 * UNIT, a);
@@ -162,14 +156,13 @@ START_TEST(test_used_bytes_with_another_stream)
     expect_u64(used(arena), 0);
     end_stream(arena, a);
     end_stream(arena, b);
-    end_arena(arena);
 }
 END_TEST
 
 /* CuPy's pools keep what they have, whoever waits, without being told so. */
 START_TEST(test_total_stays_until_trim)
 {
-    cuarena_t *arena = arena_of(OWN);
+    cuarena_t *arena = pool_arena(OWN);
     cuai_cu_stream_t stream = cuda_test_stream();
     uint64_t given = 0;
     void *a = take_on(arena, 2 * UNIT, stream);
@@ -186,14 +179,13 @@ START_TEST(test_total_stays_until_trim)
     expect_u64(given, total);
     expect_u64(pool_of(arena).total_bytes, 0);
     end_stream(arena, stream);
-    end_arena(arena);
 }
 END_TEST
 
 /* CuPy's free_all_blocks. */
 START_TEST(test_trim_on_a_stream_waits_for_it)
 {
-    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t stream = cuda_test_stream();
     uint64_t given = 0;
     const cuarena_stream_t waited[] = {stream, CUARENA_NO_STREAM};
@@ -213,14 +205,13 @@ START_TEST(test_trim_on_a_stream_waits_for_it)
     expect_ok(cuarena_trim_on(arena, CUARENA_STREAM_PER_THREAD, 0, &given));
     expect_u64(given, 0);
     end_stream(arena, stream);
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_threshold_by_bytes)
 {
     static const uint64_t limits[] = {1024, UINT64_C(1) << 33, 0, UINT64_MAX};
-    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuarena_t *arena = pool_arena(OWN KEEPS);
     uint64_t before = UINT64_MAX;
     uint64_t now = 0;
     expect_ok(cuarena_get_limit(arena, CUARENA_LIMIT_THRESHOLD, &now));
@@ -235,13 +226,12 @@ START_TEST(test_threshold_by_bytes)
         expect_u64(pool_of(arena).release_threshold, limits[i]);
         before = limits[i];
     }
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_threshold_by_share)
 {
-    cuarena_t *arena = arena_of(OWN);
+    cuarena_t *arena = pool_arena(OWN);
     size_t total = 0;
     uint64_t now = 0;
     expect_cu(cuda_test()->cuDeviceTotalMem(&total, 0));
@@ -258,7 +248,6 @@ START_TEST(test_threshold_by_share)
     expect_message("110000");
     expect_ok(cuarena_get_limit(arena, CUARENA_LIMIT_THRESHOLD, &now));
     expect_u64(now, total);
-    end_arena(arena);
 }
 END_TEST
 
@@ -274,7 +263,7 @@ END_TEST
 
 START_TEST(test_a_pool_with_a_threshold_limits_refuses_to_grow_above_it)
 {
-    cuarena_t *arena = arena_of(OWN ",threshold_limits=1,release_threshold=64MiB");
+    cuarena_t *arena = pool_arena(OWN ",threshold_limits=1,release_threshold=64MiB");
     void *pointer = NULL;
     void *first = take_from(arena, MIB(32));
     expect_status(cuarena_alloc(arena, MIB(96), &pointer), CUARENA_LIMIT);
@@ -284,13 +273,12 @@ START_TEST(test_a_pool_with_a_threshold_limits_refuses_to_grow_above_it)
     cuarena_amount_t more = {CUARENA_AMOUNT_BYTES, 0, MIB(256)};
     expect_ok(cuarena_set_limit(arena, CUARENA_LIMIT_THRESHOLD, more, NULL));
     give_to(arena, take_from(arena, MIB(96)));
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_the_hard_limit_is_of_the_blocks)
 {
-    cuarena_t *arena = arena_of(OWN KEEPS ",limit=6K");
+    cuarena_t *arena = pool_arena(OWN KEEPS ",limit=6K");
     void *pointer = NULL;
     void *five = take_from(arena, 5 * 1024);
     void *one = take_from(arena, 1024);
@@ -299,13 +287,12 @@ START_TEST(test_the_hard_limit_is_of_the_blocks)
     give_to(arena, one);
     give_to(arena, take_from(arena, 6 * 1024));
     expect_status(cuarena_alloc(arena, 7 * 1024, &pointer), CUARENA_LIMIT);
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_peaks_of_the_pool_can_be_reset)
 {
-    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuarena_t *arena = pool_arena(OWN KEEPS);
     give_to(arena, take_from(arena, 4 * UNIT));
     expect_u64(pool_of(arena).peak_used_bytes, 4 * UNIT);
     ck_assert_uint_ge(pool_of(arena).peak_total_bytes, 4 * UNIT);
@@ -314,7 +301,6 @@ START_TEST(test_peaks_of_the_pool_can_be_reset)
     expect_u64(pool_of(arena).peak_used_bytes, UNIT);
     expect_u64(pool_of(arena).peak_total_bytes, pool_of(arena).total_bytes);
     give_to(arena, one);
-    end_arena(arena);
 }
 END_TEST
 
@@ -322,7 +308,7 @@ END_TEST
 
 START_TEST(test_a_free_is_behind_the_work_of_its_stream)
 {
-    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t a = cuda_test_stream();
     cuai_cu_stream_t b = cuda_test_stream();
     for (int round = 0; round < 20; round++) {
@@ -336,13 +322,12 @@ START_TEST(test_a_free_is_behind_the_work_of_its_stream)
     expect_no_report();
     end_stream(arena, a);
     end_stream(arena, b);
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_without_a_stream_a_block_is_everybodys)
 {
-    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t a = cuda_test_stream();
     cuai_cu_stream_t b = cuda_test_stream();
     void *first = take_on(arena, MIB(1), a);
@@ -355,13 +340,12 @@ START_TEST(test_without_a_stream_a_block_is_everybodys)
     expect_no_report();
     end_stream(arena, a);
     end_stream(arena, b);
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_a_block_used_elsewhere_is_freed_when_that_is_done)
 {
-    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t a = cuda_test_stream();
     cuai_cu_stream_t b = cuda_test_stream();
     void *block = take_from(arena, MIB(1));
@@ -378,13 +362,12 @@ START_TEST(test_a_block_used_elsewhere_is_freed_when_that_is_done)
     expect_no_report();
     end_stream(arena, a);
     end_stream(arena, b);
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_a_block_is_freed_on_another_stream_after_a_release)
 {
-    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t a = cuda_test_stream();
     cuai_cu_stream_t b = cuda_test_stream();
     void *block = take_on(arena, MIB(1), a);
@@ -395,13 +378,12 @@ START_TEST(test_a_block_is_freed_on_another_stream_after_a_release)
     give_on(arena, block, b);
     expect_u64(used(arena), 0);
     end_stream(arena, b);
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_default_streams)
 {
-    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuarena_t *arena = pool_arena(OWN KEEPS);
     const cuarena_stream_t streams[] = {NULL, CUARENA_STREAM_LEGACY, CUARENA_STREAM_PER_THREAD};
     for (size_t i = 0; i < COUNT_OF(streams); i++) {
         void *block = take_on(arena, MIB(1), streams[i]);
@@ -409,13 +391,12 @@ START_TEST(test_default_streams)
         give_on(arena, block, streams[i]);
     }
     expect_u64(used(arena), 0);
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_no_call_on_a_stream_waits)
 {
-    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t stream = cuda_test_stream();
     give_on(arena, take_on(arena, UNIT, stream), stream); /* it is known */
     if (standin_is_here())
@@ -429,13 +410,12 @@ START_TEST(test_no_call_on_a_stream_waits)
     if (standin_is_here())
         expect_u64(standin->standin_bracket_end(), 0);
     end_stream(arena, stream);
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_a_free_on_a_captured_stream_is_refused)
 {
-    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuarena_t *arena = pool_arena(OWN KEEPS);
     const cuda_test_t *cuda = cuda_test();
     cuai_cu_stream_t stream = cuda_test_stream();
     cuai_cu_graph_t graph = NULL;
@@ -450,7 +430,6 @@ START_TEST(test_a_free_on_a_captured_stream_is_refused)
     give_on(arena, other, stream);
     expect_u64(used(arena), 0);
     end_stream(arena, stream);
-    end_arena(arena);
 }
 END_TEST
 
@@ -492,13 +471,12 @@ static cuarena_t *new_external(cuai_cu_pool_t pool, const char *options)
 START_TEST(test_current_is_the_default)
 {
     uint64_t current = current_pool();
-    cuarena_t *arena = arena_of("preset=driver-pool");
+    cuarena_t *arena = pool_arena("preset=driver-pool");
     expect_u64(pool_of(arena).handle, current);
     ck_assert_int_eq(pool_of(arena).own, 0);
     ck_assert_int_eq(pool_of(arena).device, 0);
     give_to(arena, take_from(arena, UNIT));
     expect_u64(current_pool(), current);
-    end_arena(arena);
 }
 END_TEST
 
@@ -590,26 +568,24 @@ START_TEST(test_an_own_pool_has_a_largest_size)
     expect_ok(cuarena_driver_info(&driver));
     if (driver.version < 12020)
         return;
-    cuarena_t *arena = arena_of(OWN ",driver_pool_max=64MiB");
+    cuarena_t *arena = pool_arena(OWN ",driver_pool_max=64MiB");
     void *pointer = NULL;
     void *first = take_from(arena, MIB(32));
     expect_status(cuarena_alloc(arena, MIB(1024), &pointer), CUARENA_OUT_OF_MEMORY);
     give_to(arena, first);
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_segments_of_a_shared_arena_come_from_the_pool_too)
 {
     cuarena_t *arena =
-        arena_of("preset=grow,memory=device,backing=async,driver_pool=own,limit=64MiB");
+        pool_arena("preset=grow,memory=device,backing=async,driver_pool=own,limit=64MiB");
     void *block = take_from(arena, 1000);
     expect_u64(used(arena), MIB(2));
     expect_u64(arena_stats(arena).reserved_bytes, MIB(2));
     give_to(arena, block);
     expect_ok(cuarena_trim(arena, 0, NULL));
     expect_u64(used(arena), 0);
-    end_arena(arena);
 }
 END_TEST
 

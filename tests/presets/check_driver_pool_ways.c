@@ -15,16 +15,12 @@
 /* ---- ONNX Runtime's ---------------------------------------------------- */
 
 /* As a host sets it: the keys and their values. */
-static cuarena_t *new_mempool(const char *threshold, const char *keep)
+static cuarena_t *new_mempool(const char *threshold)
 {
-    cuarena_config_t config;
+    cuarena_config_t config = config_of("arena.use_cuda_mempool=1");
     cuarena_t *arena = NULL;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_set(&config, "arena.use_cuda_mempool", "1"));
     if (threshold != NULL)
         expect_ok(cuarena_config_set(&config, "arena.cuda_mempool_release_threshold", threshold));
-    if (keep != NULL)
-        expect_ok(cuarena_config_set(&config, "arena.cuda_mempool_bytes_to_keep_on_shrink", keep));
     expect_ok(cuarena_create(&config, &arena));
     ck_assert_int_eq(pool_of(arena).own, 1);
     return arena;
@@ -32,12 +28,11 @@ static cuarena_t *new_mempool(const char *threshold, const char *keep)
 
 START_TEST(test_mempool_basic_alloc_free)
 {
-    cuarena_t *arena = new_mempool(NULL, NULL);
+    cuarena_t *arena = ended_later(new_mempool(NULL));
     void *pointer = take_from(arena, 1024);
     use(pointer, 1024, NULL);
     expect_cu(cuda_test()->cuCtxSynchronize());
     give_to(arena, pointer);
-    end_arena(arena);
 }
 END_TEST
 
@@ -46,7 +41,7 @@ START_TEST(test_mempool_multiple_allocations)
     enum {
         COUNT = 32
     };
-    cuarena_t *arena = new_mempool(NULL, NULL);
+    cuarena_t *arena = ended_later(new_mempool(NULL));
     void *pointers[COUNT];
     for (size_t i = 0; i < COUNT; i++) {
         pointers[i] = take_from(arena, 1024 * (i + 1));
@@ -56,13 +51,12 @@ START_TEST(test_mempool_multiple_allocations)
     expect_u64((uint64_t)ort_stats_of(arena).num_allocs, COUNT);
     for (size_t i = 0; i < COUNT; i++)
         give_to(arena, pointers[i]);
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_mempool_stats_are_reported)
 {
-    cuarena_t *arena = new_mempool("18446744073709551615", NULL);
+    cuarena_t *arena = ended_later(new_mempool("18446744073709551615"));
     void *small = take_from(arena, 1000);
     void *large = take_from(arena, 5000);
     cuarena_ort_stats_t now = ort_stats_of(arena);
@@ -81,33 +75,30 @@ START_TEST(test_mempool_stats_are_reported)
     expect_u64((uint64_t)now.bytes_in_use, 1000);
     expect_u64((uint64_t)now.max_bytes_in_use, 6000);
     give_to(arena, small);
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_mempool_zero_size_alloc_returns_null)
 {
-    cuarena_t *arena = new_mempool(NULL, NULL);
+    cuarena_t *arena = ended_later(new_mempool(NULL));
     ck_assert_ptr_null(take_from(arena, 0));
     expect_u64((uint64_t)ort_stats_of(arena).num_allocs, 0);
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_mempool_large_allocation)
 {
-    cuarena_t *arena = new_mempool(NULL, NULL);
+    cuarena_t *arena = ended_later(new_mempool(NULL));
     give_to(arena, take_from(arena, MIB(64)));
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_mempool_custom_release_threshold)
 {
-    cuarena_t *arena = new_mempool("1048576", NULL);
+    cuarena_t *arena = new_mempool("1048576");
     expect_u64(pool_of(arena).release_threshold, 1048576);
     end_arena(arena);
-    arena = new_mempool("0", NULL); /* leaves it as the driver made it */
+    arena = new_mempool("0"); /* leaves it as the driver made it */
     expect_u64(pool_of(arena).release_threshold, 0);
     end_arena(arena);
 }
@@ -115,9 +106,8 @@ END_TEST
 
 START_TEST(test_mempool_free_nullptr_is_safe)
 {
-    cuarena_t *arena = new_mempool(NULL, NULL);
+    cuarena_t *arena = ended_later(new_mempool(NULL));
     give_to(arena, NULL);
-    end_arena(arena);
 }
 END_TEST
 
@@ -130,17 +120,16 @@ static void count_pair(void *user, const char *key, const char *value)
 
 START_TEST(test_mempool_all_stats_keys_present)
 {
-    cuarena_t *arena = new_mempool(NULL, NULL);
+    cuarena_t *arena = ended_later(new_mempool(NULL));
     int count = 0;
     expect_ok(cuarena_stats_pairs(arena, CUARENA_TEXT_ORT, count_pair, &count));
     ck_assert_int_eq(count, 11);
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_mempool_shrink_trims_pool)
 {
-    cuarena_t *arena = new_mempool("18446744073709551615", NULL);
+    cuarena_t *arena = ended_later(new_mempool("18446744073709551615"));
     uint64_t given = 0;
     give_to(arena, take_from(arena, MIB(64)));
     ck_assert_uint_ge(pool_of(arena).total_bytes, MIB(64));
@@ -149,7 +138,6 @@ START_TEST(test_mempool_shrink_trims_pool)
     ck_assert_uint_ge(given, MIB(64));
     expect_u64(pool_of(arena).total_bytes, 0);
     expect_u64((uint64_t)ort_stats_of(arena).num_arena_shrinkages, 1);
-    end_arena(arena);
 }
 END_TEST
 
@@ -176,7 +164,7 @@ END_TEST
 
 START_TEST(test_in_tree_two_streams)
 {
-    cuarena_t *arena = new_mempool("18446744073709551615", NULL);
+    cuarena_t *arena = ended_later(new_mempool("18446744073709551615"));
     cuai_cu_stream_t a = cuda_test_stream();
     cuai_cu_stream_t b = cuda_test_stream();
     void *first = take_on(arena, 4096, a);
@@ -191,13 +179,12 @@ START_TEST(test_in_tree_two_streams)
     expect_ok(cuarena_release_stream(arena, b));
     expect_cu(cuda_test()->cuStreamDestroy(a));
     expect_cu(cuda_test()->cuStreamDestroy(b));
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_in_tree_reserve)
 {
-    cuarena_t *arena = new_mempool(NULL, NULL);
+    cuarena_t *arena = ended_later(new_mempool(NULL));
     cuarena_request_t request;
     void *pointer = NULL;
     cuarena_request_init(&request);
@@ -206,14 +193,13 @@ START_TEST(test_in_tree_reserve)
     expect_u64((uint64_t)ort_stats_of(arena).num_reserves, 0);
     expect_u64((uint64_t)ort_stats_of(arena).bytes_in_use, 1 << 20);
     give_to(arena, pointer);
-    end_arena(arena);
 }
 END_TEST
 
 /* The stream was released, as it must be, and its block was left. */
 START_TEST(test_in_tree_end_after_its_stream)
 {
-    cuarena_t *arena = new_mempool(NULL, NULL);
+    cuarena_t *arena = new_mempool(NULL);
     cuai_cu_stream_t stream = cuda_test_stream();
     void *block = take_on(arena, MIB(1), stream);
     use(block, MIB(1), stream);
@@ -320,25 +306,23 @@ END_TEST
 
 START_TEST(test_blocks_apart_keep_their_size)
 {
-    cuarena_t *arena = arena_of(OWN);
+    cuarena_t *arena = pool_arena(OWN);
     void *pointer = take_from(arena, 1000);
     expect_status(cuarena_resize(arena, pointer, 2000, &pointer), CUARENA_UNSUPPORTED);
     expect_valid_arena(arena);
     give_to(arena, pointer);
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_a_reset_gives_all_back)
 {
-    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuarena_t *arena = pool_arena(OWN KEEPS);
     for (int i = 0; i < 10; i++)
         (void)take_from(arena, 1000);
     expect_ok(cuarena_reset(arena));
     expect_u64(arena_stats(arena).reserved_bytes, 0);
     expect_u64(pool_of(arena).used_bytes, 0);
     give_to(arena, take_from(arena, 1000));
-    end_arena(arena);
 }
 END_TEST
 
@@ -391,7 +375,7 @@ static uint64_t waits_of(cuarena_t *arena)
 /* The bytes are there when the stream is idle: it is waited for. */
 START_TEST(test_out_of_memory_waits_for_the_stream)
 {
-    cuarena_t *arena = arena_of(OWN KEEPS);
+    cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t stream = cuda_test_stream();
     size_t free_bytes = 0;
     size_t total = 0;
@@ -403,13 +387,12 @@ START_TEST(test_out_of_memory_waits_for_the_stream)
     block = take_on(arena, most / 3, stream);
     expect_ok(cuarena_free_on(arena, block, stream));
     end_stream(arena, stream);
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_out_of_memory_waits_twice_and_tells)
 {
-    cuarena_t *arena = arena_of(OWN);
+    cuarena_t *arena = pool_arena(OWN);
     cuai_cu_stream_t stream = cuda_test_stream();
     void *pointer = NULL;
     expect_ok(cuarena_free_on(arena, take_on(arena, 512, stream), stream));
@@ -423,13 +406,12 @@ START_TEST(test_out_of_memory_waits_twice_and_tells)
     ck_assert_uint_ge(waits_of(arena), before + 2);
     expect_valid_arena(arena);
     end_stream(arena, stream);
-    end_arena(arena);
 }
 END_TEST
 
 START_TEST(test_other_failures_are_told_at_once)
 {
-    cuarena_t *arena = arena_of(OWN);
+    cuarena_t *arena = pool_arena(OWN);
     void *pointer = NULL;
     if (standin_is_here()) {
         uint64_t before = waits_of(arena);
@@ -443,7 +425,6 @@ START_TEST(test_other_failures_are_told_at_once)
         standin->standin_fail_clear();
         give_to(arena, pointer);
     }
-    end_arena(arena);
 }
 END_TEST
 

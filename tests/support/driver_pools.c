@@ -7,6 +7,7 @@
 
 void off_device(void)
 {
+    end_test(); /* the arena's end comes first */
     expect_cu(cuda_test()->cuDevicePrimaryCtxRelease(0));
 }
 
@@ -22,6 +23,25 @@ void end_arena(cuarena_t *arena)
     expect_valid_arena(arena);
     expect_ok(cuarena_destroy(&arena));
     expect_no_report();
+}
+
+static cuarena_t *pool;
+
+static void end_pool(void)
+{
+    end_arena(pool);
+}
+
+cuarena_t *ended_later(cuarena_t *arena)
+{
+    pool = arena;
+    after_test(end_pool);
+    return arena;
+}
+
+cuarena_t *pool_arena(const char *options)
+{
+    return ended_later(arena_of(options));
 }
 
 void *take_from(cuarena_t *arena, uint64_t bytes)

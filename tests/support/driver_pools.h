@@ -15,6 +15,9 @@ void on_device(void);
 void off_device(void);
 /* All work is done, as it must be. */
 void end_arena(cuarena_t *arena);
+/* An arena of a test, which ends so after the test; and one that is there. */
+cuarena_t *pool_arena(const char *options);
+cuarena_t *ended_later(cuarena_t *arena);
 
 /* Each with the validator after it. */
 void *take_from(cuarena_t *arena, uint64_t bytes);

@@ -79,7 +79,7 @@ static void begin_test(void)
     end_of_test = NULL;
 }
 
-static void end_test(void)
+void end_test(void)
 {
     void (*end)(void) = end_of_test;
     end_of_test = NULL; /* a failure must not lead here again */

@@ -40,6 +40,8 @@ cuarena_error_info_t last_error(void);
 /* Calls `end` when the test that runs now is over: to close what it opened. The case must be one
  * that a function below made. */
 void after_test(void (*end)(void));
+/* Does it now. A teardown of a case's own comes before that of after_test, unless it calls this. */
+void end_test(void);
 
 /* A case of the suite, without tests. */
 TCase *suite_add_case(Suite *suite, const char *name);

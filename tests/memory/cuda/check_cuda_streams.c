@@ -19,18 +19,26 @@
 static cuai_streams_t device; /* of device 0, which alone reaches it */
 static cuai_streams_t host;
 
+static bool open;
+
+static void end_both(void)
+{
+    if (!open)
+        return;
+    open = false;
+    cuai_streams_end(&device);
+    cuai_streams_end(&host);
+}
+
+/* They end after the test, or by end_both. */
 static void open_both(void)
 {
     cuai_place_t *place = NULL;
     expect_ok(cuai_place_open_ordinal(0, &place));
     cuai_streams_open(&device, "device", place, 1);
     cuai_streams_open_host(&host, "host");
-}
-
-static void end_both(void)
-{
-    cuai_streams_end(&device);
-    cuai_streams_end(&host);
+    open = true;
+    after_test(end_both);
 }
 
 static void set(const char *name, const char *value)
@@ -94,7 +102,6 @@ START_TEST(test_streams_are_told_apart)
     }
     for (int i = 2; i < COUNT(streams); i++)
         cuda_test_end_stream(streams[i]);
-    end_both();
 }
 END_TEST
 
@@ -104,7 +111,6 @@ START_TEST(test_legacy_stream_has_two_names)
     (void)cuda_test_use_device(0);
     expect_u64(id_of(&device, NULL), id_of(&device, CUARENA_STREAM_LEGACY));
     expect_u64(id_of(&host, NULL), id_of(&host, CUARENA_STREAM_LEGACY));
-    end_both();
 }
 END_TEST
 
@@ -124,7 +130,6 @@ START_TEST(test_each_thread_has_a_default_stream)
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
     ck_assert_msg(own != other, "two threads have id %llu", (unsigned long long)own);
     expect_u64(id_of(&device, CUARENA_STREAM_PER_THREAD), own);
-    end_both();
 }
 END_TEST
 
@@ -140,7 +145,6 @@ START_TEST(test_each_context_has_a_legacy_stream)
                   "two contexts have one legacy stream");
     cuai_streams_end(&other);
     expect_cu(cuda_test()->cuCtxDestroy(context));
-    end_both();
 }
 END_TEST
 
@@ -162,7 +166,6 @@ START_TEST(test_reused_handle_is_another_stream)
         if (next == first)
             break;
     }
-    end_both();
 }
 END_TEST
 
@@ -177,7 +180,6 @@ START_TEST(test_default_stream_is_the_memorys_whatever_is_current)
     ck_assert_ptr_eq(info.context, device.place->context);
     ck_assert_ptr_eq(cuda_test_current(), context);
     expect_cu(cuda_test()->cuCtxDestroy(context));
-    end_both();
 }
 END_TEST
 
@@ -198,7 +200,6 @@ START_TEST(test_stream_is_known_whatever_is_current)
     have_context(primary);
     cuda_test_end_stream(stream);
     expect_cu(cuda_test()->cuCtxDestroy(context));
-    end_both();
 }
 END_TEST
 
@@ -215,7 +216,6 @@ START_TEST(test_capturing_stream_is_told)
     ck_assert_int_eq(info_of(&device, stream).capturing, 0);
     expect_cu(cuda_test()->cuGraphDestroy(graph));
     cuda_test_end_stream(stream);
-    end_both();
 }
 END_TEST
 
@@ -238,7 +238,6 @@ START_TEST(test_events_beside_a_capture)
     expect_cu(cuda_test()->cuGraphDestroy(graph));
     cuda_test_end_stream(captured);
     cuda_test_end_stream(other);
-    end_both();
 }
 END_TEST
 
@@ -252,7 +251,6 @@ START_TEST(test_no_stream_is_refused)
     expect_message("CUARENA_NO_STREAM");
     expect_status(cuai_streams_identify(&host, CUARENA_NO_STREAM, &info), CUARENA_BAD_ARGUMENT);
     expect_u64(info.id, 7);
-    end_both();
 }
 END_TEST
 
@@ -270,7 +268,6 @@ START_TEST(test_stream_of_another_device)
     device.reach = 3;
     ck_assert_int_eq(info_of(&device, stream).device, 1);
     cuda_test_end_stream(stream);
-    end_both();
 }
 END_TEST
 
@@ -296,7 +293,6 @@ START_TEST(test_default_stream_of_no_context)
     expect_message("no context is current");
     expect_status(cuai_streams_identify(&host, CUARENA_STREAM_PER_THREAD, &info),
                   CUARENA_BAD_ARGUMENT);
-    end_both();
 }
 END_TEST
 
@@ -359,7 +355,6 @@ START_TEST(test_event_comes_to_an_end)
     end_work(work);
     expect_ok(cuai_streams_query(&device, event));
     cuai_streams_unmark(&device, event);
-    end_both();
 }
 END_TEST
 
@@ -379,7 +374,6 @@ START_TEST(test_event_is_busy_until_it_is_waited_for)
     expect_ok(cuai_streams_query(&device, event));
     cuai_streams_unmark(&device, event);
     end_work(work);
-    end_both();
 }
 END_TEST
 
@@ -396,7 +390,6 @@ START_TEST(test_event_is_used_again_for_its_stream)
     expect_u64(device.place->event_count, 1);
     cuai_streams_unmark(&device, event);
     cuda_test_end_stream(stream);
-    end_both();
 }
 END_TEST
 
@@ -439,7 +432,6 @@ START_TEST(test_stream_waits_for_a_event)
     expect_cu(cuda_test()->cuStreamSynchronize(other));
     end_work(work);
     cuda_test_end_stream(other);
-    end_both();
 }
 END_TEST
 
@@ -464,7 +456,6 @@ START_TEST(test_stream_waits_for_another_device)
     cuda_test_end_stream(other);
     (void)cuda_test_use_device(0);
     end_work(work);
-    end_both();
 }
 END_TEST
 
@@ -484,7 +475,6 @@ START_TEST(test_pending_event_is_used_again)
     expect_u64(device.place->event_count, 1);
     end_work(work);
     cuda_test_end_stream(waiter);
-    end_both();
 }
 END_TEST
 
@@ -545,7 +535,6 @@ START_TEST(test_threads_share_events)
         cuda_test_end_stream(streams[i]);
     }
     expect_between(device.place->event_count, 1, THREADS);
-    end_both();
 }
 END_TEST
 
@@ -625,7 +614,6 @@ START_TEST(test_host_memory_outlives_a_device)
     cuai_streams_unmark(&host, later);
     cuai_streams_unmark(&host, event);
     expect_ok(cuai_streams_drain(&host, stream));
-    end_both();
 }
 END_TEST
 
@@ -651,7 +639,6 @@ START_TEST(test_context_that_came_back)
         if (i == 3)
             break;
     }
-    end_both();
 }
 END_TEST
 
@@ -664,7 +651,6 @@ START_TEST(test_dead_stream_is_refused)
     expect_status(cuai_streams_identify(&device, (cuarena_stream_t)(uintptr_t)0x1234, &info),
                   CUARENA_BAD_ARGUMENT);
     expect_message("0x1234", "CUDA_ERROR_INVALID_HANDLE");
-    end_both();
 }
 END_TEST
 
