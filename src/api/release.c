@@ -73,6 +73,8 @@ static cuarena_status_t end_later(cuarena_t *arena, cuai_block_ref_t ref, uint32
     else
         cuai_use_drop(arena, ref);
     arena->freed_while_moving++;
+    if (stream != 0)
+        cuai_set_add(&arena->freed_on, stream);
     return CUARENA_OK;
 }
 

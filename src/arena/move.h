@@ -36,8 +36,9 @@ void cuai_batch_end(cuarena_t *arena, cuai_batch_t *batch);
  * then says by how many bytes they move. */
 cuarena_status_t cuai_batch_all(cuarena_t *arena, cuai_batch_t *batch);
 void cuai_batch_shift(cuai_batch_t *batch, uint64_t distance);
-/* The moves of all blocks have ended. Blocks that were freed meanwhile end, and leave the list. */
-void cuai_batch_reclaim(cuarena_t *arena, cuai_batch_t *batch);
+/* The moves of all blocks have ended. Blocks that were freed meanwhile end, and leave the list;
+ * their bytes join the free list of the heir. */
+void cuai_batch_reclaim(cuarena_t *arena, cuai_batch_t *batch, uint32_t heir);
 /* Moves a pool to a new segment of another size; no block of it has a pin, and none is stable. The
  * batch is for the callback, and the caller ends it. Drops the lock. */
 cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes, cuai_batch_t *batch);

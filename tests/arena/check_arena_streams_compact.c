@@ -444,14 +444,19 @@ static void *free_elsewhere(void *user)
     return NULL;
 }
 
-static void free_during_copy(sim_t *sim, sim_op_t op)
+static void free_in_thread(meddler_t *m)
 {
-    meddler_t *m = sim->hook_user;
-    if (op != SIM_RELOCATE || m->done++)
+    if (m->done++)
         return;
     pthread_t thread;
     pthread_create(&thread, NULL, free_elsewhere, m);
     pthread_join(thread, NULL);
+}
+
+static void free_during_copy(sim_t *sim, sim_op_t op)
+{
+    if (op == SIM_RELOCATE)
+        free_in_thread(sim->hook_user);
 }
 
 static int32_t expect_others(void *user, const cuarena_relocation_t *list, size_t count)
@@ -496,6 +501,44 @@ START_TEST(blocks_may_be_freed_while_they_are_copied)
 END_TEST
 
 /* ---- Running out, failing, losing -------------------------------------- */
+
+static void free_during_wait(sim_t *sim, sim_op_t op)
+{
+    if (op == SIM_WAIT || op == SIM_WAIT_HOST)
+        free_in_thread(sim->hook_user);
+}
+
+/* Freed while a compaction waits for its streams, which fails: the bytes wait for the stream of the
+ * free. */
+START_TEST(a_block_that_is_freed_before_its_copy_fails_waits_for_its_stream)
+{
+    for (int on = 0; on < 2; on++) {
+        rig_t rig;
+        cuarena_block_t row[ROW];
+        rig_open(&rig, POOL);
+        open_idle(&rig, row, A);
+        write_block(&rig, row[3], A, 9);
+        meddler_t m = {&rig, row, 0};
+        rig.sim.hook = free_during_wait;
+        rig.sim.hook_user = &m;
+        sim_fail(&rig.sim, on ? SIM_WAIT : SIM_WAIT_HOST, 1, CUARENA_DRIVER);
+        cuarena_compact_options_t options = on_stream(on ? C : CUARENA_NO_STREAM);
+        expect_status(cuarena_compact(rig.arena, &options, NULL, NULL, NULL), CUARENA_DRIVER);
+        rig.sim.hook = NULL;
+        expect_status(freed_during, CUARENA_OK);
+        expect_u64((uint64_t)m.done, 1);
+        void *p = take_on(&rig, 5 * SIZE, C);
+        sim_write(&rig.sim, C, p, 5 * SIZE, 9);
+        expect_clean(&rig);
+        free_on(&rig, p, C);
+        row[3] = take_block_on(&rig, SIZE, A);
+        write_block(&rig, row[3], A, 4);
+        row[5] = take_block_on(&rig, SIZE, A);
+        write_block(&rig, row[5], A, 6);
+        close_holes(&rig, row, A);
+    }
+}
+END_TEST
 
 static int32_t count_batches(void *user, const cuarena_relocation_t *list, size_t count)
 {
@@ -607,6 +650,7 @@ int main(void)
                              blocks_may_be_freed_while_they_are_copied));
     suite_add_list(suite, "failures",
                    TEST_LIST(running_out_compacts_on_the_requests_stream,
+                             a_block_that_is_freed_before_its_copy_fails_waits_for_its_stream,
                              a_compaction_that_cannot_begin_changes_nothing,
                              copies_that_fail_in_the_middle_lose_the_arena));
     return suite_main(suite);
