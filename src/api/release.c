@@ -80,14 +80,15 @@ static cuarena_status_t end_later(cuarena_t *arena, cuai_block_ref_t ref, uint32
 
 /* Frees a block that is zeroed first or that other streams use. Either begins when a move of the
  * block has ended, and behind its copies. Drops the lock. */
-static cuarena_status_t end_slowly(cuarena_t *arena, cuarena_block_t block, uint32_t stream)
+static cuarena_status_t end_slowly(cuarena_t *arena, cuarena_block_t block, uint32_t stream,
+                                   bool used)
 {
     CUAI_ASSERT(arena->inside != 0);
     cuai_block_ref_t ref;
     cuarena_status_t status = cuai_reclaim_behind(arena, block, stream, &ref);
     if (status != CUARENA_OK)
         return status;
-    if (cuai_use_matters(arena, ref, stream))
+    if (used || cuai_use_matters(arena, ref, stream))
         return cuai_end_after_uses(arena, ref, stream);
     return zero_then_end(arena, ref, stream);
 }
@@ -183,7 +184,7 @@ cuarena_status_t cuai_release(cuai_call_t *call, cuai_block_ref_t ref, uint32_t 
     bool slowly = !cuai_is_lost(arena) && (used || zeroed);
     cuai_call_note_block(call, CUARENA_EVENT_FREE, ref);
     cuarena_status_t status =
-        slowly ? end_slowly(arena, block, stream) : end_quickly(arena, block, stream);
+        slowly ? end_slowly(arena, block, stream, used) : end_quickly(arena, block, stream);
     if (status != CUARENA_OK)
         cuai_call_forget(call, CUARENA_EVENT_FREE);
     return status;

@@ -162,7 +162,8 @@ bool cuai_use_matters(const cuarena_t *arena, cuai_block_ref_t ref, uint32_t num
     const cuai_use_t *use = cuai_use_find(arena, cuai_id(ref.heap, ref.slot));
     CUAI_ASSERT(use != NULL);
     bool only = use->count == 0 || (use->count == 1 && use->waits[0].stream == number);
-    return ref.region == CUAI_APART || !only;
+    bool later = cuai_block_record(ref)->flags & CUAI_BLOCK_EXPORTED;
+    return ref.region == CUAI_APART || later || !only;
 }
 
 void cuai_use_only(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)

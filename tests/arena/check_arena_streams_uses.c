@@ -272,6 +272,47 @@ START_TEST(a_free_that_fails_leaves_the_block)
 }
 END_TEST
 
+static cuarena_status_t export_nothing(void *user, const cuarena_memory_segment_t *segment,
+                                       uint64_t offset, uint64_t bytes,
+                                       cuarena_export_piece_t *pieces, size_t capacity,
+                                       size_t *count_out)
+{
+    (void)user, (void)segment, (void)offset, (void)bytes, (void)capacity;
+    if (pieces != NULL)
+        pieces[0] = (cuarena_export_piece_t){.fd = -1};
+    *count_out = 1;
+    return CUARENA_OK;
+}
+
+/* When its last export is closed its bytes are those of the stream of the free. */
+START_TEST(an_exported_block_waits_for_the_stream_of_its_free)
+{
+    rig_t *rig = new_rig();
+    rig_prepare(rig, POOL, false);
+    rig->config.events = EVENT;
+    rig->sim.ops.export_range = export_nothing;
+    rig_create(rig);
+    cuarena_block_t block = take_block_on(rig, POOL, A);
+    void *p = NULL;
+    expect_ok(cuarena_block_pin_on(rig->arena, block, A, &p));
+    sim_write(&rig->sim, A, p, POOL, 5);
+    expect_ok(cuarena_block_unpin(rig->arena, block));
+    cuarena_export_options_t options;
+    cuarena_export_options_init(&options);
+    options.share_handles = 1;
+    cuarena_export_piece_t piece;
+    cuarena_export_t *export = NULL;
+    size_t count = 0;
+    expect_ok(cuarena_export(rig->arena, block, &options, &piece, 1, &count, &export));
+    expect_ok(cuarena_block_free_on(rig->arena, block, A));
+    expect_ok(cuarena_export_close(rig->arena, &export));
+    void *q = take_on(rig, POOL, B);
+    sim_write(&rig->sim, B, q, POOL, 6);
+    expect_clean(rig);
+    free_on(rig, q, B);
+}
+END_TEST
+
 /* ---- Resizing ---------------------------------------------------------- */
 
 /* What is given up in place is the stream's. */
@@ -520,10 +561,10 @@ int main(void)
         recording_again_changes_nothing, many_streams_may_use_one_block,
         a_free_without_a_stream_asks_no_user, users_may_be_released,
         users_may_be_default_streams_of_other_threads, blocks_apart_have_users_too,
-        a_block_that_waits_is_stale, a_later_event_that_fails_once_is_recorded_again,
-        a_free_that_fails_leaves_the_block, shrinking_in_place_gives_to_the_stream,
-        shrinking_a_used_block_gives_nothing_yet, growing_in_place_takes_from_own_freelists,
-        growing_in_place_is_a_use_by_its_stream,
+        an_exported_block_waits_for_the_stream_of_its_free, a_block_that_waits_is_stale,
+        a_later_event_that_fails_once_is_recorded_again, a_free_that_fails_leaves_the_block,
+        shrinking_in_place_gives_to_the_stream, shrinking_a_used_block_gives_nothing_yet,
+        growing_in_place_takes_from_own_freelists, growing_in_place_is_a_use_by_its_stream,
         a_resize_that_cannot_zero_the_old_place_leaves_the_new_one_ordered,
         growing_elsewhere_moves_on_the_stream, a_copy_is_a_use_by_its_stream,
         a_used_block_may_become_empty, a_resize_that_fails_keeps_uses, events_do_not_pile_up);
