@@ -58,12 +58,6 @@ static void expect_line(int32_t level, const char *begin, const char *end)
     lines.count = 0;
 }
 
-static cuarena_t *make(const char *options)
-{
-    cuarena_t *arena = arena_of(options);
-    return arena;
-}
-
 static void end(cuarena_t *arena)
 {
     expect_ok(cuarena_log_set_level(CUARENA_LOG_OFF));
@@ -254,7 +248,7 @@ static const struct {
 
 START_TEST(test_error_is_logged_once)
 {
-    cuarena_t *arena = make(POOL);
+    cuarena_t *arena = arena_of(POOL);
     listen(CUARENA_LOG_ERROR);
     expect_status(failures[_i].call(arena), failures[_i].want);
     ck_assert_msg(lines.count == 1, "%s: expected 1 line, got %d: %s", failures[_i].name,
@@ -266,7 +260,7 @@ END_TEST
 
 START_TEST(test_error_says_of_which_arena)
 {
-    cuarena_t *arena = make(POOL);
+    cuarena_t *arena = arena_of(POOL);
     listen(CUARENA_LOG_ERROR);
     expect_status(refuse(arena), CUARENA_OUT_OF_MEMORY);
     expect_line(CUARENA_LOG_ERROR, "arena 'logged': no room for 1048576 bytes", "");
@@ -284,7 +278,7 @@ static int32_t free_spare(void *user, cuarena_t *arena, uint64_t asked, int32_t 
 
 START_TEST(test_error_that_was_overcome_is_not_logged)
 {
-    cuarena_t *arena = make("preset=grow, memory=none, limit=64KiB");
+    cuarena_t *arena = arena_of("preset=grow, memory=none, limit=64KiB");
     void *spare, *pointer;
     expect_ok(cuarena_alloc(arena, 65536, &spare));
     expect_ok(cuarena_set_oom_handler(arena, free_spare, &spare));
@@ -303,7 +297,7 @@ static void never_called(void *user, cuarena_t *arena)
 
 START_TEST(test_retiring_an_arena_without_blocks_is_no_error)
 {
-    cuarena_t *arena = make(POOL);
+    cuarena_t *arena = arena_of(POOL);
     listen(CUARENA_LOG_ERROR);
     expect_status(cuarena_retire(arena, never_called, NULL), CUARENA_STALE);
     expect_status(cuarena_retire(arena, NULL, NULL), CUARENA_STALE);
@@ -323,7 +317,7 @@ static void destroy_inside(void *user, const cuarena_event_t *event)
 
 START_TEST(test_forced_destruction_is_named_in_its_error)
 {
-    cuarena_t *arena = make(POOL);
+    cuarena_t *arena = arena_of(POOL);
     void *pointer;
     expect_ok(cuarena_set_event_listener(arena, destroy_inside, &arena));
     expect_ok(cuarena_alloc(arena, 8, &pointer));
@@ -343,7 +337,7 @@ static void expect_plain(const char *text)
 
 START_TEST(test_names_make_no_lines_of_their_own)
 {
-    cuarena_t *arena = make("memory=none, pool=64KiB, name=a\nerror: b\x1b[2J");
+    cuarena_t *arena = arena_of("memory=none, pool=64KiB, name=a\nerror: b\x1b[2J");
     cuarena_request_t request;
     void *pointer;
     cuarena_request_init(&request);
@@ -395,7 +389,7 @@ END_TEST
 
 START_TEST(test_arena_without_a_name_is_told_by_its_address)
 {
-    cuarena_t *arena = make("memory=none, pool=64KiB");
+    cuarena_t *arena = arena_of("memory=none, pool=64KiB");
     char begin[64];
     listen(CUARENA_LOG_ERROR);
     expect_status(refuse(arena), CUARENA_OUT_OF_MEMORY);
@@ -416,7 +410,7 @@ START_TEST(test_info_tells_what_an_arena_does_as_a_whole)
     void *pointer;
     cuarena_block_t block;
     listen(INFO);
-    cuarena_t *arena = make(POOL);
+    cuarena_t *arena = arena_of(POOL);
     expect_line(INFO, "arena 'logged': created, 65536 bytes reserved", "");
     expect_ok(cuarena_alloc(arena, 300, &pointer));
     expect_ok(cuarena_block_alloc(arena, 300, &block));
@@ -444,7 +438,7 @@ END_TEST
 
 START_TEST(test_debug_tells_of_each_block)
 {
-    cuarena_t *arena = make(POOL);
+    cuarena_t *arena = arena_of(POOL);
     void *pointer;
     cuarena_block_t block;
     cuarena_stream_t stream = CUARENA_STREAM_LEGACY;
@@ -475,7 +469,7 @@ END_TEST
 
 START_TEST(test_debug_tells_of_cached_blocks)
 {
-    cuarena_t *arena = make("memory=none, pool=64KiB, keep=cache, name=kept");
+    cuarena_t *arena = arena_of("memory=none, pool=64KiB, keep=cache, name=kept");
     void *pointer;
     listen(DEBUG);
     for (int i = 0; i < 3; i++) {
@@ -490,8 +484,8 @@ END_TEST
 
 START_TEST(test_level_is_followed_by_arenas_that_exist)
 {
-    cuarena_t *first = make(POOL);
-    cuarena_t *second = make(POOL ", name=other");
+    cuarena_t *first = arena_of(POOL);
+    cuarena_t *second = arena_of(POOL ", name=other");
     void *pointer;
     listen(DEBUG);
     expect_ok(cuarena_alloc(first, 8, &pointer));
@@ -519,7 +513,7 @@ static void log_again(void *user, int32_t level, const char *line)
 
 START_TEST(test_lines_that_hearing_causes_are_left_out)
 {
-    cuarena_t *arena = make(POOL);
+    cuarena_t *arena = arena_of(POOL);
     void *pointer;
     listen(DEBUG);
     cuarena_log_set_callback(log_again, arena);
@@ -552,7 +546,7 @@ static void *work(void *argument)
 {
     crowd_t *crowd = argument;
     while (!atomic_load(&crowd->over)) {
-        cuarena_t *own = make("memory=none, pool=64KiB");
+        cuarena_t *own = arena_of("memory=none, pool=64KiB");
         void *pointer, *other;
         expect_ok(cuarena_alloc(own, 300, &pointer));
         expect_ok(cuarena_alloc(crowd->shared, 300, &other));
@@ -565,7 +559,7 @@ static void *work(void *argument)
 
 START_TEST(test_level_changes_beside_every_call)
 {
-    crowd_t crowd = {.shared = make(POOL)};
+    crowd_t crowd = {.shared = arena_of(POOL)};
     pthread_t threads[WORKERS];
     cuarena_log_set_callback(count_line, &crowd);
     for (int i = 0; i < WORKERS; i++)
@@ -590,7 +584,7 @@ END_TEST
 static void live_in_child(void)
 {
     alarm(30);
-    cuarena_t *arena = make(POOL);
+    cuarena_t *arena = arena_of(POOL);
     void *pointer;
     expect_ok(cuarena_log_set_level(DEBUG));
     expect_ok(cuarena_alloc(arena, 300, &pointer));
@@ -608,7 +602,7 @@ static void *change_level(void *argument)
 
 START_TEST(test_child_forked_beside_others_logs)
 {
-    crowd_t crowd = {.shared = make(POOL)};
+    crowd_t crowd = {.shared = arena_of(POOL)};
     pthread_t threads[2];
     cuarena_log_set_callback(count_line, &crowd);
     ck_assert_int_eq(pthread_create(&threads[0], NULL, work, &crowd), 0);
@@ -636,8 +630,8 @@ START_TEST(test_unknown_word_in_the_environment_is_told_once)
 {
     cuarena_log_set_callback(keep_line, &lines);
     setenv("CUARENA_LOG", "bo\ngus", 1);
-    cuarena_t *arena = make(POOL);
-    cuarena_t *other = make(POOL);
+    cuarena_t *arena = arena_of(POOL);
+    cuarena_t *other = arena_of(POOL);
     expect_line(CUARENA_LOG_ERROR, "CUARENA_LOG is 'bo\\x0agus'; accepted: ", "nothing is logged");
     ck_assert_int_eq(cuarena_log_level(), CUARENA_LOG_OFF);
     unsetenv("CUARENA_LOG");

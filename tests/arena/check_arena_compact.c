@@ -47,6 +47,21 @@ static void scene_close(scene_t *s)
     fixture_close(&s->f);
 }
 
+static scene_t scene;
+
+static void end_scene(void)
+{
+    scene_close(&scene);
+}
+
+/* Closed after the test. */
+static scene_t *scene_opened(unsigned freed)
+{
+    scene_open(&scene, freed);
+    after_test(end_scene);
+    return &scene;
+}
+
 static uint64_t place_of(scene_t *s, size_t i)
 {
     void *base = NULL;
@@ -87,70 +102,62 @@ END_TEST
 
 START_TEST(test_compact_slides_all_together)
 {
-    scene_t s;
-    scene_open(&s, 0x55);
-    expect_text(picture(&s), "-b-d-f-h");
-    step_ok(&s.f, scene_compact(&s));
-    expect_text(picture(&s), "bdfh----");
-    expect_u64(s.report.moves, 4);
-    expect_u64(s.report.bytes_moved, 4 * EACH);
-    expect_u64(s.report.largest_before, EACH);
-    expect_u64(s.report.largest_after, 4 * EACH);
-    expect_u64(s.report.batches, 1);
-    expect_u64(s.heard.count, 4);
-    expect_u64(stats_of(&s.f, 0).largest_bytes, 4 * EACH);
-    scene_close(&s);
+    scene_t *s = scene_opened(0x55);
+    expect_text(picture(s), "-b-d-f-h");
+    step_ok(&s->f, scene_compact(s));
+    expect_text(picture(s), "bdfh----");
+    expect_u64(s->report.moves, 4);
+    expect_u64(s->report.bytes_moved, 4 * EACH);
+    expect_u64(s->report.largest_before, EACH);
+    expect_u64(s->report.largest_after, 4 * EACH);
+    expect_u64(s->report.batches, 1);
+    expect_u64(s->heard.count, 4);
+    expect_u64(stats_of(&s->f, 0).largest_bytes, 4 * EACH);
 }
 END_TEST
 
 START_TEST(test_compact_tells_each_block_old_and_new)
 {
-    scene_t s;
     void *before[COUNT];
-    scene_open(&s, 0x0f);
+    scene_t *s = scene_opened(0x0f);
     for (size_t i = 4; i < COUNT; i++)
-        before[i] = address_of(&s.f, s.row[i]);
-    step_ok(&s.f, scene_compact(&s));
+        before[i] = address_of(&s->f, s->row[i]);
+    step_ok(&s->f, scene_compact(s));
     for (size_t i = 4; i < COUNT; i++) {
-        const cuarena_relocation_t *move = heard_of(&s.heard, s.row[i]);
+        const cuarena_relocation_t *move = heard_of(&s->heard, s->row[i]);
         ck_assert_ptr_nonnull(move);
         expect_ptr(move->from, before[i]);
-        expect_ptr(move->to, address_of(&s.f, s.row[i]));
+        expect_ptr(move->to, address_of(&s->f, s->row[i]));
         expect_u64(move->bytes, EACH);
     }
-    scene_close(&s);
 }
 END_TEST
 
 START_TEST(test_compact_neighbours_are_one_copy)
 {
-    scene_t s;
-    scene_open(&s, 0x01);
-    step_ok(&s.f, scene_compact(&s));
-    expect_text(picture(&s), "bcdefgh-");
-    expect_u64(s.report.moves, 7);
-    expect_u64(s.report.runs, 1);
-    expect_text(test_memory_sequence(&s.f.memory), "relocate");
-    expect_u64(s.f.memory.calls[0].offset, 1);
-    expect_u64(s.f.memory.calls[0].bytes, 7 * EACH);
-    scene_close(&s);
+    scene_t *s = scene_opened(0x01);
+    step_ok(&s->f, scene_compact(s));
+    expect_text(picture(s), "bcdefgh-");
+    expect_u64(s->report.moves, 7);
+    expect_u64(s->report.runs, 1);
+    expect_text(test_memory_sequence(&s->f.memory), "relocate");
+    expect_u64(s->f.memory.calls[0].offset, 1);
+    expect_u64(s->f.memory.calls[0].bytes, 7 * EACH);
 }
 END_TEST
 
 START_TEST(test_compact_leaves_pinned_blocks)
 {
-    scene_t s;
     void *pinned = NULL;
-    scene_open(&s, 0x55);
-    step_ok(&s.f, cuarena_block_pin(s.f.arena, s.row[3], &pinned));
-    step_ok(&s.f, scene_compact(&s));
-    expect_ptr(address_of(&s.f, s.row[3]), pinned);
-    ck_assert_ptr_null(heard_of(&s.heard, s.row[3]));
-    expect_text(picture(&s), "b--dfh--");
-    step_ok(&s.f, cuarena_block_unpin(s.f.arena, s.row[3]));
-    step_ok(&s.f, scene_compact(&s));
-    expect_text(picture(&s), "bdfh----");
-    scene_close(&s);
+    scene_t *s = scene_opened(0x55);
+    step_ok(&s->f, cuarena_block_pin(s->f.arena, s->row[3], &pinned));
+    step_ok(&s->f, scene_compact(s));
+    expect_ptr(address_of(&s->f, s->row[3]), pinned);
+    ck_assert_ptr_null(heard_of(&s->heard, s->row[3]));
+    expect_text(picture(s), "b--dfh--");
+    step_ok(&s->f, cuarena_block_unpin(s->f.arena, s->row[3]));
+    step_ok(&s->f, scene_compact(s));
+    expect_text(picture(s), "bdfh----");
 }
 END_TEST
 
@@ -177,25 +184,21 @@ END_TEST
 
 START_TEST(test_compact_takes_null_for_all_but_the_arena)
 {
-    scene_t s;
-    scene_open(&s, 0x55);
-    step(&s.f, cuarena_compact(NULL, NULL, NULL, NULL, NULL), CUARENA_BAD_ARGUMENT);
-    step_ok(&s.f, cuarena_compact(s.f.arena, NULL, NULL, NULL, NULL));
-    expect_text(picture(&s), "bdfh----");
-    scene_close(&s);
+    scene_t *s = scene_opened(0x55);
+    step(&s->f, cuarena_compact(NULL, NULL, NULL, NULL, NULL), CUARENA_BAD_ARGUMENT);
+    step_ok(&s->f, cuarena_compact(s->f.arena, NULL, NULL, NULL, NULL));
+    expect_text(picture(s), "bdfh----");
 }
 END_TEST
 
 START_TEST(test_compact_twice_moves_nothing_more)
 {
-    scene_t s;
-    scene_open(&s, 0xaa);
-    step_ok(&s.f, scene_compact(&s));
-    size_t heard = s.heard.count;
-    step_ok(&s.f, scene_compact(&s));
-    expect_u64(s.heard.count, heard);
-    expect_u64(s.report.moves, 0);
-    scene_close(&s);
+    scene_t *s = scene_opened(0xaa);
+    step_ok(&s->f, scene_compact(s));
+    size_t heard = s->heard.count;
+    step_ok(&s->f, scene_compact(s));
+    expect_u64(s->heard.count, heard);
+    expect_u64(s->report.moves, 0);
 }
 END_TEST
 
@@ -242,92 +245,80 @@ END_TEST
 
 START_TEST(test_compact_to_a_goal_that_is_met)
 {
-    scene_t s;
-    scene_open(&s, 0x0d);
-    s.options.goal_bytes = 2 * EACH;
-    step_ok(&s.f, scene_compact(&s));
-    expect_u64(s.report.moves, 0);
-    expect_u64(s.heard.batches, 0);
-    scene_close(&s);
+    scene_t *s = scene_opened(0x0d);
+    s->options.goal_bytes = 2 * EACH;
+    step_ok(&s->f, scene_compact(s));
+    expect_u64(s->report.moves, 0);
+    expect_u64(s->heard.batches, 0);
 }
 END_TEST
 
 START_TEST(test_compact_to_a_goal_out_of_reach)
 {
-    scene_t s;
-    scene_open(&s, 0x55);
-    s.options.goal_bytes = 5 * EACH;
-    step(&s.f, scene_compact(&s), CUARENA_FRAGMENTED);
-    expect_text(picture(&s), "-b-d-f-h");
-    expect_u64(s.heard.batches, 0);
-    expect_text(test_memory_sequence(&s.f.memory), "");
-    scene_close(&s);
+    scene_t *s = scene_opened(0x55);
+    s->options.goal_bytes = 5 * EACH;
+    step(&s->f, scene_compact(s), CUARENA_FRAGMENTED);
+    expect_text(picture(s), "-b-d-f-h");
+    expect_u64(s->heard.batches, 0);
+    expect_text(test_memory_sequence(&s->f.memory), "");
 }
 END_TEST
 
 START_TEST(test_compact_to_a_goal_between_pinned_blocks)
 {
-    scene_t s;
     void *pinned = NULL;
-    scene_open(&s, 0x55);
-    step_ok(&s.f, cuarena_block_pin(s.f.arena, s.row[3], &pinned));
-    s.options.goal_bytes = 3 * EACH;
-    step(&s.f, scene_compact(&s), CUARENA_FRAGMENTED);
-    s.options.goal_bytes = 2 * EACH;
-    step_ok(&s.f, scene_compact(&s));
-    expect_u64(s.report.moves, 1);
-    step_ok(&s.f, cuarena_block_unpin(s.f.arena, s.row[3]));
-    scene_close(&s);
+    scene_t *s = scene_opened(0x55);
+    step_ok(&s->f, cuarena_block_pin(s->f.arena, s->row[3], &pinned));
+    s->options.goal_bytes = 3 * EACH;
+    step(&s->f, scene_compact(s), CUARENA_FRAGMENTED);
+    s->options.goal_bytes = 2 * EACH;
+    step_ok(&s->f, scene_compact(s));
+    expect_u64(s->report.moves, 1);
+    step_ok(&s->f, cuarena_block_unpin(s->f.arena, s->row[3]));
 }
 END_TEST
 
 START_TEST(test_compact_to_a_goal_beyond_the_limits)
 {
-    scene_t s;
-    scene_open(&s, 0x55);
-    s.options.goal_bytes = 4 * EACH;
-    s.options.max_bytes = 2 * EACH;
-    step(&s.f, scene_compact(&s), CUARENA_FRAGMENTED);
-    s.options.max_bytes = UINT64_MAX;
-    s.options.max_moves = 2;
-    step(&s.f, scene_compact(&s), CUARENA_FRAGMENTED);
-    expect_text(picture(&s), "-b-d-f-h");
-    s.options.max_moves = 4;
-    step_ok(&s.f, scene_compact(&s));
-    scene_close(&s);
+    scene_t *s = scene_opened(0x55);
+    s->options.goal_bytes = 4 * EACH;
+    s->options.max_bytes = 2 * EACH;
+    step(&s->f, scene_compact(s), CUARENA_FRAGMENTED);
+    s->options.max_bytes = UINT64_MAX;
+    s->options.max_moves = 2;
+    step(&s->f, scene_compact(s), CUARENA_FRAGMENTED);
+    expect_text(picture(s), "-b-d-f-h");
+    s->options.max_moves = 4;
+    step_ok(&s->f, scene_compact(s));
 }
 END_TEST
 
 START_TEST(test_compact_with_an_aligned_goal)
 {
-    scene_t s;
     void *pointer = NULL;
     cuarena_request_t request;
-    scene_open(&s, 0x55);
-    s.options.goal_bytes = 2 * EACH;
-    s.options.goal_alignment = 2 * EACH;
-    step_ok(&s.f, scene_compact(&s));
+    scene_t *s = scene_opened(0x55);
+    s->options.goal_bytes = 2 * EACH;
+    s->options.goal_alignment = 2 * EACH;
+    step_ok(&s->f, scene_compact(s));
     cuarena_request_init(&request);
     request.alignment = 2 * EACH;
-    step_ok(&s.f, cuarena_alloc_with(s.f.arena, 2 * EACH, &request, &pointer));
-    drop(&s.f, pointer);
-    scene_close(&s);
+    step_ok(&s->f, cuarena_alloc_with(s->f.arena, 2 * EACH, &request, &pointer));
+    drop(&s->f, pointer);
 }
 END_TEST
 
 START_TEST(test_compact_stops_at_the_most_moves)
 {
-    scene_t s;
-    scene_open(&s, 0x55);
-    s.options.max_moves = 1;
-    step_ok(&s.f, scene_compact(&s));
-    expect_u64(s.report.moves, 1);
-    s.options.max_moves = UINT64_MAX;
-    s.options.max_bytes = 2 * EACH;
-    step_ok(&s.f, scene_compact(&s));
-    ck_assert_uint_le(s.report.bytes_moved, 2 * EACH);
-    ck_assert_uint_ge(s.report.moves, 1);
-    scene_close(&s);
+    scene_t *s = scene_opened(0x55);
+    s->options.max_moves = 1;
+    step_ok(&s->f, scene_compact(s));
+    expect_u64(s->report.moves, 1);
+    s->options.max_moves = UINT64_MAX;
+    s->options.max_bytes = 2 * EACH;
+    step_ok(&s->f, scene_compact(s));
+    ck_assert_uint_le(s->report.bytes_moved, 2 * EACH);
+    ck_assert_uint_ge(s->report.moves, 1);
 }
 END_TEST
 
@@ -357,13 +348,11 @@ static void (*const bad_options[])(cuarena_compact_options_t *options) = {
 
 START_TEST(test_compact_refuses_bad_options)
 {
-    scene_t s;
-    scene_open(&s, 0x55);
-    bad_options[_i](&s.options);
-    step(&s.f, scene_compact(&s), CUARENA_BAD_ARGUMENT);
-    expect_text(picture(&s), "-b-d-f-h");
-    expect_u64(s.heard.batches, 0);
-    scene_close(&s);
+    scene_t *s = scene_opened(0x55);
+    bad_options[_i](&s->options);
+    step(&s->f, scene_compact(s), CUARENA_BAD_ARGUMENT);
+    expect_text(picture(s), "-b-d-f-h");
+    expect_u64(s->heard.batches, 0);
 }
 END_TEST
 
@@ -371,78 +360,68 @@ END_TEST
 
 START_TEST(test_compact_in_batches)
 {
-    scene_t s;
-    scene_open(&s, 0x55);
-    s.options.batch_moves = 1;
-    step_ok(&s.f, scene_compact(&s));
-    expect_u64(s.heard.batches, 4);
-    expect_u64(s.report.batches, 4);
-    expect_u64(s.heard.largest_batch, 1);
-    expect_text(picture(&s), "bdfh----");
-    scene_close(&s);
+    scene_t *s = scene_opened(0x55);
+    s->options.batch_moves = 1;
+    step_ok(&s->f, scene_compact(s));
+    expect_u64(s->heard.batches, 4);
+    expect_u64(s->report.batches, 4);
+    expect_u64(s->heard.largest_batch, 1);
+    expect_text(picture(s), "bdfh----");
 }
 END_TEST
 
 START_TEST(test_compact_stopped_by_its_callback)
 {
-    scene_t s;
-    scene_open(&s, 0x55);
-    s.options.batch_moves = 1;
-    s.heard.stop_after = 1;
-    step_ok(&s.f, scene_compact(&s));
-    ck_assert_int_eq(s.report.stopped, 1);
-    expect_u64(s.report.batches, 1);
-    expect_u64(s.report.moves, 1);
-    expect_u64(s.heard.batches, 1);
-    expect_ptr(address_of(&s.f, s.heard.list[0].block), s.heard.list[0].to);
-    scene_close(&s);
+    scene_t *s = scene_opened(0x55);
+    s->options.batch_moves = 1;
+    s->heard.stop_after = 1;
+    step_ok(&s->f, scene_compact(s));
+    ck_assert_int_eq(s->report.stopped, 1);
+    expect_u64(s->report.batches, 1);
+    expect_u64(s->report.moves, 1);
+    expect_u64(s->heard.batches, 1);
+    expect_ptr(address_of(&s->f, s->heard.list[0].block), s->heard.list[0].to);
 }
 END_TEST
 
 START_TEST(test_compact_reports_the_unmoved_last)
 {
-    scene_t s;
     void *pinned = NULL;
-    scene_open(&s, 0x0c);
-    step_ok(&s.f, cuarena_block_pin(s.f.arena, s.row[7], &pinned));
-    s.options.report_unmoved = 1;
-    step_ok(&s.f, scene_compact(&s));
-    expect_text(picture(&s), "abefg--h");
-    expect_u64(s.heard.batches, 2);
-    expect_u64(s.heard.count, 5);
+    scene_t *s = scene_opened(0x0c);
+    step_ok(&s->f, cuarena_block_pin(s->f.arena, s->row[7], &pinned));
+    s->options.report_unmoved = 1;
+    step_ok(&s->f, scene_compact(s));
+    expect_text(picture(s), "abefg--h");
+    expect_u64(s->heard.batches, 2);
+    expect_u64(s->heard.count, 5);
     for (size_t i = 3; i < 5; i++)
-        expect_ptr(s.heard.list[i].from, s.heard.list[i].to);
-    ck_assert_ptr_nonnull(heard_of(&s.heard, s.row[0]));
-    ck_assert_ptr_nonnull(heard_of(&s.heard, s.row[1]));
-    ck_assert_ptr_null(heard_of(&s.heard, s.row[7]));
-    expect_u64(s.report.moves, 3);
-    scene_close(&s);
+        expect_ptr(s->heard.list[i].from, s->heard.list[i].to);
+    ck_assert_ptr_nonnull(heard_of(&s->heard, s->row[0]));
+    ck_assert_ptr_nonnull(heard_of(&s->heard, s->row[1]));
+    ck_assert_ptr_null(heard_of(&s->heard, s->row[7]));
+    expect_u64(s->report.moves, 3);
 }
 END_TEST
 
 START_TEST(test_compact_counts_in_the_statistics)
 {
-    scene_t s;
-    scene_open(&s, 0x55);
-    step_ok(&s.f, scene_compact(&s));
-    cuarena_stats_t stats = stats_of(&s.f, CUARENA_REGION_ALL);
+    scene_t *s = scene_opened(0x55);
+    step_ok(&s->f, scene_compact(s));
+    cuarena_stats_t stats = stats_of(&s->f, CUARENA_REGION_ALL);
     expect_u64(stats.compactions, 1);
     expect_u64(stats.moves, 4);
     expect_u64(stats.bytes_moved, 4 * EACH);
-    scene_close(&s);
 }
 END_TEST
 
 START_TEST(test_compact_does_not_call_the_relocation_callback)
 {
-    scene_t s;
     heard_t other = {.count = 0};
-    scene_open(&s, 0x55);
-    expect_ok(cuarena_set_relocation_callback(s.f.arena, hear_relocations, &other));
-    step_ok(&s.f, scene_compact(&s));
+    scene_t *s = scene_opened(0x55);
+    expect_ok(cuarena_set_relocation_callback(s->f.arena, hear_relocations, &other));
+    step_ok(&s->f, scene_compact(s));
     expect_u64(other.batches, 0);
-    expect_u64(s.heard.batches, 1);
-    scene_close(&s);
+    expect_u64(s->heard.batches, 1);
 }
 END_TEST
 
@@ -527,13 +506,11 @@ END_TEST
 
 START_TEST(test_compact_callback_may_call_all_but_some)
 {
-    scene_t s;
-    scene_open(&s, 0x55);
-    step_ok(&s.f, cuarena_compact(s.f.arena, NULL, try_everything, &s, NULL));
-    expect_u64(s.heard.batches, 1);
-    expect_text(picture(&s), "bdfh----");
-    step_ok(&s.f, cuarena_compact(s.f.arena, NULL, NULL, NULL, NULL));
-    scene_close(&s);
+    scene_t *s = scene_opened(0x55);
+    step_ok(&s->f, cuarena_compact(s->f.arena, NULL, try_everything, s, NULL));
+    expect_u64(s->heard.batches, 1);
+    expect_text(picture(s), "bdfh----");
+    step_ok(&s->f, cuarena_compact(s->f.arena, NULL, NULL, NULL, NULL));
 }
 END_TEST
 
@@ -547,13 +524,11 @@ static int32_t free_all_reported(void *user, const cuarena_relocation_t *list, s
 
 START_TEST(test_compact_callback_may_free_what_moved)
 {
-    scene_t s;
-    scene_open(&s, 0x55);
-    s.options.batch_moves = 2;
-    step_ok(&s.f, cuarena_compact(s.f.arena, &s.options, free_all_reported, &s, &s.report));
-    expect_u64(live_blocks(&s.f), 0);
-    memset(s.row, 0, sizeof s.row);
-    scene_close(&s);
+    scene_t *s = scene_opened(0x55);
+    s->options.batch_moves = 2;
+    step_ok(&s->f, cuarena_compact(s->f.arena, &s->options, free_all_reported, s, &s->report));
+    expect_u64(live_blocks(&s->f), 0);
+    memset(s->row, 0, sizeof s->row);
 }
 END_TEST
 
@@ -592,17 +567,15 @@ END_TEST
 
 START_TEST(test_compact_refused_before_the_first_byte_changes_nothing)
 {
-    scene_t s;
-    scene_open(&s, 0x55);
-    s.f.memory.fail_in = 1;
-    s.f.memory.fail_op = OP_RELOCATE;
-    step(&s.f, scene_compact(&s), CUARENA_DRIVER);
-    expect_text(picture(&s), "-b-d-f-h");
-    expect_u64(s.heard.batches, 0);
-    expect_recount(&s.f);
-    step_ok(&s.f, scene_compact(&s));
-    expect_text(picture(&s), "bdfh----");
-    scene_close(&s);
+    scene_t *s = scene_opened(0x55);
+    s->f.memory.fail_in = 1;
+    s->f.memory.fail_op = OP_RELOCATE;
+    step(&s->f, scene_compact(s), CUARENA_DRIVER);
+    expect_text(picture(s), "-b-d-f-h");
+    expect_u64(s->heard.batches, 0);
+    expect_recount(&s->f);
+    step_ok(&s->f, scene_compact(s));
+    expect_text(picture(s), "bdfh----");
 }
 END_TEST
 

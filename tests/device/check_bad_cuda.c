@@ -301,6 +301,20 @@ static void close_pair(pair_t *pair)
     expect_nothing_left();
 }
 
+static pair_t pair_of_test;
+
+static void end_pair(void)
+{
+    close_pair(&pair_of_test);
+}
+
+static pair_t *opened_pair(int kind)
+{
+    open_pair(&pair_of_test, kind);
+    after_test(end_pair);
+    return &pair_of_test;
+}
+
 static void expect_stale_pointer(pair_t *pair, void *pointer)
 {
     cuarena_t *arena = pair->mine.arena;
@@ -317,44 +331,36 @@ static void expect_stale_pointer(pair_t *pair, void *pointer)
 
 START_TEST(test_pointer_of_another_arena)
 {
-    pair_t pair;
-    open_pair(&pair, _i);
-    expect_stale_pointer(&pair, pair.foreign);
-    close_pair(&pair);
+    pair_t *pair = opened_pair(_i);
+    expect_stale_pointer(pair, pair->foreign);
 }
 END_TEST
 
 START_TEST(test_pointer_into_a_block)
 {
-    pair_t pair;
-    open_pair(&pair, _i);
-    expect_stale_pointer(&pair, (char *)pair.pointer + 1);
-    expect_stale_pointer(&pair, (char *)pair.pointer + 256);
-    expect_stale_pointer(&pair, (char *)pair.pointer + BLOCK_BYTES);
-    close_pair(&pair);
+    pair_t *pair = opened_pair(_i);
+    expect_stale_pointer(pair, (char *)pair->pointer + 1);
+    expect_stale_pointer(pair, (char *)pair->pointer + 256);
+    expect_stale_pointer(pair, (char *)pair->pointer + BLOCK_BYTES);
 }
 END_TEST
 
 START_TEST(test_pointer_of_the_host)
 {
     static char bytes[1024];
-    pair_t pair;
-    open_pair(&pair, _i);
-    expect_stale_pointer(&pair, bytes);
-    expect_stale_pointer(&pair, (void *)(uintptr_t)256);
-    expect_stale_pointer(&pair, (void *)(uintptr_t)(UINT64_MAX - 255));
-    close_pair(&pair);
+    pair_t *pair = opened_pair(_i);
+    expect_stale_pointer(pair, bytes);
+    expect_stale_pointer(pair, (void *)(uintptr_t)256);
+    expect_stale_pointer(pair, (void *)(uintptr_t)(UINT64_MAX - 255));
 }
 END_TEST
 
 START_TEST(test_pointer_freed_before)
 {
-    pair_t pair;
-    open_pair(&pair, _i);
-    void *freed = take(&pair.mine, BLOCK_BYTES);
-    drop(&pair.mine, freed);
-    expect_stale_pointer(&pair, freed);
-    close_pair(&pair);
+    pair_t *pair = opened_pair(_i);
+    void *freed = take(&pair->mine, BLOCK_BYTES);
+    drop(&pair->mine, freed);
+    expect_stale_pointer(pair, freed);
 }
 END_TEST
 
@@ -373,14 +379,12 @@ static void expect_stale_block(pair_t *pair, cuarena_block_t block)
 
 START_TEST(test_block_of_another_arena)
 {
-    pair_t pair;
-    open_pair(&pair, _i);
-    cuarena_block_t freed = take_block(&pair.mine, BLOCK_BYTES);
-    drop_block(&pair.mine, freed);
-    expect_stale_block(&pair, pair.foreign_block);
-    expect_stale_block(&pair, freed);
-    expect_stale_block(&pair, UINT64_MAX);
-    close_pair(&pair);
+    pair_t *pair = opened_pair(_i);
+    cuarena_block_t freed = take_block(&pair->mine, BLOCK_BYTES);
+    drop_block(&pair->mine, freed);
+    expect_stale_block(pair, pair->foreign_block);
+    expect_stale_block(pair, freed);
+    expect_stale_block(pair, UINT64_MAX);
 }
 END_TEST
 
@@ -390,41 +394,38 @@ START_TEST(test_sizes_that_cannot_be)
 {
     static const uint64_t sizes[] = {POOL_BYTES + 1, UINT64_C(1) << 40, UINT64_C(1) << 63,
                                      UINT64_MAX - 4096, UINT64_MAX};
-    pair_t pair;
     void *pointer = NULL;
-    open_pair(&pair, _i);
+    pair_t *pair = opened_pair(_i);
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-        cuarena_status_t status = cuarena_alloc(pair.mine.arena, sizes[i], &pointer);
+        cuarena_status_t status = cuarena_alloc(pair->mine.arena, sizes[i], &pointer);
         ck_assert_msg(status == CUARENA_OUT_OF_MEMORY || status == CUARENA_LIMIT || status == BAD,
                       "%llu bytes: got %s", (unsigned long long)sizes[i],
                       cuarena_status_name(status));
         if (status != BAD)
             expect_u64(last_error().asked_bytes, sizes[i]);
         ck_assert_ptr_null(pointer);
-        expect_sound(&pair.mine);
+        expect_sound(&pair->mine);
     }
     expect_status(
-        cuarena_alloc_array(pair.mine.arena, UINT64_C(1) << 33, UINT64_C(1) << 33, NULL, &pointer),
+        cuarena_alloc_array(pair->mine.arena, UINT64_C(1) << 33, UINT64_C(1) << 33, NULL, &pointer),
         CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_resize(pair.mine.arena, pair.pointer, UINT64_MAX / 2, &pointer),
+    expect_status(cuarena_resize(pair->mine.arena, pair->pointer, UINT64_MAX / 2, &pointer),
                   CUARENA_OUT_OF_MEMORY);
     expect_message("9223372036854775807");
     ck_assert_ptr_null(pointer);
-    close_pair(&pair);
 }
 END_TEST
 
 START_TEST(test_requests_that_cannot_be)
 {
-    pair_t pair;
     void *pointer = NULL;
     cuarena_request_t request;
-    open_pair(&pair, _i);
+    pair_t *pair = opened_pair(_i);
 #define expect_bad_request(member, value)                                                          \
     do {                                                                                           \
         cuarena_request_init(&request);                                                            \
         request.member = value;                                                                    \
-        expect_status(cuarena_alloc_with(pair.mine.arena, 256, &request, &pointer),                \
+        expect_status(cuarena_alloc_with(pair->mine.arena, 256, &request, &pointer),               \
                       CUARENA_BAD_ARGUMENT);                                                       \
         expect_message(#member);                                                                   \
     } while (0)
@@ -436,18 +437,15 @@ START_TEST(test_requests_that_cannot_be)
     expect_bad_request(alignment, UINT64_C(1) << 63 | 1);
     expect_bad_request(tag, 77);
     ck_assert_ptr_null(pointer);
-    close_pair(&pair);
 }
 END_TEST
 
 START_TEST(test_adopting_bytes_of_the_arena)
 {
-    pair_t pair;
     cuarena_block_t block;
-    open_pair(&pair, _i);
-    expect_status(cuarena_adopt(pair.mine.arena, pair.pointer, 4096, 0, &block),
+    pair_t *pair = opened_pair(_i);
+    expect_status(cuarena_adopt(pair->mine.arena, pair->pointer, 4096, 0, &block),
                   CUARENA_BAD_ARGUMENT);
-    close_pair(&pair);
 }
 END_TEST
 
@@ -455,13 +453,11 @@ END_TEST
 
 START_TEST(test_destroy_with_blocks)
 {
-    pair_t pair;
-    open_pair(&pair, _i);
-    cuarena_t *before = pair.mine.arena;
-    expect_status(cuarena_destroy(&pair.mine.arena), CUARENA_BUSY);
+    pair_t *pair = opened_pair(_i);
+    cuarena_t *before = pair->mine.arena;
+    expect_status(cuarena_destroy(&pair->mine.arena), CUARENA_BUSY);
     expect_message("2 blocks");
-    ck_assert_ptr_eq(pair.mine.arena, before);
-    close_pair(&pair);
+    ck_assert_ptr_eq(pair->mine.arena, before);
 }
 END_TEST
 
@@ -510,31 +506,27 @@ END_TEST
 
 START_TEST(test_properties_of_nothing)
 {
-    pair_t pair;
     cuarena_properties_t properties = {0};
-    open_pair(&pair, _i);
-    expect_status(cuarena_properties(pair.mine.arena, NULL), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_properties(pair.mine.arena, &properties), CUARENA_BAD_ARGUMENT);
+    pair_t *pair = opened_pair(_i);
+    expect_status(cuarena_properties(pair->mine.arena, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_properties(pair->mine.arena, &properties), CUARENA_BAD_ARGUMENT);
     cuarena_properties_init(&properties);
     expect_status(cuarena_properties(NULL, &properties), CUARENA_BAD_ARGUMENT);
     expect_u64(properties.granularity, 0);
-    close_pair(&pair);
 }
 END_TEST
 
 START_TEST(test_export_without_descriptors)
 {
-    pair_t pair;
     cuarena_export_t *exported = NULL;
     cuarena_export_piece_t piece;
     size_t count = 77;
-    open_pair(&pair, _i);
-    expect_status(cuarena_export(pair.mine.arena, pair.block, NULL, &piece, 1, &count, &exported),
+    pair_t *pair = opened_pair(_i);
+    expect_status(cuarena_export(pair->mine.arena, pair->block, NULL, &piece, 1, &count, &exported),
                   CUARENA_UNSUPPORTED);
     expect_message("fd");
     expect_u64(count, 77);
     ck_assert_ptr_null(exported);
-    close_pair(&pair);
 }
 END_TEST
 

@@ -41,14 +41,13 @@ END_TEST
 
 START_TEST(test_get_keeps_the_contract)
 {
-    cuai_memory_t memory = memory_opened(kinds[_i]);
+    cuai_memory_t memory = memory_kept(kinds[_i]);
     cuarena_memory_segment_t segment = memory_got(&memory, GUEST_SIZE, GUEST_SIZE);
     ck_assert(segment.address != 0);
     ck_assert(cuai_is_aligned(segment.address, memory.ops.alignment));
     expect_u64(segment.bytes, GUEST_SIZE);
     ck_assert(segment.address_bytes >= GUEST_SIZE);
     memory_give_back(&memory, &segment);
-    cuai_memory_close(&memory);
 }
 END_TEST
 
@@ -67,7 +66,7 @@ END_TEST
 
 START_TEST(test_relocate_in_order_and_over_itself)
 {
-    cuai_memory_t memory = memory_opened(kinds[_i]);
+    cuai_memory_t memory = memory_kept(kinds[_i]);
     cuarena_memory_segment_t segment = memory_got(&memory, GUEST_SIZE, GUEST_SIZE);
     const cuarena_relocation_t list[] = {
         {0, memory_at(&segment, 256), memory_at(&segment, 0), 1024},
@@ -84,13 +83,12 @@ START_TEST(test_relocate_in_order_and_over_itself)
         expect_u64(*memory_at(&segment, i), want);
     }
     memory_give_back(&memory, &segment);
-    cuai_memory_close(&memory);
 }
 END_TEST
 
 START_TEST(test_zero_bytes_and_no_others)
 {
-    cuai_memory_t memory = memory_opened(kinds[_i]);
+    cuai_memory_t memory = memory_kept(kinds[_i]);
     cuarena_memory_segment_t segment = memory_got(&memory, GUEST_SIZE, GUEST_SIZE);
     if ((memory.ops.properties & CUARENA_MEMORY_TOUCHES) != 0) {
         memset(memory_at(&segment, 0), 0xee, GUEST_SIZE);
@@ -104,7 +102,6 @@ START_TEST(test_zero_bytes_and_no_others)
         ck_assert(memory.ops.zero_bytes == NULL);
     }
     memory_give_back(&memory, &segment);
-    cuai_memory_close(&memory);
 }
 END_TEST
 
@@ -206,7 +203,7 @@ static bool is_zero(const unsigned char *bytes, uint64_t count)
 
 START_TEST(test_pageable_reserves_more_than_it_commits)
 {
-    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_PAGEABLE);
+    cuai_memory_t memory = memory_kept(CUARENA_MEMORY_PAGEABLE);
     cuarena_memory_segment_t s = memory_got(&memory, GRANULARITY, RESERVED);
     expect_u64(s.address_bytes, RESERVED);
     ck_assert(is_zero(memory_at(&s, 0), GRANULARITY));
@@ -215,13 +212,12 @@ START_TEST(test_pageable_reserves_more_than_it_commits)
     ck_assert(!is_accessible(memory_at(&s, RESERVED - 1)));
     memory_give_back(&memory, &s);
     ck_assert(!is_accessible(memory_at(&s, 0)));
-    cuai_memory_close(&memory);
 }
 END_TEST
 
 START_TEST(test_pageable_grows_and_shrinks_in_place)
 {
-    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_PAGEABLE);
+    cuai_memory_t memory = memory_kept(CUARENA_MEMORY_PAGEABLE);
     cuarena_memory_segment_t s = memory_got(&memory, GRANULARITY, 16 * GRANULARITY);
     const uint64_t address = s.address;
     memset(memory_at(&s, 0), 1, GRANULARITY);
@@ -238,13 +234,12 @@ START_TEST(test_pageable_grows_and_shrinks_in_place)
     expect_ok(memory.ops.grow(memory.user, &s, 3 * GRANULARITY));
     ck_assert(is_zero(memory_at(&s, 2 * GRANULARITY), GRANULARITY));
     memory_give_back(&memory, &s);
-    cuai_memory_close(&memory);
 }
 END_TEST
 
 START_TEST(test_pageable_from_nothing_and_back)
 {
-    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_PAGEABLE);
+    cuai_memory_t memory = memory_kept(CUARENA_MEMORY_PAGEABLE);
     cuarena_memory_segment_t s = memory_got(&memory, 0, 4 * GRANULARITY);
     expect_u64(s.bytes, 0);
     ck_assert(!is_accessible(memory_at(&s, 0)));
@@ -253,13 +248,12 @@ START_TEST(test_pageable_from_nothing_and_back)
     memory.ops.shrink(memory.user, &s, 0);
     ck_assert(!is_accessible(memory_at(&s, 0)));
     memory_give_back(&memory, &s);
-    cuai_memory_close(&memory);
 }
 END_TEST
 
 START_TEST(test_pageable_hole_and_fill)
 {
-    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_PAGEABLE);
+    cuai_memory_t memory = memory_kept(CUARENA_MEMORY_PAGEABLE);
     cuarena_memory_segment_t s = memory_got(&memory, 4 * GRANULARITY, 4 * GRANULARITY);
     memset(memory_at(&s, 0), 7, 4 * GRANULARITY);
     memory.ops.punch(memory.user, &s, GRANULARITY, 2 * GRANULARITY);
@@ -274,13 +268,12 @@ START_TEST(test_pageable_hole_and_fill)
     expect_u64(*memory_at(&s, 0), 7);
     expect_u64(*memory_at(&s, 3 * GRANULARITY), 7);
     memory_give_back(&memory, &s);
-    cuai_memory_close(&memory);
 }
 END_TEST
 
 START_TEST(test_pageable_refused_grow_and_fill_change_nothing)
 {
-    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_PAGEABLE);
+    cuai_memory_t memory = memory_kept(CUARENA_MEMORY_PAGEABLE);
     cuarena_memory_segment_t s = memory_got(&memory, 2 * GRANULARITY, 4 * GRANULARITY);
     memory.ops.punch(memory.user, &s, 0, GRANULARITY);
     cuai_host_fail_at(1);
@@ -293,7 +286,6 @@ START_TEST(test_pageable_refused_grow_and_fill_change_nothing)
     ck_assert(!is_accessible(memory_at(&s, 0)));
     ck_assert(!is_accessible(memory_at(&s, 2 * GRANULARITY)));
     memory_give_back(&memory, &s);
-    cuai_memory_close(&memory);
 }
 END_TEST
 
@@ -304,7 +296,7 @@ START_TEST(test_pageable_reservation_that_cannot_be_had_whole)
 {
     if (getenv("CUARENA_TEST_EMULATED") != NULL)
         return;
-    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_PAGEABLE);
+    cuai_memory_t memory = memory_kept(CUARENA_MEMORY_PAGEABLE);
     cuarena_memory_segment_t s = {0};
     expect_ok(memory.ops.get(memory.user, GRANULARITY, UINT64_C(1) << 60, &s));
     expect_u64(s.bytes, GRANULARITY);
@@ -312,13 +304,12 @@ START_TEST(test_pageable_reservation_that_cannot_be_had_whole)
     ck_assert_uint_lt(s.address_bytes, UINT64_C(1) << 60);
     expect_u64(s.address_bytes % GRANULARITY, 0);
     memory_give_back(&memory, &s);
-    cuai_memory_close(&memory);
 }
 END_TEST
 
 START_TEST(test_pageable_reservation_that_cannot_be_had)
 {
-    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_PAGEABLE);
+    cuai_memory_t memory = memory_kept(CUARENA_MEMORY_PAGEABLE);
     cuarena_memory_segment_t s = {0};
     uint64_t most = UINT64_C(1) << 60;
     expect_status(memory.ops.get(memory.user, most, most, &s), CUARENA_OUT_OF_MEMORY);
@@ -326,7 +317,6 @@ START_TEST(test_pageable_reservation_that_cannot_be_had)
     most = 0 - GRANULARITY;
     expect_status(memory.ops.get(memory.user, most, most, &s), CUARENA_OUT_OF_MEMORY);
     expect_u64(s.address, 0);
-    cuai_memory_close(&memory);
 }
 END_TEST
 
@@ -351,13 +341,12 @@ END_TEST
 
 START_TEST(test_none_addresses_are_far_away_and_unmapped)
 {
-    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_NONE);
+    cuai_memory_t memory = memory_kept(CUARENA_MEMORY_NONE);
     cuarena_memory_segment_t s = memory_got(&memory, CUAI_TIB, CUAI_TIB);
     expect_between(s.address, UINT64_C(1) << 44, UINT64_C(1) << 46);
     ck_assert(ADDRESSES_ARE_TAKEN || !is_accessible(memory_at(&s, 0)));
     ck_assert(ADDRESSES_ARE_TAKEN || !is_accessible(memory_at(&s, CUAI_TIB - 1)));
     memory_give_back(&memory, &s);
-    cuai_memory_close(&memory);
 }
 END_TEST
 
@@ -370,7 +359,7 @@ static bool overlap(const cuarena_memory_segment_t *a, const cuarena_memory_segm
 
 START_TEST(test_none_addresses_are_distinct_and_come_back)
 {
-    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_NONE);
+    cuai_memory_t memory = memory_kept(CUARENA_MEMORY_NONE);
     static cuarena_memory_segment_t s[MANY];
     for (int round = 0; round < 3; round++) {
         for (int i = round == 0 ? 0 : 1; i < MANY; i += round == 0 ? 1 : 2)
@@ -385,13 +374,12 @@ START_TEST(test_none_addresses_are_distinct_and_come_back)
     }
     for (int i = 0; i < MANY; i += 2)
         memory_give_back(&memory, &s[i]);
-    cuai_memory_close(&memory);
 }
 END_TEST
 
 START_TEST(test_none_serves_all_it_says_it_has_but_not_more_than_there_is)
 {
-    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_NONE);
+    cuai_memory_t memory = memory_kept(CUARENA_MEMORY_NONE);
     uint64_t available = 0;
     expect_ok(memory.ops.available(memory.user, &available));
     cuarena_memory_segment_t s = memory_got(&memory, available, available);
@@ -401,13 +389,12 @@ START_TEST(test_none_serves_all_it_says_it_has_but_not_more_than_there_is)
     memory_give_back(&memory, &s);
     s = memory_got(&memory, available, available);
     memory_give_back(&memory, &s);
-    cuai_memory_close(&memory);
 }
 END_TEST
 
 START_TEST(test_none_grow_shrink_and_holes_cost_nothing)
 {
-    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_NONE);
+    cuai_memory_t memory = memory_kept(CUARENA_MEMORY_NONE);
     cuarena_memory_segment_t s = memory_got(&memory, GRANULARITY, CUAI_GIB);
     expect_u64(s.address_bytes, CUAI_GIB);
     uint64_t live = cuai_host_live();
@@ -419,7 +406,6 @@ START_TEST(test_none_grow_shrink_and_holes_cost_nothing)
     expect_u64(s.bytes, 0);
     expect_u64(cuai_host_live(), live);
     memory_give_back(&memory, &s);
-    cuai_memory_close(&memory);
 }
 END_TEST
 
@@ -449,7 +435,7 @@ END_TEST
 
 START_TEST(test_bytes_are_given_once)
 {
-    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_BYTES);
+    cuai_memory_t memory = memory_kept(CUARENA_MEMORY_BYTES);
     cuarena_memory_segment_t t = {0};
     expect_status(memory.ops.get(memory.user, 2 * GUEST_SIZE, 2 * GUEST_SIZE, &t),
                   CUARENA_OUT_OF_MEMORY);
@@ -459,7 +445,6 @@ START_TEST(test_bytes_are_given_once)
     expect_u64(t.address, 0);
     ck_assert(memory.ops.punch == NULL);
     memory_give_back(&memory, &s);
-    cuai_memory_close(&memory);
 }
 END_TEST
 

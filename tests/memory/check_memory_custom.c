@@ -61,14 +61,13 @@ START_TEST(test_custom_smallest_table)
     guest_table.name = "smallest";
     guest_table.get = whole.get;
     guest_table.give_back = whole.give_back;
-    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_CUSTOM);
+    cuai_memory_t memory = memory_kept(CUARENA_MEMORY_CUSTOM);
     ck_assert(memory.ops.grow == NULL);
     ck_assert(memory.ops.punch == NULL);
     ck_assert(memory.ops.available == NULL && memory.ops.total == NULL);
     ck_assert(memory.ops.relocate == NULL);
     ck_assert(memory.ops.zero_bytes == NULL && memory.ops.mark == NULL);
     ck_assert(memory.ops.zero_captured == NULL);
-    cuai_memory_close(&memory);
 }
 END_TEST
 
@@ -85,7 +84,7 @@ static const cuarena_status_t answers[][2] = {
 
 START_TEST(test_custom_failures_name_memory_and_function)
 {
-    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_CUSTOM);
+    cuai_memory_t memory = memory_kept(CUARENA_MEMORY_CUSTOM);
     const cuarena_memory_ops_t *ops = &memory.ops;
     cuarena_memory_segment_t s = memory_got(&memory, 4096, 8192);
     const cuarena_memory_segment_t before = s;
@@ -110,14 +109,13 @@ START_TEST(test_custom_failures_name_memory_and_function)
     expect_message("guest", "zero_captured");
     guest.status = CUARENA_OK;
     memory_give_back(&memory, &s);
-    cuai_memory_close(&memory);
 }
 END_TEST
 
 /* Of a stream whose capture has failed. */
 START_TEST(test_custom_zero_captured_may_say_busy)
 {
-    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_CUSTOM);
+    cuai_memory_t memory = memory_kept(CUARENA_MEMORY_CUSTOM);
     const cuarena_memory_ops_t *ops = &memory.ops;
     expect_ok(ops->zero_captured(memory.user, guest_bytes, 256, NULL));
     guest.status = CUARENA_BUSY;
@@ -125,18 +123,16 @@ START_TEST(test_custom_zero_captured_may_say_busy)
     expect_message("guest", "zero_captured", "has failed");
     expect_text(guest.calls, "zero_captured zero_captured ");
     guest.status = CUARENA_OK;
-    cuai_memory_close(&memory);
 }
 END_TEST
 
 START_TEST(test_custom_query_may_say_busy)
 {
-    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_CUSTOM);
+    cuai_memory_t memory = memory_kept(CUARENA_MEMORY_CUSTOM);
     guest.status = CUARENA_BUSY;
     expect_status(memory.ops.query(memory.user, NULL), CUARENA_BUSY);
     expect_status(memory.ops.wait(memory.user, NULL, NULL, 1), CUARENA_DRIVER);
     guest.status = CUARENA_OK;
-    cuai_memory_close(&memory);
 }
 END_TEST
 
@@ -159,7 +155,7 @@ static cuarena_status_t guest_export(void *user, const cuarena_memory_segment_t 
 START_TEST(test_custom_export_is_passed_on_and_checked)
 {
     guest_table.export_range = guest_export;
-    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_CUSTOM);
+    cuai_memory_t memory = memory_kept(CUARENA_MEMORY_CUSTOM);
     const cuarena_memory_ops_t *ops = &memory.ops;
     cuarena_memory_segment_t s = memory_got(&memory, 4096, 8192);
     cuarena_export_piece_t piece = {0};
@@ -180,13 +176,12 @@ START_TEST(test_custom_export_is_passed_on_and_checked)
     expect_u64(count, 2);
     guest.status = CUARENA_OK;
     memory_give_back(&memory, &s);
-    cuai_memory_close(&memory);
 }
 END_TEST
 
 START_TEST(test_custom_relocate_counts_no_more_than_there_are)
 {
-    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_CUSTOM);
+    cuai_memory_t memory = memory_kept(CUARENA_MEMORY_CUSTOM);
     const cuarena_relocation_t list[] = {{0, guest_bytes, guest_bytes, 256}};
     size_t done = 9;
     expect_ok(memory.ops.relocate(memory.user, list, 1, NULL, &done));
@@ -195,7 +190,6 @@ START_TEST(test_custom_relocate_counts_no_more_than_there_are)
     expect_status(memory.ops.relocate(memory.user, list, 1, NULL, &done), CUARENA_DRIVER);
     expect_u64(done, 1);
     guest.status = CUARENA_OK;
-    cuai_memory_close(&memory);
 }
 END_TEST
 
@@ -213,7 +207,7 @@ static const cuarena_memory_segment_t nonsense[] = {
 
 START_TEST(test_custom_get_that_answers_nonsense)
 {
-    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_CUSTOM);
+    cuai_memory_t memory = memory_kept(CUARENA_MEMORY_CUSTOM);
     guest.answers = true;
     guest.answer = nonsense[_i];
     cuarena_memory_segment_t s = {.bytes = 5};
@@ -221,14 +215,13 @@ START_TEST(test_custom_get_that_answers_nonsense)
     expect_message("guest", "get", "4096");
     expect_u64(s.bytes, 5);
     ck_assert_int_eq(guest.give_backs, 1);
-    cuai_memory_close(&memory);
 }
 END_TEST
 
 /* Bytes that the arena has already; not so once they went back. */
 START_TEST(test_custom_get_that_answers_the_same_bytes_again)
 {
-    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_CUSTOM);
+    cuai_memory_t memory = memory_kept(CUARENA_MEMORY_CUSTOM);
     cuarena_memory_segment_t first = memory_got(&memory, 4096, 8192);
     cuarena_memory_segment_t s = {.bytes = 5};
     guest.answers = true;
@@ -242,7 +235,6 @@ START_TEST(test_custom_get_that_answers_the_same_bytes_again)
     memory_give_back(&memory, &first);
     expect_ok(memory.ops.get(memory.user, 4096, 4096, &s));
     memory_give_back(&memory, &s);
-    cuai_memory_close(&memory);
 }
 END_TEST
 

@@ -38,6 +38,14 @@ static void close_cache(fixture_t *f)
     expect_no_report();
 }
 
+/* Closed after the test. */
+static fixture_t *opened_cache(int kind, stream_use_t use, const char *options)
+{
+    fixture_t *f = new_fixture(close_cache);
+    open_cache(f, kind, use, options);
+    return f;
+}
+
 static bool is_cpu(const fixture_t *f)
 {
     return f->kind->preset == CUARENA_PRESET_MLX_CPU;
@@ -54,103 +62,91 @@ static bool is_whole(const fixture_t *f)
 START_TEST(test_basic_sizes_come_and_go)
 {
     static const uint64_t sizes[] = {4, 512, 0};
-    fixture_t f;
-    open_cache(&f, _i, STREAMS_NONE, "");
+    fixture_t *f = opened_cache(_i, STREAMS_NONE, "");
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-        void *pointer = take(&f, sizes[i]);
+        void *pointer = take(f, sizes[i]);
         ck_assert_int_eq(pointer == NULL, sizes[i] == 0);
-        paint(&f, pointer, sizes[i], i);
-        expect_painted(&f, pointer, sizes[i], i);
-        drop(&f, pointer);
+        paint(f, pointer, sizes[i], i);
+        expect_painted(f, pointer, sizes[i], i);
+        drop(f, pointer);
     }
-    close_cache(&f);
 }
 END_TEST
 
 /* A GiB each, where that takes no pages of the host's. */
 START_TEST(test_a_hundred_large_buffers_one_after_the_other)
 {
-    fixture_t f;
-    open_cache(&f, _i, STREAMS_NONE, "");
-    uint64_t bytes = f.kind->traits & KIND_DEVICE ? GIB(1) : MIB(64);
+    fixture_t *f = opened_cache(_i, STREAMS_NONE, "");
+    uint64_t bytes = f->kind->traits & KIND_DEVICE ? GIB(1) : MIB(64);
     for (int i = 0; i < 100; i++)
-        drop(&f, take(&f, bytes));
-    expect_cache(&f, 0, is_cpu(&f) ? 0 : bytes); /* its limit is 32 MiB */
-    expect_u64(reserved_bytes(&f), cache_stats_of(&f).cached_bytes);
-    expect_u64(cache_stats_of(&f).hits, is_cpu(&f) ? 0 : 99);
-    close_cache(&f);
+        drop(f, take(f, bytes));
+    expect_cache(f, 0, is_cpu(f) ? 0 : bytes); /* its limit is 32 MiB */
+    expect_u64(reserved_bytes(f), cache_stats_of(f).cached_bytes);
+    expect_u64(cache_stats_of(f).hits, is_cpu(f) ? 0 : 99);
 }
 END_TEST
 
 START_TEST(test_a_reused_buffer_keeps_its_capacity)
 {
-    fixture_t f;
-    open_cache(&f, _i, STREAMS_NONE, "");
-    set_limit(&f, CUARENA_LIMIT_CACHED, MIB(1));
-    void *first = take(&f, 8192);
-    drop(&f, first);
-    uint64_t before = cache_stats_of(&f).cached_bytes;
-    void *pointer = take(&f, 6000);
+    fixture_t *f = opened_cache(_i, STREAMS_NONE, "");
+    set_limit(f, CUARENA_LIMIT_CACHED, MIB(1));
+    void *first = take(f, 8192);
+    drop(f, first);
+    uint64_t before = cache_stats_of(f).cached_bytes;
+    void *pointer = take(f, 6000);
     expect_ptr(pointer, first);
-    expect_u64(allocated_bytes(&f, pointer), 8192);
-    paint(&f, pointer, 6000, 3);
-    expect_painted(&f, pointer, 6000, 3);
-    drop(&f, pointer);
-    expect_u64(cache_stats_of(&f).cached_bytes, before);
-    close_cache(&f);
+    expect_u64(allocated_bytes(f, pointer), 8192);
+    paint(f, pointer, 6000, 3);
+    expect_painted(f, pointer, 6000, 3);
+    drop(f, pointer);
+    expect_u64(cache_stats_of(f).cached_bytes, before);
 }
 END_TEST
 
 START_TEST(test_limits_return_what_they_were)
 {
-    fixture_t f;
-    open_cache(&f, _i, STREAMS_NONE, "");
+    fixture_t *f = opened_cache(_i, STREAMS_NONE, "");
     uint64_t soft = 0;
-    expect_ok(cuarena_get_limit(f.arena, CUARENA_LIMIT_SOFT, &soft));
-    uint64_t cached = is_cpu(&f) ? MIB(32) : soft; /* 0.95 of what there is */
-    expect_u64(set_limit(&f, CUARENA_LIMIT_CACHED, 10), cached);
-    expect_u64(set_limit(&f, CUARENA_LIMIT_CACHED, 20), 10);
-    expect_u64(set_limit(&f, CUARENA_LIMIT_SOFT, 30), soft);
-    expect_u64(set_limit(&f, CUARENA_LIMIT_SOFT, 40), 30);
-    close_cache(&f);
+    expect_ok(cuarena_get_limit(f->arena, CUARENA_LIMIT_SOFT, &soft));
+    uint64_t cached = is_cpu(f) ? MIB(32) : soft; /* 0.95 of what there is */
+    expect_u64(set_limit(f, CUARENA_LIMIT_CACHED, 10), cached);
+    expect_u64(set_limit(f, CUARENA_LIMIT_CACHED, 20), 10);
+    expect_u64(set_limit(f, CUARENA_LIMIT_SOFT, 30), soft);
+    expect_u64(set_limit(f, CUARENA_LIMIT_SOFT, 40), 30);
 }
 END_TEST
 
 /* mlx-cpu at once; mlx-cuda with the next request. */
 START_TEST(test_nothing_is_cached_with_a_limit_of_0)
 {
-    fixture_t f;
-    open_cache(&f, _i, STREAMS_NONE, "");
-    drop(&f, take(&f, MIB(2)));
-    expect_cache(&f, 0, MIB(2));
-    set_limit(&f, CUARENA_LIMIT_CACHED, 0);
-    expect_cache(&f, 0, is_cpu(&f) ? 0 : MIB(2));
-    void *pointer = take(&f, MIB(4));
-    expect_cache(&f, MIB(4), 0);
-    drop(&f, pointer);
-    expect_cache(&f, 0, 0);
-    expect_u64(reserved_bytes(&f), 0);
-    close_cache(&f);
+    fixture_t *f = opened_cache(_i, STREAMS_NONE, "");
+    drop(f, take(f, MIB(2)));
+    expect_cache(f, 0, MIB(2));
+    set_limit(f, CUARENA_LIMIT_CACHED, 0);
+    expect_cache(f, 0, is_cpu(f) ? 0 : MIB(2));
+    void *pointer = take(f, MIB(4));
+    expect_cache(f, MIB(4), 0);
+    drop(f, pointer);
+    expect_cache(f, 0, 0);
+    expect_u64(reserved_bytes(f), 0);
 }
 END_TEST
 
 START_TEST(test_active_cached_and_peak_bytes)
 {
-    fixture_t f;
-    open_cache(&f, _i, STREAMS_NONE, "");
-    void *pointer = take(&f, MIB(2));
-    expect_cache(&f, MIB(2), 0);
-    drop(&f, pointer);
-    expect_cache(&f, 0, MIB(2));
-    expect_u64(cache_stats_of(&f).peak_active_bytes, MIB(2));
-    expect_u64(cache_stats_of(&f).peak_cached_bytes, MIB(2));
-    expect_u64(clear_cache(&f), 1);
-    expect_cache(&f, 0, 0);
-    expect_u64(reserved_bytes(&f), 0);
-    step_ok(&f, cuarena_reset_peaks(f.arena));
-    expect_u64(cache_stats_of(&f).peak_active_bytes, 0);
-    expect_u64(cache_stats_of(&f).peak_cached_bytes, 0);
-    close_cache(&f);
+    fixture_t *f = opened_cache(_i, STREAMS_NONE, "");
+    void *pointer = take(f, MIB(2));
+    expect_cache(f, MIB(2), 0);
+    drop(f, pointer);
+    expect_cache(f, 0, MIB(2));
+    expect_u64(cache_stats_of(f).peak_active_bytes, MIB(2));
+    expect_u64(cache_stats_of(f).peak_cached_bytes, MIB(2));
+    expect_u64(clear_cache(f), 1);
+    expect_cache(f, 0, 0);
+    expect_u64(reserved_bytes(f), 0);
+    step_ok(f, cuarena_reset_peaks(f->arena));
+    expect_u64(cache_stats_of(f).peak_active_bytes, 0);
+    expect_u64(cache_stats_of(f).peak_cached_bytes, 0);
 }
 END_TEST
 
@@ -168,21 +164,19 @@ static void *let_go_later(void *user)
 /* As theirs waits for the tasks of its CPU streams. */
 START_TEST(test_clear_waits_for_work_behind_cached_blocks)
 {
-    fixture_t f;
     pthread_t thread;
-    open_cache(&f, _i, STREAMS_ONE, "");
-    void *pointer = take(&f, MIB(2));
-    paint(&f, pointer, MIB(2), 1);
+    fixture_t *f = opened_cache(_i, STREAMS_ONE, "");
+    void *pointer = take(f, MIB(2));
+    paint(f, pointer, MIB(2), 1);
     cuda_work.hold(0);
-    drop(&f, pointer);
-    expect_cache(&f, 0, MIB(2));
+    drop(f, pointer);
+    expect_cache(f, 0, MIB(2));
     atomic_store(&was_let_go, 0);
     ck_assert_int_eq(pthread_create(&thread, NULL, let_go_later, NULL), 0);
-    expect_u64(clear_cache(&f), 1);
+    expect_u64(clear_cache(f), 1);
     ck_assert_int_eq(atomic_load(&was_let_go), 1);
-    expect_u64(reserved_bytes(&f), 0);
+    expect_u64(reserved_bytes(f), 0);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
-    close_cache(&f);
 }
 END_TEST
 
@@ -193,75 +187,67 @@ static const uint64_t cuda_sizes[] = {8, 8, 16, 128, 8192, 16384, 16384, 32768, 
 
 START_TEST(test_sizes_are_those_of_the_preset)
 {
-    fixture_t f;
-    open_cache(&f, _i, STREAMS_NONE, "");
+    fixture_t *f = opened_cache(_i, STREAMS_NONE, "");
     for (size_t i = 0; i < COUNT_OF(asked_sizes); i++) {
         uint64_t asked = asked_sizes[i];
-        uint64_t want = is_cpu(&f) ? (asked + 15) / 16 * 16 : cuda_sizes[i];
-        void *pointer = take(&f, asked);
-        expect_u64(allocated_bytes(&f, pointer), want);
-        expect_cache(&f, want, 0);
-        drop(&f, pointer);
-        (void)clear_cache(&f);
+        uint64_t want = is_cpu(f) ? (asked + 15) / 16 * 16 : cuda_sizes[i];
+        void *pointer = take(f, asked);
+        expect_u64(allocated_bytes(f, pointer), want);
+        expect_cache(f, want, 0);
+        drop(f, pointer);
+        (void)clear_cache(f);
     }
-    close_cache(&f);
 }
 END_TEST
 
 /* Of what the memory gave nothing lies idle. */
 START_TEST(test_held_is_live_and_cached_where_segments_are_whole)
 {
-    fixture_t f;
     void *at[6];
-    open_cache(&f, _i, STREAMS_NONE, "cache_limit=6MiB");
+    fixture_t *f = opened_cache(_i, STREAMS_NONE, "cache_limit=6MiB");
     for (int i = 0; i < 6; i++)
-        at[i] = take(&f, MIB(2));
-    expect_u64(reserved_bytes(&f), MIB(12));
+        at[i] = take(f, MIB(2));
+    expect_u64(reserved_bytes(f), MIB(12));
     for (int i = 0; i < 6; i++) {
-        drop(&f, at[i]);
-        if (is_whole(&f))
-            expect_u64(reserved_bytes(&f),
-                       cache_stats_of(&f).active_bytes + cache_stats_of(&f).cached_bytes);
-        expect_u64(cache_stats_of(&f).cached_bytes, MIB(i < 3 ? 2 * (i + 1) : 6));
+        drop(f, at[i]);
+        if (is_whole(f))
+            expect_u64(reserved_bytes(f),
+                       cache_stats_of(f).active_bytes + cache_stats_of(f).cached_bytes);
+        expect_u64(cache_stats_of(f).cached_bytes, MIB(i < 3 ? 2 * (i + 1) : 6));
     }
     uint64_t blocks = 0;
-    step_ok(&f, cuarena_cache_release(f.arena, MIB(3), &blocks));
+    step_ok(f, cuarena_cache_release(f->arena, MIB(3), &blocks));
     expect_u64(blocks, 2);
-    expect_u64(reserved_bytes(&f), MIB(2));
-    close_cache(&f);
+    expect_u64(reserved_bytes(f), MIB(2));
 }
 END_TEST
 
 START_TEST(test_only_a_late_bound_is_exceeded_by_one_block)
 {
-    fixture_t f;
-    open_cache(&f, _i, STREAMS_NONE, "cache_limit=5MiB");
-    void *a = take(&f, MIB(4));
-    void *b = take(&f, MIB(4));
-    drop(&f, a);
-    drop(&f, b);
-    expect_cache(&f, 0, is_cpu(&f) ? MIB(4) : MIB(8));
-    void *c = take(&f, 64);
-    uint64_t taken = allocated_bytes(&f, c);
-    expect_cache(&f, taken, MIB(4)); /* the first recycled went */
-    drop(&f, c);
-    close_cache(&f);
+    fixture_t *f = opened_cache(_i, STREAMS_NONE, "cache_limit=5MiB");
+    void *a = take(f, MIB(4));
+    void *b = take(f, MIB(4));
+    drop(f, a);
+    drop(f, b);
+    expect_cache(f, 0, is_cpu(f) ? MIB(4) : MIB(8));
+    void *c = take(f, 64);
+    uint64_t taken = allocated_bytes(f, c);
+    expect_cache(f, taken, MIB(4)); /* the first recycled went */
+    drop(f, c);
 }
 END_TEST
 
 START_TEST(test_only_an_enforced_limit_evicts_before_a_miss)
 {
-    fixture_t f;
     void *at[4];
-    open_cache(&f, _i, STREAMS_NONE, "soft_limit=8MiB,cache_limit=32MiB");
+    fixture_t *f = opened_cache(_i, STREAMS_NONE, "soft_limit=8MiB,cache_limit=32MiB");
     for (int i = 0; i < 3; i++)
-        at[i] = take(&f, MIB(2));
+        at[i] = take(f, MIB(2));
     for (int i = 0; i < 3; i++)
-        drop(&f, at[i]);
-    void *more = take(&f, MIB(6)); /* 4 MiB above */
-    expect_cache(&f, MIB(6), is_cpu(&f) ? MIB(6) : MIB(2));
-    drop(&f, more);
-    close_cache(&f);
+        drop(f, at[i]);
+    void *more = take(f, MIB(6)); /* 4 MiB above */
+    expect_cache(f, MIB(6), is_cpu(f) ? MIB(6) : MIB(2));
+    drop(f, more);
 }
 END_TEST
 
@@ -332,66 +318,62 @@ END_TEST
 /* A block of the cache stays there; one of the session is its own. */
 START_TEST(test_a_capture_leaves_cached_blocks_alone)
 {
-    fixture_t f;
     cuarena_capture_t *session = NULL;
     cuai_cu_graph_t graph = NULL;
     const cuda_test_t *cuda = cuda_test();
-    open_cache(&f, _i, STREAMS_NONE, "limit=64MiB");
+    fixture_t *f = opened_cache(_i, STREAMS_NONE, "limit=64MiB");
     cuarena_stream_t s = cuda_work.stream(0);
     void *warm = NULL;
-    step_ok(&f, cuarena_alloc_on(f.arena, MIB(2), s, NULL, &warm));
-    step_ok(&f, cuarena_free_on(f.arena, warm, s));
-    expect_cache(&f, 0, MIB(2));
-    expect_ok(cuarena_capture_begin(f.arena, s, &session));
+    step_ok(f, cuarena_alloc_on(f->arena, MIB(2), s, NULL, &warm));
+    step_ok(f, cuarena_free_on(f->arena, warm, s));
+    expect_cache(f, 0, MIB(2));
+    expect_ok(cuarena_capture_begin(f->arena, s, &session));
     expect_cu(cuda->cuStreamBeginCapture(s, 0));
     void *inside = NULL;
-    step_ok(&f, cuarena_alloc_on(f.arena, MIB(2), s, NULL, &inside));
+    step_ok(f, cuarena_alloc_on(f->arena, MIB(2), s, NULL, &inside));
     ck_assert_ptr_ne(inside, warm);
-    step_ok(&f, cuarena_free_on(f.arena, inside, s));
-    expect_u64(cache_stats_of(&f).cached_blocks, 1);
-    drop(&f, take(&f, MIB(8))); /* beside it, and another one is cached */
-    expect_u64(cache_stats_of(&f).cached_blocks, 2);
-    (void)cuarena_cache_release(f.arena, UINT64_MAX, NULL);
-    expect_sound(&f);
+    step_ok(f, cuarena_free_on(f->arena, inside, s));
+    expect_u64(cache_stats_of(f).cached_blocks, 1);
+    drop(f, take(f, MIB(8))); /* beside it, and another one is cached */
+    expect_u64(cache_stats_of(f).cached_blocks, 2);
+    (void)cuarena_cache_release(f->arena, UINT64_MAX, NULL);
+    expect_sound(f);
     expect_cu(cuda->cuStreamEndCapture(s, &graph));
     expect_cu(cuda->cuGraphDestroy(graph));
-    step_ok(&f, cuarena_capture_end(f.arena, session));
-    step_ok(&f, cuarena_capture_release(f.arena, &session, s));
+    step_ok(f, cuarena_capture_end(f->arena, session));
+    step_ok(f, cuarena_capture_release(f->arena, &session, s));
     void *after = NULL;
-    step_ok(&f, cuarena_alloc_on(f.arena, MIB(2), s, NULL, &after));
-    step_ok(&f, cuarena_free_on(f.arena, after, s));
-    (void)clear_cache(&f);
-    expect_u64(reserved_bytes(&f), 0);
-    step_ok(&f, cuarena_release_stream(f.arena, s));
-    close_cache(&f);
+    step_ok(f, cuarena_alloc_on(f->arena, MIB(2), s, NULL, &after));
+    step_ok(f, cuarena_free_on(f->arena, after, s));
+    (void)clear_cache(f);
+    expect_u64(reserved_bytes(f), 0);
+    step_ok(f, cuarena_release_stream(f->arena, s));
 }
 END_TEST
 
 /* The session begins, and ends, with blocks of its stream in the cache. */
 START_TEST(test_cached_blocks_of_a_captured_stream_can_end)
 {
-    fixture_t f;
     cuarena_capture_t *session = NULL;
     cuai_cu_graph_t graph = NULL;
     const cuda_test_t *cuda = cuda_test();
-    open_cache(&f, _i, STREAMS_NONE, "limit=16MiB");
+    fixture_t *f = opened_cache(_i, STREAMS_NONE, "limit=16MiB");
     cuarena_stream_t s = cuda_work.stream(0);
     void *warm = NULL;
-    step_ok(&f, cuarena_alloc_on(f.arena, MIB(8), s, NULL, &warm));
-    cuda_work.fill(&f, 0, warm, MIB(8), 1);
-    step_ok(&f, cuarena_free_on(f.arena, warm, s));
+    step_ok(f, cuarena_alloc_on(f->arena, MIB(8), s, NULL, &warm));
+    cuda_work.fill(f, 0, warm, MIB(8), 1);
+    step_ok(f, cuarena_free_on(f->arena, warm, s));
     expect_cu(cuda->cuStreamSynchronize(s));
-    expect_ok(cuarena_capture_begin(f.arena, s, &session));
+    expect_ok(cuarena_capture_begin(f->arena, s, &session));
     expect_cu(cuda->cuStreamBeginCapture(s, 0));
-    void *most = take(&f, MIB(16)); /* all that there may be */
-    expect_cache(&f, MIB(16), 0);
-    drop(&f, most);
+    void *most = take(f, MIB(16)); /* all that there may be */
+    expect_cache(f, MIB(16), 0);
+    drop(f, most);
     expect_cu(cuda->cuStreamEndCapture(s, &graph));
     expect_cu(cuda->cuGraphDestroy(graph));
-    step_ok(&f, cuarena_capture_end(f.arena, session));
-    step_ok(&f, cuarena_capture_release(f.arena, &session, s));
-    step_ok(&f, cuarena_release_stream(f.arena, s));
-    close_cache(&f);
+    step_ok(f, cuarena_capture_end(f->arena, session));
+    step_ok(f, cuarena_capture_release(f->arena, &session, s));
+    step_ok(f, cuarena_release_stream(f->arena, s));
 }
 END_TEST
 
@@ -466,27 +448,25 @@ static void expect_child(pid_t child)
 
 START_TEST(test_a_fork_while_blocks_are_cached)
 {
-    fixture_t f;
-    open_cache(&f, _i, STREAMS_NONE, "limit=64MiB");
-    void *live = take(&f, MIB(2));
-    paint(&f, live, MIB(2), 5);
-    fill_cache(&f);
+    fixture_t *f = opened_cache(_i, STREAMS_NONE, "limit=64MiB");
+    void *live = take(f, MIB(2));
+    paint(f, live, MIB(2), 5);
+    fill_cache(f);
     for (int quiet = 0; quiet < 2; quiet++) { /* a child that calls nothing */
         pid_t child = fork();
         if (child == 0)
-            _exit(quiet ? 0 : live_on_in_child(f.arena, live));
+            _exit(quiet ? 0 : live_on_in_child(f->arena, live));
         expect_child(child);
     }
-    expect_cache(&f, MIB(2), MIB(6));
-    expect_painted(&f, live, MIB(2), 5);
-    uint64_t hits = cache_stats_of(&f).hits;
-    void *again = take(&f, MIB(2));
-    expect_u64(cache_stats_of(&f).hits, hits + 1);
-    drop(&f, again);
-    drop(&f, live);
-    expect_u64(clear_cache(&f), 4);
-    expect_u64(reserved_bytes(&f), 0);
-    close_cache(&f);
+    expect_cache(f, MIB(2), MIB(6));
+    expect_painted(f, live, MIB(2), 5);
+    uint64_t hits = cache_stats_of(f).hits;
+    void *again = take(f, MIB(2));
+    expect_u64(cache_stats_of(f).hits, hits + 1);
+    drop(f, again);
+    drop(f, live);
+    expect_u64(clear_cache(f), 4);
+    expect_u64(reserved_bytes(f), 0);
 }
 END_TEST
 

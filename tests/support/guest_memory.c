@@ -197,10 +197,9 @@ void guest_add_list(Suite *suite, const char *name, const TTest *const *tests)
 
 void guest_add_rows(Suite *suite, const char *name, const TTest *test, size_t rows)
 {
-    TCase *tcase = tcase_create(name);
+    TCase *tcase = suite_add_case(suite, name);
     tcase_add_checked_fixture(tcase, guest_reset, NULL);
     tcase_add_loop_test(tcase, test, 0, (int)rows);
-    suite_add_tcase(suite, tcase);
 }
 
 /* ---- Opening ----------------------------------------------------------- */
@@ -227,6 +226,20 @@ cuai_memory_t memory_opened(int32_t kind)
     cuai_memory_t memory = {0};
     expect_ok(cuai_memory_open(&config, &memory));
     return memory;
+}
+
+static cuai_memory_t memory_of_test;
+
+static void end_memory(void)
+{
+    cuai_memory_close(&memory_of_test);
+}
+
+cuai_memory_t memory_kept(int32_t kind)
+{
+    memory_of_test = memory_opened(kind);
+    after_test(end_memory);
+    return memory_of_test;
 }
 
 cuarena_memory_segment_t memory_got(const cuai_memory_t *memory, uint64_t bytes, uint64_t reserve)

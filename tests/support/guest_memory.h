@@ -37,6 +37,8 @@ void guest_add_rows(Suite *suite, const char *name, const TTest *test, size_t ro
  * want them. */
 cuarena_config_t memory_config(int32_t kind);
 cuai_memory_t memory_opened(int32_t kind);
+/* The same, closed after the test. */
+cuai_memory_t memory_kept(int32_t kind);
 /* A segment, which must be had. */
 cuarena_memory_segment_t memory_got(const cuai_memory_t *memory, uint64_t bytes, uint64_t reserve);
 void memory_give_back(const cuai_memory_t *memory, cuarena_memory_segment_t *segment);

@@ -76,6 +76,24 @@ static cuai_streams_t device; /* of device 0 */
 static cuai_streams_t host;
 static cuarena_stream_t used; /* of the primary context, which is current */
 
+static bool open;
+
+static void end_both(void)
+{
+    open = false;
+    cuai_streams_end(&device);
+    cuai_streams_end(&host);
+}
+
+static void end_all(void)
+{
+    if (!open)
+        return;
+    end_both();
+    cuda_test_end_stream(used);
+}
+
+/* They end after the test, and the stream too; or by end_both, and the stream by hand. */
 static void open_both(void)
 {
     cuai_place_t *place = NULL;
@@ -84,12 +102,8 @@ static void open_both(void)
     expect_ok(cuai_place_open_ordinal(0, &place));
     cuai_streams_open(&device, "device", place, 1);
     cuai_streams_open_host(&host, "host");
-}
-
-static void end_both(void)
-{
-    cuai_streams_end(&device);
-    cuai_streams_end(&host);
+    open = true;
+    after_test(end_all);
 }
 
 static void fail_next(const char *entry, cuai_cu_result_t result)
@@ -158,8 +172,6 @@ START_TEST(test_stream_that_the_driver_does_not_know)
     open_both();
     expect_refused(&device, _i);
     expect_refused(&host, _i);
-    end_both();
-    cuda_test_end_stream(used);
 }
 END_TEST
 
@@ -172,8 +184,6 @@ START_TEST(test_default_stream_that_is_marked_before_it_was_seen)
     expect_ok(cuai_streams_mark(&host, NULL, &event));
     ck_assert_ptr_eq(((cuai_event_t *)event)->place, device.place);
     cuai_streams_unmark(&host, event);
-    end_both();
-    cuda_test_end_stream(used);
 }
 END_TEST
 
@@ -188,8 +198,6 @@ START_TEST(test_default_stream_after_its_context_was_lost)
     destroy_context(first);
     expect_ok(cuai_streams_identify(&host, NULL, &info));
     ck_assert_ptr_eq(info.context, device.place->context);
-    end_both();
-    cuda_test_end_stream(used);
 }
 END_TEST
 
@@ -205,8 +213,6 @@ START_TEST(test_all_work_of_host_memory)
     expect_ok(cuai_streams_wait(&host, event, CUARENA_NO_STREAM, 1));
     expect_ok(cuai_streams_query(&host, event));
     cuai_streams_unmark(&host, event);
-    end_both();
-    cuda_test_end_stream(used);
 }
 END_TEST
 
@@ -237,8 +243,6 @@ START_TEST(test_all_work_with_a_driver_before_12_5)
     open_both();
     expect_status(cuai_streams_mark(&device, CUARENA_NO_STREAM, &event), CUARENA_UNSUPPORTED);
     ck_assert_ptr_null(event);
-    end_both();
-    cuda_test_end_stream(used);
 }
 END_TEST
 
@@ -253,8 +257,6 @@ START_TEST(test_all_work_that_could_not_be_marked)
     expect_status(cuai_streams_mark(&device, CUARENA_NO_STREAM, &event), CUARENA_DRIVER);
     expect_message("device 0", "CUDA_ERROR_UNKNOWN");
     ck_assert_ptr_null(event);
-    end_both();
-    cuda_test_end_stream(used);
 }
 END_TEST
 
@@ -357,8 +359,6 @@ START_TEST(test_synchronize_waits_for_the_stream)
         expect_u64(driver_standin()->standin_pending(), 0);
     }
     expect_cu(cuda->cuMemFree(bytes));
-    end_both();
-    cuda_test_end_stream(used);
 }
 END_TEST
 
@@ -371,8 +371,6 @@ START_TEST(test_synchronize_that_fails)
     expect_status(cuai_streams_synchronize(&device, used), CUARENA_DRIVER);
     expect_message("CUDA_ERROR_UNKNOWN");
     expect_ok(cuai_streams_synchronize(&device, used));
-    end_both();
-    cuda_test_end_stream(used);
 }
 END_TEST
 
@@ -420,8 +418,6 @@ START_TEST(test_work_of_the_process_that_forked_is_over)
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
     cuai_streams_unmark(&host, of_host);
     cuai_streams_unmark(&device, of_device);
-    end_both();
-    cuda_test_end_stream(used);
 }
 END_TEST
 
