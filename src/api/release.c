@@ -56,7 +56,7 @@ static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_block_ref_t ref, ui
         cuai_clear_moving(arena, ref);
         return status;
     }
-    cuai_stream_note_work(arena, number);
+    (void)cuai_stream_note_free(arena, number);
     cuai_clear_moving(arena, ref);
     cuai_end_now(arena, ref, number);
     return CUARENA_OK;

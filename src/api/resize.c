@@ -190,7 +190,7 @@ static cuarena_status_t copy_contents(cuarena_t *arena, cuai_block_ref_t from, c
         status = copy(arena, from, to, stream);
     if (status == CUARENA_OK) {
         status = zero_left(arena, from, to, stream);
-        cuai_stream_note_work(arena, stream);
+        (void)cuai_stream_note_free(arena, stream);
     }
     cuai_end_moving(arena, to, stream);
     return status;
@@ -299,7 +299,7 @@ static cuarena_status_t zero_tail(cuarena_t *arena, cuarena_block_t block,
     cuai_mark_moving(arena, *ref);
     status = cuai_zero_tail(arena, *ref, request->size, stream);
     if (status == CUARENA_OK)
-        cuai_stream_note_work(arena, stream);
+        (void)cuai_stream_note_free(arena, stream);
     if (cuai_end_moving(arena, *ref, stream) && status == CUARENA_OK)
         status = cuai_no_block(block);
     return status;

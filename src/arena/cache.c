@@ -129,7 +129,7 @@ static void take(cuarena_t *arena, const cuai_request_t *request, cuai_slot_t sl
                   cuai_stream(arena, r->owner)->timeline.done <= cuai_stamp(r);
     arena->steals += stolen;
     if (stolen)
-        cuai_stream_note_gather(arena, cuai_stream(arena, request->stream));
+        cuai_stream_uncover(arena, cuai_stream(arena, request->stream));
     forget_owner(arena, r);
     uint64_t alignment = cuai_max(asked->alignment, 1);
     if (alignment >> r->align_log2 > 1)

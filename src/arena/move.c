@@ -164,7 +164,7 @@ static bool order_behind_frees(cuarena_t *arena, uint32_t number)
     do {
         set = arena->freed_on;
         status = cuai_order_before(arena, &set, number);
-        cuai_stream_note_work(arena, number);
+        (void)cuai_stream_note_free(arena, number);
     } while (status == CUARENA_OK && memcmp(&set, &arena->freed_on, sizeof set) != 0);
     cuai_stream_leave(arena, number);
     return status == CUARENA_OK;

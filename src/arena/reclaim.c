@@ -72,6 +72,7 @@ static void set_open(const cuarena_t *arena, cuai_stream_t *s, uint64_t serial)
 
 void cuai_stream_uncover(const cuarena_t *arena, cuai_stream_t *s)
 {
+    s->uncovered++;
     set_open(arena, s, s->released ? 0 : CUAI_TO_COME);
 }
 
@@ -541,24 +542,16 @@ cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number)
         cuai_stream_uncover(arena, s);
         return CUARENA_OK;
     }
-    uint64_t takes = s->gathers;
+    uint64_t before = s->uncovered;
     cuai_point_t now = {number, 0};
     cuarena_status_t status = cuai_timeline_record(arena, &now, false);
-    bool later = status == CUARENA_BUSY || status == CUARENA_OUT_OF_MEMORY;
-    if (status != CUARENA_OK && !later)
-        return status;
-    if (s->gathers == takes)
+    if (status == CUARENA_OK && s->uncovered == before) {
         set_open(arena, s, now.serial);
-    else
-        cuai_timeline_forgo(arena, now);
-    return CUARENA_OK;
-}
-
-void cuai_stream_note_work(cuarena_t *arena, uint32_t number)
-{
-    cuarena_status_t status = cuai_stream_note_free(arena, number);
-    if (status != CUARENA_OK)
-        cuai_stream_uncover(arena, cuai_stream(arena, number));
+        return status;
+    }
+    cuai_timeline_forgo(arena, now);
+    cuai_stream_uncover(arena, s);
+    return status == CUARENA_BUSY || status == CUARENA_OUT_OF_MEMORY ? CUARENA_OK : status;
 }
 
 /* Records the last event of the stream, which stands for all earlier ones. No call uses the handle.

@@ -66,11 +66,9 @@ void cuai_streams_reset(cuarena_t *arena);
 cuarena_status_t cuai_stream_release(cuarena_t *arena, uint32_t number);
 /* Puts an event behind all that was freed on the stream, if one can be recorded. Drops the lock. */
 void cuai_stream_close(cuarena_t *arena, uint32_t number);
-/* If the stream is eager, records the moment of a free that comes next. Drops the lock. */
+/* If the stream is eager, records the moment of a free that comes next. On an error the event is to
+ * come, which is enough where it is too late to give up. Drops the lock. */
 cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number);
-/* The same where work on bytes that the stream frees next was queued already, so that it is too
- * late to give up. Drops the lock. */
-void cuai_stream_note_work(cuarena_t *arena, uint32_t number);
 /* A plan gave bytes back to a free list of the stream that the stream may have left since: moves
  * them to where their event is. */
 void cuai_stream_tidy(cuarena_t *arena, uint32_t number);
@@ -80,7 +78,8 @@ cuarena_status_t cuai_stream_cover(cuarena_t *arena, cuai_stream_t *s);
 /* Reclaims the closed free list if its event is complete, else BUSY. The caller reclaims. Drops the
  * lock. */
 cuarena_status_t cuai_stream_poll(cuarena_t *arena, cuai_stream_t *s);
-/* What the open free list has came after its event, or there was none: another one is to come. */
+/* The event of the open free list, if it has one, does not cover what joins it next, for instance
+ * what the stream got from others by a wait after that: another one is to come. */
 void cuai_stream_uncover(const cuarena_t *arena, cuai_stream_t *s);
 /* Reclaims what is left of a closed free list if it is idle; with steal=never it becomes its
  * stream's again instead. The caller reclaims. Drops the lock. */

@@ -428,12 +428,6 @@ static cuai_point_t look_at_part(const search_t *search, const candidate_t *part
     }
 }
 
-void cuai_stream_note_gather(const cuarena_t *arena, cuai_stream_t *s)
-{
-    s->gathers++;
-    cuai_stream_uncover(arena, s);
-}
-
 /* The best candidate needs several waits, and on the way another one may come to need none. Finds
  * the candidate at which that ends, so that only its own owners are waited for. */
 static candidate_t find_last_candidate(search_t *search)
@@ -463,7 +457,7 @@ static cuarena_status_t alloc_part(const search_t *search, const candidate_t *pa
                              requester->freelists[search->region][requester->turn], &owner);
     if (status != CUARENA_OK)
         return status;
-    cuai_stream_note_gather(search->arena, requester);
+    cuai_stream_uncover(search->arena, requester);
     uint64_t begin = cuai_align_up(part->begin, search->alignment);
     status = cuai_try_alloc_at(search->arena, search->request, owner, begin, block_out);
     if (status == CUARENA_OK)
@@ -632,7 +626,7 @@ static cuarena_status_t steal_freelists(cuarena_t *arena, cuai_stream_t *request
     status = wait_for(arena, requester, s, open, &idle);
     if (status != CUARENA_OK || !has_waited(arena, requester, s))
         return status;
-    cuai_stream_note_gather(arena, requester);
+    cuai_stream_uncover(arena, requester);
     return cuarena_heap_freelist_merge(heap, freelists[!s->turn],
                                        requester->freelists[CUAI_DYNAMIC][requester->turn]);
 }

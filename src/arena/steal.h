@@ -33,9 +33,6 @@ cuarena_status_t cuai_try_alloc_stealing(cuarena_t *arena, const cuai_request_t 
  * others; or reclaims what is complete now. O(ranges). Drops the lock. */
 cuai_stolen_t cuai_steal(cuarena_t *arena, const cuai_request_t *request,
                          cuai_block_ref_t *block_out);
-/* The stream got bytes of others by a wait. The event that an eager stream has may be older than
- * that, so it does not cover these bytes when they are freed. */
-void cuai_stream_note_gather(const cuarena_t *arena, cuai_stream_t *s);
 /* Lets the stream wait for all others and gives it what their free lists have in the dynamic
  * region, so that a compaction on it can move blocks there. O(ranges taken). Drops the lock. */
 cuarena_status_t cuai_steal_all(cuarena_t *arena, uint32_t number);

@@ -60,7 +60,7 @@ typedef struct cuai_stream {
     uint64_t waits;    /* blocks, freed or not, and sessions that wait for it */
     uint64_t saw_move; /* the last `moved.serial` that it was found to be behind */
     cuai_counter_t counter;
-    uint64_t gathers;                /* how often it got bytes of other streams */
+    uint64_t uncovered;              /* counts calls of cuai_stream_uncover */
     uint64_t born_serial;            /* the last serial of the arena when the stream became known */
     struct cuai_scopes *scopes;      /* of its peaks; NULL before the first */
     uint32_t touching;               /* threads that use the handle without the lock */

@@ -145,7 +145,7 @@ cuarena_status_t cuai_order_after(cuarena_t *arena, const cuai_stream_set_t *set
     cuai_stream(arena, number)->saw_move = moved.serial;
     cuai_slow_set(arena, CUAI_SLOW_MOVED, true);
     cuai_timeline_drop(arena, old);
-    cuai_stream_note_work(arena, number); /* the bytes that they vacate are freed on it */
+    (void)cuai_stream_note_free(arena, number); /* the bytes that they vacate are freed on it */
     for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && status == CUARENA_OK; n++)
         if (cuai_set_has(set, n) && can_wait(cuai_stream(arena, n)))
             status = cuai_see_moves(arena, n);
