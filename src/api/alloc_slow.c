@@ -309,7 +309,7 @@ static bool is_for_room(const ladder_t *ladder)
         return lacks_bytes(ladder);
     if (ladder->refusal != CUARENA_LIMIT)
         return true;
-    return heap->live_blocks < heap->max_blocks &&
+    return cuai_heap_blocks(heap) < heap->max_blocks &&
            cuai_check_live_limit(ladder->call->arena, ladder->request) == CUARENA_OK;
 }
 
@@ -320,7 +320,7 @@ static bool would_fit(const ladder_t *ladder)
     const cuarena_t *arena = ladder->call->arena;
     uint64_t size = ladder->request->size;
     uint64_t live = cuai_live_bytes(arena) - arena->adopted_bytes;
-    uint64_t in_pool = arena->heaps[CUAI_DYNAMIC]->live_bytes;
+    uint64_t in_pool = cuai_heap_bytes(arena->heaps[CUAI_DYNAMIC]);
     if (live + size > arena->limits[CUARENA_LIMIT_RESERVED])
         return false;
     return ladder->request->dedicated || in_pool + size <= arena->pool_bytes - arena->stable_bytes;
@@ -510,7 +510,7 @@ static void name_limit(const ladder_t *ladder, cuarena_status_t status, char *te
     if (ladder->refusal != CUARENA_LIMIT)
         snprintf(text, room, " while %llu reserved bytes are the limit",
                  (unsigned long long)arena->limits[CUARENA_LIMIT_RESERVED]);
-    else if (heap->live_blocks >= heap->max_blocks)
+    else if (cuai_heap_blocks(heap) >= heap->max_blocks)
         snprintf(text, room, " while %llu live blocks are the limit",
                  (unsigned long long)heap->max_blocks);
     else

@@ -1,7 +1,8 @@
-/* The block calls: ids that survive moves. Their fast paths are like those of pointers.c. */
-#include "api/fast.h"
+/* The block calls: ids that survive moves. Their fast paths are in fast.c. */
+#include "api/call.h"
 #include "arena/dedicated.h"
 #include "arena/exports.h"
+#include "arena/streams.h"
 #include "arena/uses.h"
 
 /* ---- Allocation and free ----------------------------------------------- */
@@ -33,38 +34,6 @@ CUAI_NOINLINE cuarena_status_t cuai_block_alloc(cuarena_t *arena, uint64_t bytes
     return cuai_call_end(&call, status);
 }
 
-static CUAI_NOINLINE cuarena_status_t alloc_slow(cuarena_t *arena, uint64_t bytes,
-                                                 cuarena_block_t *block_out)
-{
-    return cuai_block_alloc(arena, bytes, CUARENA_NO_STREAM, NULL, block_out);
-}
-
-cuarena_status_t cuarena_block_alloc(cuarena_t *arena, uint64_t bytes, cuarena_block_t *block_out)
-{
-    if (CUAI_UNLIKELY(arena == NULL || block_out == NULL || bytes - 1 >= CUAI_FAST_MOST))
-        return alloc_slow(arena, bytes, block_out);
-    cuai_slot_t slot = 0;
-    uint64_t offset;
-    void *pointer;
-    if (CUAI_UNLIKELY(!cuai_lock_enter(&arena->lock)))
-        return alloc_slow(arena, bytes, block_out);
-    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    if (CUAI_LIKELY(cuai_fast_allocs(arena)))
-        slot = cuai_heap_fast_alloc(heap, cuai_fast_size(arena, bytes), bytes,
-                                    CUAI_BLOCK_ATTRIBUTES, &offset);
-    else if (arena->slow & CUAI_SLOW_CACHE)
-        slot = cuai_fast_cache_get(arena, NULL, bytes, CUAI_BLOCK_ATTRIBUTES, &pointer);
-    if (CUAI_UNLIKELY(slot == 0 && !heap->plain && cuai_fast_allocs(arena)))
-        slot = cuai_fast_alloc_idle(arena, CUAI_DYNAMIC, bytes, CUAI_BLOCK_ATTRIBUTES);
-    if (CUAI_LIKELY(slot != 0)) {
-        *block_out = cuai_id(heap, slot);
-        if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_WHOLE))
-            cuai_note_whole(arena);
-    }
-    cuai_unlock(&arena->lock);
-    return CUAI_LIKELY(slot != 0) ? CUARENA_OK : alloc_slow(arena, bytes, block_out);
-}
-
 cuarena_status_t cuarena_block_alloc_with(cuarena_t *arena, uint64_t bytes,
                                           const cuarena_request_t *request,
                                           cuarena_block_t *block_out)
@@ -92,31 +61,6 @@ CUAI_NOINLINE cuarena_status_t cuai_block_free(cuarena_t *arena, cuarena_block_t
     return cuai_call_end(&call, status);
 }
 
-cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
-{
-    if (CUAI_UNLIKELY(arena == NULL || !cuai_lock_enter(&arena->lock)))
-        return cuai_block_free(arena, block, CUARENA_NO_STREAM);
-    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    if (CUAI_LIKELY(cuai_fast_frees(arena))) {
-        cuai_slot_t slot = cuai_slot_named(heap, block);
-        const cuai_record_t *r = cuai_record(heap, slot);
-        if (CUAI_LIKELY(cuai_has_attributes(r, CUAI_BLOCK_ATTRIBUTES) && cuai_tag_of(r) == 0)) {
-            cuai_slot_t *link = cuai_table_link_to(&heap->table, heap->records, slot);
-            if (CUAI_LIKELY(heap->plain))
-                cuai_heap_fast_free(heap, slot, link);
-            else
-                cuai_fast_free_idle(arena, CUAI_DYNAMIC, slot, link);
-            cuai_unlock(&arena->lock);
-            return CUARENA_OK;
-        }
-    }
-    bool cached =
-        (arena->slow & CUAI_SLOW_CACHE) != 0 &&
-        cuai_fast_cache_put(arena, cuai_slot_named(heap, block), CUAI_BLOCK_ATTRIBUTES, NULL);
-    cuai_unlock(&arena->lock);
-    return cached ? CUARENA_OK : cuai_block_free(arena, block, CUARENA_NO_STREAM);
-}
-
 /* ---- Resize ------------------------------------------------------------ */
 
 CUAI_NOINLINE cuarena_status_t cuai_block_resize(cuarena_t *arena, cuarena_block_t block,
@@ -137,28 +81,6 @@ CUAI_NOINLINE cuarena_status_t cuai_block_resize(cuarena_t *arena, cuarena_block
     if (status == CUARENA_OK)
         status = cuai_resize_block(&call, ref, bytes, call.stream);
     return cuai_call_end(&call, status);
-}
-
-static CUAI_INLINE bool try_resize(cuarena_t *arena, cuarena_block_t block, uint64_t bytes)
-{
-    CUAI_ASSERT(bytes != 0);
-    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    if (CUAI_UNLIKELY(!cuai_fast_resizes(arena)))
-        return false;
-    cuai_slot_t slot = cuai_slot_named(heap, block);
-    return CUAI_LIKELY(cuai_has_attributes(cuai_record(heap, slot), CUAI_BLOCK_ATTRIBUTES)) &&
-           cuai_fast_resize(arena, slot, 0, bytes);
-}
-
-cuarena_status_t cuarena_block_resize(cuarena_t *arena, cuarena_block_t block, uint64_t bytes)
-{
-    if (CUAI_LIKELY(arena != NULL && bytes - 1 < CUAI_FAST_MOST && cuai_lock_enter(&arena->lock))) {
-        bool done = try_resize(arena, block, bytes);
-        cuai_unlock(&arena->lock);
-        if (CUAI_LIKELY(done))
-            return CUARENA_OK;
-    }
-    return cuai_block_resize(arena, block, bytes, CUARENA_NO_STREAM);
 }
 
 /* ---- Pins -------------------------------------------------------------- */

@@ -101,7 +101,7 @@ cuarena_status_t cuarena_cache_stats(cuarena_t *arena, cuarena_cache_stats_t *st
         .active_bytes = cuai_live_bytes(arena),
         .cached_bytes = heap->cached_bytes,
         .cached_blocks = heap->cached_blocks,
-        .peak_active_bytes = cuai_whole_peaks(arena).peak_live_bytes,
+        .peak_active_bytes = cuai_whole_counts(arena).peak_live_bytes,
         .peak_cached_bytes = arena->cache.peak_bytes,
         .hits = arena->cache.hits,
         .misses = arena->cache.misses,

@@ -27,19 +27,6 @@ typedef struct cuai_call {
     cuarena_event_t events[CUAI_CALL_EVENTS];
 } cuai_call_t;
 
-/* Whether frees may take the fast path. Lock held. */
-static inline bool cuai_fast_frees(const cuarena_t *arena)
-{
-    return (arena->slow & ~(CUAI_SLOW_WHOLE | CUAI_SLOW_FREELISTS | CUAI_SLOW_ONLY_STREAM |
-                            CUAI_SLOW_RESIZES)) == 0;
-}
-
-/* Whether resizes may take the fast path. Lock held. */
-static inline bool cuai_fast_resizes(const cuarena_t *arena)
-{
-    return (arena->slow & ~(CUAI_SLOW_WHOLE | CUAI_SLOW_FREELISTS | CUAI_SLOW_ONLY_STREAM)) == 0;
-}
-
 /*
  * A call that may drop the lock or wait enters: it takes the lock, and is counted as inside and
  * known to its thread until it leaves. REENTERED in a signal handler that interrupted this thread
@@ -134,7 +121,7 @@ cuarena_status_t cuai_reclaim_behind(cuarena_t *arena, cuarena_block_t block, ui
 /* "growth" and the like: the name of a step (alloc_slow.c). */
 const char *cuai_step_name(int32_t step);
 
-/* ---- Calls with and without a stream (pointers.c, blocks.c) ------------ */
+/* ---- Slow paths of calls with and without a stream (pointers.c, blocks.c) ---- */
 
 cuarena_status_t cuai_pointer_alloc(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
                                     const cuarena_request_t *request, void **pointer_out);

@@ -262,7 +262,7 @@ static cuarena_status_t note_places(const cuarena_t *arena, places_t *places)
 {
     CUAI_ASSERT(arena->compacting);
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    places->list = cuai_host_alloc((heap->live_blocks + 1) * sizeof *places->list);
+    places->list = cuai_host_alloc((cuai_heap_blocks(heap) + 1) * sizeof *places->list);
     if (places->list == NULL)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory to report unmoved blocks");
     places->count = list_unmoved(heap, places->list);

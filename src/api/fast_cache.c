@@ -1,8 +1,8 @@
 /*
  * The fast paths of arenas with a cache: a request for which a cached block fits that needs no
- * wait, and a free into the cache. Each takes at most 250 instructions with the call and its lock,
- * as long as few capacities share a power of two. Without streams, a request that misses takes
- * spare bytes beside the cache, and a block for which the cache has no room joins these.
+ * wait, and a free into the cache. Each takes about 260 instructions at most with the call and its
+ * lock, as long as few capacities share a power of two. Without streams, a request that misses
+ * takes spare bytes beside the cache, and a block for which the cache has no room joins these.
  */
 #include "api/fast.h"
 #include "arena/cache.h"
@@ -37,26 +37,25 @@ static inline bool may_alloc_spare(const cuarena_t *arena)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     return arena->config.soft_limit_rule == CUARENA_SOFT_STORE && arena->natural == 0 &&
-           heap->free_slot != 0 && heap->live_blocks < heap->max_blocks && heap->nearly_plain &&
+           heap->free_slot != 0 && cuai_heap_blocks(heap) < heap->max_blocks && heap->simple &&
            heap->segment_count + cuai_block_records(heap) + 1 < heap->segment_room &&
            heap->cached_bytes <= arena->limits[CUARENA_LIMIT_CACHED] && cuai_cache_spares(arena, 0);
 }
 
 /* Allocates spare bytes for a request that misses, without a stream; 0: nothing was done. */
 static CUAI_OUTLINE cuai_slot_t alloc_spare(cuarena_t *arena, uint64_t size, uint64_t bytes,
-                                            uint64_t attributes, void **pointer_out)
+                                            uint64_t attributes)
 {
     CUAI_ASSERT(bytes != 0 && size >= bytes);
-    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     uint64_t offset;
+    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     if (!may_alloc_spare(arena))
         return 0;
-    cuai_slot_t slot = cuai_heap_fast_alloc_in(heap, heap->idle, 0, size, bytes, attributes,
-                                               CUAI_SEPARATORS_NONE, &offset);
+    cuai_slot_t slot = cuai_heap_fast_alloc_in(heap, heap->idle, NULL, 0, size, bytes,
+                                               attributes | heap->align_attributes, true, &offset);
     if (slot == 0)
         return 0;
     arena->cache.misses++;
-    *pointer_out = cuai_pointer(offset);
     return slot;
 }
 
@@ -66,9 +65,10 @@ static CUAI_OUTLINE bool free_spare(cuarena_t *arena, cuai_slot_t slot, const cu
     CUAI_ASSERT(slot != 0);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     const cuai_record_t *r = cuai_record(heap, slot);
-    if (s != NULL || r->owner != 0 || !heap->nearly_plain || !cuai_cache_spares(arena, r->size))
+    if (s != NULL || r->owner != 0 || !heap->simple || !cuai_cache_spares(arena, r->size))
         return false;
-    cuai_heap_fast_free(heap, slot, cuai_table_link_to(&heap->table, heap->records, slot));
+    cuai_heap_fast_free_to(heap, heap->idle, 0, slot,
+                           cuai_table_link_to(&heap->table, heap->records, slot));
     arena->unreturned = true;
     return true;
 }
@@ -83,7 +83,7 @@ static inline bool is_miss(const cuarena_t *arena, const cuarena_heap_t *heap, c
 }
 
 cuai_slot_t cuai_fast_cache_get(cuarena_t *arena, cuai_stream_t *s, uint64_t bytes,
-                                uint64_t attributes, void **pointer_out)
+                                uint64_t attributes)
 {
     CUAI_ASSERT(bytes != 0);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
@@ -99,7 +99,7 @@ cuai_slot_t cuai_fast_cache_get(cuarena_t *arena, cuai_stream_t *s, uint64_t byt
         link = NULL;
     }
     if (CUAI_UNLIKELY(is_miss(arena, heap, slot, size)))
-        return s == NULL ? alloc_spare(arena, size, bytes, attributes, pointer_out) : 0;
+        return s == NULL ? alloc_spare(arena, size, bytes, attributes) : 0;
     const cuai_record_t *r = cuai_record(heap, slot);
     if (!is_free_for(arena, r, s) || !is_natural(arena, r, size) ||
         heap->cached_bytes - r->size > arena->limits[CUARENA_LIMIT_CACHED])
@@ -115,7 +115,6 @@ cuai_slot_t cuai_fast_cache_get(cuarena_t *arena, cuai_stream_t *s, uint64_t byt
     arena->cache.hits++;
     if (s != NULL)
         cuai_counter_begin(&s->counter, r->size, bytes);
-    *pointer_out = cuai_pointer(r->offset);
     return slot;
 }
 
@@ -124,7 +123,7 @@ bool cuai_fast_cache_put(cuarena_t *arena, cuai_slot_t slot, uint64_t attributes
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     const cuai_record_t *r = cuai_record(heap, slot);
     if (!is_clear(arena) || !cuai_has_attributes(r, attributes) || cuai_tag_of(r) != 0 ||
-        !cuai_can_cache(heap, r) || (s != NULL && s->recording))
+        !cuai_can_cache(r) || (s != NULL && s->recording))
         return false;
     if (CUAI_UNLIKELY(!cuai_cache_has_room(arena, r->size)))
         return free_spare(arena, slot, s);

@@ -56,7 +56,7 @@ cuarena_status_t cuarena_open(const char *options, cuarena_t **arena_out)
 static void describe_leaks(const cuarena_t *arena, char *text, size_t room)
 {
     CUAI_ASSERT(room != 0);
-    cuai_counts_t all = cuai_whole_now(arena);
+    cuai_counts_t all = cuai_whole_counts(arena);
     size_t used = (size_t)snprintf(text, room, "%llu blocks of %llu bytes live",
                                    (unsigned long long)all.live_blocks,
                                    (unsigned long long)all.requested_bytes);
@@ -72,7 +72,7 @@ static void describe_leaks(const cuarena_t *arena, char *text, size_t room)
 
 static cuarena_status_t check_no_leaks(const cuarena_t *arena)
 {
-    cuai_counts_t all = cuai_whole_now(arena);
+    cuai_counts_t all = cuai_whole_counts(arena);
     if (all.live_blocks == 0)
         return CUARENA_OK;
     char leaks[200];
@@ -173,6 +173,7 @@ static void clear_counts(cuarena_t *arena)
     CUAI_ASSERT(arena->compacting);
     for (size_t tag = 1; tag < arena->tag_count; tag++)
         cuai_counter_clear(&arena->tags[tag].counter);
+    cuai_counter_clear(&arena->whole);
     arena->block_pins = 0;
     arena->ending = 0;
 }

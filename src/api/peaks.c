@@ -72,7 +72,6 @@ static cuarena_status_t push(cuarena_t *arena, about_t about)
     cuai_peak_set_t set;
     if (!cuai_lock_enter(&arena->lock))
         return cuai_reentered();
-    cuai_end_only_stream(arena);
     cuarena_status_t status = find(arena, &about, &set);
     if (status == CUARENA_OK)
         status = cuai_peaks_push(&set);

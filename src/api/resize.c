@@ -202,17 +202,18 @@ static void end_helper(cuarena_t *arena, cuai_block_ref_t helper, uint32_t strea
     CUAI_ASSERT(helper.heap != NULL && helper.slot != 0);
     cuarena_heap_t *heap = helper.heap;
     cuai_end_block(arena, helper, stream);
-    cuai_uncount(heap);
+    cuai_uncount(arena, heap);
 }
 
 static void exchange(cuarena_t *arena, cuai_block_ref_t block, cuai_block_ref_t helper)
 {
     CUAI_ASSERT(block.heap == helper.heap);
     const cuai_record_t *r = cuai_block_record(block);
-    uint64_t size = r->size;
-    uint64_t requested = cuai_requested(r);
+    uint64_t more = cuai_block_record(helper)->size - r->size;
+    uint64_t more_requested = cuai_requested(cuai_block_record(helper)) - cuai_requested(r);
     cuai_heap_exchange(block.heap, block.slot, helper.slot);
-    cuai_count_resize(arena, r, r->size - size, cuai_requested(r) - requested);
+    cuai_count_resize(arena, cuai_block_record(helper), 0 - more, 0 - more_requested);
+    cuai_count_resize(arena, r, more, more_requested);
 }
 
 /* Gives the block the helper's place. False: the block was freed meanwhile, and ends now. */

@@ -112,7 +112,7 @@ static cuarena_status_t check_movable(const cuarena_t *arena)
 {
     const cuarena_heap_t *stable = arena->heaps[CUAI_STABLE];
     bool fixed =
-        has_pins(arena->heaps[CUAI_DYNAMIC]) || (stable != NULL && stable->live_bytes != 0);
+        has_pins(arena->heaps[CUAI_DYNAMIC]) || (stable != NULL && cuai_heap_bytes(stable) != 0);
     if (fixed)
         return cuai_fail(CUARENA_BUSY,
                          "pinned or stable blocks live, and the pool cannot be "
@@ -120,7 +120,7 @@ static cuarena_status_t check_movable(const cuarena_t *arena)
                          "bytes aside, which the option addresses says",
                          arena->memory.ops.name,
                          (unsigned long long)arena->segments.items[0].address_bytes);
-    if (arena->memory.ops.relocate == NULL && arena->heaps[CUAI_DYNAMIC]->live_bytes != 0)
+    if (arena->memory.ops.relocate == NULL && cuai_heap_bytes(arena->heaps[CUAI_DYNAMIC]) != 0)
         return cuai_fail(CUARENA_UNSUPPORTED, "memory '%s' cannot move bytes",
                          arena->memory.ops.name);
     return CUARENA_OK;

@@ -23,8 +23,8 @@
 /* Whether a block lives that was not freed, or a call is inside. */
 static bool is_needed(const cuarena_t *arena)
 {
-    CUAI_ASSERT(cuai_whole_now(arena).live_blocks >= arena->ending);
-    return arena->inside != 0 || cuai_whole_now(arena).live_blocks != arena->ending;
+    CUAI_ASSERT(cuai_whole_counts(arena).live_blocks >= arena->ending);
+    return arena->inside != 0 || cuai_whole_counts(arena).live_blocks != arena->ending;
 }
 
 static void set_retired(cuarena_t *arena, cuai_retired_t retired)

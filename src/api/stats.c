@@ -68,9 +68,9 @@ static void from_arena(const cuarena_t *arena, cuarena_stats_t *stats)
     CUAI_ASSERT(arena->peak_reserved >= arena->reserved);
     for (int region = 0; region < CUAI_HEAPS; region++)
         add_region(arena, region, stats);
-    from_counts(cuai_whole_peaks(arena), stats);
+    from_counts(cuai_whole_counts(arena), stats);
     const cuarena_heap_t *apart = arena->heaps[CUAI_APART];
-    stats->dedicated_bytes = apart == NULL ? 0 : apart->live_bytes;
+    stats->dedicated_bytes = apart == NULL ? 0 : cuai_heap_bytes(apart);
     stats->bookkeeping_bytes += sizeof *arena + arena->stream_count * sizeof(cuai_stream_t);
     stats->reserved_bytes = arena->reserved;
     stats->peak_reserved_bytes = arena->peak_reserved;
@@ -156,7 +156,6 @@ cuarena_status_t cuarena_reset_peaks(cuarena_t *arena)
         return cuai_null("arena");
     if (!cuai_lock_enter(&arena->lock))
         return cuai_told(cuai_reentered());
-    cuai_end_only_stream(arena);
     cuai_keep_most(arena);
     reset_peaks(cuai_peaks_of_whole(arena));
     for (int region = 0; region < CUARENA_REGION_COUNT; region++)
@@ -318,7 +317,7 @@ static const char *wrong_with(const cuarena_t *arena)
         tagged.live_bytes += counts.live_bytes;
         tagged.live_blocks += counts.live_blocks;
     }
-    cuai_counts_t all = cuai_whole_now(arena);
+    cuai_counts_t all = cuai_whole_counts(arena);
     if (tagged.live_bytes > all.live_bytes || tagged.live_blocks > all.live_blocks)
         return "more is live under tags than altogether";
     return NULL;

@@ -27,8 +27,8 @@ static void from_apart(const cuarena_heap_t *heap, cuarena_ort_stats_t *now)
 {
     if (heap == NULL)
         return;
-    now->num_reserves = clamp(heap->allocs);
-    now->reserved_bytes = clamp(heap->live_bytes);
+    now->num_reserves = clamp(heap->counter.allocs);
+    now->reserved_bytes = clamp(cuai_heap_bytes(heap));
 }
 
 static uint64_t most_block(const cuarena_t *arena)
@@ -49,7 +49,7 @@ static uint64_t extensions(const cuarena_t *arena)
 
 static cuarena_ort_stats_t ort_stats(const cuarena_t *arena)
 {
-    cuai_counts_t all = cuai_whole_peaks(arena);
+    cuai_counts_t all = cuai_whole_counts(arena);
     cuarena_ort_stats_t now = {
         .num_allocs = clamp(all.allocs),
         .num_arena_extensions = clamp(extensions(arena)),
@@ -75,7 +75,7 @@ static void of_pool(const cuarena_t *arena, uint64_t pool_bytes, cuarena_ort_sta
     now->bytes_in_use = now->bytes_requested_in_use;
     now->total_allocated_bytes = clamp(pool_bytes + arena->adopted_bytes);
     now->max_bytes_in_use =
-        clamp(cuai_max(arena->most_requested, cuai_whole_peaks(arena).peak_requested_bytes));
+        clamp(cuai_max(arena->most_requested, cuai_whole_counts(arena).peak_requested_bytes));
     now->max_alloc_size = clamp(heap == NULL ? 0 : heap->standalone_most_asked);
 }
 

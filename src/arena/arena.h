@@ -14,7 +14,6 @@
 #define CUAI_ARENA_ARENA_H
 
 #include "arena/all.h"
-#include "arena/counter.h"
 #include "arena/peaks.h"
 #include "arena/segments.h"
 #include "arena/slow.h"
@@ -63,8 +62,9 @@ typedef struct cuai_retired {
 struct cuarena_arena {
     /* What every allocation and free touches. */
     cuai_lock_t lock;
-    uint32_t slow;           /* CUAI_SLOW_... bits: see cuai_slow_set */
-    cuai_recent_t last_used; /* `only_stream`, while nothing but it makes the arena slow */
+    uint32_t slow;                 /* CUAI_SLOW_... bits: see cuai_slow_set */
+    cuai_fast_t none[CUAI_LISTED]; /* of calls without a stream, by region */
+    cuai_recent_t last;            /* the stream used last, while nothing makes the arena slow */
     uint64_t granule_mask;
     cuarena_heap_t *heaps[CUAI_HEAPS]; /* NULL where there is none */
     uint64_t block_pins;               /* pins that block_pin took and nobody ended */
@@ -96,7 +96,8 @@ struct cuarena_arena {
     cuai_cond_t changed;    /* something that threads wait for without the lock has ended */
 
     uint64_t peak_reserved;
-    cuai_counts_t whole; /* kept while SLOW_WHOLE, else derived */
+    cuai_counter_t
+        whole; /* of all heaps, while SLOW_WHOLE; else the dynamic one counts the whole */
     uint64_t failed;
     uint64_t grows;
     uint64_t trims;
@@ -131,11 +132,6 @@ struct cuarena_arena {
     uint32_t stream_count;             /* numbers in use */
     struct cuai_captures *captures;    /* NULL before the first session */
     uint32_t capturing;                /* open sessions */
-    cuai_recent_t last_used_counted;   /* the same of a stream that is the only one but counts its
-                                          blocks itself */
-    cuai_stream_t
-        *only_stream; /* the stream that allocated all blocks ever: the counts of the dynamic heap
-                         stand for its counter, which stands still; NULL: there is none */
     bool cpu_touches; /* the CPU uses the bytes as well, so that the order of streams is not enough
                          to reuse them */
     bool reclaiming;  /* a thread reclaims: see reclaim.h */
@@ -160,7 +156,7 @@ struct cuarena_arena {
     char label[CUAI_LABEL_SIZE]; /* what messages call it */
 };
 
-/* Sets bits of `slow`, or clears them. The last used stream is forgotten, for it is used without a
+/* Sets bits of `slow`, or clears them. The stream used last is forgotten, for it is used without a
  * look at `slow`. */
 void cuai_slow_set(cuarena_t *arena, uint32_t bits, bool on);
 

@@ -44,9 +44,8 @@ bool cuai_may_cache(const cuarena_t *arena, cuai_block_ref_t ref, uint32_t strea
 {
     const cuai_record_t *r = cuai_block_record(ref);
     return cuai_caches(arena) && ref.region == CUAI_DYNAMIC && is_ordinary(r) &&
-           cuai_can_cache(ref.heap, r) && !cuai_is_lost(arena) &&
-           arena->config.zero != CUARENA_ZERO_FREE && !cuai_is_captured(arena, stream) &&
-           cuai_cache_has_room(arena, r->size);
+           cuai_can_cache(r) && !cuai_is_lost(arena) && arena->config.zero != CUARENA_ZERO_FREE &&
+           !cuai_is_captured(arena, stream) && cuai_cache_has_room(arena, r->size);
 }
 
 void cuai_arena_cache_put(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)

@@ -162,7 +162,7 @@ cuarena_status_t cuai_capture_try_alloc(cuarena_t *arena, int32_t region,
     cuai_record_t *r = cuai_record(heap, *slot_out);
     r->fixed = 1;
     touch(arena->captures, r->offset, cuai_end(r));
-    cuai_counter_add_block(&capture->counter, r);
+    cuai_counter_begin_block(&capture->counter, r);
     return CUARENA_OK;
 }
 
@@ -254,7 +254,7 @@ void cuai_capture_adopt(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
     s->capture->bytes += r->size;
     arena->captures->bytes += r->size;
     r->fixed = 1;
-    cuai_counter_add_block(&s->capture->counter, r);
+    cuai_counter_begin_block(&s->capture->counter, r);
 }
 
 /* The block's segment is no longer the session's. */
@@ -342,7 +342,7 @@ void cuai_capture_resized(cuarena_t *arena, const cuai_record_t *r, uint64_t mor
     cuai_assert_locked(arena);
     CUAI_ASSERT(r->fixed);
     cuarena_capture_t *capture = cuai_capture_around(arena, r->offset);
-    cuai_counter_add(&capture->counter, 0, more, more_requested);
+    cuai_counter_resize(&capture->counter, more, more_requested);
     touch(arena->captures, r->offset, cuai_end(r));
 }
 

@@ -15,15 +15,12 @@ void cuai_prepare_counts(cuarena_t *arena, const cuai_request_t *request, int32_
 /* A block begins to live, or ends: counted by all but its heap, which counts by itself. */
 void cuai_count_in(cuarena_t *arena, const cuai_record_t *r);
 void cuai_count_out(cuarena_t *arena, const cuai_record_t *r);
-/* The same only of the block's tag, which is not 0. */
-void cuai_tag_alloc(cuarena_t *arena, const cuai_record_t *r);
-void cuai_tag_free(cuarena_t *arena, const cuai_record_t *r);
 /* A live block's size changed by `more`, modulo 2^64. */
 void cuai_count_resize(cuarena_t *arena, const cuai_record_t *r, uint64_t more,
                        uint64_t more_requested);
-/* Leaves a block without a tag that a call allocated and freed for its own use out of the heap's
+/* Leaves a block without tag and owner that a call allocated and freed for its own use out of the
  * counts of allocations and frees. */
-void cuai_uncount(cuarena_heap_t *heap);
+void cuai_uncount(cuarena_t *arena, cuarena_heap_t *heap);
 /* Leaves a block that no caller got, and which ends next, out of all counts of allocations and
  * frees. */
 void cuai_uncount_block(cuarena_t *arena, cuai_block_ref_t ref);
@@ -32,16 +29,12 @@ void cuai_uncount_block(cuarena_t *arena, cuai_block_ref_t ref);
 
 /* Sums of all heaps. */
 uint64_t cuai_live_bytes(const cuarena_t *arena);
-/* The same of all counts, without peaks. */
-cuai_counts_t cuai_whole_now(const cuarena_t *arena);
-/* The counts with the peaks, whether these are kept or derived. */
-cuai_counts_t cuai_whole_peaks(const cuarena_t *arena);
+/* All counts, with the peaks. */
+cuai_counts_t cuai_whole_counts(const cuarena_t *arena);
 /* From now on `whole` is kept at every change (CUAI_SLOW_WHOLE). */
 void cuai_begin_whole(cuarena_t *arena);
 /* Ends that if neither a scope nor a second heap needs peaks of the whole beside the heap's. */
 void cuai_end_whole(cuarena_t *arena);
-/* Something began to live: raises the peaks of the whole, if they are kept. */
-void cuai_note_whole(cuarena_t *arena);
 /* Keeps the most live bytes ever, before the whole's peaks begin anew. */
 void cuai_keep_most(cuarena_t *arena);
 

@@ -205,17 +205,31 @@ cuarena_status_t cuai_heap_for(const cuarena_t *arena, uint64_t most_bytes,
     return cuarena_heap_create(&config, heap_out);
 }
 
+/* Begins what the fast path knows of calls without a stream in a region. */
+static void begin_fast(cuarena_t *arena, int32_t region, uint64_t by_pointer)
+{
+    const cuarena_heap_t *heap = arena->heaps[region];
+    cuai_fast_t *fast = &arena->none[region];
+    fast->index = heap->idle;
+    cuai_fast_set(fast, CUAI_BLOCK_ATTRIBUTES | heap->align_attributes,
+                  by_pointer | heap->align_attributes);
+}
+
 static cuarena_status_t make_heaps(cuarena_t *arena)
 {
     cuarena_status_t status = cuai_heap_for(arena, UINT64_MAX, &arena->heaps[CUAI_DYNAMIC]);
     if (status == CUARENA_OK && cuai_caches(arena))
         status = cuai_heap_begin_cache(arena->heaps[CUAI_DYNAMIC]);
+    if (status == CUARENA_OK)
+        begin_fast(arena, CUAI_DYNAMIC, CUAI_POINTER_ATTRIBUTES);
     if (status != CUARENA_OK || arena->stable_bytes == 0)
         return status;
     status = cuai_heap_for(arena, arena->stable_bytes, &arena->heaps[CUAI_STABLE]);
-    if (status == CUARENA_OK)
-        cuai_begin_whole(arena);
-    return status;
+    if (status != CUARENA_OK)
+        return status;
+    begin_fast(arena, CUAI_STABLE, CUAI_STABLE_ATTRIBUTES);
+    cuai_begin_whole(arena);
+    return CUARENA_OK;
 }
 
 /* ---- Life -------------------------------------------------------------- */

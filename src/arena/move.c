@@ -333,7 +333,7 @@ cuarena_status_t cuai_batch_all(cuarena_t *arena, cuai_batch_t *batch)
 {
     cuai_assert_locked(arena);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    size_t most = heap->live_blocks + 1;
+    size_t most = cuai_heap_blocks(heap) + 1;
     *batch = (cuai_batch_t){
         .list = cuai_host_alloc_unzeroed(most * sizeof *batch->list),
         .runs = cuai_host_alloc_unzeroed(most * sizeof *batch->runs),

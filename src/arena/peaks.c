@@ -1,38 +1,11 @@
 #include "arena/peaks.h"
 #include "arena/counts.h"
 
-/* ---- Peak counters ----------------------------------------------------- */
-
-void cuai_peak_counter_raise(cuai_peak_counter_t *counter)
-{
-    CUAI_ASSERT(counter->below < 0);
-    counter->peak -= (uint64_t)counter->below;
-    counter->below = 0;
-}
-
 /* ---- Peak sets --------------------------------------------------------- */
 
 cuai_peak_set_t cuai_peaks_of_counter(cuai_counter_t *counter, cuai_scopes_t **scopes)
 {
-    cuai_peak_set_t set = {.scopes = scopes};
-    for (int i = 0; i < CUAI_PEAK_RESERVED; i++) {
-        set.peaks[i] = &counter->peaks[i].peak;
-        set.below[i] = &counter->peaks[i].below;
-        set.now[i] = cuai_peak_counter_now(&counter->peaks[i]);
-    }
-    return set;
-}
-
-static cuai_peak_set_t peaks_of_whole(cuarena_t *arena)
-{
-    cuai_counts_t now = cuai_whole_now(arena);
-    cuai_counts_t *kept = &arena->whole;
-    return (cuai_peak_set_t){
-        .peaks = {&kept->peak_live_bytes, &kept->peak_requested_bytes, &kept->peak_live_blocks,
-                  &arena->peak_reserved},
-        .now = {now.live_bytes, now.requested_bytes, now.live_blocks, arena->reserved},
-        .scopes = &arena->whole_scopes,
-    };
+    return (cuai_peak_set_t){.counter = counter, .scopes = scopes};
 }
 
 /* From now on the peaks of the whole are kept apart from those of its only heap, since a scope
@@ -40,43 +13,54 @@ static cuai_peak_set_t peaks_of_whole(cuarena_t *arena)
 cuai_peak_set_t cuai_peaks_of_whole(cuarena_t *arena)
 {
     cuai_begin_whole(arena);
-    return peaks_of_whole(arena);
-}
-
-static cuai_peak_set_t peaks_of_heap(cuarena_heap_t *heap)
-{
-    return (cuai_peak_set_t){
-        .peaks = {&heap->peak_live_bytes, &heap->peak_requested_bytes, &heap->peak_live_blocks},
-        .now = {heap->live_bytes, heap->requested_bytes, heap->live_blocks},
-    };
+    return (cuai_peak_set_t){&arena->whole, &arena->peak_reserved, arena->reserved,
+                             &arena->whole_scopes};
 }
 
 cuai_peak_set_t cuai_peaks_of_region(cuarena_t *arena, int32_t region)
 {
     cuarena_heap_t *heap = arena->heaps[region];
-    cuai_peak_set_t set = {0};
     cuai_begin_whole(arena);
-    if (heap != NULL)
-        set = peaks_of_heap(heap);
-    set.scopes = &arena->region_scopes[region];
-    return set;
+    return cuai_peaks_of_counter(heap == NULL ? NULL : &heap->counter,
+                                 &arena->region_scopes[region]);
 }
 
-/* ---- Scopes ------------------------------------------------------------ */
+static cuai_peak_counter_t *peak_counter(const cuai_peak_set_t *set, int which)
+{
+    cuai_counter_t *counter = set->counter;
+    if (counter == NULL)
+        return NULL;
+    cuai_peak_counter_t *counters[] = {&counter->bytes, &counter->requested, &counter->blocks};
+    return which < CUAI_PEAK_RESERVED ? counters[which] : NULL;
+}
 
+/* The peak, UINT64_MAX if the set has none. */
 static uint64_t peak(const cuai_peak_set_t *set, int which)
 {
-    return set->peaks[which] == NULL ? 0 : *set->peaks[which];
+    const cuai_peak_counter_t *counter = peak_counter(set, which);
+    if (counter != NULL)
+        return counter->peak;
+    return which == CUAI_PEAK_RESERVED && set->reserved != NULL ? *set->reserved : UINT64_MAX;
+}
+
+static uint64_t now(const cuai_peak_set_t *set, int which)
+{
+    const cuai_peak_counter_t *counter = peak_counter(set, which);
+    if (counter != NULL)
+        return cuai_peak_counter_now(counter);
+    return which == CUAI_PEAK_RESERVED ? set->reserved_now : 0;
 }
 
 static void set_peak(const cuai_peak_set_t *set, int which, uint64_t peak)
 {
-    CUAI_ASSERT(set->below[which] == NULL || peak >= set->now[which]);
-    if (set->peaks[which] != NULL)
-        *set->peaks[which] = peak;
-    if (set->below[which] != NULL)
-        *set->below[which] = (int64_t)(peak - set->now[which]);
+    cuai_peak_counter_t *counter = peak_counter(set, which);
+    if (counter != NULL)
+        cuai_peak_counter_set_peak(counter, peak);
+    else if (which == CUAI_PEAK_RESERVED && set->reserved != NULL)
+        *set->reserved = peak;
 }
+
+/* ---- Scopes ------------------------------------------------------------ */
 
 cuarena_status_t cuai_peaks_push(cuai_peak_set_t *set)
 {
@@ -91,7 +75,7 @@ cuarena_status_t cuai_peaks_push(cuai_peak_set_t *set)
     uint64_t *outer = scopes->outer[scopes->depth++];
     for (int i = 0; i < CUAI_PEAKS; i++) {
         outer[i] = peak(set, i);
-        set_peak(set, i, set->now[i]);
+        set_peak(set, i, now(set, i));
     }
     return CUARENA_OK;
 }
@@ -103,11 +87,14 @@ cuarena_status_t cuai_peaks_pop(cuai_peak_set_t *set, cuarena_peaks_t *peaks)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "peaks: no scope is open here; accepted: one pop for "
                          "each push");
+    uint64_t values[CUAI_PEAKS];
+    for (int i = 0; i < CUAI_PEAKS; i++)
+        values[i] = peak(set, i) == UINT64_MAX ? 0 : peak(set, i);
     *peaks = (cuarena_peaks_t){
-        .live_bytes = peak(set, CUAI_PEAK_LIVE),
-        .requested_bytes = peak(set, CUAI_PEAK_REQUESTED),
-        .live_blocks = peak(set, CUAI_PEAK_BLOCKS),
-        .reserved_bytes = peak(set, CUAI_PEAK_RESERVED),
+        .live_bytes = values[CUAI_PEAK_LIVE],
+        .requested_bytes = values[CUAI_PEAK_REQUESTED],
+        .live_blocks = values[CUAI_PEAK_BLOCKS],
+        .reserved_bytes = values[CUAI_PEAK_RESERVED],
     };
     const uint64_t *outer = scopes->outer[--scopes->depth];
     for (int i = 0; i < CUAI_PEAKS; i++)
@@ -117,10 +104,11 @@ cuarena_status_t cuai_peaks_pop(cuai_peak_set_t *set, cuarena_peaks_t *peaks)
 
 void cuai_peaks_reset(cuai_peak_set_t *set)
 {
-    for (int i = 0; i < CUAI_PEAKS; i++)
-        set_peak(set, i, set->now[i]);
-    for (uint32_t depth = cuai_scopes_depth(*set->scopes); depth != 0; depth--)
-        memcpy((*set->scopes)->outer[depth - 1], set->now, sizeof set->now);
+    for (int i = 0; i < CUAI_PEAKS; i++) {
+        set_peak(set, i, now(set, i));
+        for (uint32_t depth = cuai_scopes_depth(*set->scopes); depth != 0; depth--)
+            (*set->scopes)->outer[depth - 1][i] = now(set, i);
+    }
 }
 
 /* ---- Of one block ------------------------------------------------------ */
@@ -133,17 +121,15 @@ static void peaks_of_block(cuarena_t *arena, const cuai_counted_in_t *where,
     cuarena_heap_t *heap = arena->heaps[where->region];
     cuai_stream_t *s = where->stream == 0 ? NULL : arena->streams[where->stream];
     memset(sets, 0, CUAI_PEAKS_COUNT * sizeof *sets);
-    if (heap != NULL) {
-        sets[CUAI_PEAKS_OF_HEAP] = peaks_of_heap(heap);
-        sets[CUAI_PEAKS_OF_HEAP].peaks[CUAI_PEAK_RESERVED] = &heap->most_block_bytes;
-    }
+    if (heap != NULL)
+        sets[CUAI_PEAKS_OF_HEAP] =
+            (cuai_peak_set_t){&heap->counter, &heap->most_block_bytes, 0, NULL};
     if (arena->slow & CUAI_SLOW_WHOLE)
-        sets[CUAI_PEAKS_OF_WHOLE] = peaks_of_whole(arena);
-    sets[CUAI_PEAKS_OF_WHOLE].peaks[CUAI_PEAK_RESERVED] = NULL;
+        sets[CUAI_PEAKS_OF_WHOLE].counter = &arena->whole;
     if (where->tag != 0)
-        sets[CUAI_PEAKS_OF_TAG] = cuai_peaks_of_counter(&arena->tags[where->tag].counter, NULL);
-    if (s != NULL && s != arena->only_stream)
-        sets[CUAI_PEAKS_OF_STREAM] = cuai_peaks_of_counter(&s->counter, NULL);
+        sets[CUAI_PEAKS_OF_TAG].counter = &arena->tags[where->tag].counter;
+    if (s != NULL)
+        sets[CUAI_PEAKS_OF_STREAM].counter = &s->counter;
 }
 
 void cuai_peaks_keep(cuarena_t *arena, const cuai_counted_in_t *where, cuai_peaks_kept_t *kept)
@@ -152,7 +138,7 @@ void cuai_peaks_keep(cuarena_t *arena, const cuai_counted_in_t *where, cuai_peak
     peaks_of_block(arena, where, sets);
     for (int g = 0; g < CUAI_PEAKS_COUNT; g++)
         for (int i = 0; i < CUAI_PEAKS; i++)
-            kept->peaks[g][i] = sets[g].peaks[i] == NULL ? UINT64_MAX : *sets[g].peaks[i];
+            kept->peaks[g][i] = peak(&sets[g], i);
 }
 
 void cuai_peaks_restore(cuarena_t *arena, const cuai_counted_in_t *where,

@@ -1,9 +1,9 @@
 /*
  * Peaks, and the scopes in which they are counted.
  *
- *   peak set   the peaks of one thing: of the whole arena, a region, a tag, a stream; where they
- * are kept, and what is live now scopes     what the peaks were when each open scope of that thing
- * began
+ *   peak set   the peaks of one thing, of the whole arena, a region, a tag or a stream: its
+ *              counter, and a fourth peak that only the whole has
+ *   scopes     what the peaks were when each open scope of that thing began
  *
  * The peaks that are kept are those of the innermost scope. To begin a scope is to set the peaks
  * aside and to begin anew; to end it is to raise those set aside to what came since. So no
@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "cuarena/stats.h"
+#include "heap/counter.h"
 
 enum {
     CUAI_PEAK_LIVE,
@@ -36,16 +37,17 @@ static inline uint32_t cuai_scopes_depth(const cuai_scopes_t *scopes)
 
 /* It is good as long as the lock is held. */
 typedef struct cuai_peak_set {
-    uint64_t *peaks[CUAI_PEAKS]; /* NULL: it has no such peak */
-    int64_t *below[CUAI_PEAKS];  /* of a peak counter, else NULL */
-    uint64_t now[CUAI_PEAKS];
+    cuai_counter_t *counter; /* NULL: it has none of these peaks */
+    uint64_t *reserved;      /* the peak of reserved bytes; NULL: it has none */
+    uint64_t reserved_now;
     cuai_scopes_t **scopes; /* *scopes is NULL before the first scope */
 } cuai_peak_set_t;
 
 /* The peaks of everything that counts one block: its heap, the whole, its tag and its stream; and
- * the largest block of its heap. UINT64_MAX: there is no such peak. */
+ * the largest block of its heap, as if it were reserved bytes. UINT64_MAX: there is no such peak.
+ */
 enum {
-    CUAI_PEAKS_OF_HEAP, /* in the place of CUAI_PEAK_RESERVED: the largest block */
+    CUAI_PEAKS_OF_HEAP,
     CUAI_PEAKS_OF_WHOLE,
     CUAI_PEAKS_OF_TAG,
     CUAI_PEAKS_OF_STREAM,
@@ -56,11 +58,9 @@ typedef struct cuai_peaks_kept {
     uint64_t peaks[CUAI_PEAKS_COUNT][CUAI_PEAKS];
 } cuai_peaks_kept_t;
 
-struct cuai_counter;
-
 cuai_peak_set_t cuai_peaks_of_whole(cuarena_t *arena);
 cuai_peak_set_t cuai_peaks_of_region(cuarena_t *arena, int32_t region);
-cuai_peak_set_t cuai_peaks_of_counter(struct cuai_counter *counter, cuai_scopes_t **scopes);
+cuai_peak_set_t cuai_peaks_of_counter(cuai_counter_t *counter, cuai_scopes_t **scopes);
 /* Begin a scope, and end the last one. Push returns LIMIT, or OUT_OF_MEMORY where the host has
  * none; pop returns BAD_ARGUMENT where no scope is open. */
 cuarena_status_t cuai_peaks_push(cuai_peak_set_t *set);

@@ -501,7 +501,6 @@ cuarena_status_t cuai_check_idle(cuarena_t *arena)
 static void reset_stream(cuarena_t *arena, cuai_stream_t *s)
 {
     CUAI_ASSERT(arena->reclaiming);
-    cuai_end_only_stream(arena);
     cuai_counter_clear(&s->counter);
     reclaim_freelist(arena, s, 0);
     reclaim_freelist(arena, s, 1);

@@ -1,5 +1,6 @@
 /* Recounts what is kept of streams and of uses, for the validator. */
 #include "arena/capture.h"
+#include "arena/counts.h"
 #include "arena/find.h"
 #include "arena/streams.h"
 #include "arena/uses.h"
@@ -52,7 +53,7 @@ static void count_blocks(const cuarena_t *arena, tally_t *tally)
 static const char *wrong_with(const cuarena_t *arena, const cuai_stream_t *s,
                               const cuai_counts_t *counted, uint64_t waits)
 {
-    cuai_counts_t counts = cuai_stream_counts(arena, s);
+    cuai_counts_t counts = cuai_counter_read(&s->counter);
     if (counts.live_blocks != counted->live_blocks || counts.live_bytes != counted->live_bytes ||
         counts.requested_bytes != counted->requested_bytes)
         return "a stream's counts are not those of its blocks";
@@ -79,30 +80,30 @@ static uint64_t count_waits(const cuarena_t *arena, uint64_t *waits)
     return uses;
 }
 
-/* Whether the stream may be one of the last used, which calls use without further checks. */
-static bool may_be_last_used(const cuarena_t *arena, const cuai_recent_t *near)
+/* Whether the stream may be the one used last, which calls use without further checks. */
+static bool may_be_last(const cuarena_t *arena, const cuai_recent_t *near)
 {
     const cuai_stream_t *s = near->stream;
     if (s == NULL)
         return true;
-    return (arena->slow & ~CUAI_SLOW_ONLY_STREAM) == 0 && arena->stream_count == 1 &&
+    return (arena->slow & ~CUAI_SLOW_RESIZES) == 0 && arena->stream_count == 1 &&
            !arena->cpu_touches && s == arena->streams[s->number] && !s->eager && !s->released &&
-           s->capture == NULL && s->handle == cuai_stream_normal(near->handle) &&
-           (s == arena->only_stream) == (near == &arena->last_used);
+           s->capture == NULL && s->handle == cuai_stream_normal(near->handle);
 }
 
-/* Whether the counts of the dynamic heap can stand for the only stream: no other heap has counted a
- * block, and there is no second stream. */
-static bool may_be_only_stream(const cuarena_t *arena)
+static bool is_whole_right(const cuarena_t *arena)
 {
-    bool slow = (arena->slow & CUAI_SLOW_ONLY_STREAM) != 0;
-    if (arena->only_stream == NULL || !slow)
-        return arena->only_stream == NULL && !slow;
-    uint64_t others = 0;
-    for (int i = CUAI_DYNAMIC + 1; i < CUAI_HEAPS; i++)
-        others += arena->heaps[i] == NULL ? 0 : arena->heaps[i]->allocs;
-    return arena->stream_count == 1 && others == 0 &&
-           arena->only_stream == arena->streams[arena->only_stream->number];
+    cuai_counts_t whole = cuai_whole_counts(arena);
+    for (int i = 0; i < CUAI_HEAPS; i++) {
+        if (arena->heaps[i] == NULL)
+            continue;
+        cuai_counts_t counts = cuai_counter_read(&arena->heaps[i]->counter);
+        whole.live_bytes -= counts.live_bytes;
+        whole.requested_bytes -= counts.requested_bytes;
+        whole.live_blocks -= counts.live_blocks;
+        whole.allocs -= counts.allocs;
+    }
+    return (whole.live_bytes | whole.requested_bytes | whole.live_blocks | whole.allocs) == 0;
 }
 
 const char *cuai_streams_wrong(const cuarena_t *arena)
@@ -127,10 +128,9 @@ const char *cuai_streams_wrong(const cuarena_t *arena)
     }
     if (known != arena->stream_count)
         return "the count of streams is wrong";
-    if (!may_be_last_used(arena, &arena->last_used) ||
-        !may_be_last_used(arena, &arena->last_used_counted))
-        return "a stream is the last used one that may not be";
-    if (!may_be_only_stream(arena))
-        return "a stream is the only one that may not be";
+    if (!may_be_last(arena, &arena->last))
+        return "a stream is the one used last that may not be";
+    if (!is_whole_right(arena))
+        return "the whole is not the sum of the heaps";
     return wrong != NULL ? wrong : cuai_captures_wrong(arena);
 }

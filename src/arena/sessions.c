@@ -121,7 +121,6 @@ static cuarena_status_t add_member(cuarena_t *arena, cuarena_capture_t *capture,
     if (status != CUARENA_OK)
         return status;
     cuai_capture_note(arena, capture, number);
-    cuai_end_only_stream(arena);
     s->capture = capture;
     s->member = capture->member_count++;
     cuai_stream_unlearn(arena, s);
@@ -369,16 +368,16 @@ static cuarena_status_t order(cuarena_t *arena, const cuarena_capture_t *capture
     return is_moot(arena, status) ? CUARENA_OK : status;
 }
 
+/* The block counts as allocated on its new stream. */
 static void change_owner(cuarena_t *arena, cuai_record_t *r, uint32_t number)
 {
     if (r->owner != 0) {
         cuai_counter_t *counter = &cuai_stream(arena, r->owner)->counter;
-        cuai_counter_add(counter, UINT64_MAX, -r->size, -cuai_requested(r));
+        cuai_counter_end_block(counter, r);
+        cuai_counter_uncount(counter);
     }
-    if (number != 0) {
-        cuai_counter_t *counter = &cuai_stream(arena, number)->counter;
-        cuai_counter_add(counter, 1, r->size, cuai_requested(r));
-    }
+    if (number != 0)
+        cuai_counter_begin_block(&cuai_stream(arena, number)->counter, r);
     r->owner = number & CUARENA_HEAP_MAX_OWNER;
 }
 

@@ -13,7 +13,8 @@
 #define CUAI_SLOW_ZERO 0x04u
 /* The bytes of live blocks are limited. */
 #define CUAI_SLOW_LIMIT 0x08u
-/* There are several heaps, so peaks of the whole are kept. The fast path can do that. */
+/* There are several heaps, or scopes of peaks, so the whole is counted apart. The fast path can do
+ * that. */
 #define CUAI_SLOW_WHOLE 0x10u
 /* Copies of a compaction may be under way. */
 #define CUAI_SLOW_MOVED 0x20u
@@ -23,8 +24,6 @@
 /* What is freed is not kept as free bytes, or sizes are rounded by special rules: only the fast
  * paths of the cache know them. */
 #define CUAI_SLOW_CACHE 0x80u
-/* The dynamic heap's counts stand for those of the only stream: requests elsewhere end that. */
-#define CUAI_SLOW_ONLY_STREAM 0x100u
 /* The arena was retired: whoever ends the last block tells the owner. */
 #define CUAI_SLOW_RETIRED 0x200u
 /* This is a forked child's copy: see all.h. */

@@ -396,11 +396,9 @@ static candidate_t cut(const search_t *search, const candidate_t *candidate)
 {
     CUAI_ASSERT(candidate->end - candidate->begin >= search->request->size);
     uint64_t size = search->request->size;
-    uint64_t rest = candidate->end - candidate->begin - size;
-    uint64_t least = search->heap->split_threshold;
-    bool splits = rest >= least || (rest >= size && least != UINT64_MAX);
+    uint64_t range = candidate->end - candidate->begin;
     candidate_t part = *candidate;
-    if (!splits)
+    if (range != size && cuai_heap_taken(search->heap, range, size) == range)
         return part;
     part.begin = search->high ? (candidate->end - size) & ~(search->alignment - 1)
                               : cuai_align_up(candidate->begin, search->alignment);
@@ -534,7 +532,7 @@ static void begin_search(search_t *search, cuarena_t *arena, const cuai_request_
     search->is_large = request->size >= heap->capacity >> CUAI_LARGE_SHIFT;
     search->waits = arena->config.steal == CUARENA_STEAL_WAIT;
     search->in_parts = !search->waits || (arena->config.grow == CUARENA_GROW_NONE &&
-                                          heap->live_bytes < heap->capacity / 2);
+                                          cuai_heap_bytes(heap) < heap->capacity / 2);
     search->high = request->heap.low == 0 && cuai_goes_high(heap, free_bytes, request->size);
     search->excluded = (cuai_stream_set_t){{0, 0}};
 }

@@ -27,7 +27,6 @@
 
 #include <stdbool.h>
 
-#include "arena/counter.h"
 #include "arena/timeline.h"
 #include "cuarena/streams.h"
 #include "heap/heap.h"
@@ -38,6 +37,30 @@
 #define CUAI_RECENT 16u
 _Static_assert(CUARENA_MAX_STREAMS < CUARENA_HEAP_MAX_OWNER, "owners");
 
+/* How a call names a block: an index of cuai_fast_t's attributes. */
+enum {
+    CUAI_BY_ID,
+    CUAI_BY_POINTER
+};
+
+/* What the fast path knows of a stream, or of the calls without one: the free list that it tries
+ * first and that gets what is freed, and what its ordinary blocks are. */
+typedef struct cuai_fast {
+    cuai_index_t *index; /* of the free list */
+    uint32_t freelist;
+    uint32_t upper[2];      /* the upper halves of the attributes, which pins do not change */
+    uint64_t attributes[2]; /* by CUAI_BY_... */
+} cuai_fast_t;
+
+/* Sets what is known of the blocks; the attributes come with the owner and the alignment. */
+static inline void cuai_fast_set(cuai_fast_t *fast, uint64_t by_id, uint64_t by_pointer)
+{
+    fast->attributes[CUAI_BY_ID] = by_id;
+    fast->attributes[CUAI_BY_POINTER] = by_pointer;
+    for (int i = 0; i < 2; i++)
+        fast->upper[i] = (uint32_t)(fast->attributes[i] >> 32);
+}
+
 typedef struct cuai_stream {
     cuarena_stream_t handle; /* never NULL */
     cuarena_stream_info_t info;
@@ -45,10 +68,7 @@ typedef struct cuai_stream {
     uint64_t thread;                    /* whose default stream it is, or 0 */
     uint32_t freelists[CUAI_LISTED][2]; /* of each heap; [turn] is the open one */
     uint32_t turn;
-    uint32_t open;            /* the open one of the dynamic region's heap */
-    cuai_index_t *open_index; /* the index of that */
-    uint64_t attributes[2];   /* of its ordinary blocks there: of block ids, and of pointers */
-    uint32_t upper[2];        /* the upper halves, which pins do not change */
+    cuai_fast_t fast; /* with the open free list of the dynamic region's heap */
     bool released; /* the handle must not be used any more; all bytes are in the closed free list */
     bool eager;    /* an event is recorded at each free */
     bool recording; /* a thread records an event on it without the lock */

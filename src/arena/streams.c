@@ -68,8 +68,8 @@ uint32_t cuai_freelist_for_free(const cuarena_t *arena, int32_t region, uint32_t
 
 void cuai_stream_note_open(const cuarena_t *arena, cuai_stream_t *s)
 {
-    s->open = s->freelists[CUAI_DYNAMIC][s->turn];
-    s->open_index = arena->heaps[CUAI_DYNAMIC]->freelists[s->open];
+    s->fast.freelist = s->freelists[CUAI_DYNAMIC][s->turn];
+    s->fast.index = arena->heaps[CUAI_DYNAMIC]->freelists[s->fast.freelist];
 }
 
 uint64_t cuai_stream_ranges(const cuarena_t *arena, const cuai_stream_t *s, uint32_t which)
@@ -118,8 +118,7 @@ static void forget_recent(cuai_recent_t *recent)
 void cuai_slow_set(cuarena_t *arena, uint32_t bits, bool on)
 {
     arena->slow = on ? arena->slow | bits : arena->slow & ~bits;
-    forget_recent(&arena->last_used);
-    forget_recent(&arena->last_used_counted);
+    forget_recent(&arena->last);
 }
 
 static void note_freelists(cuarena_t *arena)
@@ -130,57 +129,8 @@ static void note_freelists(cuarena_t *arena)
 void cuai_stream_note_used(cuarena_t *arena, cuarena_stream_t handle, cuai_stream_t *s)
 {
     cuai_assert_locked(arena);
-    if ((arena->slow & ~(CUAI_SLOW_ONLY_STREAM | CUAI_SLOW_RESIZES)) != 0)
-        return;
-    cuai_recent_t *near = s == arena->only_stream ? &arena->last_used : &arena->last_used_counted;
-    *near = (cuai_recent_t){handle, s};
-}
-
-/* ---- The only stream --------------------------------------------------- */
-
-/* The first stream of an arena in which nothing was allocated yet becomes the only stream, if its
- * calls need nothing unusual. */
-static void begin_only_stream(cuarena_t *arena, cuai_stream_t *s)
-{
-    CUAI_ASSERT(arena->only_stream == NULL);
-    uint64_t allocs = 0;
-    for (int i = 0; i < CUAI_HEAPS; i++)
-        allocs += arena->heaps[i] == NULL ? 0 : arena->heaps[i]->allocs;
-    if (allocs != 0 || arena->stream_count != 1 || s->eager || arena->cpu_touches ||
-        (arena->slow & CUAI_SLOW_CACHE))
-        return;
-    arena->only_stream = s;
-    cuai_slow_set(arena, CUAI_SLOW_ONLY_STREAM, true);
-}
-
-static cuai_counts_t only_stream_counts(const cuarena_t *arena)
-{
-    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    return (cuai_counts_t){
-        .live_bytes = heap->live_bytes,
-        .peak_live_bytes = heap->peak_live_bytes,
-        .requested_bytes = heap->requested_bytes,
-        .peak_requested_bytes = heap->peak_requested_bytes,
-        .live_blocks = heap->live_blocks,
-        .peak_live_blocks = heap->peak_live_blocks,
-        .allocs = heap->allocs,
-        .frees = cuai_frees(heap),
-    };
-}
-
-cuai_counts_t cuai_stream_counts(const cuarena_t *arena, const cuai_stream_t *s)
-{
-    return s == arena->only_stream ? only_stream_counts(arena) : cuai_counter_read(&s->counter);
-}
-
-void cuai_end_only_stream(cuarena_t *arena)
-{
-    cuai_assert_locked(arena);
-    if (arena->only_stream == NULL)
-        return;
-    cuai_counter_set(&arena->only_stream->counter, only_stream_counts(arena));
-    arena->only_stream = NULL;
-    cuai_slow_set(arena, CUAI_SLOW_ONLY_STREAM, false);
+    if ((arena->slow & ~CUAI_SLOW_RESIZES) == 0)
+        arena->last = (cuai_recent_t){handle, s};
 }
 
 void cuai_streams_begin(cuarena_t *arena)
@@ -200,8 +150,7 @@ static void learn(cuarena_t *arena, cuarena_stream_t handle, cuai_stream_t *s)
 void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s)
 {
     cuai_assert_locked(arena);
-    forget_recent(&arena->last_used);
-    forget_recent(&arena->last_used_counted);
+    forget_recent(&arena->last);
     for (uint32_t i = 0; i < CUAI_RECENT; i++)
         if (arena->recent[i].stream == s)
             forget_recent(&arena->recent[i]);
@@ -213,7 +162,6 @@ void cuai_stream_forget(cuarena_t *arena, uint32_t number)
 {
     cuai_assert_locked(arena);
     CUAI_ASSERT(arena->streams[number] != NULL && arena->stream_count != 0);
-    cuai_end_only_stream(arena);
     cuai_stream_unlearn(arena, arena->streams[number]);
     end_freelists(arena, arena->streams[number]);
     cuai_host_free(arena->streams[number]->scopes);
@@ -224,10 +172,10 @@ void cuai_stream_forget(cuarena_t *arena, uint32_t number)
 }
 
 /* Whether no block, wait, free list or call needs the number. */
-static bool is_unneeded(const cuarena_t *arena, const cuai_stream_t *s)
+static bool is_unneeded(const cuai_stream_t *s)
 {
     return s->behind_closed == 0 && s->waits == 0 && s->callers == 0 && s->touching == 0 &&
-           s->cached == 0 && cuai_stream_counts(arena, s).live_blocks == 0;
+           s->cached == 0 && cuai_counter_blocks(&s->counter) == 0;
 }
 
 void cuai_streams_recycle(cuarena_t *arena)
@@ -235,7 +183,7 @@ void cuai_streams_recycle(cuarena_t *arena)
     cuai_assert_locked(arena);
     cuai_stream_t *s;
     for (uint32_t n = 0; !arena->reclaiming && (s = cuai_stream_next(arena, &n)) != NULL;)
-        if (s->released && cuai_timeline_is_empty(&s->timeline) && is_unneeded(arena, s))
+        if (s->released && cuai_timeline_is_empty(&s->timeline) && is_unneeded(s))
             cuai_stream_forget(arena, n);
 }
 
@@ -243,7 +191,7 @@ cuai_stream_t *cuai_stream_left_idle(const cuarena_t *arena)
 {
     cuai_stream_t *s;
     for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
-        if (s->thread != 0 && !s->released && !cuai_stream_is_mine(s) && is_unneeded(arena, s) &&
+        if (s->thread != 0 && !s->released && !cuai_stream_is_mine(s) && is_unneeded(s) &&
             cuai_stream_ranges(arena, s, 0) == 0 && cuai_stream_ranges(arena, s, 1) == 0)
             break;
     return s;
@@ -296,16 +244,11 @@ static cuarena_status_t add(cuarena_t *arena, cuarena_stream_t handle,
     }
     s->number = number;
     uint64_t own = CUAI_OWNER_ATTRIBUTES(number) | arena->heaps[CUAI_DYNAMIC]->align_attributes;
-    s->attributes[0] = CUAI_BLOCK_ATTRIBUTES | own;
-    s->attributes[1] = CUAI_POINTER_ATTRIBUTES | own;
-    for (int i = 0; i < 2; i++)
-        s->upper[i] = (uint32_t)(s->attributes[i] >> 32);
+    cuai_fast_set(&s->fast, CUAI_BLOCK_ATTRIBUTES | own, CUAI_POINTER_ATTRIBUTES | own);
     cuai_stream_note_open(arena, s);
-    cuai_end_only_stream(arena);
     arena->streams[number] = s;
     arena->stream_count++;
     note_freelists(arena);
-    begin_only_stream(arena, s);
     *number_out = number;
     return CUARENA_OK;
 }
@@ -511,7 +454,6 @@ void cuai_streams_forget(cuarena_t *arena)
     }
     cuai_host_free(arena->streams);
     arena->streams = NULL;
-    arena->only_stream = NULL;
     arena->stream_count = 0;
     note_freelists(arena);
 }

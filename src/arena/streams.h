@@ -36,7 +36,7 @@ cuai_stream_t *cuai_stream_left_idle(const cuarena_t *arena);
 void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s);
 /* The arena begins: no handle leads to a stream without a search. No lock. */
 void cuai_streams_begin(cuarena_t *arena);
-/* Notes a stream that a handle found as the last used one, if calls on it need nothing unusual. */
+/* Notes a stream that a handle found as the one used last, if nothing makes the arena slow. */
 void cuai_stream_note_used(cuarena_t *arena, cuarena_stream_t handle, cuai_stream_t *s);
 /* Ends a stream whose free lists are empty. */
 void cuai_stream_forget(cuarena_t *arena, uint32_t number);
@@ -112,19 +112,6 @@ uint64_t cuai_stream_ranges(const cuarena_t *arena, const cuai_stream_t *s, uint
 void cuai_stream_note_open(const cuarena_t *arena, cuai_stream_t *s);
 /* The largest range that is idle or, if `streams`, in a stream's free list. */
 uint64_t cuai_freelists_largest(const cuarena_t *arena, int region, bool streams);
-/* What is counted of a stream's blocks. */
-cuai_counts_t cuai_stream_counts(const cuarena_t *arena, const cuai_stream_t *s);
-/* The counter of the only stream counts from now on: something comes to the counts of the dynamic
- * heap that is not the stream's, or has to be told apart from it. */
-void cuai_end_only_stream(cuarena_t *arena);
-/* The stream whose counter counts a block that has an owner; NULL: the counts of the heap stand for
- * it. */
-static inline cuai_stream_t *cuai_counting_stream(const cuarena_t *arena, const cuai_record_t *r)
-{
-    cuai_stream_t *s = arena->streams[r->owner];
-    return s != arena->only_stream ? s : NULL;
-}
-
 /* What in the state of streams and uses contradicts blocks and ranges (recount.c); NULL: nothing.
  * O(records + uses). */
 const char *cuai_streams_wrong(const cuarena_t *arena);

@@ -2,7 +2,7 @@
 #ifndef CUAI_ARENA_TAGS_H
 #define CUAI_ARENA_TAGS_H
 
-#include "arena/counter.h"
+#include "arena/peaks.h"
 #include "cuarena/arena.h"
 
 typedef struct cuai_tag {

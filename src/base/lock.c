@@ -13,7 +13,7 @@
  * calls, far less than a switch of threads costs. */
 #define SPINS 100
 
-_Thread_local uint32_t cuai_lock_self;
+_Thread_local uint32_t cuai_lock_self = CUAI_LOCK_UNNUMBERED;
 
 /* Waits while the word says `expected`, or less long. */
 static void futex_wait(_Atomic uint32_t *word, uint32_t expected)
@@ -36,12 +36,12 @@ static void relax(void)
 #endif
 }
 
+/* A thread that is alone is known without a number, and holds locks as UNNUMBERED. */
 static void number_thread(void)
 {
     static _Atomic uint32_t made;
-    while (cuai_lock_self == 0)
-        cuai_lock_self =
-            atomic_fetch_add_explicit(&made, CUAI_LOCK_STEP, memory_order_relaxed) + CUAI_LOCK_STEP;
+    while (cuai_lock_self <= CUAI_LOCK_UNNUMBERED)
+        cuai_lock_self = atomic_fetch_add_explicit(&made, CUAI_LOCK_STEP, memory_order_relaxed);
 }
 
 /* Says in the word that this thread is about to sleep, and sleeps. */
@@ -58,12 +58,13 @@ static void wait_for_word(cuai_lock_t *lock, uint32_t word)
  * whether others still do, so it holds the lock as WAITED: at worst one wake for nobody. */
 bool cuai_lock_contended(cuai_lock_t *lock)
 {
-    number_thread();
+    if (!CUAI_SINGLE_THREADED)
+        number_thread();
     uint32_t held = cuai_lock_self;
     for (int spins = SPINS;;) {
         uint32_t word = atomic_load_explicit(&lock->word, memory_order_relaxed);
         if (word == CUAI_LOCK_FREE) {
-            if (cuai_lock_take(lock, held))
+            if (cuai_lock_take(lock, held, CUAI_SINGLE_THREADED))
                 return true;
         } else if ((word & ~CUAI_LOCK_WAITED) == cuai_lock_self) {
             return false;

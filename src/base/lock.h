@@ -13,8 +13,7 @@
  * the next holder may end the lock at once, which an arena that was retired does (api/retire.c).
  *
  * Cost: one compare-exchange to take it and one exchange to let go. While the process has one
- * thread, as the C library says, both are a load and a store. A thread may start between the two:
- * it sees the word as it was before, and letting go asks again.
+ * thread, as the C library says, both are a load and a store, and the thread needs no number.
  */
 #ifndef CUAI_BASE_LOCK_H
 #define CUAI_BASE_LOCK_H
@@ -48,6 +47,7 @@
 #define CUAI_LOCK_FREE 0u
 #define CUAI_LOCK_WAITED 1u /* held, and somebody may be asleep */
 #define CUAI_LOCK_STEP 2u   /* between the numbers of two threads */
+#define CUAI_LOCK_UNNUMBERED 2u
 
 typedef struct cuai_lock {
     _Atomic uint32_t word;
@@ -90,8 +90,9 @@ void cuai_lock_reset(cuai_lock_t *lock);
 
 #if CUAI_LOCK_FUTEX
 
-/* This thread's number, which no other thread of the process has, but after 2^31 of them; 0 before
- * its first lock. The model is found without a call, also in a library that was loaded late. */
+/* This thread's number, which no other thread of the process has, but after 2^31 of them;
+ * UNNUMBERED before its first lock beside other threads. The model is found without a call, also in
+ * a library that was loaded late. */
 #if defined(__GNUC__)
 __attribute__((tls_model("initial-exec")))
 #endif
@@ -103,11 +104,12 @@ void cuai_lock_wake(cuai_lock_t *lock) CUAI_NOINLINE;
 
 /* Writes `held`, of this thread, where the lock is free. The fence keeps the compiler from moving
  * what the lock guards before the store, where a signal handler would see it. */
-static CUAI_INLINE bool cuai_lock_take(cuai_lock_t *lock, uint32_t held)
+static CUAI_INLINE bool cuai_lock_take(cuai_lock_t *lock, uint32_t held, bool alone)
 {
     uint32_t free = CUAI_LOCK_FREE;
-    if (!CUAI_SINGLE_THREADED)
-        return atomic_compare_exchange_strong_explicit(&lock->word, &free, held,
+    if (!alone)
+        return held != CUAI_LOCK_UNNUMBERED &&
+               atomic_compare_exchange_strong_explicit(&lock->word, &free, held,
                                                        memory_order_acquire, memory_order_relaxed);
     if (CUAI_UNLIKELY(atomic_load_explicit(&lock->word, memory_order_relaxed) != free))
         return false;
@@ -116,26 +118,32 @@ static CUAI_INLINE bool cuai_lock_take(cuai_lock_t *lock, uint32_t held)
     return true;
 }
 
-/* Takes the lock; false, at once, where this thread holds it. */
-static CUAI_INLINE bool cuai_lock_enter(cuai_lock_t *lock)
+/* Takes the lock; false, at once, where this thread holds it. `alone` is CUAI_SINGLE_THREADED. */
+static CUAI_INLINE bool cuai_lock_enter_as(cuai_lock_t *lock, bool alone)
 {
-    uint32_t self = cuai_lock_self;
-    if (CUAI_UNLIKELY(self == 0 || !cuai_lock_take(lock, self)))
+    if (CUAI_UNLIKELY(!cuai_lock_take(lock, cuai_lock_self, alone)))
         return cuai_lock_contended(lock);
     return true;
+}
+
+static CUAI_INLINE bool cuai_lock_enter(cuai_lock_t *lock)
+{
+    return cuai_lock_enter_as(lock, CUAI_SINGLE_THREADED);
 }
 
 /* Whether this thread holds it. */
 static inline bool cuai_lock_is_held(const cuai_lock_t *lock)
 {
     uint32_t word = atomic_load_explicit(&lock->word, memory_order_relaxed);
-    return cuai_lock_self != 0 && (word & ~CUAI_LOCK_WAITED) == cuai_lock_self;
+    return (word & ~CUAI_LOCK_WAITED) == cuai_lock_self;
 }
 
-static CUAI_INLINE void cuai_unlock(cuai_lock_t *lock)
+/* Lets go of a lock that was entered `alone`, or not. No thread starts in between: a holder starts
+ * none, nor may a signal handler. */
+static CUAI_INLINE void cuai_unlock_as(cuai_lock_t *lock, bool alone)
 {
     CUAI_ASSERT(cuai_lock_is_held(lock));
-    if (CUAI_SINGLE_THREADED)
+    if (alone)
         atomic_store_explicit(&lock->word, CUAI_LOCK_FREE, memory_order_release);
     else if (CUAI_UNLIKELY(
                  atomic_exchange_explicit(&lock->word, CUAI_LOCK_FREE, memory_order_release) &
@@ -143,11 +151,28 @@ static CUAI_INLINE void cuai_unlock(cuai_lock_t *lock)
         cuai_lock_wake(lock);
 }
 
+static CUAI_INLINE void cuai_unlock(cuai_lock_t *lock)
+{
+    cuai_unlock_as(lock, CUAI_SINGLE_THREADED);
+}
+
 #else
 
 bool cuai_lock_enter(cuai_lock_t *lock);
 bool cuai_lock_is_held(const cuai_lock_t *lock);
 void cuai_unlock(cuai_lock_t *lock);
+
+static inline bool cuai_lock_enter_as(cuai_lock_t *lock, bool alone)
+{
+    (void)alone;
+    return cuai_lock_enter(lock);
+}
+
+static inline void cuai_unlock_as(cuai_lock_t *lock, bool alone)
+{
+    (void)alone;
+    cuai_unlock(lock);
+}
 
 #endif
 

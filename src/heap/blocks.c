@@ -23,7 +23,7 @@ static inline bool needs_separators(const cuarena_heap_t *heap)
 /* Makes a slot ready, and the look-up large enough for it. LIMIT, OUT_OF_MEMORY. */
 static CUAI_NOINLINE cuarena_status_t prepare_slot(cuarena_heap_t *heap)
 {
-    if (heap->live_blocks >= heap->max_blocks)
+    if (cuai_heap_blocks(heap) >= heap->max_blocks)
         return CUARENA_LIMIT;
     uint64_t separators = needs_separators(heap) ? cuai_block_records(heap) + 1 : 0;
     uint64_t fresh = heap->free_slot == 0 ? 1 : 0;
@@ -35,7 +35,7 @@ static CUAI_NOINLINE cuarena_status_t prepare_slot(cuarena_heap_t *heap)
 
 static inline cuarena_status_t ready_slot(cuarena_heap_t *heap)
 {
-    if (CUAI_LIKELY(heap->free_slot != 0 && heap->live_blocks < heap->max_blocks &&
+    if (CUAI_LIKELY(heap->free_slot != 0 && cuai_heap_blocks(heap) < heap->max_blocks &&
                     !needs_separators(heap)))
         return CUARENA_OK;
     return prepare_slot(heap);
@@ -68,10 +68,8 @@ static inline cuai_cut_t cut_high(uint64_t start, uint64_t range, uint64_t size,
 static inline void keep_small_rest(const cuarena_heap_t *heap, cuai_cut_t *cut, uint64_t alignment)
 {
     uint64_t rest = cut->front + cut->tail;
-    if (CUAI_LIKELY(heap->split_threshold == 0) || rest == 0)
-        return;
-    bool whole = rest < cut->size || heap->split_threshold == UINT64_MAX;
-    if (!whole || rest >= heap->split_threshold)
+    if (CUAI_LIKELY(heap->split_threshold == 0) ||
+        cuai_heap_taken(heap, cut->size + rest, cut->size) == cut->size)
         return;
     if (alignment > heap->granule_mask + 1) /* the front stays in place */
         rest = cut->tail;
@@ -277,7 +275,7 @@ static void become_separator(cuarena_heap_t *heap, cuai_record_t *r, uint64_t of
     r->offset = offset;
     r->size = 0;
     r->pins = 0;
-    if (r->generation != heap->last_generation)
+    if (r->generation != CUAI_LAST_GENERATION)
         r->generation++;
     heap->separators++;
     cuai_note_plain(heap);
@@ -496,9 +494,7 @@ static void end_all_blocks(cuarena_heap_t *heap)
         if (cuai_is_live(r) || r->kind == CUAI_SEPARATOR)
             cuai_slot_end(heap, slot);
     }
-    heap->live_blocks = 0;
-    heap->live_bytes = 0;
-    heap->requested_bytes = 0;
+    cuai_counter_clear(&heap->counter);
     heap->separators = 0;
     heap->cramped = 0;
     heap->standalone_blocks = 0;

@@ -21,9 +21,9 @@ static inline void cuai_count_cached(cuarena_heap_t *heap, cuai_slot_t slot, boo
 }
 
 /* Whether the block can be cached: its slot has ids left. */
-static inline bool cuai_can_cache(const cuarena_heap_t *heap, const cuai_record_t *r)
+static inline bool cuai_can_cache(const cuai_record_t *r)
 {
-    return r->generation != heap->last_generation;
+    return r->generation != CUAI_LAST_GENERATION;
 }
 
 /* Caches a block that can be, and that no plan moves. Its owner, pins and other attributes are
@@ -34,7 +34,7 @@ static inline void cuai_heap_cache_put(cuarena_heap_t *heap, cuai_slot_t slot, u
 {
     cuai_record_t *r = cuai_record(heap, slot);
     uint64_t keeps = CUAI_ALIGN_ATTRIBUTES(r->align_log2) | r->list;
-    CUAI_ASSERT(r->kind == CUAI_BLOCK && !r->moving && cuai_can_cache(heap, r));
+    CUAI_ASSERT(r->kind == CUAI_BLOCK && !r->moving && cuai_can_cache(r));
     cuai_count_free(heap, r);
     r->generation++;
     r->asked = cuai_asked(stamp, 0);
@@ -62,10 +62,7 @@ static inline void cuai_heap_revive(cuarena_heap_t *heap, cuai_slot_t slot, uint
     cuai_count_cached(heap, slot, false);
     r->asked = cuai_asked(requested, tag);
     cuai_set_attributes(r, attributes | keeps);
-    heap->allocs++;
-    heap->live_blocks++;
-    cuai_raise(&heap->peak_live_blocks, heap->live_blocks);
-    cuai_count_bytes(heap, r->size, requested);
+    cuai_counter_begin(&heap->counter, r->size, requested);
 }
 
 /* Takes a cached block out of the cache and makes it a live one: see cuai_heap_revive. */

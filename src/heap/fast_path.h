@@ -2,17 +2,15 @@
  * The heap's fast path: allocation, free and resize in place when nothing is out of the ordinary.
  * Everything else is in blocks.c, which can do all of this too.
  *
- * Ordinary is a plain heap (one free list, no plan under way, no SEPARATOR, every rest split off),
- * a FREE slot, the granule as alignment, and a range found in the first few zones that may have
- * one. An allocation then touches the range's owner, the record after it and the new record, one
- * list head or two, and one look-up bucket; a free touches the block, both neighbours and the same.
- * About 220 instructions for an allocation and 180 for a free, with the lock, in real programs. A
- * resize touches the block and the record after it, whose range stays in its list if zone and class
- * stay; about 200.
+ * Ordinary is a smooth heap (no plan under way, nothing cached), a FREE slot, the granule as
+ * alignment, and a range found in the first few zones that may have one. An allocation then touches
+ * the range's owner, the record after it and the new record, one list head or two, and one look-up
+ * bucket; a free touches the block, both neighbours and the same. About 210 instructions for an
+ * allocation and 180 for a free, with the lock, in real programs. A resize touches the block and
+ * the record after it, whose range stays in its list if zone and class stay; about 200.
  *
- * A heap that is only smooth, with several free lists, has a fast path too. Where a SEPARATOR is
- * beside what is cut its record becomes the block's, unless there is one on both sides of a range
- * that is used up. The parameter `way` is a constant: the compiler makes a function for each.
+ * Where a SEPARATOR is beside what is cut its record becomes the block's, unless there is one on
+ * both sides of a range that is used up. A free or a resize beside one is the slow path's.
  */
 #ifndef CUAI_HEAP_FAST_PATH_H
 #define CUAI_HEAP_FAST_PATH_H
@@ -23,16 +21,20 @@
 /* ---- Allocation -------------------------------------------------------------
  */
 
-/* Enters the block of `slot`, which is at `offset`, into the look-up and the counters. */
+/* Enters the block of `slot`, which is at `offset`, into the look-up and the counters: its heap's
+ * and one more, or NULL. */
 static CUAI_INLINE void cuai_heap_fast_enter(cuarena_heap_t *heap, cuai_index_t *index,
-                                             cuai_record_t *records, cuai_slot_t slot,
-                                             uint64_t offset, uint64_t size, uint64_t requested)
+                                             cuai_counter_t *counter, cuai_record_t *records,
+                                             cuai_slot_t slot, uint64_t offset, uint64_t size,
+                                             uint64_t requested)
 {
     CUAI_ASSERT(index->free_bytes >= size);
+    cuai_count_alloc(heap, size, requested);
+    if (counter != NULL)
+        cuai_counter_begin(counter, size, requested);
     records[slot].asked = cuai_asked(requested, 0);
     cuai_table_insert_at(&heap->table, records, slot, offset);
     index->free_bytes -= size;
-    cuai_count_alloc(heap, size, requested);
 }
 
 /* Files the rest of the owner's range, of which the upper end was cut. A rest of 0 bytes has class
@@ -61,13 +63,6 @@ static CUAI_INLINE void cuai_heap_fast_hand(const cuarena_heap_t *heap, cuai_ind
     cuai_index_hand_on(index, heap->records, owner, slot, list);
 }
 
-/* What an allocation does about SEPARATORs beside the bytes that it cuts. */
-typedef enum cuai_separators {
-    CUAI_SEPARATORS_NONE,    /* there are none in the heap */
-    CUAI_SEPARATORS_REFUSED, /* where one is in the way nothing is done */
-    CUAI_SEPARATORS_REUSED
-} cuai_separators_t;
-
 /* Whether a SEPARATOR would keep nothing apart after a cut: the one beside the end that is cut, or,
  * if nothing of the range is left, the one at the other end. */
 static CUAI_INLINE bool cuai_heap_fast_meets_separator(const cuarena_heap_t *heap,
@@ -75,7 +70,7 @@ static CUAI_INLINE bool cuai_heap_fast_meets_separator(const cuarena_heap_t *hea
 {
     const cuai_record_t *o = cuai_record(heap, owner);
     const cuai_record_t *next = cuai_record(heap, o->next);
-    if (CUAI_UNLIKELY((o->kind | next->kind) & CUAI_SEPARATOR))
+    if (CUAI_UNLIKELY((cuai_kind_byte(o) | cuai_kind_byte(next)) & CUAI_SEPARATOR))
         return (high ? next : o)->kind == CUAI_SEPARATOR || cuai_range(o) == size;
     return false;
 }
@@ -100,9 +95,10 @@ static CUAI_INLINE cuai_slot_t cuai_heap_fast_reuse_separator(cuarena_heap_t *he
 /* Cuts the block out of the owner's range. The index comes last: it alone needs more registers than
  * there are, and the compiler would have to store the offset meanwhile. */
 static CUAI_INLINE void cuai_heap_fast_cut(cuarena_heap_t *heap, cuai_index_t *index,
-                                           uint32_t freelist, cuai_slot_t owner, cuai_slot_t slot,
-                                           uint64_t size, uint64_t requested, uint64_t attributes,
-                                           bool high, uint64_t *offset_out)
+                                           cuai_counter_t *counter, uint32_t freelist,
+                                           cuai_slot_t owner, cuai_slot_t slot, uint64_t size,
+                                           uint64_t requested, uint64_t attributes, bool high,
+                                           uint64_t *offset_out)
 {
     cuai_record_t *records = heap->records;
     cuai_record_t *o = &records[owner];
@@ -113,91 +109,87 @@ static CUAI_INLINE void cuai_heap_fast_cut(cuarena_heap_t *heap, cuai_index_t *i
     uint64_t key = cuai_range_key(rest, rest == 0 ? 0 : freelist);
     uint64_t offset = cuai_end(o) + (high ? rest : 0);
     heap->free_slot = r->next;
-    cuai_set_attributes(r, attributes | heap->align_attributes); /* before it has a list */
+    cuai_set_attributes(r, attributes); /* before it has a list */
     r->offset = offset;
     r->size = size;
     r->key = high ? 0 : key;
     o->key = high ? key : 0;
     *offset_out = offset;
     cuai_join(records, owner, slot);
-    cuai_heap_fast_enter(heap, index, records, slot, offset, size, requested);
+    cuai_heap_fast_enter(heap, index, counter, records, slot, offset, size, requested);
     if (high)
         cuai_heap_fast_keep(heap, index, owner, rest);
     else
         cuai_heap_fast_hand(heap, index, owner, slot, offset + size, rest);
 }
 
-/* Allocates from the upper or the lower end of a range; returns the block's slot, or 0. `high` is a
- * constant, so that each end has its own code. */
+/* Allocates from the upper or the lower end of a range; returns the block's slot, or 0. `high` and
+ * `all` are constants, so that each has its own code. */
 static CUAI_INLINE cuai_slot_t cuai_heap_fast_alloc_from(cuarena_heap_t *heap, cuai_index_t *index,
-                                                         uint32_t freelist, cuai_slot_t slot,
-                                                         uint64_t size, uint64_t requested,
-                                                         uint64_t attributes, bool high,
-                                                         cuai_separators_t way, bool *disturbs_out,
+                                                         cuai_counter_t *counter, uint32_t freelist,
+                                                         cuai_slot_t slot, uint64_t size,
+                                                         uint64_t requested, uint64_t attributes,
+                                                         bool high, bool all, bool *disturbs_out,
                                                          uint64_t *offset_out)
 {
     cuai_slot_t owner;
     if (CUAI_UNLIKELY(!cuai_plain_place(heap, index, size, high, &owner)))
         return 0;
-    bool meets =
-        way != CUAI_SEPARATORS_NONE && cuai_heap_fast_meets_separator(heap, owner, size, high);
-    if (way == CUAI_SEPARATORS_REFUSED && CUAI_UNLIKELY(meets))
-        return 0;
-    if (way == CUAI_SEPARATORS_REUSED && CUAI_UNLIKELY(meets)) {
+    if (all && heap->split_threshold != 0)
+        size = cuai_heap_taken(heap, cuai_range(cuai_record(heap, owner)), size);
+    if (CUAI_UNLIKELY(cuai_heap_fast_meets_separator(heap, owner, size, high))) {
+        if (!all)
+            return 0;
         cuai_slot_t separator = cuai_heap_fast_reuse_separator(heap, owner, size, attributes, high,
                                                                disturbs_out, offset_out);
         if (separator != 0)
-            cuai_heap_fast_enter(heap, index, heap->records, separator, *offset_out, size,
+            cuai_heap_fast_enter(heap, index, counter, heap->records, separator, *offset_out, size,
                                  requested);
         if (separator != 0 || *disturbs_out)
             return separator;
     }
-    cuai_heap_fast_cut(heap, index, freelist, owner, slot, size, requested, attributes, high,
-                       offset_out);
+    cuai_heap_fast_cut(heap, index, counter, freelist, owner, slot, size, requested, attributes,
+                       high, offset_out);
     return slot;
 }
 
-/* Allocates a block with these attributes and the granule's alignment from one free list; 0: it has
- * no room, as far as the fast path looks. The offset is an output because a load of it from the
- * record would wait for the store. */
+/* Allocates a block with these attributes from one free list; 0: it has no room, as far as the fast
+ * path looks. Without `all`, which is a constant, it also looks at what is ordinary only: no
+ * SEPARATOR is beside the cut, every rest is split off, and all small blocks go high. The offset is
+ * an output because a load of it from the record would wait for the store. One more counter than
+ * the heap's, or NULL, counts the block. */
 static CUAI_INLINE cuai_slot_t cuai_heap_fast_alloc_in(cuarena_heap_t *heap, cuai_index_t *index,
-                                                       uint32_t freelist, uint64_t size,
-                                                       uint64_t requested, uint64_t attributes,
-                                                       cuai_separators_t way, uint64_t *offset_out)
+                                                       cuai_counter_t *counter, uint32_t freelist,
+                                                       uint64_t size, uint64_t requested,
+                                                       uint64_t attributes, bool all,
+                                                       uint64_t *offset_out)
 {
     cuai_slot_t slot = heap->free_slot;
     bool disturbs = false;
-    CUAI_ASSERT(slot != 0 && (heap->smooth || heap->nearly_plain));
+    CUAI_ASSERT(slot != 0 && (heap->smooth || heap->simple));
     CUAI_ASSERT(size != 0 && (size & heap->granule_mask) == 0);
-    bool high = cuai_goes_high(heap, index->free_bytes, size);
-    slot = high ? cuai_heap_fast_alloc_from(heap, index, freelist, slot, size, requested,
-                                            attributes, true, way, &disturbs, offset_out)
-                : cuai_heap_fast_alloc_from(heap, index, freelist, slot, size, requested,
-                                            attributes, false, way, &disturbs, offset_out);
-    if (CUAI_UNLIKELY(slot == 0) && disturbs) {
+    CUAI_ASSERT(all || (heap->cramped == 0 && heap->split_threshold == 0));
+    bool high = (all && cuai_goes_high(heap, index->free_bytes, size)) ||
+                (!all && cuai_is_small_or_giant(heap, index->free_bytes, size));
+    slot = high ? cuai_heap_fast_alloc_from(heap, index, counter, freelist, slot, size, requested,
+                                            attributes, true, all, &disturbs, offset_out)
+                : cuai_heap_fast_alloc_from(heap, index, counter, freelist, slot, size, requested,
+                                            attributes, false, all, &disturbs, offset_out);
+    if (all && CUAI_UNLIKELY(slot == 0) && disturbs) {
         slot = cuai_heap_try_alloc_attributes(heap, freelist, size, requested, attributes);
         *offset_out = cuai_record(heap, slot)->offset;
+        if (slot != 0 && counter != NULL)
+            cuai_counter_begin_block(counter, cuai_record(heap, slot));
     }
     return slot;
 }
 
-/* Allocates a block with these attributes (see CUAI_ATTRIBUTES) from a plain heap; 0: nothing was
- * done, and the slow path has to try. */
-static CUAI_INLINE cuai_slot_t cuai_heap_fast_alloc(cuarena_heap_t *heap, uint64_t size,
-                                                    uint64_t requested, uint64_t attributes,
-                                                    uint64_t *offset_out)
-{
-    if (CUAI_UNLIKELY(heap->free_slot == 0 || heap->live_blocks >= heap->plain_blocks))
-        return 0;
-    return cuai_heap_fast_alloc_in(heap, heap->idle, 0, size, requested, attributes,
-                                   CUAI_SEPARATORS_NONE, offset_out);
-}
-
 /* Whether the heap is smooth and has slots for one more block and for the SEPARATORs that frees may
- * leave. */
-static CUAI_INLINE bool cuai_heap_fast_is_ready(const cuarena_heap_t *heap)
+ * leave; without `all`, whether it is ordinary besides. */
+static CUAI_INLINE bool cuai_heap_fast_is_ready(const cuarena_heap_t *heap, bool all)
 {
-    return heap->live_blocks < heap->ready_blocks && heap->free_slot != 0;
+    return cuai_heap_blocks(heap) < (all ? heap->ready_blocks : heap->fast_blocks) &&
+           heap->free_slot != 0;
 }
 
 /* ---- Free -------------------------------------------------------------- */
@@ -250,14 +242,6 @@ static CUAI_INLINE void cuai_heap_fast_free_to(cuarena_heap_t *heap, cuai_index_
     p->next = next;
     cuai_slot_free(heap, slot);
     cuai_heap_fast_merge(heap, index, freelist, prev, slot, bytes);
-}
-
-/* Ends a block of a heap that is plain, or nearly. */
-static CUAI_INLINE void cuai_heap_fast_free(cuarena_heap_t *heap, cuai_slot_t slot,
-                                            cuai_slot_t *link)
-{
-    CUAI_ASSERT(heap->nearly_plain);
-    cuai_heap_fast_free_to(heap, heap->idle, 0, slot, link);
 }
 
 /* Whether no range of another free list touches the block. Then no SEPARATOR that follows becomes

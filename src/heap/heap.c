@@ -67,8 +67,10 @@ static bool name_heap(cuarena_heap_t *heap)
     heap->id_step = UINT64_C(1) << bits;
     heap->slot_mask = heap->id_step - 1;
     heap->slot_bits = bits;
-    heap->first_generation = cuai_heap_first_generation(heap->number, bits);
-    heap->last_generation = (uint32_t)((UINT64_C(1) << (CUAI_IDS_LOG2 - bits)) - 1);
+    uint32_t generations = (uint32_t)((UINT64_C(1) << (CUAI_IDS_LOG2 - bits)) - 1);
+    heap->zero_generation = CUAI_LAST_GENERATION - generations;
+    heap->first_generation = heap->zero_generation + cuai_heap_first_generation(heap->number, bits);
+    heap->id_base -= heap->zero_generation * heap->id_step;
     return heap->number != 0;
 }
 
@@ -84,7 +86,8 @@ static uint32_t highest_generation(const cuarena_heap_t *heap)
 static void unname_heap(const cuarena_heap_t *heap)
 {
     if (heap->number != 0)
-        cuai_heap_number_free(heap->number, heap->slot_bits, highest_generation(heap));
+        cuai_heap_number_free(heap->number, heap->slot_bits,
+                              highest_generation(heap) - heap->zero_generation);
 }
 
 /* ---- Making a heap ---------------------------------------------------------
@@ -254,7 +257,7 @@ static cuarena_status_t refused(cuarena_status_t status, const cuarena_heap_t *h
     if (status == CUARENA_LIMIT)
         return cuai_fail_bytes(status, request->size, heap->max_blocks, 0, free_bytes, largest,
                                "%llu blocks live, as many as max_blocks allows",
-                               (unsigned long long)heap->live_blocks);
+                               (unsigned long long)cuai_heap_blocks(heap));
     return cuai_fail_bytes(status, request->size, heap->capacity, heap->capacity, free_bytes,
                            largest, "no room for %llu bytes: %llu free, the largest range has %llu",
                            (unsigned long long)request->size, (unsigned long long)free_bytes,

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/host.h"
 #include "heap/cache.h"
+#include "heap/counter.h"
 #include "heap/index.h"
 #include "heap/record.h"
 #include "heap/table.h"
@@ -48,31 +49,23 @@ struct cuarena_heap {
     uint32_t granule_log2;
     uint32_t class_base;   /* log2 of the granule, counted in classes */
     uint64_t class_floor;  /* two granules: the least that cuai_plain_class counts */
-    uint64_t id_base;      /* the heap's number, shifted to where ids have it */
+    uint64_t id_base;      /* the id of slot 0 in generation 0, modulo 2^64 */
     uint64_t id_step;      /* from a slot's id to that of its next generation */
     uint64_t slot_mask;    /* the bits of an id that are its slot */
     cuai_slot_t free_slot; /* the first of the list of FREE slots, last freed first */
     cuai_slot_t unused;    /* slots from here on were never used */
     uint64_t committed;    /* slots that have memory */
-    /* No two counters that one call changes are side by side: compilers join such stores, and a
-     * later load of one of them would wait until the joined store has reached the cache. */
-    uint64_t live_blocks;
-    uint64_t peak_live_blocks;
-    uint64_t live_bytes;
-    uint64_t peak_live_bytes;
-    uint64_t requested_bytes;
-    uint64_t peak_requested_bytes;
+    cuai_counter_t counter;
     uint64_t most_block_bytes; /* of the largest block ever */
-    uint64_t allocs;
     uint64_t search_steps;
-    bool smooth;           /* no plan is under way, every rest is split off, no range is of the
-                            * last class, nothing is cached: the fast path requires this */
-    bool plain;            /* smooth, with one free list and without SEPARATORs */
-    bool nearly_plain;     /* plain but for cached blocks, which to others are like live blocks */
-    uint64_t plain_blocks; /* max_blocks, but 0 if it is not plain */
+    bool smooth;           /* no plan is under way, no range is of the last class, nothing is
+                            * cached: the fast path requires this */
+    bool simple;           /* the same but for cached blocks, with one free list and no SEPARATOR:
+                            * no block needs a second slot */
     uint64_t ready_blocks; /* while fewer live and a FREE slot exists, a smooth heap has slots
                             * for one more block and for all SEPARATORs that frees may need; 0
                             * if the heap is not smooth */
+    uint64_t fast_blocks;  /* the same, but 0 unless every rest is split off and `cramped` is 0 */
     uint64_t split_threshold;
     uint64_t align_attributes; /* the granule's alignment, as block attributes */
     uint64_t zone_base;        /* where zone 0 begins */
@@ -100,7 +93,7 @@ struct cuarena_heap {
     uint32_t number;  /* unique among the heaps that live; 0: none yet */
     uint32_t slot_bits;
     uint32_t first_generation; /* of slots that were never used */
-    uint32_t last_generation;
+    uint32_t zero_generation;  /* so many short of the last one are the generations of a slot */
     uint64_t standalone_blocks;
     uint64_t standalone_bytes;      /* not in `capacity` */
     uint64_t standalone_most_asked; /* the largest request for one, ever */
@@ -152,6 +145,16 @@ static inline cuai_slot_t cuai_slot_of(const cuarena_heap_t *heap, cuarena_block
     return cuai_is_live(cuai_record(heap, slot)) ? slot : 0;
 }
 
+static inline uint64_t cuai_heap_blocks(const cuarena_heap_t *heap)
+{
+    return cuai_counter_blocks(&heap->counter);
+}
+
+static inline uint64_t cuai_heap_bytes(const cuarena_heap_t *heap)
+{
+    return cuai_peak_counter_now(&heap->counter.bytes);
+}
+
 /* Counts a change that neither the allocations nor the live blocks show, for cuai_version. */
 static inline void cuai_note_change(cuarena_heap_t *heap)
 {
@@ -161,24 +164,19 @@ static inline void cuai_note_change(cuarena_heap_t *heap)
 /* A number that differs after every change of the heap. */
 static inline uint64_t cuai_version(const cuarena_heap_t *heap)
 {
-    return heap->allocs * 2 - heap->live_blocks + heap->changes;
+    return heap->counter.allocs * 2 - cuai_heap_blocks(heap) + heap->changes;
 }
 
 /* The bytes of all free lists and of planned ranges. */
 static inline uint64_t cuai_free_bytes(const cuarena_heap_t *heap)
 {
-    return heap->capacity + heap->standalone_bytes - heap->live_bytes - heap->cached_bytes;
+    return heap->capacity + heap->standalone_bytes - cuai_heap_bytes(heap) - heap->cached_bytes;
 }
 
 /* How many records may need a SEPARATOR when they end. */
 static inline uint64_t cuai_block_records(const cuarena_heap_t *heap)
 {
-    return heap->live_blocks + heap->cached_blocks;
-}
-
-static inline uint64_t cuai_frees(const cuarena_heap_t *heap)
-{
-    return heap->allocs - heap->live_blocks;
+    return cuai_heap_blocks(heap) + heap->cached_blocks;
 }
 
 /* ---- Counts ----------------------------------------------------------------
@@ -190,23 +188,12 @@ static inline void cuai_raise(uint64_t *peak, uint64_t now)
         *peak = now;
 }
 
-static inline void cuai_count_bytes(cuarena_heap_t *heap, uint64_t size, uint64_t requested)
+static CUAI_INLINE void cuai_count_alloc(cuarena_heap_t *heap, uint64_t size, uint64_t requested)
 {
-    heap->live_bytes += size;
-    heap->requested_bytes += requested;
-    cuai_raise(&heap->peak_live_bytes, heap->live_bytes);
-    cuai_raise(&heap->peak_requested_bytes, heap->requested_bytes);
-}
-
-static inline void cuai_count_alloc(cuarena_heap_t *heap, uint64_t size, uint64_t requested)
-{
-    CUAI_ASSERT(heap->live_blocks < heap->max_blocks);
+    CUAI_ASSERT(cuai_heap_blocks(heap) < heap->max_blocks);
     CUAI_ASSERT(requested <= size && (size & heap->granule_mask) == 0);
-    heap->allocs++;
-    heap->live_blocks++;
     cuai_raise(&heap->most_block_bytes, size);
-    cuai_raise(&heap->peak_live_blocks, heap->live_blocks);
-    cuai_count_bytes(heap, size, requested);
+    cuai_counter_begin(&heap->counter, size, requested);
 }
 
 /* Counts a block that was resized: by `more` bytes (modulo 2^64), for a request of `requested`. */
@@ -214,7 +201,7 @@ static inline void cuai_count_anew(cuarena_heap_t *heap, cuai_record_t *r, uint6
                                    uint64_t requested)
 {
     CUAI_ASSERT(requested <= r->size && (r->size & heap->granule_mask) == 0);
-    cuai_count_bytes(heap, more, requested - cuai_requested(r));
+    cuai_counter_resize(&heap->counter, more, requested - cuai_requested(r));
     cuai_raise(&heap->most_block_bytes, r->size);
     r->asked = cuai_asked(requested, cuai_tag_of(r));
     cuai_note_change(heap);
@@ -222,11 +209,8 @@ static inline void cuai_count_anew(cuarena_heap_t *heap, cuai_record_t *r, uint6
 
 static inline void cuai_count_free(cuarena_heap_t *heap, const cuai_record_t *r)
 {
-    CUAI_ASSERT(heap->live_blocks != 0);
-    CUAI_ASSERT(heap->live_bytes >= r->size && heap->requested_bytes >= cuai_requested(r));
-    heap->live_blocks--;
-    heap->live_bytes -= r->size;
-    heap->requested_bytes -= cuai_requested(r);
+    CUAI_ASSERT(cuai_heap_blocks(heap) != 0 && cuai_heap_bytes(heap) >= r->size);
+    cuai_counter_end_block(&heap->counter, r);
 }
 
 /* ---- Numbers (numbers.c) ----------------------------------------------- */
@@ -241,7 +225,7 @@ void cuai_heap_number_free(uint32_t number, uint32_t slot_bits, uint32_t last_ge
 
 /* ---- Slots (slots.c) --------------------------------------------------- */
 
-/* Works out `smooth`, `plain` and `ready_blocks` anew: called after a change of what they are made
+/* Works out `smooth`, `simple` and `ready_blocks` anew: called after a change of what they are made
  * of. */
 void cuai_note_plain(cuarena_heap_t *heap);
 
@@ -289,12 +273,12 @@ static inline void cuai_slot_free(cuarena_heap_t *heap, cuai_slot_t slot)
     cuai_record_t *r = cuai_record(heap, slot);
     CUAI_ASSERT(slot != 0 && r->kind != CUAI_FREE);
     r->kind = CUAI_FREE;
-    if (CUAI_UNLIKELY(r->generation == heap->last_generation)) {
+    if (CUAI_UNLIKELY(++r->generation == 0)) {
+        r->generation = CUAI_LAST_GENERATION;
         heap->retired++;
         cuai_note_plain(heap);
         return;
     }
-    r->generation++;
     r->next = heap->free_slot;
     heap->free_slot = slot;
 }
@@ -350,6 +334,16 @@ void cuai_zones_fit(cuarena_heap_t *heap);
 static inline uint32_t cuai_list_for(const cuarena_heap_t *heap, uint64_t offset, uint64_t bytes)
 {
     return cuai_list_of(cuai_zone_of(heap, offset), cuai_class(heap, bytes));
+}
+
+/* The size of a block that is cut from a range of so many bytes: all of it where the rest is too
+ * small to be split off. */
+static inline uint64_t cuai_heap_taken(const cuarena_heap_t *heap, uint64_t range, uint64_t size)
+{
+    uint64_t rest = range - size;
+    CUAI_ASSERT(range >= size);
+    bool whole = rest < size || heap->split_threshold == UINT64_MAX;
+    return whole && rest < heap->split_threshold ? range : size;
 }
 
 /* ---- Ranges ------------------------------------------------------------ */

@@ -36,6 +36,14 @@ static inline uint64_t cuai_class_bit(const cuarena_heap_t *heap, uint64_t size)
 
 /* Whether a block is looked for from the top end of the heap, and cut from the upper end of its
  * range: see placement.c. */
+static inline bool cuai_is_small_or_giant(const cuarena_heap_t *heap, uint64_t free_bytes,
+                                          uint64_t size)
+{
+    return size < heap->small_bytes || size * heap->giant_share > free_bytes * CUAI_GIANT_NUMERATOR;
+}
+
+/* The same where blocks of some classes had no room to grow: these do not go high for being small.
+ */
 static inline bool cuai_goes_high(const cuarena_heap_t *heap, uint64_t free_bytes, uint64_t size)
 {
     return (size < heap->small_bytes && (CUAI_LIKELY(heap->cramped == 0) ||

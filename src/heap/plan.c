@@ -486,7 +486,7 @@ static cuarena_heap_plan_t *new_plan(const cuarena_heap_t *heap,
     cuarena_heap_plan_t *plan = cuai_host_alloc(sizeof *plan);
     if (plan == NULL)
         return NULL;
-    size_t most = cuai_min(heap->live_blocks, options->max_moves);
+    size_t most = cuai_min(cuai_heap_blocks(heap), options->max_moves);
     size_t bytes = most * sizeof(cuai_move_t);
     cuai_host_kept_t *kept = heap->planning->kept;
     plan->version = cuai_version(heap);
@@ -569,7 +569,8 @@ void cuarena_heap_plan_destroy(cuarena_heap_t *heap, cuarena_heap_plan_t **plan)
 bool cuai_plan_is_one_pass(const cuarena_heap_t *heap, const cuarena_heap_plan_options_t *options)
 {
     return options->goal_bytes == 0 && heap->separators == 0 &&
-           options->max_moves >= heap->live_blocks && options->max_bytes >= heap->live_bytes;
+           options->max_moves >= cuai_heap_blocks(heap) &&
+           options->max_bytes >= cuai_heap_bytes(heap);
 }
 
 /* Finds the runs and the attributes, as the one pass does on its way. */

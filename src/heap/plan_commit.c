@@ -148,7 +148,7 @@ cuarena_status_t cuarena_heap_plan_begin(cuarena_heap_t *heap, cuarena_heap_plan
  * is half of a removal, and emptying a bucket costs a fiftieth. */
 static bool is_made_anew(const cuarena_heap_t *heap, size_t moves)
 {
-    CUAI_ASSERT(moves <= heap->live_blocks);
+    CUAI_ASSERT(moves <= cuai_heap_blocks(heap));
     uint64_t stay = cuai_block_records(heap) - moves;
     return stay / 2 + heap->table.buckets / 50 < moves;
 }

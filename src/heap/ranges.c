@@ -139,7 +139,7 @@ cuai_slot_t cuai_separator_beside(const cuarena_heap_t *heap, cuai_slot_t owner,
     if (!before && !after)
         return 0;
     cuai_slot_t separator = before ? owner : o->next;
-    bool used_up = cuai_record(heap, separator)->generation == heap->last_generation;
+    bool used_up = cuai_record(heap, separator)->generation == CUAI_LAST_GENERATION;
     return (before && after) || used_up ? CUAI_SEPARATORS_DISTURB : separator;
 }
 

@@ -71,6 +71,9 @@ enum cuai_kind {
 #define CUAI_KIND_BITS 6
 #define CUAI_KIND_MASK ((1u << CUAI_KIND_BITS) - 1)
 
+/* Of every slot: where it ends, so that the end shows as an overflow. */
+#define CUAI_LAST_GENERATION UINT32_MAX
+
 typedef struct cuai_record {
     uint64_t offset;
     uint64_t size;       /* of the block; 0 without one */
@@ -81,7 +84,7 @@ typedef struct cuai_record {
     cuai_slot_t next;    /* address order; of a FREE slot: the next FREE one */
     uint64_t asked;      /* bytes asked for << CUAI_TAG_BITS | tag */
     cuai_slot_t chain;   /* next block of the same look-up bucket */
-    uint32_t generation; /* how often the slot was freed */
+    uint32_t generation; /* one more each time the slot is freed, up to CUAI_LAST_GENERATION */
     uint16_t list;       /* the range's list, while an index has it */
     uint16_t pins;
     uint8_t kind : CUAI_KIND_BITS; /* enum cuai_kind */
@@ -125,6 +128,14 @@ static inline uint32_t cuai_upper_attributes(const cuai_record_t *r)
     uint32_t half;
     memcpy(&half, (const char *)r + offsetof(cuai_record_t, flags) - 1, sizeof half);
     return half;
+}
+
+/* The byte that has the kind, which this does not separate from what else is in it. */
+static inline uint8_t cuai_kind_byte(const cuai_record_t *r)
+{
+    uint8_t byte;
+    memcpy(&byte, (const char *)r + offsetof(cuai_record_t, flags) - 1, sizeof byte);
+    return byte;
 }
 
 static inline uint64_t cuai_attributes(const cuai_record_t *r)

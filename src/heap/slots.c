@@ -16,10 +16,12 @@ static uint64_t free_slots(const cuarena_heap_t *heap)
     return count;
 }
 
-/* See `ready_blocks` of the heap. A block needs two slots, its own and that of a SEPARATOR;
- * `others` are in use besides. */
+/* See `ready_blocks` of the heap. Unless it is simple a block needs two slots, its own and that of
+ * a SEPARATOR; `others` are in use besides. */
 static uint64_t ready_blocks(const cuarena_heap_t *heap)
 {
+    if (heap->simple && heap->smooth)
+        return heap->max_blocks;
     uint64_t others = heap->segment_count + heap->separators + heap->retired + 3;
     if (!heap->smooth || cuai_heap_is_split_up(heap) || heap->committed < others)
         return 0;
@@ -28,13 +30,12 @@ static uint64_t ready_blocks(const cuarena_heap_t *heap)
 
 void cuai_note_plain(cuarena_heap_t *heap)
 {
-    bool calm = heap->plans == 0 && heap->split_threshold == 0 &&
-                heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES;
-    heap->nearly_plain = calm && heap->freelist_count == 1 && heap->separators == 0;
+    bool calm = heap->plans == 0 && heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES;
+    heap->simple = calm && heap->freelist_count == 1 && heap->separators == 0;
     heap->smooth = calm && heap->cached_blocks == 0;
-    heap->plain = heap->nearly_plain && heap->smooth;
-    heap->plain_blocks = heap->plain ? heap->max_blocks : 0;
     heap->ready_blocks = ready_blocks(heap);
+    bool ordinary = heap->split_threshold == 0 && heap->cramped == 0;
+    heap->fast_blocks = ordinary ? heap->ready_blocks : 0;
 }
 
 cuarena_status_t cuai_slots_reserve(cuarena_heap_t *heap, uint64_t count)

@@ -26,7 +26,7 @@ cuarena_status_t cuai_heap_add_standalone(cuarena_heap_t *heap, uint64_t offset,
     r->asked = cuai_asked(request->size, request->tag);
     cuai_set_note(r, note);
     cuai_table_insert(&heap->table, heap->records, slot);
-    cuai_count_bytes(heap, size, request->size);
+    cuai_counter_resize(&heap->counter, size, request->size);
     cuai_raise(&heap->most_block_bytes, size);
     cuai_raise(&heap->standalone_most_asked, request->size);
     heap->standalone_blocks++;

@@ -313,7 +313,7 @@ static void audit_slots(audit_t *audit)
     }
     EXPECT(audit, slot == 0, "free slots: %u is no record, or in a ring", slot);
     expect_equal(audit, "free slots", free_slots, listed + heap->retired);
-    expect_equal(audit, "live blocks", audit->blocks + empty, heap->live_blocks);
+    expect_equal(audit, "live blocks", audit->blocks + empty, cuai_heap_blocks(heap));
     expect_equal(audit, "records in use",
                  audit->blocks + audit->cached + empty + audit->heads + audit->separators +
                      free_slots + 1,
@@ -347,33 +347,27 @@ static void audit_counts(audit_t *audit)
     expect_equal(audit, "standalone blocks", audit->standalone_blocks, heap->standalone_blocks);
     expect_equal(audit, "standalone bytes", audit->standalone_bytes, heap->standalone_bytes);
     expect_equal(audit, "separators", audit->separators, heap->separators);
-    expect_equal(audit, "live bytes", audit->live_bytes, heap->live_bytes);
-    expect_equal(audit, "requested bytes", audit->requested_bytes, heap->requested_bytes);
+    expect_equal(audit, "live bytes", audit->live_bytes, cuai_heap_bytes(heap));
+    expect_equal(audit, "requested bytes", audit->requested_bytes,
+                 cuai_peak_counter_now(&heap->counter.requested));
     EXPECT(audit,
-           heap->peak_live_bytes >= heap->live_bytes &&
-               heap->peak_requested_bytes >= heap->requested_bytes &&
-               heap->peak_live_blocks >= heap->live_blocks,
+           heap->counter.bytes.below >= 0 && heap->counter.requested.below >= 0 &&
+               heap->counter.blocks.below >= 0,
            "a peak is below what is live");
     uint64_t capacity = 0;
     for (const cuai_segment_t *s = cuai_segment_first(heap); s != NULL;
          s = cuai_segment_next(heap, s))
         capacity += s->end - s->begin;
     expect_equal(audit, "capacity", capacity, heap->capacity);
-    EXPECT(audit,
-           heap->smooth ==
-               (heap->plans == 0 && heap->split_threshold == 0 && heap->cached_blocks == 0 &&
-                heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES),
+    bool calm = heap->plans == 0 && heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES;
+    EXPECT(audit, heap->smooth == (calm && heap->cached_blocks == 0),
            "the heap is wrong about being smooth");
-    bool nearly = heap->plans == 0 && heap->split_threshold == 0 &&
-                  heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES &&
-                  heap->freelist_count == 1 && heap->separators == 0;
-    EXPECT(audit,
-           heap->nearly_plain == nearly && heap->plain == (nearly && heap->cached_blocks == 0),
-           "the heap is wrong about being plain");
+    EXPECT(audit, heap->simple == (calm && heap->freelist_count == 1 && audit->separators == 0),
+           "the heap is wrong about being simple");
     cuarena_heap_t again = *heap;
     cuai_note_plain(&again);
-    expect_equal(audit, "blocks of a plain heap", again.plain_blocks, heap->plain_blocks);
     expect_equal(audit, "blocks that are ready", again.ready_blocks, heap->ready_blocks);
+    expect_equal(audit, "blocks of the fast path", again.fast_blocks, heap->fast_blocks);
 }
 
 static void audit_cache(audit_t *audit)

@@ -191,19 +191,20 @@ cuarena_status_t cuarena_heap_stats(const cuarena_heap_t *heap, cuarena_heap_sta
     if (heap == NULL || !cuai_sized_ok(stats, sizeof *stats, sizeof *stats))
         return cuai_fail(CUARENA_BAD_ARGUMENT, "heap is NULL, or stats was not made by "
                                                "cuarena_heap_stats_init");
+    cuai_counts_t counts = cuai_counter_read(&heap->counter);
     cuarena_heap_stats_t now = {
         .capacity_bytes = heap->capacity + heap->standalone_bytes,
-        .live_bytes = heap->live_bytes,
-        .requested_bytes = heap->requested_bytes,
+        .live_bytes = counts.live_bytes,
+        .requested_bytes = counts.requested_bytes,
         .free_bytes = cuai_free_bytes(heap),
         .largest_bytes = largest_of(heap, heap->freelists[0], CHEAP_LOOK),
-        .live_blocks = heap->live_blocks,
+        .live_blocks = counts.live_blocks,
         .segments = heap->segment_count + heap->standalone_blocks,
-        .peak_live_bytes = heap->peak_live_bytes,
-        .peak_requested_bytes = heap->peak_requested_bytes,
-        .peak_live_blocks = heap->peak_live_blocks,
-        .allocs = heap->allocs,
-        .frees = cuai_frees(heap),
+        .peak_live_bytes = counts.peak_live_bytes,
+        .peak_requested_bytes = counts.peak_requested_bytes,
+        .peak_live_blocks = counts.peak_live_blocks,
+        .allocs = counts.allocs,
+        .frees = counts.frees,
         .full_searches = heap->full_searches,
         .search_steps = heap->search_steps,
         .longest_probe = heap->table.longest_probe,
@@ -216,9 +217,7 @@ cuarena_status_t cuarena_heap_stats(const cuarena_heap_t *heap, cuarena_heap_sta
 
 void cuarena_heap_reset_peaks(cuarena_heap_t *heap)
 {
-    heap->peak_live_bytes = heap->live_bytes;
-    heap->peak_requested_bytes = heap->requested_bytes;
-    heap->peak_live_blocks = heap->live_blocks;
+    cuai_counter_reset_peaks(&heap->counter);
 }
 
 cuarena_status_t cuarena_heap_largest(const cuarena_heap_t *heap, uint32_t freelist,

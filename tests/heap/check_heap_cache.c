@@ -66,8 +66,8 @@ START_TEST(a_cached_block_is_neither_live_nor_free)
     cuarena_block_t id = cuai_id(heap, slot);
     park(slot);
     expect_valid(heap);
-    expect_u64(heap->live_bytes, 0);
-    expect_u64(heap->live_blocks, 0);
+    expect_u64(cuai_heap_bytes(heap), 0);
+    expect_u64(cuai_heap_blocks(heap), 0);
     expect_u64(heap->cached_bytes, 256);
     expect_u64(cuai_free_bytes(heap), 768);
     expect_status(cuarena_heap_free(heap, id, 0), CUARENA_STALE);
@@ -80,7 +80,7 @@ START_TEST(a_cached_block_is_neither_live_nor_free)
     expect_u64(entry.size, 256);
     cache_get(slot);
     expect_valid(heap);
-    expect_u64(heap->live_bytes, 256);
+    expect_u64(cuai_heap_bytes(heap), 256);
     expect_u64(heap->cached_bytes, 0);
     ck_assert(cuai_id(heap, slot) != id);
     cuai_heap_free(heap, slot, 0);
@@ -157,9 +157,9 @@ START_TEST(a_slot_whose_ids_are_used_up_is_not_cached)
 {
     open_heap(1024, 100);
     cuai_slot_t slot = make(64);
-    ck_assert(cuai_can_cache(heap, cuai_record(heap, slot)));
-    cuai_record(heap, slot)->generation = heap->last_generation;
-    ck_assert(!cuai_can_cache(heap, cuai_record(heap, slot)));
+    ck_assert(cuai_can_cache(cuai_record(heap, slot)));
+    cuai_record(heap, slot)->generation = CUAI_LAST_GENERATION;
+    ck_assert(!cuai_can_cache(cuai_record(heap, slot)));
     cuai_record(heap, slot)->generation = 0;
     close_heap();
 }

@@ -42,19 +42,24 @@ static cuai_slot_t take_short(cuarena_heap_t *heap, uint64_t requested, uint32_t
 {
     uint64_t mask = heap->granule_mask;
     uint64_t size = (requested + mask) & ~mask;
-    if (heap->plain)
-        return cuai_heap_fast_alloc(heap, size, requested, attributes, offset_out);
-    if (!cuai_heap_fast_is_ready(heap))
-        return 0;
-    return cuai_heap_fast_alloc_in(heap, heap->freelists[freelist], freelist, size, requested,
-                                   attributes | heap->align_attributes, CUAI_SEPARATORS_REUSED,
-                                   offset_out);
+    cuai_index_t *index = heap->freelists[freelist];
+    attributes |= heap->align_attributes;
+    if (cuai_heap_fast_is_ready(heap, false)) {
+        cuai_slot_t slot = cuai_heap_fast_alloc_in(heap, index, NULL, freelist, size, requested,
+                                                   attributes, false, offset_out);
+        if (slot != 0)
+            return slot;
+    }
+    return !cuai_heap_fast_is_ready(heap, true)
+               ? 0
+               : cuai_heap_fast_alloc_in(heap, index, NULL, freelist, size, requested, attributes,
+                                         true, offset_out);
 }
 
 static cuarena_status_t short_alloc(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
                                     cuarena_block_t *block_out, uint64_t *offset_out)
 {
-    bool listed = !heap->plain;
+    bool listed = !heap->simple;
     cuai_slot_t slot = 0;
     if (is_ordinary(heap, request))
         slot = take_short(heap, request->size, request->freelist,
@@ -76,7 +81,7 @@ static cuarena_status_t short_free(cuarena_heap_t *heap, cuarena_block_t block, 
         freelist >= CUAI_FREELIST_PLANNED || heap->freelists[freelist] == NULL ||
         !cuai_heap_fast_joins(heap, r, freelist))
         return cuarena_heap_free(heap, block, freelist);
-    ++*(heap->plain ? &short_frees : &listed_frees);
+    ++*(heap->simple ? &short_frees : &listed_frees);
     cuai_heap_fast_free_to(heap, heap->freelists[freelist], freelist, slot,
                            cuai_table_link(&heap->table, heap->records, r->offset));
     return CUARENA_OK;
@@ -87,8 +92,8 @@ static bool is_resizable(const cuarena_heap_t *heap, cuai_slot_t slot, uint64_t 
                          uint32_t freelist)
 {
     const cuai_record_t *r = &heap->records[slot];
-    return heap->smooth && r->kind == CUAI_BLOCK && !r->moving && size != 0 &&
-           size < CUARENA_HEAP_MAX_SEGMENT / 2 && freelist < CUAI_FREELIST_PLANNED &&
+    return heap->smooth && heap->split_threshold == 0 && r->kind == CUAI_BLOCK && !r->moving &&
+           size != 0 && size < CUARENA_HEAP_MAX_SEGMENT / 2 && freelist < CUAI_FREELIST_PLANNED &&
            heap->freelists[freelist] != NULL && cuai_range_joins(r, freelist);
 }
 
@@ -101,7 +106,7 @@ static cuarena_status_t short_resize(cuarena_heap_t *heap, cuarena_block_t block
         !cuai_heap_fast_resize(heap, heap->freelists[freelist], freelist, slot,
                                (size + mask) & ~mask, size))
         return cuarena_heap_resize(heap, block, size, freelist);
-    ++*(heap->plain ? &short_resizes : &listed_resizes);
+    ++*(heap->simple ? &short_resizes : &listed_resizes);
     return CUARENA_OK;
 }
 
@@ -144,14 +149,22 @@ END_TEST
 
 /* ---- Its limits --------------------------------------------------------- */
 
-static cuai_slot_t take(uint64_t granules)
+static cuai_slot_t take_with(uint64_t granules, bool all)
 {
     uint64_t bytes = map_bytes(&map, granules);
     uint64_t offset;
-    cuai_slot_t slot =
-        cuai_heap_fast_alloc(map.heap, bytes, bytes, CUAI_ATTRIBUTES(0, CUAI_BLOCK, 0), &offset);
+    uint64_t attributes = CUAI_ATTRIBUTES(0, CUAI_BLOCK, 0) | map.heap->align_attributes;
+    cuai_slot_t slot = 0;
+    if (cuai_heap_fast_is_ready(map.heap, all))
+        slot = cuai_heap_fast_alloc_in(map.heap, map.heap->idle, NULL, 0, bytes, bytes, attributes,
+                                       all, &offset);
     expect_valid(map.heap);
     return slot;
+}
+
+static cuai_slot_t take(uint64_t granules)
+{
+    return take_with(granules, false);
 }
 
 /* One slot lies ready. */
@@ -190,12 +203,12 @@ START_TEST(test_hot_take_leaves_a_refusal_to_the_long_path)
 }
 END_TEST
 
-START_TEST(test_hot_take_leaves_freelists_to_the_long_path)
+START_TEST(test_hot_take_serves_idle_bytes_beside_a_freelist)
 {
     open_ready(4096, "a1 -3");
     map_freelist(&map, 1);
-    expect_u64(take(1), 0);
-    expect_map(&map, "a1 -3");
+    ck_assert_uint_ne(take(3), 0);
+    expect_map(&map, "a1 ?3");
 }
 END_TEST
 
@@ -209,7 +222,8 @@ START_TEST(test_hot_take_leaves_plans_to_the_long_path)
 }
 END_TEST
 
-START_TEST(test_hot_take_leaves_splitting_to_the_long_path)
+/* Only where all is looked at is the rule of splitting. */
+START_TEST(test_hot_take_keeps_a_rest_that_is_not_split_off)
 {
     cuarena_heap_config_t config = map_config();
     config.split_threshold = UINT64_MAX;
@@ -217,6 +231,8 @@ START_TEST(test_hot_take_leaves_splitting_to_the_long_path)
     ck_assert_uint_ne(map.heap->free_slot, 0);
     expect_u64(take(1), 0);
     expect_map(&map, "a1 -3");
+    ck_assert_uint_ne(take_with(1, true), 0);
+    expect_map(&map, "a1 ?3");
 }
 END_TEST
 
@@ -256,18 +272,18 @@ static cuai_slot_t open_listed(const char *picture, bool high)
     expect_ok(cuai_slots_reserve(map.heap, 64));
     expect_ok(cuai_heap_add_empty(map.heap, &nothing, &ready));
     cuai_heap_free(map.heap, ready, 0);
-    ck_assert(cuai_heap_fast_is_ready(map.heap));
+    ck_assert(cuai_heap_fast_is_ready(map.heap, true));
     return ready;
 }
 
-static cuai_slot_t take_listed(uint64_t granules, cuai_separators_t way)
+static cuai_slot_t take_listed(uint64_t granules, bool all)
 {
     uint64_t bytes = map_bytes(&map, granules);
     uint32_t freelist = map_freelist(&map, 1);
     uint64_t attributes = CUAI_ATTRIBUTES(0, CUAI_BLOCK, 0) | map.heap->align_attributes;
     uint64_t offset = 0;
-    cuai_slot_t slot = cuai_heap_fast_alloc_in(map.heap, map.heap->freelists[freelist], freelist,
-                                               bytes, bytes, attributes, way, &offset);
+    cuai_slot_t slot = cuai_heap_fast_alloc_in(map.heap, map.heap->freelists[freelist], NULL,
+                                               freelist, bytes, bytes, attributes, all, &offset);
     expect_valid(map.heap);
     if (slot != 0)
         expect_u64(offset, map.heap->records[slot].offset);
@@ -281,9 +297,9 @@ START_TEST(test_hot_take_in_the_place_of_a_separator)
     const separator_case_t *row = &separator_cases[_i];
     cuai_slot_t ready = open_listed(row->before, row->high);
     uint64_t separators = map.heap->separators;
-    expect_u64(take_listed(row->granules, CUAI_SEPARATORS_REFUSED), 0);
+    expect_u64(take_listed(row->granules, false), 0);
     expect_map(&map, row->before);
-    cuai_slot_t slot = take_listed(row->granules, CUAI_SEPARATORS_REUSED);
+    cuai_slot_t slot = take_listed(row->granules, true);
     expect_map(&map, row->after);
     expect_u64(map.heap->separators, separators - (row->both ? 2 : 1));
     if (!row->both)
@@ -308,10 +324,10 @@ static const separator_case_t passed_cases[] = {
 START_TEST(test_hot_take_passes_a_separator_at_the_other_end)
 {
     const separator_case_t *row = &passed_cases[_i % 4];
-    cuai_separators_t way = _i < 4 ? CUAI_SEPARATORS_REFUSED : CUAI_SEPARATORS_REUSED;
+    bool all = _i >= 4;
     cuai_slot_t ready = open_listed(row->before, row->high);
     uint64_t separators = map.heap->separators;
-    expect_u64(take_listed(row->granules, way), ready);
+    expect_u64(take_listed(row->granules, all), ready);
     expect_map(&map, row->after);
     expect_u64(map.heap->separators, separators);
 }
@@ -327,7 +343,7 @@ START_TEST(test_hot_take_leaves_spent_records_to_the_long_path)
     expect_u64(cuai_separator_beside(map.heap, map.heap->records[separator].prev,
                                      map_bytes(&map, 4), false),
                separator);
-    map.heap->records[separator].generation = map.heap->last_generation;
+    map.heap->records[separator].generation = CUAI_LAST_GENERATION;
     expect_u64(cuai_separator_beside(map.heap, map.heap->records[separator].prev,
                                      map_bytes(&map, 4), false),
                CUAI_SEPARATORS_DISTURB);
@@ -397,9 +413,9 @@ int main(void)
                            TEST_LIST(test_hot_take_serves_a_plain_heap,
                                      test_hot_take_leaves_max_blocks_to_the_long_path,
                                      test_hot_take_leaves_a_refusal_to_the_long_path,
-                                     test_hot_take_leaves_freelists_to_the_long_path,
+                                     test_hot_take_serves_idle_bytes_beside_a_freelist,
                                      test_hot_take_leaves_plans_to_the_long_path,
-                                     test_hot_take_leaves_splitting_to_the_long_path,
+                                     test_hot_take_keeps_a_rest_that_is_not_split_off,
                                      test_hot_take_leaves_spent_records_to_the_long_path));
     tcase_add_checked_fixture(tcase, NULL, close_map);
     tcase = tcase_create("separators");

@@ -41,16 +41,13 @@ typedef struct damage {
 #define WILD 0x7fffffau
 
 #define DAMAGES(D)                                                                                 \
-    D(live_bytes, map.heap->live_bytes += 256)                                                     \
-    D(requested_bytes, map.heap->requested_bytes += 1)                                             \
-    D(live_blocks, map.heap->live_blocks += 1)                                                     \
+    D(live_bytes, map.heap->counter.bytes.peak += 256)                                             \
+    D(requested_bytes, map.heap->counter.requested.peak += 1)                                      \
+    D(live_blocks, map.heap->counter.blocks.peak += 1)                                             \
     D(capacity, map.heap->capacity += 256)                                                         \
     D(separators, map.heap->separators += 1)                                                       \
     D(retired, map.heap->retired += 1)                                                             \
     D(freelist_count, map.heap->freelist_count += 1)                                               \
-    D(peak_bytes, map.heap->peak_live_bytes = 0)                                                   \
-    D(peak_requested, map.heap->peak_requested_bytes = 0)                                          \
-    D(peak_blocks, map.heap->peak_live_blocks = 0)                                                 \
     D(spare_lost, map.heap->free_slot = 0)                                                         \
     D(spare_ring, map.heap->records[map.heap->free_slot].next = map.heap->free_slot)               \
     D(spare_wild, map.heap->free_slot = WILD)                                                      \
@@ -139,12 +136,12 @@ START_TEST(test_validate_cuts_its_text_to_what_there_is)
 {
     char text[12] = "01234567890";
     map_open(&map, "a2");
-    map.heap->live_bytes++;
+    map.heap->counter.bytes.peak++;
     expect_status(cuarena_heap_validate(map.heap, text, 8), CUARENA_CORRUPT);
     expect_u64(strlen(text), 7);
     ck_assert_str_eq(text + 8, "890");
     expect_status(cuarena_heap_validate(map.heap, NULL, 0), CUARENA_CORRUPT);
-    map.heap->live_bytes--;
+    map.heap->counter.bytes.peak--;
 }
 END_TEST
 
@@ -184,7 +181,7 @@ START_TEST(test_id_slot_retires_after_its_last_generation)
     map_open(&map, "a2 b1");
     cuarena_block_t slot = cuai_slot_in(map.heap, map_id(&map, 'a'));
     expect_ok(map_free(&map, 'a'));
-    map.heap->records[slot].generation = map.heap->last_generation;
+    map.heap->records[slot].generation = CUAI_LAST_GENERATION;
     expect_ok(map_alloc(&map, 'a', 2));
     expect_u64(cuai_slot_in(map.heap, map_id(&map, 'a')), slot);
     expect_ok(map_free(&map, 'a'));
@@ -199,7 +196,7 @@ START_TEST(test_id_slot_retires_when_it_ends_as_a_separator)
 {
     map_open(&map, "1:1 a2 2:1 b1");
     cuarena_block_t slot = cuai_slot_in(map.heap, map_id(&map, 'a'));
-    map.heap->records[slot].generation = map.heap->last_generation;
+    map.heap->records[slot].generation = CUAI_LAST_GENERATION;
     cuarena_block_t id = cuai_id(map.heap, (cuai_slot_t)slot);
     expect_ok(cuarena_heap_free(map.heap, id, 0));
     expect_map(&map, "1:1 -2 2:1 b1");
@@ -230,7 +227,7 @@ START_TEST(test_id_slots_retired_are_not_counted_on)
     take_many(blocks, MANY);
     for (int i = 0; i < MANY; i++) {
         cuai_slot_t slot = cuai_slot_in(map.heap, blocks[i]);
-        map.heap->records[slot].generation = map.heap->last_generation;
+        map.heap->records[slot].generation = CUAI_LAST_GENERATION;
         expect_ok(cuarena_heap_free(map.heap, cuai_id(map.heap, slot), 0));
     }
     expect_u64(map.heap->retired, MANY);
@@ -303,10 +300,12 @@ START_TEST(ids_hold_the_last_generation_of_the_last_slot)
     config.max_blocks = max_blocks[_i];
     map_open_with(&map, &config, "a1");
     const cuarena_heap_t *heap = map.heap;
-    uint64_t last = heap->last_generation * heap->id_step + heap->slot_mask;
+    uint64_t first = heap->id_base + heap->zero_generation * heap->id_step;
+    uint64_t last =
+        (CUAI_LAST_GENERATION - heap->zero_generation) * heap->id_step + heap->slot_mask;
     expect_u64(last, (UINT64_C(1) << CUAI_IDS_LOG2) - 1);
     ck_assert_uint_le(heap->max_slots - 1, heap->slot_mask);
-    expect_u64(heap->id_base + last, (heap->number + UINT64_C(1)) * (last + 1) - 1);
+    expect_u64(first + last, (heap->number + UINT64_C(1)) * (last + 1) - 1);
 }
 END_TEST
 
@@ -380,12 +379,12 @@ START_TEST(test_empty_block_lives_without_bytes)
     expect_u64(entry.size, 0);
     expect_u64(entry.requested, 0);
     expect_u64(entry.tag, 'e');
-    expect_u64(map.heap->live_blocks, 2);
+    expect_u64(cuai_heap_blocks(map.heap), 2);
     expect_ok(map_pin(&map, 'e'));
     expect_ok(map_unpin(&map, 'e'));
     expect_ok(map_free(&map, 'e'));
     expect_status(map_free(&map, 'e'), CUARENA_STALE);
-    expect_u64(map.heap->live_blocks, 1);
+    expect_u64(cuai_heap_blocks(map.heap), 1);
 }
 END_TEST
 
@@ -462,8 +461,8 @@ START_TEST(test_clear_ends_blocks_and_reclaims_ranges)
     expect_map(&map, "-13 ~5 -1 -3");
     for (char tag = 'a'; tag <= 'e'; tag++)
         expect_status(map_free(&map, tag), CUARENA_STALE);
-    expect_u64(map.heap->live_blocks, 0);
-    expect_u64(map.heap->peak_live_bytes, 17 * 256);
+    expect_u64(cuai_heap_blocks(map.heap), 0);
+    expect_u64(map.heap->counter.bytes.peak, 17 * 256);
 }
 END_TEST
 

@@ -76,6 +76,7 @@ pub const SOURCES: &[&str] = &[
     "base/system.c",
     "heap/blocks.c",
     "heap/cache.c",
+    "heap/counter.c",
     "heap/freelists.c",
     "heap/heap.c",
     "heap/numbers.c",

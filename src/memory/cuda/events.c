@@ -20,7 +20,7 @@ static cuai_event_t *pop_idle(cuai_place_t *place)
 static void push_idle(cuai_event_t *event)
 {
     cuai_place_t *place = event->place;
-    CUAI_ASSERT(place != NULL && event->next == NULL);
+    CUAI_ASSERT(event->next == NULL);
     cuai_lock(&place->lock);
     event->next = place->idle;
     place->idle = event;

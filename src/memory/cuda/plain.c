@@ -263,7 +263,7 @@ static cuarena_status_t open_kind(const cuarena_config_t *config, const plain_ki
 static cuarena_status_t lacks(const plain_t *plain, const char *what)
 {
     const cuai_place_t *place = plain->store.place;
-    CUAI_ASSERT(place != NULL && what != NULL);
+    CUAI_ASSERT(what != NULL);
     return cuai_fail(CUARENA_UNSUPPORTED, "device %d (%s) has no %s", place->device,
                      place->facts.name, what);
 }
