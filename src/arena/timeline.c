@@ -208,8 +208,7 @@ cuarena_status_t cuai_timeline_see(cuarena_t *arena, uint32_t number, cuai_point
     CUAI_ASSERT(entry->serial == point.serial);
     s->callers++;
     entry->users++;
-    cuarena_status_t status = wait ? cuai_unlocked_wait(arena, entry->event, number)
-                                   : cuai_unlocked_query(arena, entry->event);
+    cuarena_status_t status = cuai_unlocked_see(arena, entry->event, number, wait);
     entry->users--;
     if (status == CUARENA_OK)
         cuai_note_seen(arena, number, point);

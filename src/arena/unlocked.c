@@ -46,25 +46,18 @@ cuarena_status_t cuai_unlocked_record(cuarena_t *arena, const cuai_stream_t *s, 
     return cuai_note_loss(arena, status);
 }
 
-cuarena_status_t cuai_unlocked_query(cuarena_t *arena, void *event)
+cuarena_status_t cuai_unlocked_see(cuarena_t *arena, void *event, uint32_t number, bool wait)
 {
-    CUAI_ASSERT(event != NULL);
-    cuai_unlock(&arena->lock);
-    cuarena_status_t status = arena->memory.ops.query(arena->memory.user, event);
-    cuai_lock(&arena->lock);
-    return cuai_note_loss(arena, status);
-}
-
-cuarena_status_t cuai_unlocked_wait(cuarena_t *arena, void *event, uint32_t number)
-{
-    CUAI_ASSERT(event != NULL);
+    CUAI_ASSERT(event != NULL && (wait || number == 0));
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
     cuarena_stream_t handle = cuai_stream_touch(arena, number);
     bool host = handle == CUARENA_NO_STREAM;
     cuarena_status_t status = cuai_check_captured(arena, number);
     if (status == CUARENA_OK) {
-        *(host ? &arena->host_waits : &arena->stream_waits) += 1;
+        *(host ? &arena->host_waits : &arena->stream_waits) += wait;
         cuai_unlock(&arena->lock);
-        status = arena->memory.ops.wait(arena->memory.user, event, handle, host);
+        status = wait ? ops->wait(arena->memory.user, event, handle, host)
+                      : ops->query(arena->memory.user, event);
         cuai_lock(&arena->lock);
     }
     cuai_stream_untouch(arena, number);
@@ -89,7 +82,7 @@ cuarena_status_t cuai_unlocked_see_all(cuarena_t *arena, bool wait)
     cuarena_status_t status = arena->memory.ops.mark(arena->memory.user, CUARENA_NO_STREAM, &event);
     cuai_lock(&arena->lock);
     if (status == CUARENA_OK)
-        status = wait ? cuai_unlocked_wait(arena, event, 0) : cuai_unlocked_query(arena, event);
+        status = cuai_unlocked_see(arena, event, 0, wait);
     cuai_unlocked_discard(arena, event);
     return cuai_note_loss(arena, status);
 }

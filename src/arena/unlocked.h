@@ -20,11 +20,10 @@ cuarena_status_t cuai_unlocked_record(cuarena_t *arena, const cuai_stream_t *s, 
 /* Asks whether the work of all streams is done, else BUSY, or waits for it. UNSUPPORTED where one
  * event cannot stand for that, or would end a capture session. */
 cuarena_status_t cuai_unlocked_see_all(cuarena_t *arena, bool wait);
-/* BUSY: the event is not complete. */
-cuarena_status_t cuai_unlocked_query(cuarena_t *arena, void *event);
-/* The stream waits for the event on the device; with 0, or for one that was released, the caller
- * does. Counts the wait. BUSY: the stream is in an open capture session. */
-cuarena_status_t cuai_unlocked_wait(cuarena_t *arena, void *event, uint32_t number);
+/* Asks whether an event is complete, else BUSY. With `wait` the stream waits for it on the device,
+ * or with 0, or for a stream that was released, the caller does; counts the wait. BUSY then: the
+ * stream is in an open capture session. */
+cuarena_status_t cuai_unlocked_see(cuarena_t *arena, void *event, uint32_t number, bool wait);
 /* Gives an event back; NULL is fine. */
 void cuai_unlocked_discard(cuarena_t *arena, void *event);
 
