@@ -242,9 +242,7 @@ END_TEST
 START_TEST(bytes_freed_on_a_stream)
 {
     rig_t *rig = opened_rig(KIB(64));
-    void *p = take_on(rig, KIB(64), A);
-    sim_write(&rig->sim, A, p, KIB(64), 1);
-    free_on(rig, p, A);
+    void *p = use_anew(rig, KIB(64), A);
     sim_calls(&rig->sim);
     ck_assert_ptr_eq(take_on(rig, KIB(64), A), p); /* its own: at once */
     expect_no_calls(rig);

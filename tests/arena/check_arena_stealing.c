@@ -581,10 +581,7 @@ START_TEST(a_goal_within_reach_steals_nothing)
     sim_sync_all(&rig->sim);
     expect_ok(cuarena_block_free(rig->arena, row[0]));
     expect_ok(cuarena_block_free(rig->arena, row[2]));
-    void *at = NULL;
-    expect_ok(cuarena_block_pin_on(rig->arena, row[8], B, &at));
-    sim_write(&rig->sim, B, at, POOL / 16, 8);
-    expect_ok(cuarena_block_unpin_on(rig->arena, row[8], B));
+    write_block_on(rig, row[8], POOL / 16, B, 8);
     expect_ok(cuarena_block_free_on(rig->arena, row[8], B));
     uint64_t before = rig_stream_stats(rig, B).free_bytes;
     cuarena_compact_options_t options;

@@ -143,10 +143,7 @@ START_TEST(each_eager_free_has_its_event)
     expect_ok(cuarena_reclaim(rig->arena, 0, NULL)); /* closes with its event */
     sim_write(&rig->sim, A, q, POOL / 2, 2);
     free_on(rig, q, A);
-    void *all = take_on(rig, POOL, B);
-    sim_write(&rig->sim, B, all, POOL, 3);
-    expect_clean(rig);
-    free_on(rig, all, B);
+    use_anew(rig, POOL, B);
 }
 END_TEST
 

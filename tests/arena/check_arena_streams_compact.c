@@ -27,32 +27,13 @@ static void compact(rig_t *rig, cuarena_stream_t stream)
     expect_clean(rig);
 }
 
-/* A kernel on a block, as a program must write it. */
-static void write_block(rig_t *rig, cuarena_block_t block, cuarena_stream_t s, uint64_t seed)
-{
-    void *p = NULL;
-    expect_ok(cuarena_block_pin_on(rig->arena, block, s, &p));
-    sim_write(&rig->sim, s, p, SIZE, seed);
-    expect_ok(cuarena_block_unpin_on(rig->arena, block, s));
-    expect_clean(rig);
-}
-
-static void read_block(rig_t *rig, cuarena_block_t block, cuarena_stream_t s, uint64_t seed)
-{
-    void *p = NULL;
-    expect_ok(cuarena_block_pin_on(rig->arena, block, s, &p));
-    sim_read(&rig->sim, s, p, SIZE, seed);
-    expect_ok(cuarena_block_unpin_on(rig->arena, block, s));
-    expect_clean(rig);
-}
-
 /* Blocks that fill the pool, block i written on its stream; those at even places are freed, on
  * A. */
 static void open_holes(rig_t *rig, cuarena_stream_t stream)
 {
     take_row_on(rig, row, ROW, stream);
     for (int i = 0; i < ROW; i++)
-        write_block(rig, row[i], stream, (uint64_t)i + 1);
+        write_block_on(rig, row[i], SIZE, stream, (uint64_t)i + 1);
     for (int i = 0; i < ROW; i += 2)
         expect_ok(cuarena_block_free_on(rig->arena, row[i], stream));
     expect_clean(rig);
@@ -70,7 +51,7 @@ static void open_idle(rig_t *rig, cuarena_stream_t stream)
 static void close_holes(rig_t *rig, cuarena_stream_t stream)
 {
     for (int i = 1; i < ROW; i += 2) {
-        read_block(rig, row[i], stream, (uint64_t)i + 1);
+        read_block_on(rig, row[i], SIZE, stream, (uint64_t)i + 1);
         expect_ok(cuarena_block_free_on(rig->arena, row[i], stream));
     }
     rig_close(rig);
@@ -80,16 +61,7 @@ static void close_holes(rig_t *rig, cuarena_stream_t stream)
 static void take_again(rig_t *rig, int i)
 {
     row[i] = take_block_on(rig, SIZE, A);
-    write_block(rig, row[i], A, (uint64_t)i + 1);
-}
-
-/* Whoever gets these bytes now may write to them. */
-static void use_bytes(rig_t *rig, uint64_t bytes, cuarena_stream_t stream)
-{
-    void *p = take_on(rig, bytes, stream);
-    sim_write(&rig->sim, stream, p, bytes, 51);
-    expect_clean(rig);
-    free_on(rig, p, stream);
+    write_block_on(rig, row[i], SIZE, A, (uint64_t)i + 1);
 }
 
 /* ---- Order ------------------------------------------------------------- */
@@ -126,17 +98,17 @@ START_TEST(compaction_waits_for_those_that_blocks_name)
         expect_ok(cuarena_block_free_on(rig->arena, row[0], C));
         expect_ok(cuarena_reclaim(rig->arena, 1, NULL));
         if (users)
-            write_block(rig, row[3], B, 5);
+            write_block_on(rig, row[3], SIZE, B, 5);
         sim_calls(&rig->sim);
         compact(rig, C);
         /* C for A (and B), then A (and B) for C */
         expect_u64(rig->sim.counts[SIM_WAIT], users ? 4 : 2);
         expect_u64(rig->sim.counts[SIM_WAIT_HOST], 0);
         if (users)
-            read_block(rig, row[3], B, 5);
+            read_block_on(rig, row[3], SIZE, B, 5);
         sim_order(&rig->sim, A, B);
         for (int i = 1; i < ROW; i++) {
-            write_block(rig, row[i], A, 9);
+            write_block_on(rig, row[i], SIZE, A, 9);
             expect_ok(cuarena_block_free_on(rig->arena, row[i], A));
         }
         rig_close(rig);
@@ -160,7 +132,7 @@ START_TEST(vacated_bytes_are_the_compactions)
         sim_write(&rig->sim, C, p, POOL / 2, 50);
         expect_clean(rig);
         free_on(rig, p, C);
-        use_bytes(rig, POOL / 2, B);
+        use_anew(rig, POOL / 2, B);
         close_holes(rig, A);
     }
 }
@@ -173,7 +145,7 @@ START_TEST(compaction_on_the_per_thread_stream)
     open_idle(rig, A);
     expect_ok(cuarena_reclaim(rig->arena, 1, NULL));
     compact(rig, CUARENA_STREAM_PER_THREAD);
-    use_bytes(rig, POOL / 2, B);
+    use_anew(rig, POOL / 2, B);
     close_holes(rig, A);
 }
 END_TEST
@@ -222,7 +194,7 @@ START_TEST(compaction_without_a_stream_waits_for_all)
     rig_t *rig = opened_rig(POOL);
     open_idle(rig, A);
     sim_order(&rig->sim, B, A);
-    write_block(rig, row[3], B, 4);
+    write_block_on(rig, row[3], SIZE, B, 4);
     compact(rig, CUARENA_NO_STREAM);
     void *p = take_plain(rig, POOL / 2);
     sim_write(&rig->sim, C, p, POOL / 2, 8); /* idle: anybody's */
@@ -278,7 +250,7 @@ START_TEST(the_compactions_stream_may_be_released)
         sim_stream_kill(&rig->sim, C);
         expect_ok(cuarena_block_free(rig->arena, row[1])); /* idle but for C */
         expect_clean(rig);
-        use_bytes(rig, SIZE, B);
+        use_anew(rig, SIZE, B);
         take_again(rig, 1);
         close_holes(rig, A);
     }
@@ -306,7 +278,7 @@ START_TEST(calls_after_the_commit_come_behind_the_copies)
                 sim_host_read(&rig->sim, p, SIZE, 6);
                 expect_ok(cuarena_block_unpin(rig->arena, b));
             } else if (what == 1) { /* a pin on a stream that comes anew */
-                read_block(rig, b, B, 6);
+                read_block_on(rig, b, SIZE, B, 6);
             } else if (what == 2 || what == 7) { /* a plain free */
                 expect_ok(cuarena_block_free(rig->arena, b));
             } else if (what == 3) { /* a free on another stream */
@@ -464,7 +436,7 @@ START_TEST(blocks_may_be_freed_while_they_are_copied)
         expect_status(freed_during, CUARENA_OK);
         ck_assert_int_lt(m.done, 100);
         expect_u64(rig_stats(rig).live_blocks, 2);
-        use_bytes(rig, POOL / 2, B);
+        use_anew(rig, POOL / 2, B);
         take_again(rig, 3);
         take_again(rig, 5);
         close_holes(rig, A);
@@ -487,7 +459,7 @@ START_TEST(a_block_that_is_freed_before_its_copy_fails_waits_for_its_stream)
     for (int on = 0; on < 2; on++) {
         rig_t *rig = opened_rig(POOL);
         open_idle(rig, A);
-        write_block(rig, row[3], A, 9);
+        write_block_on(rig, row[3], SIZE, A, 9);
         meddler_t m = {rig, 0};
         rig->sim.hook = free_during_wait;
         rig->sim.hook_user = &m;
@@ -497,7 +469,7 @@ START_TEST(a_block_that_is_freed_before_its_copy_fails_waits_for_its_stream)
         rig->sim.hook = NULL;
         expect_status(freed_during, CUARENA_OK);
         expect_u64((uint64_t)m.done, 1);
-        use_bytes(rig, 5 * SIZE, C);
+        use_anew(rig, 5 * SIZE, C);
         take_again(rig, 3);
         take_again(rig, 5);
         close_holes(rig, A);
@@ -523,7 +495,7 @@ START_TEST(running_out_compacts_on_the_requests_stream)
     expect_ok(cuarena_set_relocation_callback(rig->arena, count_batches, &batches));
     take_row_on(rig, row, ROW, A);
     for (int i = 0; i < ROW; i++)
-        write_block(rig, row[i], A, (uint64_t)i + 1);
+        write_block_on(rig, row[i], SIZE, A, (uint64_t)i + 1);
     sim_sync_all(&rig->sim);
     for (int i = 0; i < ROW; i += 2)
         expect_ok(cuarena_block_free_on(rig->arena, row[i], i % 4 ? B : A));

@@ -129,9 +129,7 @@ START_TEST(a_number_taken_meanwhile_makes_room_again)
     for (uint32_t i = 1; i < CUARENA_MAX_STREAMS; i++) {
         cuarena_stream_t s = sim_handle(10 + i);
         sim_stream_make(&rig->sim, s);
-        void *p = take_on(rig, 256, s);
-        sim_write(&rig->sim, s, p, 256, i);
-        free_on(rig, p, s);
+        use_anew(rig, 256, s);
         expect_ok(cuarena_release_stream(rig->arena, s));
         sim_sync(&rig->sim, s);
     }
@@ -325,9 +323,7 @@ START_TEST(a_pool_that_moves_waits_for_all_work)
     cuarena_block_t block = take_block_on(rig, POOL / 2, A);
     void *gone = take_on(rig, KIB(4), B);
     void *p = NULL;
-    expect_ok(cuarena_block_pin_on(rig->arena, block, A, &p));
-    sim_write(&rig->sim, A, p, POOL / 2, 5);
-    expect_ok(cuarena_block_unpin_on(rig->arena, block, A));
+    write_block_on(rig, block, POOL / 2, A, 5);
     sim_write(&rig->sim, B, gone, KIB(4), 6);
     free_on(rig, gone, B);
     expect_ok(cuarena_resize_pool(rig->arena, 2 * POOL));
@@ -481,9 +477,7 @@ START_TEST(a_pool_that_moves_waits_for_each_stream)
     cuarena_block_t block = take_block_on(rig, POOL / 2, A);
     void *gone = take_on(rig, KIB(4), B);
     void *p = NULL;
-    expect_ok(cuarena_block_pin_on(rig->arena, block, A, &p));
-    sim_write(&rig->sim, A, p, POOL / 2, 5);
-    expect_ok(cuarena_block_unpin_on(rig->arena, block, A));
+    write_block_on(rig, block, POOL / 2, A, 5);
     sim_write(&rig->sim, B, gone, KIB(4), 6);
     free_on(rig, gone, B);
     expect_status(cuarena_reclaim(rig->arena, 2, NULL), CUARENA_BAD_ARGUMENT);

@@ -64,9 +64,7 @@ END_TEST
 START_TEST(another_stream_gets_none_of_its_bytes)
 {
     rig_t *rig = open_at_hand(new_rig());
-    void *p = take_on(rig, KIB(4), A);
-    sim_write(&rig->sim, A, p, KIB(4), 1);
-    free_on(rig, p, A);
+    void *p = use_anew(rig, KIB(4), A);
     void *of_b = take_on(rig, KIB(4), B);
     ck_assert_ptr_ne(of_b, p);
     sim_write(&rig->sim, B, of_b, KIB(4), 2);
@@ -92,9 +90,7 @@ START_TEST(a_handle_that_was_released_is_asked_about)
     expect_ok(cuarena_reclaim(rig->arena, 1, NULL));
     for (int i = 0; i < 4; i++)
         free_on(rig, take_on(rig, KIB(4), A), A);
-    void *late = take_on(rig, KIB(4), A);
-    sim_write(&rig->sim, A, late, KIB(4), 3);
-    free_on(rig, late, A);
+    use_anew(rig, KIB(4), A);
     expect_clean(rig);
     expect_ok(cuarena_release_stream(rig->arena, A)); /* keeps its number */
     expect_clean(rig);

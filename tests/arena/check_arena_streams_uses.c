@@ -30,24 +30,23 @@ static rig_t *open_with(rig_t *rig, int32_t event)
 START_TEST(bytes_wait_for_every_user)
 {
     for (int b_first = 0; b_first < 2; b_first++) {
-        rig_t rig;
-        open_with(&rig, EVENT);
-        void *p = take_on(&rig, POOL, A);
-        use_on(&rig, p, POOL / 2, B, 1);
-        sim_write(&rig.sim, C, (char *)p + POOL / 2, POOL / 2, 2);
-        expect_ok(cuarena_record_use(rig.arena, p, C));
-        free_on(&rig, p, A);
-        sim_run_stream(&rig.sim, b_first ? B : C);
-        expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
-        expect_u64(rig_stats(&rig).live_blocks, 1); /* it waits */
-        sim_calls(&rig.sim);
-        void *q = take_on(&rig, POOL, A);
+        rig_t *rig = open_with(new_rig(), EVENT);
+        void *p = take_on(rig, POOL, A);
+        use_on(rig, p, POOL / 2, B, 1);
+        sim_write(&rig->sim, C, (char *)p + POOL / 2, POOL / 2, 2);
+        expect_ok(cuarena_record_use(rig->arena, p, C));
+        free_on(rig, p, A);
+        sim_run_stream(&rig->sim, b_first ? B : C);
+        expect_ok(cuarena_reclaim(rig->arena, 0, NULL));
+        expect_u64(rig_stats(rig).live_blocks, 1); /* it waits */
+        sim_calls(&rig->sim);
+        void *q = take_on(rig, POOL, A);
         ck_assert_ptr_eq(p, q);
-        expect_u64(rig.sim.counts[SIM_WAIT_HOST] >= 1, 1);
-        sim_write(&rig.sim, A, q, POOL, 3);
-        expect_clean(&rig);
-        free_on(&rig, q, A);
-        rig_close(&rig);
+        expect_u64(rig->sim.counts[SIM_WAIT_HOST] >= 1, 1);
+        sim_write(&rig->sim, A, q, POOL, 3);
+        expect_clean(rig);
+        free_on(rig, q, A);
+        rig_close(rig);
     }
 }
 END_TEST
@@ -68,9 +67,7 @@ START_TEST(bytes_are_the_freeing_streams_when_users_are_done)
     expect_u64(rig->sim.counts[SIM_WAIT_HOST] != 0, EVENT ? 1u : 0u);
     sim_write(&rig->sim, A, q, POOL, 3);
     free_on(rig, q, A);
-    void *r = take_on(rig, POOL, C);
-    sim_write(&rig->sim, C, r, POOL, 4);
-    free_on(rig, r, C);
+    use_anew(rig, POOL, C);
 }
 END_TEST
 
@@ -92,10 +89,7 @@ START_TEST(a_later_event_that_fails_once_is_recorded_again)
         cuarena_reclaim(rig->arena, 0, NULL);
         expect_u64(rig_stats(rig).live_blocks, 1); /* B has not run */
     }
-    void *q = take_on(rig, POOL, C);
-    sim_write(&rig->sim, C, q, POOL, 2);
-    expect_clean(rig);
-    free_on(rig, q, C);
+    use_anew(rig, POOL, C);
 }
 END_TEST
 
@@ -128,10 +122,7 @@ START_TEST(many_streams_may_use_one_block)
     for (uint32_t i = 0; i < 50; i++)
         expect_ok(cuarena_record_use(rig->arena, p, sim_handle(10 + i)));
     free_on(rig, p, A);
-    void *q = take_on(rig, POOL, B);
-    sim_write(&rig->sim, B, q, POOL, 99);
-    expect_clean(rig);
-    free_on(rig, q, B);
+    use_anew(rig, POOL, B);
 }
 END_TEST
 
@@ -155,23 +146,19 @@ START_TEST(users_may_be_released)
 {
     for (int after = 0; after < 2; after++)
         for (int freeing = 0; freeing < 2; freeing++) {
-            rig_t rig;
-            open_with(&rig, EVENT);
-            void *p = take_on(&rig, POOL, A);
-            use_on(&rig, p, POOL, B, 1);
+            rig_t *rig = open_with(new_rig(), EVENT);
+            void *p = take_on(rig, POOL, A);
+            use_on(rig, p, POOL, B, 1);
             cuarena_stream_t gone = freeing && after ? A : B;
             if (after)
-                free_on(&rig, p, A);
-            expect_ok(cuarena_release_stream(rig.arena, gone));
-            sim_stream_kill(&rig.sim, gone);
-            sim_stream_make(&rig.sim, gone); /* the name is another's now */
+                free_on(rig, p, A);
+            expect_ok(cuarena_release_stream(rig->arena, gone));
+            sim_stream_kill(&rig->sim, gone);
+            sim_stream_make(&rig->sim, gone); /* the name is another's now */
             if (!after)
-                free_on(&rig, p, A);
-            void *q = take_on(&rig, POOL, C);
-            sim_write(&rig.sim, C, q, POOL, 2);
-            expect_clean(&rig);
-            free_on(&rig, q, C);
-            rig_close(&rig);
+                free_on(rig, p, A);
+            use_anew(rig, POOL, C);
+            rig_close(rig);
         }
 }
 END_TEST
@@ -196,10 +183,7 @@ START_TEST(users_may_be_default_streams_of_other_threads)
     pthread_create(&thread, NULL, use_elsewhere, rig);
     pthread_join(thread, NULL);
     free_on(rig, p, A);
-    void *q = take_on(rig, POOL, A);
-    sim_write(&rig->sim, A, q, POOL, 2);
-    expect_clean(rig);
-    free_on(rig, q, A);
+    use_anew(rig, POOL, A);
 }
 END_TEST
 
@@ -235,9 +219,7 @@ START_TEST(a_block_that_waits_is_stale)
     rig_t *rig = open_with(new_rig(), EVENT);
     cuarena_block_t block = take_block_on(rig, POOL, A);
     void *p = NULL;
-    expect_ok(cuarena_block_pin_on(rig->arena, block, B, &p));
-    sim_write(&rig->sim, B, p, POOL, 1);
-    expect_ok(cuarena_block_unpin_on(rig->arena, block, B));
+    write_block_on(rig, block, POOL, B, 1);
     expect_ok(cuarena_block_free_on(rig->arena, block, A));
     expect_status(cuarena_block_free_on(rig->arena, block, A), CUARENA_STALE);
     expect_status(cuarena_block_free(rig->arena, block), CUARENA_STALE);
@@ -253,21 +235,20 @@ END_TEST
 START_TEST(a_free_that_fails_leaves_the_block)
 {
     for (uint64_t in = 1; in < 3; in++) {
-        rig_t rig;
-        open_with(&rig, EVENT);
-        void *p = take_on(&rig, POOL, A);
-        use_on(&rig, p, POOL / 2, B, 1);
-        sim_write(&rig.sim, C, (char *)p + POOL / 2, POOL / 2, 1);
-        expect_ok(cuarena_record_use(rig.arena, p, C));
-        sim_fail(&rig.sim, SIM_MARK, in, CUARENA_DRIVER);
-        expect_status(cuarena_free_on(rig.arena, p, A), CUARENA_DRIVER);
-        expect_clean(&rig);
-        expect_u64(sim_events(&rig.sim), 0);
+        rig_t *rig = open_with(new_rig(), EVENT);
+        void *p = take_on(rig, POOL, A);
+        use_on(rig, p, POOL / 2, B, 1);
+        sim_write(&rig->sim, C, (char *)p + POOL / 2, POOL / 2, 1);
+        expect_ok(cuarena_record_use(rig->arena, p, C));
+        sim_fail(&rig->sim, SIM_MARK, in, CUARENA_DRIVER);
+        expect_status(cuarena_free_on(rig->arena, p, A), CUARENA_DRIVER);
+        expect_clean(rig);
+        expect_u64(sim_events(&rig->sim), 0);
         uint64_t bytes = 0;
-        expect_ok(cuarena_size_of(rig.arena, p, &bytes, NULL));
+        expect_ok(cuarena_size_of(rig->arena, p, &bytes, NULL));
         expect_u64(bytes, POOL);
-        free_on(&rig, p, A);
-        rig_close(&rig);
+        free_on(rig, p, A);
+        rig_close(rig);
     }
 }
 END_TEST
@@ -306,10 +287,7 @@ START_TEST(an_exported_block_waits_for_the_stream_of_its_free)
     expect_ok(cuarena_export(rig->arena, block, &options, &piece, 1, &count, &export));
     expect_ok(cuarena_block_free_on(rig->arena, block, A));
     expect_ok(cuarena_export_close(rig->arena, &export));
-    void *q = take_on(rig, POOL, B);
-    sim_write(&rig->sim, B, q, POOL, 6);
-    expect_clean(rig);
-    free_on(rig, q, B);
+    use_anew(rig, POOL, B);
 }
 END_TEST
 
@@ -373,35 +351,24 @@ END_TEST
 START_TEST(growing_elsewhere_moves_on_the_stream)
 {
     for (int used = 0; used < 2; used++) {
-        rig_t rig;
-        open_with(&rig, EVENT);
+        rig_t *rig = open_with(new_rig(), EVENT);
         cuarena_block_t row[4];
-        take_row_on(&rig, row, 4, A);
+        take_row_on(rig, row, 4, A);
         cuarena_block_t block = row[0];
-        void *p = NULL;
-        expect_ok(cuarena_block_pin_on(rig.arena, block, A, &p));
-        sim_write(&rig.sim, A, p, POOL / 4, 5);
-        expect_ok(cuarena_block_unpin_on(rig.arena, block, A));
+        write_block_on(rig, block, POOL / 4, A, 5);
         if (used) {
-            sim_order(&rig.sim, C, A);
-            expect_ok(cuarena_block_pin_on(rig.arena, block, C, &p));
-            sim_write(&rig.sim, C, p, POOL / 4, 6);
-            expect_ok(cuarena_block_unpin_on(rig.arena, block, C));
+            sim_order(&rig->sim, C, A);
+            write_block_on(rig, block, POOL / 4, C, 6);
         }
-        expect_ok(cuarena_block_free_on(rig.arena, row[2], A));
-        expect_ok(cuarena_block_free_on(rig.arena, row[3], A));
-        expect_ok(cuarena_block_resize_on(rig.arena, block, POOL / 2, A));
-        expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-        expect_ok(cuarena_block_pin_on(rig.arena, block, A, &p));
-        sim_read(&rig.sim, A, p, POOL / 4, used ? 6 : 5);
-        expect_ok(cuarena_block_unpin_on(rig.arena, block, A));
-        void *old = take_on(&rig, POOL / 4, A); /* its old place */
-        sim_write(&rig.sim, A, old, POOL / 4, 7);
-        expect_clean(&rig);
-        free_on(&rig, old, A);
-        expect_ok(cuarena_block_free_on(rig.arena, block, A));
-        expect_ok(cuarena_block_free_on(rig.arena, row[1], A));
-        rig_close(&rig);
+        expect_ok(cuarena_block_free_on(rig->arena, row[2], A));
+        expect_ok(cuarena_block_free_on(rig->arena, row[3], A));
+        expect_ok(cuarena_block_resize_on(rig->arena, block, POOL / 2, A));
+        expect_u64(rig->sim.counts[SIM_WAIT_HOST], 0);
+        read_block_on(rig, block, POOL / 4, A, used ? 6 : 5);
+        use_anew(rig, POOL / 4, A); /* its old place */
+        expect_ok(cuarena_block_free_on(rig->arena, block, A));
+        expect_ok(cuarena_block_free_on(rig->arena, row[1], A));
+        rig_close(rig);
     }
 }
 END_TEST
@@ -440,15 +407,9 @@ START_TEST(a_used_block_may_become_empty)
 {
     rig_t *rig = open_with(new_rig(), EVENT);
     cuarena_block_t block = take_block_on(rig, POOL, A);
-    void *p = NULL;
-    expect_ok(cuarena_block_pin_on(rig->arena, block, C, &p));
-    sim_write(&rig->sim, C, p, POOL, 6);
-    expect_ok(cuarena_block_unpin_on(rig->arena, block, C));
+    write_block_on(rig, block, POOL, C, 6);
     expect_ok(cuarena_block_resize_on(rig->arena, block, 0, A));
-    void *q = take_on(rig, POOL, A);
-    sim_write(&rig->sim, A, q, POOL, 7);
-    expect_clean(rig);
-    free_on(rig, q, A);
+    use_anew(rig, POOL, A);
     expect_ok(cuarena_block_free_on(rig->arena, block, A));
 }
 END_TEST
@@ -494,10 +455,7 @@ START_TEST(a_resize_that_cannot_zero_the_old_place_leaves_the_new_one_ordered)
     expect_ok(cuarena_block_free(rig->arena, row[3]));
     sim_fail(&rig->sim, SIM_ZERO, 1, CUARENA_DRIVER);
     expect_status(cuarena_block_resize_on(rig->arena, row[0], POOL / 2, A), CUARENA_DRIVER);
-    void *p = take_on(rig, POOL / 2, B);
-    sim_write(&rig->sim, B, p, POOL / 2, 5);
-    expect_clean(rig);
-    free_on(rig, p, B);
+    use_anew(rig, POOL / 2, B);
     expect_ok(cuarena_block_free_on(rig->arena, row[0], A));
     expect_ok(cuarena_block_free_on(rig->arena, row[1], A));
 }
@@ -508,20 +466,14 @@ START_TEST(a_resize_that_fails_keeps_uses)
     rig_t *rig = open_with(new_rig(), EVENT);
     cuarena_block_t row[4];
     take_row_on(rig, row, 4, A);
-    void *p = NULL;
-    expect_ok(cuarena_block_pin_on(rig->arena, row[0], C, &p));
-    sim_write(&rig->sim, C, p, POOL / 4, 6);
-    expect_ok(cuarena_block_unpin_on(rig->arena, row[0], C));
+    write_block_on(rig, row[0], POOL / 4, C, 6);
     expect_ok(cuarena_block_free_on(rig->arena, row[2], A));
     expect_ok(cuarena_block_free_on(rig->arena, row[3], A));
     sim_fail(&rig->sim, SIM_RELOCATE, 1, CUARENA_DRIVER);
     expect_status(cuarena_block_resize_on(rig->arena, row[0], POOL / 2, B), CUARENA_DRIVER);
     expect_clean(rig);
     expect_ok(cuarena_block_free_on(rig->arena, row[0], A));
-    void *q = take_on(rig, POOL / 4, A);
-    sim_write(&rig->sim, A, q, POOL / 4, 7);
-    expect_clean(rig);
-    free_on(rig, q, A);
+    use_anew(rig, POOL / 4, A);
     expect_ok(cuarena_block_free_on(rig->arena, row[1], A));
 }
 END_TEST
@@ -535,13 +487,9 @@ START_TEST(events_do_not_pile_up)
     free_on(rig, p, A);
     for (uint64_t i = 0; i < 100; i++) {
         cuarena_mark_t mark;
-        void *q = take_on(rig, POOL / 4, B);
-        sim_write(&rig->sim, B, q, POOL / 4, i);
-        free_on(rig, q, B);
+        use_anew(rig, POOL / 4, B);
         expect_ok(cuarena_stream_mark(rig->arena, B, &mark));
-        q = take_on(rig, 3 * POOL / 4, A);
-        sim_write(&rig->sim, A, q, POOL / 4, i);
-        free_on(rig, q, A);
+        use_anew(rig, 3 * POOL / 4, A);
     }
     expect_clean(rig);
     ck_assert_uint_le(sim_events(&rig->sim), 8);

@@ -98,9 +98,7 @@ START_TEST(a_free_on_one_stream_too_many_waits_for_it)
     for (uint32_t i = 0; i < CUARENA_MAX_STREAMS; i++) {
         cuarena_stream_t s = sim_handle(10 + i);
         sim_stream_make(&rig->sim, s);
-        void *p = take_on(rig, 256, s);
-        sim_write(&rig->sim, s, p, 256, 1);
-        free_on(rig, p, s);
+        use_anew(rig, 256, s);
     }
     void *p = take_plain(rig, 256);
     sim_write(&rig->sim, B, p, 256, 1);

@@ -36,9 +36,7 @@ END_TEST
 START_TEST(stealing_serves)
 {
     rig_t *rig = opened_rig(POOL);
-    void *p = take_on(rig, POOL, A);
-    sim_write(&rig->sim, A, p, POOL, 7);
-    free_on(rig, p, A);
+    void *p = use_anew(rig, POOL, A);
     steps_listen();
     p = take_on(rig, POOL, B);
     expect_text(steps_heard(), "stealing: try again, stealing: allocated");
@@ -52,9 +50,7 @@ END_TEST
 START_TEST(reclaiming_serves)
 {
     rig_t *rig = opened_rig(POOL);
-    void *p = take_on(rig, POOL, A);
-    sim_write(&rig->sim, A, p, POOL, 7);
-    free_on(rig, p, A);
+    void *p = use_anew(rig, POOL, A);
     expect_ok(cuarena_reclaim(rig->arena, 0, NULL));
     sim_run_all(&rig->sim);
     steps_listen();
@@ -70,9 +66,7 @@ END_TEST
 START_TEST(waiting_serves)
 {
     rig_t *rig = opened_rig(POOL);
-    void *p = take_on(rig, POOL, A);
-    sim_write(&rig->sim, A, p, POOL, 7);
-    free_on(rig, p, A);
+    void *p = use_anew(rig, POOL, A);
     steps_listen();
     p = take_plain(rig, POOL);
     expect_text(steps_heard(), "reclaiming: nothing, waiting: try again, waiting: allocated");

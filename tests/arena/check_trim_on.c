@@ -22,10 +22,7 @@ static rig_t *open_grower(rig_t *rig, int32_t in_place, int32_t steal)
 
 static void *taken_and_freed(rig_t *rig, cuarena_stream_t stream)
 {
-    void *p = take_on(rig, BLOCK, stream);
-    sim_write(&rig->sim, stream, p, BLOCK, 1);
-    free_on(rig, p, stream);
-    return p;
+    return use_anew(rig, BLOCK, stream);
 }
 
 static uint64_t trimmed(rig_t *rig, cuarena_stream_t stream, uint64_t keep)

@@ -32,9 +32,7 @@ static cuarena_cache_stats_t figures(void)
 /* A block in the cache whose last use, a kernel of `stream`, is queued. */
 static void *cache_one(cuarena_stream_t stream)
 {
-    void *at = take_on(&rig, BYTES, stream);
-    sim_write(&rig.sim, stream, at, BYTES, 7);
-    free_on(&rig, at, stream);
+    void *at = use_anew(&rig, BYTES, stream);
     expect_u64(figures().cached_bytes, BYTES);
     return at;
 }
@@ -107,9 +105,7 @@ START_TEST(what_is_freed_after_a_wait_needs_another)
     free_on(&rig, kept, A);
     void *first = take_on(&rig, BYTES, B);
     use(first, B);
-    void *later = take_on(&rig, BYTES, A);
-    sim_write(&rig.sim, A, later, BYTES, 5);
-    free_on(&rig, later, A);
+    void *later = use_anew(&rig, BYTES, A);
     void *second = take_on(&rig, BYTES, B);
     ck_assert_ptr_eq(second, later);
     expect_u64(rig.sim.counts[SIM_WAIT], 2);
@@ -350,9 +346,7 @@ START_TEST(a_part_of_an_evicted_block_whose_event_completes_late)
         rig.config.grow = CUARENA_GROW_EXACT;
         rig.config.limit = (cuarena_amount_t){.value = KIB(256)};
         rig_create(&rig);
-        void *whole = take_on(&rig, KIB(256), A);
-        sim_write(&rig.sim, A, whole, KIB(256), 3);
-        free_on(&rig, whole, A);
+        use_anew(&rig, KIB(256), A);
         queries_left = queries;
         rig.sim.hook = run_at_query;
         void *part = take_on(&rig, KIB(100), A);
@@ -369,9 +363,7 @@ START_TEST(a_part_of_an_evicted_block_waits_for_its_own_stream)
 {
     prepare_cache(true);
     rig_create(&rig);
-    void *whole = take_on(&rig, KIB(256), A);
-    sim_write(&rig.sim, A, whole, KIB(256), 3);
-    free_on(&rig, whole, A);
+    use_anew(&rig, KIB(256), A);
     expect_u64(figures().cached_bytes, KIB(256));
     void *part = take_on(&rig, KIB(100), A);
     sim_host_write(&rig.sim, part, KIB(100), 4);
@@ -385,9 +377,7 @@ START_TEST(a_request_waits_for_cached_bytes_that_the_cpu_touches)
 {
     prepare_cache(true);
     rig_create(&rig);
-    void *at = take_on(&rig, KIB(256), A);
-    sim_write(&rig.sim, A, at, KIB(256), 7);
-    free_on(&rig, at, A);
+    use_anew(&rig, KIB(256), A);
     expect_u64(figures().cached_bytes, KIB(256));
     void *whole = take_on(&rig, KIB(256), A);
     sim_host_write(&rig.sim, whole, KIB(256), 4);

@@ -106,6 +106,42 @@ void *take_on(rig_t *rig, uint64_t bytes, cuarena_stream_t stream)
     return pointer;
 }
 
+void *use_anew(rig_t *rig, uint64_t bytes, cuarena_stream_t stream)
+{
+    void *pointer = take_on(rig, bytes, stream);
+    sim_write(&rig->sim, stream, pointer, bytes, 51);
+    expect_clean(rig);
+    free_on(rig, pointer, stream);
+    return pointer;
+}
+
+static void *pin_on(rig_t *rig, cuarena_block_t block, cuarena_stream_t stream)
+{
+    void *pointer = NULL;
+    expect_ok(cuarena_block_pin_on(rig->arena, block, stream, &pointer));
+    return pointer;
+}
+
+static void unpin_on(rig_t *rig, cuarena_block_t block, cuarena_stream_t stream)
+{
+    expect_ok(cuarena_block_unpin_on(rig->arena, block, stream));
+    expect_clean(rig);
+}
+
+void write_block_on(rig_t *rig, cuarena_block_t block, uint64_t bytes, cuarena_stream_t stream,
+                    uint64_t seed)
+{
+    sim_write(&rig->sim, stream, pin_on(rig, block, stream), bytes, seed);
+    unpin_on(rig, block, stream);
+}
+
+void read_block_on(rig_t *rig, cuarena_block_t block, uint64_t bytes, cuarena_stream_t stream,
+                   uint64_t seed)
+{
+    sim_read(&rig->sim, stream, pin_on(rig, block, stream), bytes, seed);
+    unpin_on(rig, block, stream);
+}
+
 void *take_plain(rig_t *rig, uint64_t bytes)
 {
     void *pointer = NULL;

@@ -38,6 +38,14 @@ void expect_clean_at(rig_t *rig, const char *file, int line);
 #define expect_no_calls(rig) expect_u64(sim_calls(&(rig)->sim), 0)
 
 void *take_on(rig_t *rig, uint64_t bytes, cuarena_stream_t stream);
+/* Takes bytes, writes to them and frees them, all on the stream: a race if whoever had them before
+ * is not done. Gives where they were. */
+void *use_anew(rig_t *rig, uint64_t bytes, cuarena_stream_t stream);
+/* A kernel on the first bytes of a block, as a program must write it. */
+void write_block_on(rig_t *rig, cuarena_block_t block, uint64_t bytes, cuarena_stream_t stream,
+                    uint64_t seed);
+void read_block_on(rig_t *rig, cuarena_block_t block, uint64_t bytes, cuarena_stream_t stream,
+                   uint64_t seed);
 void *take_plain(rig_t *rig, uint64_t bytes);
 cuarena_block_t take_block_on(rig_t *rig, uint64_t bytes, cuarena_stream_t stream);
 /* `count` blocks that fill the pool, in address order. */
