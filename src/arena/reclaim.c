@@ -123,6 +123,7 @@ static cuarena_status_t close_freelist(cuarena_t *arena, cuai_stream_t *s)
     cuarena_status_t status = CUARENA_OK;
     cuai_point_t open = {s->number, s->behind_open};
     take_turns(arena, s);
+    s->behind_closed = open.serial;
     s->cache_lacks_event = false;
     if (open.serial == CUAI_TO_COME)
         status = cuai_timeline_record(arena, &open, true);
@@ -130,6 +131,7 @@ static cuarena_status_t close_freelist(cuarena_t *arena, cuai_stream_t *s)
         s->behind_open = 0;
     if (status != CUARENA_OK) {
         reopen(arena, s);
+        s->behind_closed = 0;
         s->cache_lacks_event = true;
         return status;
     }

@@ -73,7 +73,8 @@ typedef struct cuai_stream {
     bool eager;    /* an event is recorded at each free */
     bool recording; /* a thread records an event on it without the lock */
     /* The serials of the events behind its free lists. 0: the free list is empty, and nothing joins
-     * it. Of the open one, CUAI_TO_COME: the event is recorded when it is closed. */
+     * it. CUAI_TO_COME of the open one: the event is recorded when it is closed; of the closed one:
+     * it is being recorded. */
     uint64_t behind_closed;
     uint64_t behind_open;
     uint32_t callers;  /* calls under way that keep its number */

@@ -5,6 +5,9 @@
 #include "support/stream_rig.h"
 
 #include <check.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 
 #define POOL KIB(64)
 #define ROW 8
@@ -562,6 +565,58 @@ START_TEST(copies_that_fail_in_the_middle_lose_the_arena)
 }
 END_TEST
 
+typedef struct closer {
+    rig_t *rig;
+    void *pointer;
+    pthread_t thread;
+    atomic_int stage; /* 1: it closes the free list of A; 2: it may go on */
+} closer_t;
+
+static void *close_freelist(void *user)
+{
+    closer_t *c = user;
+    free_on(c->rig, c->pointer, A);
+    expect_ok(cuarena_reclaim(c->rig->arena, 0, NULL));
+    return NULL;
+}
+
+static void close_during_copy(sim_t *sim, sim_op_t op)
+{
+    closer_t *c = sim->hook_user;
+    if (op == SIM_RELOCATE && atomic_load(&c->stage) == 0) {
+        atomic_store(&c->stage, -1);
+        pthread_create(&c->thread, NULL, close_freelist, c);
+        while (atomic_load(&c->stage) != 1)
+            sched_yield();
+    } else if (op == SIM_MARK && atomic_load(&c->stage) == -1) {
+        atomic_store(&c->stage, 1);
+        while (atomic_load(&c->stage) != 2)
+            sched_yield();
+    }
+}
+
+/* The event behind the free list is being recorded when the compaction gives up. */
+START_TEST(a_copy_that_fails_while_a_free_list_is_closed_leaves_it)
+{
+    rig_t *rig = opened_rig(POOL);
+    open_idle(rig, A);
+    expect_ok(cuarena_reclaim(rig->arena, 1, NULL));
+    closer_t c = {.rig = rig, .pointer = take_on(rig, SIZE, A)};
+    sim_write(&rig->sim, A, c.pointer, SIZE, 9);
+    rig->sim.hook = close_during_copy;
+    rig->sim.hook_user = &c;
+    sim_fail(&rig->sim, SIM_RELOCATE, 1, CUARENA_DRIVER);
+    cuarena_compact_options_t options = on_stream(A);
+    expect_status(cuarena_compact(rig->arena, &options, NULL, NULL, NULL), CUARENA_DRIVER);
+    uint64_t left = rig_stream_stats(rig, A).free_bytes;
+    atomic_store(&c.stage, 2);
+    pthread_join(c.thread, NULL);
+    rig->sim.hook = NULL;
+    ck_assert_uint_ge(left, SIZE);
+    close_holes(rig, A);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("arena_streams_compact");
@@ -584,6 +639,7 @@ int main(void)
                    TEST_LIST(running_out_compacts_on_the_requests_stream,
                              a_block_that_is_freed_before_its_copy_fails_waits_for_its_stream,
                              a_compaction_that_cannot_begin_changes_nothing,
-                             copies_that_fail_in_the_middle_lose_the_arena));
+                             copies_that_fail_in_the_middle_lose_the_arena,
+                             a_copy_that_fails_while_a_free_list_is_closed_leaves_it));
     return suite_main(suite);
 }
