@@ -30,7 +30,7 @@
  *    72 B   for each place where ranges of two free lists touch, unless the
  *           record of a block that ended is used for it
  *   8.5 kB  for each free list, touched as far as it is used
- *    50 kB  for the heap itself
+ *    42 kB  for the heap itself, with free list 0
  * The statistics have it as `bookkeeping_bytes`. Addresses for at most four times as much are set
  * aside, so a heap of few blocks takes few whatever max_blocks is. A table that outgrows its
  * addresses gets others, by pages and without a copy: some ten calls of the system in the life of a
@@ -242,8 +242,8 @@ typedef struct cuarena_heap_stats {
     uint64_t live_bytes;      /* of live blocks, after rounding up */
     uint64_t requested_bytes; /* of live blocks, as asked for */
     uint64_t free_bytes;      /* ranges of every free list */
-    uint64_t largest_bytes;   /* the largest range of free list 0, to within 1/32
-                               * below */
+    uint64_t largest_bytes;   /* the largest range of free list 0; where many are of
+                               * about its size, two thirds of it at least */
     uint64_t live_blocks;
     uint64_t ranges;
     uint64_t segments;

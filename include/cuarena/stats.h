@@ -3,8 +3,9 @@
  * figures, as text, and in scopes; a walk over everything; the validator.
  *
  * Everything here takes a bounded number of steps, whatever lives, but for cuarena_inspect,
- * cuarena_validate and cuarena_reset_peaks. It calls no memory, works for every preset and memory,
- * and may be called by any thread, also from the caller's own functions.
+ * cuarena_validate and cuarena_reset_peaks. It calls no memory, but for ONNX Runtime's figures of a
+ * driver's pool, works for every preset and memory, and may be called by any thread, also from the
+ * caller's own functions.
  */
 #ifndef CUARENA_STATS_H
 #define CUARENA_STATS_H
@@ -26,8 +27,8 @@ typedef struct cuarena_stats {
     uint64_t live_bytes;      /* of live blocks, as allocated: rounded up */
     uint64_t requested_bytes; /* of live blocks, as asked for */
     uint64_t free_bytes;      /* of all free lists */
-    uint64_t largest_bytes;   /* the largest idle free range, to within 1/32
-                               * below */
+    uint64_t largest_bytes;   /* the largest idle free range; where many are of
+                               * about its size, two thirds of it at least */
     uint64_t live_blocks;
     uint64_t peak_reserved_bytes; /* peaks: since creation or reset_peaks */
     uint64_t peak_live_bytes;

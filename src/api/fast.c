@@ -7,8 +7,8 @@
  * a block with other attributes. Then the call begins again on the slow path, cuai_pointer_... or
  * cuai_block_..., which does everything.
  *
- *   try_...       the ordinary case. It is inlined into each call: without a stream, and for the
- *                 stream used last in an arena where nothing is out of the ordinary (`last`)
+ *   try_...       the ordinary case, inlined into each allocation and free: without a stream, and
+ *                 for the stream used last where nothing is out of the ordinary (`last`)
  *   ..._checked   what is a little less ordinary, out of line: several regions, a cache, several
  *                 streams, tags, other free lists, SEPARATORs
  *

@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A taker looks so often before it sleeps: about as long as a holder needs for a few bookkeeping
- * calls, far less than a switch of threads costs. */
+/* A thread looks so often before it sleeps: about as long as a few bookkeeping calls hold the lock,
+ * far less than a switch of threads costs. */
 #define SPINS 100
 
 _Thread_local uint32_t cuai_lock_self = CUAI_LOCK_UNNUMBERED;
@@ -54,7 +54,7 @@ static void wait_for_word(cuai_lock_t *lock, uint32_t word)
         futex_wait(&lock->word, waited);
 }
 
-/* Spins no longer where others sleep already: they come first. A taker that slept cannot know
+/* Spins no longer where others sleep already: they come first. A thread that slept cannot know
  * whether others still do, so it holds the lock as WAITED: at worst one wake for nobody. */
 bool cuai_lock_contended(cuai_lock_t *lock)
 {

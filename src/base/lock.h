@@ -1,16 +1,17 @@
 /*
  * The lock of an arena, and the condition that waits under it until something has changed.
  *
- * On Linux a lock is one word that takers sleep for by futex: 0 while it is free, else the number
+ * On Linux a lock is one word that threads sleep for by futex: 0 while it is free, else the number
  * of the thread that holds it, with the lowest bit set when others may sleep. Elsewhere, and with
  * CUARENA_NO_FUTEX, it is a pthread mutex.
  *
  * A signal handler that asks for a lock that its own thread holds would wait for itself, so it is
- * refused. The word names the holder exactly while it is in, so what a handler interrupts is either
- * wholly outside a turn, or the handler is told.
+ * refused. The word names the thread exactly while it holds the lock, so what a handler interrupts
+ * is either wholly outside that time, or the handler is told.
  *
- * Letting go is the last that a holder does with a lock: what it wakes after that is an address. So
- * the next holder may end the lock at once, which an arena that was retired does (api/retire.c).
+ * Letting go is the last that a thread does with a lock: what it wakes after that is an address. So
+ * whoever takes the lock next may end it at once, which an arena that was retired does
+ * (api/retire.c).
  *
  * Cost: one compare-exchange to take it and one exchange to let go. While the process has one
  * thread, as the C library says, both are a load and a store, and the thread needs no number.
@@ -138,8 +139,8 @@ static inline bool cuai_lock_is_held(const cuai_lock_t *lock)
     return (word & ~CUAI_LOCK_WAITED) == cuai_lock_self;
 }
 
-/* Lets go of a lock that was entered `alone`, or not. No thread starts in between: a holder starts
- * none, nor may a signal handler. */
+/* Lets go of a lock that was entered `alone`, or not. No thread starts in between: who holds a lock
+ * starts none, nor may a signal handler. */
 static CUAI_INLINE void cuai_unlock_as(cuai_lock_t *lock, bool alone)
 {
     CUAI_ASSERT(cuai_lock_is_held(lock));

@@ -351,7 +351,7 @@ pub struct cuarena_heap_stats {
     pub requested_bytes: u64,
     #[doc = " ranges of every free list"]
     pub free_bytes: u64,
-    #[doc = " the largest range of free list 0, to within 1/32\n below"]
+    #[doc = " the largest range of free list 0; where many are of\n about its size, two thirds of it at least"]
     pub largest_bytes: u64,
     pub live_blocks: u64,
     pub ranges: u64,
@@ -1426,7 +1426,7 @@ pub struct cuarena_stats {
     pub requested_bytes: u64,
     #[doc = " of all free lists"]
     pub free_bytes: u64,
-    #[doc = " the largest idle free range, to within 1/32\n below"]
+    #[doc = " the largest idle free range; where many are of\n about its size, two thirds of it at least"]
     pub largest_bytes: u64,
     pub live_blocks: u64,
     #[doc = " peaks: since creation or reset_peaks"]

@@ -20,7 +20,8 @@ figures! {
         requested_bytes: usize,
         /// Of all free lists.
         free_bytes: usize,
-        /// The largest idle free range, to within 1/32 below.
+        /// The largest idle free range; where many are of about its size,
+        /// two thirds of it at least.
         largest_bytes: usize,
         /// Blocks that live.
         live_blocks: u64,

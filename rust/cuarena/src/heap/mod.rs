@@ -136,8 +136,8 @@ figures! {
         requested_bytes: u64,
         /// Ranges of every free list.
         free_bytes: u64,
-        /// So much at least is in one idle range; the largest is less than
-        /// 1/32 above it.
+        /// So much at least is in one idle range; the largest is at most
+        /// half as large again.
         largest_bytes: u64,
         /// Blocks that live.
         live_blocks: u64,
