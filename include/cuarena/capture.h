@@ -136,10 +136,10 @@ CUARENA_API cuarena_status_t cuarena_capture_end(cuarena_t *arena, cuarena_captu
  * idle, and the blocks that live become blocks of no stream.
  *
  * BUSY if one of the streams is in another open session, or is being captured. On an error the
- * session is as it was. Waits for nothing but calls of other threads that are queuing something on
- * the session's streams. Driver calls: one event and one wait for each stream besides the one
- * given; with CUARENA_NO_STREAM, those that give the segments of freed dedicated blocks back.
- * O(blocks of the arena + private ranges).
+ * session and its handle remain, but one that was open may have ended. Waits for nothing but calls
+ * of other threads that are queuing something on the session's streams. Driver calls: one event and
+ * one wait for each stream besides the one given; with CUARENA_NO_STREAM, those that give the
+ * segments of freed dedicated blocks back. O(blocks of the arena + private ranges).
  */
 CUARENA_API cuarena_status_t cuarena_capture_release(cuarena_t *arena, cuarena_capture_t **capture,
                                                      cuarena_stream_t stream);

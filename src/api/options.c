@@ -80,7 +80,8 @@ static const cuai_option_t options[] = {
               "limit, or else as a pool has bytes, or for an arena that grows as the memory has.",
           .most = MOST_BYTES),
     BYTES("split_threshold", split_threshold, "preset", "bytes, preset, never",
-          .help = "A free range that exceeds a request by so many bytes is split.",
+          .help = "A free range is split where the rest has so many bytes or is as large as the "
+                  "request; never: not at all.",
           .most = UINT64_MAX, .unlimited = "never", .from_preset = "preset",
           .ort = {"max_dead_bytes_per_chunk", ORT_INT, NULL, NULL}),
     COUNT("max_blocks", max_blocks, "67108864", "1 to 67108864",

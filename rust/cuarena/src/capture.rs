@@ -121,7 +121,7 @@ impl CaptureSession {
     /// # Errors
     ///
     /// Busy where one of the streams is being captured, or in another open
-    /// session. The session comes back with the error, as it was.
+    /// session. The session comes back with the error; it may have ended.
     pub fn release_on(self, stream: &Stream) -> core::result::Result<(), (Self, Error)> {
         if let Err(error) = self.arena.same_arena(stream) {
             return Err((self, error));
