@@ -99,11 +99,12 @@
  *   can be given back of their free lists goes back; the rest stays theirs.
  *
  * Events
- *   With events=late, the default, an event is recorded when a request finds no room, before a
- *   trim, and by cuarena_reclaim, cuarena_stream_mark and cuarena_release_stream. It covers work
- *   that was queued after the free as well. So a program whose kernels on one stream wait for a
- *   kernel on another by polling memory can deadlock when one stream steals from the other;
- *   events=eager, which records an event at each free, is for such programs.
+ *   With events=late, the default, the event behind what was freed is recorded when a request finds
+ *   no room, before a trim or a compaction, when a capture session begins, and by cuarena_reclaim,
+ *   cuarena_stream_mark and cuarena_release_stream. It covers work that was queued after the free
+ *   as well. So a program whose kernels on one stream wait for a kernel on another by polling
+ *   memory can deadlock when one stream steals from the other; events=eager, which records an event
+ *   at each free, is for such programs.
  *
  * Memory that the CPU touches
  *   The order of a stream does not order the CPU. So on pageable, pinned and managed memory even A
