@@ -291,8 +291,8 @@ stage_valgrind() {
     make_in gcc $programs
     for program in $programs; do
         echo "valgrind $program"
-        (cd build/gcc && ./libtool --mode=execute valgrind --quiet \
-            --leak-check=full --error-exitcode=99 "./$program") ||
+        (cd build/gcc && CUARENA_TEST_SCALE=short ./libtool --mode=execute \
+            valgrind --quiet --leak-check=full --error-exitcode=99 "./$program") ||
             [ $? -eq 77 ]
     done
 }
