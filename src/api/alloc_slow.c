@@ -64,6 +64,7 @@ typedef struct ladder {
     cuai_request_t *request;
     cuai_block_ref_t *ref;
     bool stolen;               /* stealing has set *ref */
+    bool took_from_sessions;   /* what they had not touched, for now */
     bool missed;               /* the cache had no block that fits */
     cuarena_status_t refusal;  /* of the last attempt */
     cuarena_status_t growth;   /* of the last growth; UNSUPPORTED: none */
@@ -193,6 +194,16 @@ static uint32_t only_stream(const ladder_t *ladder)
     return ladder->call->arena->cpu_touches ? ladder->request->stream : 0;
 }
 
+/* Takes back what open sessions have not touched. A session that takes it again for this very
+ * request, and cannot use it, must not go on for ever: so once. */
+static bool takes_from_sessions(ladder_t *ladder)
+{
+    if (ladder->refusal == CUARENA_LIMIT || ladder->took_from_sessions)
+        return false;
+    ladder->took_from_sessions = cuai_captures_reclaim(ladder->call->arena) != 0;
+    return ladder->took_from_sessions;
+}
+
 /* Bytes of other free lists whose work is done become idle. */
 static outcome_t try_reclaiming(ladder_t *ladder)
 {
@@ -200,7 +211,7 @@ static outcome_t try_reclaiming(ladder_t *ladder)
     cuarena_t *arena = ladder->call->arena;
     if (arena->stream_count == 0)
         return STEP_SKIPPED;
-    if (cuai_captures_reclaim(arena) != 0)
+    if (takes_from_sessions(ladder))
         return outcome(true);
     if (arena->config.steal == CUARENA_STEAL_NEVER)
         return outcome(cuai_reclaim_mine(arena, only_stream(ladder), false));
@@ -372,8 +383,10 @@ static outcome_t try_handler(ladder_t *ladder)
     cuai_frame_pop();
     cuai_lock(&arena->lock);
     ladder->handler_no = freed == 0;
-    if (freed != 0)
+    if (freed != 0) {
         ladder->spent = 0;
+        ladder->took_from_sessions = false;
+    }
     return outcome(freed != 0);
 }
 

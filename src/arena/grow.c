@@ -178,16 +178,30 @@ typedef struct steps {
     step_t run;
 } steps_t;
 
+/* The hole without the free bytes on one side that have room by themselves: the request did not get
+ * them, so they are out of its reach. */
+static cuai_hole_t within_reach(const cuarena_t *arena, const cuai_hole_t *hole,
+                                const cuai_request_t *request)
+{
+    cuai_hole_t left = *hole;
+    if (hole->below >= room_at(arena, request, hole->begin - hole->below))
+        left.below = 0;
+    if (hole->above >= room_at(arena, request, hole->begin + hole->bytes))
+        left.above = 0;
+    return left;
+}
+
 /* Weighs one hole. */
 static void weigh(const cuarena_t *arena, size_t at, const cuai_request_t *request,
                   const cuai_hole_t *hole, steps_t *steps)
 {
+    const cuai_hole_t reached = within_reach(arena, hole, request);
     if (hole->at_end)
         prefer(&steps->extend,
                extend_step(arena, at, hole, room_at(arena, request, hole->begin - hole->below)),
                at);
     else
-        prefer(&steps->fill, fill_step(arena, hole, request), at);
+        prefer(&steps->fill, fill_step(arena, &reached, request), at);
 }
 
 /* Weighs all holes of a segment at or above an address. */

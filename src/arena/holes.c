@@ -8,23 +8,27 @@
  */
 #include "arena/holes.h"
 #include "arena/alloc.h"
+#include "arena/capture.h"
 #include "arena/segments.h"
 
-/* Whether a request can use the range of a record. */
-static bool counts(const cuai_record_t *r, cuai_reach_t reach)
+/* Whether a request can use the range of a record. Those of a session are its own. */
+static bool counts(const cuarena_t *arena, const cuai_record_t *r, cuai_reach_t reach)
 {
     uint32_t freelist = cuai_range_freelist(r);
-    return r->key != 0 &&
-           (freelist == 0 || (reach == CUAI_REACH_FREELISTS && freelist != CUAI_FREELIST_PLANNED));
+    if (r->key == 0 || freelist == 0)
+        return r->key != 0;
+    return reach == CUAI_REACH_FREELISTS && freelist != CUAI_FREELIST_PLANNED &&
+           cuai_capture_around(arena, cuai_end(r)) == NULL;
 }
 
 /* The free bytes at the upper end of a stretch. */
-static uint64_t free_at_end(const cuarena_heap_t *heap, const cuai_segment_t *stretch,
+static uint64_t free_at_end(const cuarena_t *arena, const cuai_segment_t *stretch,
                             cuai_reach_t reach)
 {
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     const cuai_record_t *r = cuai_record(heap, cuai_segment_last(heap, stretch));
     uint64_t bytes = 0;
-    for (; counts(r, reach); r = cuai_record(heap, r->prev)) {
+    for (; counts(arena, r, reach); r = cuai_record(heap, r->prev)) {
         bytes += cuai_range(r);
         if (r->kind != CUAI_SEPARATOR)
             break;
@@ -32,13 +36,14 @@ static uint64_t free_at_end(const cuarena_heap_t *heap, const cuai_segment_t *st
     return bytes;
 }
 
-static uint64_t free_at_begin(const cuarena_heap_t *heap, const cuai_segment_t *stretch,
+static uint64_t free_at_begin(const cuarena_t *arena, const cuai_segment_t *stretch,
                               cuai_reach_t reach)
 {
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     const cuai_record_t *r = cuai_record(heap, stretch->head);
     uint64_t bytes = 0;
     do {
-        if (counts(r, reach))
+        if (counts(arena, r, reach))
             bytes += cuai_range(r);
         else
             break;
@@ -73,7 +78,7 @@ bool cuai_next_hole(const cuarena_t *arena, const cuarena_memory_segment_t *segm
     const cuai_segment_t *stretch = next_stretch(heap, begin, end);
     while (stretch != NULL && stretch->begin <= begin) {
         begin = stretch->end;
-        below = free_at_end(heap, stretch, reach);
+        below = free_at_end(arena, stretch, reach);
         stretch = cuai_segment_next(heap, stretch);
         if (stretch != NULL && stretch->begin >= end)
             stretch = NULL;
@@ -90,7 +95,7 @@ bool cuai_next_hole(const cuarena_t *arena, const cuarena_memory_segment_t *segm
         .bytes = stop - begin,
         .below = below,
         .above =
-            stretch != NULL && stop == stretch->begin ? free_at_begin(heap, stretch, reach) : 0,
+            stretch != NULL && stop == stretch->begin ? free_at_begin(arena, stretch, reach) : 0,
         .at_end = at_end,
     };
     CUAI_ASSERT(hole_out->bytes != 0);

@@ -368,13 +368,12 @@ static cuarena_status_t order(cuarena_t *arena, const cuarena_capture_t *capture
     return is_moot(arena, status) ? CUARENA_OK : status;
 }
 
-/* The block counts as allocated on its new stream. */
+/* The block counts as freed on its old stream and allocated on the new one. */
 static void change_owner(cuarena_t *arena, cuai_record_t *r, uint32_t number)
 {
     if (r->owner != 0) {
         cuai_counter_t *counter = &cuai_stream(arena, r->owner)->counter;
         cuai_counter_end_block(counter, r);
-        cuai_counter_uncount(counter);
     }
     if (number != 0)
         cuai_counter_begin_block(&cuai_stream(arena, number)->counter, r);

@@ -50,6 +50,25 @@ START_TEST(private_bytes_serve_the_same_stream_again)
 }
 END_TEST
 
+/* Each try for a request on a captured stream takes bytes for its session, and gives them back. */
+START_TEST(a_captured_stream_is_told_of_the_limit_of_blocks)
+{
+    rig_t *rig = prepared_rig(POOL, false);
+    rig->config.max_blocks = 2;
+    rig_create(rig);
+    cuarena_capture_t *session = begin_on(rig, A);
+    void *p = take_plain(rig, KIB(1));
+    void *q = take_plain(rig, KIB(1));
+    cuarena_block_t block;
+    expect_status(cuarena_block_alloc_on(rig->arena, KIB(1), A, NULL, &block), CUARENA_LIMIT);
+    expect_clean(rig);
+    free_plain(rig, p);
+    free_plain(rig, q);
+    end_of(rig, session);
+    release_to(rig, &session, A);
+}
+END_TEST
+
 /* Rows: freed while open, and after the end. Columns: without a stream, on the block's own, on one
  * of the session's, on one that has nothing to do with it.
  */
@@ -362,7 +381,7 @@ START_TEST(copies_that_a_captured_stream_missed_are_waited_for_at_the_end)
     void *p = take_on(rig, POOL / 2, A);
     sim_write(&rig->sim, A, p, POOL / 2, 6);
     sim_read(&rig->sim, A, p, POOL / 2, 6);
-    sim_run_all(&rig->sim);
+    sim_sync_all(&rig->sim);
     rig_close_forced(rig);
 }
 END_TEST
@@ -449,7 +468,7 @@ START_TEST(events_from_before_serve_during_the_capture)
     capture(rig, A, true);
     void *q = take_on(rig, POOL, B);
     sim_write(&rig->sim, B, q, POOL, 2);
-    sim_run_all(&rig->sim);
+    sim_sync_all(&rig->sim);
     expect_untouched(rig);
     free_on(rig, q, B);
     capture(rig, A, false);
@@ -477,7 +496,7 @@ START_TEST(uses_by_a_captured_stream_are_marked_after_the_end)
     end_of(rig, session);
     void *q = take_on(rig, POOL, B);
     sim_write(&rig->sim, B, q, POOL, 2);
-    sim_run_all(&rig->sim);
+    sim_sync_all(&rig->sim);
     expect_clean(rig);
     free_on(rig, q, B);
     release_to(rig, &session, B);
@@ -670,7 +689,7 @@ START_TEST(sessions_of_several_threads)
         ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
         expect_u64(workers[i].wrong, 0);
     }
-    sim_run_all(&rig->sim);
+    sim_sync_all(&rig->sim);
     expect_ok(cuarena_reclaim(rig->arena, 1, NULL));
     expect_u64(rig_stats(rig).captures, 0);
     expect_u64(rig_stats(rig).live_blocks, 0);
@@ -683,6 +702,7 @@ int main(void)
     Suite *suite = suite_create("arena_capture");
     suite_add_list(suite, "whose",
                    TEST_LIST(private_bytes_serve_the_same_stream_again,
+                             a_captured_stream_is_told_of_the_limit_of_blocks,
                              whoever_frees_a_private_block_leaves_it_to_the_session,
                              sessions_share_nothing, bytes_that_others_use_too_wait_for_the_release,
                              where_the_cpu_touches_nothing_is_reused));

@@ -54,21 +54,12 @@ uint64_t words_size(const char *word, uint64_t unit)
     char *end;
     uint64_t size = strtoull(word, &end, 10);
     bool read = end != word;
-    switch (*end) {
-    case 'K':
-        size <<= 10, end++;
-        break;
-    case 'M':
-        size <<= 20, end++;
-        break;
-    case 'G':
-        size <<= 30, end++;
-        break;
-    case 'u':
-        size *= unit, end++;
-        break;
-    default:
-        break;
+    static const char letters[] = "KMGu";
+    const uint64_t units[] = {UINT64_C(1) << 10, UINT64_C(1) << 20, UINT64_C(1) << 30, unit};
+    const char *letter = *end == '\0' ? NULL : strchr(letters, *end);
+    if (letter != NULL) {
+        size *= units[letter - letters];
+        end++;
     }
     ck_assert_msg(read && *end == '\0', "not a size: %s", word);
     return size;
