@@ -42,15 +42,6 @@
 
 /* ---- What is refused at once ------------------------------------------- */
 
-static cuarena_status_t check_size(const cuarena_t *arena, const cuai_request_t *request)
-{
-    if (request->size < CUARENA_HEAP_MAX_SEGMENT)
-        return CUARENA_OK;
-    return cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, request->heap.size, arena->pool_bytes,
-                           arena->reserved, 0, 0, "%llu bytes are more than any arena can hold",
-                           (unsigned long long)request->heap.size);
-}
-
 static cuarena_status_t check_tag(const cuarena_t *arena, cuarena_tag_t tag)
 {
     return cuai_tag_known(arena, tag) ? CUARENA_OK : cuai_no_tag(tag);
@@ -790,7 +781,7 @@ cuarena_status_t cuai_alloc_slow(cuai_call_t *call, const cuai_request_t *reques
         status = check_tag(arena, request->heap.tag);
     if (status != CUARENA_OK)
         return status;
-    status = check_size(arena, request);
+    status = cuai_request_check(arena, request);
     if (status == CUARENA_OK)
         status = alloc(&ladder);
     if (status == CUARENA_REENTERED)

@@ -91,6 +91,8 @@ cuarena_status_t cuai_check_region(int32_t region);
 /* Checks what is asked for and rounds its size. `request` may be NULL. */
 cuarena_status_t cuai_request_make(const cuarena_t *arena, uint64_t bytes,
                                    const cuarena_request_t *request, cuai_request_t *request_out);
+/* OUT_OF_MEMORY if it is for more than any arena can hold. */
+cuarena_status_t cuai_request_check(const cuarena_t *arena, const cuai_request_t *request);
 /* The request is on a stream, and so is the call: as cuai_call_on. */
 cuarena_status_t cuai_request_on(cuai_call_t *call, cuarena_stream_t stream,
                                  cuai_request_t *request);

@@ -64,6 +64,15 @@ cuarena_status_t cuai_request_make(const cuarena_t *arena, uint64_t bytes,
     return CUARENA_OK;
 }
 
+cuarena_status_t cuai_request_check(const cuarena_t *arena, const cuai_request_t *request)
+{
+    if (request->size < CUARENA_HEAP_MAX_SEGMENT)
+        return CUARENA_OK;
+    return cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, request->heap.size, arena->pool_bytes,
+                           arena->reserved, 0, 0, "%llu bytes are more than any arena can hold",
+                           (unsigned long long)request->heap.size);
+}
+
 cuarena_status_t cuai_request_on(cuai_call_t *call, cuarena_stream_t stream,
                                  cuai_request_t *request)
 {
