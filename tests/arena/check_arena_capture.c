@@ -50,6 +50,31 @@ START_TEST(private_bytes_serve_the_same_stream_again)
 }
 END_TEST
 
+/* On memory with pages that go back one by one: above the hole that x leaves lie private bytes with
+ * room for the request. */
+START_TEST(growth_does_not_count_on_private_bytes)
+{
+    const uint64_t page = KIB(64);
+    cuarena_t *arena;
+    cuarena_capture_t *session;
+    cuarena_block_t x, y, z;
+    expect_ok(cuarena_open("memory=none, pool=8MiB", &arena));
+    expect_ok(cuarena_capture_begin(arena, A, &session));
+    expect_ok(cuarena_block_alloc(arena, page * 31 / 2, &x));
+    expect_ok(cuarena_block_alloc_on(arena, page * 25, A, NULL, &y));
+    expect_ok(cuarena_block_free_on(arena, x, B));
+    expect_ok(cuarena_block_free_on(arena, y, A));
+    expect_ok(cuarena_reclaim(arena, 1, NULL));
+    expect_ok(cuarena_trim(arena, 0, NULL));
+    expect_ok(cuarena_block_alloc_on(arena, page * 57 / 4, B, NULL, &z));
+    expect_ok(cuarena_validate(arena, NULL, 0));
+    expect_ok(cuarena_block_free_on(arena, z, B));
+    expect_ok(cuarena_capture_end(arena, session));
+    expect_ok(cuarena_capture_release(arena, &session, A));
+    expect_ok(cuarena_destroy_forced(&arena));
+}
+END_TEST
+
 /* Each try for a request on a captured stream takes bytes for its session, and gives them back. */
 START_TEST(a_captured_stream_is_told_of_the_limit_of_blocks)
 {
@@ -702,6 +727,7 @@ int main(void)
     Suite *suite = suite_create("arena_capture");
     suite_add_list(suite, "whose",
                    TEST_LIST(private_bytes_serve_the_same_stream_again,
+                             growth_does_not_count_on_private_bytes,
                              a_captured_stream_is_told_of_the_limit_of_blocks,
                              whoever_frees_a_private_block_leaves_it_to_the_session,
                              sessions_share_nothing, bytes_that_others_use_too_wait_for_the_release,
