@@ -114,7 +114,8 @@ typedef struct cuarena_error_info {
                               * may take again; of cuarena_create, what the memory
                               * had available */
     uint64_t largest_bytes;  /* the largest free range there, exact */
-    char message[256];       /* one line: the value, and what would be accepted */
+    char message[512];       /* one line: the value, and what would be accepted; ends
+                              * in "..." if it was longer */
 } cuarena_error_info_t;
 
 CUARENA_API void cuarena_error_info_init(cuarena_error_info_t *info);

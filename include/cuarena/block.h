@@ -54,7 +54,8 @@ typedef struct cuarena_block_info {
     uint64_t alignment; /* bytes */
     int32_t region;     /* CUARENA_REGION_... */
     cuarena_tag_t tag;
-    uint16_t pins;
+    uint16_t pins;   /* of the caller and of exports; one more of each stable or adopted
+                      * block, and of a pointer until cuarena_unpin */
     uint8_t pointer; /* 1: made by the pointer calls */
     uint8_t dedicated;
     uint8_t adopted; /* 1: by cuarena_adopt */

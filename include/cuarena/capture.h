@@ -129,8 +129,9 @@ CUARENA_API cuarena_status_t cuarena_capture_end(cuarena_t *arena, cuarena_captu
  * open ends first. You must ensure that the graph is not launched again, and that all its launches
  * were queued on `stream`, or come before what is queued there. The private bytes that are free
  * join the stream's free list, and the blocks that live become ordinary blocks of that stream;
- * those that the block calls made may move. The stream is made to wait for the session's streams,
- * and for those on which private blocks were freed or, as recorded, used.
+ * those that the block calls made may move. cuarena_stream_stats counts such a block as freed on
+ * the stream that it had and allocated on the new one. The stream is made to wait for the session's
+ * streams, and for those on which private blocks were freed or, as recorded, used.
  *
  * With CUARENA_NO_STREAM you must ensure that all work with private blocks is done: the bytes are
  * idle, and the blocks that live become blocks of no stream.

@@ -20,6 +20,11 @@ extern "C" {
 
 /* ---- What there is now --------------------------------------------------- */
 
+/*
+ * A block is live as long as nobody else can get its bytes. So one that was freed is live while it
+ * waits for streams that use it (cuarena_record_use), for a move or for its exports; and while a
+ * resize moves a block, its old and its new place are two, which peaks count.
+ */
 typedef struct cuarena_stats {
     size_t struct_size;
     uint64_t reserved_bytes;  /* taken from the memory; only for REGION_ALL */

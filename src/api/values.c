@@ -158,6 +158,18 @@ static bool is_word(const char *text, const char *word)
     return word != NULL && strcmp(text, word) == 0;
 }
 
+/* A number as it is written; those that stand for words are none. */
+static cuai_refusal_t read_digits(const cuai_option_t *option, const char *text, uint64_t *value)
+{
+    cuai_refusal_t refusal = option->type == CUAI_OPTION_BYTES ? cuai_bytes_read(text, value)
+                                                               : cuai_count_read(text, value);
+    if (refusal != NULL)
+        return refusal;
+    bool worded = (option->from_preset != NULL && *value == CUARENA_BYTES_PRESET) ||
+                  (option->unchanged != NULL && *value == CUARENA_BYTES_UNCHANGED);
+    return worded ? out_of_range : NULL;
+}
+
 static cuai_refusal_t read_number(const cuai_option_t *option, const char *text,
                                   cuarena_config_t *config)
 {
@@ -168,8 +180,7 @@ static cuai_refusal_t read_number(const cuai_option_t *option, const char *text,
     else if (is_word(text, option->unchanged))
         value = CUARENA_BYTES_UNCHANGED;
     else if (!is_word(text, option->unlimited))
-        refusal = option->type == CUAI_OPTION_BYTES ? cuai_bytes_read(text, &value)
-                                                    : cuai_count_read(text, &value);
+        refusal = read_digits(option, text, &value);
     if (refusal == NULL)
         refusal = check_number(option, value);
     if (refusal == NULL)

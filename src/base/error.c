@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/sized.h"
 
 /* The size that cuarena_error_info_t had in the first release. */
@@ -32,13 +33,29 @@ size_t cuai_text_plain(char *to, size_t room, const char *from)
     return used;
 }
 
-/* Adds to the message; cuts what is too long. */
+/* Ends a message that is too long in "...", and in a whole character. */
+static void cut(char *message, size_t size)
+{
+    size_t end = size - sizeof("...");
+    while (end > 0 && ((unsigned char)message[end] & 0xc0) == 0x80)
+        end--;
+    strcpy(message + end, "...");
+}
+
+/* Adds to the message. */
 CUAI_PRINTF(1, 0) static void say(const char *format, va_list arguments)
 {
     char text[sizeof last.message];
+    char plain[sizeof last.message + sizeof("\\x00")]; /* fuller than a message, if it is cut */
     size_t length = strlen(last.message);
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    (void)cuai_text_plain(last.message + length, sizeof last.message - length, text);
+    size_t room = sizeof last.message - length;
+    bool all = vsnprintf(text, sizeof text, format, arguments) < (int)sizeof text;
+    size_t used = cuai_text_plain(plain, sizeof plain, text);
+    all = all && used < room;
+    memcpy(last.message + length, plain, cuai_min(used, room - 1));
+    last.message[length + cuai_min(used, room - 1)] = '\0';
+    if (!all)
+        cut(last.message, sizeof last.message);
 }
 
 cuarena_status_t cuai_fail(cuarena_status_t status, const char *format, ...)

@@ -10,7 +10,7 @@
 #include "base/lock.h"
 
 /* Longer lines are cut. */
-#define LINE_SIZE 512
+#define LINE_SIZE 1024
 
 #define UNREAD (CUARENA_LOG_DEBUG + 1)
 

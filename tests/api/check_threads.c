@@ -55,7 +55,7 @@ typedef struct worker {
     random_state_t random;
     uint64_t seed;
     slot_t slots[SLOTS];
-    char wrong[400]; /* the first thing that was wrong; empty: nothing */
+    char wrong[700]; /* the first thing that was wrong; empty: nothing */
 } worker_t;
 
 static atomic_int stopping;

@@ -326,13 +326,41 @@ START_TEST(test_fail_bytes_sets_the_amounts_and_the_next_clears_them)
 }
 END_TEST
 
-START_TEST(test_fail_cuts_a_long_message)
+/* A message of `length` times the character, which is given. */
+static const char *message_of(const char *character, size_t length)
 {
-    char text[1000];
-    memset(text, 'x', sizeof(text) - 1);
-    text[sizeof(text) - 1] = '\0';
+    char text[2000] = "";
+    for (size_t i = 0; i < length; i++)
+        strcat(text, character);
     cuai_fail(CUARENA_BAD_ARGUMENT, "%s", text);
-    expect_u64(strlen(last_error_message()), 255);
+    return last_error_message();
+}
+
+START_TEST(test_fail_says_that_a_long_message_is_cut)
+{
+    expect_u64(strlen(message_of("x", 511)), 511);
+    expect_text(last_error_message() + 508, "xxx");
+    expect_u64(strlen(message_of("x", 512)), 511);
+    expect_text(last_error_message() + 507, "x...");
+    cuai_error_add(" and more");
+    expect_u64(strlen(last_error_message()), 511);
+    expect_text(last_error_message() + 508, "...");
+    message_of("x", 510);
+    cuai_error_add("%s", "yz");
+    expect_text(last_error_message() + 507, "x...");
+}
+END_TEST
+
+START_TEST(test_fail_cuts_no_character_in_two)
+{
+    /* of two bytes, then of four that say \x1b */
+    expect_u64(strlen(message_of("\u00e9", 300)), 511);
+    expect_text(last_error_message() + 506, "\u00e9...");
+    expect_u64(strlen(message_of("\u20ac", 300)), 510);
+    expect_text(last_error_message() + 504, "\u20ac...");
+    expect_u64(strlen(message_of("\x1b", 127)), 508);
+    expect_u64(strlen(message_of("\x1b", 128)), 511);
+    expect_text(last_error_message() + 504, "\\x1b...");
 }
 END_TEST
 
@@ -363,7 +391,7 @@ END_TEST
 typedef struct heard {
     int32_t level;
     int count;
-    char line[600];
+    char line[1100];
 } heard_t;
 
 static void hear(void *user, int32_t level, const char *line)
@@ -415,8 +443,8 @@ START_TEST(test_log_cuts_a_long_line)
     heard_t heard = {0};
     cuarena_log_set_callback(hear, &heard);
     expect_ok(cuarena_log_set_level(CUARENA_LOG_DEBUG));
-    cuai_log(CUARENA_LOG_DEBUG, "%0600d", 0);
-    expect_u64(strlen(heard.line), 511);
+    cuai_log(CUARENA_LOG_DEBUG, "%01200d", 0);
+    expect_u64(strlen(heard.line), 1023);
     cuarena_log_set_callback(NULL, NULL);
 }
 END_TEST
@@ -514,8 +542,8 @@ int main(void)
         suite, "error",
         TEST_LIST(test_last_error_info_before_any_error, test_fail_sets_status_and_message,
                   test_fail_bytes_sets_the_amounts_and_the_next_clears_them,
-                  test_fail_cuts_a_long_message, test_last_error_info_refuses_unknown_sizes,
-                  test_error_info_init_null));
+                  test_fail_says_that_a_long_message_is_cut, test_fail_cuts_no_character_in_two,
+                  test_last_error_info_refuses_unknown_sizes, test_error_info_init_null));
     suite_add_list(
         suite, "log",
         TEST_LIST(test_log_level_bounds_what_is_heard, test_log_off_evaluates_nothing,

@@ -157,12 +157,12 @@ pub struct cuarena_error_info {
     pub free_bytes: u64,
     #[doc = " the largest free range there, exact"]
     pub largest_bytes: u64,
-    #[doc = " one line: the value, and what would be accepted"]
-    pub message: [::core::ffi::c_char; 256usize],
+    #[doc = " one line: the value, and what would be accepted; ends\n in \"...\" if it was longer"]
+    pub message: [::core::ffi::c_char; 512usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of cuarena_error_info"][::core::mem::size_of::<cuarena_error_info>() - 312usize];
+    ["Size of cuarena_error_info"][::core::mem::size_of::<cuarena_error_info>() - 568usize];
     ["Alignment of cuarena_error_info"][::core::mem::align_of::<cuarena_error_info>() - 8usize];
     ["Offset of field: cuarena_error_info::struct_size"]
         [::core::mem::offset_of!(cuarena_error_info, struct_size) - 0usize];
@@ -528,6 +528,7 @@ pub struct cuarena_block_info {
     #[doc = " CUARENA_REGION_..."]
     pub region: i32,
     pub tag: cuarena_tag_t,
+    #[doc = " of the caller and of exports; one more of each stable or adopted\n block, and of a pointer until cuarena_unpin"]
     pub pins: u16,
     #[doc = " 1: made by the pointer calls"]
     pub pointer: u8,
@@ -1411,7 +1412,7 @@ const _: () = {
 };
 #[doc = " One row of the table of options. Texts are static."]
 pub type cuarena_option_info_t = cuarena_option_info;
-#[doc = " ---- What there is now ---------------------------------------------------"]
+#[doc = " A block is live as long as nobody else can get its bytes. So one that was freed is live while it\n waits for streams that use it (cuarena_record_use), for a move or for its exports; and while a\n resize moves a block, its old and its new place are two, which peaks count."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_stats {
@@ -1536,7 +1537,7 @@ const _: () = {
     ["Offset of field: cuarena_stats::free_ranges"]
         [::core::mem::offset_of!(cuarena_stats, free_ranges) - 248usize];
 };
-#[doc = " ---- What there is now ---------------------------------------------------"]
+#[doc = " A block is live as long as nobody else can get its bytes. So one that was freed is live while it\n waits for streams that use it (cuarena_record_use), for a move or for its exports; and while a\n resize moves a block, its old and its new place are two, which peaks count."]
 pub type cuarena_stats_t = cuarena_stats;
 #[doc = " What a walk over all blocks and free ranges finds."]
 #[repr(C)]
@@ -2676,7 +2677,7 @@ extern "C" {
         arena: *mut cuarena_t,
         capture: *mut cuarena_capture_t,
     ) -> cuarena_status_t;
-    #[doc = " Releases the session and clears the handle; NULL and a cleared handle are OK. A session that is\n open ends first. You must ensure that the graph is not launched again, and that all its launches\n were queued on `stream`, or come before what is queued there. The private bytes that are free\n join the stream's free list, and the blocks that live become ordinary blocks of that stream;\n those that the block calls made may move. The stream is made to wait for the session's streams,\n and for those on which private blocks were freed or, as recorded, used.\n\n With CUARENA_NO_STREAM you must ensure that all work with private blocks is done: the bytes are\n idle, and the blocks that live become blocks of no stream.\n\n BUSY if one of the streams is in another open session, or is being captured. On an error the\n session and its handle remain, but one that was open may have ended. Waits for nothing but calls\n of other threads that are queuing something on the session's streams. Driver calls: one event and\n one wait for each stream besides the one given; with CUARENA_NO_STREAM, those that give the\n segments of freed dedicated blocks back. O(blocks of the arena + private ranges)."]
+    #[doc = " Releases the session and clears the handle; NULL and a cleared handle are OK. A session that is\n open ends first. You must ensure that the graph is not launched again, and that all its launches\n were queued on `stream`, or come before what is queued there. The private bytes that are free\n join the stream's free list, and the blocks that live become ordinary blocks of that stream;\n those that the block calls made may move. cuarena_stream_stats counts such a block as freed on\n the stream that it had and allocated on the new one. The stream is made to wait for the session's\n streams, and for those on which private blocks were freed or, as recorded, used.\n\n With CUARENA_NO_STREAM you must ensure that all work with private blocks is done: the bytes are\n idle, and the blocks that live become blocks of no stream.\n\n BUSY if one of the streams is in another open session, or is being captured. On an error the\n session and its handle remain, but one that was open may have ended. Waits for nothing but calls\n of other threads that are queuing something on the session's streams. Driver calls: one event and\n one wait for each stream besides the one given; with CUARENA_NO_STREAM, those that give the\n segments of freed dedicated blocks back. O(blocks of the arena + private ranges)."]
     pub fn cuarena_capture_release(
         arena: *mut cuarena_t,
         capture: *mut *mut cuarena_capture_t,
