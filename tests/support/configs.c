@@ -1,5 +1,8 @@
 #include "configs.h"
 
+#include <stdbool.h>
+
+#include "arena_support.h"
 #include "expect.h"
 
 cuarena_config_t config_fresh(void)
@@ -32,10 +35,20 @@ void expect_option_at(const cuarena_config_t *config, const char *key, const cha
     expect_text_at(text, want, key, file, line);
 }
 
+/* Whether a checker follows the bytes: not those of a driver's pool, which nobody may set. */
+static bool is_followed(const cuarena_config_t *config)
+{
+    return config->zero == CUARENA_ZERO_NEVER && config->preset != CUARENA_PRESET_DRIVER_POOL &&
+           (config->memory == CUARENA_MEMORY_DEVICE || config->memory == CUARENA_MEMORY_MANAGED ||
+            config->memory == CUARENA_MEMORY_PINNED);
+}
+
 cuarena_t *arena_of(const char *options)
 {
     cuarena_t *arena = NULL;
     cuarena_config_t config = config_of(options);
+    if (is_followed(&config))
+        config.zero = zero_for_checkers();
     expect_ok(cuarena_create(&config, &arena));
     return arena;
 }
