@@ -63,12 +63,6 @@ static void prepare_custom(fixture_t *f, uint64_t bytes)
     f->config.ops_user = &f->memory;
 }
 
-int32_t zero_for_checkers(void)
-{
-    const char *wanted = getenv("CUARENA_TEST_ZERO");
-    return wanted != NULL && *wanted != '\0' ? CUARENA_ZERO_CREATE : CUARENA_ZERO_NEVER;
-}
-
 static int32_t zero_at_first(const arena_kind_t *kind)
 {
     return kind->traits & KIND_READABLE ? zero_for_checkers() : CUARENA_ZERO_NEVER;

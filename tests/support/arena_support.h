@@ -126,10 +126,6 @@ fixture_t *prepared(const arena_kind_t *kind, uint64_t bytes);
 fixture_t *new_fixture(void (*close)(fixture_t *f));
 
 cuarena_amount_t amount_of_bytes(uint64_t bytes);
-/* What `zero` of a config is for arenas whose bytes a checker follows: to one that takes unwritten
- * bytes amiss all are written when the memory gives them, since an arena moves blocks whole.
- * CUARENA_TEST_ZERO says so. */
-int32_t zero_for_checkers(void);
 
 /* Allocations that must succeed, each followed by the validator. */
 void *take(fixture_t *f, uint64_t bytes);

@@ -1,8 +1,8 @@
 #include "configs.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 
-#include "arena_support.h"
 #include "expect.h"
 
 cuarena_config_t config_fresh(void)
@@ -33,6 +33,12 @@ void expect_option_at(const cuarena_config_t *config, const char *key, const cha
     expect_status_at(cuarena_config_get(config, key, text, sizeof text), CUARENA_OK, key, file,
                      line);
     expect_text_at(text, want, key, file, line);
+}
+
+int32_t zero_for_checkers(void)
+{
+    const char *wanted = getenv("CUARENA_TEST_ZERO");
+    return wanted != NULL && *wanted != '\0' ? CUARENA_ZERO_CREATE : CUARENA_ZERO_NEVER;
 }
 
 /* Whether a checker follows the bytes: not those of a driver's pool, which nobody may set. */

@@ -15,7 +15,11 @@ cuarena_config_t small_config(const char *options);
     expect_option_at((config), (key), (want), __FILE__, __LINE__)
 void expect_option_at(const cuarena_config_t *config, const char *key, const char *want,
                       const char *file, int line);
-/* An arena of config_of(options). */
+/* What `zero` of a config is for arenas whose bytes a checker follows: to one that takes unwritten
+ * bytes amiss all are written when the memory gives them, since an arena moves blocks whole.
+ * CUARENA_TEST_ZERO says so. */
+int32_t zero_for_checkers(void);
+/* An arena of config_of(options), with zero_for_checkers() on memory of the driver. */
 cuarena_t *arena_of(const char *options);
 cuarena_stats_t arena_stats(cuarena_t *arena);
 cuarena_ort_stats_t ort_stats_of(cuarena_t *arena);
