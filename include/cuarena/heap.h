@@ -34,10 +34,10 @@
  * The statistics have it as `bookkeeping_bytes`. Addresses for at most four times as much are set
  * aside, so a heap of few blocks takes few whatever max_blocks is. A table that outgrows its
  * addresses gets others, by pages and without a copy: some ten calls of the system in the life of a
- * heap, each up to 20 us per MiB of tables. While there are several free lists, or a plan is under
- * way, a record for each live block is made ready besides, not touched: so a free never takes
- * memory. A plan takes 32 B for each live block, or each of `max_moves` if these are fewer, and 2 B
- * for each record, of which up to 1 MiB are kept for the next one.
+ * heap, each O(pages of the table). While there are several free lists, or a plan is under way, a
+ * record for each live block is made ready besides, not touched: so a free never takes memory. A
+ * plan takes 32 B for each live block, or each of `max_moves` if these are fewer, and 2 B for each
+ * record, of which up to 1 MiB are kept for the next one.
  */
 #ifndef CUARENA_HEAP_H
 #define CUARENA_HEAP_H

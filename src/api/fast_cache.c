@@ -1,8 +1,8 @@
 /*
  * The fast paths of arenas with a cache: a request for which a cached block fits that needs no
- * wait, and a free into the cache. Each takes about 260 instructions at most with the call and its
- * lock, as long as few capacities share a power of two. Without streams, a request that misses
- * takes spare bytes beside the cache, and a block for which the cache has no room joins these.
+ * wait, and a free into the cache. The search is short as long as few capacities share a power of
+ * two. Without streams, a request that misses takes spare bytes beside the cache, and a block for
+ * which the cache has no room joins these.
  */
 #include "api/fast.h"
 #include "arena/cache.h"

@@ -19,8 +19,8 @@
  *
  * Large requests look across the free lists before they look into their stream's. If they were
  * allocated from there first, each stream would spread over the whole heap, and live blocks with
- * it: an arena that grows would reserve a third more. Small ones have the fast path, and their own
- * free lists.
+ * it: an arena that grows would reserve more. Small ones have the fast path, and their own free
+ * lists.
  *
  * With steal=idle nobody is waited for here: a stream gets only what needs no wait, which is what
  * the program made it wait for.

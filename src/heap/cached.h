@@ -1,7 +1,6 @@
 /*
  * Cached blocks, in the heap: how a block that is freed becomes a cached one, and a cached one a
- * block again. Neither touches the record's neighbours, an index or the look-up. Each takes about
- * 40 instructions besides those of the cache (heap/cache.h).
+ * block again. Neither touches the record's neighbours, an index or the look-up.
  */
 #ifndef CUAI_HEAP_CACHED_H
 #define CUAI_HEAP_CACHED_H

@@ -5,9 +5,8 @@
  * Ordinary is a smooth heap (no plan under way, nothing cached), a FREE slot, the granule as
  * alignment, and a range found in the first few zones that may have one. An allocation then touches
  * the range's owner, the record after it and the new record, one list head or two, and one look-up
- * bucket; a free touches the block, both neighbours and the same. About 210 instructions for an
- * allocation and 180 for a free, with the lock, in real programs. A resize touches the block and
- * the record after it, whose range stays in its list if zone and class stay; about 200.
+ * bucket; a free touches the block, both neighbours and the same. A resize touches the block and
+ * the record after it, whose range stays in its list if zone and class stay.
  *
  * Where a SEPARATOR is beside what is cut its record becomes the block's, unless there is one on
  * both sides of a range that is used up. A free or a resize beside one is the slow path's.

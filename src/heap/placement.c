@@ -15,8 +15,8 @@
  * none. So a class of which a block could not grow where it stood is not small any more, until the
  * heap is cleared.
  *
- * The numbers are shares, not sizes, and none sits on an edge: docs/DESIGN.md has the figures for
- * their neighbours and for programs that they were not chosen on.
+ * The numbers are shares, not sizes: docs/DESIGN.md has the figures for their neighbours and for
+ * programs that they were not chosen on.
  */
 #include "heap/placement.h"
 

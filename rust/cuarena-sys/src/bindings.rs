@@ -2501,7 +2501,7 @@ extern "C" {
         options: *const ::core::ffi::c_char,
         arena_out: *mut *mut cuarena_t,
     ) -> cuarena_status_t;
-    #[doc = " Makes an arena of a config that the program filled in, for what has no text: functions and bytes\n of the program's own, and a context. The preset `pool` takes its bytes now; an arena that grows\n takes only its stable region, unless the option take_first says that it takes its first chunk\n too.\n\n Errors: BAD_ARGUMENT; OUT_OF_MEMORY, or LIMIT where the pool is larger than the limit or\n CUARENA_HEAP_MAX_HEAPS heaps live (the last error then has the bytes asked for, the limit if\n there is one, the bytes reserved, and as free_bytes what the memory had available); NO_DEVICE;\n DRIVER; UNSUPPORTED if the memory cannot do what the options ask. Cost: the memory's, plus under\n 1 ms."]
+    #[doc = " Makes an arena of a config that the program filled in, for what has no text: functions and bytes\n of the program's own, and a context. The preset `pool` takes its bytes now; an arena that grows\n takes only its stable region, unless the option take_first says that it takes its first chunk\n too.\n\n Errors: BAD_ARGUMENT; OUT_OF_MEMORY, or LIMIT where the pool is larger than the limit or\n CUARENA_HEAP_MAX_HEAPS heaps live (the last error then has the bytes asked for, the limit if\n there is one, the bytes reserved, and as free_bytes what the memory had available); NO_DEVICE;\n DRIVER; UNSUPPORTED if the memory cannot do what the options ask. Cost: the memory's, plus O(1)."]
     pub fn cuarena_create(
         config: *const cuarena_config_t,
         arena_out: *mut *mut cuarena_t,

@@ -38,7 +38,7 @@ typedef struct cuai_cuda {
 } cuai_cuda_t;
 
 /* The driver, which the first call opens; NULL with the last error NO_DEVICE, which says why. Any
- * thread. Cost: the first call some 100 ms, in which the driver starts; then two loads. */
+ * thread. Cost: the first call waits until the driver has started; then two loads. */
 const cuai_cuda_t *cuai_cuda(void);
 /* The driver, or NULL if it is not open or must not be called any more. Opens nothing and leaves
  * the last error as it is. */

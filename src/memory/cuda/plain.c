@@ -385,7 +385,7 @@ static unsigned pinned_flags(const cuarena_config_t *config)
 }
 
 /* The CPU moves pinned bytes as it moves pageable ones, unless they are write-combined: reading
- * those takes it a hundred times as long, so the device moves them. */
+ * those is slow for it, so the device moves them. */
 cuarena_status_t cuai_pinned_open(const cuarena_config_t *config, cuai_memory_t *out)
 {
     plain_t *plain;

@@ -113,9 +113,10 @@ void cuai_slide_empty(const cuai_slide_t *slide, uint32_t kernel, cuai_slide_lau
 size_t cuai_slide_plan(const cuai_slide_t *slide, const cuarena_relocation_t *list, size_t count,
                        const cuai_slide_shape_t *shape, cuai_slide_launch_t *launch);
 
-/* Whether the driver's own copy is faster, as it is for one move that does not overlap itself: on
- * an H200 by 2 to 5 us up to 128 MiB, by 3 % above. From two moves on the kernel is as fast or
- * faster, and does all or nothing. */
+/* Whether the driver's own copy is to be used, as it is for one move that does not overlap itself:
+ * on an H200 the kernel takes 3 to 5 % longer from 256 MiB to 2 GiB
+ * (bench/results/compact_cuda.json). From two moves on the kernel does them in one launch, all or
+ * nothing. */
 bool cuai_slide_prefers_copy(const cuarena_relocation_t *list, size_t count);
 
 /* Notes that the launch was queued. */

@@ -19,9 +19,8 @@ cuarena_status_t cuai_move_relocate(void *user, const cuarena_relocation_t *list
     return CUARENA_OK;
 }
 
-/* Writes all bytes. Letting the kernel forget whole pages would take 0.4 of the time (64 MiB: 2 ms
- * instead of 5), but the first touch of fresh ones takes five times as long as a write (26 ms), and
- * whoever asks for zeros will touch them. */
+/* Writes all bytes. If the kernel were to forget whole pages, each of them would fault at its first
+ * touch, and whoever asks for zeros will touch them. */
 cuarena_status_t cuai_move_zero(void *user, void *address, uint64_t bytes, cuarena_stream_t stream)
 {
     cuarena_status_t status = cuai_streams_drain(user, stream);
