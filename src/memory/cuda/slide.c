@@ -86,8 +86,8 @@ static bool has_room(const cuai_slide_device_t *device, uint32_t bytes)
     return device->shared_bytes_per_block >= bytes + BULK_OVERHEAD;
 }
 
-/* A few runs are best read far ahead. Many runs take time to look up, which more blocks share; units
- * are at most half as long as the mean run, so that little of a tile stays empty. */
+/* A few runs are best read far ahead. Many runs take time to look up, which more blocks share.
+ * Units are at most half as long as the mean run, so that little of a tile stays empty. */
 static cuai_slide_shape_t bulk_shape(const cuai_slide_device_t *device, uint64_t mean, size_t count)
 {
     cuai_slide_shape_t shape = {.kernel = CUAI_SLIDE_BULK, .unit_log2 = 10};
