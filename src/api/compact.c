@@ -151,6 +151,18 @@ static cuarena_status_t begin_batch(progress_t *progress,
     return status;
 }
 
+/* Whether a stream that the batch must wait for has come into a capture session since the plan was
+ * made. Another plan leaves its blocks alone. */
+static bool is_overtaken(const progress_t *progress, const cuai_batch_t *batch)
+{
+    const cuarena_t *arena = progress->call->arena;
+    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++)
+        if (cuai_set_has(&batch->streams, n) && !cuai_set_has(&progress->streams, n) &&
+            n != progress->stream && cuai_is_captured(arena, n))
+            return true;
+    return false;
+}
+
 /* Moves one batch; *more_out says whether another may find something to move. Drops the lock. */
 static cuarena_status_t run_batch(progress_t *progress, bool *more_out)
 {
@@ -174,6 +186,10 @@ static cuarena_status_t run_batch(progress_t *progress, bool *more_out)
     }
     *more_out = status == CUARENA_OK && planned == options.max_moves && options.goal_bytes == 0 &&
                 !progress->report.stopped && progress->report.moves < progress->options->max_moves;
+    if (status == CUARENA_BUSY && is_overtaken(progress, &batch)) {
+        status = CUARENA_OK;
+        *more_out = true;
+    }
     cuai_batch_end(arena, &batch);
     return status;
 }

@@ -3,6 +3,7 @@
 #include "api/call.h"
 #include "arena/cache.h"
 #include "arena/capture.h"
+#include "arena/counts.h"
 #include "arena/dedicated.h"
 #include "arena/move.h"
 #include "arena/reclaim.h"
@@ -63,7 +64,7 @@ static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_block_ref_t ref, ui
 }
 
 /* Leaves the end of a block to the end of its move, whose free list then gets the bytes, or to the
- * close of its last export. */
+ * close of its last export. Until then it is a block of the stream of the free. */
 static cuarena_status_t end_later(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
     cuai_record_t *r = cuai_block_record(ref);
@@ -72,9 +73,9 @@ static cuarena_status_t end_later(cuarena_t *arena, cuai_block_ref_t ref, uint32
         cuai_capture_note(arena, cuai_capture_around(arena, r->offset), stream);
     else
         cuai_use_drop(arena, ref);
+    if (!r->fixed)
+        cuai_change_owner(arena, r, stream);
     arena->freed_while_moving++;
-    if (stream != 0)
-        cuai_set_add(&arena->freed_on, stream);
     return CUARENA_OK;
 }
 

@@ -140,7 +140,6 @@ struct cuarena_arena {
     cuai_point_t moved;    /* behind the last copies of a compaction; serial 0: all are done */
     uint64_t event_serial; /* the last serial that an event got */
     uint64_t freed_while_moving; /* how many blocks were freed while they were moved, ever */
-    cuai_stream_set_t freed_on;  /* the streams of those of the last batch */
     uint64_t ending;             /* blocks that are ENDING */
     uint64_t inside;             /* calls under way that may drop the lock */
     cuai_retired_t retired;      /* while SLOW_RETIRED */

@@ -100,6 +100,16 @@ void cuai_count_resize(cuarena_t *arena, const cuai_record_t *r, uint64_t more,
         cuai_counter_resize(counters.items[i], more, more_requested);
 }
 
+void cuai_change_owner(cuarena_t *arena, cuai_record_t *r, uint32_t number)
+{
+    cuai_assert_locked(arena);
+    if (r->owner != 0)
+        cuai_counter_end_block(&cuai_stream(arena, r->owner)->counter, r);
+    if (number != 0)
+        cuai_counter_begin_block(&cuai_stream(arena, number)->counter, r);
+    r->owner = number & CUARENA_HEAP_MAX_OWNER;
+}
+
 static void uncount_in(cuarena_heap_t *heap)
 {
     cuai_counter_uncount(&heap->counter);

@@ -15,6 +15,9 @@ void cuai_prepare_counts(cuarena_t *arena, const cuai_request_t *request, int32_
 /* A block begins to live, or ends: counted by all but its heap, which counts by itself. */
 void cuai_count_in(cuarena_t *arena, const cuai_record_t *r);
 void cuai_count_out(cuarena_t *arena, const cuai_record_t *r);
+/* The block is another stream's from now on, or with 0 nobody's: counts it as freed on the one and
+ * allocated on the other. */
+void cuai_change_owner(cuarena_t *arena, cuai_record_t *r, uint32_t number);
 /* A live block's size changed by `more`, modulo 2^64. */
 void cuai_count_resize(cuarena_t *arena, const cuai_record_t *r, uint64_t more,
                        uint64_t more_requested);

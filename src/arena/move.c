@@ -126,7 +126,6 @@ cuarena_status_t cuai_batch_begin(cuarena_t *arena, const cuarena_heap_plan_opti
     cuai_assert_locked(arena);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     *batch = (cuai_batch_t){.stream = stream, .freed_while_moving = arena->freed_while_moving};
-    arena->freed_on = (cuai_stream_set_t){{0, 0}};
     cuarena_heap_plan_options_t own = *options;
     own.freelist = freelist_of(arena, batch);
     bool one_pass = cuai_plan_is_one_pass(heap, &own);
@@ -155,41 +154,6 @@ void cuai_batch_end(cuarena_t *arena, cuai_batch_t *batch)
     *batch = (cuai_batch_t){0};
 }
 
-/* Orders a stream behind all frees of the batch, and records the moment. Drops the lock. */
-static bool order_behind_frees(cuarena_t *arena, uint32_t number)
-{
-    cuarena_status_t status = CUARENA_OK;
-    cuai_stream_set_t set;
-    cuai_stream(arena, number)->callers++;
-    do {
-        set = arena->freed_on;
-        status = cuai_order_before(arena, &set, number);
-        (void)cuai_stream_note_free(arena, number);
-    } while (status == CUARENA_OK && memcmp(&set, &arena->freed_on, sizeof set) != 0);
-    cuai_stream_leave(arena, number);
-    return status == CUARENA_OK;
-}
-
-/* No copy was queued, so the stream of the batch may not be behind the streams on which blocks of
- * it were freed meanwhile: one of these gets the bytes. If none can be ordered behind the others
- * the arena is lost. Drops the lock. */
-static uint32_t heir_without_copies(cuarena_t *arena)
-{
-    bool tried = false;
-    uint32_t heir = 0;
-    cuai_kept_error_t words;
-    cuai_error_keep(&words);
-    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && heir == 0 && !cuai_is_lost(arena); n++)
-        if (cuai_set_has(&arena->freed_on, n) && cuai_stream(arena, n) != NULL) {
-            tried = true;
-            heir = order_behind_frees(arena, n) ? n : 0;
-        }
-    if (tried && heir == 0)
-        cuai_slow_set(arena, CUAI_SLOW_LOST, true);
-    cuai_error_restore(&words);
-    return heir;
-}
-
 void cuai_batch_reclaim(cuarena_t *arena, cuai_batch_t *batch, uint32_t heir)
 {
     cuai_assert_locked(arena);
@@ -200,7 +164,7 @@ void cuai_batch_reclaim(cuarena_t *arena, cuai_batch_t *batch, uint32_t heir)
         cuai_block_ref_t ref = {heap, slot, CUAI_DYNAMIC};
         CUAI_ASSERT(slot != 0);
         cuai_block_record(ref)->moving = 0;
-        if (end_if_freed(arena, ref, heir))
+        if (end_if_freed(arena, ref, heir == CUAI_ITS_OWN ? cuai_block_record(ref)->owner : heir))
             continue;
         if (kept != i)
             batch->list[kept] = batch->list[i];
@@ -310,7 +274,7 @@ cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch)
     cuarena_status_t status = queue_copies(arena, batch, &done);
     if (status != CUARENA_OK && done != 0)
         lose(arena, batch, done);
-    uint32_t heir = status != CUARENA_OK ? heir_without_copies(arena) : stream_of(arena, batch);
+    uint32_t heir = status != CUARENA_OK ? CUAI_ITS_OWN : stream_of(arena, batch);
     if (status != CUARENA_OK)
         abort_batch(arena, batch);
     else

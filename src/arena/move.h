@@ -37,7 +37,9 @@ void cuai_batch_end(cuarena_t *arena, cuai_batch_t *batch);
 cuarena_status_t cuai_batch_all(cuarena_t *arena, cuai_batch_t *batch);
 void cuai_batch_shift(cuai_batch_t *batch, uint64_t distance);
 /* The moves of all blocks have ended. Blocks that were freed meanwhile end, and leave the list;
- * their bytes join the free list of the heir. */
+ * their bytes join the free list of the heir: where nothing was copied, each that of the stream on
+ * which it was freed. */
+#define CUAI_ITS_OWN UINT32_MAX
 void cuai_batch_reclaim(cuarena_t *arena, cuai_batch_t *batch, uint32_t heir);
 /* Moves a pool to a new segment of another size; no block of it has a pin, and none is stable. The
  * batch is for the callback, and the caller ends it. Drops the lock. */

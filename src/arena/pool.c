@@ -292,7 +292,7 @@ cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes, cuai_batch_t *
         return status;
     status = cuai_heap_freeze(heap);
     if (status != CUARENA_OK) {
-        cuai_batch_reclaim(arena, batch, 0);
+        cuai_batch_reclaim(arena, batch, CUAI_ITS_OWN);
         return status;
     }
     cuarena_memory_segment_t old = arena->segments.items[0];
@@ -308,7 +308,7 @@ cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes, cuai_batch_t *
     if (gone)
         cuai_lose(arena);
     if (status != CUARENA_OK) {
-        cuai_batch_reclaim(arena, batch, 0);
+        cuai_batch_reclaim(arena, batch, CUAI_ITS_OWN);
         return status;
     }
     cuai_count_reserved(arena, wanted);

@@ -1,6 +1,7 @@
 /* Capture sessions: begin, join, end, release; and what the validator says of them. See capture.h.
  * */
 #include "arena/capture.h"
+#include "arena/counts.h"
 #include "arena/find.h"
 #include "arena/reclaim.h"
 #include "arena/stream_order.h"
@@ -368,18 +369,6 @@ static cuarena_status_t order(cuarena_t *arena, const cuarena_capture_t *capture
     return is_moot(arena, status) ? CUARENA_OK : status;
 }
 
-/* The block counts as freed on its old stream and allocated on the new one. */
-static void change_owner(cuarena_t *arena, cuai_record_t *r, uint32_t number)
-{
-    if (r->owner != 0) {
-        cuai_counter_t *counter = &cuai_stream(arena, r->owner)->counter;
-        cuai_counter_end_block(counter, r);
-    }
-    if (number != 0)
-        cuai_counter_begin_block(&cuai_stream(arena, number)->counter, r);
-    r->owner = number & CUARENA_HEAP_MAX_OWNER;
-}
-
 /* A block that was freed already ends behind what the stream has to do so far or, without a stream,
  * as soon as nothing uses it. */
 static void end_freed(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
@@ -405,7 +394,7 @@ static void free_blocks(cuarena_t *arena, const cuarena_capture_t *capture, int3
         if (!its)
             continue;
         r->fixed = 0;
-        change_owner(arena, r, number);
+        cuai_change_owner(arena, r, number);
         end_freed(arena, (cuai_block_ref_t){heap, slot, region}, number);
     }
     cuai_note_change(heap);

@@ -607,7 +607,7 @@ START_TEST(test_child_forked_beside_others_logs)
     cuarena_log_set_callback(count_line, &crowd);
     ck_assert_int_eq(pthread_create(&threads[0], NULL, work, &crowd), 0);
     ck_assert_int_eq(pthread_create(&threads[1], NULL, change_level, &crowd), 0);
-    int forks = (int)scale_pick(8, 50, 50);
+    int forks = (int)scale_pick(0, 50, 50);
     for (int i = 0; i < forks; i++) {
         int status = -1;
         pid_t child = fork();
@@ -654,12 +654,14 @@ int main(void)
                              test_messages_escape_what_the_caller_passed,
                              test_escaping_never_passes_the_end,
                              test_arena_without_a_name_is_told_by_its_address));
-    suite_add_list(
-        suite, "levels",
-        TEST_LIST(test_info_tells_what_an_arena_does_as_a_whole, test_debug_tells_of_each_block,
-                  test_debug_tells_of_cached_blocks, test_level_is_followed_by_arenas_that_exist,
-                  test_level_changes_beside_every_call, test_child_forked_beside_others_logs,
-                  test_lines_that_hearing_causes_are_left_out));
+    suite_add_list(suite, "levels",
+                   TEST_LIST(test_info_tells_what_an_arena_does_as_a_whole,
+                             test_debug_tells_of_each_block, test_debug_tells_of_cached_blocks,
+                             test_level_is_followed_by_arenas_that_exist,
+                             test_level_changes_beside_every_call,
+                             test_lines_that_hearing_causes_are_left_out));
+    if (scale_may_fork())
+        suite_add_list(suite, "forks", TEST_LIST(test_child_forked_beside_others_logs));
     suite_add_list(suite, "environment",
                    TEST_LIST(test_unknown_word_in_the_environment_is_told_once));
     return suite_main(suite);

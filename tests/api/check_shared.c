@@ -602,12 +602,9 @@ static void *come_and_go(void *user)
     return NULL;
 }
 
-/* Whatever another thread was about, the child is not held up by it. But by the allocators of
- * sanitizers, which a fork may find locked. */
+/* Whatever another thread was about, the child is not held up by it. */
 START_TEST(test_fork_while_others_make_and_end_arenas)
 {
-    if (scale_pick(1, 0, 0) != 0)
-        return;
     pthread_t thread;
     cuarena_shared_report_t report;
     cuarena_t *arena = acquire("", &report);
@@ -656,9 +653,10 @@ int main(void)
                   test_replace_while_blocks_live, test_replace_where_there_is_none,
                   test_replace_by_another_memory, test_replace_of_what_is_not_shared,
                   test_replace_that_cannot_make_the_new_one, test_replace_by_a_bad_configuration));
-    suite_add_list(suite, "threads and forks",
+    suite_add_list(suite, "threads",
                    TEST_LIST(test_threads_acquire_replace_and_release,
-                             test_threads_that_ask_at_once_get_one_arena,
-                             test_fork_while_others_make_and_end_arenas));
+                             test_threads_that_ask_at_once_get_one_arena));
+    if (scale_may_fork())
+        suite_add_list(suite, "forks", TEST_LIST(test_fork_while_others_make_and_end_arenas));
     return suite_main(suite);
 }

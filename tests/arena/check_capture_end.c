@@ -1,6 +1,6 @@
 /*
  * The end of capture sessions, on streams that are simulated: what a release gives to whom, begin
- * and end beside the driver's capture, failures of each.
+ * and end beside the driver's capture, begin beside a compaction, failures of each.
  */
 #include "support/base_support.h"
 #include "support/capture_rig.h"
@@ -8,6 +8,8 @@
 #include "base/host_test.h"
 
 #include <check.h>
+#include <pthread.h>
+#include <stdbool.h>
 
 #define POOL KIB(64)
 #define STRANGER sim_handle(4) /* in no session */
@@ -381,6 +383,130 @@ START_TEST(sessions_of_a_lost_arena_end_without_the_memory)
 }
 END_TEST
 
+/* ---- A session that begins while blocks of its stream are to be moved -------- */
+
+typedef struct meddler {
+    rig_t *rig;
+    sim_op_t at;              /* during the first of these */
+    cuarena_block_t freed[2]; /* on A and on B, before it begins; 0: none */
+    cuarena_capture_t *session;
+    cuarena_status_t status; /* of the first call that failed */
+    bool done;
+} meddler_t;
+
+static void *begin_on_b(void *user)
+{
+    meddler_t *m = user;
+    for (int i = 0; i < 2 && m->status == CUARENA_OK; i++)
+        m->status = cuarena_block_free_on(m->rig->arena, m->freed[i], i == 0 ? A : B);
+    if (m->status == CUARENA_OK)
+        m->status = cuarena_capture_begin(m->rig->arena, B, &m->session);
+    return NULL;
+}
+
+static void meddle(sim_t *sim, sim_op_t op)
+{
+    meddler_t *m = sim->hook_user;
+    pthread_t thread;
+    if (op != m->at || m->done)
+        return;
+    m->done = true;
+    ck_assert_int_eq(pthread_create(&thread, NULL, begin_on_b, m), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+}
+
+/* Blocks of A and of B, each written to and above a hole. */
+typedef struct two {
+    cuarena_block_t of_a;
+    cuarena_block_t of_b;
+} two_t;
+
+static two_t open_holes(rig_t *rig)
+{
+    cuarena_block_t row[8];
+    two_t two;
+    take_row_on(rig, row, COUNT_OF(row), CUARENA_NO_STREAM);
+    expect_ok(cuarena_block_free(rig->arena, row[1]));
+    two.of_a = take_block_on(rig, KIB(8), A);
+    expect_ok(cuarena_block_free(rig->arena, row[3]));
+    two.of_b = take_block_on(rig, KIB(8), B);
+    write_block_on(rig, two.of_a, KIB(8), A, 1);
+    write_block_on(rig, two.of_b, KIB(8), B, 2);
+    expect_ok(cuarena_block_free(rig->arena, row[0]));
+    expect_ok(cuarena_block_free(rig->arena, row[2]));
+    for (int i = 4; i < 8; i++)
+        expect_ok(cuarena_block_free(rig->arena, row[i]));
+    return two;
+}
+
+static void compact_beside(meddler_t *m, cuarena_stream_t stream, cuarena_compact_report_t *report)
+{
+    m->rig->sim.hook = meddle;
+    m->rig->sim.hook_user = m;
+    compact_on(m->rig, stream, report);
+    m->rig->sim.hook = NULL;
+    ck_assert(m->done);
+    expect_status(m->status, CUARENA_OK);
+}
+
+START_TEST(a_compaction_leaves_alone_what_a_session_takes_while_it_waits)
+{
+    for (int on = 0; on < 2; on++) {
+        rig_t *rig = opened_rig(POOL);
+        two_t two = open_holes(rig);
+        void *place = place_of(rig, two.of_b);
+        cuarena_compact_report_t report;
+        meddler_t m = {.rig = rig, .at = on ? SIM_WAIT : SIM_WAIT_HOST};
+        compact_beside(&m, on ? C : CUARENA_NO_STREAM, &report);
+        expect_u64(report.moves, 1);
+        ck_assert_ptr_eq(place_of(rig, two.of_b), place);
+        release_to(rig, &m.session, B);
+        compact_on(rig, on ? C : CUARENA_NO_STREAM, &report);
+        expect_u64(report.moves, 1);
+        read_block_on(rig, two.of_a, KIB(8), A, 1);
+        read_block_on(rig, two.of_b, KIB(8), B, 2);
+        expect_ok(cuarena_block_free_on(rig->arena, two.of_a, A));
+        expect_ok(cuarena_block_free_on(rig->arena, two.of_b, B));
+    }
+}
+END_TEST
+
+START_TEST(a_session_that_begins_beside_the_copies_waits_for_them_at_its_end)
+{
+    rig_t *rig = opened_rig(POOL);
+    two_t two = open_holes(rig);
+    cuarena_compact_report_t report;
+    meddler_t m = {.rig = rig, .at = SIM_RELOCATE};
+    compact_beside(&m, C, &report);
+    expect_u64(report.moves, 2);
+    release_to(rig, &m.session, B);
+    read_block_on(rig, two.of_a, KIB(8), A, 1);
+    read_block_on(rig, two.of_b, KIB(8), B, 2);
+    expect_ok(cuarena_block_free_on(rig->arena, two.of_a, A));
+    expect_ok(cuarena_block_free_on(rig->arena, two.of_b, B));
+}
+END_TEST
+
+/* Neither stream can be made to wait for the other: B is captured. */
+START_TEST(blocks_freed_before_a_session_stops_their_move_are_their_streams)
+{
+    for (int on = 0; on < 2; on++) {
+        rig_t *rig = opened_rig(POOL);
+        two_t two = open_holes(rig);
+        cuarena_compact_report_t report;
+        meddler_t m = {
+            .rig = rig, .at = on ? SIM_WAIT : SIM_WAIT_HOST, .freed = {two.of_a, two.of_b}};
+        compact_beside(&m, on ? C : CUARENA_NO_STREAM, &report);
+        expect_u64(report.moves, 0);
+        expect_u64(rig_stats(rig).live_blocks, 0);
+        expect_u64(rig_stream_stats(rig, A).free_bytes, KIB(8));
+        expect_u64(rig_stream_stats(rig, B).free_bytes, KIB(8));
+        release_to(rig, &m.session, B);
+        use_anew(rig, POOL, C);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("capture end");
@@ -393,6 +519,10 @@ int main(void)
                    TEST_LIST(a_session_may_begin_after_the_capture,
                              captures_without_a_session_are_left_alone, wrong_uses_are_named,
                              what_would_be_work_on_a_captured_stream_is_refused));
+    suite_add_list(suite, "meanwhile",
+                   TEST_LIST(a_compaction_leaves_alone_what_a_session_takes_while_it_waits,
+                             a_session_that_begins_beside_the_copies_waits_for_them_at_its_end,
+                             blocks_freed_before_a_session_stops_their_move_are_their_streams));
     suite_add_list(suite, "failures",
                    TEST_LIST(without_host_memory_nothing_is_lost,
                              a_memory_call_that_fails_leaves_nothing,

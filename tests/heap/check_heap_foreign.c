@@ -329,8 +329,10 @@ int main(void)
                                 TEST_LIST(an_id_is_refused_by_all_other_heaps_that_live,
                                           an_id_of_a_heap_that_has_ended_is_refused_by_all_after_it,
                                           ids_of_heaps_that_threads_make_are_different,
-                                          a_child_forked_while_threads_make_heaps_makes_its_own,
                                           an_id_is_refused_by_a_thousand_arenas));
     tcase_set_timeout(ids, scale_timeout(120));
+    if (scale_may_fork())
+        suite_add_list(suite, "forks",
+                       TEST_LIST(a_child_forked_while_threads_make_heaps_makes_its_own));
     return suite_main(suite);
 }

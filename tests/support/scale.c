@@ -8,12 +8,12 @@
 #define DEFAULT_SEED UINT64_C(20261120)
 
 /* valgrind is as slow as a sanitizer and cannot be seen by the compiler. */
-static int is_slow(void)
+static bool is_slow(void)
 {
     return SCALE_SANITIZED || getenv("CUARENA_TEST_SLOW") != NULL;
 }
 
-static int is_long(void)
+static bool is_long(void)
 {
     const char *scale = getenv("CUARENA_TEST_SCALE");
     return scale != NULL && strcmp(scale, "long") == 0;
@@ -24,6 +24,11 @@ uint64_t scale_pick(uint64_t sanitized, uint64_t short_run, uint64_t long_run)
     if (is_slow())
         return sanitized;
     return is_long() ? long_run : short_run;
+}
+
+bool scale_may_fork(void)
+{
+    return !is_slow();
 }
 
 double scale_timeout(double seconds)

@@ -3,6 +3,7 @@
 #ifndef CUARENA_TEST_SCALE_H
 #define CUARENA_TEST_SCALE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -18,6 +19,9 @@
 #endif
 
 uint64_t scale_pick(uint64_t sanitized, uint64_t short_run, uint64_t long_run);
+/* Whether a process may be forked while other threads allocate: not under a sanitizer or valgrind,
+ * whose allocator the fork may find locked. */
+bool scale_may_fork(void);
 /* How many seconds a test may take that takes `seconds` at most on a quiet machine: at full length
  * an hour, since only one that hangs is to end. */
 double scale_timeout(double seconds);
