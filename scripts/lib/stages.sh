@@ -2,17 +2,18 @@
 # The stages of scripts/check, in the order they run. Sourced, not run; each
 # runs in the top of the tree, in a shell of its own, with `set -e'.
 #
-# At short length every test runs once, under gcc. What runs again elsewhere is
-# what depends on it: `core_tests' of tests/Makefile.inc under another compiler,
-# checker and for coverage, the threaded ones under ThreadSanitizer, examples
-# under valgrind, a few programs from the tarball. With --long everything runs
+# At short length every test runs once, under gcc: for coverage, all; in the
+# build that is installed, all but `once_tests' of tests/Makefile.inc. What runs
+# again elsewhere is what depends on it: `core_tests' under another compiler and
+# its sanitizers, the threaded ones under ThreadSanitizer, examples under
+# valgrind, a few programs from the tarball. With --long everything runs
 # everywhere.
 
 all_stages=(
     format spelling shellcheck cppcheck function-lengths man
     plain-gcc plain-clang header header-nvcc cuda-abi
     gcc tool readme installcheck
-    coverage clang asan tsan valgrind fuzz
+    coverage clang tsan valgrind fuzz
     demo in-place distcheck aarch64 aarch64-tests
     "${rust_stages[@]}"
 )
@@ -203,15 +204,8 @@ stage_cuda_abi() {
 
 #### Builds and tests ####
 
-# tested NAME ARGUMENT...: build/NAME, configured, built, all tests run.
-tested() {
-    local name=$1
-    configured "$@"
-    make_in "$name"
-    make_in "$name" check VERBOSE=1
-}
-
-# tested_some LIST NAME ARGUMENT...: the same, at short length of a list only.
+# tested_some LIST NAME ARGUMENT...: build/NAME, configured, built, and the test
+# programs of a list run; with --long all tests, as short as at other times.
 tested_some() {
     local list=$1 name=$2
     configured "${@:2}"
@@ -226,34 +220,39 @@ tested_some() {
 
 gcc_arguments=(CC=gcc --enable-werror --prefix="$root/build/installed")
 
+# The build that is installed. The command has a stage of its own.
 stage_gcc() {
-    tested gcc "${gcc_arguments[@]}"
+    local few=()
+    # The words in single quotes are for make.
+    # shellcheck disable=SC2016
+    [ "$CUARENA_TEST_SCALE" = long ] || few=(
+        check_PROGRAMS='$(twice_tests) $(example_programs) $(fuzz_programs)'
+        TESTS='$(twice_tests) $(example_programs) $(package_tests)')
+    configured gcc "${gcc_arguments[@]}"
+    make_in gcc
+    make_in gcc check VERBOSE=1 "${few[@]}"
 }
 
-# What the core tests reach. Threads may lose counts of each other, which does
-# not matter to whether there is one; a branch whose count comes out below 0 for
-# that is passed over.
+# What all tests reach. Threads may lose counts of each other, which does not
+# matter to whether there is one; a branch whose count comes out below 0 for that
+# is passed over.
 stage_coverage() {
     has gcovr
     has python3
-    tested_some cover_tests coverage CC=gcc --disable-static --disable-tools \
+    tested_some test_programs coverage CC=gcc --disable-static --disable-tools \
         CFLAGS="-O1 -g --coverage -fprofile-update=single"
     gcovr -j "$jobs" -r . build/coverage/src -f src/ --gcov-ignore-parse-errors \
         --json-summary build/coverage/summary.json
     scripts/coverage-table build/coverage/summary.json
 }
 
+# Another compiler, its sanitizers, all assertions, and a lock without futexes.
 stage_clang() {
     has clang
-    tested_some core_tests clang CC=clang --enable-werror --enable-debug --disable-static \
-        CPPFLAGS=-DCUARENA_NO_FUTEX
-}
-
-stage_asan() {
     export CK_TIMEOUT_MULTIPLIER=5 UBSAN_OPTIONS=print_stacktrace=1
     export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
-    tested_some core_tests asan CC=gcc --enable-werror --enable-debug --disable-static \
-        --enable-sanitizers=address,undefined
+    tested_some core_tests clang CC=clang --enable-werror --enable-debug --disable-static \
+        CPPFLAGS=-DCUARENA_NO_FUTEX --enable-sanitizers=address,undefined
 }
 
 # The threaded tests only. Addresses are not randomized where that can be had:

@@ -41,9 +41,9 @@ cuai_segment_t *cuai_segment_around(const cuarena_heap_t *heap, uint64_t offset)
 
 static uint32_t lowest(const cuai_segment_t *all, uint32_t tree, uint64_t from, uint64_t bytes)
 {
-    const cuai_segment_t *s = &all[tree];
-    if (tree == 0 || s->most_gap < bytes)
+    if (tree == 0 || all[tree].most_gap < bytes)
         return 0;
+    const cuai_segment_t *s = &all[tree];
     if (s->begin < from)
         return lowest(all, s->high, from, bytes);
     uint32_t found = lowest(all, s->low, from, bytes);

@@ -70,7 +70,7 @@ static void hand_on(CUstream stream, cuarena_block_t block, uint64_t slot)
 static void *make_and_end(void *user)
 {
     random_state_t random = {(uint64_t)(uintptr_t)user};
-    uint64_t rounds = scale_pick(200, 700, 20000);
+    uint64_t rounds = scale_pick(200, 700, 6000);
     driver_ok(driver.cuCtxSetCurrent(context));
     for (uint64_t i = 0; i < rounds; i++) {
         CUstream stream = new_stream();
