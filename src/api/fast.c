@@ -44,8 +44,10 @@ static CUAI_INLINE uint64_t rounded(const cuarena_t *arena, uint64_t bytes)
  * compactions. */
 static bool may_free_on(const cuarena_t *arena, const cuai_stream_t *s)
 {
-    bool behind = s->saw_move == arena->moved.serial;
-    return !is_slow(arena, CUAI_SLOW_WHOLE | (behind ? ALLOCS : FREES));
+    if (CUAI_LIKELY(!is_slow(arena, CUAI_SLOW_WHOLE | FREES)))
+        return true;
+    return !is_slow(arena, CUAI_SLOW_WHOLE | ALLOCS) &&
+           cuai_has_seen(arena, s->number, arena->moved);
 }
 
 /* The block of the dynamic region that begins at a pointer; 0: there is none. */

@@ -77,9 +77,8 @@ typedef struct cuai_stream {
      * it is being recorded. */
     uint64_t behind_closed;
     uint64_t behind_open;
-    uint32_t callers;  /* calls under way that keep its number */
-    uint64_t waits;    /* blocks, freed or not, and sessions that wait for it */
-    uint64_t saw_move; /* the last `moved.serial` that it was found to be behind */
+    uint32_t callers; /* calls under way that keep its number */
+    uint64_t waits;   /* blocks, freed or not, and sessions that wait for it */
     cuai_counter_t counter;
     uint64_t uncovered;              /* counts calls of cuai_stream_uncover */
     uint64_t born_serial;            /* the last serial of the arena when the stream became known */

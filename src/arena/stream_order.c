@@ -95,11 +95,7 @@ cuarena_status_t cuai_see_moves(cuarena_t *arena, uint32_t number)
     cuai_assert_locked(arena);
     if (!cuai_has_unseen_moves(arena, number))
         return CUARENA_OK;
-    cuai_point_t moved = arena->moved;
-    cuarena_status_t status = cuai_timeline_see(arena, number, moved, true);
-    if (status == CUARENA_OK && number != 0)
-        cuai_stream(arena, number)->saw_move = moved.serial;
-    return status;
+    return cuai_timeline_see(arena, number, arena->moved, true);
 }
 
 uint32_t cuai_moving_stream(cuarena_t *arena)
@@ -149,7 +145,6 @@ cuarena_status_t cuai_order_after(cuarena_t *arena, const cuai_stream_set_t *set
         return status;
     cuai_point_t old = arena->moved;
     arena->moved = moved; /* it is behind all earlier copies */
-    cuai_stream(arena, number)->saw_move = moved.serial;
     cuai_slow_set(arena, CUAI_SLOW_MOVED, true);
     cuai_timeline_drop(arena, old);
     (void)cuai_stream_note_free(arena, number); /* the bytes that they vacate are freed on it */
