@@ -27,7 +27,7 @@ void rig_close(rig_t *rig);
 /* The same with blocks that live. */
 void rig_close_forced(rig_t *rig);
 /* The rig of a test, opened, prepared, or still to be; after the test it is closed as rig_close
- * does it, if there is an arena then. */
+ * does it, but for an arena that is gone by then. */
 rig_t *opened_rig(uint64_t bytes);
 rig_t *prepared_rig(uint64_t bytes, bool host_readable);
 rig_t *new_rig(void);
