@@ -2,12 +2,11 @@
 # The stages of scripts/check, in the order they run. Sourced, not run; each
 # runs in the top of the tree, in a shell of its own, with `set -e'.
 #
-# At short length every test runs once, under gcc: for coverage, all; in the
-# build that is installed, all but `once_tests' of tests/Makefile.inc. What runs
-# again elsewhere is what depends on it: `core_tests' under another compiler and
-# its sanitizers, the threaded ones under ThreadSanitizer, examples under
-# valgrind, a few programs from the tarball. With --long everything runs
-# everywhere.
+# At short length every test runs once, in the build that is installed. What runs
+# again elsewhere is what depends on it: `core_tests' of tests/Makefile.inc for
+# coverage, and under another compiler and its sanitizers, the threaded ones under
+# ThreadSanitizer, examples under valgrind, a few programs from the tarball. With
+# --long everything runs everywhere.
 
 all_stages=(
     format spelling shellcheck cppcheck function-lengths man
@@ -225,21 +224,20 @@ stage_gcc() {
     local few=()
     # The words in single quotes are for make.
     # shellcheck disable=SC2016
-    [ "$CUARENA_TEST_SCALE" = long ] || few=(
-        check_PROGRAMS='$(twice_tests) $(example_programs) $(fuzz_programs)'
-        TESTS='$(twice_tests) $(example_programs) $(package_tests)')
+    [ "$CUARENA_TEST_SCALE" = long ] ||
+        few=(TESTS='$(test_programs) $(example_programs) $(package_tests)')
     configured gcc "${gcc_arguments[@]}"
     make_in gcc
     make_in gcc check VERBOSE=1 "${few[@]}"
 }
 
-# What all tests reach. Threads may lose counts of each other, which does not
-# matter to whether there is one; a branch whose count comes out below 0 for that
-# is passed over.
+# What the core tests and the slow ones reach. Threads may lose counts of each
+# other, which does not matter to whether there is one; a branch whose count comes
+# out below 0 for that is passed over.
 stage_coverage() {
     has gcovr
     has python3
-    tested_some test_programs coverage CC=gcc --disable-static --disable-tools \
+    tested_some cover_tests coverage CC=gcc --disable-static --disable-tools \
         CFLAGS="-O1 -g --coverage -fprofile-update=single"
     gcovr -j "$jobs" -r . build/coverage/src -f src/ --gcov-ignore-parse-errors \
         --json-summary build/coverage/summary.json

@@ -467,6 +467,7 @@ START_TEST(a_compaction_leaves_alone_what_a_session_takes_while_it_waits)
         read_block_on(rig, two.of_b, KIB(8), B, 2);
         expect_ok(cuarena_block_free_on(rig->arena, two.of_a, A));
         expect_ok(cuarena_block_free_on(rig->arena, two.of_b, B));
+        rig_close(rig);
     }
 }
 END_TEST
@@ -503,6 +504,7 @@ START_TEST(blocks_freed_before_a_session_stops_their_move_are_their_streams)
         expect_u64(rig_stream_stats(rig, B).free_bytes, KIB(8));
         release_to(rig, &m.session, B);
         use_anew(rig, POOL, C);
+        rig_close(rig);
     }
 }
 END_TEST
