@@ -73,8 +73,7 @@ stage_rust_clippy() {
     cargo clippy --version >/dev/null 2>&1 || skip "clippy not found"
     mapfile -t patches < <(rust_patches)
     cd rust
-    cargo clippy --quiet --workspace --all-targets -- -D warnings
-    cargo clippy --quiet -p cuarena --all-targets \
+    cargo clippy --quiet --workspace --all-targets \
         --features "$(cd .. && rust_features)" -- -D warnings
     rust_is_at_least 1.88 || return 0
     # With features of its own: nothing is linked, so no C is built for them.

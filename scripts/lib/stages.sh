@@ -253,11 +253,12 @@ stage_clang() {
         CPPFLAGS=-DCUARENA_NO_FUTEX --enable-sanitizers=address,undefined
 }
 
-# The threaded tests only. Addresses are not randomized where that can be had:
-# older runtimes do not start on kernels that spread them widely.
+# The threaded programs only, without long cases that run no threads. Addresses are
+# not randomized where that can be had: older runtimes do not start on kernels that
+# spread them widely.
 stage_tsan() {
     local fixed=()
-    export CK_TIMEOUT_MULTIPLIER=10 TSAN_OPTIONS=halt_on_error=1
+    export CK_TIMEOUT_MULTIPLIER=10 TSAN_OPTIONS=halt_on_error=1 CK_EXCLUDE_TAGS=long
     configured tsan CC=gcc --enable-debug --enable-sanitizers=thread \
         --disable-tools --disable-static
     [ -n "$(list_in tsan thread_tests)" ] || skip "no test runs threads"

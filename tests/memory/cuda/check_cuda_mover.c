@@ -291,6 +291,7 @@ int main(void)
     Suite *suite = suite_create("CUDA mover");
     cuda_kinds_ready();
     TCase *lists = suite_add_list(suite, "lists", TEST_LIST(test_lists_longer_than_a_launch));
+    tcase_set_tags(lists, "long"); /* and without threads */
     add_standin_test(lists, test_long_list_that_fails_tells_how_far_it_came, COUNT_OF(list_calls));
     add_standin_test(lists, test_list_whose_end_could_not_be_marked, 2);
     TCase *threads = new_case(suite, "threads");
