@@ -87,8 +87,10 @@ rust_features_folder() {
     export CARGO_TARGET_DIR=$root/build/rust-features
 }
 
-# Each feature of each published crate.
+# Each feature of each published crate. At short length rust-package does that,
+# with the same sources.
 stage_rust_features() {
+    [ "$CUARENA_TEST_SCALE" = long ] || skip "only with --long"
     rust_begin_building
     rust_features_folder
     rust_check_features rust/cuarena-sys cuarena-sys

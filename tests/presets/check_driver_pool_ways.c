@@ -465,17 +465,15 @@ END_TEST
 /* ---- A driver that lacks something, or fails --------------------------- */
 
 /* In a process whose driver is set up before it is opened. */
-static bool set_up(const char *key, const char *value)
+static void set_up(const char *key, const char *value)
 {
-    if (!standin_is_here())
-        return false;
-    return standin->standin_configure(key, value) == 0;
+    ck_assert(standin_is_here());
+    ck_assert_int_eq(standin->standin_configure(key, value), 0);
 }
 
 START_TEST(test_a_device_without_pools)
 {
-    if (!set_up("LACK", "pools"))
-        return;
+    set_up("LACK", "pools");
     cuarena_config_t config = config_of("preset=driver-pool");
     cuarena_t *arena = NULL;
     expect_status(cuarena_create(&config, &arena), CUARENA_UNSUPPORTED);
@@ -488,8 +486,7 @@ END_TEST
 
 START_TEST(test_a_driver_before_largest_sizes)
 {
-    if (!set_up("VERSION", "12010"))
-        return;
+    set_up("VERSION", "12010");
     cuarena_config_t config = config_of(OWN ",driver_pool_max=64MiB");
     cuarena_t *arena = NULL;
     expect_status(cuarena_create(&config, &arena), CUARENA_UNSUPPORTED);
@@ -577,8 +574,7 @@ static void live(const char *options, cuarena_stream_t stream)
 START_TEST(test_each_call_fails)
 {
     const char *entry = entries[_i];
-    if (!standin_is_here())
-        return;
+    ck_assert(standin_is_here());
     cuai_cu_stream_t stream = cuda_test_stream();
     for (size_t i = 0; i < COUNT_OF(lives); i++) {
         bool failed = true;
@@ -611,8 +607,7 @@ START_TEST(test_a_pool_of_a_lost_device)
     cuarena_amount_t amount = {CUARENA_AMOUNT_BYTES, 0, MIB(32)};
     uint64_t bytes = 0;
     void *block = NULL;
-    if (!standin_is_here())
-        return;
+    ck_assert(standin_is_here());
     cuarena_driver_pool_stats_init(&stats);
     expect_ok(cuarena_create(&config, &arena));
     cuarena_t *other = arena_of(OWN);
@@ -639,8 +634,7 @@ static const int attributes_set[] = {1, 2}; /* which call fails */
 
 START_TEST(test_peaks_that_cannot_be_reset)
 {
-    if (!standin_is_here())
-        return;
+    ck_assert(standin_is_here());
     cuarena_t *arena = arena_of(OWN);
     standin->standin_fail("cuMemPoolSetAttribute", (uint64_t)attributes_set[_i],
                           CUAI_CUDA_ERROR_INVALID_VALUE, 0);
@@ -681,13 +675,14 @@ int main(void)
     suite_add_list(suite, "options",
                    TEST_LIST(test_a_threshold_needs_a_pool, test_options_that_do_not_go_together,
                              test_an_arena_without_such_a_pool));
-    suite_add_list(suite, "lacks",
-                   TEST_LIST(test_a_device_without_pools, test_a_driver_before_largest_sizes));
+    TCase *lacks = suite_add_case(suite, "lacks");
+    add_standin_test(lacks, test_a_device_without_pools, 1);
+    add_standin_test(lacks, test_a_driver_before_largest_sizes, 1);
     TCase *failing = tcase_create("failures");
     tcase_add_checked_fixture(failing, on_device, off_device);
-    tcase_add_loop_test(failing, test_each_call_fails, 0, COUNT_OF(entries));
-    tcase_add_loop_test(failing, test_peaks_that_cannot_be_reset, 0, COUNT_OF(attributes_set));
+    add_standin_test(failing, test_each_call_fails, COUNT_OF(entries));
+    add_standin_test(failing, test_peaks_that_cannot_be_reset, COUNT_OF(attributes_set));
     suite_add_tcase(suite, failing);
-    suite_add_list(suite, "lost", TEST_LIST(test_a_pool_of_a_lost_device));
+    add_standin_test(suite_add_case(suite, "lost"), test_a_pool_of_a_lost_device, 1);
     return cuda_kinds_main(suite);
 }

@@ -42,6 +42,7 @@ test_standard_input() {
 #### Bad input ####
 
 test_bad_files() {
+    local name
     mkdir -p "$folder/folder.csv"
     : >"$folder/empty.csv"
     gzip -c /dev/null >"$folder/empty.csv.gz"
@@ -52,6 +53,14 @@ test_bad_files() {
     head -c -4 "$traces/multistream.csv.gz" >"$folder/cut-late.csv.gz"
     { head -c 9000 "$traces/multistream.csv.gz" && printf 'damage' &&
         tail -c +9007 "$traces/multistream.csv.gz"; } >"$folder/damaged.csv.gz"
+    printf 'op,id,size\na,1,2305843009213693952\n' >"$folder/big.csv"
+    for name in replay policies "replay --preset grow" "replay --min-pool"; do
+        # The words are arguments.
+        # shellcheck disable=SC2086
+        bad "impossible size: $name" \
+            "$folder/big.csv:2: with the 2305843009213693952 bytes" \
+            $name "$folder/big.csv"
+    done
     bad "missing file" "$folder/none.csv: No such file" \
         replay "$folder/none.csv"
     bad "folder" "$folder/folder.csv: Is a directory" \

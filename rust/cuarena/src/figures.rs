@@ -91,24 +91,31 @@ impl Arena {
     }
 
     /// The figures that ONNX Runtime's arenas have. O(1).
-    pub fn ort_stats(&self) -> OrtStats {
+    ///
+    /// # Errors
+    ///
+    /// Of the driver, which is asked where blocks are pieces of a pool of its
+    /// own.
+    pub fn ort_stats(&self) -> Result<OrtStats> {
         // SAFETY: an init function of the library.
         let mut raw = unsafe { sized(ffi::cuarena_ort_stats_init) };
         // SAFETY: the arena lives; the struct was made by its init function.
-        told(check(unsafe {
-            ffi::cuarena_ort_stats(self.raw(), &mut raw)
-        }));
-        OrtStats::from_raw(&raw)
+        check(unsafe { ffi::cuarena_ort_stats(self.raw(), &mut raw) })?;
+        Ok(OrtStats::from_raw(&raw))
     }
 
     /// Hands every figure of one moment to `write`, key and value, in decimal.
     /// Any call of the arena is legal in `write`, which is called on this
     /// thread only, before the return.
     ///
+    /// # Errors
+    ///
+    /// As [`ort_stats`](Self::ort_stats), for [`StatsForm::Ort`].
+    ///
     /// # Panics
     ///
     /// With what `write` panicked with; it is not called again then.
-    pub fn stats_pairs<F: FnMut(&str, &str)>(&self, form: StatsForm, write: F) {
+    pub fn stats_pairs<F: FnMut(&str, &str)>(&self, form: StatsForm, write: F) -> Result<()> {
         let mut writer = Writer {
             write,
             panicked: false,
@@ -120,7 +127,7 @@ impl Arena {
             ffi::cuarena_stats_pairs(self.raw(), form.number(), Some(pair_in::<F>), user.cast())
         };
         panics::resume();
-        told(check(status));
+        check(status)
     }
 
     /// Every figure as `key=value`, each on a line of its own.
@@ -129,13 +136,16 @@ impl Arena {
     /// # fn main() -> cuarena::Result<()> {
     /// use cuarena::{Arena, StatsForm};
     /// let arena = Arena::builder().pool(1 << 20).build()?;
-    /// assert!(arena.stats_text(StatsForm::Native).contains("live_blocks=0\n"));
-    /// assert!(arena.stats_text(StatsForm::Ort).contains("MaxInUse=0\n"));
+    /// assert!(arena.stats_text(StatsForm::Native)?.contains("live_blocks=0\n"));
+    /// assert!(arena.stats_text(StatsForm::Ort)?.contains("MaxInUse=0\n"));
     /// # Ok(())
     /// # }
     /// ```
-    #[must_use]
-    pub fn stats_text(&self, form: StatsForm) -> String {
+    ///
+    /// # Errors
+    ///
+    /// As [`ort_stats`](Self::ort_stats), for [`StatsForm::Ort`].
+    pub fn stats_text(&self, form: StatsForm) -> Result<String> {
         let mut text: Vec<u8> = Vec::with_capacity(2048);
         loop {
             let mut needed = 0;
@@ -153,11 +163,11 @@ impl Arena {
                 text.reserve(needed);
                 continue;
             }
-            told(check(status));
+            check(status)?;
             // SAFETY: a successful call has written `needed` bytes, the last of
             // which is the zero at the end.
             unsafe { text.set_len(needed.saturating_sub(1)) };
-            return String::from_utf8_lossy(&text).into_owned();
+            return Ok(String::from_utf8_lossy(&text).into_owned());
         }
     }
 

@@ -23,7 +23,7 @@ fn figures_have_the_names_and_values_that_the_library_tells() {
         assert_eq!(figures[key].to_string(), value, "{key}");
         pairs += 1;
     };
-    arena.stats_pairs(StatsForm::Native, count);
+    arena.stats_pairs(StatsForm::Native, count).unwrap();
     assert_eq!(figures.as_object().unwrap().len(), pairs);
     let steps = to_value(arena.step_stats()).unwrap();
     assert!(steps[0]["name"].is_string(), "{steps}");

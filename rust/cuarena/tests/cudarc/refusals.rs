@@ -1,7 +1,7 @@
 //! What cannot be had, and how it is said.
 
-use cuarena::interop::cudarc::ArenaExt;
-use cuarena::{Arena, ErrorKind};
+use cuarena::interop::cudarc::{ArenaExt, BuilderExt};
+use cuarena::{Arena, DriverPool, ErrorKind, Preset, StatsForm};
 
 use crate::driver::Device;
 
@@ -38,4 +38,30 @@ fn too_much_is_an_error_with_its_figures() {
     let error = unsafe { stream.alloc::<u64>(usize::MAX).unwrap_err() };
     assert_eq!(error.kind(), ErrorKind::BadArgument);
     device.reclaim();
+}
+
+#[test]
+fn figures_that_the_driver_refuses_are_an_error() {
+    let Some(device) = Device::get() else { return };
+    let arena = Arena::builder()
+        .cuda(&device.context)
+        .preset(Preset::DriverPool)
+        .driver_pool(DriverPool::Own)
+        .build()
+        .unwrap();
+    assert!(arena.ort_stats().is_ok());
+    let refused = device.failing("cuMemPoolGetAttribute", || {
+        let native = arena.stats_text(StatsForm::Native).is_ok();
+        let pairs = arena.stats_pairs(StatsForm::Ort, |_, _| {}).unwrap_err();
+        let text = arena.stats_text(StatsForm::Ort).unwrap_err();
+        (native, arena.ort_stats().unwrap_err(), pairs, text)
+    });
+    let Some((native, figures, pairs, text)) = refused else {
+        return;
+    };
+    assert!(native);
+    for error in [figures, pairs, text] {
+        assert_eq!(error.kind(), ErrorKind::Driver, "{error}");
+    }
+    assert!(arena.ort_stats().is_ok());
 }

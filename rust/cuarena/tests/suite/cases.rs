@@ -386,7 +386,7 @@ fn peaks_have_scopes(row: Row) {
 fn figures_agree(row: Row) {
     let rig = Rig::small(row);
     let blocks = rig.take_row(3, 1000);
-    let (stats, ort) = (rig.arena.stats(), rig.arena.ort_stats());
+    let (stats, ort) = (rig.arena.stats(), rig.arena.ort_stats().unwrap());
     assert_eq!(ort.num_allocs as u64, stats.allocs);
     assert_eq!(ort.bytes_in_use as usize, stats.live_bytes);
     assert_eq!(ort.bytes_requested_in_use, 3000);
@@ -395,19 +395,20 @@ fn figures_agree(row: Row) {
         ort.max_alloc_size as usize,
         blocks[0].0.info().unwrap().allocated
     );
-    let text = rig.arena.stats_text(StatsForm::Ort);
+    let text = rig.arena.stats_text(StatsForm::Ort).unwrap();
     assert!(
         text.contains(&format!("InUse={}\n", ort.bytes_in_use)),
         "{text}"
     );
     let mut pairs = 0;
-    rig.arena.stats_pairs(StatsForm::Native, |key, value| {
+    let count = |key: &str, value: &str| {
         pairs += 1;
         if key == "requested_bytes" {
             assert_eq!(value, "3000");
         }
-    });
-    let text = rig.arena.stats_text(StatsForm::Native);
+    };
+    rig.arena.stats_pairs(StatsForm::Native, count).unwrap();
+    let text = rig.arena.stats_text(StatsForm::Native).unwrap();
     assert_eq!(pairs, text.lines().count());
     let steps = rig.arena.step_stats();
     assert!(

@@ -1,0 +1,241 @@
+/*
+ * Every public call on an arena: without an arena, without its output, and from a thread that is
+ * inside the arena, such as in a handler of a signal that came while it had the lock.
+ */
+#include "support/base_support.h"
+#include "support/configs.h"
+#include "support/expect.h"
+
+#include "arena/arena.h"
+#include "base/lock.h"
+
+#include <check.h>
+#include <cuarena.h>
+#include <cuarena/cache.h>
+#include <cuarena/capture.h>
+#include <cuarena/device.h>
+#include <cuarena/shared.h>
+#include <cuarena/stats.h>
+#include <cuarena/streams.h>
+#include <stdbool.h>
+
+/* ---- The calls ----------------------------------------------------------- */
+
+/* What the calls are given, and where they write. */
+static struct {
+    void *pointer;
+    void *pointer_out;
+    cuarena_block_t block;
+    cuarena_block_t block_out;
+    cuarena_tag_t tag;
+    cuarena_tag_t tag_out;
+    uint64_t number;
+    size_t count;
+    uint64_t cursor;
+    const char *name;
+    cuarena_mark_t mark;
+    cuarena_stats_t stats;
+    cuarena_cache_stats_t cache;
+    cuarena_ort_stats_t ort;
+    cuarena_inspection_t inspection;
+    cuarena_properties_t properties;
+    cuarena_driver_pool_stats_t pool;
+    cuarena_block_info_t info;
+    cuarena_peaks_t peaks;
+    cuarena_capture_t *capture;
+    cuarena_export_t *exported;
+    cuarena_export_options_t options;
+    _Alignas(256) char text[4096];
+} the;
+
+/* What a call needs. */
+enum {
+    OUTPUT = 1,  /* its output */
+    NO_LOCK = 2, /* nothing that changes, so no lock */
+};
+
+#define STREAM ((cuarena_stream_t)(uintptr_t)0x1000)
+#define ALL CUARENA_REGION_ALL
+/* An output, unless the test leaves outputs out. */
+#define OUT(member) (out ? &the.member : NULL)
+
+static void ignore_pair(void *user, const char *key, const char *value)
+{
+    (void)user;
+    (void)key;
+    (void)value;
+}
+
+/* Name, what it needs, and the call. */
+#define EACH_CALL(X)                                                                               \
+    X(retire, 0, cuarena_retire(arena, NULL, NULL))                                                \
+    X(reset, 0, cuarena_reset(arena))                                                              \
+    X(resize_pool, 0, cuarena_resize_pool(arena, MIB(2)))                                          \
+    X(trim, 0, cuarena_trim(arena, 0, OUT(number)))                                                \
+    X(set_limit, 0,                                                                                \
+      cuarena_set_limit(arena, CUARENA_LIMIT_LIVE, (cuarena_amount_t){.value = MIB(1)},            \
+                        OUT(number)))                                                              \
+    X(get_limit, OUTPUT, cuarena_get_limit(arena, CUARENA_LIMIT_LIVE, OUT(number)))                \
+    X(base, OUTPUT, cuarena_base(arena, OUT(pointer_out), OUT(number)))                            \
+    X(block_alloc, OUTPUT, cuarena_block_alloc(arena, 8, OUT(block_out)))                          \
+    X(block_alloc_with, OUTPUT, cuarena_block_alloc_with(arena, 8, NULL, OUT(block_out)))          \
+    X(block_free, 0, cuarena_block_free(arena, the.block))                                         \
+    X(block_resize, 0, cuarena_block_resize(arena, the.block, 4096))                               \
+    X(block_pin, OUTPUT, cuarena_block_pin(arena, the.block, OUT(pointer_out)))                    \
+    X(block_unpin, 0, cuarena_block_unpin(arena, the.block))                                       \
+    X(block_of, OUTPUT, cuarena_block_of(arena, the.pointer, OUT(block_out)))                      \
+    X(block_info, OUTPUT, cuarena_block_info(arena, the.block, OUT(info)))                         \
+    X(blocks, OUTPUT, cuarena_blocks(arena, &the.cursor, &the.info, 1, OUT(count)))                \
+    X(adopt, OUTPUT, cuarena_adopt(arena, the.text, 256, 0, OUT(block_out)))                       \
+    X(cache_release, 0, cuarena_cache_release(arena, 0, OUT(number)))                              \
+    X(cache_clear, 0, cuarena_cache_clear(arena, OUT(number)))                                     \
+    X(cache_stats, OUTPUT, cuarena_cache_stats(arena, OUT(cache)))                                 \
+    X(capture_begin, OUTPUT, cuarena_capture_begin(arena, STREAM, OUT(capture)))                   \
+    X(capture_join, 0, cuarena_capture_join(arena, the.capture, STREAM))                           \
+    X(capture_end, 0, cuarena_capture_end(arena, the.capture))                                     \
+    X(capture_release, 0, cuarena_capture_release(arena, OUT(capture), STREAM))                    \
+    X(capture_stats, OUTPUT, cuarena_capture_stats(arena, the.capture, OUT(stats)))                \
+    X(compact, 0, cuarena_compact(arena, NULL, NULL, NULL, NULL))                                  \
+    X(set_relocation_callback, 0, cuarena_set_relocation_callback(arena, NULL, NULL))              \
+    X(properties, OUTPUT | NO_LOCK, cuarena_properties(arena, OUT(properties)))                    \
+    X(driver_pool_stats, OUTPUT | NO_LOCK, cuarena_driver_pool_stats(arena, OUT(pool)))            \
+    X(driver_pool_reset_peaks, NO_LOCK, cuarena_driver_pool_reset_peaks(arena))                    \
+    X(export, 0,                                                                                   \
+      cuarena_export(arena, the.block, &the.options, NULL, 0, &the.count, OUT(exported)))          \
+    X(export_close, 0, cuarena_export_close(arena, OUT(exported)))                                 \
+    X(set_event_listener, 0, cuarena_set_event_listener(arena, NULL, NULL))                        \
+    X(step_stats, OUTPUT, cuarena_step_stats(arena, NULL, 0, OUT(count)))                          \
+    X(set_oom_handler, 0, cuarena_set_oom_handler(arena, NULL, NULL))                              \
+    X(alloc, OUTPUT, cuarena_alloc(arena, 8, OUT(pointer_out)))                                    \
+    X(alloc_with, OUTPUT, cuarena_alloc_with(arena, 8, NULL, OUT(pointer_out)))                    \
+    X(alloc_array, OUTPUT, cuarena_alloc_array(arena, 2, 8, NULL, OUT(pointer_out)))               \
+    X(free, 0, cuarena_free(arena, the.pointer))                                                   \
+    X(resize, OUTPUT, cuarena_resize(arena, the.pointer, 4096, OUT(pointer_out)))                  \
+    X(size_of, 0, cuarena_size_of(arena, the.pointer, OUT(number), NULL))                          \
+    X(unpin, 0, cuarena_unpin(arena, the.pointer))                                                 \
+    X(pin, 0, cuarena_pin(arena, the.pointer))                                                     \
+    X(tag, OUTPUT, cuarena_tag(arena, "another", OUT(tag_out)))                                    \
+    X(tag_name, OUTPUT, cuarena_tag_name(arena, the.tag, OUT(name)))                               \
+    X(stats, OUTPUT, cuarena_stats(arena, ALL, OUT(stats)))                                        \
+    X(tag_stats, OUTPUT, cuarena_tag_stats(arena, the.tag, OUT(stats)))                            \
+    X(reset_peaks, 0, cuarena_reset_peaks(arena))                                                  \
+    X(inspect, OUTPUT, cuarena_inspect(arena, ALL, OUT(inspection)))                               \
+    X(validate, 0, cuarena_validate(arena, out ? the.text : NULL, out ? 256 : 0))                  \
+    X(ort_stats, OUTPUT, cuarena_ort_stats(arena, OUT(ort)))                                       \
+    X(stats_pairs, OUTPUT,                                                                         \
+      cuarena_stats_pairs(arena, CUARENA_TEXT_STATS, out ? ignore_pair : NULL, NULL))              \
+    X(stats_text, OUTPUT,                                                                          \
+      cuarena_stats_text(arena, CUARENA_TEXT_STATS, out ? the.text : NULL, sizeof the.text, NULL)) \
+    X(peaks_push, 0, cuarena_peaks_push(arena, ALL))                                               \
+    X(peaks_pop, OUTPUT, cuarena_peaks_pop(arena, ALL, OUT(peaks)))                                \
+    X(tag_peaks_push, 0, cuarena_tag_peaks_push(arena, the.tag))                                   \
+    X(tag_peaks_pop, OUTPUT, cuarena_tag_peaks_pop(arena, the.tag, OUT(peaks)))                    \
+    X(stream_peaks_push, 0, cuarena_stream_peaks_push(arena, STREAM))                              \
+    X(stream_peaks_pop, OUTPUT, cuarena_stream_peaks_pop(arena, STREAM, OUT(peaks)))               \
+    X(alloc_on, OUTPUT, cuarena_alloc_on(arena, 8, STREAM, NULL, OUT(pointer_out)))                \
+    X(free_on, 0, cuarena_free_on(arena, the.pointer, STREAM))                                     \
+    X(resize_on, OUTPUT, cuarena_resize_on(arena, the.pointer, 4096, STREAM, OUT(pointer_out)))    \
+    X(block_alloc_on, OUTPUT, cuarena_block_alloc_on(arena, 8, STREAM, NULL, OUT(block_out)))      \
+    X(block_free_on, 0, cuarena_block_free_on(arena, the.block, STREAM))                           \
+    X(block_resize_on, 0, cuarena_block_resize_on(arena, the.block, 4096, STREAM))                 \
+    X(block_pin_on, OUTPUT, cuarena_block_pin_on(arena, the.block, STREAM, OUT(pointer_out)))      \
+    X(block_unpin_on, 0, cuarena_block_unpin_on(arena, the.block, STREAM))                         \
+    X(record_use, 0, cuarena_record_use(arena, the.pointer, STREAM))                               \
+    X(block_record_use, 0, cuarena_block_record_use(arena, the.block, STREAM))                     \
+    X(release_stream, 0, cuarena_release_stream(arena, STREAM))                                    \
+    X(reclaim, 0, cuarena_reclaim(arena, 0, OUT(number)))                                          \
+    X(trim_on, 0, cuarena_trim_on(arena, STREAM, 0, OUT(number)))                                  \
+    X(stream_mark, OUTPUT, cuarena_stream_mark(arena, STREAM, OUT(mark)))                          \
+    X(stream_waited, 0, cuarena_stream_waited(arena, STREAM, STREAM, the.mark))                    \
+    X(stream_stats, OUTPUT, cuarena_stream_stats(arena, STREAM, OUT(stats)))
+
+#define FUNCTION(name, needs, call)                                                                \
+    static cuarena_status_t do_##name(cuarena_t *arena, bool out)                                  \
+    {                                                                                              \
+        (void)out;                                                                                 \
+        return call;                                                                               \
+    }
+EACH_CALL(FUNCTION)
+
+static const struct {
+    const char *name;
+    int needs;
+    cuarena_status_t (*call)(cuarena_t *arena, bool out);
+} calls[] = {
+#define ENTRY(name, needs, call) {#name, needs, do_##name},
+    EACH_CALL(ENTRY)};
+#define CALLS ((int)COUNT_OF(calls))
+
+/* ---- Tests --------------------------------------------------------------- */
+
+/* An arena with a block, a pinned pointer and a tag, and outputs that are ready. */
+static cuarena_t *ready(void)
+{
+    cuarena_t *arena = arena_of("memory=none, pool=1MiB");
+    expect_ok(cuarena_alloc(arena, 1000, &the.pointer));
+    expect_ok(cuarena_block_alloc(arena, 1000, &the.block));
+    expect_ok(cuarena_tag(arena, "tag", &the.tag));
+    cuarena_stats_init(&the.stats);
+    cuarena_cache_stats_init(&the.cache);
+    cuarena_ort_stats_init(&the.ort);
+    cuarena_inspection_init(&the.inspection);
+    cuarena_properties_init(&the.properties);
+    cuarena_driver_pool_stats_init(&the.pool);
+    cuarena_export_options_init(&the.options);
+    cuarena_peaks_init(&the.peaks);
+    the.capture = (cuarena_capture_t *)(void *)the.text; /* none that is known */
+    the.exported = (cuarena_export_t *)(void *)the.text;
+    return arena;
+}
+
+static void expect_status_of(int which, cuarena_status_t got, cuarena_status_t want)
+{
+    ck_assert_msg(got == want, "cuarena_%s: expected %s, got %s (%s)", calls[which].name,
+                  cuarena_status_name(want), cuarena_status_name(got), cuarena_last_error());
+}
+
+static void end(cuarena_t *arena)
+{
+    expect_valid_arena(arena);
+    expect_u64(arena_stats(arena).live_blocks, 2);
+    expect_ok(cuarena_destroy_forced(&arena));
+}
+
+START_TEST(without_an_arena_each_call_is_refused)
+{
+    cuarena_t *arena = ready();
+    expect_status_of(_i, calls[_i].call(NULL, true), CUARENA_BAD_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(cuarena_last_error(), "arena"));
+    end(arena);
+}
+END_TEST
+
+START_TEST(without_its_output_a_call_is_refused)
+{
+    cuarena_t *arena = ready();
+    if (calls[_i].needs & OUTPUT)
+        expect_status_of(_i, calls[_i].call(arena, false), CUARENA_BAD_ARGUMENT);
+    end(arena);
+}
+END_TEST
+
+START_TEST(from_within_the_arena_each_call_is_refused)
+{
+    cuarena_t *arena = ready();
+    ck_assert(cuai_lock_enter(&arena->lock));
+    cuarena_status_t status = calls[_i].call(arena, true);
+    cuai_unlock(&arena->lock);
+    if (!(calls[_i].needs & NO_LOCK))
+        expect_status_of(_i, status, CUARENA_REENTERED);
+    end(arena);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("entries");
+    suite_add_rows(suite, "arena", without_an_arena_each_call_is_refused, CALLS);
+    suite_add_rows(suite, "output", without_its_output_a_call_is_refused, CALLS);
+    suite_add_rows(suite, "within", from_within_the_arena_each_call_is_refused, CALLS);
+    return suite_main(suite);
+}
