@@ -353,7 +353,7 @@ END_TEST
 
 START_TEST(test_fail_cuts_no_character_in_two)
 {
-    /* of two bytes, then of four that say \x1b */
+    /* characters of two bytes, of three, and of one that is written as four */
     expect_u64(strlen(message_of("\u00e9", 300)), 511);
     expect_text(last_error_message() + 506, "\u00e9...");
     expect_u64(strlen(message_of("\u20ac", 300)), 510);
