@@ -90,7 +90,8 @@
  *           fails, the caller waits for more to become idle
  *   never   only its own stream gets bytes of a free list, until a call
  *           reclaims them: cuarena_reclaim, cuarena_release_stream,
- *           cuarena_trim, cuarena_compact, cuarena_stream_waited
+ *           cuarena_trim, cuarena_compact, cuarena_stream_waited, or an
+ *           allocation for the sake of the bookkeeping (see there)
  *
  *   A request without a stream, and every request on memory that the CPU touches, goes no farther
  *   than `idle`. Where a limit or the memory stands in the way of growth, the caller also waits for
@@ -115,8 +116,7 @@
  *   Free ranges of different streams that touch stay apart, with 72 B of bookkeeping for each such
  *   place. When there are more than 1024 and one for each eight blocks, an allocation reclaims as
  *   cuarena_reclaim does without a wait, and again whenever there are an eighth more. So these
- *   places stay bounded, but for bytes behind which work is still under way and, with steal=never,
- *   for what the streams keep.
+ *   places stay bounded, but for bytes behind which work is still under way.
  *
  * Errors besides those of the call without a stream: BAD_ARGUMENT for a stream whose work cannot
  * use the arena's bytes; UNSUPPORTED for a memory without streams, and for a stream that is being

@@ -367,10 +367,9 @@ bool cuai_reclaim_own(cuarena_t *arena, uint32_t number)
     return any;
 }
 
-/* With steal=never bytes stay in the free list that they are in. */
 void cuai_reclaim_split_up(cuarena_t *arena, cuarena_heap_t *heap)
 {
-    if (cuai_heap_has_many_separators(heap) && arena->config.steal != CUARENA_STEAL_NEVER)
+    if (cuai_heap_has_many_separators(heap))
         (void)cuai_reclaim_all(arena, false, NULL);
     cuai_heap_allow_separators(heap);
 }
@@ -523,11 +522,11 @@ void cuai_streams_reset(cuarena_t *arena)
 
 /* ---- One stream's frees and end ---------------------------------------- */
 
-/* Whether the stream is the only one, so that no other needs an event of it, and an event of all
- * work can stand in for its own. */
-static bool is_alone(const cuarena_t *arena)
+/* Whether nobody but its thread has needed an event of this default stream yet. An event of all
+ * work stands in for the first. */
+static bool is_unasked(const cuarena_t *arena, const cuai_stream_t *s)
 {
-    return arena->stream_count == 1 && arena->memory.driver_streams &&
+    return s->thread != 0 && !s->asked && arena->memory.driver_streams &&
            arena->config.events != CUARENA_EVENTS_EAGER;
 }
 
@@ -539,7 +538,7 @@ cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number)
         cuai_arena_wait(arena);
     if (s == NULL || !s->eager || s->released)
         return CUARENA_OK;
-    if (is_alone(arena)) {
+    if (is_unasked(arena, s)) {
         cuai_stream_uncover(arena, s);
         return CUARENA_OK;
     }

@@ -14,7 +14,8 @@
  * An eager stream records an event behind its open free list at each free, and it stays that of the
  * free list when that is closed. Where it could not be recorded it is to come, as for any other
  * stream: closing records it. The default stream of a thread is eager, because no other thread can
- * record on it. While it is the only stream nobody needs an event before its free list is closed.
+ * record on it, from the first time that another thread needs an event of it: then one behind all
+ * work stands in. Until then its events are to come like those of other streams.
  *
  * A stream that has seen the event of another one (timeline.h) may use what is in that one's closed
  * free list as if it were its own.
@@ -71,6 +72,7 @@ typedef struct cuai_stream {
     cuai_fast_t fast; /* with the open free list of the dynamic region's heap */
     bool released; /* the handle must not be used any more; all bytes are in the closed free list */
     bool eager;    /* an event is recorded at each free */
+    bool asked;    /* another thread than its own has needed an event of it */
     bool recording; /* a thread records an event on it without the lock */
     /* The serials of the events behind its free lists. 0: the free list is empty, and nothing joins
      * it. CUAI_TO_COME of the open one: the event is recorded when it is closed; of the closed one:

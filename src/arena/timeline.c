@@ -167,6 +167,7 @@ static cuarena_status_t record(cuarena_t *arena, cuai_stream_t *s, bool closes, 
         t->then_serial = CUAI_TO_COME;
     }
     s->recording = true;
+    s->asked = s->asked || !cuai_stream_is_mine(s);
     cuarena_status_t status = cuai_unlocked_record(arena, s, &entry->event);
     s->recording = false;
     if (status != CUARENA_OK) {

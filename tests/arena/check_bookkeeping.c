@@ -95,6 +95,8 @@ static const struct {
     {"memory=none, pool=8GiB", 4096, true, 128},
     {"memory=none, pool=8GiB, events=eager", 4096, true, 128},
     {"memory=none, pool=8GiB, stable=64MiB", 4096, true, 128},
+    {"memory=none, pool=8GiB, steal=never", 4096, true, 128},
+    {"memory=none, preset=cupy-pool", 4096, true, 128},
 };
 #define CASE_COUNT (COUNT_OF(cases))
 

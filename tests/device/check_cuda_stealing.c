@@ -320,8 +320,8 @@ static void *use_all(void *user)
     return NULL;
 }
 
-/* The first records no events while it is the only stream; who takes its bytes waits for all work,
- * also of a thread that has ended. */
+/* Nobody records events at frees at first; who takes the bytes waits for all work then, also of a
+ * thread that has ended. */
 START_TEST(bytes_move_between_default_streams_of_threads)
 {
     for (uint64_t seed = 1; seed <= scale_pick(3, 10, 60); seed++) {
@@ -341,6 +341,44 @@ START_TEST(bytes_move_between_default_streams_of_threads)
         expect_ok(cuarena_reclaim(program.arena, 1, NULL));
         close_program();
     }
+}
+END_TEST
+
+/* One of as many parts of the pool as there are threads, again and again. */
+static void *use_a_part(void *user)
+{
+    block_t b = {.bytes = (UINT64_C(1) << 20) / STREAMS};
+    driver_ok(driver.cuCtxSetCurrent(program.context));
+    for (uint64_t i = 0; i < scale_pick(10, 30, 300); i++) {
+        b.seed = STREAMS * i + *(uint64_t *)user + 1;
+        expect_ok(cuarena_alloc_on(program.arena, b.bytes, program.streams[0], NULL, &b.pointer));
+        launch(program.fill, &b);
+        launch(program.check, &b);
+        expect_ok(cuarena_free_on(program.arena, b.pointer, program.streams[0]));
+    }
+    return NULL;
+}
+
+START_TEST(default_streams_of_threads_take_from_each_other)
+{
+    pthread_t threads[STREAMS];
+    uint64_t ids[STREAMS];
+    open_program(1, kinds[_i]);
+    CUstream made = program.streams[0];
+    program.streams[0] = CU_STREAM_PER_THREAD;
+    for (uint64_t i = 0; i < STREAMS; i++) {
+        ids[i] = i;
+        pthread_create(&threads[i], NULL, use_a_part, &ids[i]);
+    }
+    for (int i = 0; i < STREAMS; i++)
+        pthread_join(threads[i], NULL);
+    driver_ok(driver.cuCtxSynchronize());
+    program.streams[0] = made;
+    expect_u64(bad_words(), 0);
+    expect_u64(driver_reports(STANDIN_ANY), 0);
+    expect_ok(cuarena_validate(program.arena, NULL, 0));
+    expect_ok(cuarena_reclaim(program.arena, 1, NULL));
+    close_program();
 }
 END_TEST
 
@@ -444,6 +482,7 @@ int main(void)
     TCase *loops = tcase_create("programs");
     tcase_add_loop_test(loops, no_reuse_is_ever_unordered, 0, KINDS);
     tcase_add_loop_test(loops, bytes_move_between_default_streams_of_threads, 0, NEVER);
+    tcase_add_loop_test(loops, default_streams_of_threads_take_from_each_other, 0, NEVER);
     tcase_set_timeout(loops, scale_timeout(300));
     suite_add_tcase(suite, loops);
     TCase *waits = suite_add_list(

@@ -205,17 +205,22 @@ static void expect_few(const span_t *span, const char *what, uint64_t most)
                   (unsigned long long)calls, (unsigned long long)most);
 }
 
-/* A stream is asked about when it is first seen; nothing else is. The default stream of a thread is
- * the only one, since frees on it are recorded else. */
-static void expect_none(int memory, cuarena_stream_t stream)
+static void see_first(cuarena_t *arena, cuarena_stream_t stream)
 {
-    cuarena_t *arena = open_pool(memory);
     void *p = NULL;
     span_t span = begin(arena);
     expect_ok(cuarena_alloc_on(arena, 1, stream, NULL, &p));
     expect_ok(cuarena_free_on(arena, p, stream));
     expect_few(&span, "first sight", 10);
-    span = begin(arena);
+}
+
+/* A stream is asked about when it is first seen; nothing else is. */
+static void expect_none(int memory, cuarena_stream_t stream, cuarena_stream_t known)
+{
+    cuarena_t *arena = open_pool(memory);
+    see_first(arena, known);
+    see_first(arena, stream);
+    span_t span = begin(arena);
     take_and_free(arena, stream);
     expect_u64(end(&span, "alloc and free"), 0);
     expect_ok(cuarena_release_stream(arena,
@@ -228,11 +233,63 @@ START_TEST(what_is_held_is_served_without_the_driver)
 {
     (void)cuda_test_use_device(0);
     cuarena_stream_t own = own_stream();
-    expect_none(_i, CUARENA_NO_STREAM);
-    expect_none(_i, own);
-    expect_none(_i, CUARENA_STREAM_LEGACY);
-    expect_none(_i, CUARENA_STREAM_PER_THREAD);
+    cuarena_stream_t other = own_stream();
+    cuarena_stream_t streams[] = {CUARENA_NO_STREAM, own, CUARENA_STREAM_LEGACY,
+                                  CUARENA_STREAM_PER_THREAD};
+    for (size_t i = 0; i < COUNT_OF(streams); i++) {
+        expect_none(_i, streams[i], CUARENA_NO_STREAM);
+        expect_none(_i, streams[i], other);
+    }
     expect_cu(cuda_test()->cuStreamDestroy(own));
+    expect_cu(cuda_test()->cuStreamDestroy(other));
+}
+END_TEST
+
+/* ---- Default streams of threads ---------------------------------------- */
+
+static uint64_t calls_of_work_on_default_stream(cuarena_t *arena)
+{
+    span_t span = begin(arena);
+    take_and_free(arena, CUARENA_STREAM_PER_THREAD);
+    return end(&span, "default stream");
+}
+
+static void *work_on_default_stream(void *arena)
+{
+    (void)cuda_test_use_device(0);
+    see_first(arena, CUARENA_STREAM_PER_THREAD);
+    expect_u64(calls_of_work_on_default_stream(arena), 0);
+    return NULL;
+}
+
+static void *empty_the_pool(void *arena)
+{
+    void *p = NULL;
+    (void)cuda_test_use_device(0);
+    expect_ok(cuarena_alloc_on(arena, MIB(8), CUARENA_STREAM_PER_THREAD, NULL, &p));
+    expect_ok(cuarena_free_on(arena, p, CUARENA_STREAM_PER_THREAD));
+    return NULL;
+}
+
+static void on_another_thread(void *(*function)(void *), cuarena_t *arena)
+{
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, function, arena), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+}
+
+/* Another thread cannot record on the stream, so it needs events at its frees then. */
+START_TEST(frees_on_a_default_stream_are_recorded_once_another_thread_asked)
+{
+    cuarena_t *arena = open_pool(_i);
+    (void)cuda_test_use_device(0);
+    see_first(arena, CUARENA_STREAM_PER_THREAD);
+    on_another_thread(work_on_default_stream, arena);
+    expect_u64(calls_of_work_on_default_stream(arena), 0);
+    on_another_thread(empty_the_pool, arena);
+    ck_assert_uint_ge(calls_of_work_on_default_stream(arena), OPERATIONS / 2);
+    expect_ok(cuarena_reclaim(arena, 1, NULL));
+    expect_ok(cuarena_destroy(&arena));
 }
 END_TEST
 
@@ -319,6 +376,8 @@ int main(void)
     add_standin_test(tcase, a_call_that_fails_counts, 1);
     tcase_add_loop_test(tcase, every_call_of_an_arena_is_counted, 0, MEMORIES);
     tcase_add_loop_test(tcase, what_is_held_is_served_without_the_driver, 0, MEMORIES);
+    tcase_add_loop_test(tcase, frees_on_a_default_stream_are_recorded_once_another_thread_asked, 0,
+                        MEMORIES);
     tcase_add_loop_test(tcase, what_costs_calls_of_the_driver_costs_few, 0, MEMORIES);
     return cuda_kinds_main(suite);
 }
