@@ -31,15 +31,18 @@ static void run(bool check)
 static void run_seeds(uint64_t base, uint64_t seeds, model_ways_t ways)
 {
     uint64_t served = 0;
+    uint64_t checked = 0;
     for (uint64_t i = 0; i < seeds; i++) {
         open_model(base + i, ways);
         run(true);
         stream_model_close(&model);
         served += model.served;
+        checked += model.checked;
         if (model.wrong[0] != '\0')
             ck_abort_msg("seed %llu: %s", (unsigned long long)(base + i), model.wrong);
     }
     ck_assert_uint_gt(served, seeds * 20);
+    ck_assert_uint_gt(checked, seeds / 8); /* a third of the programs sets free bytes to 0 */
 }
 
 START_TEST(no_reuse_is_ever_unordered)

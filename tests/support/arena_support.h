@@ -16,6 +16,7 @@
 
 #include <check.h>
 #include <cuarena.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* ---- Assertions, besides those of support/expect.h --------------------- */
@@ -59,6 +60,7 @@ typedef struct arena_kind {
 typedef struct arena_reach {
     void (*write)(void *to, const void *from, uint64_t bytes);
     void (*read)(void *to, const void *from, uint64_t bytes);
+    bool (*mapped)(const void *address);
     void *(*take)(int32_t bytes_kind, uint64_t bytes);
     void (*give)(int32_t bytes_kind, void *bytes);
 } arena_reach_t;
@@ -92,6 +94,7 @@ typedef struct fixture {
     test_memory_t memory; /* used by kinds of a custom memory */
     void *bytes;          /* of kinds of the caller's bytes */
     uint64_t bytes_size;
+    bool looked;               /* expect_free_is_zero has a last look to compare with */
     const stream_work_t *work; /* NULL: calls without a stream */
     uint32_t stream_count;
     uint32_t turn;
@@ -216,7 +219,8 @@ void expect_painted(const fixture_t *f, const void *address, uint64_t bytes, uin
 void expect_zero(const fixture_t *f, const void *address, uint64_t bytes);
 /* Config and memory of a fixture that is prepared: zero=free, and bytes that read as 0 before
  * anybody had them, unless a driver gives them. Then every byte of the arena that no block has, and
- * that can be read, is 0 at any time.
+ * that can be read, is 0 at any time. Where a driver gives them expect_free_is_zero looks at those
+ * that blocks had at its last call, and have no longer.
  */
 void fixture_zero_free(fixture_t *f);
 void expect_free_is_zero(fixture_t *f);

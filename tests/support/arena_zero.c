@@ -7,17 +7,28 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Whether bytes that nobody had yet read as 0. */
+static bool begins_as_zero(const fixture_t *f)
+{
+    int32_t memory = f->kind->memory;
+    return memory == CUARENA_MEMORY_PAGEABLE || memory == CUARENA_MEMORY_CUSTOM ||
+           (memory == CUARENA_MEMORY_BYTES && f->kind->bytes_kind == CUARENA_BYTES_HOST);
+}
+
 void fixture_zero_free(fixture_t *f)
 {
     f->config.zero = CUARENA_ZERO_FREE;
     f->memory.quiet = 1;
     f->memory.wants_zeros = 1;
-    if (f->bytes != NULL && !(f->kind->traits & KIND_DEVICE))
+    if (f->bytes != NULL && begins_as_zero(f))
         memset(f->bytes, 0, f->bytes_size);
 }
 
+#define PAGE KIB(4)
+#define PIECE KIB(256) /* that is copied from a driver's memory at once */
+
 /* Copies bytes that may be out of reach, a page at most; false: they are. */
-static bool copy_readable(const void *from, size_t bytes, unsigned char *to)
+static bool copy_of_cpu(const void *from, size_t bytes, unsigned char *to)
 {
     static int ends[2];
     if (ends[1] == 0)
@@ -28,16 +39,26 @@ static bool copy_readable(const void *from, size_t bytes, unsigned char *to)
     return written >= 0 && read(ends[0], to, bytes) == (ssize_t)bytes;
 }
 
-#define PAGE KIB(4)
+/* The same for memory that a driver gave, a piece at most. */
+static bool copy_of_driver(const void *from, size_t bytes, unsigned char *to)
+{
+    if (!arena_reach->mapped(from) || !arena_reach->mapped((const char *)from + bytes - 1))
+        return false;
+    arena_reach->read(to, from, bytes);
+    return true;
+}
 
 static void expect_gap_is_zero(const fixture_t *f, uint64_t begin, uint64_t end)
 {
-    static const unsigned char zeros[PAGE];
-    unsigned char copy[PAGE];
+    static const unsigned char zeros[PIECE];
+    static unsigned char copy[PIECE];
+    bool cpu = begins_as_zero(f);
+    uint64_t piece = cpu ? PAGE : PIECE;
     while (begin < end) {
-        uint64_t stop = (begin / PAGE + 1) * PAGE;
+        const void *from = (const void *)(uintptr_t)begin;
+        uint64_t stop = (begin / piece + 1) * piece;
         size_t bytes = (size_t)((stop < end ? stop : end) - begin);
-        bool there = copy_readable((void *)(uintptr_t)begin, bytes, copy);
+        bool there = cpu ? copy_of_cpu(from, bytes, copy) : copy_of_driver(from, bytes, copy);
         bool zero = there && memcmp(copy, zeros, bytes) == 0;
         for (size_t i = 0; there && !zero && i < bytes; i++)
             if (copy[i] != 0)
@@ -57,38 +78,65 @@ static int by_address(const void *a, const void *b)
 
 #define BLOCKS_MOST 1024
 
-static void expect_span_is_zero(const fixture_t *f, const cuarena_block_info_t *infos, size_t count,
-                                uint64_t begin, uint64_t bytes)
+typedef struct blocks {
+    cuarena_block_info_t infos[BLOCKS_MOST];
+    size_t count;
+} blocks_t;
+
+static void find_blocks(const fixture_t *f, blocks_t *blocks)
 {
-    uint64_t at = begin;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t address = (uint64_t)(uintptr_t)infos[i].address;
-        if (address < begin || address >= begin + bytes)
+    uint64_t cursor = 0;
+    expect_ok(cuarena_blocks(f->arena, &cursor, blocks->infos, BLOCKS_MOST, &blocks->count));
+    ck_assert_uint_lt(blocks->count, BLOCKS_MOST);
+    qsort(blocks->infos, blocks->count, sizeof *blocks->infos, by_address);
+}
+
+static void expect_span_is_zero(const fixture_t *f, const blocks_t *now, uint64_t begin,
+                                uint64_t bytes)
+{
+    uint64_t at = begin, end = begin + bytes;
+    for (size_t i = 0; i < now->count; i++) {
+        uint64_t low = (uint64_t)(uintptr_t)now->infos[i].address;
+        uint64_t high = low + now->infos[i].allocated;
+        if (high <= at || low >= end)
             continue;
-        expect_gap_is_zero(f, at, address);
-        at = address + infos[i].allocated;
+        expect_gap_is_zero(f, at, low);
+        at = high;
     }
-    expect_gap_is_zero(f, at, begin + bytes);
+    expect_gap_is_zero(f, at, end);
+}
+
+static void expect_segments_are_zero(const fixture_t *f, const blocks_t *now)
+{
+    void *base = NULL;
+    uint64_t bytes = 0;
+    if (f->kind->memory != CUARENA_MEMORY_CUSTOM &&
+        cuarena_base(f->arena, &base, &bytes) == CUARENA_OK)
+        expect_span_is_zero(f, now, (uint64_t)(uintptr_t)base, bytes);
+    for (size_t i = 0; i < MEMORY_SEGMENTS_MAX; i++)
+        if (f->memory.segments[i].address != 0)
+            expect_span_is_zero(f, now, f->memory.segments[i].address, f->memory.segments[i].bytes);
+}
+
+/* What blocks had at the last look and have no longer, as far as it is still there. */
+static void expect_what_left_is_zero(fixture_t *f, const blocks_t *now)
+{
+    static blocks_t last;
+    for (size_t i = 0; f->looked && i < last.count; i++)
+        expect_span_is_zero(f, now, (uint64_t)(uintptr_t)last.infos[i].address,
+                            last.infos[i].allocated);
+    last = *now;
+    f->looked = true;
 }
 
 void expect_free_is_zero(fixture_t *f)
 {
-    static cuarena_block_info_t infos[BLOCKS_MOST];
-    uint64_t cursor = 0, bytes = 0;
-    size_t count = 0;
-    void *base = NULL;
-    int32_t memory = f->kind->memory;
-    bool begins_as_zero = memory == CUARENA_MEMORY_PAGEABLE || memory == CUARENA_MEMORY_BYTES ||
-                          memory == CUARENA_MEMORY_CUSTOM;
-    if (f->config.zero != CUARENA_ZERO_FREE || !begins_as_zero || (f->kind->traits & KIND_DEVICE))
+    static blocks_t now;
+    if (f->config.zero != CUARENA_ZERO_FREE || !(f->kind->traits & KIND_READABLE))
         return;
-    expect_ok(cuarena_blocks(f->arena, &cursor, infos, BLOCKS_MOST, &count));
-    ck_assert_uint_lt(count, BLOCKS_MOST);
-    qsort(infos, count, sizeof *infos, by_address);
-    if (memory != CUARENA_MEMORY_CUSTOM && cuarena_base(f->arena, &base, &bytes) == CUARENA_OK)
-        expect_span_is_zero(f, infos, count, (uint64_t)(uintptr_t)base, bytes);
-    for (size_t i = 0; i < MEMORY_SEGMENTS_MAX; i++)
-        if (f->memory.segments[i].address != 0)
-            expect_span_is_zero(f, infos, count, f->memory.segments[i].address,
-                                f->memory.segments[i].bytes);
+    find_blocks(f, &now);
+    if (begins_as_zero(f))
+        expect_segments_are_zero(f, &now);
+    else
+        expect_what_left_is_zero(f, &now);
 }

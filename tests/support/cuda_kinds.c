@@ -49,6 +49,14 @@ static void read_device(void *to, const void *from, uint64_t bytes)
         expect_cu(driver()->cuMemcpyDtoH(to, cu_pointer(from), bytes));
 }
 
+static bool is_mapped(const void *address)
+{
+    int mapped = 0;
+    cuai_cu_result_t result = driver()->cuPointerGetAttribute(
+        &mapped, CUAI_CU_POINTER_ATTRIBUTE_MAPPED, cu_pointer(address));
+    return result == CUAI_CUDA_SUCCESS && mapped != 0;
+}
+
 static void *take_bytes(int32_t bytes_kind, uint64_t bytes)
 {
     const cuda_test_t *cuda = driver();
@@ -78,7 +86,8 @@ static void give_bytes(int32_t bytes_kind, void *bytes)
 
 void cuda_kinds_ready(void)
 {
-    static const arena_reach_t reach = {write_device, read_device, take_bytes, give_bytes};
+    static const arena_reach_t reach = {write_device, read_device, is_mapped, take_bytes,
+                                        give_bytes};
     arena_reach = &reach;
 }
 

@@ -228,6 +228,69 @@ static void resize(model_t *m, live_t *l)
     l->bytes = bytes;
 }
 
+/* ---- What no block has ------------------------------------------------- */
+
+#define BLOCKS_MOST (MODEL_LIVE + 2)
+
+/* An arena whose bytes began as 0 and that sets them to 0 when they leave a block. */
+static void expect_zeros(model_t *m, uint64_t begin, uint64_t end)
+{
+    const uint8_t *at = (const uint8_t *)(uintptr_t)begin;
+    char text[64];
+    size_t bytes = end > begin ? (size_t)(end - begin) : 0;
+    if (bytes == 0 || (at[0] == 0 && memcmp(at, at + 1, bytes - 1) == 0))
+        return;
+    while (*at == 0)
+        at++;
+    snprintf(text, sizeof text, "0x%02x at %p, which no block has", *at, (const void *)at);
+    note_wrong(m, "zero=free", text);
+}
+
+static void sort_by_address(cuarena_block_info_t *infos, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = i; k > 0 && infos[k].address < infos[k - 1].address; k--) {
+            cuarena_block_info_t swapped = infos[k];
+            infos[k] = infos[k - 1];
+            infos[k - 1] = swapped;
+        }
+}
+
+/* When all streams have ended: the free bytes of an arena with zero=free read as 0. */
+static void check_free_bytes(model_t *m)
+{
+    cuarena_block_info_t infos[BLOCKS_MOST];
+    uint64_t cursor = 0;
+    size_t count = 0;
+    if (!did(m, cuarena_blocks(m->arena, &cursor, infos, BLOCKS_MOST, &count), "blocks"))
+        return;
+    sort_by_address(infos, count);
+    for (const sim_segment_t *s = m->sim.segments; s < m->sim.segments + SIM_SEGMENTS; s++) {
+        uint64_t at = s->address, end = at + s->bytes;
+        for (size_t i = 0; i < count; i++) {
+            uint64_t low = (uint64_t)(uintptr_t)infos[i].address;
+            if (infos[i].allocated == 0 || low < s->address || low >= end)
+                continue;
+            expect_zeros(m, at, low);
+            at = low + infos[i].allocated;
+        }
+        expect_zeros(m, at, end);
+    }
+    m->checked++;
+}
+
+/* A freed block that other streams used ends when it is reclaimed after they have, which is not
+ * known of captured ones. */
+static void end_all_work(model_t *m)
+{
+    sim_sync_all(&m->sim);
+    if (!m->zeroes || m->stop || m->captured != 0 ||
+        !did(m, cuarena_reclaim(m->arena, 1, NULL), "reclaim"))
+        return;
+    sim_sync_all(&m->sim);
+    check_free_bytes(m);
+}
+
 /* ---- The whole --------------------------------------------------------- */
 
 static void compact(model_t *m)
@@ -337,6 +400,16 @@ static void step_cache(model_t *m)
     }
 }
 
+/* Some of what is queued; seldom all, and the free bytes are looked at. */
+static void run_some(model_t *m)
+{
+    uint64_t items = any(m, 40);
+    if (items == 0 && !m->apart)
+        end_all_work(m);
+    else
+        sim_run(&m->sim, items);
+}
+
 static void step_whole(model_t *m)
 {
     if (m->caches && any(m, 8) == 0) {
@@ -372,7 +445,7 @@ static void step_whole(model_t *m)
         wait_and_tell(m);
         break;
     default:
-        sim_run(&m->sim, any(m, 40));
+        run_some(m);
     }
 }
 
@@ -468,6 +541,7 @@ static void configure(model_t *m, cuarena_config_t *config)
     config->zero = any(m, 3) == 0 ? CUARENA_ZERO_FREE : CUARENA_ZERO_NEVER;
     if (m->caches)
         configure_cache(m, config);
+    m->zeroes = config->zero == CUARENA_ZERO_FREE;
 }
 
 void stream_model_open(stream_model_t *m, const choice_t *choice, model_ways_t ways)
@@ -497,7 +571,7 @@ void stream_model_close(stream_model_t *m)
     for (int i = 0; i < MODEL_LIVE && !m->stop; i++)
         if (m->live[i].pointer != NULL || m->live[i].block != 0)
             release(m, &m->live[i]);
-    sim_sync_all(&m->sim);
+    end_all_work(m);
     did(m, cuarena_free(m->arena, m->filler), "free");
     bool empty = !m->stop;
     cuarena_status_t status =

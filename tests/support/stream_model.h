@@ -34,12 +34,14 @@ typedef struct stream_model {
     uint64_t filled; /* bytes that are not for use, of this block */
     void *filler;
     uint64_t served;
+    uint64_t checked;  /* how often free bytes were looked at, where zero=free */
     bool may_fail;     /* calls of the memory fail now and then */
     bool captures;     /* streams are captured, outside of sessions */
     uint32_t captured; /* those that are: bits */
     bool apart;        /* a block is used on its own stream only, and nothing else
                         * is done: all waits are the arena's */
     bool caches;       /* keep=cache */
+    bool zeroes;       /* zero=free */
     bool stop;         /* a fault was seen, or the arena is lost */
     char wrong[200];
 } stream_model_t;
