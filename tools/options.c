@@ -175,19 +175,28 @@ static void list_rows(unsigned groups, struct option *list)
     list[count] = (struct option){NULL, 0, NULL, 0};
 }
 
-/* `code` is ':' or '?', as getopt tells of an option it cannot take. */
-static bool wrong_option(int code, char **argv, fault_t *fault)
+/* "--help, --preset or --json", of what the command takes. */
+static void tell_names(const struct option *list, char *text, size_t room)
 {
+    size_t used = 0;
+    for (size_t i = 0; list[i].name != NULL && used < room; i++) {
+        const char *before = i == 0 ? "" : list[i + 1].name == NULL ? " or " : ", ";
+        used += (size_t)snprintf(text + used, room - used, "%s--%s", before, list[i].name);
+    }
+}
+
+/* `code` is ':' or '?', as getopt tells of an option it cannot take. */
+static bool wrong_option(int code, char **argv, const struct option *list, fault_t *fault)
+{
+    char names[256];
     const char *text = argv[optind - 1];
     const char *quoted = fault_quote(text, strlen(text));
     if (code == ':')
         return fault_set(fault, "option '%s' has no value, expected one", quoted);
     if (optopt >= FIRST_CODE)
         return fault_set(fault, "option '%s' has a value, expected none", quoted);
-    return fault_set(fault,
-                     "unknown option '%s', expected one that 'cuarena %s "
-                     "--help' tells",
-                     quoted, argv[0]);
+    tell_names(list, names, sizeof names);
+    return fault_set(fault, "unknown option '%s' of %s, expected %s", quoted, argv[0], names);
 }
 
 bool options_parse(int argc, char **argv, unsigned groups, options_t *options_out, fault_t *fault)
@@ -204,7 +213,7 @@ bool options_parse(int argc, char **argv, unsigned groups, options_t *options_ou
         if (code == -1)
             break;
         if (code == ':' || code == '?')
-            return wrong_option(code, argv, fault);
+            return wrong_option(code, argv, list, fault);
         if (code == 'h')
             code = FIRST_CODE;
         if (!rows[code - FIRST_CODE].set(o, optarg, fault))

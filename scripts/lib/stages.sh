@@ -12,7 +12,7 @@ all_stages=(
     format spelling shellcheck cppcheck function-lengths man
     plain-gcc plain-clang header header-nvcc cuda-abi
     gcc tool readme installcheck
-    coverage clang tsan valgrind fuzz
+    coverage clang tsan valgrind fuzz figures
     demo in-place distcheck aarch64 aarch64-tests
     "${rust_stages[@]}"
 )
@@ -331,6 +331,19 @@ stage_tool() {
     make_in gcc
     # shellcheck disable=SC2016
     make_in gcc check check_PROGRAMS= TESTS='$(tool_tests)' VERBOSE=1
+}
+
+# The tables of the documents that a tool makes are those that it makes now: of
+# the records of benchmarks and, with --long, of replays.
+stage_figures() {
+    has python3
+    python3 bench/tables --check
+    ! python3 -c 'import matplotlib' 2>/dev/null || python3 bench/plot bench/results build/plots
+    [ "$CUARENA_TEST_SCALE" = long ] || return 0
+    configured gcc "${gcc_arguments[@]}"
+    [ -n "$(list_in gcc tool_tests)" ] || skip "the command is not built"
+    make_in gcc tools/cuarena tests/standin/libcuda.la
+    (cd build/gcc && python3 "$root/bench/growth" --check)
 }
 
 stage_demo() {
