@@ -8,7 +8,7 @@ test_bad_arguments() {
     local good=$folder/plain.csv
     bad "unknown command" "unknown command 'reply', expected replay" reply
     bad "no command" "no command"
-    bad "unknown option" "'--fast' of replay, expected --help, --preset, .*or --verify" replay --fast "$good"
+    bad "unknown option" "'--fast' of replay, expected --help, --preset, --memory" replay --fast "$good"
     bad "unknown letter" "unknown option '-q'" replay -q "$good"
     bad "option without a value" "'--pool' has no value" replay "$good" --pool
     bad "value of a flag" "'--json=1' has a value" replay --json=1 "$good"
