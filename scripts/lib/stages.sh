@@ -338,6 +338,7 @@ stage_tool() {
 stage_figures() {
     has python3
     python3 bench/tables --check
+    python3 bench/counts --check
     ! python3 -c 'import matplotlib' 2>/dev/null || python3 bench/plot bench/results build/plots
     [ "$CUARENA_TEST_SCALE" = long ] || return 0
     configured gcc "${gcc_arguments[@]}"
