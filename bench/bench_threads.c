@@ -1,11 +1,13 @@
 /*
  * Threads in one arena: each has 64 live blocks, of random sizes from 256 B to 4 MiB, and replaces
- * one at a time. Calls per second of all of them together.
+ * one at a time. Calls per second of all of them together, with as many threads as the machine runs
+ * at once, or 4 if that is more.
  */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "bench.h"
 
@@ -13,7 +15,7 @@
 #define SIZES 4096 /* drawn beforehand, then taken in turns */
 #define MOST_THREADS 16
 #define CALLS 200000 /* of each thread, in a round */
-#define ROUNDS 50
+#define ROUNDS 48    /* of one thread; of more fewer */
 
 typedef struct worker {
     cuarena_t *arena;
@@ -78,9 +80,11 @@ static double time_round(cuarena_t *arena, int threads)
 int main(void)
 {
     cuarena_t *arena = new_arena(4 * GIB, 0);
-    for (int threads = 1; threads <= 4; threads *= 2) {
+    long most = sysconf(_SC_NPROCESSORS_ONLN);
+    for (int threads = 1; threads <= MOST_THREADS && (threads <= 4 || threads <= most);
+         threads *= 2) {
         double best = 0;
-        for (int i = 0; i < ROUNDS; i++)
+        for (int i = 0; i < ROUNDS / threads; i++)
             keep_best(&best, time_round(arena, threads));
         printf("%d thread%s %.2f million calls per second\n", threads,
                threads == 1 ? ": " : "s:", (double)threads * CALLS / best * 1e3);

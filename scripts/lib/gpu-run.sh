@@ -293,6 +293,10 @@ part_benches() {
         wanted "bench_$name" || continue
         [ "$name" != rust ] || continue
         arguments=(${quick:+--quick} --json "$out/results/$name.json")
+        case $name in
+        replay) arguments=("$here"/traces/*.csv.gz) ;;
+        threads) arguments=() ;;
+        esac
         [ "$name" != traces_cuda ] || arguments+=("$here"/traces/*.csv.gz)
         [ "$name" != stealing ] ||
             arguments+=("$here"/traces/multistream.csv.gz)
