@@ -1,11 +1,9 @@
 /*
- * The table "What it guarantees" of README.md, a test for each row, named
- * after it. Costs are counted, never timed: instructions, calls of the system, of the C library's
- * heap and of the driver, bytes.
+ * The table "What it guarantees" of README.md, a test for each row, named after it. Rows that are
+ * about costs are in check_guarantees_cost.c.
  */
 #include "support/arena_support.h"
 #include "support/configs.h"
-#include "support/counted.h"
 #include "support/scale.h"
 #include "support/stream_rig.h"
 
@@ -54,189 +52,6 @@ START_TEST(alignment)
 }
 END_TEST
 
-/* ---- steps and calls ----------------------------------------------------- */
-
-#define SIZE KIB(4)
-#define TURNS 16
-
-/* An arena in which blocks live. */
-typedef struct load {
-    const char *options;
-    size_t count;
-    cuarena_t *arena;
-    void **blocks;
-} load_t;
-
-static void fill(void *user)
-{
-    load_t *load = user;
-    for (size_t i = 0; i < load->count; i++)
-        expect_ok(cuarena_alloc(load->arena, SIZE, &load->blocks[i]));
-}
-
-/* Each kind of call, of blocks at random. */
-static void work(void *user)
-{
-    load_t *load = user;
-    random_state_t random = {5};
-    for (int n = 0; n < TURNS; n++) {
-        void **p = &load->blocks[random_below(&random, load->count)];
-        expect_ok(cuarena_resize(load->arena, *p, SIZE / 2, p));
-        expect_ok(cuarena_resize(load->arena, *p, SIZE, p));
-        expect_ok(cuarena_unpin(load->arena, *p));
-        expect_ok(cuarena_pin(load->arena, *p));
-        expect_ok(cuarena_free(load->arena, *p));
-        expect_ok(cuarena_alloc(load->arena, SIZE, p));
-    }
-}
-
-static void open_load(void *user)
-{
-    load_t *load = user;
-    load->arena = arena_of(load->options);
-    load->blocks = calloc(load->count, sizeof(*load->blocks));
-}
-
-/* Every third block was freed and taken again; nothing that `work` does is
- * done for the first time. */
-static void open_loaded(void *user)
-{
-    load_t *load = user;
-    open_load(load);
-    fill(load);
-    for (size_t i = 0; i < load->count; i += 3)
-        expect_ok(cuarena_free(load->arena, load->blocks[i]));
-    for (size_t i = 0; i < load->count; i += 3)
-        expect_ok(cuarena_alloc(load->arena, SIZE, &load->blocks[i]));
-    for (int n = 0; n < 4; n++)
-        work(load);
-}
-
-static void close_load(load_t *load)
-{
-    for (size_t i = 0; i < load->count; i++)
-        expect_ok(cuarena_free(load->arena, load->blocks[i]));
-    free(load->blocks);
-    close_arena(load->arena);
-}
-
-/* Of all calls of `work` together. */
-static uint64_t instructions_with(size_t live)
-{
-    load_t load = {.options = "memory=none,pool=1GiB", .count = live};
-    uint64_t count = counted_instructions(open_loaded, work, &load);
-    printf("%zu live blocks: %" PRIu64 " instructions a call\n", live, count / (6 * TURNS));
-    return count;
-}
-
-START_TEST(steps_to_allocate_free_resize_in_place_pin)
-{
-    if (!counted_possible())
-        return;
-    uint64_t few = instructions_with(256);
-    uint64_t many = instructions_with((size_t)scale_pick(1 << 14, 1 << 17, 1 << 17));
-    expect_between(many, 1, few + few / 2);
-}
-END_TEST
-
-/* Offsets as regular as they can be, and blocks at random. */
-START_TEST(look_up_by_pointer)
-{
-    cuarena_heap_t *heap = NULL;
-    cuarena_heap_config_t config;
-    cuarena_heap_stats_t stats;
-    random_state_t random = {3};
-    cuarena_heap_config_init(&config);
-    cuarena_heap_stats_init(&stats);
-    expect_ok(cuarena_heap_create(&config, &heap));
-    expect_ok(cuarena_heap_segment_add(heap, 0, GIB(4)));
-    for (int i = 0; i < 1 << 16; i++) {
-        cuarena_heap_request_t request = {.size = SIZE};
-        cuarena_block_t block;
-        uint64_t offset;
-        if (_i != 0)
-            request.size = 256 * (1 + random_below(&random, 64));
-        expect_ok(cuarena_heap_alloc(heap, &request, &block, &offset));
-    }
-    expect_ok(cuarena_heap_stats(heap, &stats));
-    expect_between(stats.longest_probe, 1, 32);
-    cuarena_heap_destroy(&heap);
-}
-END_TEST
-
-static void expect_counting_works(void)
-{
-    static void *volatile pointer;
-    uint64_t before = counted_mallocs();
-    pointer = malloc(1);
-    free(pointer);
-    expect_u64(counted_mallocs() - before, SCALE_SANITIZED ? 0 : 1);
-}
-
-/* Of the C library's heap, the arena's memory and the driver. */
-static void expect_no_calls_in_process(const char *options)
-{
-    load_t load = {.options = options, .count = 1000};
-    open_loaded(&load);
-    cuarena_stats_t before = arena_stats(load.arena);
-    uint64_t mallocs = counted_mallocs();
-    work(&load);
-    expect_u64(counted_mallocs(), mallocs);
-    expect_u64(arena_stats(load.arena).memory_calls, before.memory_calls);
-    expect_u64(arena_stats(load.arena).driver_calls, before.driver_calls);
-    close_load(&load);
-}
-
-static const char *const host_memories[] = {
-    "memory=pageable,pool=16MiB",
-    "memory=pageable,preset=grow,limit=16MiB",
-    "memory=pageable,preset=bfc,limit=16MiB",
-    "memory=none,preset=mlx-cpu",
-    "memory=none,preset=cupy-pool",
-};
-
-START_TEST(calls_of_the_system_while_an_arena_has_room)
-{
-    load_t load = {.options = host_memories[_i], .count = 1000};
-    expect_counting_works();
-    expect_no_calls_in_process(host_memories[_i]);
-    if (counted_possible())
-        expect_u64(counted_system_calls(open_loaded, work, &load), 0);
-}
-END_TEST
-
-/* As in a program without a driver this says nothing there. */
-START_TEST(calls_of_the_driver_while_an_arena_has_room)
-{
-    static const char *const memories[] = {"memory=device,pool=16MiB",
-                                           "memory=device,backing=malloc,preset=grow,limit=16MiB",
-                                           "memory=managed,pool=16MiB", "memory=pinned,pool=16MiB"};
-    cuarena_driver_info_t info;
-    cuarena_driver_info_init(&info);
-    if (cuarena_driver_info(&info) == CUARENA_OK)
-        expect_no_calls_in_process(memories[_i]);
-}
-END_TEST
-
-/* What remains: tables for more blocks than ever lived before, which come to the system at each
- * step where assertions are on. */
-#if defined(CUARENA_DEBUG)
-#define MOST_CALLS 500
-#else
-#define MOST_CALLS 16
-#endif
-
-START_TEST(calls_of_the_system_for_the_first_100000_blocks)
-{
-    load_t load = {.options = "memory=none,pool=1GiB", .count = 100000};
-    if (!counted_possible())
-        return;
-    uint64_t calls = counted_system_calls(open_load, fill, &load);
-    printf("%" PRIu64 " calls of the system\n", calls);
-    expect_between(calls, 1, MOST_CALLS);
-}
-END_TEST
-
 /* ---- bytes freed on a stream --------------------------------------------- */
 
 START_TEST(bytes_freed_on_a_stream)
@@ -256,6 +71,23 @@ START_TEST(bytes_freed_on_a_stream)
     sim_write(&rig->sim, B, q, KIB(64), 3);
     sim_run_all(&rig->sim);
     free_on(rig, q, B);
+}
+END_TEST
+
+/* By the same stream and by another. */
+START_TEST(bytes_freed_on_a_stream_of_memory_that_the_cpu_touches)
+{
+    rig_t *rig = prepared_rig(KIB(64), true);
+    rig_create(rig);
+    void *p = use_anew(rig, KIB(64), A);
+    expect_u64(rig->sim.counts[SIM_MARK], 0);
+    void *q = take_on(rig, KIB(64), _i == 0 ? A : B);
+    ck_assert_ptr_eq(q, p);
+    expect_u64(rig->sim.counts[SIM_MARK], 1);
+    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 1);
+    sim_host_write(&rig->sim, q, KIB(64), 2); /* a fault if the host knew of no event */
+    expect_clean(rig);
+    free_plain(rig, q);
 }
 END_TEST
 
@@ -334,6 +166,24 @@ START_TEST(refusal)
     }
     for (int i = 0; i < COUNT; i++)
         expect_ok(cuarena_free(arena, blocks[i]));
+    close_arena(arena);
+}
+END_TEST
+
+/* Not for want of room: what is below the limit is served. */
+START_TEST(refusal_by_a_limit_that_was_set)
+{
+    void *p, *out = UNTOUCHED;
+    cuarena_amount_t limit = {.value = KIB(256)};
+    cuarena_t *arena = arena_of("memory=none,pool=1MiB");
+    expect_ok(cuarena_alloc(arena, KIB(128), &p));
+    expect_ok(cuarena_set_limit(arena, CUARENA_LIMIT_LIVE, limit, NULL));
+    expect_status(cuarena_alloc(arena, KIB(128) + 1, &out), CUARENA_LIMIT);
+    expect_u64(last_error().largest_bytes, inspect(arena).largest_bytes);
+    ck_assert_ptr_eq(out, UNTOUCHED);
+    expect_ok(cuarena_alloc(arena, KIB(128), &out));
+    expect_ok(cuarena_free(arena, out));
+    expect_ok(cuarena_free(arena, p));
     close_arena(arena);
 }
 END_TEST
@@ -487,6 +337,89 @@ START_TEST(a_failed_call_may_have_given_back_free_bytes)
 }
 END_TEST
 
+static cuarena_cache_stats_t cache_of(cuarena_t *arena)
+{
+    cuarena_cache_stats_t stats;
+    cuarena_cache_stats_init(&stats);
+    expect_ok(cuarena_cache_stats(arena, &stats));
+    return stats;
+}
+
+/* Likewise: it would have fitted beside the block that lives. */
+START_TEST(a_failed_call_may_have_ended_cached_blocks)
+{
+    fixture_t f;
+    void *out = UNTOUCHED;
+    fixture_prepare(&f, KIND_CUSTOM_GROW, MIB(1));
+    f.config.keep = CUARENA_KEEP_CACHE;
+    fixture_create(&f);
+    void *kept = take(&f, KIB(64));
+    paint(&f, kept, KIB(64), 7);
+    drop(&f, take(&f, KIB(256)));
+    expect_u64(cache_of(f.arena).cached_blocks, 1);
+    f.memory.budget_bytes = KIB(320);
+    ck_assert_int_ne(cuarena_alloc(f.arena, KIB(512), &out), CUARENA_OK);
+    ck_assert_ptr_eq(out, UNTOUCHED);
+    expect_u64(cache_of(f.arena).cached_blocks, 0);
+    expect_u64(arena_stats(f.arena).live_blocks, 1);
+    expect_painted(&f, kept, KIB(64), 7);
+    f.memory.budget_bytes = MIB(1);
+    drop(&f, kept);
+    fixture_close(&f);
+}
+END_TEST
+
+static void expect_moved_as_reported(fixture_t *f, const heard_t *heard, cuarena_block_t block,
+                                     const void *before)
+{
+    const cuarena_relocation_t *move = heard_of(heard, block);
+    void *now = address_of(f, block);
+    ck_assert_ptr_eq(now, move == NULL ? before : move->to);
+    if (move != NULL)
+        ck_assert_ptr_eq(move->from, before);
+}
+
+/* Takes the room that moves made, as another thread might. */
+typedef struct rival {
+    fixture_t *f;
+    cuarena_block_t took;
+    heard_t heard;
+} rival_t;
+
+static int32_t take_the_room(void *user, const cuarena_relocation_t *list, size_t count)
+{
+    rival_t *rival = user;
+    expect_ok(cuarena_block_alloc(rival->f->arena, KIB(128), &rival->took));
+    return hear_relocations(&rival->heard, list, count);
+}
+
+START_TEST(a_failed_call_may_have_done_reported_moves)
+{
+    static rival_t rival;
+    fixture_t f;
+    cuarena_block_t row[4];
+    void *out = UNTOUCHED, *before;
+    fixture_prepare(&f, KIND_CUSTOM_POOL, KIB(256));
+    f.config.compact_on_oom = 1;
+    fixture_create(&f);
+    rival.f = &f;
+    expect_ok(cuarena_set_relocation_callback(f.arena, take_the_room, &rival));
+    take_row(&f, row, 4, KIB(64));
+    drop_block(&f, row[0]);
+    drop_block(&f, row[2]);
+    row[0] = row[2] = 0;
+    before = address_of(&f, row[1]);
+    ck_assert_int_ne(cuarena_alloc(f.arena, KIB(128), &out), CUARENA_OK);
+    ck_assert_ptr_eq(out, UNTOUCHED);
+    expect_u64(rival.heard.count, 1);
+    expect_u64(arena_stats(f.arena).moves, 1);
+    expect_moved_as_reported(&f, &rival.heard, row[1], before);
+    drop_block(&f, rival.took);
+    drop_row(&f, row, 4, KIB(64));
+    fixture_close(&f);
+}
+END_TEST
+
 /* ---- sizes --------------------------------------------------------------- */
 
 START_TEST(sizes)
@@ -552,6 +485,12 @@ static void on_event(void *user, const cuarena_event_t *event)
     visit(user);
 }
 
+static void on_line(void *user, int32_t level, const char *line)
+{
+    (void)level, (void)line;
+    visit(user);
+}
+
 static int32_t on_refusal(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
 {
     (void)user, (void)asked_bytes, (void)attempt;
@@ -601,6 +540,11 @@ START_TEST(threads)
     expect_ok(cuarena_set_event_listener(f.arena, on_event, f.arena));
     drop_block(&f, take_block(&f, 256));
     expect_visited("the listener");
+    cuarena_log_set_callback(on_line, f.arena);
+    expect_ok(cuarena_log_set_level(CUARENA_LOG_DEBUG));
+    drop_block(&f, take_block(&f, 256));
+    expect_ok(cuarena_log_set_level(CUARENA_LOG_WARN));
+    expect_visited("the log");
     expect_ok(cuarena_set_event_listener(f.arena, NULL, NULL));
     expect_ok(cuarena_compact(f.arena, NULL, on_moves, f.arena, NULL));
     expect_visited("who hears of moves");
@@ -620,84 +564,7 @@ START_TEST(threads)
 }
 END_TEST
 
-/* ---- bookkeeping -------------------------------------------------------- */
-
-#define BLOCKS 20000
-
-/* Bytes of the host for each block, when BLOCKS of them live at most. */
-static double bytes_for_each(const char *options, bool streams)
-{
-    static void *blocks[BLOCKS];
-    random_state_t random = {4};
-    cuarena_t *arena = arena_of(options);
-    uint64_t empty = arena_stats(arena).bookkeeping_bytes;
-    for (int n = 0; n < 8 * BLOCKS; n++) {
-        size_t i = (size_t)n % BLOCKS;
-        cuarena_stream_t stream = CUARENA_NO_STREAM;
-        if (streams)
-            stream = sim_handle(1 + random_below(&random, 8));
-        if (n >= BLOCKS)
-            expect_ok(cuarena_free_on(arena, blocks[i], stream));
-        expect_ok(cuarena_alloc_on(arena, SIZE, stream, NULL, &blocks[i]));
-    }
-    uint64_t bytes = arena_stats(arena).bookkeeping_bytes - empty;
-    for (int i = 0; i < BLOCKS; i++)
-        expect_ok(cuarena_free(arena, blocks[i]));
-    expect_ok(cuarena_destroy(&arena));
-    return (double)bytes / BLOCKS;
-}
-
-/* What tables have at their ends, and what a stream has, is shared by all. */
-START_TEST(bookkeeping)
-{
-    static const struct {
-        const char *options;
-        bool streams;
-        double most;
-    } rows[] = {{"memory=none,pool=1GiB", false, 72.5},
-                {"memory=none,preset=grow,limit=1GiB", false, 72.5},
-                {"memory=none,preset=mlx-cpu", false, 104.5},
-                {"memory=none,pool=1GiB", true, 132}};
-    double bytes = bytes_for_each(rows[_i].options, rows[_i].streams);
-    printf("%s: %.1f B for each block\n", rows[_i].options, bytes);
-    ck_assert_msg(bytes >= 64 && bytes <= rows[_i].most,
-                  "%s: %.1f B for each block, expected at most %.1f", rows[_i].options, bytes,
-                  rows[_i].most);
-}
-END_TEST
-
-/* The caller's bytes are as they were after any number of calls. */
-START_TEST(bookkeeping_is_elsewhere)
-{
-    static unsigned char bytes[1 << 20];
-    load_t load = {.count = 100};
-    cuarena_config_t config;
-    memset(bytes, 0x5a, sizeof bytes);
-    cuarena_config_init(&config);
-    config.memory = CUARENA_MEMORY_BYTES;
-    config.bytes = bytes;
-    config.bytes_size = sizeof bytes;
-    load.blocks = calloc(load.count, sizeof(*load.blocks));
-    expect_ok(cuarena_create(&config, &load.arena));
-    fill(&load);
-    work(&load);
-    close_load(&load);
-    for (size_t i = 0; i < sizeof bytes; i++)
-        expect_u64(bytes[i], 0x5a);
-}
-END_TEST
-
 /* ---- compaction --------------------------------------------------------- */
-
-static void expect_reported(fixture_t *f, const heard_t *heard, cuarena_block_t block,
-                            const void *before)
-{
-    const cuarena_relocation_t *move = heard_of(heard, block);
-    void *now = address_of(f, block);
-    ck_assert_ptr_eq(now, move == NULL ? before : move->to);
-    if (move != NULL)
-        ck_assert_ptr_eq(move->from, before);
-}
 
 START_TEST(compaction)
 {
@@ -726,7 +593,7 @@ START_TEST(compaction)
     ck_assert_uint_ge(heard.count, COUNT / 2);
     for (size_t i = 0; i < COUNT; i++)
         if (row[i] != 0 && i != 5)
-            expect_reported(&f, &heard, row[i], before[i]);
+            expect_moved_as_reported(&f, &heard, row[i], before[i]);
     expect_painted(&f, stable, KIB(32), 99);
     expect_ok(cuarena_block_unpin(f.arena, row[5]));
     ck_assert_ptr_eq(address_of(&f, row[5]), before[5]);
@@ -739,19 +606,16 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("guarantees");
-    TCase *rows = suite_add_list(
-        suite, "rows",
-        TEST_LIST(alignment, steps_to_allocate_free_resize_in_place_pin,
-                  calls_of_the_system_for_the_first_100000_blocks, bytes_freed_on_a_stream, refusal,
-                  double_stale_foreign_interior_free, a_failed_call,
-                  a_failed_call_may_have_given_back_free_bytes, sizes,
-                  sizes_have_ends_that_are_said, threads, bookkeeping_is_elsewhere, compaction));
+    TCase *rows = suite_add_list(suite, "rows",
+                                 TEST_LIST(alignment, bytes_freed_on_a_stream, refusal,
+                                           refusal_by_a_limit_that_was_set,
+                                           double_stale_foreign_interior_free, a_failed_call,
+                                           a_failed_call_may_have_given_back_free_bytes,
+                                           a_failed_call_may_have_ended_cached_blocks,
+                                           a_failed_call_may_have_done_reported_moves, sizes,
+                                           sizes_have_ends_that_are_said, threads, compaction));
     tcase_set_timeout(rows, scale_timeout(120));
-    tcase_add_loop_test(rows, look_up_by_pointer, 0, 2);
-    tcase_add_loop_test(rows, calls_of_the_system_while_an_arena_has_room, 0,
-                        COUNT_OF(host_memories));
-    tcase_add_loop_test(rows, calls_of_the_driver_while_an_arena_has_room, 0, 4);
+    tcase_add_loop_test(rows, bytes_freed_on_a_stream_of_memory_that_the_cpu_touches, 0, 2);
     tcase_add_loop_test(rows, waste_in_a_block, 0, 4);
-    tcase_add_loop_test(rows, bookkeeping, 0, 4);
     return suite_main(suite);
 }

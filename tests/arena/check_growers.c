@@ -214,7 +214,7 @@ int main(void)
     Suite *suite = suite_create("growers");
     TCase *tcase = new_case(suite, "one at a time");
 #if defined(CUARENA_TEST_CUDA)
-    add_standin_test(tcase, test_others_are_served_while_one_grows, (int)COUNT_OF(rows));
+    add_standin_test(tcase, test_others_are_served_while_one_grows, COUNT_OF(rows));
     return cuda_kinds_main(suite);
 #else
     tcase_add_loop_test(tcase, test_others_are_served_while_one_grows, 0, (int)COUNT_OF(rows));

@@ -532,15 +532,16 @@ END_TEST
 
 #define COUNT(array) ((int)COUNT_OF(array))
 
-static void add_options(Suite *suite, bool on_standin)
+static void add_options(Suite *suite)
 {
     TCase *tcase = new_case(suite, "options");
+    bool on_standin = driver_is_standin_for("options that a driver lacks something for");
     for (int i = 0; i < COUNT(bad_options); i++)
         if (bad_options[i].lack == NULL || on_standin)
             tcase_add_loop_test(tcase, test_bad_options, i, i + 1);
     tcase_add_loop_test(tcase, test_bad_members, 0, COUNT(bad_members));
     tcase_add_test(tcase, test_context_without_a_use);
-    if (on_standin || driver_device_count() >= 2)
+    if (driver_has_two_devices_for("test_context_of_another_device"))
         tcase_add_test(tcase, test_context_of_another_device);
 }
 
@@ -564,7 +565,7 @@ int main(void)
     cuda_kinds_ready();
     if (kind == DRIVER_NONE)
         return driver_result(kind, EXIT_SUCCESS);
-    add_options(suite, kind == DRIVER_STANDIN);
+    add_options(suite);
     add_per_kind(suite);
     return driver_result(kind, suite_main(suite));
 }

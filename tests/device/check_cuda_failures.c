@@ -439,24 +439,22 @@ END_TEST
 
 /* ---- The list ------------------------------------------------------------ */
 
-static void add_rows(Suite *suite, const char *name, const TTest *test, int rows)
+static void add_rows(Suite *suite, const char *name, const TTest *test, size_t rows)
 {
     add_standin_test(new_case(suite, name), test, rows);
 }
 
 static void add_failures(Suite *suite)
 {
-    const int arenas = (int)COUNT_OF(failing_arenas);
-    add_rows(suite, "takers fail", test_takers_that_fail_leave_nothing,
-             (int)COUNT_OF(takers) * arenas);
-    add_rows(suite, "enders fail", test_enders_that_fail_are_survived,
-             (int)COUNT_OF(enders) * arenas);
+    const size_t arenas = COUNT_OF(failing_arenas);
+    add_rows(suite, "takers fail", test_takers_that_fail_leave_nothing, COUNT_OF(takers) * arenas);
+    add_rows(suite, "enders fail", test_enders_that_fail_are_survived, COUNT_OF(enders) * arenas);
     add_rows(suite, "stayed mapped", test_bytes_that_stayed_mapped_are_taken_again, 4);
     add_rows(suite, "no events", test_a_zeroing_free_without_events, 1);
     add_rows(suite, "lost", test_a_lost_arena, arenas);
-    tcase_add_loop_test(new_case(suite, "forked"), test_a_forked_child, 0, arenas);
+    tcase_add_loop_test(new_case(suite, "forked"), test_a_forked_child, 0, (int)arenas);
     add_rows(suite, "running out", test_a_small_device_runs_out, 1);
-    add_rows(suite, "lacking", test_what_is_lacking_is_named, (int)COUNT_OF(lack_cases));
+    add_rows(suite, "lacking", test_what_is_lacking_is_named, COUNT_OF(lack_cases));
     add_rows(suite, "old", test_an_old_driver, 1);
     add_rows(suite, "peers", test_devices_that_are_no_peers, 1);
 }

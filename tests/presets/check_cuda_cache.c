@@ -416,8 +416,8 @@ static void lose_cached_blocks(int kind, stream_use_t use)
 START_TEST(test_a_lost_arena_with_cached_blocks)
 {
     int kind = _i / STREAM_USES;
-    if (standin_is_here() && kept_kinds[kind].memory != CUARENA_MEMORY_PAGEABLE)
-        lose_cached_blocks(kind, (stream_use_t)(_i % STREAM_USES));
+    ck_assert(standin_is_here());
+    lose_cached_blocks(kind, (stream_use_t)(_i % STREAM_USES));
 }
 END_TEST
 
@@ -499,7 +499,11 @@ int main(void)
               TEST_LIST(test_a_capture_leaves_cached_blocks_alone,
                         test_cached_blocks_of_a_captured_stream_can_end,
                         test_a_fork_while_blocks_are_cached));
-    tcase_add_loop_test(new_case(suite, "lost"), test_a_lost_arena_with_cached_blocks, 0,
-                        KINDS * STREAM_USES);
+    TCase *lost = new_case(suite, "lost");
+    if (driver_is_standin_for("test_a_lost_arena_with_cached_blocks"))
+        for (int i = 0; i < KINDS; i++)
+            if (kept_kinds[i].memory != CUARENA_MEMORY_PAGEABLE)
+                tcase_add_loop_test(lost, test_a_lost_arena_with_cached_blocks, i * STREAM_USES,
+                                    (i + 1) * STREAM_USES);
     return cuda_kinds_main(suite);
 }

@@ -399,16 +399,15 @@ START_TEST(test_no_call_on_a_stream_waits)
     cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t stream = cuda_test_stream();
     give_on(arena, take_on(arena, UNIT, stream), stream); /* it is known */
-    if (standin_is_here())
-        standin->standin_bracket_begin(STANDIN_NO_SYNC | STANDIN_SAME_CONTEXT, "on a stream");
+    ck_assert(standin_is_here());
+    standin->standin_bracket_begin(STANDIN_NO_SYNC | STANDIN_SAME_CONTEXT, "on a stream");
     void *block = NULL;
     for (int i = 0; i < 10; i++) {
         expect_ok(cuarena_alloc_on(arena, MIB(1), stream, NULL, &block));
         use(block, MIB(1), stream);
         expect_ok(cuarena_free_on(arena, block, stream));
     }
-    if (standin_is_here())
-        expect_u64(standin->standin_bracket_end(), 0);
+    expect_u64(standin->standin_bracket_end(), 0);
     end_stream(arena, stream);
 }
 END_TEST
@@ -612,7 +611,7 @@ int main(void)
                   test_without_a_stream_a_block_is_everybodys,
                   test_a_block_used_elsewhere_is_freed_when_that_is_done,
                   test_a_block_is_freed_on_another_stream_after_a_release, test_default_streams,
-                  test_no_call_on_a_stream_waits, test_a_free_on_a_captured_stream_is_refused));
+                  test_a_free_on_a_captured_stream_is_refused));
     TCase *which = suite_add_list(
         suite, "which pool",
         TEST_LIST(test_current_is_the_default, test_each_kind_of_pool_and_none_made_current,
@@ -620,6 +619,7 @@ int main(void)
                   test_a_pool_keeps_everything_unless_something_else_is_said,
                   test_an_own_pool_has_a_largest_size,
                   test_segments_of_a_shared_arena_come_from_the_pool_too));
+    add_standin_test(streams, test_no_call_on_a_stream_waits, 1);
     tcase_set_tags(most, "alone");
     tcase_add_checked_fixture(cupy, on_device, off_device);
     tcase_add_checked_fixture(most, on_device, off_device);

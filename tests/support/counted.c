@@ -21,6 +21,17 @@ uint64_t counted_mallocs(void)
 }
 
 #if defined(__GLIBC__) && !SCALE_SANITIZED
+#define COUNTS_MALLOCS true
+#else
+#define COUNTS_MALLOCS false
+#endif
+
+bool counted_mallocs_possible(void)
+{
+    return COUNTS_MALLOCS;
+}
+
+#if defined(__GLIBC__) && !SCALE_SANITIZED
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);
 void *__libc_realloc(void *pointer, size_t bytes);

@@ -11,6 +11,7 @@
 /* How often memory was asked of the C library in this process. Not counted under a sanitizer, which
  * has a heap of its own, nor with other C libraries than glibc: 0 then. */
 uint64_t counted_mallocs(void);
+bool counted_mallocs_possible(void);
 
 /*
  * Each forks, does `prepare` in the child, and counts what `work` takes there; both get `user`.

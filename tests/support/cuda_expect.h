@@ -16,9 +16,8 @@ extern const standin_control_t *standin; /* NULL on a real driver */
 
 /* Finds it out; for tests that need its control. */
 bool standin_is_here(void);
-/* Adds a test that is about the stand-in, `count` times; where there is none it says that the test
- * is left out. */
-void add_standin_test(TCase *tcase, const TTest *test, int count);
+/* Adds a test that is about the stand-in, `rows` times; see driver_is_standin_for. */
+void add_standin_test(TCase *tcase, const TTest *test, size_t rows);
 /* Reports are expected, and not printed; then forgotten. */
 void standin_quiet(bool quiet);
 

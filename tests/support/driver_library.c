@@ -125,6 +125,22 @@ int driver_device_count(void)
     return devices_seen;
 }
 
+bool driver_is_standin_for(const char *tests)
+{
+    bool here = driver_kind() == DRIVER_STANDIN;
+    if (!here)
+        printf("skipped: %s: about the stand-in\n", tests);
+    return here;
+}
+
+bool driver_has_two_devices_for(const char *tests)
+{
+    bool two = driver_kind() == DRIVER_STANDIN || driver_device_count() >= 2;
+    if (!two)
+        printf("skipped: %s: for two devices\n", tests);
+    return two;
+}
+
 int driver_result(driver_kind_t kind, int result)
 {
     const char *wanted = getenv("CUARENA_REQUIRE_GPU");

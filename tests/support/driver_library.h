@@ -69,6 +69,10 @@ typedef enum driver_kind {
 driver_kind_t driver_kind(void);
 /* How many devices that driver had. */
 int driver_device_count(void);
+/* Whether tests that are about the stand-in can run, or such that want two devices, which the
+ * stand-in can be told to have. Where they cannot, prints that `tests` are left out. */
+bool driver_is_standin_for(const char *tests);
+bool driver_has_two_devices_for(const char *tests);
 /* What main returns: `result` of what was run, or, where a driver was wanted and there is none, 77,
  * "skipped"; with CUARENA_REQUIRE_GPU=1 a failure. */
 int driver_result(driver_kind_t kind, int result);

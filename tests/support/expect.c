@@ -3,6 +3,7 @@
 #include <cuarena/heap.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,6 +114,14 @@ TCase *suite_add_list(Suite *suite, const char *name, const TTest *const *tests)
 void suite_add_rows(Suite *suite, const char *name, const TTest *test, size_t rows)
 {
     tcase_add_loop_test(suite_add_case(suite, name), test, 0, (int)rows);
+}
+
+void add_test_unless(TCase *tcase, const TTest *test, size_t rows, const char *why)
+{
+    if (why == NULL)
+        tcase_add_loop_test(tcase, test, 0, (int)rows);
+    else
+        printf("skipped: %s: %s\n", test->name, why);
 }
 
 int suite_main(Suite *suite)

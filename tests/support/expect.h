@@ -51,6 +51,9 @@ TCase *suite_add_case(Suite *suite, const char *name);
 TCase *suite_add_list(Suite *suite, const char *name, const TTest *const *tests);
 /* A case of one test for each row of a table: its _i. */
 void suite_add_rows(Suite *suite, const char *name, const TTest *test, size_t rows);
+/* Adds a test, `rows` times. Where it cannot run `why` says why, instead of NULL: it is left out,
+ * and that is printed. */
+void add_test_unless(TCase *tcase, const TTest *test, size_t rows, const char *why);
 /* Runs the suite; what main returns. Forks each test unless CK_FORK=no. */
 int suite_main(Suite *suite);
 

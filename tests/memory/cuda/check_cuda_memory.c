@@ -264,24 +264,32 @@ static void expect_no_more_than_free(memory_bench_t *b)
 /* Managed memory that nobody has touched takes nothing, so the driver would give any amount. */
 START_TEST(test_managed_memory_stays_below_what_the_device_has)
 {
+    memory_bench_t b;
+    open_memory(&b, "memory=managed");
+    expect_no_more_than_free(&b);
+    close_memory(&b);
+}
+END_TEST
+
+/* On the stand-in: a real device has better to do. */
+START_TEST(test_arenas_of_managed_memory_share_what_the_device_has)
+{
     memory_bench_t b, other;
     uint64_t free_bytes = 0, left = 0;
+    ck_assert(standin_is_here());
     open_memory(&b, "memory=managed");
     open_memory(&other, "memory=managed");
-    expect_no_more_than_free(&b);
-    if (standin_is_here()) { /* a real device has better to do */
-        expect_ok(b.memory.ops.available(b.memory.user, &free_bytes));
-        uint64_t half = cuai_align_up(free_bytes / 2 + GRANULARITY, GRANULARITY);
-        bench_get(&b, half, half);
-        expect_status(other.memory.ops.get(other.memory.user, half, half, &other.segment),
-                      CUARENA_OUT_OF_MEMORY);
-        expect_message("arenas have");
-        expect_ok(other.memory.ops.available(other.memory.user, &left));
-        ck_assert_uint_lt(left, half);
-        bench_give_back(&b);
-        bench_get(&other, half, half);
-        bench_give_back(&other);
-    }
+    expect_ok(b.memory.ops.available(b.memory.user, &free_bytes));
+    uint64_t half = cuai_align_up(free_bytes / 2 + GRANULARITY, GRANULARITY);
+    bench_get(&b, half, half);
+    expect_status(other.memory.ops.get(other.memory.user, half, half, &other.segment),
+                  CUARENA_OUT_OF_MEMORY);
+    expect_message("arenas have");
+    expect_ok(other.memory.ops.available(other.memory.user, &left));
+    ck_assert_uint_lt(left, half);
+    bench_give_back(&b);
+    bench_get(&other, half, half);
+    bench_give_back(&other);
     cuai_memory_close(&other.memory);
     close_memory(&b);
 }
@@ -521,8 +529,9 @@ static void add_memories(Suite *suite)
     add_rows(suite, "handles", test_vmm_chooses_handles_by_the_size, COUNT_OF(handle_cases));
     add_rows(suite, "whole", test_whole_segments, COUNT_OF(whole_memories));
     add_rows(suite, "alignment", test_whole_segments_of_any_alignment, COUNT_OF(whole_memories));
-    suite_add_list(suite, "managed",
-                   TEST_LIST(test_managed_memory_stays_below_what_the_device_has));
+    TCase *managed = suite_add_list(suite, "managed",
+                                    TEST_LIST(test_managed_memory_stays_below_what_the_device_has));
+    add_standin_test(managed, test_arenas_of_managed_memory_share_what_the_device_has, 1);
     add_rows(suite, "relocate", test_relocate_whatever_overlaps, 2 * COUNT_OF(all_memories));
     add_rows(suite, "list", test_relocate_a_list_in_order, 2 * COUNT_OF(all_memories));
     add_rows(suite, "streams", test_relocate_and_zero_on_streams, 2 * COUNT_OF(all_memories));

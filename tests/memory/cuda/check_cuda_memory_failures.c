@@ -389,7 +389,7 @@ END_TEST
 
 static void add_rows(Suite *suite, const char *name, const TTest *test, size_t rows)
 {
-    add_standin_test(new_case(suite, name), test, (int)rows);
+    add_standin_test(new_case(suite, name), test, rows);
 }
 
 int main(void)

@@ -690,9 +690,9 @@ int main(void)
     Suite *suite = suite_create("streams");
     if (kind != DRIVER_NONE)
         add_any(suite);
-    if (driver_device_count() >= 2 || kind == DRIVER_STANDIN)
+    if (driver_has_two_devices_for("two devices"))
         add_two_devices(suite);
-    if (kind == DRIVER_STANDIN)
+    if (driver_is_standin_for("stand-in"))
         (void)suite_add_list(suite, "stand-in",
                              TEST_LIST(test_event_is_busy_until_it_is_waited_for,
                                        test_own_device_lost, test_host_memory_outlives_a_device,

@@ -623,9 +623,9 @@ int main(void)
     tcase_add_loop_test(none, test_results_have_a_status_and_a_name, 0, COUNT(results));
     if (kind != DRIVER_NONE)
         add_any(suite);
-    if (driver_device_count() >= 2 || kind == DRIVER_STANDIN)
+    if (driver_has_two_devices_for("two devices"))
         add_two_devices(suite);
-    if (kind == DRIVER_STANDIN)
+    if (driver_is_standin_for("stand-in"))
         add_standin(suite);
     return driver_result(kind, suite_main(suite));
 }
