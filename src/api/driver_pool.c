@@ -89,8 +89,8 @@ static cuarena_status_t wait_to_trim(cuai_call_t *call, cuarena_stream_t stream)
     cuarena_t *arena = call->arena;
     bool all = stream == CUARENA_NO_STREAM;
     cuarena_status_t status = cuai_call_check(arena);
-    if (status == CUARENA_OK && (all || cuai_stream_known(arena, stream) != 0))
-        status = cuai_call_on(call, stream);
+    if (status == CUARENA_OK && !all)
+        call->stream = cuai_stream_find_known(arena, stream);
     if (status == CUARENA_OK)
         status = cuai_check_captured(arena, call->stream);
     if (status == CUARENA_OK && (all || call->stream != 0))

@@ -398,12 +398,11 @@ static cuarena_status_t trim_on(cuai_call_t *call, cuarena_stream_t stream, uint
         return cuai_driver_pool_trim_on(call, stream, keep_bytes, given_out);
     cuarena_status_t status = cuai_call_check(arena);
     bool all = stream == CUARENA_NO_STREAM;
-    if (status != CUARENA_OK || (!all && cuai_stream_known(arena, stream) == 0))
-        return status;
-    status = cuai_call_on(call, stream);
     if (status == CUARENA_OK && !all)
+        call->stream = cuai_stream_find_known(arena, stream);
+    if (status == CUARENA_OK)
         status = cuai_check_captured(arena, call->stream);
-    if (status != CUARENA_OK)
+    if (status != CUARENA_OK || (!all && call->stream == 0))
         return status;
     return cuai_trim_freelists(arena, call->stream, keep_bytes, given_out);
 }

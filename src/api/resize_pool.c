@@ -123,7 +123,7 @@ static cuarena_status_t check_movable(const cuarena_t *arena)
     if (arena->memory.ops.relocate == NULL && cuai_heap_bytes(arena->heaps[CUAI_DYNAMIC]) != 0)
         return cuai_fail(CUARENA_UNSUPPORTED, "memory '%s' cannot move bytes",
                          arena->memory.ops.name);
-    return CUARENA_OK;
+    return cuai_captures_check_none(arena, "resize_pool, by moving");
 }
 
 static cuarena_status_t move_pool(cuai_call_t *call, uint64_t bytes)
@@ -132,7 +132,9 @@ static cuarena_status_t move_pool(cuai_call_t *call, uint64_t bytes)
     cuarena_t *arena = call->arena;
     cuarena_status_t status = check_movable(arena);
     if (status == CUARENA_OK)
-        status = cuai_captures_check_none(arena, "resize_pool, by moving");
+        status = cuai_ready_to_move_pool(arena);
+    if (status == CUARENA_OK)
+        status = check_movable(arena);
     if (status != CUARENA_OK)
         return status;
     cuai_batch_t batch = {0};

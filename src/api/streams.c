@@ -96,9 +96,8 @@ cuarena_status_t cuarena_release_stream(cuarena_t *arena, cuarena_stream_t strea
     if (status != CUARENA_OK)
         return cuai_told(status);
     uint32_t number = 0;
-    cuai_stream_await_introductions(arena, stream);
-    if (cuai_stream_known(arena, stream) != 0 && !cuai_is_lost(arena))
-        status = cuai_stream_find(arena, stream, &number);
+    if (!cuai_is_lost(arena))
+        number = cuai_stream_find_known(arena, stream);
     if (number != 0)
         status = cuai_check_captured(arena, number);
     if (number != 0 && status == CUARENA_OK)

@@ -8,6 +8,7 @@
 #include "arena/life.h"
 #include "arena/streams.h"
 #include "arena/uses.h"
+#include "base/log.h"
 
 /* Makes the heap of the APART region at the first block there. */
 static cuarena_status_t ready_apart(cuarena_t *arena)
@@ -197,9 +198,14 @@ void cuai_return_segment(cuarena_t *arena, cuarena_memory_segment_t segment, uin
     bool ordered = arena->memory.ops.give_on != NULL && !cuai_is_lost(arena);
     uint32_t touched = ordered ? number : 0;
     cuai_count_reserved(arena, 0 - segment.bytes);
-    cuarena_stream_t stream = cuai_stream_touch(arena, touched);
+    cuarena_stream_t stream;
+    cuarena_status_t status = cuai_stream_touch_for_work(arena, touched, &stream);
     cuai_unlock(&arena->lock);
-    give_back(arena, stream, &segment);
+    if (status == CUARENA_OK || status == CUARENA_LOST)
+        give_back(arena, stream, &segment);
+    else
+        cuai_log(CUARENA_LOG_WARN, "%s: %llu bytes that a stream may be using are not given back",
+                 arena->label, (unsigned long long)segment.bytes);
     cuai_lock(&arena->lock);
     cuai_stream_untouch(arena, touched);
 }

@@ -249,8 +249,10 @@ static cuarena_status_t queue_between(cuarena_t *arena, const cuai_batch_t *batc
 /* On an error after `done` became more than 0 the arena is lost. Drops the lock. */
 static cuarena_status_t queue_copies(cuarena_t *arena, const cuai_batch_t *batch, size_t *done)
 {
-    cuarena_stream_t stream = cuai_stream_touch(arena, batch->stream);
-    cuarena_status_t status = cuai_check_captured(arena, batch->stream);
+    cuarena_stream_t stream;
+    cuarena_status_t status = cuai_stream_touch_for_work(arena, batch->stream, &stream);
+    if (status == CUARENA_OK)
+        status = cuai_check_captured(arena, batch->stream);
     if (status == CUARENA_OK)
         status = queue_between(arena, batch, stream, done);
     cuai_stream_untouch(arena, batch->stream);
@@ -355,9 +357,11 @@ cuarena_status_t cuai_copy(cuarena_t *arena, uint64_t to, uint64_t from, uint64_
     cuarena_status_t status = cuai_see_moves(arena, stream);
     if (status != CUARENA_OK)
         return status;
-    cuarena_stream_t handle = cuai_stream_touch(arena, stream);
+    cuarena_stream_t handle;
     size_t done = 0;
-    status = cuai_check_captured(arena, stream);
+    status = cuai_stream_touch_for_work(arena, stream, &handle);
+    if (status == CUARENA_OK)
+        status = cuai_check_captured(arena, stream);
     if (status == CUARENA_OK) {
         cuai_unlock(&arena->lock);
         status = arena->memory.ops.relocate(arena->memory.user, &one, 1, handle, &done);

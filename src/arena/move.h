@@ -41,8 +41,11 @@ void cuai_batch_shift(cuai_batch_t *batch, uint64_t distance);
  * which it was freed. */
 #define CUAI_ITS_OWN UINT32_MAX
 void cuai_batch_reclaim(cuarena_t *arena, cuai_batch_t *batch, uint32_t heir);
-/* Moves a pool to a new segment of another size; no block of it has a pin, and none is stable. The
- * batch is for the callback, and the caller ends it. Drops the lock. */
+/* Waits until the blocks and the free bytes of a pool can move: no thread has marked a block, and
+ * all free bytes are idle. Drops the lock, so whether blocks may move is to be looked up again. */
+cuarena_status_t cuai_ready_to_move_pool(cuarena_t *arena);
+/* Moves a pool, which is ready, to a new segment of another size; no block of it has a pin, and
+ * none is stable. The batch is for the callback, and the caller ends it. Drops the lock. */
 cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes, cuai_batch_t *batch);
 
 /* Copies bytes from one address to another on a stream. The blocks at both are marked as moving, so

@@ -1,6 +1,7 @@
 /* The size of a pool: in place where that can be, else in a new segment. */
 #include "arena/pool.h"
 #include "arena/alloc.h"
+#include "arena/cache.h"
 #include "arena/counts.h"
 #include "arena/holes.h"
 #include "arena/move.h"
@@ -253,21 +254,46 @@ static cuarena_status_t reclaim_in(cuarena_t *arena, uint64_t bytes,
     return publish_holes(arena); /* the pool's new end is one of them */
 }
 
-/* Makes all free bytes idle, for only idle ranges can be held back from a move. Drops the lock. */
-static cuarena_status_t reclaim_everything(cuarena_t *arena)
+static bool is_idle(const cuarena_heap_t *heap)
 {
-    if (arena->stream_count == 0)
-        return CUARENA_OK;
-    cuarena_status_t status = cuai_wait_for_work(arena);
-    if (status == CUARENA_OK)
-        status = cuai_reclaim_all(arena, true, NULL);
-    if (status != CUARENA_OK)
-        return status;
+    return heap == NULL || cuai_free_bytes(heap) == heap->freelists[0]->free_bytes;
+}
+
+/* Only idle ranges can be held back from a move, and only blocks that nobody else has marked. */
+cuarena_status_t cuai_ready_to_move_pool(cuarena_t *arena)
+{
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    uint64_t idle = heap->freelists[0]->free_bytes;
-    if (cuai_free_bytes(heap) == idle)
-        return CUARENA_OK;
+    cuarena_status_t status = CUARENA_OK;
+    cuai_assert_locked(arena);
+    do {
+        while (arena->moving_blocks != 0)
+            cuai_arena_wait(arena);
+        cuai_cache_drop(arena);
+        if (arena->stream_count != 0)
+            status = cuai_reclaim_all(arena, true, NULL);
+    } while (status == CUARENA_OK && (arena->moving_blocks != 0 || heap->cached_blocks != 0));
+    if (status != CUARENA_OK || (is_idle(heap) && is_idle(arena->heaps[CUAI_STABLE])))
+        return status;
     return cuai_fail(CUARENA_BUSY, "bytes were freed on a stream while the pool was to move");
+}
+
+static void thaw(const cuarena_t *arena)
+{
+    cuai_heap_thaw(arena->heaps[CUAI_DYNAMIC]);
+    if (arena->heaps[CUAI_STABLE] != NULL)
+        cuai_heap_thaw(arena->heaps[CUAI_STABLE]);
+}
+
+static cuarena_status_t freeze(const cuarena_t *arena)
+{
+    cuarena_heap_t *stable = arena->heaps[CUAI_STABLE];
+    cuarena_status_t status = cuai_heap_freeze(arena->heaps[CUAI_DYNAMIC]);
+    if (status != CUARENA_OK || stable == NULL)
+        return status;
+    status = cuai_heap_freeze(stable);
+    if (status != CUARENA_OK)
+        cuai_heap_thaw(arena->heaps[CUAI_DYNAMIC]);
+    return status;
 }
 
 /* The reserved bytes without those of dedicated blocks. */
@@ -281,16 +307,13 @@ cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes, cuai_batch_t *
 {
     cuai_assert_locked(arena);
     CUAI_ASSERT(arena->segments.count == 1);
-    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     uint64_t wanted = page_multiple(arena, bytes);
     if (wanted > cuai_affordable(arena))
         return over_limit(arena, bytes + arena->reserved);
-    cuarena_status_t status = reclaim_everything(arena);
-    if (status == CUARENA_OK)
-        status = cuai_batch_all(arena, batch);
+    cuarena_status_t status = cuai_batch_all(arena, batch);
     if (status != CUARENA_OK)
         return status;
-    status = cuai_heap_freeze(heap);
+    status = freeze(arena);
     if (status != CUARENA_OK) {
         cuai_batch_reclaim(arena, batch, CUAI_ITS_OWN);
         return status;
@@ -300,11 +323,14 @@ cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes, cuai_batch_t *
     uint64_t old_reserved = reserved_by_pool(arena);
     bool gone = false;
     arena->reserving += wanted;
-    cuai_unlock(&arena->lock);
-    status = fill_other(arena, wanted, batch, &segment, &gone);
-    cuai_lock(&arena->lock);
+    status = cuai_wait_for_work(arena); /* nobody can queue more that uses the blocks */
+    if (status == CUARENA_OK) {
+        cuai_unlock(&arena->lock);
+        status = fill_other(arena, wanted, batch, &segment, &gone);
+        cuai_lock(&arena->lock);
+    }
     arena->reserving -= wanted;
-    cuai_heap_thaw(heap);
+    thaw(arena);
     if (gone)
         cuai_lose(arena);
     if (status != CUARENA_OK) {

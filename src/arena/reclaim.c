@@ -561,7 +561,10 @@ static cuarena_status_t close_for_good(cuarena_t *arena, cuai_stream_t *s)
     CUAI_ASSERT(arena->reclaiming);
     CUAI_ASSERT(!s->released && s->touching == 0);
     cuai_point_t last = {s->number, 0};
+    s->releasing = true;
+    cuai_stream_unlearn(arena, s);
     cuarena_status_t status = cuai_timeline_record(arena, &last, true);
+    s->releasing = false;
     if (status != CUARENA_OK)
         return status;
     cuai_point_t old = cuai_closed(s);

@@ -74,6 +74,7 @@ typedef struct cuai_stream {
     bool eager;    /* an event is recorded at each free */
     bool asked;    /* another thread than its own has needed an event of it */
     bool recording; /* a thread records an event on it without the lock */
+    bool releasing; /* the last one: calls that come now wait, and find the stream released */
     /* The serials of the events behind its free lists. 0: the free list is empty, and nothing joins
      * it. CUAI_TO_COME of the open one: the event is recorded when it is closed; of the closed one:
      * it is being recorded. */

@@ -32,12 +32,15 @@ static cuarena_status_t wait_for_stream(cuarena_t *arena, uint32_t of, uint32_t 
 {
     CUAI_ASSERT(of != number);
     cuai_point_t now = {of, 0};
-    if (cuai_stream(arena, of) == NULL)
+    cuai_stream_t *s = cuai_stream(arena, of);
+    if (s == NULL)
         return CUARENA_OK;
+    s->callers++; /* it may be released meanwhile */
     cuarena_status_t status = cuai_timeline_record(arena, &now, false);
     if (status == CUARENA_OK)
         status = cuai_timeline_see(arena, number, now, true);
     cuai_timeline_drop(arena, now);
+    cuai_stream_leave(arena, of);
     return status;
 }
 

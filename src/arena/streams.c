@@ -295,10 +295,29 @@ static bool is_introduced(const cuarena_t *arena, cuarena_stream_t handle)
     return one != NULL;
 }
 
-void cuai_stream_await_introductions(cuarena_t *arena, cuarena_stream_t stream)
+/* The number of a stream that is known and is not being released; 0: there is none. What the
+ * caller queued on a stream that is released meanwhile may come after its last event. Drops the
+ * lock. */
+static uint32_t find_staying(cuarena_t *arena, cuarena_stream_t handle)
 {
-    while (is_introduced(arena, cuai_stream_normal(stream)))
+    uint32_t number = find_known(arena, handle);
+    while (number != 0 && cuai_stream(arena, number)->releasing) {
         cuai_arena_wait(arena);
+        number = find_known(arena, handle);
+    }
+    return number;
+}
+
+uint32_t cuai_stream_find_known(cuarena_t *arena, cuarena_stream_t stream)
+{
+    cuarena_stream_t handle = cuai_stream_normal(stream);
+    cuai_assert_locked(arena);
+    while (is_introduced(arena, handle))
+        cuai_arena_wait(arena);
+    uint32_t number = find_staying(arena, handle);
+    if (number != 0)
+        cuai_stream(arena, number)->callers++;
+    return number;
 }
 
 /* Asks the memory about a handle. A release of the handle waits meanwhile. Drops the lock. */
@@ -337,7 +356,7 @@ static cuarena_status_t find(cuarena_t *arena, cuarena_stream_t stream, bool cap
         return CUARENA_OK;
     cuarena_stream_t handle = cuai_stream_normal(stream);
     const cuai_stream_t *recent = cuai_stream_recent(arena, stream);
-    uint32_t number = recent != NULL ? recent->number : find_known(arena, handle);
+    uint32_t number = recent != NULL ? recent->number : find_staying(arena, handle);
     cuarena_status_t status = CUARENA_OK;
     if (number == 0 && !cuai_is_lost(arena))
         status = introduce(arena, handle, captured, &number);
@@ -398,6 +417,15 @@ cuarena_stream_t cuai_stream_touch(cuarena_t *arena, uint32_t number)
     s->callers--;
     s->touching++;
     return cuai_stream_handle(arena, number);
+}
+
+cuarena_status_t cuai_stream_touch_for_work(cuarena_t *arena, uint32_t number,
+                                            cuarena_stream_t *handle_out)
+{
+    *handle_out = cuai_stream_touch(arena, number);
+    if (number == 0 || *handle_out != CUARENA_NO_STREAM || cuai_is_lost(arena))
+        return CUARENA_OK;
+    return cuai_timeline_see(arena, 0, cuai_closed(cuai_stream(arena, number)), true);
 }
 
 void cuai_stream_untouch(cuarena_t *arena, uint32_t number)

@@ -20,9 +20,10 @@ cuarena_status_t cuai_stream_find(cuarena_t *arena, cuarena_stream_t stream, uin
 cuarena_status_t cuai_stream_find_captured(cuarena_t *arena, cuarena_stream_t stream,
                                            uint32_t *number_out);
 void cuai_stream_leave(cuarena_t *arena, uint32_t number);
-/* Waits until no call asks the memory about the handle, so that its stream may go. Drops the
- * lock. */
-void cuai_stream_await_introductions(cuarena_t *arena, cuarena_stream_t stream);
+/* The number of a stream if it is known, kept until cuai_stream_leave, else 0. Waits until no call
+ * asks the memory about the handle, so that its stream may go if it is not known. Drops the lock.
+ */
+uint32_t cuai_stream_find_known(cuarena_t *arena, cuarena_stream_t stream);
 /* The number of a stream if it is known, else 0. */
 uint32_t cuai_stream_known(const cuarena_t *arena, cuarena_stream_t stream);
 /* The next known stream after a number, which becomes its own; NULL: there is none. */
@@ -100,6 +101,10 @@ cuarena_status_t cuai_stream_ask_captured(cuarena_t *arena, uint32_t number, boo
  */
 cuarena_stream_t cuai_stream_touch(cuarena_t *arena, uint32_t number);
 void cuai_stream_untouch(cuarena_t *arena, uint32_t number);
+/* The same for work with bytes that the stream may be using. If the stream was released, so that
+ * the work has none, waits for what it had to do. On an error it is to be untouched too. */
+cuarena_status_t cuai_stream_touch_for_work(cuarena_t *arena, uint32_t number,
+                                            cuarena_stream_t *handle_out);
 
 /* ---- Free lists and counts --------------------------------------------- */
 

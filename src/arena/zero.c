@@ -63,16 +63,18 @@ cuarena_status_t cuai_zero_tail(cuarena_t *arena, cuai_block_ref_t ref, uint64_t
     CUAI_ASSERT(r->moving && kept < r->size);
     void *address = cuai_pointer(r->offset + kept);
     uint64_t size = r->size - kept;
-    cuarena_stream_t stream = cuai_stream_touch(arena, number);
+    cuarena_stream_t stream;
+    cuarena_status_t status = cuai_stream_touch_for_work(arena, number, &stream);
     bool captured = cuai_is_captured(arena, number);
     bool in_graph = captured && !arena->cpu_touches;
     if (captured && !in_graph)
         stream = CUARENA_NO_STREAM;
-    cuai_unlock(&arena->lock);
-    cuarena_status_t status = in_graph
-                                  ? ops->zero_captured(arena->memory.user, address, size, stream)
-                                  : ops->zero_bytes(arena->memory.user, address, size, stream);
-    cuai_lock(&arena->lock);
+    if (status == CUARENA_OK) {
+        cuai_unlock(&arena->lock);
+        status = in_graph ? ops->zero_captured(arena->memory.user, address, size, stream)
+                          : ops->zero_bytes(arena->memory.user, address, size, stream);
+        cuai_lock(&arena->lock);
+    }
     cuai_stream_untouch(arena, number);
     return cuai_note_loss(arena, status);
 }

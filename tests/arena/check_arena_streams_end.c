@@ -336,6 +336,53 @@ START_TEST(a_pool_that_moves_waits_for_all_work)
 }
 END_TEST
 
+/* What another thread does in the first wait of the host. */
+static void *(*meanwhile)(void *user);
+
+static void do_meanwhile(sim_t *sim, sim_op_t op)
+{
+    pthread_t thread;
+    if (op != SIM_WAIT_HOST)
+        return;
+    sim->hook = NULL;
+    pthread_create(&thread, NULL, meanwhile, sim->hook_user);
+    pthread_join(thread, NULL);
+}
+
+static void set_meanwhile(rig_t *rig, void *(*what)(void *user))
+{
+    meanwhile = what;
+    rig->sim.hook_user = rig;
+    rig->sim.hook = do_meanwhile;
+}
+
+static cuarena_block_t pinned_block;
+
+static void *pin_it(void *user)
+{
+    const rig_t *rig = user;
+    void *p = NULL;
+    expect_ok(cuarena_block_pin(rig->arena, pinned_block, &p));
+    return NULL;
+}
+
+START_TEST(a_pool_with_a_block_that_is_pinned_meanwhile_stays)
+{
+    rig_t *rig = prepared_rig(POOL, false);
+    rig->sim.ops.grow = NULL;
+    rig->sim.ops.shrink = NULL;
+    rig_create(rig);
+    pinned_block = take_block_on(rig, POOL / 2, A);
+    use_anew(rig, KIB(4), B);
+    set_meanwhile(rig, pin_it);
+    expect_status(cuarena_resize_pool(rig->arena, 2 * POOL), CUARENA_BUSY);
+    ck_assert_ptr_null(rig->sim.hook);
+    expect_clean(rig);
+    expect_ok(cuarena_block_unpin(rig->arena, pinned_block));
+    expect_ok(cuarena_block_free_on(rig->arena, pinned_block, A));
+}
+END_TEST
+
 /* ---- No event of all streams ------------------------------------------ */
 
 static cuarena_status_t (*mark_one)(void *user, cuarena_stream_t stream, void **event);
@@ -492,6 +539,26 @@ START_TEST(a_pool_that_moves_waits_for_each_stream)
 }
 END_TEST
 
+static void *release_b(void *user)
+{
+    rig_t *rig = user;
+    expect_ok(cuarena_release_stream(rig->arena, B));
+    sim_run_all(&rig->sim);
+    expect_ok(cuarena_reclaim(rig->arena, 0, NULL));
+    return NULL;
+}
+
+START_TEST(a_stream_that_is_waited_for_may_be_released)
+{
+    rig_t *rig = open_without(new_rig());
+    cuarena_mark_t mark;
+    expect_ok(cuarena_stream_mark(rig->arena, B, &mark));
+    set_meanwhile(rig, release_b);
+    expect_ok(cuarena_resize_pool(rig->arena, 2 * POOL));
+    ck_assert_ptr_null(rig->sim.hook);
+}
+END_TEST
+
 static void *use_own_stream(void *user)
 {
     rig_t *rig = user;
@@ -547,19 +614,21 @@ int main(void)
                              a_handle_that_comes_back_is_a_new_stream, numbers_are_recycled,
                              a_number_taken_meanwhile_makes_room_again,
                              release_records_and_does_not_wait));
-    suite_add_list(
-        suite, "reclaiming",
-        TEST_LIST(reclaim_takes_what_is_done_and_waits_if_asked,
-                  reclaim_with_wait_reclaims_both_freelists,
-                  trim_marks_first_and_gives_back_what_is_done,
-                  destroy_with_work_under_way_is_busy_and_loses_nothing, destroy_touches_no_handle,
-                  reset_waits_for_what_was_freed_and_keeps_streams,
-                  a_pool_is_resized_beside_streams, a_pool_that_moves_waits_for_all_work));
+    suite_add_list(suite, "reclaiming",
+                   TEST_LIST(reclaim_takes_what_is_done_and_waits_if_asked,
+                             reclaim_with_wait_reclaims_both_freelists,
+                             trim_marks_first_and_gives_back_what_is_done,
+                             destroy_with_work_under_way_is_busy_and_loses_nothing,
+                             destroy_touches_no_handle,
+                             reset_waits_for_what_was_freed_and_keeps_streams,
+                             a_pool_is_resized_beside_streams, a_pool_that_moves_waits_for_all_work,
+                             a_pool_with_a_block_that_is_pinned_meanwhile_stays));
     suite_add_list(
         suite, "no_event_of_all",
         TEST_LIST(forced_destroy_waits_for_each_stream, forced_destroy_waits_for_those_that_it_can,
                   destroy_is_busy_until_each_stream_is_done, destroy_on_idle_streams_is_not_busy,
                   reset_waits_for_each_stream, a_pool_that_moves_waits_for_each_stream,
+                  a_stream_that_is_waited_for_may_be_released,
                   another_threads_stream_cannot_be_marked,
                   one_stream_that_cannot_be_marked_is_an_error));
     return suite_main(suite);

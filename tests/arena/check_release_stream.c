@@ -219,11 +219,76 @@ START_TEST(a_release_waits_for_calls_that_use_the_handle)
 }
 END_TEST
 
+/* B was released before the copy: it has no stream, and waits for what B wrote. */
+START_TEST(a_copy_comes_after_the_stream_that_was_released)
+{
+    meeting_t m = {.op = SIM_MARK, .nth = 1};
+    rig_open(&m.rig, POOL);
+    take_two_on_b(&m);
+    sim_write(&m.rig.sim, B, m.pointer, PART, 1);
+    expect_ok(cuarena_record_use(m.rig.arena, m.pointer, A));
+    m.rig.sim.hook_user = &m;
+    m.rig.sim.hook = meet;
+    resize_on_b(&m);
+    pthread_join(m.releaser, NULL);
+    m.rig.sim.hook = NULL;
+    ck_assert(m.early);
+    expect_clean(&m.rig);
+    rig_close_forced(&m.rig);
+}
+END_TEST
+
+static meeting_t *met;
+static cuarena_status_t (*mark_as_ever)(void *user, cuarena_stream_t stream, void **event);
+
+static void *write_and_free_on_b(void *user)
+{
+    meeting_t *m = user;
+    sim_write(&m->rig.sim, B, m->pointer, POOL, 1);
+    free_on_b(m);
+    atomic_store(&m->returned, true);
+    return NULL;
+}
+
+/* Another thread uses the stream on, behind the first event. */
+static cuarena_status_t mark_and_go_on(void *user, cuarena_stream_t stream, void **event)
+{
+    meeting_t *m = met;
+    cuarena_status_t status = mark_as_ever(user, stream, event);
+    if (m->nth == 0)
+        return status;
+    m->nth = 0;
+    pthread_create(&m->releaser, NULL, write_and_free_on_b, m);
+    while (!waits(m) && !atomic_load(&m->returned))
+        sched_yield();
+    return status;
+}
+
+/* The stream lives on, and the block is behind the event of the release. */
+START_TEST(what_is_freed_during_a_release_is_not_behind_its_event)
+{
+    meeting_t m = {.nth = 1};
+    met = &m;
+    rig_prepare(&m.rig, POOL, false);
+    mark_as_ever = m.rig.sim.ops.mark;
+    m.rig.sim.ops.mark = mark_and_go_on;
+    rig_create(&m.rig);
+    m.pointer = take_on(&m.rig, POOL, B);
+    expect_ok(cuarena_release_stream(m.rig.arena, B));
+    pthread_join(m.releaser, NULL);
+    sim_run(&m.rig.sim, 1);
+    use_anew(&m.rig, POOL, A);
+    rig_close(&m.rig);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("release_stream");
     TCase *cases = tcase_create("meetings");
     tcase_add_loop_test(cases, a_release_waits_for_calls_that_use_the_handle, 0, ROWS);
+    tcase_add_test(cases, a_copy_comes_after_the_stream_that_was_released);
+    tcase_add_test(cases, what_is_freed_during_a_release_is_not_behind_its_event);
     suite_add_tcase(suite, cases);
     return suite_main(suite);
 }
