@@ -271,7 +271,9 @@ START_TEST(bookkeeping)
     } rows[] = {{"memory=none,pool=1GiB", false, 71.5, 72.5},
                 {"memory=none,preset=grow,limit=1GiB", false, 71.5, 72.5},
                 {"memory=none,preset=mlx-cpu", false, 103.5, 104.5},
-                {"memory=none,pool=4GiB", true, 82, 93}};
+                {"memory=none,pool=4GiB", true, 82, 93},
+                {"memory=none,pool=4GiB,steal=never", true, 82, 93},
+                {"memory=none,preset=cupy-pool", true, 82, 128}};
     double bytes = bytes_for_each(rows[_i].options, rows[_i].streams);
     printf("%s: %.1f B for each block\n", rows[_i].options, bytes);
     ck_assert_msg(bytes >= rows[_i].least && bytes <= rows[_i].most,
@@ -388,6 +390,6 @@ int main(void)
     tcase_add_loop_test(rows, look_up_by_pointer, 0, 2);
     tcase_add_loop_test(rows, calls_of_the_memory_while_an_arena_has_room, 0,
                         COUNT_OF(host_memories));
-    tcase_add_loop_test(rows, bookkeeping, 0, 4);
+    tcase_add_loop_test(rows, bookkeeping, 0, 6);
     return suite_main(suite);
 }
