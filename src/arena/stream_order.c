@@ -96,9 +96,14 @@ cuarena_status_t cuai_wait_for_stream(cuarena_t *arena, uint32_t number)
 cuarena_status_t cuai_see_moves(cuarena_t *arena, uint32_t number)
 {
     cuai_assert_locked(arena);
+    cuarena_status_t status = CUARENA_OK;
     if (!cuai_has_unseen_moves(arena, number))
-        return CUARENA_OK;
-    return cuai_timeline_see(arena, number, arena->moved, true);
+        return status;
+    cuai_stream_touch(arena, number); /* may wait; keeps it out of a new session meanwhile */
+    if (cuai_has_unseen_moves(arena, number))
+        status = cuai_timeline_see(arena, number, arena->moved, true);
+    cuai_stream_untouch(arena, number);
+    return status;
 }
 
 uint32_t cuai_moving_stream(cuarena_t *arena)
@@ -131,13 +136,6 @@ static bool can_wait(const cuai_stream_t *s)
     return s != NULL && !s->released && cuai_stream_is_mine(s);
 }
 
-/* A stream that is in an open session waits at its end. Drops the lock. */
-static cuarena_status_t wait_unless_captured(cuarena_t *arena, uint32_t number)
-{
-    cuarena_status_t status = cuai_see_moves(arena, number);
-    return status == CUARENA_BUSY && cuai_is_captured(arena, number) ? CUARENA_OK : status;
-}
-
 cuarena_status_t cuai_order_after(cuarena_t *arena, const cuai_stream_set_t *set, uint32_t number)
 {
     cuai_assert_locked(arena);
@@ -153,7 +151,7 @@ cuarena_status_t cuai_order_after(cuarena_t *arena, const cuai_stream_set_t *set
     (void)cuai_stream_note_free(arena, number); /* the bytes that they vacate are freed on it */
     for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && status == CUARENA_OK; n++)
         if (cuai_set_has(set, n) && can_wait(cuai_stream(arena, n)))
-            status = wait_unless_captured(arena, n);
+            status = cuai_see_moves(arena, n);
     if (status == CUARENA_OK && arena->cpu_touches)
         status = cuai_see_moves(arena, 0);
     return status;

@@ -22,8 +22,8 @@ static inline bool cuai_has_unseen_moves(const cuarena_t *arena, uint32_t number
            !cuai_has_seen(arena, number, arena->moved);
 }
 
-/* Orders `number`, or with 0 the caller, behind all copies of compactions. Drops the lock if any
- * may be under way. */
+/* Orders `number`, or with 0 the caller, behind all copies of compactions, unless it is in an open
+ * session by then. Drops the lock if any may be under way. */
 cuarena_status_t cuai_see_moves(cuarena_t *arena, uint32_t number);
 /* The stream whose free list bytes join that are idle but for such copies; 0: none are under way.
  * Drops the lock if any may be. */

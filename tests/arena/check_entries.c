@@ -1,6 +1,7 @@
 /*
  * Every public call on an arena: without an arena, without its output, and from a thread that is
  * inside the arena, such as in a handler of a signal that came while it had the lock.
+ * tests/scripts/check_exports sees to it that none is missing.
  */
 #include "support/base_support.h"
 #include "support/configs.h"
@@ -66,7 +67,7 @@ static void ignore_pair(void *user, const char *key, const char *value)
     (void)value;
 }
 
-/* Name, what it needs, and the call. */
+/* Name without cuarena_, what it needs, and the call; check_exports reads them here. */
 #define EACH_CALL(X)                                                                               \
     X(retire, 0, cuarena_retire(arena, NULL, NULL))                                                \
     X(reset, 0, cuarena_reset(arena))                                                              \
