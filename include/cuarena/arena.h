@@ -37,8 +37,8 @@
  *
  * Bookkeeping on the host: 72 B for each block of the highest count, 104 B with a cache, where
  * cached blocks count too. Where blocks of several streams lie beside each other it is about 92 B,
- * and 132 B if all blocks are then freed at once; see streams.h. With keep=none it is 128 B more
- * for each hole. A free never allocates.
+ * and 132 B if all blocks are then freed at once; see streams.h. Each segment that the memory gave
+ * takes 128 B more and, with keep=none, each hole. A free never allocates.
  *
  * Signal handlers. A call in a handler is REENTERED where it would have to wait for a call of this
  * thread that the handler interrupted; otherwise it works. Calls take host memory when they need
