@@ -152,13 +152,13 @@ static cuarena_status_t begin_batch(progress_t *progress,
 }
 
 /* Whether a stream that the batch must wait for has come into a capture session since the plan was
- * made. Another plan leaves its blocks alone. */
+ * made, or has gone again since. Another plan leaves its blocks alone. */
 static bool is_overtaken(const progress_t *progress, const cuai_batch_t *batch)
 {
     const cuarena_t *arena = progress->call->arena;
     for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++)
         if (cuai_set_has(&batch->streams, n) && !cuai_set_has(&progress->streams, n) &&
-            n != progress->stream && cuai_is_captured(arena, n))
+            n != progress->stream && (cuai_stream(arena, n) == NULL || cuai_is_captured(arena, n)))
             return true;
     return false;
 }
