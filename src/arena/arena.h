@@ -132,6 +132,7 @@ struct cuarena_arena {
     uint32_t stream_count;             /* numbers in use */
     struct cuai_captures *captures;    /* NULL before the first session */
     uint32_t capturing;                /* open sessions */
+    uint32_t marking_all; /* threads that record an event of all work, which ends captures */
     bool cpu_touches; /* the CPU uses the bytes as well, so that the order of streams is not enough
                          to reuse them */
     bool reclaiming;  /* a thread reclaims: see reclaim.h */

@@ -149,8 +149,8 @@ static cuarena_status_t close_freelist(cuarena_t *arena, uint32_t number)
     return status;
 }
 
-/* Finds a stream on which no other call is queuing anything; it is kept until cuai_stream_leave.
- * Drops the lock. */
+/* Finds a stream on which no other call is queuing anything, when none records an event of all
+ * work; it is kept until cuai_stream_leave. Drops the lock. */
 static cuarena_status_t find_stream(cuarena_t *arena, cuarena_stream_t stream, uint32_t *number_out)
 {
     *number_out = 0;
@@ -160,7 +160,7 @@ static cuarena_status_t find_stream(cuarena_t *arena, cuarena_stream_t stream, u
     if (status == CUARENA_OK)
         status = close_freelist(arena, *number_out);
     while (status == CUARENA_OK && *number_out != 0 &&
-           cuai_stream(arena, *number_out)->touching != 0)
+           (arena->marking_all != 0 || cuai_stream(arena, *number_out)->touching != 0))
         cuai_arena_wait(arena);
     return status;
 }

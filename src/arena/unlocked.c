@@ -27,9 +27,40 @@ static cuarena_status_t check_may_record(const cuarena_t *arena, const cuai_stre
                                    "waited for before open capture sessions end");
 }
 
+/* No session begins meanwhile. */
+static void begin_marking_all(cuarena_t *arena)
+{
+    CUAI_ASSERT(arena->capturing == 0);
+    arena->marking_all++;
+    cuai_unlock(&arena->lock);
+}
+
+static void end_marking_all(cuarena_t *arena)
+{
+    cuai_lock(&arena->lock);
+    arena->marking_all--;
+    cuai_cond_wake(&arena->changed);
+}
+
+static cuarena_status_t mark(cuarena_t *arena, cuarena_stream_t handle, void **event)
+{
+    cuai_unlock(&arena->lock);
+    cuarena_status_t status = arena->memory.ops.mark(arena->memory.user, handle, event);
+    cuai_lock(&arena->lock);
+    return status;
+}
+
+/* Records the default stream of another thread. */
+static cuarena_status_t mark_thread(cuarena_t *arena, cuarena_stream_t handle, void **event)
+{
+    begin_marking_all(arena);
+    cuarena_status_t status = cuai_memory_mark_thread(&arena->memory, handle, event);
+    end_marking_all(arena);
+    return status;
+}
+
 cuarena_status_t cuai_unlocked_record(cuarena_t *arena, const cuai_stream_t *s, void **event)
 {
-    const cuai_memory_t *memory = &arena->memory;
     cuarena_stream_t handle = s->handle;
     bool mine = cuai_stream_is_mine(s);
     void *made = *event;
@@ -37,10 +68,7 @@ cuarena_status_t cuai_unlocked_record(cuarena_t *arena, const cuai_stream_t *s, 
     cuarena_status_t status = check_may_record(arena, s);
     if (status != CUARENA_OK)
         return status;
-    cuai_unlock(&arena->lock);
-    status = mine ? memory->ops.mark(memory->user, handle, &made)
-                  : cuai_memory_mark_thread(memory, handle, &made);
-    cuai_lock(&arena->lock);
+    status = mine ? mark(arena, handle, &made) : mark_thread(arena, handle, &made);
     if (status == CUARENA_OK)
         *event = made;
     return cuai_note_loss(arena, status);
@@ -78,9 +106,9 @@ cuarena_status_t cuai_unlocked_see_all(cuarena_t *arena, bool wait)
     void *event = NULL;
     if (arena->capturing != 0)
         return CUARENA_UNSUPPORTED;
-    cuai_unlock(&arena->lock);
+    begin_marking_all(arena);
     cuarena_status_t status = arena->memory.ops.mark(arena->memory.user, CUARENA_NO_STREAM, &event);
-    cuai_lock(&arena->lock);
+    end_marking_all(arena);
     if (status == CUARENA_OK)
         status = cuai_unlocked_see(arena, event, 0, wait);
     cuai_unlocked_discard(arena, event);

@@ -19,7 +19,9 @@
 typedef struct meeting {
     rig_t rig;
     sim_op_t op;
-    uint64_t nth; /* of these calls from now on; 0: it was met */
+    uint64_t nth;               /* of these calls from now on; 0: it was met */
+    void *(*meets)(void *user); /* instead of the release; NULL: none */
+    cuarena_capture_t *session;
     pthread_t releaser;
     atomic_bool returned;
     bool early; /* it returned while the call was under way */
@@ -55,7 +57,7 @@ static void meet(sim_t *sim, sim_op_t op)
     meeting_t *m = sim->hook_user;
     if (op != m->op || m->nth == 0 || --m->nth != 0)
         return;
-    pthread_create(&m->releaser, NULL, release_b, m);
+    pthread_create(&m->releaser, NULL, m->meets != NULL ? m->meets : release_b, m);
     while (!waits(m) && !atomic_load(&m->returned))
         sched_yield();
     m->early = atomic_load(&m->returned);
@@ -238,6 +240,36 @@ START_TEST(a_copy_comes_after_the_stream_that_was_released)
 }
 END_TEST
 
+static void *capture_b(void *user)
+{
+    meeting_t *m = user;
+    expect_ok(cuarena_capture_begin(m->rig.arena, B, &m->session));
+    atomic_store(&m->returned, true);
+    return NULL;
+}
+
+/* An event of all work ends captures. */
+START_TEST(a_session_waits_for_calls_that_record_all_work)
+{
+    meeting_t m = {.op = SIM_MARK_ALL, .nth = 1, .meets = capture_b};
+    rig_prepare(&m.rig, POOL, false);
+    m.rig.sim.ops.grow = NULL;
+    m.rig.sim.ops.shrink = NULL;
+    rig_create(&m.rig);
+    take_block_on(&m.rig, PART, B);
+    m.rig.sim.hook_user = &m;
+    m.rig.sim.hook = meet;
+    (void)cuarena_resize_pool(m.rig.arena, 2 * POOL);
+    expect_u64(m.nth, 0);
+    pthread_join(m.releaser, NULL);
+    m.rig.sim.hook = NULL;
+    ck_assert(!m.early);
+    expect_ok(cuarena_capture_release(m.rig.arena, &m.session, B));
+    expect_clean(&m.rig);
+    rig_close_forced(&m.rig);
+}
+END_TEST
+
 static meeting_t *met;
 static cuarena_status_t (*mark_as_ever)(void *user, cuarena_stream_t stream, void **event);
 
@@ -289,6 +321,7 @@ int main(void)
     tcase_add_loop_test(cases, a_release_waits_for_calls_that_use_the_handle, 0, ROWS);
     tcase_add_test(cases, a_copy_comes_after_the_stream_that_was_released);
     tcase_add_test(cases, what_is_freed_during_a_release_is_not_behind_its_event);
+    tcase_add_test(cases, a_session_waits_for_calls_that_record_all_work);
     suite_add_tcase(suite, cases);
     return suite_main(suite);
 }

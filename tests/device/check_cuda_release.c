@@ -450,7 +450,7 @@ static bool do_capture(worker_t *w)
     if (w->shared || !try_call(cuarena_capture_begin(arena, w->stream, &session), FULL))
         return false;
     CUstream other = new_stream();
-    bool joined = try_call(cuarena_capture_join(arena, session, other), FULL);
+    bool joined = one_in(w, 2) && try_call(cuarena_capture_join(arena, session, other), FULL);
     driver_ok(driver.cuStreamBeginCapture(w->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
     fill_graph(w, joined ? other : w->stream);
     driver_ok(driver.cuStreamEndCapture(w->stream, &graph));
