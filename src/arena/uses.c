@@ -5,6 +5,7 @@
 #include "arena/uses.h"
 #include "arena/alloc.h"
 #include "arena/dedicated.h"
+#include "arena/exports.h"
 #include "arena/find.h"
 #include "arena/move.h"
 #include "arena/reclaim.h"
@@ -248,6 +249,18 @@ static bool keep_place(cuai_record_t *r)
     return true;
 }
 
+/* Ends the pins that block_pin took, with the block's free; those of exports stay, and the pin that
+ * keeps its place. */
+static void end_pins(cuarena_t *arena, cuai_block_ref_t ref)
+{
+    cuai_record_t *r = cuai_block_record(ref);
+    uint32_t ended = cuai_block_pins(r) - cuai_exports_of(arena, ref);
+    CUAI_ASSERT(ended <= arena->block_pins);
+    r->pins = (uint16_t)(r->pins - ended);
+    arena->block_pins -= ended;
+    keep_place(r);
+}
+
 static void take_back(cuarena_t *arena, cuai_record_t *r, cuai_use_t *use, uint32_t count,
                       bool pinned)
 {
@@ -277,10 +290,12 @@ cuarena_status_t cuai_end_after_uses(cuarena_t *arena, cuai_block_ref_t ref, uin
         add_wait(arena, use, number);
     cuai_mark_moving(arena, ref);
     cuarena_status_t status = record_all(arena, use, use->target);
-    if (status == CUARENA_OK)
+    if (status == CUARENA_OK) {
+        end_pins(arena, ref);
         enqueue(&arena->uses, use);
-    else
+    } else {
         take_back(arena, r, use, count, pinned);
+    }
     cuai_clear_moving(arena, ref);
     return status;
 }
@@ -295,7 +310,7 @@ void cuai_end_behind(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
     CUAI_ASSERT(use != NULL && number != 0);
     for (; use->count != 0; use->count--)
         cuai_stream(arena, use->waits[use->count - 1].stream)->waits--;
-    keep_place(r);
+    end_pins(arena, ref);
     cuai_mark_ending(arena, r);
     use->target = 0;
     add_wait(arena, use, number);

@@ -288,6 +288,29 @@ START_TEST(reset_waits_for_what_was_freed_and_keeps_streams)
 }
 END_TEST
 
+/* The block waits for B when its pins, one or the most, have ended with it. */
+START_TEST(reset_does_not_mind_pins_of_freed_blocks)
+{
+    for (int most = 0; most < 2; most++) {
+        rig_t rig;
+        void *p;
+        rig_open(&rig, POOL);
+        cuarena_block_t block = take_block_on(&rig, POOL, A);
+        for (uint32_t i = 0; i < (most ? CUARENA_HEAP_MAX_PINS : 1); i++)
+            expect_ok(cuarena_block_pin_on(rig.arena, block, B, &p));
+        sim_write(&rig.sim, B, p, POOL, 1);
+        expect_ok(cuarena_block_record_use(rig.arena, block, B));
+        expect_status(cuarena_reset(rig.arena), CUARENA_BUSY);
+        expect_ok(cuarena_block_free_on(rig.arena, block, A));
+        expect_clean(&rig);
+        expect_ok(cuarena_reset(rig.arena));
+        expect_clean(&rig);
+        use_anew(&rig, POOL, C);
+        rig_close(&rig);
+    }
+}
+END_TEST
+
 /* In place, both ways; the end that goes was freed on a stream. */
 START_TEST(a_pool_is_resized_beside_streams)
 {
@@ -621,6 +644,7 @@ int main(void)
                              destroy_with_work_under_way_is_busy_and_loses_nothing,
                              destroy_touches_no_handle,
                              reset_waits_for_what_was_freed_and_keeps_streams,
+                             reset_does_not_mind_pins_of_freed_blocks,
                              a_pool_is_resized_beside_streams, a_pool_that_moves_waits_for_all_work,
                              a_pool_with_a_block_that_is_pinned_meanwhile_stays));
     suite_add_list(

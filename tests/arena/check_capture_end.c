@@ -52,6 +52,26 @@ START_TEST(the_heir_waits_for_whoever_used_private_bytes)
 }
 END_TEST
 
+/* The segment waits for the stream of the release, and nobody has the pin any more. */
+START_TEST(a_segment_that_was_freed_pinned_is_no_obstacle_to_a_reset)
+{
+    rig_t *rig = opened_rig(POOL);
+    cuarena_request_t request;
+    cuarena_block_t block;
+    void *p;
+    cuarena_request_init(&request);
+    request.dedicated = 1;
+    cuarena_capture_t *session = begin_on(rig, A);
+    expect_ok(cuarena_block_alloc_on(rig->arena, KIB(4), A, &request, &block));
+    expect_ok(cuarena_block_pin(rig->arena, block, &p));
+    expect_ok(cuarena_block_free_on(rig->arena, block, A));
+    release_to(rig, &session, A);
+    expect_clean(rig);
+    expect_ok(cuarena_reset(rig->arena));
+    expect_clean(rig);
+}
+END_TEST
+
 START_TEST(the_only_stream_needs_no_call_at_its_release)
 {
     rig_t *rig = opened_rig(POOL);
@@ -514,6 +534,7 @@ int main(void)
     Suite *suite = suite_create("capture end");
     suite_add_list(suite, "release",
                    TEST_LIST(the_heir_waits_for_whoever_used_private_bytes,
+                             a_segment_that_was_freed_pinned_is_no_obstacle_to_a_reset,
                              the_only_stream_needs_no_call_at_its_release,
                              live_blocks_become_the_heirs,
                              streams_may_be_released_before_the_session));
