@@ -177,9 +177,8 @@ void cuai_capture_note(cuarena_t *arena, cuarena_capture_t *capture, uint32_t nu
     cuai_stream(arena, number)->waits++;
 }
 
-/* Notes the streams that use the block; returns whether there are any but `number`. */
-static bool note_uses(cuarena_t *arena, cuarena_capture_t *capture, cuai_block_ref_t ref,
-                      uint32_t number)
+bool cuai_capture_note_uses(cuarena_t *arena, cuarena_capture_t *capture, cuai_block_ref_t ref,
+                            uint32_t number)
 {
     const cuai_record_t *r = cuai_block_record(ref);
     if (!(r->flags & CUAI_BLOCK_USED))
@@ -214,7 +213,8 @@ uint32_t cuai_capture_heir(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stre
     cuarena_capture_t *capture = cuai_capture_around(arena, r->offset);
     uint32_t number = stream != 0 ? stream : r->owner;
     cuai_capture_note(arena, capture, stream);
-    bool shared = note_uses(arena, capture, ref, number) || (r->flags & CUAI_BLOCK_ENDING);
+    bool shared =
+        cuai_capture_note_uses(arena, capture, ref, number) || (r->flags & CUAI_BLOCK_ENDING);
     uint32_t freelist = shared ? 0 : member_freelist(arena, ref, capture, number);
     return freelist != 0 ? freelist : capture->kept[ref.region];
 }
@@ -280,7 +280,7 @@ void cuai_capture_keep(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
     cuai_captures_t *all = arena->captures;
     cuai_stretch_t *stretch = &all->stretches[stretch_above(all, r->offset)];
     cuai_capture_note(arena, stretch->capture, stream);
-    note_uses(arena, stretch->capture, ref, 0);
+    cuai_capture_note_uses(arena, stretch->capture, ref, 0);
     cuai_counter_end_block(&stretch->capture->counter, r);
     cuai_mark_ending(arena, r);
     stretch->over = true;

@@ -109,6 +109,9 @@ void cuai_captures_hold(cuarena_t *arena, bool held);
 cuarena_capture_t *cuai_capture_around(const cuarena_t *arena, uint64_t address);
 /* Work of the stream may use bytes of the session from now on. */
 void cuai_capture_note(cuarena_t *arena, cuarena_capture_t *capture, uint32_t number);
+/* Notes the streams that use a private block; returns whether there are any but `number`. */
+bool cuai_capture_note_uses(cuarena_t *arena, cuarena_capture_t *capture, cuai_block_ref_t ref,
+                            uint32_t number);
 /* Forgets the session's stretches: their bytes are the arena's again. */
 void cuai_capture_drop_stretches(cuarena_t *arena, const cuarena_capture_t *capture);
 

@@ -352,18 +352,39 @@ cuarena_status_t cuai_capture_end(cuarena_t *arena, cuarena_capture_t *capture)
 
 /* ---- Release ----------------------------------------------------------- */
 
+static bool is_its(const cuarena_t *arena, const cuarena_capture_t *capture, const cuai_record_t *r)
+{
+    return cuai_has_bytes(r) && r->fixed && cuai_capture_around(arena, r->offset) == capture;
+}
+
+/* Notes the streams that use private blocks which live; a free notes those of its block. O(slots)
+ * if any block has users. */
+static void note_live(cuarena_t *arena, cuarena_capture_t *capture)
+{
+    for (int32_t region = 0; arena->uses.count != 0 && region < CUAI_HEAPS; region++) {
+        cuarena_heap_t *heap = arena->heaps[region];
+        for (cuai_slot_t slot = 1; heap != NULL && slot < heap->unused; slot++) {
+            const cuai_record_t *r = cuai_record(heap, slot);
+            if ((r->flags & CUAI_BLOCK_USED) && is_its(arena, capture, r))
+                cuai_capture_note_uses(arena, capture, (cuai_block_ref_t){heap, slot, region}, 0);
+        }
+    }
+}
+
 /* Lets the stream wait for all streams whose work may use private bytes. Drops the lock. */
-static cuarena_status_t order(cuarena_t *arena, const cuarena_capture_t *capture, uint32_t number)
+static cuarena_status_t order(cuarena_t *arena, cuarena_capture_t *capture, uint32_t number)
 {
     CUAI_ASSERT(capture->busy && !capture->open);
     cuarena_status_t status = CUARENA_OK;
     cuai_stream_set_t set;
+    note_live(arena, capture);
     do {
         set = capture->streams;
         if (number != 0 && !cuai_is_lost(arena))
             status = cuai_order_before(arena, &set, number);
         if (status == CUARENA_OK && number != 0 && !cuai_is_lost(arena))
             status = cuai_stream_note_free(arena, number);
+        note_live(arena, capture);
     } while (status == CUARENA_OK &&
              (set.bits[0] != capture->streams.bits[0] || set.bits[1] != capture->streams.bits[1]));
     return is_moot(arena, status) ? CUARENA_OK : status;
@@ -389,9 +410,7 @@ static void free_blocks(cuarena_t *arena, const cuarena_capture_t *capture, int3
     cuarena_heap_t *heap = arena->heaps[region];
     for (cuai_slot_t slot = 1; slot < heap->unused; slot++) {
         cuai_record_t *r = cuai_record(heap, slot);
-        bool its =
-            cuai_has_bytes(r) && r->fixed && cuai_capture_around(arena, r->offset) == capture;
-        if (!its)
+        if (!is_its(arena, capture, r))
             continue;
         r->fixed = 0;
         cuai_change_owner(arena, r, number);

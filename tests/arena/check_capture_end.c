@@ -52,6 +52,43 @@ START_TEST(the_heir_waits_for_whoever_used_private_bytes)
 }
 END_TEST
 
+/* A private block that lives is still written to on B, in no session, when it becomes the heir's:
+ * by pointer or pinned, and to another stream or to the one that was captured. */
+START_TEST(the_heir_waits_for_users_of_blocks_that_live)
+{
+    for (int how = 0; how < 4; how++) {
+        rig_t rig;
+        void *p = NULL;
+        cuarena_block_t block = 0;
+        cuarena_stream_t heir = how & 2 ? C : A;
+        rig_open(&rig, POOL);
+        cuarena_capture_t *session = begin_on(&rig, C);
+        if (how & 1)
+            p = take_on(&rig, POOL, C);
+        else
+            block = take_block_on(&rig, POOL, C);
+        end_of(&rig, session);
+        if (p == NULL)
+            expect_ok(cuarena_block_pin_on(rig.arena, block, B, &p));
+        sim_write(&rig.sim, B, p, POOL, 1);
+        if (how & 1)
+            expect_ok(cuarena_record_use(rig.arena, p, B));
+        else
+            expect_ok(cuarena_block_unpin_on(rig.arena, block, B));
+        release_to(&rig, &session, heir);
+        expect_u64(rig.sim.counts[SIM_WAIT], how & 2 ? 1 : 2);
+        expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
+        sim_read(&rig.sim, heir, p, POOL, 1);
+        sim_write(&rig.sim, heir, p, POOL, 2);
+        sim_run_all(&rig.sim);
+        expect_clean(&rig);
+        expect_ok(how & 1 ? cuarena_free_on(rig.arena, p, heir)
+                          : cuarena_block_free_on(rig.arena, block, heir));
+        rig_close(&rig);
+    }
+}
+END_TEST
+
 /* The segment waits for the stream of the release, and nobody has the pin any more. */
 START_TEST(a_segment_that_was_freed_pinned_is_no_obstacle_to_a_reset)
 {
@@ -534,6 +571,7 @@ int main(void)
     Suite *suite = suite_create("capture end");
     suite_add_list(suite, "release",
                    TEST_LIST(the_heir_waits_for_whoever_used_private_bytes,
+                             the_heir_waits_for_users_of_blocks_that_live,
                              a_segment_that_was_freed_pinned_is_no_obstacle_to_a_reset,
                              the_only_stream_needs_no_call_at_its_release,
                              live_blocks_become_the_heirs,
