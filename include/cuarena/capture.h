@@ -105,7 +105,8 @@ typedef struct cuarena_capture cuarena_capture_t;
  * without streams, with zero=free, and with zero=alloc on memory that a graph cannot set to 0.
  * OUT_OF_MEMORY, LIMIT. Waits for calls of other threads that are queuing something on the stream.
  * Driver calls: to ask whether the stream is captured and, if it is not, to record that event.
- * O(ranges of the stream's free list).
+ * O(ranges of the stream's free list + dedicated blocks); some 150 B of host memory for each of
+ * these that nothing was taken for yet, so that its free in the session takes none.
  */
 CUARENA_API cuarena_status_t cuarena_capture_begin(cuarena_t *arena, cuarena_stream_t stream,
                                                    cuarena_capture_t **capture_out);

@@ -93,11 +93,12 @@ CUARENA_API cuarena_status_t cuarena_properties(cuarena_t *arena, cuarena_proper
  *   cuarena_trim          the pool gives back what it has free, until
  *                         `keep_bytes` are left; nothing waits
  *
- * On a stream that is being captured, outside a capture session, a free is BUSY. Such blocks keep
- * their size and place: a resize is UNSUPPORTED. If the driver has no more memory, the caller waits
- * for the request's stream, or without one for all work, and asks again, twice at most; after any
- * other error it does not ask again. The arena's reserved bytes, to which CUARENA_LIMIT_RESERVED
- * applies, are those of its blocks; the calls below tell what the pool has.
+ * On a stream that is being captured, outside a capture session, a free is BUSY; on a stream of an
+ * open one (capture.h) the driver frees when bytes are reclaimed after the end and the stream is
+ * done. Such blocks keep their size and place: a resize is UNSUPPORTED. If the driver has no more
+ * memory, the caller waits for the request's stream, or without one for all work, and asks again,
+ * twice at most; after any other error it does not ask again. The arena's reserved bytes, to which
+ * CUARENA_LIMIT_RESERVED applies, are those of its blocks; the calls below tell what the pool has.
  *
  * All of this is UNSUPPORTED where the device has no pools, and for arenas that use none.
  */

@@ -102,12 +102,25 @@ static cuarena_status_t get_segment(const cuarena_t *arena, uint64_t bytes,
     return status;
 }
 
-/* Takes the host memory for a free on a stream, where the segment cannot go back at once then. */
-static cuarena_status_t ready_for_free(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
+/* Takes the host memory for a free on a stream, where the segment cannot go back at once then: in
+ * no stream's order, or because a session that is open has the stream. */
+static cuarena_status_t ready_for_free(cuarena_t *arena, cuai_block_ref_t ref)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
-    bool waits = ops->identify != NULL && (ops->give_on == NULL || cuai_is_captured(arena, number));
+    bool waits = ops->identify != NULL && (ops->give_on == NULL || arena->capturing != 0);
     return waits ? cuai_use_add(arena, ref, 0) : CUARENA_OK;
+}
+
+cuarena_status_t cuai_dedicated_ready_for_capture(cuarena_t *arena)
+{
+    cuai_assert_locked(arena);
+    const cuarena_heap_t *heap = arena->heaps[CUAI_APART];
+    cuarena_status_t status = CUARENA_OK;
+    cuai_slot_t slot = heap == NULL ? 0 : cuai_heap_next_standalone(heap, 1);
+    for (; slot != 0 && status == CUARENA_OK; slot = cuai_heap_next_standalone(heap, slot + 1))
+        if (!(cuai_record(heap, slot)->flags & (CUAI_BLOCK_USED | CUAI_BLOCK_ENDING)))
+            status = cuai_use_add(arena, block_apart(arena, slot), 0);
+    return status;
 }
 
 static cuarena_status_t keep_dedicated(cuarena_t *arena, const cuai_request_t *request,
@@ -126,7 +139,7 @@ static cuarena_status_t keep_dedicated(cuarena_t *arena, const cuai_request_t *r
         return status;
     *block_out = block_apart(arena, slot);
     cuai_count_in(arena, cuai_block_record(*block_out));
-    status = ready_for_free(arena, *block_out, request->stream);
+    status = ready_for_free(arena, *block_out);
     if (status != CUARENA_OK) {
         cuai_uncount_block(arena, *block_out);
         cuai_end_block(arena, *block_out, 0);
@@ -197,6 +210,7 @@ void cuai_return_segment(cuarena_t *arena, cuarena_memory_segment_t segment, uin
     CUAI_ASSERT(segment.bytes <= arena->reserved);
     bool ordered = arena->memory.ops.give_on != NULL && !cuai_is_lost(arena);
     uint32_t touched = ordered ? number : 0;
+    CUAI_ASSERT(!cuai_is_captured(arena, touched));
     cuai_count_reserved(arena, 0 - segment.bytes);
     cuarena_stream_t stream;
     cuarena_status_t status = cuai_stream_touch_for_work(arena, touched, &stream);
@@ -214,7 +228,8 @@ bool cuai_goes_back_on(const cuarena_t *arena, cuai_block_ref_t ref, uint32_t nu
 {
     const cuai_record_t *r = cuai_block_record(ref);
     return number != 0 && (r->flags & CUAI_BLOCK_DEDICATED) && !r->fixed &&
-           arena->memory.ops.give_on != NULL && !cuai_is_lost(arena);
+           !cuai_is_captured(arena, number) && arena->memory.ops.give_on != NULL &&
+           !cuai_is_lost(arena);
 }
 
 static bool overlaps(const cuarena_memory_segment_t *segment, uint64_t begin, uint64_t end)

@@ -13,7 +13,11 @@ cuarena_memory_segment_t cuai_dedicated_segment(const cuai_record_t *r);
 /* Gives the segment of a dedicated block that has ended back: behind the work of a stream where the
  * memory can order that, else (or with stream 0) at once. Drops the lock. */
 void cuai_return_segment(cuarena_t *arena, cuarena_memory_segment_t segment, uint32_t number);
-/* Whether a block's free on a stream gives its segment back in the order of that stream. */
+/* A session begins: takes the host memory with which blocks can be freed on its streams. On an
+ * error some have theirs, which is no harm. O(slots of dedicated and adopted blocks). */
+cuarena_status_t cuai_dedicated_ready_for_capture(cuarena_t *arena);
+/* Whether a block's free on a stream gives its segment back in the order of that stream. Not if the
+ * stream is in an open session. */
 bool cuai_goes_back_on(const cuarena_t *arena, cuai_block_ref_t ref, uint32_t number);
 /* Counts the caller's bytes as a block. */
 cuarena_status_t cuai_adopt(cuarena_t *arena, const cuai_request_t *request, uint64_t address,

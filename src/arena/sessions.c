@@ -2,6 +2,7 @@
  * */
 #include "arena/capture.h"
 #include "arena/counts.h"
+#include "arena/dedicated.h"
 #include "arena/find.h"
 #include "arena/reclaim.h"
 #include "arena/stream_order.h"
@@ -192,7 +193,9 @@ static cuarena_status_t make(cuarena_t *arena, uint32_t number, cuarena_capture_
     cuarena_capture_t *capture = cuai_host_alloc(sizeof *capture);
     if (capture == NULL)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a session");
-    cuarena_status_t status = make_freelists(arena, capture->kept);
+    cuarena_status_t status = cuai_dedicated_ready_for_capture(arena);
+    if (status == CUARENA_OK)
+        status = make_freelists(arena, capture->kept);
     if (status == CUARENA_OK) {
         status = add_member(arena, capture, number);
         if (status != CUARENA_OK)

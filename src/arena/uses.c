@@ -164,7 +164,8 @@ bool cuai_use_matters(const cuarena_t *arena, cuai_block_ref_t ref, uint32_t num
     CUAI_ASSERT(use != NULL);
     bool only = use->count == 0 || (use->count == 1 && use->waits[0].stream == number);
     bool later = cuai_block_record(ref)->flags & CUAI_BLOCK_EXPORTED;
-    return ref.region == CUAI_APART || later || !only;
+    bool apart = ref.region == CUAI_APART && !cuai_goes_back_on(arena, ref, number);
+    return apart || later || !only;
 }
 
 void cuai_use_only(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)

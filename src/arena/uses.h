@@ -15,8 +15,9 @@ cuai_use_t *cuai_use_find(const cuarena_t *arena, cuarena_block_t block);
 void cuai_use_drop(cuarena_t *arena, cuai_block_ref_t ref);
 /* Forgets the block's uses but that by one stream (0: all). */
 void cuai_use_only(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number);
-/* Whether bytes that the stream frees must wait: for other streams, or because the block ends when
- * its exports are closed, and only its use knows the stream then. */
+/* Whether bytes that the stream frees must wait: for other streams, because their segment cannot go
+ * back in the stream's order, or because the block ends when its exports are closed, and only its
+ * use knows the stream then. */
 bool cuai_use_matters(const cuarena_t *arena, cuai_block_ref_t ref, uint32_t number);
 /* The block, which has a cuai_use_t and which nothing moves, was freed on a stream: it ends when
  * the work of its uses is done. On an error nothing has changed. Drops the lock. */

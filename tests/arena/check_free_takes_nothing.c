@@ -164,6 +164,32 @@ START_TEST(a_free_on_a_device_survives_each_refusal_of_the_host)
 }
 END_TEST
 
+/* A block of before the session, and one of beside it. */
+START_TEST(a_free_on_the_stream_of_a_session_survives_a_refusal_of_the_host)
+{
+    (void)cuda_test_use_device(0);
+    cuarena_stream_t stream = cuda_test_stream();
+    for (int beside = 0; beside < 2; beside++) {
+        cuarena_t *arena = arena_of(memories[_i]);
+        cuarena_capture_t *session = NULL;
+        void *p = NULL;
+        if (!beside)
+            expect_ok(cuarena_alloc_on(arena, KIB(64), stream, NULL, &p));
+        expect_ok(cuarena_capture_begin(arena, stream, &session));
+        if (beside)
+            expect_ok(cuarena_alloc(arena, KIB(64), &p));
+        cuai_host_fail_at(1);
+        expect_ok(cuarena_free_on(arena, p, stream));
+        cuai_host_fail_at(0);
+        expect_valid_arena(arena);
+        expect_ok(cuarena_capture_release(arena, &session, stream));
+        expect_ok(cuarena_reclaim(arena, 1, NULL));
+        expect_ok(cuarena_destroy(&arena));
+    }
+    expect_cu(cuda_test()->cuStreamDestroy(stream));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("free_takes_nothing");
@@ -172,8 +198,11 @@ int main(void)
                                             where_the_stream_cannot_be_waited_for_the_block_lives));
     tcase_add_loop_test(cases, a_free_survives_each_refusal_of_the_host, 0, 2 * WAYS);
     TCase *device = suite_add_case(suite, "device");
-    if (driver_kind() != DRIVER_NONE)
+    if (driver_kind() != DRIVER_NONE) {
         tcase_add_loop_test(device, a_free_on_a_device_survives_each_refusal_of_the_host, 0,
                             MEMORIES);
+        tcase_add_loop_test(
+            device, a_free_on_the_stream_of_a_session_survives_a_refusal_of_the_host, 0, MEMORIES);
+    }
     return suite_main(suite);
 }

@@ -432,6 +432,35 @@ START_TEST(test_a_free_on_a_captured_stream_is_refused)
 }
 END_TEST
 
+/* In a session the free is accepted, and the driver frees after it: a block from before, and one
+ * that was allocated beside it. Afterwards frees are work of the stream again. */
+START_TEST(test_a_free_on_the_stream_of_a_session_is_behind_it)
+{
+    cuarena_t *arena = pool_arena(OWN KEEPS);
+    const cuda_test_t *cuda = cuda_test();
+    cuai_cu_stream_t stream = cuda_test_stream();
+    cuai_cu_graph_t graph = NULL;
+    cuarena_capture_t *session = NULL;
+    void *before = take_on(arena, MIB(1), stream);
+    void *later = take_on(arena, MIB(1), stream);
+    use(before, MIB(1), stream);
+    expect_ok(cuarena_capture_begin(arena, stream, &session));
+    void *beside = take_from(arena, MIB(1));
+    give_on(arena, beside, stream); /* before the capture */
+    expect_cu(cuda->cuStreamBeginCapture(stream, CUAI_CU_STREAM_CAPTURE_MODE_RELAXED));
+    give_on(arena, before, stream);
+    expect_u64(used(arena), 3 * MIB(1));
+    expect_cu(cuda->cuStreamEndCapture(stream, &graph));
+    expect_cu(cuda->cuGraphDestroy(graph));
+    expect_ok(cuarena_capture_end(arena, session));
+    give_on(arena, later, stream);
+    expect_ok(cuarena_reclaim(arena, 1, NULL));
+    expect_u64(used(arena), 0);
+    expect_ok(cuarena_capture_release(arena, &session, stream));
+    end_stream(arena, stream);
+}
+END_TEST
+
 /* ---- Which pool -------------------------------------------------------- */
 
 static uint64_t current_pool(void)
@@ -605,13 +634,14 @@ int main(void)
                                  TEST_LIST(test_most_of_the_device_then_less,
                                            test_what_the_pool_keeps_the_driver_lacks_until_trim,
                                            test_what_the_driver_gave_the_pool_lacks));
-    TCase *streams = suite_add_list(
-        suite, "streams",
-        TEST_LIST(test_a_free_is_behind_the_work_of_its_stream,
-                  test_without_a_stream_a_block_is_everybodys,
-                  test_a_block_used_elsewhere_is_freed_when_that_is_done,
-                  test_a_block_is_freed_on_another_stream_after_a_release, test_default_streams,
-                  test_a_free_on_a_captured_stream_is_refused));
+    TCase *streams =
+        suite_add_list(suite, "streams",
+                       TEST_LIST(test_a_free_is_behind_the_work_of_its_stream,
+                                 test_without_a_stream_a_block_is_everybodys,
+                                 test_a_block_used_elsewhere_is_freed_when_that_is_done,
+                                 test_a_block_is_freed_on_another_stream_after_a_release,
+                                 test_default_streams, test_a_free_on_a_captured_stream_is_refused,
+                                 test_a_free_on_the_stream_of_a_session_is_behind_it));
     TCase *which = suite_add_list(
         suite, "which pool",
         TEST_LIST(test_current_is_the_default, test_each_kind_of_pool_and_none_made_current,
