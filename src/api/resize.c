@@ -7,6 +7,7 @@
 #include "arena/reclaim.h"
 #include "arena/stream_order.h"
 #include "arena/streams.h"
+#include "arena/unlocked.h"
 #include "arena/uses.h"
 #include "arena/zero.h"
 #include "heap/placement.h"
@@ -172,9 +173,14 @@ static cuarena_status_t zero_left(cuarena_t *arena, cuai_block_ref_t from, cuai_
     if (!cuai_zeroes_freed(arena, from) || cuai_is_lost(arena))
         return CUARENA_OK;
     cuarena_status_t status = cuai_zero_block(arena, from, stream);
-    if (status != CUARENA_OK && cuai_block_record(to)->size != 0 &&
-        cuai_zero_block(arena, to, stream) != CUARENA_OK)
+    if (status == CUARENA_OK || cuai_block_record(to)->size == 0)
+        return status;
+    cuai_kept_error_t words;
+    cuai_error_keep(&words);
+    if (cuai_zero_block(arena, to, stream) != CUARENA_OK)
         cuai_lose(arena);
+    cuai_error_restore(&words);
+    cuai_await_queued(arena, stream);
     return status;
 }
 

@@ -368,5 +368,7 @@ cuarena_status_t cuai_copy(cuarena_t *arena, uint64_t to, uint64_t from, uint64_
         cuai_lock(&arena->lock);
     }
     cuai_stream_untouch(arena, stream);
+    if (status != CUARENA_OK && done != 0)
+        cuai_await_queued(arena, stream);
     return cuai_note_loss(arena, status);
 }

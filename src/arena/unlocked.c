@@ -101,6 +101,34 @@ void cuai_unlocked_discard(cuarena_t *arena, void *event)
     cuai_lock(&arena->lock);
 }
 
+static cuarena_status_t synchronize(cuarena_t *arena, uint32_t number)
+{
+    cuarena_stream_t handle;
+    cuarena_status_t status = cuai_stream_touch_for_work(arena, number, &handle);
+    if (status == CUARENA_OK && handle != CUARENA_NO_STREAM) {
+        arena->host_waits++;
+        cuai_unlock(&arena->lock);
+        status = cuai_memory_synchronize(&arena->memory, handle);
+        cuai_lock(&arena->lock);
+    }
+    cuai_stream_untouch(arena, number);
+    return status;
+}
+
+void cuai_await_queued(cuarena_t *arena, uint32_t number)
+{
+    cuai_assert_locked(arena);
+    cuai_kept_error_t words;
+    cuai_error_keep(&words);
+    cuarena_status_t status = synchronize(arena, number);
+    cuai_error_restore(&words);
+    if (status == CUARENA_OK || cuai_is_lost(arena))
+        return;
+    cuai_slow_set(arena, CUAI_SLOW_LOST, true);
+    cuai_error_add("; %s is lost: nobody can tell when the copy that was queued is done",
+                   arena->label);
+}
+
 cuarena_status_t cuai_unlocked_see_all(cuarena_t *arena, bool wait)
 {
     void *event = NULL;
