@@ -166,8 +166,8 @@ CUARENA_API cuarena_status_t cuarena_resize_pool(cuarena_t *arena, uint64_t byte
  * segments, until no more than `keep_bytes` are reserved or nothing more is free. What a pool gave
  * back it takes again when it needs it. A caller's own bytes stay. Bytes that were freed on streams
  * are given back if they are idle: the call records events and asks whether they are complete, but
- * waits for none; DRIVER if that fails. REENTERED as cuarena_reset. Cost: O(free ranges), and the
- * memory's.
+ * waits for none; DRIVER if that fails, or OUT_OF_MEMORY if there is none for an event. REENTERED
+ * as cuarena_reset. Cost: O(free ranges), and the memory's.
  */
 CUARENA_API cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes,
                                           uint64_t *given_back_out);

@@ -120,8 +120,9 @@
  *
  * Errors besides those of the call without a stream: BAD_ARGUMENT for a stream whose work cannot
  * use the arena's bytes; UNSUPPORTED for a memory without streams, and for a stream that is being
- * captured and was not known before; LIMIT if CUARENA_MAX_STREAMS are known; OUT_OF_MEMORY if the
- * host has no memory for a stream that was not known; NO_DEVICE; DRIVER.
+ * captured and was not known before; LIMIT if CUARENA_MAX_STREAMS are known; OUT_OF_MEMORY if there
+ * is no memory for a stream that was not known, or for an event that is recorded; NO_DEVICE;
+ * DRIVER.
  *
  * Cost: as without a stream, and no driver call, once the stream is known. A request that neither
  * its stream's free list nor the idle one has room for looks at a bounded number of ranges for each
@@ -192,8 +193,8 @@ CUARENA_API cuarena_status_t cuarena_block_record_use(cuarena_t *arena, cuarena_
  * stream wait, until they have handed it to the driver.
  *
  * OK for a stream that the arena does not know. BUSY for a stream of an open capture session, and
- * for one that is being captured. DRIVER if the event cannot be recorded: the stream is still known
- * then. O(ranges of the stream's free list).
+ * for one that is being captured. DRIVER, or OUT_OF_MEMORY, if the event cannot be recorded: the
+ * stream is still known then. O(ranges of the stream's free list).
  */
 CUARENA_API cuarena_status_t cuarena_release_stream(cuarena_t *arena, cuarena_stream_t stream);
 /*

@@ -285,10 +285,34 @@ bool cuai_cuda_is_sticky(cuai_cu_result_t result)
     }
 }
 
-static cuarena_status_t status_of(cuai_cu_result_t result)
+/* Whether the call is there to take memory. An event counts: those who lack one do without it for
+ * now. */
+static bool takes_memory(const char *call)
+{
+    static const char *const takers[] = {
+        "cuDevicePrimaryCtxRetain",
+        "cuEventCreate",
+        "cuMemAddressReserve",
+        "cuMemAlloc",
+        "cuMemAllocFromPoolAsync",
+        "cuMemAllocManaged",
+        "cuMemCreate",
+        "cuMemHostAlloc",
+        "cuMemMap",
+        "cuMemPoolCreate",
+        "cuMemSetAccess",
+        "cuModuleLoadDataEx",
+    };
+    size_t i = 0;
+    while (i < sizeof takers / sizeof takers[0] && strcmp(takers[i], call) != 0)
+        i++;
+    return i < sizeof takers / sizeof takers[0];
+}
+
+static cuarena_status_t status_of(cuai_cu_result_t result, const char *call)
 {
     CUAI_ASSERT(result != CUAI_CUDA_SUCCESS);
-    if (result == CUAI_CUDA_ERROR_OUT_OF_MEMORY)
+    if (result == CUAI_CUDA_ERROR_OUT_OF_MEMORY && takes_memory(call))
         return CUARENA_OUT_OF_MEMORY;
     return cuai_cuda_is_sticky(result) ? CUARENA_LOST : CUARENA_DRIVER;
 }
@@ -298,8 +322,8 @@ cuarena_status_t cuai_cuda_fail_with(cuai_cu_result_t result, const char *call, 
 {
     char what[128];
     (void)vsnprintf(what, sizeof what, format, arguments);
-    cuarena_status_t status = cuai_fail(status_of(result), "%s: %s answered %s (%s)", what, call,
-                                        cuai_cuda_name(result), text_of(result));
+    cuarena_status_t status = cuai_fail(status_of(result, call), "%s: %s answered %s (%s)", what,
+                                        call, cuai_cuda_name(result), text_of(result));
     cuai_error_code(result);
     return status;
 }

@@ -56,9 +56,10 @@ static inline const cuai_cuda_t *cuai_cu(const cuai_cuda_t *cuda)
 }
 
 /*
- * The status of a result that is no success: OUT_OF_MEMORY, LOST for a sticky one, else DRIVER. The
- * last error gets the driver's code, and a message of what was tried (the format), the call and the
- * driver's own words. Where there is a place use cuai_place_fail, which also notes that it is lost.
+ * The status of a result that is no success: OUT_OF_MEMORY of a call that takes memory or creates
+ * an event, LOST for a sticky one, else DRIVER. The last error gets the driver's code, and a
+ * message of what was tried (the format), the call and the driver's own words. Where there is a
+ * place use cuai_place_fail, which also notes that it is lost.
  */
 cuarena_status_t cuai_cuda_fail(cuai_cu_result_t result, const char *call, const char *format,
                                 ...) CUAI_NOINLINE CUAI_PRINTF(3, 4);

@@ -387,11 +387,13 @@ START_TEST(test_results_have_a_status_and_a_name)
                                                                     : CUARENA_DRIVER;
     ck_assert_int_eq(cuai_cuda_is_sticky(result), results[_i].sticky);
     ck_assert_str_eq(cuai_cuda_name(result), results[_i].name);
-    expect_status(cuai_cuda_fail(result, "cuThis", "%d things", 3), want);
-    expect_message("3 things", "cuThis", results[_i].name);
+    expect_status(cuai_cuda_fail(result, "cuMemAlloc", "%d things", 3), want);
+    expect_message("3 things", "cuMemAlloc", results[_i].name);
     expect_ok(cuarena_last_error_info(&info));
     expect_status(info.status, want);
     ck_assert_int_eq(info.driver_code, result);
+    bool lacks = result == CUAI_CUDA_ERROR_OUT_OF_MEMORY;
+    expect_status(cuai_cuda_fail(result, "cuThis", "%d things", 3), lacks ? CUARENA_DRIVER : want);
 }
 END_TEST
 
@@ -546,8 +548,8 @@ static cuarena_status_t live_a_life(void)
 
 static bool is_error_of(cuarena_status_t status, cuai_cu_result_t result)
 {
-    if (result == CUAI_CUDA_ERROR_OUT_OF_MEMORY)
-        return status == CUARENA_OUT_OF_MEMORY;
+    if (result == CUAI_CUDA_ERROR_OUT_OF_MEMORY && status == CUARENA_OUT_OF_MEMORY)
+        return true;
     return status == (cuai_cuda_is_sticky(result) ? CUARENA_LOST : CUARENA_DRIVER);
 }
 
