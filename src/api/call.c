@@ -115,7 +115,11 @@ static void tell(cuai_call_t *call, cuarena_status_t status)
     CUAI_ASSERT(call->arena->inside != 0);
     cuai_unlock(&call->arena->lock);
     (void)cuai_log_error(call->arena->label, status);
+    cuai_kept_error_t words; /* what the listener calls may fail */
+    cuai_error_keep(&words);
     deliver(call);
+    if (status != CUARENA_OK)
+        cuai_error_restore(&words);
     cuai_lock(&call->arena->lock);
 }
 
@@ -125,6 +129,7 @@ cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status)
     if (status == CUARENA_LOST)
         cuai_slow_set(call->arena, CUAI_SLOW_LOST, true);
     cuai_stream_leave(call->arena, call->stream);
+    CUAI_ASSERT(status == CUARENA_OK || cuai_error_is(status));
     bool error = status != CUARENA_OK && cuai_log_wants(CUARENA_LOG_ERROR);
     if (error || call->count != 0)
         tell(call, status);

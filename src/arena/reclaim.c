@@ -237,14 +237,19 @@ bool cuai_reclaim_complete(cuarena_t *arena)
 
 static cuarena_status_t close_all(cuarena_t *arena, uint32_t except)
 {
-    cuarena_status_t status = CUARENA_OK;
+    cuarena_status_t first = CUARENA_OK;
+    cuai_kept_error_t words;
     cuai_stream_t *s;
     for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;) {
-        cuarena_status_t one = n == except ? CUARENA_OK : close_freelist(arena, s);
-        if (status == CUARENA_OK && one != CUARENA_BUSY)
-            status = one;
+        cuarena_status_t status = n == except ? CUARENA_OK : close_freelist(arena, s);
+        if (first != CUARENA_OK || status == CUARENA_OK || status == CUARENA_BUSY)
+            continue;
+        first = status;
+        cuai_error_keep(&words);
     }
-    return status;
+    if (first != CUARENA_OK)
+        cuai_error_restore(&words);
+    return first;
 }
 
 bool cuai_reclaim_ready(cuarena_t *arena, uint32_t except)

@@ -434,6 +434,7 @@ cuarena_status_t cuai_uses_reclaim(cuarena_t *arena, cuai_uses_how_t how, cuai_g
     cuai_assert_locked(arena);
     CUAI_ASSERT(arena->reclaiming);
     cuarena_status_t first = CUARENA_OK;
+    cuai_kept_error_t words;
     pass_t pass = {.how = how};
     memset(pass.busy, 0xff, sizeof pass.busy);
     cuai_use_t **link = &arena->uses.first;
@@ -442,9 +443,13 @@ cuarena_status_t cuai_uses_reclaim(cuarena_t *arena, cuai_uses_how_t how, cuai_g
         cuarena_status_t status = try_end(arena, link, &pass, gain);
         if (status != CUARENA_OK)
             link = &use->next;
-        if (first == CUARENA_OK && status != CUARENA_BUSY)
-            first = status;
+        if (first != CUARENA_OK || status == CUARENA_OK || status == CUARENA_BUSY)
+            continue;
+        first = status;
+        cuai_error_keep(&words);
     }
+    if (first != CUARENA_OK)
+        cuai_error_restore(&words);
     return first;
 }
 

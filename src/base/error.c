@@ -132,6 +132,11 @@ void cuai_error_restore(const cuai_kept_error_t *kept)
     unlogged = kept->unlogged;
 }
 
+bool cuai_error_is(cuarena_status_t status)
+{
+    return last.status == status;
+}
+
 bool cuai_error_is_unlogged(void)
 {
     bool was = unlogged;

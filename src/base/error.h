@@ -46,6 +46,9 @@ typedef struct cuai_kept_error {
 void cuai_error_keep(cuai_kept_error_t *kept);
 void cuai_error_restore(const cuai_kept_error_t *kept);
 
+/* Whether the last error has that status. */
+bool cuai_error_is(cuarena_status_t status);
+
 /* Whether the last error was not logged yet; from now on it counts as logged. */
 bool cuai_error_is_unlogged(void);
 

@@ -117,6 +117,7 @@ void cuai_log_line(int32_t level, const char *format, ...)
 cuarena_status_t cuai_log_error(const char *who, cuarena_status_t status)
 {
     bool unlogged = cuai_error_is_unlogged();
+    CUAI_ASSERT(status == CUARENA_OK || cuai_error_is(status));
     if (status != CUARENA_OK && unlogged)
         cuai_log(CUARENA_LOG_ERROR, "%s%s%s", who, *who == '\0' ? "" : ": ", cuarena_last_error());
     return status;

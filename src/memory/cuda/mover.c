@@ -43,20 +43,20 @@ static cuarena_status_t alloc_staging(cuai_place_t *place, size_t bytes, void **
                            "the staging to move blocks with");
 }
 
-/* UNSUPPORTED, without a last error: the kernel does not run on this device. */
-static cuarena_status_t launch_once(cuai_mover_t *mover, cuai_slide_launch_t *launch,
+/* NOT_SUPPORTED at the first launch: the kernel does not run on this device. */
+static cuai_cu_result_t launch_once(cuai_mover_t *mover, cuai_slide_launch_t *launch,
                                     cuai_cu_stream_t stream)
 {
     CUAI_ASSERT(mover->kernels->functions[launch->kernel] != NULL && launch->grid != 0);
     void *parameters[] = {&launch->params};
-    cuai_cu_result_t result =
-        cuai_cu(mover->place->cuda)
-            ->cuLaunchKernel(mover->kernels->functions[launch->kernel], launch->grid, 1, 1,
-                             launch->block, 1, 1, launch->shared_bytes, stream, parameters, NULL);
-    if (result == CUAI_CUDA_SUCCESS)
-        return CUARENA_OK;
-    if (result == CUAI_CUDA_ERROR_NOT_SUPPORTED)
-        return CUARENA_UNSUPPORTED;
+    return cuai_cu(mover->place->cuda)
+        ->cuLaunchKernel(mover->kernels->functions[launch->kernel], launch->grid, 1, 1,
+                         launch->block, 1, 1, launch->shared_bytes, stream, parameters, NULL);
+}
+
+static cuarena_status_t launch_fail(const cuai_mover_t *mover, const cuai_slide_launch_t *launch,
+                                    cuai_cu_result_t result)
+{
     return cuai_place_fail(mover->place, result, "cuLaunchKernel",
                            "%" PRIu32 " thread blocks of the relocation kernel", launch->grid);
 }
@@ -76,20 +76,23 @@ static cuarena_status_t clear_scratch(const cuai_mover_t *mover, cuai_cu_stream_
                            "the scratch of the relocation kernel");
 }
 
-/* Within a visit: launches that move nothing make the driver get the kernels ready. */
+/* Within a visit: launches that move nothing make the driver get the kernels ready. UNSUPPORTED,
+ * without a last error: one does not run on this device. */
 static cuarena_status_t launch_empty(cuai_mover_t *mover, cuai_cu_stream_t stream)
 {
-    cuarena_status_t status = CUARENA_OK;
-    for (uint32_t k = 0; k < CUAI_SLIDE_KERNELS && status == CUARENA_OK; k++) {
+    for (uint32_t k = 0; k < CUAI_SLIDE_KERNELS; k++) {
         if (mover->kernels->functions[k] == NULL)
             continue;
         cuai_slide_launch_t launch;
         cuai_slide_empty(&mover->slide, k, &launch);
-        status = launch_once(mover, &launch, stream);
-        if (status == CUARENA_OK)
-            cuai_slide_queued(&mover->slide, &launch);
+        cuai_cu_result_t result = launch_once(mover, &launch, stream);
+        if (result == CUAI_CUDA_ERROR_NOT_SUPPORTED)
+            return CUARENA_UNSUPPORTED;
+        if (result != CUAI_CUDA_SUCCESS)
+            return launch_fail(mover, &launch, result);
+        cuai_slide_queued(&mover->slide, &launch);
     }
-    return status;
+    return CUARENA_OK;
 }
 
 /* Within a visit. */
@@ -255,10 +258,10 @@ static cuarena_status_t queue_launch(cuai_mover_t *mover, cuai_slide_launch_t *l
     cuarena_status_t status = cuai_place_enter(mover->place, &visit);
     if (status != CUARENA_OK)
         return status;
-    status = launch_once(mover, launch, stream);
+    cuai_cu_result_t result = launch_once(mover, launch, stream);
     cuai_place_leave(&visit);
-    if (status != CUARENA_OK)
-        return status;
+    if (result != CUAI_CUDA_SUCCESS)
+        return launch_fail(mover, launch, result);
     cuai_slide_queued(&mover->slide, launch);
     mover->staged = mover->staged || launch->params.fetch_count != 0;
     return CUARENA_OK;
@@ -324,8 +327,13 @@ static cuarena_status_t queue_in_turn(cuai_mover_t *mover, const cuarena_relocat
         status = queue_kernels(mover, list, count, stream, done_out);
     else
         status = queue_copies(mover, list, count, stream, done_out);
+    cuai_kept_error_t words;
+    cuai_error_keep(&words);
     cuarena_status_t marked = mark_last(mover, stream);
-    return status == CUARENA_OK ? marked : status;
+    if (status == CUARENA_OK)
+        return marked;
+    cuai_error_restore(&words);
+    return status;
 }
 
 cuarena_status_t cuai_mover_queue(cuai_mover_t *mover, const cuarena_relocation_t *list,

@@ -230,7 +230,12 @@ cuarena_status_t cuai_store_relocate(void *user, const cuarena_relocation_t *lis
     status = cuai_mover_queue(&store->mover, list, count, work.stream, done_out);
     if (status == CUARENA_OK)
         return finish_work(&work);
-    return *done_out != 0 && finish_work(&work) == CUARENA_LOST ? CUARENA_LOST : status;
+    cuai_kept_error_t words;
+    cuai_error_keep(&words);
+    if (*done_out != 0 && finish_work(&work) == CUARENA_LOST)
+        return CUARENA_LOST;
+    cuai_error_restore(&words);
+    return status;
 }
 
 /* Sets whole words to 0: sizes and addresses are multiples of 8. */

@@ -1,0 +1,177 @@
+/*
+ * What a call answers where one call of the driver failed, and what it leaves under way: the last
+ * error is that of the status, frees never lack memory, and no copy reads what its caller may
+ * free. For the stand-in driver.
+ */
+#include "support/base_support.h"
+#include "support/cuda_expect.h"
+#include "support/cuda_kinds.h"
+#include "support/cuda_test.h"
+
+#define BLOCK MIB(4)
+#define SMALL 1000
+
+static cuarena_stream_t streams[4];
+static cuarena_t *arena;
+
+static void begin(const char *options)
+{
+    ck_assert(standin_is_here());
+    (void)cuda_test_use_device(0);
+    for (size_t i = 0; i < COUNT_OF(streams); i++)
+        streams[i] = cuda_test_stream();
+    arena = arena_of(options);
+}
+
+static void end(void)
+{
+    expect_cu(cuda_test()->cuCtxSynchronize());
+    expect_no_report();
+    expect_ok(cuarena_destroy_forced(&arena));
+    for (size_t i = 0; i < COUNT_OF(streams); i++)
+        cuda_test_end_stream(streams[i]);
+}
+
+/* The answer of a call in which the driver's nth call was to fail; whether it did. */
+static bool was_answered(cuarena_status_t status, cuai_cu_result_t result)
+{
+    bool failed = standin->standin_failed() != 0;
+    standin->standin_fail_clear();
+    cuarena_error_info_t error = last_error();
+    if (status != CUARENA_OK && (status != error.status || (int)result != error.driver_code))
+        ck_abort_msg("%s was returned, of %d; the last error is %s, of %d: %s",
+                     cuarena_status_name(status), (int)result, cuarena_status_name(error.status),
+                     error.driver_code, error.message);
+    return failed;
+}
+
+/* ---- A copy under way -------------------------------------------------- */
+
+/* The old place cannot be set to 0, and the copy that reads it was queued. */
+START_TEST(a_failed_resize_leaves_no_copy_under_way)
+{
+    cuarena_block_t block, wall;
+    void *pointer = NULL;
+    begin("memory=device,preset=grow,limit=64MiB,zero=free");
+    standin->standin_configure("PACE", "0"); /* work waits until it is waited for */
+    expect_ok(cuarena_block_alloc_on(arena, BLOCK, streams[0], NULL, &block));
+    expect_ok(cuarena_block_alloc_on(arena, BLOCK, streams[0], NULL, &wall));
+    expect_ok(cuarena_block_pin_on(arena, block, streams[0], &pointer));
+    expect_cu(cuda_test()->cuMemsetD32Async(cu_pointer(pointer), 7, BLOCK / 4, streams[0]));
+    expect_ok(cuarena_block_unpin_on(arena, block, streams[0]));
+    expect_cu(cuda_test()->cuStreamSynchronize(streams[0]));
+    standin->standin_fail("cuMemsetD32Async", 1, CUAI_CUDA_ERROR_OPERATING_SYSTEM, 0);
+    cuarena_status_t status = cuarena_block_resize_on(arena, block, BLOCK + MIB(2), streams[1]);
+    expect_status(status, CUARENA_DRIVER);
+    ck_assert(was_answered(status, CUAI_CUDA_ERROR_OPERATING_SYSTEM));
+    expect_ok(cuarena_block_free(arena, block));
+    expect_ok(cuarena_trim(arena, 0, NULL));
+    end();
+}
+END_TEST
+
+/* ---- Frees ------------------------------------------------------------- */
+
+static const char *const freeing[] = {
+    "memory=device,pool=4MiB",           "memory=device,pool=4MiB,events=eager",
+    "memory=device,pool=4MiB,zero=free", "memory=device,preset=driver-pool",
+    "memory=device,preset=mlx-cuda",     "memory=pinned,pool=4MiB",
+};
+
+#define USED 1u /* by another stream than that of the free */
+#define ON_ANOTHER 2u
+#define DEDICATED 4u
+#define WAYS 8u
+
+/* Whether the driver's nth call failed for lack of memory. */
+static bool free_lacking(unsigned way, uint64_t nth)
+{
+    void *pointer = NULL;
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    request.dedicated = (way & DEDICATED) != 0;
+    cuarena_stream_t stream = streams[way & ON_ANOTHER ? 2 : 1];
+    expect_ok(cuarena_alloc_on(arena, SMALL, streams[1], &request, &pointer));
+    if (way & USED)
+        expect_ok(cuarena_record_use(arena, pointer, streams[3]));
+    expect_ok(cuarena_release_stream(arena, streams[2]));
+    expect_cu(cuda_test()->cuCtxSynchronize());
+    standin->standin_fail_any(nth, CUAI_CUDA_ERROR_OUT_OF_MEMORY, 0);
+    cuarena_status_t status = cuarena_free_on(arena, pointer, stream);
+    bool failed = was_answered(status, CUAI_CUDA_ERROR_OUT_OF_MEMORY);
+    if (status == CUARENA_OK)
+        return failed;
+    expect_status(status, CUARENA_DRIVER);
+    expect_ok(cuarena_free_on(arena, pointer, stream));
+    return failed;
+}
+
+START_TEST(a_free_never_lacks_memory)
+{
+    begin(freeing[_i]);
+    for (unsigned way = 0; way < WAYS; way++)
+        for (uint64_t nth = 1; free_lacking(way, nth); nth++)
+            ck_assert_uint_lt(nth, 100);
+    end();
+}
+END_TEST
+
+/* ---- Two failures ------------------------------------------------------ */
+
+/* One freed block waits for a stream, the next one for a stream of an open session. */
+static bool trim_failing(uint64_t nth)
+{
+    static const int users[] = {2, 0};
+    void *pointers[2] = {NULL, NULL};
+    cuarena_capture_t *capture = NULL;
+    for (size_t i = 0; i < 2; i++) {
+        expect_ok(cuarena_alloc_on(arena, SMALL, streams[1], NULL, &pointers[i]));
+        expect_ok(cuarena_record_use(arena, pointers[i], streams[users[i]]));
+    }
+    expect_ok(cuarena_capture_begin(arena, streams[0], &capture));
+    for (size_t i = 0; i < 2; i++)
+        expect_ok(cuarena_free_on(arena, pointers[i], streams[1]));
+    standin->standin_fail_any(nth, CUAI_CUDA_ERROR_OPERATING_SYSTEM, 0);
+    cuarena_status_t status = cuarena_trim_on(arena, streams[1], 0, NULL);
+    bool failed = was_answered(status, CUAI_CUDA_ERROR_OPERATING_SYSTEM);
+    expect_ok(cuarena_capture_release(arena, &capture, streams[0]));
+    return failed;
+}
+
+START_TEST(a_trim_tells_the_failure_that_it_answers)
+{
+    begin("memory=device,pool=4MiB");
+    for (uint64_t nth = 1; trim_failing(nth); nth++)
+        ck_assert_uint_lt(nth, 100);
+    end();
+}
+END_TEST
+
+/* The driver may say of a kernel that runs what it says of one that a device lacks. */
+START_TEST(a_compaction_whose_kernel_is_refused_says_so)
+{
+    cuarena_block_t blocks[8];
+    begin("memory=device,pool=4MiB");
+    for (size_t i = 0; i < COUNT_OF(blocks); i++)
+        expect_ok(cuarena_block_alloc(arena, SMALL * (i + 1), &blocks[i]));
+    for (size_t i = 0; i < COUNT_OF(blocks); i += 2)
+        expect_ok(cuarena_block_free(arena, blocks[i]));
+    standin->standin_fail("cuLaunchKernel", 1, CUAI_CUDA_ERROR_NOT_SUPPORTED, 0);
+    cuarena_status_t status = cuarena_compact(arena, NULL, NULL, NULL, NULL);
+    expect_status(status, CUARENA_DRIVER);
+    ck_assert(was_answered(status, CUAI_CUDA_ERROR_NOT_SUPPORTED));
+    end();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("answers of CUDA arenas");
+    TCase *tcase = new_case(suite, "failures");
+    cuda_kinds_ready();
+    add_standin_test(tcase, a_failed_resize_leaves_no_copy_under_way, 1);
+    add_standin_test(tcase, a_free_never_lacks_memory, COUNT_OF(freeing));
+    add_standin_test(tcase, a_compaction_whose_kernel_is_refused_says_so, 1);
+    add_standin_test(tcase, a_trim_tells_the_failure_that_it_answers, 1);
+    return cuda_kinds_main(suite);
+}
