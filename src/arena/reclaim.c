@@ -238,8 +238,9 @@ bool cuai_reclaim_complete(cuarena_t *arena)
 static cuarena_status_t close_all(cuarena_t *arena, uint32_t except)
 {
     cuarena_status_t first = CUARENA_OK;
-    cuai_kept_error_t words;
+    cuai_kept_error_t words; /* of `first`, or from before */
     cuai_stream_t *s;
+    cuai_error_keep(&words);
     for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;) {
         cuarena_status_t status = n == except ? CUARENA_OK : close_freelist(arena, s);
         if (first != CUARENA_OK || status == CUARENA_OK || status == CUARENA_BUSY)
@@ -247,8 +248,7 @@ static cuarena_status_t close_all(cuarena_t *arena, uint32_t except)
         first = status;
         cuai_error_keep(&words);
     }
-    if (first != CUARENA_OK)
-        cuai_error_restore(&words);
+    cuai_error_restore(&words);
     return first;
 }
 

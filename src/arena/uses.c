@@ -434,8 +434,11 @@ cuarena_status_t cuai_uses_reclaim(cuarena_t *arena, cuai_uses_how_t how, cuai_g
     cuai_assert_locked(arena);
     CUAI_ASSERT(arena->reclaiming);
     cuarena_status_t first = CUARENA_OK;
-    cuai_kept_error_t words;
+    cuai_kept_error_t words; /* of `first`, or from before */
     pass_t pass = {.how = how};
+    if (arena->uses.first == NULL)
+        return first;
+    cuai_error_keep(&words);
     memset(pass.busy, 0xff, sizeof pass.busy);
     cuai_use_t **link = &arena->uses.first;
     while (*link != NULL) {
@@ -448,8 +451,7 @@ cuarena_status_t cuai_uses_reclaim(cuarena_t *arena, cuai_uses_how_t how, cuai_g
         first = status;
         cuai_error_keep(&words);
     }
-    if (first != CUARENA_OK)
-        cuai_error_restore(&words);
+    cuai_error_restore(&words);
     return first;
 }
 

@@ -131,9 +131,14 @@ static bool trim_failing(uint64_t nth)
     expect_ok(cuarena_capture_begin(arena, streams[0], &capture));
     for (size_t i = 0; i < 2; i++)
         expect_ok(cuarena_free_on(arena, pointers[i], streams[1]));
+    expect_status(cuarena_reclaim(arena, 2, NULL), CUARENA_BAD_ARGUMENT);
+    cuarena_error_info_t before = last_error();
     standin->standin_fail_any(nth, CUAI_CUDA_ERROR_OPERATING_SYSTEM, 0);
     cuarena_status_t status = cuarena_trim_on(arena, streams[1], 0, NULL);
     bool failed = was_answered(status, CUAI_CUDA_ERROR_OPERATING_SYSTEM);
+    cuarena_error_info_t after = last_error();
+    if (!failed)
+        ck_assert_str_eq(after.message, before.message);
     expect_ok(cuarena_capture_release(arena, &capture, streams[0]));
     return failed;
 }
