@@ -156,7 +156,8 @@ CUARENA_API cuarena_status_t cuarena_reset(cuarena_t *arena);
  * unpinned pointers.
  *
  * Waits for what was freed on streams if the pool gets smaller, and for all work on its bytes if
- * they move. BAD_ARGUMENT below the stable region's size; UNSUPPORTED for a caller's own bytes;
+ * they move. BAD_ARGUMENT below the stable region's size; UNSUPPORTED for a caller's own bytes,
+ * for an arena that grows, and where blocks would have to move on a memory that cannot move bytes;
  * REENTERED as cuarena_reset. A failed call leaves the size as it was; cached blocks have ended,
  * and blocks may have moved, which was reported. Cost: the bytes moved.
  */

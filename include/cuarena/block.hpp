@@ -134,9 +134,9 @@ class block
     void resize(std::uint64_t bytes) { check(try_resize(bytes)); }
 
     /* Pins the block, as an array of as many T as it has room for. With a stream, the stream waits
-     * for the block's last move, and the pin ends at the point of the stream that it has reached
-     * when the object ends. Status bad_argument if the address is not aligned for T; see
-     * request::align. */
+     * for compactions that moved the block, as cuarena_block_pin_on says, and the pin ends at the
+     * point of the stream that it has reached when the object ends. Status bad_argument if the
+     * address is not aligned for T; see request::align. */
     template <typename T = std::byte>
     result<pinned<T>> try_pin(cuarena_stream_t stream = CUARENA_NO_STREAM) const noexcept
     {

@@ -2,11 +2,12 @@
  * The cache of freed blocks, as MLX's allocators have it: the option keep=cache, which the presets
  * mlx-cpu and mlx-cuda set.
  *
- * A free then keeps the block whole, in a cache. A request gets a cached block: the smallest one
- * that has room, if it is less than twice as large as the request and larger by less than two pages
- * (the option `cache_page`); among blocks of one size the one that was cached first. It gets the
- * whole block, whose size cuarena_size_of tells as allocated. If that block does not qualify, the
- * request is a miss: no other is tried, and the arena allocates as without a cache.
+ * A free then keeps the block whole, in a cache. A request is rounded up as for a new block (the
+ * options `alignment`, `round_powers` and `round_to`) and gets a cached block: the smallest one
+ * that has room, if it is less than twice as large as that, and larger by less than two pages (the
+ * option `cache_page`); among blocks of one size the one that was cached first. It gets the whole
+ * block, whose size cuarena_size_of tells as allocated. If that block does not qualify, the request
+ * is a miss: no other is tried, and the arena allocates as without a cache.
  *
  * A freed block is cached if the cache has room for it, as `cache_bound` says, and if it is an
  * ordinary one: in the dynamic region, and not dedicated, adopted, exported, pinned by calls, used

@@ -74,9 +74,17 @@
  * BUSY where the capture has failed. On one that it knows, calls work as ever if they need nothing
  * from the device; others get those bytes again when the stream's work before the capture is done,
  * so a graph must not keep their addresses. A call that would have to record an event on the
- * stream, or let it wait, is BUSY; a free does without. What asks about all work of a context,
- * cuarena_destroy and frees on another thread's default stream, must not be called during such a
- * capture: the driver ends captures over it.
+ * stream, or let it wait, is BUSY; a free does without. What asks about all work of a context
+ * must not be called during such a capture, on any thread: the driver ends captures over it. These
+ * calls may ask:
+ *   - cuarena_destroy, cuarena_destroy_forced, and cuarena_resize_pool where the pool moves;
+ *   - with backing=async cuarena_reset, dedicated requests without a stream for which the driver's
+ *     pool has no room and, with preset=driver-pool, cuarena_trim_on with CUARENA_NO_STREAM;
+ *   - what needs an event behind work on the default stream of another thread
+ *     (CUARENA_STREAM_PER_THREAD): frees of blocks that it uses (cuarena_record_use); and, where
+ *     that thread freed bytes on it, requests that find no room, cuarena_capture_begin,
+ *     cuarena_reclaim, trims, compactions (also for blocks that were allocated or are used on it),
+ *     cuarena_resize_pool, cuarena_reset and calls that end cached blocks.
  *
  * Errors besides those named: BAD_ARGUMENT for an argument that is NULL, STALE for a session that
  * is none of this arena's, LOST, REENTERED from a function of the arena's memory. A session of an

@@ -11,11 +11,14 @@
  *
  *   OUT_OF_MEMORY  fewer bytes are free than asked for, and no more can be had
  *   FRAGMENTED     enough bytes are free, but not together: compaction would
- *                  make room (compact.h)
+ *                  make room (compact.h). OUT_OF_MEMORY if it would not, as no
+ *                  address of the arena has the alignment and room behind it
  *   LIMIT          a limit stands in the way, which cuarena_get_limit tells:
  *                  one that was set or, with preset=grow, mlx-cpu or mlx-cuda,
  *                  what limit=auto came to
- *   UNSUPPORTED    zeroed bytes of a memory that cannot set bytes to 0
+ *   UNSUPPORTED    zeroed bytes of a memory that cannot set bytes to 0; a
+ *                  dedicated block with a larger alignment than the memory
+ *                  gives its segments
  *   DRIVER         the driver or the system refused
  *
  * cuarena_last_error_info then tells the bytes asked for, the limit, the bytes reserved and free,

@@ -166,8 +166,9 @@ CUARENA_API cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_blo
                                                    cuarena_stream_t stream);
 CUARENA_API cuarena_status_t cuarena_block_resize_on(cuarena_t *arena, cuarena_block_t block,
                                                      uint64_t bytes, cuarena_stream_t stream);
-/* As cuarena_block_pin; the stream waits for the last move of the block, so what is queued on it
- * next may use the address. */
+/* As cuarena_block_pin; the stream waits for compactions that moved the block, so what is queued on
+ * it next may use the address. The copy of cuarena_block_resize_on is a use on the stream of that
+ * call: you must have made this stream wait for it. */
 CUARENA_API cuarena_status_t cuarena_block_pin_on(cuarena_t *arena, cuarena_block_t block,
                                                   cuarena_stream_t stream, void **pointer_out);
 /* Ends the pin at this point of the stream: as cuarena_block_record_use and

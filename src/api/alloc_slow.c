@@ -19,7 +19,6 @@
  * The option `steal` says how much of joining, stealing and waiting there is. If nothing brings
  * room, the error says what was tried. Each step uses something up, so there is an end to it.
  */
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "api/call.h"
@@ -381,10 +380,13 @@ static outcome_t try_handler(ladder_t *ladder)
     return outcome(freed != 0);
 }
 
-/* Whether there are enough free bytes that do not lie together. What a pool gave back counts as
- * long as the memory has not refused it. */
+/* Whether there are enough free bytes that do not lie together, and compaction can bring them
+ * together. What a pool gave back counts as long as the memory has not refused it. */
 static bool is_apart(const ladder_t *ladder)
 {
+    const cuai_request_t *request = ladder->request;
+    if (!cuai_segments_may_hold(ladder->call->arena, request->size, request->heap.alignment))
+        return false;
     if (ladder->refusal == CUARENA_FRAGMENTED)
         return true;
     uint64_t untaken = cuai_pool_untaken(ladder->call->arena);
@@ -485,7 +487,9 @@ static cuarena_status_t final_status(const ladder_t *ladder)
     if (is_apart(ladder) && ladder->growth != CUARENA_LOST)
         return CUARENA_FRAGMENTED;
     bool named = ladder->growth == CUARENA_LIMIT || is_final(ladder->growth);
-    return named ? ladder->growth : ladder->refusal;
+    if (named)
+        return ladder->growth;
+    return ladder->refusal == CUARENA_FRAGMENTED ? CUARENA_OUT_OF_MEMORY : ladder->refusal;
 }
 
 static uint64_t met_limit(const cuarena_t *arena, cuarena_status_t status)
@@ -499,7 +503,17 @@ static uint64_t met_limit(const cuarena_t *arena, cuarena_status_t status)
 /* Whether host memory for the bookkeeping is what is short: the range for the block is there. */
 static bool lacks_record(const ladder_t *ladder, cuarena_status_t status, uint64_t largest)
 {
-    return status == CUARENA_OUT_OF_MEMORY && largest >= ladder->request->size;
+    return status == CUARENA_OUT_OF_MEMORY && ladder->refusal != CUARENA_FRAGMENTED &&
+           largest >= ladder->request->size;
+}
+
+/* " aligned to 4096", where the request asks for more than the arena's alignment. */
+static void name_alignment(const ladder_t *ladder, char *text, size_t room)
+{
+    uint64_t alignment = ladder->request->heap.alignment;
+    text[0] = '\0';
+    if (alignment > cuai_granule(ladder->call->arena))
+        snprintf(text, room, " aligned to %llu", (unsigned long long)alignment);
 }
 
 /* " while ... is the limit", where a limit stands in the way. */
@@ -522,37 +536,21 @@ static void name_limit(const ladder_t *ladder, cuarena_status_t status, char *te
                  (unsigned long long)arena->limits[CUARENA_LIMIT_LIVE]);
 }
 
-/* A text that is added to, and cut where there is no more room. */
-typedef struct text {
-    char *at;
-    size_t room;
-} text_t;
-
-CUAI_PRINTF(2, 3) static void add(text_t *text, const char *format, ...)
+/* Adds ", reclaiming, growth" to the error: the steps that were tried, and why compaction brought
+ * nothing. `before` stands before the first. */
+static void add_steps(const ladder_t *ladder, const char *before)
 {
-    CUAI_ASSERT(text->room != 0);
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(text->at, text->room, format, arguments);
-    va_end(arguments);
-    size_t used = length < 0 ? 0 : cuai_min((size_t)length, text->room - 1);
-    text->at += used;
-    text->room -= used;
-}
-
-/* ", reclaiming, growth": the steps that were tried, and why compaction brought nothing. */
-static void name_steps(const ladder_t *ladder, char *chars, size_t room)
-{
-    CUAI_ASSERT(room != 0);
-    text_t text = {chars, room};
-    chars[0] = '\0';
-    for (int32_t step = 0; step < CUARENA_STEP_COUNT; step++)
-        if (ladder->tried & step_bit(step))
-            add(&text, ", %s", steps[step].name);
+    CUAI_ASSERT(ladder->refusal != CUARENA_OK);
+    for (int32_t step = 0; step < CUARENA_STEP_COUNT; step++) {
+        if (!(ladder->tried & step_bit(step)))
+            continue;
+        cuai_error_add("%s%s", before, steps[step].name);
+        before = ", ";
+    }
     if (ladder->no_compaction != NULL)
-        add(&text, " (%s)", ladder->no_compaction);
+        cuai_error_add(" (%s)", ladder->no_compaction);
     if (ladder->handler_calls == MOST_HANDLER_CALLS)
-        add(&text, " (%d handler calls are the most)", MOST_HANDLER_CALLS);
+        cuai_error_add(" (%d handler calls are the most)", MOST_HANDLER_CALLS);
 }
 
 /* "; memory 'device' answered 2" where the memory had no more; its own words where it has no
@@ -571,15 +569,16 @@ static void name_cause(const ladder_t *ladder, char *text, size_t room)
         snprintf(text, room, "; %.60s", words->message);
 }
 
-static cuarena_status_t explain_figures(const ladder_t *ladder, cuarena_status_t status,
-                                        const char *tried)
+static cuarena_status_t explain_figures(const ladder_t *ladder, cuarena_status_t status)
 {
     CUAI_ASSERT(status != CUARENA_OK);
     const cuarena_t *arena = ladder->call->arena;
     int region = is_stable(ladder) ? CUAI_STABLE : CUAI_DYNAMIC;
+    char aligned[40];
     char limit[64];
     char cause[64];
     uint64_t largest = cuai_freelists_largest(arena, region, may_wait(ladder));
+    name_alignment(ladder, aligned, sizeof aligned);
     name_limit(ladder, status, limit, sizeof limit);
     name_cause(ladder, cause, sizeof cause);
     if (lacks_record(ladder, status, largest))
@@ -590,13 +589,15 @@ static cuarena_status_t explain_figures(const ladder_t *ladder, cuarena_status_t
     if (region == CUAI_DYNAMIC)
         free_bytes += cuai_pool_untaken(arena);
     cuai_fail_bytes(status, asked, met_limit(arena, status), arena->reserved, free_bytes, largest,
-                    "no room for %llu bytes in the %s region%s: %llu free, the largest "
-                    "range has %llu, %llu reserved%s; tried: reserved bytes%s",
-                    (unsigned long long)asked, region == CUAI_STABLE ? "stable" : "dynamic", limit,
+                    "no room for %llu bytes%s in the %s region%s: %llu free, the largest "
+                    "range has %llu, %llu reserved%s; tried: reserved bytes",
+                    (unsigned long long)asked, aligned,
+                    region == CUAI_STABLE ? "stable" : "dynamic", limit,
                     (unsigned long long)free_bytes, (unsigned long long)largest,
-                    (unsigned long long)arena->reserved, cause, tried);
+                    (unsigned long long)arena->reserved, cause);
     if (cause[0] != '\0')
         cuai_error_code(ladder->words->error.driver_code);
+    add_steps(ladder, ", ");
     return status;
 }
 
@@ -606,15 +607,12 @@ static cuarena_status_t explain(const ladder_t *ladder)
 {
     CUAI_ASSERT(ladder->refusal != CUARENA_OK);
     cuarena_status_t status = final_status(ladder);
-    char tried[128];
-    name_steps(ladder, tried, sizeof tried);
     if (!ladder->request->dedicated && !is_final(status))
-        return explain_figures(ladder, status, tried);
+        return explain_figures(ladder, status);
     if (is_final(status) || ladder->request->dedicated)
         cuai_error_restore(ladder->words);
     cuai_error_asked(ladder->request->heap.size);
-    if (tried[0] != '\0')
-        cuai_error_add("; tried:%s", tried + 1);
+    add_steps(ladder, "; tried: ");
     return status;
 }
 

@@ -262,19 +262,33 @@ cuarena_status_t cuarena_blocks(cuarena_t *arena, uint64_t *cursor, cuarena_bloc
     return CUARENA_OK;
 }
 
+static cuarena_status_t check_adopted(const cuarena_t *arena, const void *bytes, uint64_t size)
+{
+    uint64_t address = cuai_address(bytes);
+    uint64_t end;
+    if (size == 0 || ((address | size) & arena->granule_mask) != 0 ||
+        size >= CUARENA_HEAP_MAX_SEGMENT)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "%llu bytes at %p; accepted: multiples of %llu, more than 0 and less than "
+                         "2^48 bytes",
+                         (unsigned long long)size, bytes, (unsigned long long)cuai_granule(arena));
+    if (!cuai_add_checked(address, size, &end))
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "%llu bytes at %p reach the end of the address space; accepted: ranges "
+                         "that end below 2^64",
+                         (unsigned long long)size, bytes);
+    return CUARENA_OK;
+}
+
 cuarena_status_t cuarena_adopt(cuarena_t *arena, void *bytes, uint64_t size, cuarena_tag_t tag,
                                cuarena_block_t *block_out)
 {
     if (arena == NULL || bytes == NULL || block_out == NULL)
         return cuai_null("arena, bytes or block_out");
     uint64_t address = cuai_address(bytes);
-    uint64_t end;
-    if (size == 0 || ((address | size) & arena->granule_mask) != 0 ||
-        !cuai_add_checked(address, size, &end) || size >= CUARENA_HEAP_MAX_SEGMENT)
-        return cuai_told(
-            cuai_fail(CUARENA_BAD_ARGUMENT, "%llu bytes at %p; accepted: multiples of %llu",
-                      (unsigned long long)size, bytes, (unsigned long long)cuai_granule(arena)));
-    CUAI_ASSERT(end > address);
+    cuarena_status_t status = check_adopted(arena, bytes, size);
+    if (status != CUARENA_OK)
+        return cuai_told(status);
     cuai_request_t request = {.heap = {.size = size,
                                        .tag = tag,
                                        .pins = 1,
@@ -282,7 +296,7 @@ cuarena_status_t cuarena_adopt(cuarena_t *arena, void *bytes, uint64_t size, cua
                               .size = size};
     cuai_call_t call;
     cuai_block_ref_t ref;
-    cuarena_status_t status = cuai_call_begin(&call, arena);
+    status = cuai_call_begin(&call, arena);
     if (status != CUARENA_OK)
         return cuai_told(status);
     status = cuai_call_check(arena);

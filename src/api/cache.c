@@ -93,7 +93,7 @@ cuarena_status_t cuarena_cache_stats(cuarena_t *arena, cuarena_cache_stats_t *st
     if (arena == NULL)
         return cuai_null("arena");
     if (!cuai_sized_ok(stats, sizeof(size_t), sizeof *stats))
-        return cuai_null("stats, or its struct_size");
+        return cuai_told(cuai_fail_struct("stats", stats));
     if (!cuai_lock_enter(&arena->lock))
         return cuai_told(cuai_reentered());
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];

@@ -107,7 +107,7 @@ cuarena_status_t cuarena_capture_stats(cuarena_t *arena, cuarena_capture_t *capt
     if (arena == NULL || capture == NULL)
         return cuai_null("arena or capture");
     if (!cuai_sized_ok(stats, sizeof(size_t), sizeof *stats))
-        return cuai_null("stats, or its struct_size");
+        return cuai_told(cuai_fail_struct("stats", stats));
     cuarena_stats_t full = {0};
     if (!cuai_lock_enter(&arena->lock))
         return cuai_told(cuai_reentered());

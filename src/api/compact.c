@@ -398,6 +398,8 @@ static cuarena_status_t check_options(const cuarena_compact_options_t *options)
     if (options->report_unmoved != 0 && options->report_unmoved != 1)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "report_unmoved %d; accepted: 0, 1",
                          (int)options->report_unmoved);
+    if (options->zero != 0)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "zero %d; accepted: 0", (int)options->zero);
     if (options->stream_count != 0 && options->streams == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "streams NULL with stream_count %zu; accepted: as "
@@ -442,7 +444,7 @@ cuarena_status_t cuarena_compact(cuarena_t *arena, const cuarena_compact_options
     cuarena_status_t status = options == NULL ? CUARENA_OK : check_options(options);
     if (status == CUARENA_OK && report != NULL &&
         !cuai_sized_ok(report, sizeof(size_t), sizeof *report))
-        status = cuai_null("report, or its struct_size");
+        status = cuai_fail_struct("report", report);
     if (status == CUARENA_OK)
         status = cuai_check_entry(arena, "compact", true);
     if (status != CUARENA_OK)

@@ -18,14 +18,6 @@
 /* The longest "key=value" that cuarena_config_parse looks at. */
 #define ITEM_SIZE 128
 
-static cuarena_status_t fail_struct(const char *what, const void *sized)
-{
-    if (sized == NULL)
-        return cuai_fail(CUARENA_BAD_ARGUMENT, "%s: NULL", what);
-    return cuai_fail(CUARENA_BAD_ARGUMENT, "%s: struct_size %zu; accepted: what its _init sets",
-                     what, cuai_sized_of(sized));
-}
-
 static bool is_config(const cuarena_config_t *config)
 {
     return cuai_sized_ok(config, CONFIG_FIRST, sizeof *config);
@@ -60,19 +52,22 @@ void cuarena_config_init(cuarena_config_t *config)
 static cuarena_status_t fail_key(const char *key, const char *value)
 {
     CUAI_ASSERT(cuai_key_find(key).option == NULL);
+    char rooms[2][CUAI_SHOWN + sizeof("...")];
     return cuai_fail(CUARENA_BAD_ARGUMENT,
-                     "'%.48s' is no option, its value '%.32s' not looked at; "
+                     "'%s' is no option, its value '%s' not looked at; "
                      "accepted: '%s' and others, see cuarena_option_info, or "
                      "unknown_keys=warn",
-                     key, value, cuai_key_nearest(key));
+                     cuai_shown(key, 48, rooms[0]), cuai_shown(value, 32, rooms[1]),
+                     cuai_key_nearest(key));
 }
 
 static cuarena_status_t pass_over(const char *key, const char *value)
 {
+    char rooms[2][CUAI_SHOWN + sizeof("...")];
     cuai_log(CUARENA_LOG_WARN,
-             "option '%.64s' is unknown, its value '%.64s' "
+             "option '%s' is unknown, its value '%s' "
              "is passed over",
-             key, value);
+             cuai_shown(key, 64, rooms[0]), cuai_shown(value, 64, rooms[1]));
     return CUARENA_OK;
 }
 
@@ -80,7 +75,9 @@ static cuarena_status_t fail_value(const char *key, const char *value, cuai_refu
                                    const char *accepted)
 {
     CUAI_ASSERT(refusal != NULL && accepted != NULL);
-    return cuai_fail(CUARENA_BAD_ARGUMENT, "%.48s: '%.64s' %s; accepted: %s", key, value, refusal,
+    char rooms[2][CUAI_SHOWN + sizeof("...")];
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "%s: '%s' %s; accepted: %s",
+                     cuai_shown(key, 48, rooms[0]), cuai_shown(value, 64, rooms[1]), refusal,
                      accepted);
 }
 
@@ -101,7 +98,7 @@ static cuarena_status_t set(cuarena_config_t *full, const char *name, const char
 cuarena_status_t cuarena_config_set(cuarena_config_t *config, const char *key, const char *value)
 {
     if (!is_config(config))
-        return cuai_told(fail_struct("config", config));
+        return cuai_told(cuai_fail_struct("config", config));
     if (key == NULL || value == NULL)
         return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT, "option: the %s is NULL",
                                    key == NULL ? "key" : "value"));
@@ -117,7 +114,7 @@ cuarena_status_t cuarena_config_get(const cuarena_config_t *config, const char *
                                     size_t text_size)
 {
     if (!is_config(config))
-        return cuai_told(fail_struct("config", config));
+        return cuai_told(cuai_fail_struct("config", config));
     if (key == NULL || text == NULL)
         return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT, "option: the %s is NULL",
                                    key == NULL ? "key" : "text"));
@@ -162,10 +159,11 @@ static cuarena_status_t set_item(cuarena_config_t *full, const char *text, size_
                          text, ITEM_SIZE - 1);
     memcpy(item, text, length);
     item[length] = '\0';
+    char room[CUAI_SHOWN + sizeof("...")];
     char *equals = strchr(item, '=');
     if (equals == NULL)
-        return cuai_fail(CUARENA_BAD_ARGUMENT, "'%.64s' has no '='; accepted: key=value,key=value",
-                         item);
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "'%s' has no '='; accepted: key=value,key=value",
+                         cuai_shown(item, 64, room));
     *equals = '\0';
     cut_blanks(item);
     cut_blanks(equals + 1);
@@ -175,7 +173,7 @@ static cuarena_status_t set_item(cuarena_config_t *full, const char *text, size_
 cuarena_status_t cuarena_config_parse(cuarena_config_t *config, const char *text)
 {
     if (!is_config(config))
-        return cuai_told(fail_struct("config", config));
+        return cuai_told(cuai_fail_struct("config", config));
     if (text == NULL)
         return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT, "options: the text is NULL"));
     if (text[strspn(text, " \t")] == '\0')
@@ -198,7 +196,7 @@ cuarena_status_t cuarena_config_parse(cuarena_config_t *config, const char *text
 cuarena_status_t cuarena_config_environment(cuarena_config_t *config)
 {
     if (!is_config(config))
-        return cuai_told(fail_struct("config", config));
+        return cuai_told(cuai_fail_struct("config", config));
     const char *text = getenv("CUARENA_CONF");
     return text == NULL ? CUARENA_OK : cuarena_config_parse(config, text);
 }
@@ -221,7 +219,7 @@ static cuai_refusal_t read_limit(const char *text, cuarena_amount_t *limit)
 cuarena_status_t cuarena_config_limit_environment(cuarena_config_t *config, const char *variable)
 {
     if (!is_config(config))
-        return cuai_told(fail_struct("config", config));
+        return cuai_told(cuai_fail_struct("config", config));
     const char *name = variable != NULL ? variable : "CUPY_GPU_MEMORY_LIMIT";
     const char *text = getenv(name);
     if (text == NULL)
@@ -257,7 +255,7 @@ static cuarena_status_t past_the_last(size_t index)
 cuarena_status_t cuarena_option_info(size_t index, cuarena_option_info_t *info)
 {
     if (!cuai_sized_ok(info, INFO_FIRST, sizeof *info))
-        return cuai_told(fail_struct("info", info));
+        return cuai_told(cuai_fail_struct("info", info));
     const cuai_option_t *option = cuai_option_at(index);
     if (option == NULL)
         return past_the_last(index);
@@ -292,7 +290,7 @@ static cuarena_status_t check_option(const cuai_option_t *option, const cuarena_
 cuarena_status_t cuai_config_check(const cuarena_config_t *config, cuarena_config_t *full_out)
 {
     if (!is_config(config))
-        return fail_struct("config", config);
+        return cuai_fail_struct("config", config);
     cuarena_config_t full;
     copy_whole(config, &full);
     const cuai_option_t *option;

@@ -90,9 +90,7 @@ typedef struct rule {
 } rule_t;
 
 #define ALL UINT32_MAX
-#define FIXED                                                                                      \
-    "an arena that does not grow, such as preset=pool; one that grows has a "                      \
-    "limit"
+#define FIXED "grow=none, which preset=pool sets; an arena that grows has a limit"
 #define SHARED "segments=shared"
 #define POOLED "memory=device and backing=async, which preset=driver-pool sets"
 
@@ -205,17 +203,19 @@ static cuarena_status_t refuse(const rule_t *rule, const cuarena_config_t *full)
     CUAI_ASSERT(rule->accepted != NULL);
     char text[CUAI_OPTION_TEXT_SIZE];
     char preset[CUAI_OPTION_TEXT_SIZE];
+    char grow[CUAI_OPTION_TEXT_SIZE];
     print(rule->key, full, text);
     print("preset", full, preset);
+    print("grow", full, grow);
     if (full->unknown_keys != CUARENA_UNKNOWN_WARN)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "%s: '%s' has no use with preset=%s, memory=%s; "
+                         "%s: '%s' has no use with preset=%s, memory=%s, grow=%s; "
                          "accepted: with %s",
-                         rule->key, text, preset, memory_name(full->memory), rule->accepted);
+                         rule->key, text, preset, memory_name(full->memory), grow, rule->accepted);
     cuai_log(CUARENA_LOG_WARN,
-             "option '%s' has no use with preset=%s, memory=%s, its value "
+             "option '%s' has no use with preset=%s, memory=%s, grow=%s, its value "
              "'%s' is passed over",
-             rule->key, preset, memory_name(full->memory), text);
+             rule->key, preset, memory_name(full->memory), grow, text);
     return CUARENA_OK;
 }
 

@@ -15,7 +15,7 @@ cuarena_status_t cuarena_properties(cuarena_t *arena, cuarena_properties_t *prop
     if (arena == NULL)
         return cuai_null("arena");
     if (!cuai_sized_ok(properties, sizeof(size_t), sizeof *properties))
-        return cuai_null("properties, or its struct_size");
+        return cuai_told(cuai_fail_struct("properties", properties));
     cuarena_properties_t facts = arena->memory.facts; /* never changes */
     facts.granule_bytes = cuai_granule(arena);
     cuai_sized_write(properties, &facts);

@@ -24,17 +24,10 @@ void cuarena_device_info_init(cuarena_device_info_t *info)
         *info = (cuarena_device_info_t){.struct_size = sizeof *info};
 }
 
-static cuarena_status_t bad_info(void)
-{
-    return cuai_fail(CUARENA_BAD_ARGUMENT,
-                     "info: NULL or of a size that it never had, one from its "
-                     "_init function is accepted");
-}
-
 cuarena_status_t cuarena_driver_info(cuarena_driver_info_t *info)
 {
     if (!cuai_sized_ok(info, DRIVER_INFO_FIRST, sizeof *info))
-        return cuai_told(bad_info());
+        return cuai_told(cuai_fail_struct("info", info));
     const cuai_cuda_t *cuda = cuai_cuda();
     if (cuda == NULL)
         return cuai_told(CUARENA_NO_DEVICE);
@@ -87,7 +80,7 @@ static cuarena_status_t ask_free(cuai_place_t *place, uint64_t *free_out)
 cuarena_status_t cuarena_device_info(int32_t device, cuarena_device_info_t *info)
 {
     if (!cuai_sized_ok(info, DEVICE_INFO_FIRST, sizeof *info))
-        return cuai_told(bad_info());
+        return cuai_told(cuai_fail_struct("info", info));
     cuai_place_t *place;
     cuarena_status_t status = cuai_place_open_ordinal(device, &place);
     if (status != CUARENA_OK)

@@ -35,7 +35,7 @@ cuarena_status_t cuarena_driver_pool_stats(cuarena_t *arena, cuarena_driver_pool
     if (arena == NULL)
         return cuai_null("arena");
     if (!cuai_sized_ok(stats, sizeof(size_t), sizeof *stats))
-        return cuai_null("stats, or its struct_size");
+        return cuai_told(cuai_fail_struct("stats", stats));
     cuarena_driver_pool_stats_t now = {0};
     cuarena_status_t status = check_pool(arena);
     if (status == CUARENA_OK)
@@ -179,7 +179,7 @@ cuarena_status_t cuarena_create_per_device(const cuarena_config_t *config,
     if (pools == NULL || arenas_out == NULL)
         return cuai_null("pools or arenas_out");
     if (!cuai_sized_ok(config, sizeof(size_t), sizeof *config))
-        return cuai_null("config, or its struct_size");
+        return cuai_told(cuai_fail_struct("config", config));
     cuarena_config_t full;
     cuarena_config_init(&full);
     cuai_sized_read(&full, config);

@@ -64,8 +64,10 @@ static void describe_leaks(const cuarena_t *arena, char *text, size_t room)
         cuai_counts_t counts = cuai_counter_read(&arena->tags[tag].counter);
         if (counts.live_blocks == 0)
             continue;
-        used += (size_t)snprintf(text + used, room - used, "; '%.32s': %llu of %llu bytes",
-                                 arena->tags[tag].name, (unsigned long long)counts.live_blocks,
+        char name[CUAI_SHOWN + sizeof("...")];
+        used += (size_t)snprintf(text + used, room - used, "; '%s': %llu of %llu bytes",
+                                 cuai_shown(arena->tags[tag].name, 32, name),
+                                 (unsigned long long)counts.live_blocks,
                                  (unsigned long long)counts.requested_bytes);
     }
 }

@@ -45,8 +45,9 @@ void cuai_log_event(cuarena_t *arena, const cuarena_event_t *event)
     if (!cuai_logs_event(event->kind))
         return;
     bool tagged = event->tag != 0;
-    cuai_log(kinds[event->kind].level, "%s: %s: %llu bytes at %p, block %#llx%s%.64s%s",
-             arena->label, kinds[event->kind].name, (unsigned long long)event->bytes,
-             event->address, (unsigned long long)event->block, tagged ? ", tag '" : "",
-             tagged ? tag_name(arena, event->tag) : "", tagged ? "'" : "");
+    char room[CUAI_SHOWN + sizeof("...")];
+    cuai_log(kinds[event->kind].level, "%s: %s: %llu bytes at %p, block %#llx%s%s%s", arena->label,
+             kinds[event->kind].name, (unsigned long long)event->bytes, event->address,
+             (unsigned long long)event->block, tagged ? ", tag '" : "",
+             tagged ? cuai_shown(tag_name(arena, event->tag), 64, room) : "", tagged ? "'" : "");
 }

@@ -185,7 +185,8 @@ static const cuai_option_t options[] = {
                    "else the soft limit.",
            .most = UINT64_MAX),
     BYTES("cache_page", cache_page, "preset", "1 to below 256TiB, preset",
-          .help = "A request gets a cached block that is less than twice as large, and larger by "
+          .help = "A request, rounded up, gets a cached block that is less than twice as large, "
+                  "and larger by "
                   "less than two of these.",
           .least = 1, .most = MOST_BYTES, .from_preset = "preset"),
     AMOUNT("soft_limit", soft_limit, "auto", "bytes, 0% to 100%, auto, auto-BYTES",

@@ -85,7 +85,7 @@ static cuarena_status_t pop(cuarena_t *arena, about_t about, cuarena_peaks_t *pe
     if (arena == NULL)
         return cuai_null("arena");
     if (!cuai_sized_ok(peaks, sizeof(size_t), sizeof *peaks))
-        return cuai_null("peaks, or its struct_size");
+        return cuai_told(cuai_fail_struct("peaks", peaks));
     cuarena_peaks_t since;
     cuai_peak_set_t set;
     if (!cuai_lock_enter(&arena->lock))

@@ -25,7 +25,8 @@ static cuarena_status_t check_request(const cuarena_t *arena, const cuarena_requ
         return cuai_fail(CUARENA_BAD_ARGUMENT, "alignment %llu; accepted: powers of two below 2^48",
                          (unsigned long long)request->alignment);
     if (request->zeroed && arena->memory.ops.zero_bytes == NULL)
-        return cuai_fail(CUARENA_UNSUPPORTED, "zeroed: memory '%s' cannot set bytes to 0",
+        return cuai_fail(CUARENA_UNSUPPORTED,
+                         "zeroed 1: memory '%s' cannot set bytes to 0; accepted: 0",
                          arena->memory.ops.name);
     return CUARENA_OK;
 }

@@ -96,7 +96,7 @@ static cuarena_status_t check_stats(const cuarena_t *arena, const cuarena_stats_
         return cuai_null("arena");
     if (cuai_sized_ok(stats, sizeof(size_t), sizeof *stats))
         return CUARENA_OK;
-    return cuai_null("stats, or its struct_size");
+    return cuai_told(cuai_fail_struct("stats", stats));
 }
 
 cuarena_status_t cuai_check_region(int32_t region)
@@ -225,7 +225,7 @@ cuarena_status_t cuarena_inspect(cuarena_t *arena, int32_t region, cuarena_inspe
     if (arena == NULL)
         return cuai_null("arena");
     if (!cuai_sized_ok(inspection, sizeof(size_t), sizeof *inspection))
-        return cuai_null("inspection, or its struct_size");
+        return cuai_told(cuai_fail_struct("inspection", inspection));
     cuarena_status_t status = cuai_check_region(region);
     if (status != CUARENA_OK)
         return cuai_told(status);

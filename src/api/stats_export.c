@@ -84,7 +84,7 @@ cuarena_status_t cuarena_ort_stats(cuarena_t *arena, cuarena_ort_stats_t *stats)
     if (arena == NULL)
         return cuai_null("arena");
     if (!cuai_sized_ok(stats, sizeof(size_t), sizeof *stats))
-        return cuai_null("stats, or its struct_size");
+        return cuai_told(cuai_fail_struct("stats", stats));
     bool pooled = cuai_pool_has_the_rest(arena);
     uint64_t pool_bytes = 0;
     if (pooled) {

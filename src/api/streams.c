@@ -246,7 +246,7 @@ cuarena_status_t cuarena_stream_stats(cuarena_t *arena, cuarena_stream_t stream,
     if (arena == NULL)
         return cuai_null("arena");
     if (!cuai_sized_ok(stats, sizeof(size_t), sizeof *stats))
-        return cuai_null("stats, or its struct_size");
+        return cuai_told(cuai_fail_struct("stats", stats));
     cuarena_stats_t full = {0};
     if (!cuai_lock_enter(&arena->lock))
         return cuai_told(cuai_reentered());

@@ -56,6 +56,7 @@ static cuarena_status_t resolve_pool(cuarena_t *arena)
     if (arena->config.memory == CUARENA_MEMORY_BYTES && pool.unit == CUARENA_AMOUNT_AUTO)
         pool.value = 0;
     uint64_t bytes;
+    char text[CUAI_NUMBER_TEXT];
     cuarena_status_t status = resolve(arena, pool, &bytes);
     if (status != CUARENA_OK)
         return status;
@@ -63,11 +64,21 @@ static cuarena_status_t resolve_pool(cuarena_t *arena)
     bool bytes_given = pool.unit == CUARENA_AMOUNT_BYTES;
     bytes = bytes_given ? cuai_align_up(bytes, granule)
                         : cuai_align_down(bytes, arena->memory.ops.granularity);
-    if (bytes == 0)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                         "pool: the amount asked for comes to no bytes here");
+    if (bytes == 0) {
+        cuai_amount_print(pool, text);
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "pool: '%s' comes to no bytes here", text);
+    }
     arena->pool_bytes = bytes;
     return CUARENA_OK;
+}
+
+static cuarena_status_t refuse_stable(const cuarena_t *arena, uint64_t bytes)
+{
+    char text[CUAI_NUMBER_TEXT];
+    cuai_amount_print(arena->config.stable, text);
+    return cuai_fail(CUARENA_BAD_ARGUMENT,
+                     "stable: '%s' comes to %llu bytes here; accepted: up to the pool's %llu", text,
+                     (unsigned long long)bytes, (unsigned long long)arena->pool_bytes);
 }
 
 static cuarena_status_t resolve_stable(cuarena_t *arena)
@@ -80,8 +91,7 @@ static cuarena_status_t resolve_stable(cuarena_t *arena)
     if (arena->config.grow != CUARENA_GROW_NONE) /* the rest comes in pages */
         bytes = cuai_align_up(bytes, arena->memory.ops.granularity);
     if (bytes > arena->pool_bytes)
-        return cuai_fail(CUARENA_BAD_ARGUMENT, "stable: %llu bytes are more than the pool's %llu",
-                         (unsigned long long)bytes, (unsigned long long)arena->pool_bytes);
+        return refuse_stable(arena, bytes);
     arena->stable_bytes = bytes;
     return CUARENA_OK;
 }
@@ -184,10 +194,12 @@ static cuarena_status_t check_zero(const cuarena_t *arena)
                         (ops->properties & CUARENA_MEMORY_COMES_ZEROED) != 0;
     if (!zeroes || created_zero || ops->zero_bytes != NULL)
         return CUARENA_OK;
+    static const char *const words[] = {[CUARENA_ZERO_CREATE] = "create",
+                                        [CUARENA_ZERO_ALLOC] = "alloc",
+                                        [CUARENA_ZERO_FREE] = "free"};
     return cuai_fail(CUARENA_UNSUPPORTED,
-                     "zero: memory '%s' cannot set bytes to 0; never is "
-                     "accepted",
-                     ops->name);
+                     "zero: '%s', but memory '%s' cannot set bytes to 0; accepted: never",
+                     words[arena->config.zero], ops->name);
 }
 
 /* ---- Heaps ------------------------------------------------------------- */

@@ -26,6 +26,19 @@ uint64_t cuai_dynamic_begin(const cuarena_t *arena, const cuarena_memory_segment
     return segment->address + (first ? arena->stable_bytes : 0);
 }
 
+bool cuai_segments_may_hold(const cuarena_t *arena, uint64_t size, uint64_t alignment)
+{
+    uint64_t granule = cuai_granule(arena);
+    uint64_t room = arena->segments.count == 1 ? size : granule;
+    bool found = alignment <= granule;
+    for (size_t i = 0; i < arena->segments.count && !found; i++) {
+        const cuarena_memory_segment_t *segment = &arena->segments.items[i];
+        uint64_t begin = cuai_align_up(cuai_dynamic_begin(arena, segment), alignment);
+        found = begin + room <= segment->address + segment->bytes;
+    }
+    return found;
+}
+
 cuarena_memory_segment_t cuai_segment_of(const cuarena_t *arena, cuai_block_ref_t ref)
 {
     const cuai_record_t *r = cuai_block_record(ref);

@@ -24,6 +24,10 @@ cuarena_status_t cuai_publish(cuarena_t *arena, size_t at, uint64_t address, uin
 void cuai_segments_number(cuarena_t *arena, size_t at);
 /* Where the dynamic region begins in a segment. */
 uint64_t cuai_dynamic_begin(const cuarena_t *arena, const cuarena_memory_segment_t *segment);
+/* Whether the dynamic region may have an address of that alignment with room behind it, if it were
+ * empty. Several segments may touch, so of each of these only the address is looked at.
+ * O(segments). */
+bool cuai_segments_may_hold(const cuarena_t *arena, uint64_t size, uint64_t alignment);
 /* The segment around a block of any heap. */
 cuarena_memory_segment_t cuai_segment_of(const cuarena_t *arena, cuai_block_ref_t ref);
 

@@ -40,8 +40,9 @@ cuarena_status_t cuai_tag_register(cuarena_t *arena, const char *name, cuarena_t
         *tag_out = tag;
         return CUARENA_OK;
     }
+    char room[CUAI_SHOWN + sizeof("...")];
     if (arena->tag_count == CUARENA_HEAP_MAX_TAGS)
-        return cuai_fail(CUARENA_LIMIT, "tag '%.64s': %u are registered", name,
+        return cuai_fail(CUARENA_LIMIT, "tag '%s': %u are registered", cuai_shown(name, 64, room),
                          CUARENA_HEAP_MAX_TAGS - 1);
     size_t length = strlen(name) + 1;
     char *copy = cuai_host_alloc(length);

@@ -226,12 +226,13 @@ cuarena_status_t cuarena_amount_parse(const char *text, cuarena_amount_t *amount
 {
     if (text == NULL || amount_out == NULL)
         return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT, "amount: the text or the output is NULL"));
+    char room[CUAI_SHOWN + sizeof("...")];
     cuai_refusal_t refusal = cuai_amount_read(text, amount_out);
     if (refusal != NULL)
         return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT,
-                                   "amount: '%.64s' %s; accepted: bytes as in 512MiB or "
+                                   "amount: '%s' %s; accepted: bytes as in 512MiB or "
                                    "4G, 0%% to 100%%, auto, auto-256MiB",
-                                   text, refusal));
+                                   cuai_shown(text, 64, room), refusal));
     return CUARENA_OK;
 }
 

@@ -33,13 +33,22 @@ size_t cuai_text_plain(char *to, size_t room, const char *from)
     return used;
 }
 
-/* Ends a message that is too long in "...", and in a whole character. */
-static void cut(char *message, size_t size)
+/* Ends a text at `end` in "...", and in a whole character. */
+static void cut(char *text, size_t end)
 {
-    size_t end = size - sizeof("...");
-    while (end > 0 && ((unsigned char)message[end] & 0xc0) == 0x80)
+    while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80)
         end--;
-    strcpy(message + end, "...");
+    strcpy(text + end, "...");
+}
+
+const char *cuai_shown(const char *text, size_t most, char room[CUAI_SHOWN + sizeof("...")])
+{
+    CUAI_ASSERT(most <= CUAI_SHOWN);
+    if (strlen(text) <= most)
+        return text;
+    memcpy(room, text, most + 1);
+    cut(room, most);
+    return room;
 }
 
 /* Adds to the message. */
@@ -55,7 +64,7 @@ CUAI_PRINTF(1, 0) static void say(const char *format, va_list arguments)
     memcpy(last.message + length, plain, cuai_min(used, room - 1));
     last.message[length + cuai_min(used, room - 1)] = '\0';
     if (!all)
-        cut(last.message, sizeof last.message);
+        cut(last.message, sizeof last.message - sizeof("..."));
 }
 
 cuarena_status_t cuai_fail(cuarena_status_t status, const char *format, ...)
@@ -101,6 +110,14 @@ cuarena_status_t cuai_fail_driver(int32_t driver_code, const char *format, ...)
     say(format, arguments);
     va_end(arguments);
     return CUARENA_DRIVER;
+}
+
+cuarena_status_t cuai_fail_struct(const char *what, const void *sized)
+{
+    if (sized == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "%s: NULL", what);
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "%s: struct_size %zu; accepted: what its _init sets",
+                     what, cuai_sized_of(sized));
 }
 
 void cuai_error_asked(uint64_t bytes)

@@ -30,6 +30,9 @@ cuarena_status_t cuai_fail_bytes(cuarena_status_t status, uint64_t asked_bytes,
 cuarena_status_t cuai_fail_driver(int32_t driver_code, const char *format, ...) CUAI_NOINLINE
     CUAI_PRINTF(2, 3);
 
+/* BAD_ARGUMENT for a struct that is NULL or has a struct_size of no release. */
+cuarena_status_t cuai_fail_struct(const char *what, const void *sized) CUAI_NOINLINE;
+
 /* Sets how many bytes were asked for in the last error. */
 void cuai_error_asked(uint64_t bytes);
 /* Sets the driver's code in the last error. */
@@ -51,6 +54,11 @@ bool cuai_error_is(cuarena_status_t status);
 
 /* Whether the last error was not logged yet; from now on it counts as logged. */
 bool cuai_error_is_unlogged(void);
+
+/* What a message shows of a text of the caller's that may be long: the text itself, or the first
+ * `most` bytes, in whole characters, and "..." in `room`. `most` is at most CUAI_SHOWN. */
+#define CUAI_SHOWN 64
+const char *cuai_shown(const char *text, size_t most, char room[CUAI_SHOWN + sizeof("...")]);
 
 /* Copies a text, as far as there is room for whole characters, with control bytes as \x1b and the
  * like; returns the length of the copy. `room` is not 0. */

@@ -94,10 +94,11 @@ static int32_t level_now(void)
     int32_t known = wished < 0 ? CUARENA_LOG_OFF : wished;
     if (!atomic_compare_exchange_strong(&cuai_log_threshold, &level, known))
         return level;
+    char room[CUAI_SHOWN + sizeof("...")];
     if (wished < 0)
-        complain("CUARENA_LOG is '%.64s'; accepted: off, error, warn, info, "
+        complain("CUARENA_LOG is '%s'; accepted: off, error, warn, info, "
                  "debug; nothing is logged",
-                 name);
+                 cuai_shown(name, 64, room));
     return known;
 }
 

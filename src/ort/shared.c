@@ -89,7 +89,7 @@ static cuarena_status_t check_config(const cuarena_config_t *config, cuarena_con
 static cuarena_status_t check_report(const cuarena_shared_report_t *report)
 {
     bool fine = report == NULL || cuai_sized_ok(report, sizeof *report, sizeof *report);
-    return fine ? CUARENA_OK : cuai_null("report's struct_size");
+    return fine ? CUARENA_OK : cuai_told(cuai_fail_struct("report", report));
 }
 
 /* ---- The list ---------------------------------------------------------- */

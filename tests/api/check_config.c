@@ -219,6 +219,8 @@ typedef struct together_case {
 
 static const together_case_t together[] = {
     {"take_first=1", CUARENA_BAD_ARGUMENT, {"take_first", "preset=grow, bfc"}},
+    {"pool=1M,grow=exact", CUARENA_BAD_ARGUMENT, {"grow=exact", "accepted: with grow=none"}},
+    {"pool=1M,extend_strategy=0", CUARENA_BAD_ARGUMENT, {"grow=doubling", "with grow=none"}},
     {"preset=bfc,grow=none,take_first=1", CUARENA_BAD_ARGUMENT, {"take_first", "'1'"}},
     {"grow=exact,take_first=1,memory=none,handle=2M", CUARENA_OK, {NULL, NULL}},
     {"memory=pageable,device=1", CUARENA_BAD_ARGUMENT, {"'1'", "pageable"}},

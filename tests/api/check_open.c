@@ -75,9 +75,12 @@ END_TEST
 START_TEST(test_open_refuses_what_does_not_go_together)
 {
     expect_open_refused("pool=1MiB, stable=2MiB", CUARENA_BAD_ARGUMENT);
-    expect_message("stable");
+    expect_message("stable: '2MiB'", "accepted: up to the pool's 1048576");
+    expect_open_refused("pool=1MiB, stable=100%", CUARENA_BAD_ARGUMENT);
+    expect_message("stable: '100%'", "accepted:");
     expect_open_refused("pool=2MiB, limit=1MiB", CUARENA_LIMIT);
     expect_open_refused("memory=none, zero=alloc, pool=1MiB", CUARENA_UNSUPPORTED);
+    expect_message("zero: 'alloc'", "'none'", "accepted: never");
 }
 END_TEST
 

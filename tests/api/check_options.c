@@ -226,6 +226,22 @@ START_TEST(test_config_set_refuses_and_changes_nothing)
 }
 END_TEST
 
+/* 65 bytes, of which the last two are one character. */
+START_TEST(test_config_set_says_where_it_cut_a_long_value)
+{
+    cuarena_config_t config = config_fresh();
+    char text[66] = "";
+    memset(text, 'x', 63);
+    expect_status(cuarena_config_set(&config, "pool", text), CUARENA_BAD_ARGUMENT);
+    expect_message("xxx' does");
+    strcpy(text + 63, "\xc3\xa4");
+    expect_status(cuarena_config_set(&config, "pool", text), CUARENA_BAD_ARGUMENT);
+    expect_message("xxx...' does");
+    expect_status(cuarena_config_set(&config, text, text), CUARENA_BAD_ARGUMENT);
+    expect_message("xxx...' is no option", "xxx...' not looked at");
+}
+END_TEST
+
 START_TEST(test_config_set_bad_arguments)
 {
     cuarena_config_t config = config_fresh();
@@ -524,6 +540,7 @@ static void add_set_and_get(Suite *suite)
                    COUNT_OF(refused_values));
     suite_add_list(suite, "set and get",
                    TEST_LIST(test_config_init_gives_the_documented_defaults, test_config_init_null,
+                             test_config_set_says_where_it_cut_a_long_value,
                              test_config_set_bad_arguments, test_config_get_buffer_size,
                              test_config_get_bad_arguments));
     suite_add_list(suite, "parse",

@@ -5,6 +5,7 @@
 #include "support/arena_support.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define POOL MIB(4)
 #define QUARTER (POOL / 4)
@@ -494,6 +495,9 @@ START_TEST(test_adopt_bad_arguments)
     step(f, cuarena_adopt(f->arena, foreign, 4096, 9, &block), CUARENA_BAD_ARGUMENT);
     step(f, cuarena_adopt(f->arena, foreign, 4096, 0, NULL), CUARENA_BAD_ARGUMENT);
     step(f, cuarena_adopt(f->arena, foreign, UINT64_MAX - 255, 0, &block), CUARENA_BAD_ARGUMENT);
+    void *last = (void *)(uintptr_t)(UINT64_MAX - 4095);
+    step(f, cuarena_adopt(f->arena, last, 4096, 0, &block), CUARENA_BAD_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(last_error().message, "the end of the address space"));
     expect_u64(block, NO_BLOCK);
 }
 END_TEST

@@ -343,8 +343,13 @@ static void bad_report_unmoved(cuarena_compact_options_t *options)
     options->report_unmoved = 2;
 }
 
+static void bad_zero(cuarena_compact_options_t *options)
+{
+    options->zero = 1;
+}
+
 static void (*const bad_options[])(cuarena_compact_options_t *options) = {
-    bad_options_size, bad_goal_alignment, bad_batch, bad_report_unmoved};
+    bad_options_size, bad_goal_alignment, bad_batch, bad_report_unmoved, bad_zero};
 
 START_TEST(test_compact_refuses_bad_options)
 {

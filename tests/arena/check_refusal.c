@@ -160,6 +160,45 @@ START_TEST(test_refusal_of_a_dedicated_block_outlives_the_handler)
 }
 END_TEST
 
+/* Where compaction cannot help, as no address of the arena is such a multiple, it is not
+ * FRAGMENTED. */
+START_TEST(test_refusal_by_alignment_names_it)
+{
+    cuarena_request_t request;
+    void *pointer = UNTOUCHED;
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->config.compact_on_oom = 1;
+    fixture_create(f);
+    cuarena_request_init(&request);
+    request.alignment = UINT64_C(1) << 47;
+    step(f, cuarena_alloc_with(f->arena, 100, &request, &pointer), CUARENA_OUT_OF_MEMORY);
+    expect_in_error("no room for 100 bytes aligned to 140737488355328 in the dynamic region: "
+                    "524288 free");
+    ck_assert_ptr_null(strstr(last_error().message, "compaction"));
+    ck_assert_ptr_null(strstr(last_error().message, "record"));
+}
+END_TEST
+
+/* ... but it is where a block stands in the way. */
+START_TEST(test_refusal_by_alignment_may_be_fragmented)
+{
+    cuarena_request_t request;
+    cuarena_block_t row[COUNT];
+    void *pointer = UNTOUCHED;
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    take_row(f, row, COUNT, EACH);
+    for (size_t i = 0; i < COUNT; i += 2) {
+        drop_block(f, row[i]);
+        row[i] = 0;
+    }
+    cuarena_request_init(&request);
+    request.alignment = 4096;
+    step(f, cuarena_alloc_with(f->arena, 2 * EACH, &request, &pointer), CUARENA_FRAGMENTED);
+    expect_in_error("aligned to 4096");
+    drop_row(f, row, COUNT, EACH);
+}
+END_TEST
+
 START_TEST(test_refusal_near_the_largest_size_counts)
 {
     void *pointer = UNTOUCHED;
@@ -316,17 +355,18 @@ int main(void)
                              test_trimmed_pool_takes_what_is_lacking,
                              test_trimmed_pool_without_addresses_is_taken_whole,
                              test_trimmed_pool_whose_memory_has_no_more));
-    suite_add_list(suite, "what is said and left",
-                   TEST_LIST(test_refusal_names_the_memory_and_its_code,
-                             test_refusal_names_the_code_of_a_callers_memory,
-                             test_refusal_of_a_dedicated_block_outlives_the_handler,
-                             test_refusal_near_the_largest_size_counts,
-                             test_limit_of_live_bytes_counts_rests,
-                             test_refusal_that_nothing_helps_gives_nothing_back,
-                             test_refusal_that_nothing_helps_keeps_the_cache,
-                             test_create_says_what_was_available,
-                             test_create_above_the_limit_says_what_was_available,
-                             test_create_of_host_memory_has_errno));
+    suite_add_list(
+        suite, "what is said and left",
+        TEST_LIST(test_refusal_names_the_memory_and_its_code,
+                  test_refusal_names_the_code_of_a_callers_memory,
+                  test_refusal_of_a_dedicated_block_outlives_the_handler,
+                  test_refusal_by_alignment_names_it, test_refusal_by_alignment_may_be_fragmented,
+                  test_refusal_near_the_largest_size_counts, test_limit_of_live_bytes_counts_rests,
+                  test_refusal_that_nothing_helps_gives_nothing_back,
+                  test_refusal_that_nothing_helps_keeps_the_cache,
+                  test_create_says_what_was_available,
+                  test_create_above_the_limit_says_what_was_available,
+                  test_create_of_host_memory_has_errno));
     suite_add_rows(suite, "peaks", test_refusal_by_zeroing_leaves_peaks, 2);
     return suite_main(suite);
 }

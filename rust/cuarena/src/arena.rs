@@ -234,7 +234,8 @@ impl Arena {
     /// # Errors
     ///
     /// As [`alloc`](Self::alloc); [`ErrorKind::Unsupported`] to zero a memory
-    /// that cannot.
+    /// that cannot, and for a dedicated block with a larger alignment than the
+    /// memory gives its segments.
     pub fn alloc_with(&self, bytes: usize, request: &Request) -> Result<Block> {
         let mut id = 0;
         // SAFETY: the arena lives, and the output as long as the call.
@@ -377,8 +378,9 @@ impl Arena {
     ///
     /// [`ErrorKind::Busy`] if pinned blocks are in the way,
     /// [`ErrorKind::BadArgument`] below the stable region's size,
-    /// [`ErrorKind::Unsupported`] for bytes of the program's own,
-    /// [`ErrorKind::Reentered`] in a relocation closure, and what
+    /// [`ErrorKind::Unsupported`] for bytes of the program's own, for an arena
+    /// that grows, and where blocks would have to move on a memory that cannot
+    /// move bytes, [`ErrorKind::Reentered`] in a relocation closure, and what
     /// [`alloc`](Self::alloc) may return. Cost: the bytes moved; waits for work
     /// on them.
     ///

@@ -375,7 +375,7 @@ impl Block {
         Ok(address)
     }
 
-    /// The same for a stream, which waits for the last move.
+    /// The same for a stream, which waits for compactions that moved the block.
     pub(crate) fn take_pin_on(&self, stream: &Stream) -> Result<*mut std::ffi::c_void> {
         let mut address = std::ptr::null_mut();
         // SAFETY: arena and stream live.

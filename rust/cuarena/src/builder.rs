@@ -183,8 +183,9 @@ setters! {
     /// The most bytes in the cache; [`Amount::ALL`]: as the preset says, else
     /// the soft limit.
     cache_limit(amount: impl Into<Amount>) => cache_limit = amount.into().raw();
-    /// A request gets a cached block that is less than twice as large, and
-    /// larger by less than two of these, in bytes; as the preset says.
+    /// A request, rounded up, gets a cached block that is less than twice as
+    /// large, and larger by less than two of these, in bytes; as the preset
+    /// says.
     cache_page(bytes: usize) => cache_page = bytes as u64;
     /// A limit of live and cached bytes that refuses nothing;
     /// [`Amount::ALL`]: as the preset says, else none.

@@ -112,7 +112,8 @@ impl Block {
     }
 
     /// As [`Block::pin`]; the stream then waits for the last move of the block,
-    /// where a compaction queued that on another stream.
+    /// where a compaction queued that on another stream. A resize that moved
+    /// the block is a use on its own stream, which this one must wait for.
     ///
     /// # Errors
     ///

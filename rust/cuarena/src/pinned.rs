@@ -69,7 +69,7 @@ impl<'b> PinnedBlock<'b> {
         Ok(Self { block, address })
     }
 
-    /// The stream waits for the block's last move.
+    /// The stream waits for compactions that moved the block.
     pub(crate) fn new_on(block: &'b Block, stream: &Stream) -> Result<Self> {
         block.add_device_pin();
         let taken = block.take_pin_on(stream);
