@@ -85,7 +85,15 @@ CUARENA_API void cuarena_compact_report_init(cuarena_compact_report_t *report);
  * FRAGMENTED: no blocks within the limits of the options can make room for the goal; nothing moved.
  * UNSUPPORTED: the memory cannot move bytes. What a trimmed pool gave back it takes again if the
  * goal needs that; LIMIT, OUT_OF_MEMORY or DRIVER if it cannot be had. Otherwise blocks do not move
- * across it. Cost: O(blocks and free ranges) to plan, under the lock; then the bytes moved, without
+ * across it. BUSY: one of the streams is being captured. If that begins while the copies are on
+ * their way, or the driver fails then, the call waits for them on the host.
+ *
+ * On an error the batch under way moved nothing, and earlier ones stay. But if a copy failed after
+ * others were made, if what they left could not be set to 0, or if nothing can wait for them, since
+ * `options->stream` began to be captured meanwhile, for instance, then contents may be gone: the
+ * arena is lost, as the message says, and later calls are LOST.
+ *
+ * Cost: O(blocks and free ranges) to plan, under the lock; then the bytes moved, without
  * it.
  */
 CUARENA_API cuarena_status_t cuarena_compact(cuarena_t *arena,

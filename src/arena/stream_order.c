@@ -136,23 +136,39 @@ static bool can_wait(const cuai_stream_t *s)
     return s != NULL && !s->released && cuai_stream_is_mine(s);
 }
 
+/* Copies that others wait for are behind the point. */
+static void note_moved(cuarena_t *arena, cuai_point_t moved)
+{
+    cuai_point_t old = arena->moved;
+    arena->moved = moved; /* it is behind all earlier copies */
+    cuai_slow_set(arena, CUAI_SLOW_MOVED, true);
+    cuai_timeline_drop(arena, old);
+}
+
+/* Lets the streams wait for copies; false: for one that was not possible. Drops the lock. */
+static bool let_wait(cuarena_t *arena, const cuai_stream_set_t *set)
+{
+    bool all = true;
+    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++)
+        if (cuai_set_has(set, n) && can_wait(cuai_stream(arena, n)))
+            all = cuai_see_moves(arena, n) == CUARENA_OK && all;
+    return all;
+}
+
+/* Where an event or a wait fails, because a stream is captured by now or the driver fails, the
+ * caller waits: the copies are on their way, and blocks are where these end. */
 cuarena_status_t cuai_order_after(cuarena_t *arena, const cuai_stream_set_t *set, uint32_t number)
 {
     cuai_assert_locked(arena);
     CUAI_ASSERT(number != 0);
     cuai_point_t moved = {number, 0};
     cuarena_status_t status = cuai_timeline_record(arena, &moved, false);
-    if (status != CUARENA_OK)
-        return status;
-    cuai_point_t old = arena->moved;
-    arena->moved = moved; /* it is behind all earlier copies */
-    cuai_slow_set(arena, CUAI_SLOW_MOVED, true);
-    cuai_timeline_drop(arena, old);
+    if (status == CUARENA_OK)
+        note_moved(arena, moved);
+    else
+        status = cuai_unlocked_synchronize(arena, number);
     (void)cuai_stream_note_free(arena, number); /* the bytes that they vacate are freed on it */
-    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && status == CUARENA_OK; n++)
-        if (cuai_set_has(set, n) && can_wait(cuai_stream(arena, n)))
-            status = cuai_see_moves(arena, n);
-    if (status == CUARENA_OK && arena->cpu_touches)
+    if (status == CUARENA_OK && (!let_wait(arena, set) || arena->cpu_touches))
         status = cuai_see_moves(arena, 0);
     return status;
 }

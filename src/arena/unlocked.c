@@ -101,7 +101,7 @@ void cuai_unlocked_discard(cuarena_t *arena, void *event)
     cuai_lock(&arena->lock);
 }
 
-static cuarena_status_t synchronize(cuarena_t *arena, uint32_t number)
+cuarena_status_t cuai_unlocked_synchronize(cuarena_t *arena, uint32_t number)
 {
     cuarena_stream_t handle;
     cuarena_status_t status = cuai_stream_touch_for_work(arena, number, &handle);
@@ -112,7 +112,7 @@ static cuarena_status_t synchronize(cuarena_t *arena, uint32_t number)
         cuai_lock(&arena->lock);
     }
     cuai_stream_untouch(arena, number);
-    return status;
+    return cuai_note_loss(arena, status);
 }
 
 void cuai_await_queued(cuarena_t *arena, uint32_t number)
@@ -120,7 +120,7 @@ void cuai_await_queued(cuarena_t *arena, uint32_t number)
     cuai_assert_locked(arena);
     cuai_kept_error_t words;
     cuai_error_keep(&words);
-    cuarena_status_t status = synchronize(arena, number);
+    cuarena_status_t status = cuai_unlocked_synchronize(arena, number);
     cuai_error_restore(&words);
     if (status == CUARENA_OK || cuai_is_lost(arena))
         return;

@@ -24,6 +24,8 @@ cuarena_status_t cuai_unlocked_see_all(cuarena_t *arena, bool wait);
  * or with 0, or for a stream that was released, the caller does; counts the wait. BUSY then: the
  * stream is in an open capture session. */
 cuarena_status_t cuai_unlocked_see(cuarena_t *arena, void *event, uint32_t number, bool wait);
+/* Waits on the host for the work of a stream. BUSY: it is being captured. */
+cuarena_status_t cuai_unlocked_synchronize(cuarena_t *arena, uint32_t number);
 /* Waits for what a failing call has queued on a stream, of which its caller is told nothing. Keeps
  * the last error; if the wait fails too the arena is lost, and the error says so. */
 void cuai_await_queued(cuarena_t *arena, uint32_t number);
