@@ -111,7 +111,8 @@ typedef struct cuarena_capture cuarena_capture_t;
  * BAD_ARGUMENT for CUARENA_NO_STREAM and for the legacy default stream, which cannot be captured.
  * BUSY if the stream is in an open session, or if its capture has failed. UNSUPPORTED on a memory
  * without streams, with zero=free, and with zero=alloc on memory that a graph cannot set to 0.
- * OUT_OF_MEMORY, LIMIT. Waits for calls of other threads that are queuing something on the stream.
+ * OUT_OF_MEMORY, LIMIT. Waits for calls of other threads that are queuing something on the stream,
+ * or recording an event of all work of the device, which would end the capture.
  * Driver calls: to ask whether the stream is captured and, if it is not, to record that event.
  * O(ranges of the stream's free list + dedicated blocks); some 150 B of host memory for each of
  * these that nothing was taken for yet, so that its free in the session takes none.
