@@ -133,7 +133,8 @@ CUARENA_API cuarena_status_t cuarena_retire(cuarena_t *arena, cuarena_retired_fn
  * Frees every block, pointer and id at once, in both regions. Memory, sizes, tags, limits and peaks
  * stay (cuarena_reset_peaks). You must ensure that nothing uses the blocks any more, and that no
  * other thread is in a call that allocates, names a block or a stream, or begins a capture session;
- * the call itself waits for what was freed on streams, and with segments=each for all work.
+ * the call itself waits for what was freed on streams, and for all work where the memory
+ * allocates in the order of streams (backing=async).
  *
  * BUSY while pins taken by cuarena_block_pin exist, exports are open or a capture session has
  * bytes. DRIVER if free bytes are to read as 0 (zero=free) and cannot be set to 0: blocks live on,
