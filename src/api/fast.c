@@ -9,8 +9,11 @@
  *
  *   try_...       the ordinary case, inlined into each allocation and free: without a stream, and
  *                 for the stream used last where nothing is out of the ordinary (`last`)
- *   ..._checked   what is a little less ordinary, out of line: several regions, a cache, several
- *                 streams, tags, other free lists, SEPARATORs
+ *   ..._checked   what is a little less ordinary, out of line: several regions, several streams,
+ *                 tags, other free lists, SEPARATORs
+ *
+ * An arena with a cache tries that first (fast_cache.c); what the cache does not have, or has no
+ * room for, goes on as in other arenas.
  *
  * A block is counted by its heap; by its stream, if it has one; by its tag; and by the whole arena,
  * where that is not the same as the heap.
@@ -57,6 +60,13 @@ static cuai_slot_t slot_at(const cuarena_t *arena, const void *pointer)
     return cuai_table_find(&heap->table, heap->records, cuai_address(pointer));
 }
 
+/* The link of the look-up that names such a block, or that ends the chain of its bucket. */
+static CUAI_INLINE cuai_slot_t *link_to(const cuarena_t *arena, const void *pointer)
+{
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    return cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
+}
+
 /* ---- Allocation -------------------------------------------------------- */
 
 /* Allocates from one free list, whose index this is; 0: it has no room, as far as the fast path
@@ -73,14 +83,12 @@ static CUAI_INLINE cuai_slot_t try_alloc(cuarena_t *arena, int32_t region, cuai_
                                    attributes, all, offset_out);
 }
 
-/* Allocates without a stream, in any region, with any tag, or from the cache. */
+/* Allocates without a stream, in any region, with any tag. */
 static CUAI_OUTLINE cuai_slot_t alloc_checked(cuarena_t *arena, int32_t region, uint64_t bytes,
                                               cuarena_tag_t tag, int what)
 {
     uint64_t offset;
     const cuai_fast_t *fast = &arena->none[region];
-    if ((arena->slow & CUAI_SLOW_CACHE) && region == CUAI_DYNAMIC && tag == 0)
-        return cuai_fast_cache_get(arena, NULL, bytes, plain_attributes[what]);
     if (is_slow(arena, ALLOCS | CUAI_SLOW_WHOLE) || !cuai_tag_known(arena, tag))
         return 0;
     cuai_counter_t *whole = (arena->slow & CUAI_SLOW_WHOLE) ? &arena->whole : NULL;
@@ -94,18 +102,34 @@ static CUAI_OUTLINE cuai_slot_t alloc_checked(cuarena_t *arena, int32_t region, 
     return slot;
 }
 
+/* Allocates without a stream after try_alloc, which found no room. In an arena with a cache the
+ * slow path does it, which counts the miss that the cache has counted already. */
+static CUAI_OUTLINE cuai_slot_t alloc_again(cuarena_t *arena, uint64_t bytes, int what)
+{
+    if ((arena->slow & CUAI_SLOW_CACHE) == 0)
+        return alloc_checked(arena, CUAI_DYNAMIC, bytes, 0, what);
+    CUAI_ASSERT(arena->cache.misses != 0);
+    arena->cache.misses--;
+    return 0;
+}
+
 static CUAI_INLINE cuai_slot_t alloc(cuarena_t *arena, uint64_t bytes, int what,
                                      uint64_t *offset_out)
 {
     const cuai_fast_t *fast = &arena->none[CUAI_DYNAMIC];
-    cuai_slot_t slot = 0;
-    if (CUAI_LIKELY(!is_slow(arena, ALLOCS)))
+    cuai_slot_t slot = CUAI_SLOT_PLAIN;
+    if (CUAI_UNLIKELY(is_slow(arena, ALLOCS)))
+        slot = arena->slow & CUAI_SLOW_CACHE
+                   ? cuai_fast_cache_get(arena, NULL, bytes, plain_attributes[what])
+                   : alloc_checked(arena, CUAI_DYNAMIC, bytes, 0, what);
+    if (CUAI_LIKELY(slot == CUAI_SLOT_PLAIN)) {
         slot = try_alloc(arena, CUAI_DYNAMIC, fast->index, 0, NULL, bytes, fast->attributes[what],
                          false, offset_out);
-    if (CUAI_UNLIKELY(slot == 0)) {
-        slot = alloc_checked(arena, CUAI_DYNAMIC, bytes, 0, what);
-        *offset_out = cuai_record(arena->heaps[CUAI_DYNAMIC], slot)->offset;
+        if (CUAI_LIKELY(slot != 0))
+            return slot;
+        slot = alloc_again(arena, bytes, what);
     }
+    *offset_out = cuai_record(arena->heaps[CUAI_DYNAMIC], slot)->offset;
     return slot;
 }
 
@@ -236,11 +260,17 @@ static bool is_ordinary(const cuarena_request_t *request)
            request->zeroed == 0 && request->dedicated == 0;
 }
 
+/* Whether the request asks for nothing beyond what a call without one gives. */
+static bool is_plain(const cuarena_request_t *request)
+{
+    return is_ordinary(request) && request->region == CUARENA_REGION_DYNAMIC && request->tag == 0;
+}
+
 cuarena_status_t cuarena_alloc_with(cuarena_t *arena, uint64_t bytes,
                                     const cuarena_request_t *request, void **pointer_out)
 {
     const bool alone = CUAI_SINGLE_THREADED;
-    if (request == NULL)
+    if (request == NULL || is_plain(request))
         return cuarena_alloc(arena, bytes, pointer_out);
     cuai_slot_t slot = 0;
     if (arena != NULL && pointer_out != NULL && bytes - 1 < MOST && is_ordinary(request) &&
@@ -309,8 +339,6 @@ static bool is_stable(const cuarena_t *arena, const void *pointer)
  * heap to look. */
 static CUAI_OUTLINE bool free_in_any(cuarena_t *arena, const void *pointer)
 {
-    if (arena->slow & CUAI_SLOW_CACHE)
-        return cuai_fast_cache_put(arena, slot_at(arena, pointer), CUAI_POINTER_ATTRIBUTES, NULL);
     int32_t region = is_stable(arena, pointer) ? CUAI_STABLE : CUAI_DYNAMIC;
     cuarena_heap_t *heap = arena->heaps[region];
     const cuai_fast_t *fast = &arena->none[region];
@@ -320,13 +348,37 @@ static CUAI_OUTLINE bool free_in_any(cuarena_t *arena, const void *pointer)
             free_checked(arena, region, *link, fast, CUAI_BY_POINTER));
 }
 
-/* The same for an id, which names a block of the dynamic region. */
+/* As free_in_any for an id, which names a block of the dynamic region. */
 static CUAI_OUTLINE bool free_block_checked(cuarena_t *arena, cuai_slot_t slot)
 {
-    if (arena->slow & CUAI_SLOW_CACHE)
-        return cuai_fast_cache_put(arena, slot, CUAI_BLOCK_ATTRIBUTES, NULL);
     return !is_slow(arena, FREES | CUAI_SLOW_WHOLE) &&
            free_checked(arena, CUAI_DYNAMIC, slot, &arena->none[CUAI_DYNAMIC], CUAI_BY_ID);
+}
+
+/* Frees the block of an id by what is not ordinary about the arena, if anything is. */
+static CUAI_INLINE cuai_freed_t free_block_unless_plain(cuarena_t *arena, cuai_slot_t slot)
+{
+    if (CUAI_LIKELY(!is_slow(arena, FREES)))
+        return CUAI_FREED_PLAIN;
+    if (arena->slow & CUAI_SLOW_CACHE)
+        return cuai_fast_cache_put(arena, slot, CUAI_BLOCK_ATTRIBUTES, NULL);
+    return free_block_checked(arena, slot) ? CUAI_FREED : CUAI_NOT_FREED;
+}
+
+/* As free_block_unless_plain, for a pointer. *link_out is the look-up's link to its block if the
+ * free is the plain fast path's. */
+static CUAI_INLINE cuai_freed_t free_unless_plain(cuarena_t *arena, const void *pointer,
+                                                  cuai_slot_t **link_out)
+{
+    if (CUAI_LIKELY(!is_slow(arena, FREES))) {
+        *link_out = link_to(arena, pointer);
+        return CUAI_FREED_PLAIN;
+    }
+    if (arena->slow & CUAI_SLOW_CACHE) {
+        *link_out = link_to(arena, pointer);
+        return cuai_fast_cache_put(arena, **link_out, CUAI_POINTER_ATTRIBUTES, NULL);
+    }
+    return free_in_any(arena, pointer) ? CUAI_FREED : CUAI_NOT_FREED;
 }
 
 /* Frees a block on any stream that was seen recently. */
@@ -335,7 +387,7 @@ static CUAI_OUTLINE bool free_on_checked(cuarena_t *arena, cuai_slot_t slot, cua
 {
     cuai_stream_t *s = cuai_stream_recent(arena, stream);
     if (s != NULL && (arena->slow & CUAI_SLOW_CACHE))
-        return cuai_fast_cache_put(arena, slot, plain_attributes[what], s);
+        return cuai_fast_cache_put(arena, slot, plain_attributes[what], s) == CUAI_FREED;
     if (s == NULL || !may_free_on(arena, s))
         return false;
     bool alone = (arena->slow & CUAI_SLOW_WHOLE) == 0;
@@ -361,14 +413,11 @@ cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
         return cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
     if (CUAI_UNLIKELY(!cuai_lock_enter_as(&arena->lock, alone)))
         return cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
-    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    bool done;
-    if (CUAI_LIKELY(!is_slow(arena, FREES))) {
-        cuai_slot_t *link = cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
+    cuai_slot_t *link = NULL;
+    cuai_freed_t freed = free_unless_plain(arena, pointer, &link);
+    bool done = freed == CUAI_FREED;
+    if (CUAI_LIKELY(freed == CUAI_FREED_PLAIN))
         done = free_at_once(arena, *link, link, CUAI_BY_POINTER);
-    } else {
-        done = free_in_any(arena, pointer);
-    }
     cuai_unlock_as(&arena->lock, alone);
     return CUAI_LIKELY(done) ? CUARENA_OK : cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
 }
@@ -395,8 +444,10 @@ cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
     if (CUAI_UNLIKELY(!cuai_lock_enter_as(&arena->lock, alone)))
         return cuai_block_free(arena, block, CUARENA_NO_STREAM);
     cuai_slot_t slot = cuai_slot_named(arena->heaps[CUAI_DYNAMIC], block);
-    bool done = CUAI_LIKELY(!is_slow(arena, FREES)) ? free_at_once(arena, slot, NULL, CUAI_BY_ID)
-                                                    : free_block_checked(arena, slot);
+    cuai_freed_t freed = free_block_unless_plain(arena, slot);
+    bool done = freed == CUAI_FREED;
+    if (CUAI_LIKELY(freed == CUAI_FREED_PLAIN))
+        done = free_at_once(arena, slot, NULL, CUAI_BY_ID);
     cuai_unlock_as(&arena->lock, alone);
     return CUAI_LIKELY(done) ? CUARENA_OK : cuai_block_free(arena, block, CUARENA_NO_STREAM);
 }

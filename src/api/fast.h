@@ -10,14 +10,26 @@
 #include "arena/streams.h"
 #include "heap/fast_path.h"
 
-/* Allocates from the cache or, without a stream, from the spare bytes beside it; `attributes` are
- * without owner and alignment. The stream is one that cuai_stream_recent gave, or NULL. 0: nothing
- * was done. */
+/* What stands for a slot where the allocation is the plain fast path's. No slot is that high. */
+#define CUAI_SLOT_PLAIN UINT32_MAX
+
+/* Allocates from the cache; `attributes` are without owner and alignment. The stream is one that
+ * cuai_stream_recent gave, or NULL. 0: nothing was done. CUAI_SLOT_PLAIN, only without a stream: no
+ * cached block fits, a miss was counted, and the plain fast path may cut the block from the spare
+ * bytes beside the cache; if it cannot, the caller takes the miss back. */
 cuai_slot_t cuai_fast_cache_get(cuarena_t *arena, cuai_stream_t *s, uint64_t bytes,
                                 uint64_t attributes) CUAI_OUTLINE;
+
+typedef enum cuai_freed {
+    CUAI_NOT_FREED, /* nothing was done */
+    CUAI_FREED,
+    CUAI_FREED_PLAIN /* nothing was done yet: the free is the plain fast path's */
+} cuai_freed_t;
+
 /* Puts a block that has these attributes, with whatever owner, into the cache, freed on such a
- * stream or, with NULL, on none; false: nothing was done. */
-bool cuai_fast_cache_put(cuarena_t *arena, cuai_slot_t slot, uint64_t attributes,
-                         cuai_stream_t *s) CUAI_OUTLINE;
+ * stream or, with NULL, on none. PLAIN, only without a stream: the cache has no room, and the block
+ * may join the spare bytes beside it; whether the slot has a block at all was not looked at. */
+cuai_freed_t cuai_fast_cache_put(cuarena_t *arena, cuai_slot_t slot, uint64_t attributes,
+                                 cuai_stream_t *s) CUAI_OUTLINE;
 
 #endif

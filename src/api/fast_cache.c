@@ -1,8 +1,8 @@
 /*
  * The fast paths of arenas with a cache: a request for which a cached block fits that needs no
  * wait, and a free into the cache. The search is short as long as few capacities share a power of
- * two. Without streams, a request that misses takes spare bytes beside the cache, and a block for
- * which the cache has no room joins these.
+ * two. Without streams, the plain fast path cuts a request that misses from the spare bytes beside
+ * the cache, and adds a block to these for which the cache has no room.
  */
 #include "api/fast.h"
 #include "arena/cache.h"
@@ -12,7 +12,7 @@
 static inline bool is_clear(const cuarena_t *arena)
 {
     return (arena->slow & ~(CUAI_SLOW_CACHE | CUAI_SLOW_FREELISTS | CUAI_SLOW_RESIZES)) == 0 &&
-           cuai_caches(arena);
+           arena->heaps[CUAI_DYNAMIC]->cache != NULL;
 }
 
 /* Whether the request may use the block at once: it waits for no work but that of its own stream.
@@ -29,51 +29,26 @@ static inline bool is_natural(const cuarena_t *arena, const cuai_record_t *r, ui
     return cuai_natural_alignment(arena, size) >> r->align_log2 <= 1;
 }
 
-/* ---- The spare bytes -------------------------------------------------------- */
+/* ---- Allocation -------------------------------------------------------- */
 
 /* Whether a request that misses may take spare bytes at once: no limit is near, and the records
  * that the block's end may take are there. */
 static inline bool may_alloc_spare(const cuarena_t *arena)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    return arena->config.soft_limit_rule == CUARENA_SOFT_STORE && arena->natural == 0 &&
-           heap->free_slot != 0 && cuai_heap_blocks(heap) < heap->max_blocks && heap->simple &&
+    return heap->simple && heap->idle->free_bytes - 1 < arena->plain_spare &&
            heap->segment_count + cuai_block_records(heap) + 1 < heap->segment_room &&
-           heap->cached_bytes <= arena->limits[CUARENA_LIMIT_CACHED] && cuai_cache_spares(arena, 0);
+           heap->cached_bytes <= arena->limits[CUARENA_LIMIT_CACHED];
 }
 
-/* Allocates spare bytes for a request that misses, without a stream; 0: nothing was done. */
-static CUAI_OUTLINE cuai_slot_t alloc_spare(cuarena_t *arena, uint64_t size, uint64_t bytes,
-                                            uint64_t attributes)
+/* Leaves a request that misses to the plain fast path, or to the slow one. */
+static inline cuai_slot_t miss(cuarena_t *arena)
 {
-    CUAI_ASSERT(bytes != 0 && size >= bytes);
-    uint64_t offset;
-    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     if (!may_alloc_spare(arena))
         return 0;
-    cuai_slot_t slot = cuai_heap_fast_alloc_in(heap, heap->idle, NULL, 0, size, bytes,
-                                               attributes | heap->align_attributes, true, &offset);
-    if (slot == 0)
-        return 0;
     arena->cache.misses++;
-    return slot;
+    return CUAI_SLOT_PLAIN;
 }
-
-/* Frees a block for which the cache has no room into the spare bytes; false: nothing was done. */
-static CUAI_OUTLINE bool free_spare(cuarena_t *arena, cuai_slot_t slot, const cuai_stream_t *s)
-{
-    CUAI_ASSERT(slot != 0);
-    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    const cuai_record_t *r = cuai_record(heap, slot);
-    if (s != NULL || r->owner != 0 || !heap->simple || !cuai_cache_spares(arena, r->size))
-        return false;
-    cuai_heap_fast_free_to(heap, heap->idle, 0, slot,
-                           cuai_table_link_to(&heap->table, heap->records, slot));
-    arena->unreturned = true;
-    return true;
-}
-
-/* ---- The calls --------------------------------------------------------- */
 
 /* Whether the best cached block is none, or too large for the request. */
 static inline bool is_miss(const cuarena_t *arena, const cuarena_heap_t *heap, cuai_slot_t slot,
@@ -82,24 +57,21 @@ static inline bool is_miss(const cuarena_t *arena, const cuarena_heap_t *heap, c
     return slot == 0 || !cuai_cached_fits(arena, cuai_record(heap, slot)->size, size);
 }
 
-cuai_slot_t cuai_fast_cache_get(cuarena_t *arena, cuai_stream_t *s, uint64_t bytes,
-                                uint64_t attributes)
+/* Does what cuai_fast_cache_get does where there are cached blocks. */
+static CUAI_OUTLINE cuai_slot_t get(cuarena_t *arena, cuai_stream_t *s, uint64_t bytes,
+                                    uint64_t attributes)
 {
-    CUAI_ASSERT(bytes != 0);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    if (!is_clear(arena))
-        return 0;
     uint64_t size = cuai_rounded(arena, bytes);
     cuai_slot_t above;
     cuai_slot_t *link = cuai_cache_descend(heap->cache, heap->records, size, &above);
     cuai_slot_t slot = *link;
     if (CUAI_UNLIKELY(slot == 0)) { /* no block has exactly that capacity */
-        if (heap->cached_blocks != 0)
-            slot = cuai_cache_find(heap->cache, heap->records, size);
+        slot = cuai_cache_find(heap->cache, heap->records, size);
         link = NULL;
     }
     if (CUAI_UNLIKELY(is_miss(arena, heap, slot, size)))
-        return s == NULL ? alloc_spare(arena, size, bytes, attributes) : 0;
+        return s == NULL ? miss(arena) : 0;
     const cuai_record_t *r = cuai_record(heap, slot);
     if (!is_free_for(arena, r, s) || !is_natural(arena, r, size) ||
         heap->cached_bytes - r->size > arena->limits[CUARENA_LIMIT_CACHED])
@@ -118,15 +90,28 @@ cuai_slot_t cuai_fast_cache_get(cuarena_t *arena, cuai_stream_t *s, uint64_t byt
     return slot;
 }
 
-bool cuai_fast_cache_put(cuarena_t *arena, cuai_slot_t slot, uint64_t attributes, cuai_stream_t *s)
+cuai_slot_t cuai_fast_cache_get(cuarena_t *arena, cuai_stream_t *s, uint64_t bytes,
+                                uint64_t attributes)
+{
+    CUAI_ASSERT(bytes != 0);
+    if (!is_clear(arena))
+        return 0;
+    if (arena->heaps[CUAI_DYNAMIC]->cached_blocks != 0)
+        return get(arena, s, bytes, attributes);
+    return s == NULL ? miss(arena) : 0;
+}
+
+/* ---- Free -------------------------------------------------------------- */
+
+/* Does what cuai_fast_cache_put does where the cache has room. */
+static CUAI_OUTLINE cuai_freed_t put(cuarena_t *arena, cuai_slot_t slot, uint64_t attributes,
+                                     cuai_stream_t *s)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     const cuai_record_t *r = cuai_record(heap, slot);
-    if (!is_clear(arena) || !cuai_has_attributes(r, attributes) || cuai_tag_of(r) != 0 ||
-        !cuai_can_cache(r) || (s != NULL && s->recording))
-        return false;
-    if (CUAI_UNLIKELY(!cuai_cache_has_room(arena, r->size)))
-        return free_spare(arena, slot, s);
+    if (!cuai_has_attributes(r, attributes) || cuai_tag_of(r) != 0 || !cuai_can_cache(r) ||
+        (s != NULL && s->recording))
+        return CUAI_NOT_FREED;
     if (r->owner != 0)
         cuai_counter_end_block(&cuai_stream(arena, r->owner)->counter, r);
     cuai_heap_cache_put(heap, slot, s == NULL ? 0 : s->number, arena->event_serial);
@@ -135,5 +120,27 @@ bool cuai_fast_cache_put(cuarena_t *arena, cuai_slot_t slot, uint64_t attributes
         s->cached++;
         s->cache_lacks_event = true;
     }
-    return true;
+    return CUAI_FREED;
+}
+
+/* Leaves a block for which the cache has no room to the plain fast path, or to the slow one. If the
+ * former refuses it `unreturned` is set for nothing, which costs the next look at it, and no call
+ * of the memory. */
+static inline cuai_freed_t free_beside(cuarena_t *arena, const cuai_record_t *r,
+                                       const cuai_stream_t *s)
+{
+    if (s != NULL || !arena->heaps[CUAI_DYNAMIC]->simple || !cuai_cache_spares(arena, r->size))
+        return CUAI_NOT_FREED;
+    arena->unreturned = true;
+    return CUAI_FREED_PLAIN;
+}
+
+cuai_freed_t cuai_fast_cache_put(cuarena_t *arena, cuai_slot_t slot, uint64_t attributes,
+                                 cuai_stream_t *s)
+{
+    const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
+    if (!is_clear(arena))
+        return CUAI_NOT_FREED;
+    return CUAI_LIKELY(cuai_cache_has_room(arena, r->size)) ? put(arena, slot, attributes, s)
+                                                            : free_beside(arena, r, s);
 }

@@ -70,6 +70,8 @@ struct cuarena_arena {
     uint64_t block_pins;               /* pins that block_pin took and nobody ended */
     uint64_t cache_window;             /* a cached block exceeds its request by less than this */
     uint64_t cache_spare;              /* see cuai_cache_spares */
+    uint64_t plain_spare;              /* as cache_spare, but 0 where a request that misses has
+                                        * rules of its own for size, alignment or limit */
     uint64_t round_powers;             /* this and `natural` are the options of these names */
     uint64_t round_mask;               /* round_to - 1, or 0 */
     uint64_t natural;

@@ -183,6 +183,9 @@ static cuarena_status_t resolve_sizes(cuarena_t *arena)
         status = resolve_cache(arena);
     choose_reserve(arena);
     arena->cache_spare = spare_bytes(arena);
+    bool plain = arena->config.soft_limit_rule == CUARENA_SOFT_STORE && arena->natural == 0 &&
+                 arena->round_powers == 0 && arena->round_mask <= arena->granule_mask;
+    arena->plain_spare = plain ? arena->cache_spare : 0;
     return status;
 }
 

@@ -8,7 +8,7 @@
 #include "heap/cache_inline.h"
 #include "heap/heap.h"
 
-/* Counts a block that enters the cache, or leaves it. A heap with cached blocks is not smooth. */
+/* Counts a block that enters the cache, or leaves it. */
 static inline void cuai_count_cached(cuarena_heap_t *heap, cuai_slot_t slot, bool in)
 {
     uint64_t size = cuai_record(heap, slot)->size;

@@ -2,11 +2,11 @@
  * The heap's fast path: allocation, free and resize in place when nothing is out of the ordinary.
  * Everything else is in blocks.c, which can do all of this too.
  *
- * Ordinary is a smooth heap (no plan under way, nothing cached), a FREE slot, the granule as
- * alignment, and a range found in the first few zones that may have one. An allocation then touches
- * the range's owner, the record after it and the new record, one list head or two, and one look-up
- * bucket; a free touches the block, both neighbours and the same. A resize touches the block and
- * the record after it, whose range stays in its list if zone and class stay.
+ * Ordinary is a smooth heap (no plan under way), a FREE slot, the granule as alignment, and a range
+ * found in the first few zones that may have one. An allocation then touches the range's owner, the
+ * record after it and the new record, one list head or two, and one look-up bucket; a free touches
+ * the block, both neighbours and the same. A resize touches the block and the record after it,
+ * whose range stays in its list if zone and class stay.
  *
  * Where a SEPARATOR is beside what is cut its record becomes the block's, unless there is one on
  * both sides of a range that is used up. A free or a resize beside one is the slow path's.
@@ -165,7 +165,7 @@ static CUAI_INLINE cuai_slot_t cuai_heap_fast_alloc_in(cuarena_heap_t *heap, cua
 {
     cuai_slot_t slot = heap->free_slot;
     bool disturbs = false;
-    CUAI_ASSERT(slot != 0 && (heap->smooth || heap->simple));
+    CUAI_ASSERT(slot != 0 && heap->smooth);
     CUAI_ASSERT(size != 0 && (size & heap->granule_mask) == 0);
     CUAI_ASSERT(all || (heap->cramped == 0 && heap->split_threshold == 0));
     bool high = (all && cuai_goes_high(heap, index->free_bytes, size)) ||

@@ -303,10 +303,22 @@ static CUAI_OUTLINE void cuai_index_carry(cuai_index_t *index, cuai_record_t *re
     cuai_index_flip(index, list);
 }
 
-/* As cuai_index_pass, to a list of any zone, for two records. */
+/* As cuai_index_pass, to a list of any zone, for two records. A range that is the first of its list
+ * and stays in it, as a large one does, takes few steps. */
 static CUAI_INLINE void cuai_index_hand_on(cuai_index_t *index, cuai_record_t *records,
                                            cuai_slot_t old, cuai_slot_t slot, uint32_t list)
 {
+    if (records[old].list == list && records[old].up == 0) {
+        cuai_slot_t down = records[old].down;
+        CUAI_ASSERT(old != slot && list % CUAI_CLASSES != 0 && index->heads[list] == old);
+        records[slot].list = (uint16_t)list;
+        records[slot].up = 0;
+        records[slot].down = down;
+        records[down].up = slot;
+        index->heads[list] = slot;
+        cuai_index_forget(&records[old]);
+        return;
+    }
     if (CUAI_LIKELY(records[old].list / CUAI_CLASSES == list / CUAI_CLASSES)) {
         cuai_index_pass(index, records, old, slot, list, false);
         return;

@@ -20,10 +20,11 @@ static uint64_t free_slots(const cuarena_heap_t *heap)
  * a SEPARATOR; `others` are in use besides. */
 static uint64_t ready_blocks(const cuarena_heap_t *heap)
 {
-    if (heap->simple && heap->smooth)
+    if (heap->simple)
         return heap->max_blocks;
     uint64_t others = heap->segment_count + heap->separators + heap->retired + 3;
-    if (!heap->smooth || cuai_heap_is_split_up(heap) || heap->committed < others)
+    if (!heap->smooth || heap->cached_blocks != 0 || cuai_heap_is_split_up(heap) ||
+        heap->committed < others)
         return 0;
     return cuai_min((heap->committed - others) / 2 + 1, heap->max_blocks);
 }
@@ -32,7 +33,7 @@ void cuai_note_plain(cuarena_heap_t *heap)
 {
     bool calm = heap->plans == 0 && heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES;
     heap->simple = calm && heap->freelist_count == 1 && heap->separators == 0;
-    heap->smooth = calm && heap->cached_blocks == 0;
+    heap->smooth = calm;
     heap->ready_blocks = ready_blocks(heap);
     bool ordinary = heap->split_threshold == 0 && heap->cramped == 0;
     heap->fast_blocks = ordinary ? heap->ready_blocks : 0;

@@ -360,8 +360,7 @@ static void audit_counts(audit_t *audit)
         capacity += s->end - s->begin;
     expect_equal(audit, "capacity", capacity, heap->capacity);
     bool calm = heap->plans == 0 && heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES;
-    EXPECT(audit, heap->smooth == (calm && heap->cached_blocks == 0),
-           "the heap is wrong about being smooth");
+    EXPECT(audit, heap->smooth == calm, "the heap is wrong about being smooth");
     EXPECT(audit, heap->simple == (calm && heap->freelist_count == 1 && audit->separators == 0),
            "the heap is wrong about being simple");
     cuarena_heap_t again = *heap;

@@ -3,6 +3,7 @@
  * refuses.
  */
 #include "support/arena_rows.h"
+#include "support/counted.h"
 
 #include <string.h>
 
@@ -335,17 +336,24 @@ static uint64_t calls_of_memory(const fixture_t *f)
     return stats_of(f, CUARENA_REGION_ALL).memory_calls;
 }
 
-/* As malloc, which is what MLX asks where its cache has none: the next one is cut from what the
- * last one left. */
-START_TEST(test_small_blocks_outside_the_cache_take_no_call)
+/* An arena whose cache has no room, with free bytes for small blocks. */
+static fixture_t *open_outside(const struct outside *row)
 {
-    const struct outside *row = &outside[_i];
     fixture_t *f = opened_text("preset=mlx-cpu,memory=pageable");
     expect_ok(
         cuarena_set_limit(f->arena, CUARENA_LIMIT_CACHED, amount_of_bytes(row->beside), NULL));
     if (row->beside != 0)
         drop(f, take(f, row->beside));
-    drop(f, take(f, row->bytes)); /* what is free from now on */
+    drop(f, take(f, row->bytes));
+    return f;
+}
+
+/* As malloc, which is what MLX asks where its cache has none: the next one is cut from what the
+ * last one left. */
+START_TEST(test_small_blocks_outside_the_cache_take_no_call)
+{
+    const struct outside *row = &outside[_i];
+    fixture_t *f = open_outside(row);
     uint64_t calls = calls_of_memory(f);
     for (int i = 0; i < 100; i++) {
         void *pointer = take(f, row->bytes);
@@ -358,6 +366,91 @@ START_TEST(test_small_blocks_outside_the_cache_take_no_call)
     ck_assert_uint_le(stats_of(f, CUARENA_REGION_ALL).free_bytes, MIB(1));
     expect_ok(cuarena_trim(f->arena, 0, NULL));
     expect_u64(reserved_bytes(f), 0);
+}
+END_TEST
+
+typedef struct small_work {
+    const struct outside *row;
+    fixture_t *f;
+} small_work_t;
+
+static void prepare_small(void *user)
+{
+    small_work_t *work = user;
+    work->f = open_outside(work->row);
+}
+
+static void work_small(void *user)
+{
+    const small_work_t *work = user;
+    cuarena_t *arena = work->f->arena;
+    for (int i = 0; i < 100; i++) {
+        void *pointer;
+        cuarena_block_t block;
+        expect_ok(cuarena_alloc(arena, work->row->bytes, &pointer));
+        expect_ok(cuarena_free(arena, pointer));
+        expect_ok(cuarena_block_alloc(arena, work->row->bytes, &block));
+        expect_ok(cuarena_block_free(arena, block));
+    }
+}
+
+START_TEST(test_small_blocks_outside_the_cache_take_no_call_of_the_system)
+{
+    small_work_t work = {.row = &outside[_i]};
+    expect_u64(counted_system_calls(prepare_small, work_small, &work), 0);
+}
+END_TEST
+
+START_TEST(test_small_blocks_outside_the_cache_take_no_malloc)
+{
+    small_work_t work = {.row = &outside[_i]};
+    prepare_small(&work);
+    uint64_t mallocs = counted_mallocs();
+    work_small(&work);
+    expect_u64(counted_mallocs(), mallocs);
+}
+END_TEST
+
+/* The cache has no room for what these name, and finds out last that it is no block. */
+START_TEST(test_a_refused_free_outside_the_cache_changes_nothing)
+{
+    const struct outside *row = &outside[_i];
+    fixture_t *f = open_outside(row);
+    cuarena_block_t block;
+    void *pointer = take(f, row->bytes);
+    drop(f, pointer);
+    expect_ok(cuarena_block_alloc(f->arena, row->bytes, &block));
+    expect_ok(cuarena_block_free(f->arena, block));
+    cuarena_stats_t before = stats_of(f, CUARENA_REGION_ALL);
+    cuarena_cache_stats_t cache = cache_stats_of(f);
+    expect_status(cuarena_free(f->arena, pointer), CUARENA_STALE);
+    expect_status(cuarena_block_free(f->arena, block), CUARENA_STALE);
+    expect_status(cuarena_free(f->arena, &f), CUARENA_STALE);
+    cuarena_stats_t after = stats_of(f, CUARENA_REGION_ALL);
+    expect_u64(after.free_bytes, before.free_bytes);
+    expect_u64(after.live_bytes, before.live_bytes);
+    expect_u64(after.memory_calls, before.memory_calls);
+    drop(f, take(f, row->bytes));
+    expect_u64(calls_of_memory(f), before.memory_calls);
+    expect_u64(cache_stats_of(f).misses, cache.misses + 1);
+    expect_u64(cache_stats_of(f).hits, cache.hits);
+}
+END_TEST
+
+/* A miss counts once, whichever path allocates: the spare bytes have no room for all of these. */
+START_TEST(test_each_miss_outside_the_cache_counts_once)
+{
+    const struct outside *row = &outside[_i];
+    fixture_t *f = open_outside(row);
+    void *blocks[200];
+    cuarena_cache_stats_t before = cache_stats_of(f);
+    for (size_t i = 0; i < COUNT_OF(blocks); i++) {
+        blocks[i] = take(f, row->bytes);
+        expect_u64(cache_stats_of(f).misses, before.misses + i + 1);
+    }
+    expect_u64(cache_stats_of(f).hits, before.hits);
+    for (size_t i = 0; i < COUNT_OF(blocks); i++)
+        drop(f, blocks[i]);
 }
 END_TEST
 
@@ -399,6 +492,16 @@ START_TEST(test_keep_all_keeps_free_bytes)
 }
 END_TEST
 
+static void add_counted(TCase *calls)
+{
+    const char *why = counted_possible() ? NULL : "no process may trace its child here";
+    add_test_unless(calls, test_small_blocks_outside_the_cache_take_no_call_of_the_system,
+                    COUNT_OF(outside), why);
+    why = counted_mallocs_possible() ? NULL : "malloc is not counted here";
+    add_test_unless(calls, test_small_blocks_outside_the_cache_take_no_malloc, COUNT_OF(outside),
+                    why);
+}
+
 int main(void)
 {
     Suite *suite = suite_create("cache ends");
@@ -422,5 +525,10 @@ int main(void)
                              test_keep_all_keeps_free_bytes));
     suite_add_rows(suite, "outside", test_small_blocks_outside_the_cache_take_no_call,
                    COUNT_OF(outside));
+    suite_add_rows(suite, "refused", test_a_refused_free_outside_the_cache_changes_nothing,
+                   COUNT_OF(outside));
+    suite_add_rows(suite, "misses", test_each_miss_outside_the_cache_counts_once,
+                   COUNT_OF(outside));
+    add_counted(suite_add_case(suite, "calls"));
     return suite_main(suite);
 }
