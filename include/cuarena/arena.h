@@ -131,15 +131,16 @@ typedef void (*cuarena_retired_fn)(void *user, cuarena_t *arena);
 CUARENA_API cuarena_status_t cuarena_retire(cuarena_t *arena, cuarena_retired_fn done, void *user);
 /*
  * Frees every block, pointer and id at once, in both regions. Memory, sizes, tags, limits and peaks
- * stay (cuarena_reset_peaks). You must ensure that nothing uses the blocks any more, and that no
- * other thread is in a call that allocates, names a block or a stream, or begins a capture session;
- * the call itself waits for what was freed on streams, and for all work where the memory
- * allocates in the order of streams (backing=async).
+ * stay (cuarena_reset_peaks). You must ensure that nothing uses the blocks any more; the call
+ * itself waits for what was freed on streams, and for all work where the memory allocates in the
+ * order of streams (backing=async). A call of another thread comes before it or after it: a block
+ * that it allocated before has ended, and bytes that it freed on a stream while the reset was under
+ * way are idle.
  *
  * BUSY while pins taken by cuarena_block_pin exist, exports are open or a capture session has
  * bytes. DRIVER if free bytes are to read as 0 (zero=free) and cannot be set to 0: blocks live on,
- * but their contents may be gone. REENTERED from a function of its memory or its relocation
- * callback. Cost: O(live blocks).
+ * but their contents may be gone. OUT_OF_MEMORY if the host has none for a list of the dedicated
+ * blocks. REENTERED from a function of its memory or its relocation callback. Cost: O(live blocks).
  */
 CUARENA_API cuarena_status_t cuarena_reset(cuarena_t *arena);
 /*

@@ -180,32 +180,17 @@ static void clear_counts(cuarena_t *arena)
     arena->ending = 0;
 }
 
-/* Ends one dedicated block from that slot on; false: there is none. Drops the lock. */
-static bool return_dedicated(cuarena_t *arena, cuai_slot_t *from)
+/* Forgets adopted bytes, and dedicated blocks, whose segments the caller gives back. */
+static void clear_apart(cuarena_t *arena, cuarena_memory_segment_t *segments)
 {
     CUAI_ASSERT(arena->compacting);
     cuarena_heap_t *heap = arena->heaps[CUAI_APART];
-    cuai_slot_t slot = cuai_heap_next_standalone(heap, *from);
-    if (slot == 0)
-        return false;
-    cuarena_memory_segment_t segment = cuai_dedicated_segment(cuai_record(heap, slot));
-    cuai_heap_free(heap, slot, 0);
-    *from = slot + 1;
-    cuai_return_segment(arena, segment, 0);
-    return true;
-}
-
-/* Forgets adopted bytes and gives dedicated ones back. Drops the lock. */
-static void clear_apart(cuarena_t *arena)
-{
-    CUAI_ASSERT(arena->compacting);
-    cuarena_heap_t *heap = arena->heaps[CUAI_APART];
-    cuai_slot_t from = 1;
     if (heap == NULL)
         return;
-    while (heap->standalone_blocks != 0)
-        if (!return_dedicated(arena, &from))
-            from = 1;
+    for (cuai_slot_t slot = 0; (slot = cuai_heap_next_standalone(heap, slot + 1)) != 0;) {
+        *segments++ = cuai_dedicated_segment(cuai_record(heap, slot));
+        cuai_heap_free(heap, slot, 0);
+    }
     cuai_heap_clear(heap);
     const cuai_segment_t *top;
     while ((top = cuai_segment_top(heap)) != NULL)
@@ -294,16 +279,96 @@ static cuarena_status_t finish_freed(cuarena_t *arena)
     return status == CUARENA_OK ? cuai_see_moves(arena, 0) : status;
 }
 
-static void clear(cuarena_t *arena)
+/* What a reset has to give back once all blocks have ended. */
+typedef struct ended {
+    cuarena_memory_segment_t *segments;
+    uint64_t room;
+    uint64_t bytes;
+} ended_t;
+
+static uint64_t dedicated_count(const cuarena_t *arena)
+{
+    const cuarena_heap_t *heap = arena->heaps[CUAI_APART];
+    return heap == NULL ? 0 : heap->standalone_blocks;
+}
+
+static cuarena_status_t ready_ended(const cuarena_t *arena, ended_t *ended)
+{
+    uint64_t count = dedicated_count(arena);
+    if (count <= ended->room)
+        return CUARENA_OK;
+    cuai_host_free(ended->segments);
+    *ended = (ended_t){.segments = cuai_host_alloc(count * sizeof *ended->segments)};
+    if (ended->segments == NULL)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory to end %llu dedicated blocks",
+                         (unsigned long long)count);
+    ended->room = count;
+    return CUARENA_OK;
+}
+
+/* Whether all blocks can end at once: no other call has one in its hands. */
+static bool is_settled(const cuarena_t *arena, const ended_t *ended)
+{
+    return arena->moving_blocks == 0 && !arena->reclaiming &&
+           arena->heaps[CUAI_DYNAMIC]->cached_blocks == 0 && arena->block_pins == 0 &&
+           cuai_captures_count(arena) == 0 && dedicated_count(arena) <= ended->room;
+}
+
+/* Waits for what the reset must come after, again if other calls began meanwhile. Drops the lock.
+ */
+static cuarena_status_t settle(cuarena_t *arena, ended_t *ended)
 {
     CUAI_ASSERT(arena->compacting);
+    cuarena_status_t status;
+    do {
+        while (arena->moving_blocks != 0 || arena->reclaiming)
+            cuai_arena_wait(arena);
+        status = check_reset(arena);
+        if (status == CUARENA_OK)
+            status = ready_ended(arena, ended);
+        if (status == CUARENA_OK) {
+            cuai_cache_drop(arena);
+            status = finish_freed(arena);
+        }
+        if (status == CUARENA_OK)
+            status = zero_all(arena);
+    } while (status == CUARENA_OK && !is_settled(arena, ended));
+    return status;
+}
+
+/* Does not drop the lock, so nobody sees a part of it done. */
+static void clear(cuarena_t *arena, const ended_t *ended)
+{
     cuai_streams_reset(arena);
-    cuai_cache_drop(arena); /* what others freed meanwhile */
     cuai_heap_clear(arena->heaps[CUAI_DYNAMIC]);
     if (arena->heaps[CUAI_STABLE] != NULL)
         cuai_heap_clear(arena->heaps[CUAI_STABLE]);
+    clear_apart(arena, ended->segments);
     clear_counts(arena);
-    clear_apart(arena);
+}
+
+/* Where allocations are work of a stream, blocks that were allocated since the reset waited end
+ * behind that. Drops the lock. */
+static void give_back_ended(cuarena_t *arena, const ended_t *ended, uint64_t count)
+{
+    if (count != 0 && arena->memory.ops.get_on != NULL)
+        (void)cuai_wait_for_work(arena);
+    for (uint64_t i = 0; i < count; i++)
+        cuai_return_segment(arena, ended->segments[i], 0);
+}
+
+/* Drops the lock. */
+static cuarena_status_t reset(cuarena_t *arena, ended_t *ended)
+{
+    cuarena_status_t status = settle(arena, ended);
+    if (status != CUARENA_OK)
+        return status;
+    uint64_t count = dedicated_count(arena);
+    ended->bytes = cuai_live_bytes(arena);
+    clear(arena, ended);
+    give_back_ended(arena, ended, count);
+    cuai_timelines_sweep(arena);
+    return status;
 }
 
 cuarena_status_t cuarena_reset(cuarena_t *arena)
@@ -314,26 +379,18 @@ cuarena_status_t cuarena_reset(cuarena_t *arena)
     if (status != CUARENA_OK)
         return cuai_told(status);
     cuai_call_t call;
-    uint64_t ended = 0;
+    ended_t ended = {0};
     status = cuai_call_begin(&call, arena);
     if (status != CUARENA_OK)
         return cuai_told(status);
     cuai_begin_exclusive(arena);
-    status = check_reset(arena);
-    if (status == CUARENA_OK) {
-        cuai_cache_drop(arena);
-        status = finish_freed(arena);
-    }
+    status = reset(arena, &ended);
     if (status == CUARENA_OK)
-        status = zero_all(arena);
-    if (status == CUARENA_OK) {
-        ended = cuai_live_bytes(arena);
-        cuai_call_note(&call, CUARENA_EVENT_RESET, ended);
-        clear(arena);
-    }
+        cuai_call_note(&call, CUARENA_EVENT_RESET, ended.bytes);
+    cuai_host_free(ended.segments);
     cuai_end_exclusive(arena);
     if (status == CUARENA_OK)
-        cuai_call_log(&call, "reset: %llu bytes of blocks ended", (unsigned long long)ended);
+        cuai_call_log(&call, "reset: %llu bytes of blocks ended", (unsigned long long)ended.bytes);
     return cuai_call_end(&call, status);
 }
 

@@ -506,23 +506,21 @@ cuarena_status_t cuai_check_idle(cuarena_t *arena)
 
 static void reset_stream(cuarena_t *arena, cuai_stream_t *s)
 {
-    CUAI_ASSERT(arena->reclaiming);
     cuai_counter_clear(&s->counter);
     reclaim_freelist(arena, s, 0);
     reclaim_freelist(arena, s, 1);
+    cuai_timeline_forgo(arena, cuai_closed(s));
     s->behind_closed = 0;
-    s->behind_open = s->eager || s->released ? 0 : CUAI_TO_COME;
-    cuai_note_seen(arena, 0, (cuai_point_t){s->number, arena->event_serial});
+    set_open(arena, s, s->eager || s->released ? 0 : CUAI_TO_COME);
 }
 
 void cuai_streams_reset(cuarena_t *arena)
 {
-    cuai_reclaim_begin(arena);
+    CUAI_ASSERT(!arena->reclaiming);
     cuai_uses_clear(arena);
     cuai_stream_t *s;
     for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
         reset_stream(arena, s);
-    cuai_reclaim_end(arena);
 }
 
 /* ---- One stream's frees and end ---------------------------------------- */

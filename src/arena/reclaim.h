@@ -56,8 +56,8 @@ cuarena_status_t cuai_await_freed(cuarena_t *arena, uint32_t number);
 /* Frees numbers that nothing needs, also those of other threads' default streams. Drops the
  * lock. */
 void cuai_streams_make_room(cuarena_t *arena);
-/* Makes all bytes that were freed on streams idle and drops all uses. The caller knows that no work
- * is under way. Drops the lock. */
+/* Makes all bytes that were freed on streams idle and forgets all uses. The caller knows that no
+ * work is under way, and sweeps the timelines afterwards. Nobody reclaims. */
 void cuai_streams_reset(cuarena_t *arena);
 
 /* ---- One stream -------------------------------------------------------- */

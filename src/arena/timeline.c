@@ -54,6 +54,14 @@ static void sweep(cuarena_t *arena, cuai_stream_t *s)
     cuai_stream_leave(arena, s->number);
 }
 
+void cuai_timelines_sweep(cuarena_t *arena)
+{
+    cuai_assert_locked(arena);
+    cuai_stream_t *s;
+    for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
+        sweep(arena, s);
+}
+
 void cuai_timeline_forgo(const cuarena_t *arena, cuai_point_t point)
 {
     if (point.serial == 0 || point.serial == CUAI_TO_COME)

@@ -76,6 +76,8 @@ cuarena_status_t cuai_timeline_see(cuarena_t *arena, uint32_t number, cuai_point
 /* The caller does not need the serial any more; drops the lock. cuai_timeline_forgo keeps it, and
  * the event goes later. */
 void cuai_timeline_drop(cuarena_t *arena, cuai_point_t point);
+/* Ends events of all streams that nobody needs any more. Drops the lock. */
+void cuai_timelines_sweep(cuarena_t *arena);
 void cuai_timeline_forgo(const cuarena_t *arena, cuai_point_t point);
 /* The arena ends: gives all events back. No lock. */
 void cuai_timeline_end(const cuarena_t *arena, cuai_timeline_t *t);

@@ -463,9 +463,10 @@ void cuai_uses_clear(cuarena_t *arena)
         while (uses->buckets[i] != NULL) {
             cuai_use_t *use = uses->buckets[i];
             uses->buckets[i] = use->chain;
-            drop_all(arena, use);
-            for (uint32_t w = 0; w < use->count; w++)
+            for (uint32_t w = 0; w < use->count; w++) {
+                cuai_timeline_forgo(arena, use->waits[w]);
                 cuai_stream(arena, use->waits[w].stream)->waits--;
+            }
             free_use(use);
         }
     cuai_host_free(uses->buckets);

@@ -34,7 +34,7 @@ typedef enum cuai_uses_how {
 } cuai_uses_how_t;
 /* Ends freed blocks whose uses are done. The caller reclaims. Drops the lock. */
 cuarena_status_t cuai_uses_reclaim(cuarena_t *arena, cuai_uses_how_t how, cuai_gain_t *gain);
-/* Forgets all uses without ending blocks; events go back to the memory. Drops the lock. */
+/* Forgets all uses without ending blocks. */
 void cuai_uses_clear(cuarena_t *arena);
 
 /* ---- Ending later ------------------------------------------------------ */

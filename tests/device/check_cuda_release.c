@@ -77,6 +77,11 @@ static const struct kind {
     {"memory=managed,pool=512KiB", BIT(RESET), false, 0},
     {"memory=pinned,pool=512KiB,events=eager", BIT(RESET), false, 0},
     {"memory=pageable,pool=512KiB", BIT(RESET), true, 0},
+    {"memory=device,pool=512KiB", BIT(CAPTURE) | BIT(END_SESSION), true, 0},
+    {"memory=device,preset=grow,limit=8MiB,events=eager", GROWS | BIT(CAPTURE) | BIT(END_SESSION),
+     true, 0},
+    {"preset=driver-pool,limit=8MiB", STAYS | BIT(CAPTURE) | BIT(END_SESSION), true, 0},
+    {"memory=device,pool=512KiB,keep=cache", 0, true, 0},
 };
 #define KINDS ((int)COUNT_OF(kinds))
 
