@@ -15,8 +15,8 @@
 #include "memory/cuda/vmm.h"
 
 /*
- * On an H200 a GiB costs, grown and given back, 18.4 and 15.0 ms in handles of 2 MiB, 4.5 and 4.0
- * in handles of 8 MiB, 1.2 and 1.3 in handles of 32 MiB, 0.4 and 0.6 in handles of 128 MiB
+ * On an H200 a GiB costs, grown and given back, 26.7 and 22.1 ms in handles of 2 MiB, 6.8 and 6.5
+ * in handles of 8 MiB, 1.8 and 2.2 in handles of 32 MiB, 0.5 and 1.1 in handles of 128 MiB
  * (bench/results/vmm.json). An arena that grows uses small ones, so that it reserves little more
  * than it needs: on recorded traces arenas of 32 MiB handles reserve up to 2 % more than those of
  * 16 MiB, and those of 2 MiB between 1 % less and 1 % more. A pool reserves all its bytes at once.

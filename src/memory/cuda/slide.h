@@ -114,7 +114,7 @@ size_t cuai_slide_plan(const cuai_slide_t *slide, const cuarena_relocation_t *li
                        const cuai_slide_shape_t *shape, cuai_slide_launch_t *launch);
 
 /* Whether the driver's own copy is to be used, as it is for one move that does not overlap itself:
- * on an H200 the kernel takes 3 to 5 % longer from 256 MiB to 2 GiB
+ * on an H200 the kernel takes 2 to 5 % longer from 256 MiB to 2 GiB
  * (bench/results/compact_cuda.json). From two moves on the kernel does them in one launch, all or
  * nothing. */
 bool cuai_slide_prefers_copy(const cuarena_relocation_t *list, size_t count);
