@@ -642,6 +642,9 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("log");
+    /* First, since a process looks once. */
+    suite_add_list(suite, "environment",
+                   TEST_LIST(test_unknown_word_in_the_environment_is_told_once));
     suite_add_rows(suite, "each error", test_error_is_logged_once, FAILURES);
     suite_add_list(suite, "errors",
                    TEST_LIST(test_error_says_of_which_arena,
@@ -661,7 +664,5 @@ int main(void)
                              test_lines_that_hearing_causes_are_left_out));
     if (scale_may_fork())
         suite_add_list(suite, "forks", TEST_LIST(test_child_forked_beside_others_logs));
-    suite_add_list(suite, "environment",
-                   TEST_LIST(test_unknown_word_in_the_environment_is_told_once));
     return suite_main(suite);
 }
