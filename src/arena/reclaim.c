@@ -237,19 +237,13 @@ bool cuai_reclaim_complete(cuarena_t *arena)
 
 static cuarena_status_t close_all(cuarena_t *arena, uint32_t except)
 {
-    cuarena_status_t first = CUARENA_OK;
-    cuai_kept_error_t words; /* of `first`, or from before */
+    cuai_first_error_t first;
     cuai_stream_t *s;
-    cuai_error_keep(&words);
-    for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;) {
-        cuarena_status_t status = n == except ? CUARENA_OK : close_freelist(arena, s);
-        if (first != CUARENA_OK || status == CUARENA_OK || status == CUARENA_BUSY)
-            continue;
-        first = status;
-        cuai_error_keep(&words);
-    }
-    cuai_error_restore(&words);
-    return first;
+    cuai_first_begin(&first);
+    for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
+        if (n != except)
+            cuai_first_note(&first, close_freelist(arena, s));
+    return cuai_first_end(&first);
 }
 
 bool cuai_reclaim_ready(cuarena_t *arena, uint32_t except)

@@ -433,12 +433,11 @@ cuarena_status_t cuai_uses_reclaim(cuarena_t *arena, cuai_uses_how_t how, cuai_g
 {
     cuai_assert_locked(arena);
     CUAI_ASSERT(arena->reclaiming);
-    cuarena_status_t first = CUARENA_OK;
-    cuai_kept_error_t words; /* of `first`, or from before */
+    cuai_first_error_t first;
     pass_t pass = {.how = how};
     if (arena->uses.first == NULL)
-        return first;
-    cuai_error_keep(&words);
+        return CUARENA_OK;
+    cuai_first_begin(&first);
     memset(pass.busy, 0xff, sizeof pass.busy);
     cuai_use_t **link = &arena->uses.first;
     while (*link != NULL) {
@@ -446,13 +445,9 @@ cuarena_status_t cuai_uses_reclaim(cuarena_t *arena, cuai_uses_how_t how, cuai_g
         cuarena_status_t status = try_end(arena, link, &pass, gain);
         if (status != CUARENA_OK)
             link = &use->next;
-        if (first != CUARENA_OK || status == CUARENA_OK || status == CUARENA_BUSY)
-            continue;
-        first = status;
-        cuai_error_keep(&words);
+        cuai_first_note(&first, status);
     }
-    cuai_error_restore(&words);
-    return first;
+    return cuai_first_end(&first);
 }
 
 void cuai_uses_clear(cuarena_t *arena)

@@ -149,6 +149,26 @@ void cuai_error_restore(const cuai_kept_error_t *kept)
     unlogged = kept->unlogged;
 }
 
+void cuai_first_begin(cuai_first_error_t *first)
+{
+    first->status = CUARENA_OK;
+    cuai_error_keep(&first->words);
+}
+
+void cuai_first_note(cuai_first_error_t *first, cuarena_status_t status)
+{
+    if (first->status != CUARENA_OK || status == CUARENA_OK || status == CUARENA_BUSY)
+        return;
+    first->status = status;
+    cuai_error_keep(&first->words);
+}
+
+cuarena_status_t cuai_first_end(const cuai_first_error_t *first)
+{
+    cuai_error_restore(&first->words);
+    return first->status;
+}
+
 bool cuai_error_is(cuarena_status_t status)
 {
     return last.status == status;

@@ -49,6 +49,16 @@ typedef struct cuai_kept_error {
 void cuai_error_keep(cuai_kept_error_t *kept);
 void cuai_error_restore(const cuai_kept_error_t *kept);
 
+/* Of several steps that each may fail, the first failure with its words; BUSY is none. If there is
+ * none, the end leaves the last error as it was at the begin. */
+typedef struct cuai_first_error {
+    cuarena_status_t status;
+    cuai_kept_error_t words;
+} cuai_first_error_t;
+void cuai_first_begin(cuai_first_error_t *first);
+void cuai_first_note(cuai_first_error_t *first, cuarena_status_t status);
+cuarena_status_t cuai_first_end(const cuai_first_error_t *first);
+
 /* Whether the last error has that status. */
 bool cuai_error_is(cuarena_status_t status);
 

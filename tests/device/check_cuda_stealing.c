@@ -320,6 +320,18 @@ static void *use_all(void *user)
     return NULL;
 }
 
+/* Ends a program whose stream was one that threads have each; `made` is its own. */
+static void end_on_default_streams(CUstream made)
+{
+    driver_ok(driver.cuCtxSynchronize());
+    program.streams[0] = made;
+    expect_u64(bad_words(), 0);
+    expect_u64(driver_reports(STANDIN_ANY), 0);
+    expect_ok(cuarena_validate(program.arena, NULL, 0));
+    expect_ok(cuarena_reclaim(program.arena, 1, NULL));
+    close_program();
+}
+
 /* Nobody records events at frees at first; who takes the bytes waits for all work then, also of a
  * thread that has ended. */
 START_TEST(bytes_move_between_default_streams_of_threads)
@@ -334,12 +346,7 @@ START_TEST(bytes_move_between_default_streams_of_threads)
             pthread_join(thread, NULL);
             use_all(&turn);
         }
-        driver_ok(driver.cuCtxSynchronize());
-        program.streams[0] = made;
-        expect_u64(bad_words(), 0);
-        expect_u64(driver_reports(STANDIN_ANY), 0);
-        expect_ok(cuarena_reclaim(program.arena, 1, NULL));
-        close_program();
+        end_on_default_streams(made);
     }
 }
 END_TEST
@@ -372,13 +379,7 @@ START_TEST(default_streams_of_threads_take_from_each_other)
     }
     for (int i = 0; i < STREAMS; i++)
         pthread_join(threads[i], NULL);
-    driver_ok(driver.cuCtxSynchronize());
-    program.streams[0] = made;
-    expect_u64(bad_words(), 0);
-    expect_u64(driver_reports(STANDIN_ANY), 0);
-    expect_ok(cuarena_validate(program.arena, NULL, 0));
-    expect_ok(cuarena_reclaim(program.arena, 1, NULL));
-    close_program();
+    end_on_default_streams(made);
 }
 END_TEST
 
