@@ -48,8 +48,7 @@ static cuarena_status_t take(const cuarena_t *arena, cuarena_heap_t *heap,
     cuarena_heap_request_t asked = request->heap;
     uint64_t most = cuai_live_left(arena, request->credit);
     asked.freelist = freelist;
-    return request->soon ? cuai_heap_try_alloc_bounded(heap, &asked, request->size, most, slot_out)
-                         : cuai_heap_try_alloc(heap, &asked, request->size, most, slot_out);
+    return cuai_heap_try_alloc(heap, &asked, request->size, most, request->soon, slot_out);
 }
 
 /* Joins ranges of the free list and idle ranges that touch them where they have room together, and

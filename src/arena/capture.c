@@ -139,7 +139,7 @@ static cuarena_status_t take_from(const cuarena_t *arena, cuarena_heap_t *heap, 
     if (heap->freelists[freelist]->free_bytes < request->size)
         return CUARENA_OUT_OF_MEMORY;
     return cuai_heap_try_alloc(heap, &asked, request->size, cuai_live_left(arena, request->credit),
-                               slot_out);
+                               false, slot_out);
 }
 
 cuarena_status_t cuai_capture_try_alloc(cuarena_t *arena, int32_t region,

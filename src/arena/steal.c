@@ -290,13 +290,13 @@ static void look_at_zone(search_t *search, const cuai_index_t *index, uint32_t z
                          const candidate_t *best)
 {
     const cuarena_heap_t *heap = search->heap;
-    uint32_t class = cuai_zone_first(index, zone, cuai_class(heap, search->least));
-    while (class != CUAI_NO_CLASS) {
+    uint64_t classes = cuai_zone_classes(index, zone, cuai_class(heap, search->least));
+    for (; classes != 0; classes &= classes - 1) {
+        uint32_t class = cuai_ctz(classes);
         if (is_before(search, best, zone, true) &&
             class > cuai_class(heap, best->end - best->begin))
             return;
         look_at_list(search, index->heads[cuai_list_of(zone, class)]);
-        class = cuai_zone_first(index, zone, class + 1);
     }
 }
 

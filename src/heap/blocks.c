@@ -109,7 +109,7 @@ static inline void carve(cuarena_heap_t *heap, cuai_slot_t owner, cuai_slot_t sl
     r->size = cut->size;
     cuai_range_change(heap, owner, cut->front, freelist);
     cuai_range_set(heap, slot, cut->tail, freelist);
-    cuai_link_after(heap, owner, slot);
+    cuai_join(heap->records, owner, slot);
     heap->freelists[freelist]->free_bytes -= cut->size;
     if (CUAI_UNLIKELY(heap->separators != 0))
         mind_separators(heap, owner, slot);
@@ -156,9 +156,9 @@ static cuarena_status_t refuse(const cuarena_heap_t *heap, uint64_t size, uint32
                                                         : CUARENA_FRAGMENTED;
 }
 
-static inline cuarena_status_t try_alloc(cuarena_heap_t *heap,
-                                         const cuarena_heap_request_t *request, uint64_t size,
-                                         uint64_t most, bool soon, cuai_slot_t *slot_out)
+cuarena_status_t cuai_heap_try_alloc(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
+                                     uint64_t size, uint64_t most, bool bounded,
+                                     cuai_slot_t *slot_out)
 {
     cuarena_status_t status = ready_slot(heap);
     if (CUAI_UNLIKELY(status != CUARENA_OK))
@@ -166,7 +166,7 @@ static inline cuarena_status_t try_alloc(cuarena_heap_t *heap,
     uint64_t alignment = wanted_alignment(heap, request);
     cuai_placement_t place = {size, alignment, request->freelist, request->low != 0, false};
     cuai_slot_t owner =
-        soon ? cuai_placement_find_bounded(heap, &place) : cuai_placement_find(heap, &place);
+        bounded ? cuai_placement_find_bounded(heap, &place) : cuai_placement_find(heap, &place);
     if (CUAI_UNLIKELY(owner == CUAI_NO_PLACE))
         return refuse(heap, size, request->freelist);
     cuai_cut_t cut = choose_cut(heap, cuai_record(heap, owner), &place);
@@ -174,19 +174,6 @@ static inline cuarena_status_t try_alloc(cuarena_heap_t *heap,
         return CUARENA_LIMIT;
     *slot_out = put_block(heap, request, owner, &cut, alignment);
     return CUARENA_OK;
-}
-
-cuarena_status_t cuai_heap_try_alloc(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
-                                     uint64_t size, uint64_t most, cuai_slot_t *slot_out)
-{
-    return try_alloc(heap, request, size, most, false, slot_out);
-}
-
-cuarena_status_t cuai_heap_try_alloc_bounded(cuarena_heap_t *heap,
-                                             const cuarena_heap_request_t *request, uint64_t size,
-                                             uint64_t most, cuai_slot_t *slot_out)
-{
-    return try_alloc(heap, request, size, most, true, slot_out);
 }
 
 cuarena_status_t cuai_heap_try_alloc_at(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
@@ -219,7 +206,7 @@ cuai_slot_t cuai_heap_try_alloc_attributes(cuarena_heap_t *heap, uint32_t freeli
         .owner = CUAI_ATTRIBUTES_OWNER(attributes),
     };
     cuai_slot_t slot = 0;
-    cuarena_status_t status = cuai_heap_try_alloc(heap, &request, size, UINT64_MAX, &slot);
+    cuarena_status_t status = cuai_heap_try_alloc(heap, &request, size, UINT64_MAX, false, &slot);
     return status == CUARENA_OK ? slot : 0;
 }
 
@@ -232,13 +219,9 @@ cuarena_status_t cuai_heap_add_block(cuarena_heap_t *heap, cuai_slot_t prev, uin
         return status;
     CUAI_ASSERT(cuai_record(heap, prev)->kind == CUAI_SEGMENT_START);
     CUAI_ASSERT(cuai_record(heap, prev)->key == 0);
-    cuai_slot_t slot = cuai_slot_alloc(heap);
+    cuai_slot_t slot = cuai_record_put(heap, prev, CUAI_BLOCK, cuai_end(cuai_record(heap, prev)));
     cuai_record_t *r = cuai_record(heap, slot);
-    r->kind = CUAI_BLOCK;
-    r->offset = cuai_end(cuai_record(heap, prev));
     r->size = size;
-    r->key = 0;
-    cuai_link_after(heap, prev, slot);
     fill_block(r, request, heap->granule_mask + 1);
     cuai_table_insert(&heap->table, heap->records, slot);
     cuai_count_alloc(heap, size, request->size);
@@ -263,6 +246,60 @@ cuarena_status_t cuai_heap_add_empty(cuarena_heap_t *heap, const cuarena_heap_re
     cuai_count_alloc(heap, 0, 0);
     *slot_out = slot;
     return CUARENA_OK;
+}
+
+/* ---- Standalone blocks --------------------------------------------------- */
+
+/* Each has bytes of its own, in no segment. Nothing is beside one, so it takes one record, is in no
+ * list, and begins and ends in O(1). */
+
+cuarena_status_t cuai_no_bookkeeping(cuarena_status_t status)
+{
+    return cuai_fail(status, status == CUARENA_LIMIT ? "the heap has as many blocks as max_blocks"
+                                                     : "no host memory for the bookkeeping");
+}
+
+cuarena_status_t cuai_heap_add_standalone(cuarena_heap_t *heap, uint64_t offset, uint64_t size,
+                                          const cuarena_heap_request_t *request, cuai_note_t note,
+                                          cuai_slot_t *slot_out)
+{
+    cuai_slot_t slot;
+    cuarena_status_t status = cuai_heap_add_empty(heap, request, &slot);
+    if (status != CUARENA_OK)
+        return cuai_no_bookkeeping(status);
+    cuai_record_t *r = cuai_record(heap, slot);
+    CUAI_ASSERT(size != 0 && request->size <= size);
+    r->kind = CUAI_STANDALONE;
+    r->offset = offset;
+    r->size = size;
+    r->asked = cuai_asked(request->size, request->tag);
+    cuai_set_note(r, note);
+    cuai_table_insert(&heap->table, heap->records, slot);
+    cuai_counter_resize(&heap->counter, size, request->size);
+    cuai_raise(&heap->most_block_bytes, size);
+    cuai_raise(&heap->standalone_most_asked, request->size);
+    heap->standalone_blocks++;
+    heap->standalone_bytes += size;
+    *slot_out = slot;
+    return CUARENA_OK;
+}
+
+static void end_standalone(cuarena_heap_t *heap, cuai_slot_t slot)
+{
+    CUAI_ASSERT(cuai_record(heap, slot)->kind == CUAI_STANDALONE);
+    CUAI_ASSERT(heap->standalone_blocks != 0);
+    cuai_table_remove(&heap->table, heap->records, slot);
+    heap->standalone_blocks--;
+    heap->standalone_bytes -= cuai_record(heap, slot)->size;
+    cuai_slot_end(heap, slot);
+}
+
+cuai_slot_t cuai_heap_next_standalone(const cuarena_heap_t *heap, cuai_slot_t from)
+{
+    for (cuai_slot_t slot = from; slot < heap->unused; slot++)
+        if (cuai_record(heap, slot)->kind == CUAI_STANDALONE)
+            return slot;
+    return 0;
 }
 
 /* ---- Free -------------------------------------------------------------- */
@@ -334,7 +371,7 @@ void cuai_heap_free(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
     if (CUAI_UNLIKELY(r->kind == CUAI_EMPTY))
         cuai_slot_end(heap, slot);
     else if (CUAI_UNLIKELY(r->kind == CUAI_STANDALONE))
-        cuai_standalone_end(heap, slot);
+        end_standalone(heap, slot);
     else
         free_bytes(heap, slot, freelist);
 }
@@ -394,93 +431,48 @@ bool cuai_heap_resize(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t size, uin
 /* ---- Exchange -------------------------------------------------------------
  */
 
-/* What a block takes over when it changes places with another. */
-typedef struct position {
-    uint64_t offset;
-    uint64_t size;
-    uint64_t requested;
-    uint64_t range;
-    uint32_t freelist;
-    uint8_t kind;
-    uint8_t align_log2;
-} position_t;
-
-/* Takes the block out of look-up and index; it stays in the address list. */
-static position_t lift(cuarena_heap_t *heap, cuai_slot_t slot)
+/* Takes the block out of look-up, index and address list; returns its record as it was. */
+static cuai_record_t lift(cuarena_heap_t *heap, cuai_slot_t slot)
 {
-    const cuai_record_t *r = cuai_record(heap, slot);
-    position_t place = {
-        r->offset, r->size,      cuai_requested(r), cuai_range(r), cuai_range_freelist(r),
-        r->kind,   r->align_log2};
-    CUAI_ASSERT(r->kind == CUAI_BLOCK || r->kind == CUAI_EMPTY);
-    if (r->kind == CUAI_BLOCK)
-        cuai_table_remove(&heap->table, heap->records, slot);
+    const cuai_record_t was = *cuai_record(heap, slot);
+    CUAI_ASSERT(was.kind == CUAI_BLOCK || was.kind == CUAI_EMPTY);
     cuai_range_drop(heap, slot);
-    return place;
+    if (was.kind == CUAI_BLOCK) {
+        cuai_table_remove(&heap->table, heap->records, slot);
+        cuai_unlink(heap, slot);
+    }
+    return was;
 }
 
-static void set_down(cuarena_heap_t *heap, cuai_slot_t slot, const position_t *place)
+/* Puts the block, which was lifted, where another one was. */
+static void set_down(cuarena_heap_t *heap, cuai_slot_t slot, const cuai_record_t *place)
 {
     cuai_record_t *r = cuai_record(heap, slot);
     r->offset = place->offset;
     r->size = place->size;
-    r->asked = cuai_asked(place->requested, cuai_tag_of(r));
-    r->kind = place->kind & CUAI_KIND_MASK;
+    r->asked = cuai_asked(cuai_requested(place), cuai_tag_of(r));
+    r->kind = place->kind;
     r->align_log2 = place->align_log2;
-    cuai_range_set(heap, slot, place->range, place->freelist);
-    if (r->kind == CUAI_BLOCK)
+    cuai_range_set(heap, slot, cuai_range(place), cuai_range_freelist(place));
+    if (r->kind == CUAI_BLOCK) {
+        cuai_join(heap->records, place->prev, slot);
         cuai_table_insert(&heap->table, heap->records, slot);
-}
-
-/* Swaps the places of two listed records. */
-static void swap_links(cuarena_heap_t *heap, cuai_slot_t a, cuai_slot_t b)
-{
-    cuai_slot_t before_a = cuai_record(heap, a)->prev;
-    cuai_slot_t before_b = cuai_record(heap, b)->prev;
-    if (before_b == a) {
-        cuai_unlink(heap, a);
-        cuai_link_after(heap, b, a);
-    } else if (before_a == b) {
-        cuai_unlink(heap, b);
-        cuai_link_after(heap, a, b);
-    } else {
-        cuai_unlink(heap, a);
-        cuai_unlink(heap, b);
-        cuai_link_after(heap, before_b, a);
-        cuai_link_after(heap, before_a, b);
     }
 }
 
-/* Puts `other` where `listed` is in the address list. */
-static void replace_link(cuarena_heap_t *heap, cuai_slot_t listed, cuai_slot_t other)
-{
-    cuai_slot_t before = cuai_record(heap, listed)->prev;
-    CUAI_ASSERT(cuai_record(heap, other)->kind == CUAI_EMPTY);
-    cuai_unlink(heap, listed);
-    cuai_link_after(heap, before, other);
-}
-
-static void exchange_links(cuarena_heap_t *heap, cuai_slot_t a, cuai_slot_t b)
-{
-    bool a_listed = cuai_record(heap, a)->kind == CUAI_BLOCK;
-    bool b_listed = cuai_record(heap, b)->kind == CUAI_BLOCK;
-    if (a_listed && b_listed)
-        swap_links(heap, a, b);
-    else if (a_listed)
-        replace_link(heap, a, b);
-    else if (b_listed)
-        replace_link(heap, b, a);
-}
-
+/* The lower block is lifted first: so the record before either place stays in the list, also where
+ * the two are neighbours. An EMPTY block, which is not in the list, counts as lower. */
 void cuai_heap_exchange(cuarena_heap_t *heap, cuai_slot_t a, cuai_slot_t b)
 {
     if (a == b)
         return;
-    position_t place_a = lift(heap, a);
-    position_t place_b = lift(heap, b);
-    exchange_links(heap, a, b);
-    set_down(heap, a, &place_b);
-    set_down(heap, b, &place_a);
+    bool ascend = cuai_record(heap, a)->offset < cuai_record(heap, b)->offset;
+    cuai_slot_t low = ascend ? a : b;
+    cuai_slot_t high = ascend ? b : a;
+    const cuai_record_t lower = lift(heap, low);
+    const cuai_record_t upper = lift(heap, high);
+    set_down(heap, low, &upper);
+    set_down(heap, high, &lower);
     cuai_note_change(heap);
 }
 
@@ -515,7 +507,7 @@ void cuai_heap_clear(cuarena_heap_t *heap)
     cuai_record(heap, 0)->prev = 0;
     for (const cuai_segment_t *segment = cuai_segment_first(heap); segment != NULL;
          segment = cuai_segment_next(heap, segment)) {
-        cuai_link_after(heap, last, segment->head);
+        cuai_join(heap->records, last, segment->head);
         last = segment->head;
         cuai_range_set(heap, last, segment->end - segment->begin, 0);
         heap->freelists[0]->free_bytes += segment->end - segment->begin;

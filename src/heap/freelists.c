@@ -35,22 +35,13 @@ static cuarena_status_t check_own_freelist(const cuarena_heap_t *heap, uint32_t 
                      (unsigned)freelist);
 }
 
-static void transfer_zone(cuarena_heap_t *heap, const cuai_index_t *index, uint32_t zone,
-                          uint32_t to)
-{
-    uint32_t class = cuai_zone_first(index, zone, 1);
-    while (class != CUAI_NO_CLASS) {
-        cuai_range_transfer(heap, index->heads[cuai_list_of(zone, class)], to);
-        class = cuai_zone_first(index, zone, class);
-    }
-}
-
 static void transfer_all(cuarena_heap_t *heap, uint32_t from, uint32_t to)
 {
     const cuai_index_t *index = heap->freelists[from];
     CUAI_ASSERT(from != to);
-    for (uint32_t zone = 0; index->ranges != 0 && zone < CUAI_ZONES; zone++)
-        transfer_zone(heap, index, zone, to);
+    uint32_t list = cuai_index_next(index, 0, 1);
+    for (; list < CUAI_LISTS; list = cuai_index_next(index, list, 1))
+        cuai_range_transfer(heap, index->heads[list], to);
     CUAI_ASSERT(index->ranges == 0 && index->free_bytes == 0);
     cuai_note_change(heap);
 }
@@ -146,13 +137,9 @@ static cuai_slot_t find_in_freelist(const cuarena_heap_t *heap, uint32_t freelis
 {
     const cuai_index_t *index = heap->freelists[freelist];
     cuai_slot_t found = 0;
-    for (uint32_t zone = 0; found == 0 && zone < CUAI_ZONES; zone++) {
-        uint32_t class = cuai_zone_first(index, zone, 1);
-        while (found == 0 && class != CUAI_NO_CLASS) {
-            found = find_wide(heap, index->heads[cuai_list_of(zone, class)], bytes);
-            class = cuai_zone_first(index, zone, class + 1);
-        }
-    }
+    uint32_t list = cuai_index_next(index, 0, 1);
+    for (; found == 0 && list < CUAI_LISTS; list = cuai_index_next(index, list + 1, 1))
+        found = find_wide(heap, index->heads[list], bytes);
     return found;
 }
 

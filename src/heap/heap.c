@@ -176,15 +176,8 @@ void cuarena_heap_destroy(cuarena_heap_t **heap)
 /* ---- Arguments --------------------------------------------------------------
  */
 
-static cuarena_status_t stale(cuarena_block_t block)
-{
-    return cuai_fail(CUARENA_STALE, "block id %#llx names nothing live in this heap",
-                     (unsigned long long)block);
-}
-
-/* The live block's slot; 0 with *status set if there is none. */
-static cuai_slot_t check_block(const cuarena_heap_t *heap, cuarena_block_t block,
-                               cuarena_status_t *status)
+cuai_slot_t cuai_check_block(const cuarena_heap_t *heap, cuarena_block_t block,
+                             cuarena_status_t *status)
 {
     *status = CUARENA_OK;
     if (heap == NULL) {
@@ -193,15 +186,16 @@ static cuai_slot_t check_block(const cuarena_heap_t *heap, cuarena_block_t block
     }
     cuai_slot_t slot = cuai_slot_of(heap, block);
     if (slot == 0)
-        *status = stale(block);
+        *status = cuai_fail(CUARENA_STALE, "block id %#llx names nothing live in this heap",
+                            (unsigned long long)block);
     return slot;
 }
 
-/* As check_block, with BUSY for a block that a plan moves. */
+/* As cuai_check_block, with BUSY for a block that a plan moves. */
 static cuai_slot_t check_still(const cuarena_heap_t *heap, cuarena_block_t block,
                                cuarena_status_t *status)
 {
-    cuai_slot_t slot = check_block(heap, block, status);
+    cuai_slot_t slot = cuai_check_block(heap, block, status);
     if (slot == 0 || !cuai_record(heap, slot)->moving)
         return slot;
     *status =
@@ -209,7 +203,7 @@ static cuai_slot_t check_still(const cuarena_heap_t *heap, cuarena_block_t block
     return 0;
 }
 
-static cuarena_status_t check_freelist(const cuarena_heap_t *heap, uint32_t freelist)
+cuarena_status_t cuai_check_freelist(const cuarena_heap_t *heap, uint32_t freelist)
 {
     if (freelist < CUAI_FREELIST_PLANNED && heap->freelists[freelist] != NULL)
         return CUARENA_OK;
@@ -244,7 +238,7 @@ static cuarena_status_t check_request(const cuarena_heap_t *heap,
     if (request->owner > CUARENA_HEAP_MAX_OWNER)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "owner %u exceeds %u", (unsigned)request->owner,
                          CUARENA_HEAP_MAX_OWNER);
-    cuarena_status_t status = check_freelist(heap, request->freelist);
+    cuarena_status_t status = cuai_check_freelist(heap, request->freelist);
     return status == CUARENA_OK ? check_size(heap, request->size, rounded) : status;
 }
 
@@ -276,7 +270,7 @@ cuarena_status_t cuarena_heap_alloc(cuarena_heap_t *heap, const cuarena_heap_req
     if (status != CUARENA_OK)
         return status;
     cuai_slot_t slot;
-    status = cuai_heap_try_alloc(heap, request, size, UINT64_MAX, &slot);
+    status = cuai_heap_try_alloc(heap, request, size, UINT64_MAX, false, &slot);
     if (status != CUARENA_OK)
         return refused(status, heap, request);
     *block_out = cuai_id(heap, slot);
@@ -290,7 +284,7 @@ cuarena_status_t cuarena_heap_free(cuarena_heap_t *heap, cuarena_block_t block, 
     cuai_slot_t slot = check_still(heap, block, &status);
     if (slot == 0)
         return status;
-    status = check_freelist(heap, freelist);
+    status = cuai_check_freelist(heap, freelist);
     if (status == CUARENA_OK)
         cuai_heap_free(heap, slot, freelist);
     return status;
@@ -304,7 +298,7 @@ cuarena_status_t cuarena_heap_resize(cuarena_heap_t *heap, cuarena_block_t block
     if (slot == 0)
         return status;
     uint64_t rounded;
-    status = check_freelist(heap, freelist);
+    status = cuai_check_freelist(heap, freelist);
     if (status == CUARENA_OK)
         status = check_size(heap, size, &rounded);
     if (status != CUARENA_OK)
@@ -343,32 +337,31 @@ cuarena_status_t cuarena_heap_find(const cuarena_heap_t *heap, uint64_t offset,
     return CUARENA_OK;
 }
 
-cuarena_status_t cuarena_heap_pin(cuarena_heap_t *heap, cuarena_block_t block)
+/* Begins a pin, or ends one. */
+static cuarena_status_t change_pins(cuarena_heap_t *heap, cuarena_block_t block, bool more)
 {
     cuarena_status_t status;
     cuai_slot_t slot = check_still(heap, block, &status);
     if (slot == 0)
         return status;
     cuai_record_t *r = cuai_record(heap, slot);
-    if (r->pins == CUARENA_HEAP_MAX_PINS)
+    if (more && r->pins == CUARENA_HEAP_MAX_PINS)
         return cuai_fail(CUARENA_BUSY, "block %#llx has %u pins, the most",
                          (unsigned long long)block, CUARENA_HEAP_MAX_PINS);
-    r->pins++;
+    if (!more && r->pins == 0)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "block %#llx has no pin to end",
+                         (unsigned long long)block);
+    r->pins = (uint16_t)(more ? r->pins + 1 : r->pins - 1);
     cuai_note_change(heap);
     return CUARENA_OK;
 }
 
+cuarena_status_t cuarena_heap_pin(cuarena_heap_t *heap, cuarena_block_t block)
+{
+    return change_pins(heap, block, true);
+}
+
 cuarena_status_t cuarena_heap_unpin(cuarena_heap_t *heap, cuarena_block_t block)
 {
-    cuarena_status_t status;
-    cuai_slot_t slot = check_still(heap, block, &status);
-    if (slot == 0)
-        return status;
-    cuai_record_t *r = cuai_record(heap, slot);
-    if (r->pins == 0)
-        return cuai_fail(CUARENA_BAD_ARGUMENT, "block %#llx has no pin to end",
-                         (unsigned long long)block);
-    r->pins--;
-    cuai_note_change(heap);
-    return CUARENA_OK;
+    return change_pins(heap, block, false);
 }

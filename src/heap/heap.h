@@ -223,6 +223,14 @@ uint32_t cuai_heap_first_generation(uint32_t number, uint32_t slot_bits);
 /* Returns the number of a heap that ends; no slot of it went beyond `last_generation`. */
 void cuai_heap_number_free(uint32_t number, uint32_t slot_bits, uint32_t last_generation);
 
+/* ---- Arguments (heap.c) --------------------------------------------------- */
+
+/* The live block's slot; 0, with *status and the last error set, if there is none. */
+cuai_slot_t cuai_check_block(const cuarena_heap_t *heap, cuarena_block_t block,
+                             cuarena_status_t *status);
+/* BAD_ARGUMENT unless the free list is in use. */
+cuarena_status_t cuai_check_freelist(const cuarena_heap_t *heap, uint32_t freelist);
+
 /* ---- Slots (slots.c) --------------------------------------------------- */
 
 /* Works out `smooth`, `simple` and `ready_blocks` anew: called after a change of what they are made
@@ -302,9 +310,20 @@ static inline void cuai_join(cuai_record_t *records, cuai_slot_t prev, cuai_slot
     records[next].prev = slot;
 }
 
-static inline void cuai_link_after(cuarena_heap_t *heap, cuai_slot_t prev, cuai_slot_t slot)
+/* A new record after `prev`, with neither bytes nor a range; a slot is ready. */
+static inline cuai_slot_t cuai_record_put(cuarena_heap_t *heap, cuai_slot_t prev,
+                                          enum cuai_kind kind, uint64_t offset)
 {
+    cuai_slot_t slot = cuai_slot_alloc(heap);
+    cuai_record_t *r = cuai_record(heap, slot);
+    r->kind = kind & CUAI_KIND_MASK;
+    r->offset = offset;
+    r->size = 0;
+    r->key = 0;
+    r->pins = 0;
+    r->moving = 0;
     cuai_join(heap->records, prev, slot);
+    return slot;
 }
 
 static inline void cuai_unlink(cuarena_heap_t *heap, cuai_slot_t slot)
@@ -441,14 +460,12 @@ cuai_slot_t cuai_separator_to_block(cuarena_heap_t *heap, cuai_slot_t separator,
 /* ---- Blocks (blocks.c): what the public calls and the arena share ------ */
 
 /* As cuarena_heap_alloc, for checked arguments: `size` is not 0 and a multiple of the granule, the
- * alignment a power of two, the free list in use. LIMIT also if the block would have more than
- * `most` bytes with a rest that is not split off. Sets no last error. */
+ * alignment a power of two, the free list in use. `bounded`: in O(1), see
+ * cuai_placement_find_bounded. LIMIT also if the block would have more than `most` bytes with a
+ * rest that is not split off. Sets no last error. */
 cuarena_status_t cuai_heap_try_alloc(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
-                                     uint64_t size, uint64_t most, cuai_slot_t *slot_out);
-/* The same in O(1): see cuai_placement_find_bounded. */
-cuarena_status_t cuai_heap_try_alloc_bounded(cuarena_heap_t *heap,
-                                             const cuarena_heap_request_t *request, uint64_t size,
-                                             uint64_t most, cuai_slot_t *slot_out);
+                                     uint64_t size, uint64_t most, bool bounded,
+                                     cuai_slot_t *slot_out);
 /* As cuai_heap_try_alloc, at an offset in the owner's range, of any free list; the block fits
  * there. LIMIT, OUT_OF_MEMORY. */
 cuarena_status_t cuai_heap_try_alloc_at(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
@@ -486,10 +503,10 @@ cuarena_status_t cuai_heap_add_block(cuarena_heap_t *heap, cuai_slot_t prev, uin
 cuarena_status_t cuai_heap_add_standalone(cuarena_heap_t *heap, uint64_t offset, uint64_t size,
                                           const cuarena_heap_request_t *request, cuai_note_t note,
                                           cuai_slot_t *slot_out);
-/* The part of cuai_heap_free for a STANDALONE block. */
-void cuai_standalone_end(cuarena_heap_t *heap, cuai_slot_t slot);
 /* The first STANDALONE block from a slot on; 0: there is none. O(slots). */
 cuai_slot_t cuai_heap_next_standalone(const cuarena_heap_t *heap, cuai_slot_t from);
+/* Says that a block or a segment has no record: LIMIT or OUT_OF_MEMORY. */
+cuarena_status_t cuai_no_bookkeeping(cuarena_status_t status);
 /* Ends every block, STANDALONE ones too; segments stay, each one idle range. Nothing is cached now.
  * O(slots). */
 void cuai_heap_clear(cuarena_heap_t *heap);

@@ -82,13 +82,6 @@ static inline uint64_t cuai_zone_classes(const cuai_index_t *index, uint32_t zon
     return index->bits[zone] & ~UINT64_C(0) << class;
 }
 
-/* The first class >= `class` of a zone that has a range, or NO_CLASS. */
-static inline uint32_t cuai_zone_first(const cuai_index_t *index, uint32_t zone, uint32_t class)
-{
-    uint64_t classes = class < CUAI_CLASSES ? cuai_zone_classes(index, zone, class) : 0;
-    return classes != 0 ? cuai_ctz(classes) : CUAI_NO_CLASS;
-}
-
 /* The top that the index keeps of a zone. It is stored as part of a word, because a load of more
  * than the last store wrote would wait for the cache. */
 static inline uint32_t cuai_index_top(const cuai_index_t *index, uint32_t zone)
@@ -176,6 +169,20 @@ static inline cuai_zones_t cuai_zones_without(cuai_zones_t zones, uint32_t zone)
 static inline uint32_t cuai_list_of(uint32_t zone, uint32_t class)
 {
     return zone << CUAI_CLASSES_LOG2 | class;
+}
+
+/* The first list from `list` on that has a range and is of class `least`, 1 or above, or higher;
+ * CUAI_LISTS: none. */
+static inline uint32_t cuai_index_next(const cuai_index_t *index, uint32_t list, uint32_t least)
+{
+    uint32_t class = list % CUAI_CLASSES;
+    for (uint32_t zone = list / CUAI_CLASSES; zone < CUAI_ZONES; zone++) {
+        uint64_t classes = cuai_zone_classes(index, zone, class < least ? least : class);
+        if (classes != 0)
+            return cuai_list_of(zone, cuai_ctz(classes));
+        class = least;
+    }
+    return CUAI_LISTS;
 }
 
 /* Makes the record one that is in no list. */

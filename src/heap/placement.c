@@ -85,16 +85,12 @@ static CUAI_NOINLINE cuai_slot_t search_all(cuarena_heap_t *heap, const cuai_ind
                                             const cuai_placement_t *place)
 {
     heap->full_searches++;
-    uint32_t first = cuai_class(heap, place->size);
-    for (uint32_t zone = 0; zone < CUAI_ZONES; zone++) {
-        uint32_t class = cuai_zone_first(index, zone, first);
-        while (class != CUAI_NO_CLASS) {
-            cuai_slot_t slot =
-                first_of(heap, index->heads[cuai_list_of(zone, class)], place, UINT64_MAX);
-            if (slot != CUAI_NO_PLACE)
-                return slot;
-            class = cuai_zone_first(index, zone, class + 1);
-        }
+    uint32_t least = cuai_class(heap, place->size);
+    uint32_t list = cuai_index_next(index, 0, least);
+    for (; list < CUAI_LISTS; list = cuai_index_next(index, list + 1, least)) {
+        cuai_slot_t slot = first_of(heap, index->heads[list], place, UINT64_MAX);
+        if (slot != CUAI_NO_PLACE)
+            return slot;
     }
     return CUAI_NO_PLACE;
 }

@@ -58,27 +58,17 @@ static void unlist_from(cuarena_heap_t *heap, cuai_index_t *index, cuai_slot_t *
     *link = 0;
 }
 
-static void unlist_zone(cuarena_heap_t *heap, cuai_index_t *index, uint32_t zone)
-{
-    uint64_t was = index->bits[zone];
-    uint64_t bits = was & ~UINT64_C(1);
-    for (uint64_t left = bits; left != 0; left &= left - 1) {
-        uint32_t class = cuai_ctz(left);
-        cuai_slot_t *head = &index->heads[cuai_list_of(zone, class)];
-        unlist_from(heap, index, head);
-        if (*head == 0)
-            bits &= ~(UINT64_C(1) << class);
-    }
-    cuai_index_set_bits(index, zone, was, bits);
-}
-
 void cuai_planned_unlist(cuarena_heap_t *heap, uint32_t freelist, bool some_stay)
 {
     cuai_index_t *index = heap->freelists[freelist];
     if (!some_stay)
         memset(index, 0, sizeof *index);
-    for (uint32_t zone = 0; some_stay && zone < CUAI_ZONES; zone++)
-        unlist_zone(heap, index, zone);
+    uint32_t list = cuai_index_next(index, 0, 1);
+    for (; list < CUAI_LISTS; list = cuai_index_next(index, list + 1, 1)) {
+        unlist_from(heap, index, &index->heads[list]);
+        if (index->heads[list] == 0)
+            cuai_index_flip(index, list);
+    }
 }
 
 /* ---- Begin ------------------------------------------------------------- */
@@ -109,13 +99,20 @@ cuarena_status_t cuai_plan_can_begin(cuarena_heap_t *heap)
     return CUARENA_OK;
 }
 
-void cuai_plan_begun(cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
+/* Notes how many plans are under way. */
+static void note_plans(cuarena_heap_t *heap, uint64_t plans)
 {
-    CUAI_ASSERT(!plan->begun && heap->plans == 0);
-    plan->begun = true;
-    heap->plans++;
+    CUAI_ASSERT(heap->plans + plans == 1);
+    heap->plans = plans;
     cuai_note_plain(heap);
     cuai_note_change(heap);
+}
+
+void cuai_plan_begun(cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
+{
+    CUAI_ASSERT(!plan->begun);
+    plan->begun = true;
+    note_plans(heap, 1);
 }
 
 cuarena_status_t cuarena_heap_plan_begin(cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
@@ -310,11 +307,8 @@ static size_t go_short_way(commit_t *commit, const cuarena_heap_plan_t *plan)
 
 static void end_plan(cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
 {
-    CUAI_ASSERT(heap->plans == 1);
     plan->done = true;
-    heap->plans--;
-    cuai_note_plain(heap);
-    cuai_note_change(heap);
+    note_plans(heap, 0);
 }
 
 static void commit_all(cuarena_heap_t *heap, const cuarena_heap_plan_t *plan, uint32_t freelist)
@@ -342,8 +336,9 @@ cuarena_status_t cuarena_heap_plan_commit(cuarena_heap_t *heap, cuarena_heap_pla
     cuarena_status_t status = check_state(heap, plan, true);
     if (status != CUARENA_OK)
         return status;
-    if (freelist >= CUAI_FREELIST_PLANNED || heap->freelists[freelist] == NULL)
-        return cuai_fail(CUARENA_BAD_ARGUMENT, "free list %u is not in use", (unsigned)freelist);
+    status = cuai_check_freelist(heap, freelist);
+    if (status != CUARENA_OK)
+        return status;
     commit_all(heap, plan, freelist);
     end_plan(heap, plan);
     return CUARENA_OK;
@@ -373,24 +368,18 @@ static void transfer_all(cuarena_heap_t *heap, uint32_t from, uint32_t to)
 
 cuarena_status_t cuai_heap_freeze(cuarena_heap_t *heap)
 {
-    if (heap->plans != 0)
-        return cuai_fail(CUARENA_BUSY, "another plan is under way");
-    if (cuai_slots_reserve(heap, cuai_block_records(heap) + 1) != CUARENA_OK)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a plan");
-    heap->plans++;
-    cuai_note_plain(heap);
-    cuai_note_change(heap);
+    cuarena_status_t status = cuai_plan_can_begin(heap);
+    if (status != CUARENA_OK)
+        return status;
+    note_plans(heap, 1);
     transfer_all(heap, 0, CUAI_FREELIST_PLANNED);
     return CUARENA_OK;
 }
 
 void cuai_heap_thaw(cuarena_heap_t *heap)
 {
-    CUAI_ASSERT(heap->plans == 1);
     transfer_all(heap, CUAI_FREELIST_PLANNED, 0);
-    heap->plans--;
-    cuai_note_plain(heap);
-    cuai_note_change(heap);
+    note_plans(heap, 0);
 }
 
 void cuai_heap_rebase(cuarena_heap_t *heap, uint64_t distance)

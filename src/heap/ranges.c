@@ -1,19 +1,12 @@
 /* Ranges: what happens where the free bytes of two free lists meet. */
 #include "heap/heap.h"
 
-/* Makes `slot`, which was just allocated, a SEPARATOR after `prev` that owns `bytes` of
- * `freelist`. */
-static void place_separator(cuarena_heap_t *heap, cuai_slot_t slot, cuai_slot_t prev,
-                            uint64_t offset, uint64_t bytes, uint32_t freelist)
+/* Makes a SEPARATOR after `prev` that owns `bytes` of `freelist`. One slot is ready. */
+static void place_separator(cuarena_heap_t *heap, cuai_slot_t prev, uint64_t offset, uint64_t bytes,
+                            uint32_t freelist)
 {
-    cuai_record_t *r = cuai_record(heap, slot);
     CUAI_ASSERT(bytes != 0 && !cuai_range_joins(cuai_record(heap, prev), freelist));
-    r->kind = CUAI_SEPARATOR;
-    r->offset = offset;
-    r->size = 0;
-    r->pins = 0;
-    r->moving = 0;
-    cuai_link_after(heap, prev, slot);
+    cuai_slot_t slot = cuai_record_put(heap, prev, CUAI_SEPARATOR, offset);
     cuai_range_set(heap, slot, bytes, freelist);
     heap->separators++;
     cuai_note_plain(heap);
@@ -60,14 +53,13 @@ void cuai_range_release(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes, 
     uint32_t rest_freelist = cuai_range_freelist(r);
     cuai_range_drop(heap, slot);
     cuai_range_set(heap, slot, bytes, freelist);
-    place_separator(heap, cuai_slot_alloc(heap), slot, cuai_end(r) + bytes, rest, rest_freelist);
+    place_separator(heap, slot, cuai_end(r) + bytes, rest, rest_freelist);
 }
 
 void cuai_range_append(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes, uint32_t freelist)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
-    place_separator(heap, cuai_slot_alloc(heap), slot, cuai_end(r) + cuai_range(r), bytes,
-                    freelist);
+    place_separator(heap, slot, cuai_end(r) + cuai_range(r), bytes, freelist);
 }
 
 void cuai_range_spent(cuarena_heap_t *heap, cuai_slot_t slot)
@@ -84,18 +76,7 @@ void cuai_range_spent(cuarena_heap_t *heap, cuai_slot_t slot)
 
 void cuai_range_transfer(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
-    cuai_record_t *r = cuai_record(heap, slot);
-    uint64_t bytes = cuai_range(r);
-    CUAI_ASSERT(bytes != 0);
-    cuai_freelist_count(heap, cuai_range_freelist(r), 0 - bytes);
-    cuai_freelist_count(heap, freelist, bytes);
-    cuai_range_drop(heap, slot);
-    cuai_range_set(heap, slot, bytes, freelist);
-    if (CUAI_LIKELY(heap->separators == 0))
-        return;
-    cuai_range_absorb(heap, slot);
-    if (r->kind == CUAI_SEPARATOR)
-        cuai_range_absorb(heap, r->prev);
+    (void)cuai_range_transfer_part(heap, slot, 0, cuai_range(cuai_record(heap, slot)), freelist);
 }
 
 cuai_slot_t cuai_range_transfer_part(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t front,

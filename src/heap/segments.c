@@ -50,12 +50,6 @@ static cuarena_status_t no_segment(uint64_t offset)
     return cuai_fail(CUARENA_BAD_ARGUMENT, "no segment begins at %llu", (unsigned long long)offset);
 }
 
-static cuarena_status_t no_bookkeeping(cuarena_status_t status)
-{
-    return cuai_fail(status, status == CUARENA_LIMIT ? "the heap has as many blocks as max_blocks"
-                                                     : "no host memory for the bookkeeping");
-}
-
 /* ---- Room --------------------------------------------------------------- */
 
 void cuai_segments_ready_cuts(cuarena_heap_t *heap)
@@ -69,9 +63,9 @@ void cuai_segments_ready_cuts(cuarena_heap_t *heap)
 static cuarena_status_t ready_for_segment(cuarena_heap_t *heap, uint64_t slots)
 {
     if (!cuai_segments_make_room(heap, heap->segment_count + 1))
-        return no_bookkeeping(CUARENA_OUT_OF_MEMORY);
+        return cuai_no_bookkeeping(CUARENA_OUT_OF_MEMORY);
     cuarena_status_t status = cuai_slots_reserve(heap, slots);
-    return status == CUARENA_OK ? status : no_bookkeeping(status);
+    return status == CUARENA_OK ? status : cuai_no_bookkeeping(status);
 }
 
 /* Adds a segment and its SEGMENT_START, which has no range yet; returns that. Slot and segment are
@@ -80,14 +74,8 @@ static cuai_slot_t add_head(cuarena_heap_t *heap, uint64_t offset, uint64_t size
 {
     const cuai_segment_t *above = cuai_segment_from(heap, offset);
     cuai_slot_t next = above == NULL ? 0 : above->head;
-    cuai_slot_t slot = cuai_slot_alloc(heap);
-    cuai_record_t *r = cuai_record(heap, slot);
-    r->kind = CUAI_SEGMENT_START;
-    r->offset = offset;
-    r->size = 0;
-    r->key = 0;
-    r->moving = 0;
-    cuai_link_after(heap, cuai_record(heap, next)->prev, slot);
+    cuai_slot_t slot =
+        cuai_record_put(heap, cuai_record(heap, next)->prev, CUAI_SEGMENT_START, offset);
     cuai_segment_put(heap, (cuai_segment_t){.begin = offset, .end = offset + size, .head = slot});
     heap->capacity += size;
     cuai_zones_fit(heap);
@@ -132,7 +120,7 @@ cuarena_status_t cuarena_heap_segment_add_block(cuarena_heap_t *heap, uint64_t o
     if (status == CUARENA_OK)
         return status;
     cuai_segment_remove_at(heap, offset);
-    return no_bookkeeping(status);
+    return cuai_no_bookkeeping(status);
 }
 
 cuarena_status_t cuarena_heap_segment_extend(cuarena_heap_t *heap, uint64_t offset, uint64_t bytes)
@@ -163,7 +151,7 @@ cuarena_status_t cuai_segment_lengthen(cuarena_heap_t *heap, cuai_segment_t *seg
     CUAI_ASSERT(cuai_end(r) + cuai_range(r) == segment->end);
     cuarena_status_t status = cuai_slots_reserve(heap, joins ? 0 : 1);
     if (status != CUARENA_OK)
-        return no_bookkeeping(status);
+        return cuai_no_bookkeeping(status);
     segment->end += bytes;
     cuai_segment_fit(heap, segment);
     heap->capacity += bytes;
@@ -195,14 +183,8 @@ static cuarena_status_t split_segment(cuarena_heap_t *heap, cuai_slot_t slot, ui
     CUAI_ASSERT(offset + bytes <= range_end);
     cuai_range_change(heap, slot, offset - cuai_end(r), freelist);
     cuai_segment_t *segment = cuai_segment_around(heap, offset);
-    cuai_slot_t head = cuai_slot_alloc(heap);
-    cuai_record_t *h = cuai_record(heap, head);
-    h->kind = CUAI_SEGMENT_START;
-    h->offset = offset + bytes;
-    h->size = 0;
-    h->moving = 0;
+    cuai_slot_t head = cuai_record_put(heap, slot, CUAI_SEGMENT_START, offset + bytes);
     cuai_range_set(heap, head, above, freelist);
-    cuai_link_after(heap, slot, head);
     cuai_segment_t upper = {
         .begin = offset + bytes, .end = segment->end, .head = head, .source = segment->source};
     segment->end = offset;

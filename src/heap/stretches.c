@@ -48,13 +48,9 @@ static cuai_slot_t find_around(const cuarena_heap_t *heap, uint32_t freelist, ui
 {
     const cuai_index_t *index = heap->freelists[freelist];
     cuai_slot_t found = 0;
-    for (uint32_t zone = 0; found == 0 && zone < CUAI_ZONES; zone++) {
-        uint32_t class = cuai_zone_first(index, zone, 1);
-        while (found == 0 && class != CUAI_NO_CLASS) {
-            found = find_in_list(heap, index->heads[cuai_list_of(zone, class)], offset);
-            class = cuai_zone_first(index, zone, class + 1);
-        }
-    }
+    uint32_t list = cuai_index_next(index, 0, 1);
+    for (; found == 0 && list < CUAI_LISTS; list = cuai_index_next(index, list + 1, 1))
+        found = find_in_list(heap, index->heads[list], offset);
     return found;
 }
 

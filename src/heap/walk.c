@@ -28,10 +28,10 @@ cuarena_status_t cuarena_heap_block_info(const cuarena_heap_t *heap, cuarena_blo
 {
     if (heap == NULL || entry_out == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "an argument is NULL");
-    cuai_slot_t slot = cuai_slot_of(heap, block);
+    cuarena_status_t status;
+    cuai_slot_t slot = cuai_check_block(heap, block, &status);
     if (slot == 0)
-        return cuai_fail(CUARENA_STALE, "block id %#llx names nothing live in this heap",
-                         (unsigned long long)block);
+        return status;
     describe_block(heap, slot, entry_out);
     return CUARENA_OK;
 }
@@ -225,8 +225,9 @@ cuarena_status_t cuarena_heap_largest(const cuarena_heap_t *heap, uint32_t freel
 {
     if (heap == NULL || bytes_out == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "an argument is NULL");
-    if (freelist >= CUAI_FREELIST_PLANNED || heap->freelists[freelist] == NULL)
-        return cuai_fail(CUARENA_BAD_ARGUMENT, "free list %u is not in use", (unsigned)freelist);
+    cuarena_status_t status = cuai_check_freelist(heap, freelist);
+    if (status != CUARENA_OK)
+        return status;
     *bytes_out = largest_of(heap, heap->freelists[freelist], UINT64_MAX);
     return CUARENA_OK;
 }

@@ -37,7 +37,7 @@ static cuai_slot_t make(uint64_t bytes)
 {
     cuarena_heap_request_t request = {.size = bytes};
     cuai_slot_t slot = 0;
-    expect_ok(cuai_heap_try_alloc(heap, &request, bytes, UINT64_MAX, &slot));
+    expect_ok(cuai_heap_try_alloc(heap, &request, bytes, UINT64_MAX, false, &slot));
     return slot;
 }
 

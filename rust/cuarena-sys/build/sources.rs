@@ -86,7 +86,6 @@ pub const SOURCES: &[&str] = &[
     "heap/ranges.c",
     "heap/segments.c",
     "heap/slots.c",
-    "heap/standalone.c",
     "heap/stretches.c",
     "heap/table.c",
     "heap/tree.c",
