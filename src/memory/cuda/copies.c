@@ -32,7 +32,8 @@ static uint64_t distance_of(const cuarena_relocation_t *one)
     return from > to ? from - to : to - from;
 }
 
-bool cuai_copies_overlap(const cuarena_relocation_t *one)
+/* Whether source and destination have bytes in common. */
+static bool overlaps(const cuarena_relocation_t *one)
 {
     return distance_of(one) < one->bytes;
 }
@@ -87,7 +88,7 @@ cuarena_status_t cuai_copies_queue(cuai_place_t *place, const cuarena_relocation
     *touched_out = false;
     if (distance == 0)
         return CUARENA_OK;
-    bool bounces = cuai_copies_overlap(one) && distance < CUAI_COPIES_BOUNCE && bounce;
+    bool bounces = overlaps(one) && distance < CUAI_COPIES_BOUNCE && bounce;
     uint64_t piece = bounces ? CUAI_COPIES_BOUNCE : distance;
     cuarena_status_t status = copy_pieces(&slide, one->bytes, piece, bounces);
     *touched_out = slide.touched;

@@ -10,9 +10,6 @@
 /* The size of the bounce buffer. */
 #define CUAI_COPIES_BOUNCE (UINT64_C(4) << 20)
 
-/* Whether source and destination have bytes in common. */
-bool cuai_copies_overlap(const cuarena_relocation_t *one);
-
 /*
  * Queues one entry on a stream of the place's context, as copies of which none overlaps itself.
  * `bounce` is the bounce buffer; the stream comes after its last use. An entry that fails may be

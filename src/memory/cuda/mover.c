@@ -144,7 +144,6 @@ static void do_without_kernels(cuai_mover_t *mover)
     cuai_log(CUARENA_LOG_INFO, "device %d: the relocation kernel does not run",
              mover->place->device);
     free_scratch(mover);
-    cuai_kernels_close(mover->kernels);
     mover->kernels = NULL;
 }
 
@@ -194,7 +193,6 @@ void cuai_mover_end(cuai_mover_t *mover)
             cuai_place_note(place, cuai_cu(cuda)->cuMemFree(mover->bounce), "cuMemFree");
         cuai_place_leave(&visit);
     }
-    cuai_kernels_close(mover->kernels);
     cuai_cond_cleanup(&mover->free_again);
     cuai_lock_cleanup(&mover->lock);
     *mover = (cuai_mover_t){0};
@@ -306,15 +304,6 @@ static cuarena_status_t queue_copies(cuai_mover_t *mover, const cuarena_relocati
     return status;
 }
 
-/* Whether the list needs nothing that other lists use too. */
-static bool goes_by_itself(const cuai_mover_t *mover, const cuarena_relocation_t *list,
-                           size_t count)
-{
-    if (mover->kernels != NULL)
-        return cuai_slide_prefers_copy(list, count);
-    return count == 1 && !cuai_copies_overlap(&list[0]);
-}
-
 /* ---- Queueing ---------------------------------------------------------- */
 
 static cuarena_status_t queue_in_turn(cuai_mover_t *mover, const cuarena_relocation_t *list,
@@ -340,7 +329,7 @@ cuarena_status_t cuai_mover_queue(cuai_mover_t *mover, const cuarena_relocation_
                                   size_t count, cuai_cu_stream_t stream, size_t *done_out)
 {
     *done_out = 0;
-    if (goes_by_itself(mover, list, count))
+    if (cuai_slide_prefers_copy(list, count)) /* needs nothing that other lists use too */
         return queue_copies(mover, list, count, stream, done_out);
     claim(mover);
     cuarena_status_t status = queue_in_turn(mover, list, count, stream, done_out);

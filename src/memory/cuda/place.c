@@ -8,6 +8,7 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "memory/cuda/events.h"
+#include "memory/cuda/kernels.h"
 
 /* All open places. The lock is held for walks of the list only, never across
  * a call of the driver. */
@@ -167,15 +168,6 @@ static bool remove_user(cuai_place_t *place)
 
 /* ---- Opening ----------------------------------------------------------- */
 
-/* A context of which a place is looked for. */
-typedef struct candidate {
-    const cuai_cuda_t *cuda;
-    cuai_cu_context_t context;
-    unsigned long long context_id;
-    cuai_cu_device_t device;
-    bool primary; /* the library has retained it */
-} candidate_t;
-
 static void release_primary(const cuai_cuda_t *cuda, cuai_cu_device_t device)
 {
     cuai_cu_result_t result = cuai_cu(cuda)->cuDevicePrimaryCtxRelease(device);
@@ -183,43 +175,45 @@ static void release_primary(const cuai_cuda_t *cuda, cuai_cu_device_t device)
         cuai_log(CUARENA_LOG_WARN, "cuDevicePrimaryCtxRelease answered %s", cuai_cuda_name(result));
 }
 
-static cuarena_status_t make_place(const candidate_t *candidate, cuai_place_t **out)
+static cuarena_status_t make_place(const cuai_place_t *found, cuai_place_t **out)
 {
     cuai_facts_t facts;
-    CUAI_ASSERT(candidate->context != NULL);
-    cuarena_status_t status = cuai_facts_of(candidate->cuda, candidate->device, &facts);
+    CUAI_ASSERT(found->context != NULL);
+    cuarena_status_t status = cuai_facts_of(found->cuda, found->device, &facts);
     if (status != CUARENA_OK)
         return status;
     cuai_place_t *place = cuai_host_alloc(sizeof *place);
     if (place == NULL)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a device's record");
-    place->cuda = candidate->cuda;
-    place->context = candidate->context;
-    place->context_id = candidate->context_id;
-    place->device = candidate->device;
-    place->primary = candidate->primary;
+    place->cuda = found->cuda;
+    place->context = found->context;
+    place->context_id = found->context_id;
+    place->device = found->device;
+    place->primary = found->primary;
     place->facts = facts;
     place->users = 1;
     atomic_init(&place->lost, CUAI_CUDA_SUCCESS);
     cuai_lock_init(&place->lock);
+    cuai_lock_init(&place->loading);
     insert_place(place);
     *out = place;
     return CUARENA_OK;
 }
 
-/* The place of a candidate, made if there is none; a new one keeps the retained context. Two
- * threads that open at once may make two places of one context, which does no harm. */
-static cuarena_status_t find_or_make(const candidate_t *candidate, cuai_place_t **out)
+/* The place of a context, made if there is none; a new one keeps the retained context. `found` has
+ * what is known of it: `primary` says that the library has retained it. Two threads that open at
+ * once may make two places of one context, which does no harm. */
+static cuarena_status_t find_or_make(const cuai_place_t *found, cuai_place_t **out)
 {
     cuarena_status_t status = CUARENA_OK;
-    cuai_place_t *place = find_place(candidate->context, candidate->context_id);
+    cuai_place_t *place = find_place(found->context, found->context_id);
     bool kept = false;
     if (place == NULL) {
-        status = make_place(candidate, &place);
+        status = make_place(found, &place);
         kept = status == CUARENA_OK;
     }
-    if (candidate->primary && !kept)
-        release_primary(candidate->cuda, candidate->device);
+    if (found->primary && !kept)
+        release_primary(found->cuda, found->device);
     if (status == CUARENA_OK)
         *out = place;
     return status;
@@ -227,7 +221,7 @@ static cuarena_status_t find_or_make(const candidate_t *candidate, cuai_place_t 
 
 static cuarena_status_t open_ordinal(const cuai_cuda_t *cuda, int32_t ordinal, cuai_place_t **out)
 {
-    candidate_t found = {.cuda = cuda, .primary = true};
+    cuai_place_t found = {.cuda = cuda, .primary = true};
     if (ordinal < 0 || ordinal >= cuda->device_count)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "device: %d, 0 to %d are accepted", (int)ordinal,
                          cuda->device_count - 1);
@@ -260,7 +254,7 @@ static cuai_cu_result_t device_of(const cuai_cuda_t *cuda, cuai_cu_context_t con
 
 /* Retains the context if it is the primary one of its device. If the primary one is inactive it is
  * another, and retaining it would create it. */
-static cuai_cu_result_t retain_if_primary(candidate_t *found)
+static cuai_cu_result_t retain_if_primary(cuai_place_t *found)
 {
     const cuai_cuda_t *cuda = found->cuda;
     CUAI_ASSERT(!found->primary);
@@ -283,7 +277,7 @@ static cuai_cu_result_t retain_if_primary(candidate_t *found)
 static cuarena_status_t open_context(const cuai_cuda_t *cuda, cuai_cu_context_t context,
                                      cuai_place_t **out)
 {
-    candidate_t found = {.cuda = cuda, .context = context};
+    cuai_place_t found = {.cuda = cuda, .context = context};
     cuai_cu_result_t result = device_of(cuda, context, &found.device);
     if (result == CUAI_CUDA_ERROR_INVALID_CONTEXT || result == CUAI_CUDA_ERROR_CONTEXT_IS_DESTROYED)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
@@ -361,11 +355,13 @@ static void end_place(cuai_place_t *place)
     CUAI_ASSERT(place->users == 0);
     bool entered = cuai_place_enter_to_end(place, &visit);
     cuai_events_end(place, !entered);
+    cuai_kernels_end(place, !entered);
     if (entered)
         cuai_place_leave(&visit);
     if (entered && place->primary)
         release_primary(place->cuda, place->device);
     cuai_lock_cleanup(&place->lock);
+    cuai_lock_cleanup(&place->loading);
     cuai_host_free(place);
 }
 

@@ -53,6 +53,7 @@ typedef struct cuai_facts {
 } cuai_facts_t;
 
 struct cuai_event;
+struct cuai_kernels;
 
 typedef struct cuai_place {
     const cuai_cuda_t *cuda;
@@ -66,6 +67,9 @@ typedef struct cuai_place {
     cuai_lock_t lock;        /* guards the events */
     struct cuai_event *idle; /* events without a use: see events.h */
     size_t event_count;      /* idle or not */
+
+    cuai_lock_t loading;          /* guards the kernels, also while the driver compiles them */
+    struct cuai_kernels *kernels; /* NULL: not loaded; see kernels.h */
 
     size_t users;            /* guarded, like `next`, by the lock of all places */
     struct cuai_place *next; /* in the list of all places */
@@ -82,8 +86,8 @@ cuarena_status_t cuai_place_open(const cuarena_config_t *config, cuai_place_t **
 cuarena_status_t cuai_place_open_ordinal(int32_t ordinal, cuai_place_t **out);
 /* Opens the place of a context that the driver has just named. */
 cuarena_status_t cuai_place_open_context(cuai_cu_context_t context, cuai_place_t **out);
-/* The last close ends the place: idle events are destroyed, a primary context is released. NULL is
- * fine. */
+/* The last close ends the place: idle events are destroyed, kernels unloaded, a primary context
+ * released. NULL is fine. */
 void cuai_place_close(cuai_place_t *place);
 
 /* What lasts from enter to leave; on the stack of the caller. */
