@@ -5,7 +5,6 @@
 #include <inttypes.h>
 
 #include "base/error.h"
-#include "base/host.h"
 #include "memory/cuda/store.h"
 #include "memory/host/move.h"
 #include "memory/host/owned.h"
@@ -153,33 +152,24 @@ static void fill_table(const bytes_t *bytes, const cuarena_config_t *config, cua
     out->user = (void *)(uintptr_t)bytes;
 }
 
-static cuarena_status_t open_checked(bytes_t *bytes, const cuarena_config_t *config,
-                                     cuai_memory_t *out)
+cuarena_status_t cuai_device_bytes_open(const cuarena_config_t *config, cuai_memory_t *out)
 {
-    cuarena_status_t status = check(bytes, config);
+    cuai_owned_t owned;
+    cuarena_status_t status = cuai_owned_find(config, &owned);
+    if (status != CUARENA_OK)
+        return status;
+    bytes_t *bytes = cuai_store_open(sizeof *bytes, "bytes", config, &status);
+    if (bytes == NULL)
+        return status;
+    bytes->owned = owned;
+    status = check(bytes, config);
     if (config->bytes_kind != CUARENA_BYTES_DEVICE)
         bytes->store.streams.reach = CUAI_REACH_ALL;
     if (status == CUARENA_OK && config->bytes_kind != CUARENA_BYTES_PINNED)
         status = cuai_store_add_mover(&bytes->store);
     if (status == CUARENA_OK)
         fill_table(bytes, config, out);
-    return status;
-}
-
-cuarena_status_t cuai_device_bytes_open(const cuarena_config_t *config, cuai_memory_t *out)
-{
-    bytes_t *bytes = cuai_host_alloc(sizeof *bytes);
-    if (bytes == NULL)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a memory's record");
-    cuarena_status_t status = cuai_owned_find(config, &bytes->owned);
-    if (status == CUARENA_OK)
-        status = cuai_store_open(&bytes->store, "bytes", config);
-    if (status != CUARENA_OK) {
-        cuai_host_free(bytes);
-        return status;
-    }
-    status = open_checked(bytes, config, out);
-    if (status != CUARENA_OK)
+    else
         cuai_store_end(bytes);
     return status;
 }

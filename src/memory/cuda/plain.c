@@ -12,7 +12,6 @@
 
 #include "base/bits.h"
 #include "base/error.h"
-#include "base/host.h"
 #include "base/system.h"
 #include "memory/cuda/store.h"
 #include "memory/cuda/vmm.h"
@@ -242,22 +241,16 @@ static void fill_table(const plain_t *plain, cuai_memory_t *out)
     out->user = (void *)(uintptr_t)plain;
 }
 
-/* Allocates and opens what all kinds have in common. */
-static cuarena_status_t open_kind(const cuarena_config_t *config, const plain_kind_t *kind,
-                                  plain_t **out)
+/* Opens what all kinds have in common; NULL on an error. */
+static plain_t *open_kind(const cuarena_config_t *config, const plain_kind_t *kind,
+                          cuarena_status_t *status)
 {
-    plain_t *plain = cuai_host_alloc(sizeof *plain);
+    plain_t *plain = cuai_store_open(sizeof *plain, kind->name, config, status);
     if (plain == NULL)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a memory's record");
-    cuarena_status_t status = cuai_store_open(&plain->store, kind->name, config);
-    if (status != CUARENA_OK) {
-        cuai_host_free(plain);
-        return status;
-    }
+        return NULL;
     plain->kind = kind;
     plain->alignment = cuai_max(NATURAL_ALIGNMENT, config->alignment);
-    *out = plain;
-    return CUARENA_OK;
+    return plain;
 }
 
 static cuarena_status_t lacks(const plain_t *plain, const char *what)
@@ -284,9 +277,9 @@ static cuarena_status_t finish(plain_t *plain, cuarena_status_t status, bool mov
 
 static cuarena_status_t open_malloc(const cuarena_config_t *config, cuai_memory_t *out)
 {
-    plain_t *plain;
-    cuarena_status_t status = open_kind(config, &malloc_kind, &plain);
-    if (status != CUARENA_OK)
+    cuarena_status_t status;
+    plain_t *plain = open_kind(config, &malloc_kind, &status);
+    if (plain == NULL)
         return status;
     out->facts.rdma = config->rdma != CUARENA_PROPERTY_OFF && plain->store.place->facts.rdma;
     if (config->rdma == CUARENA_PROPERTY_REQUIRE && !out->facts.rdma)
@@ -348,9 +341,9 @@ static void reach_all(plain_t *plain, cuai_memory_t *out)
 
 cuarena_status_t cuai_managed_open(const cuarena_config_t *config, cuai_memory_t *out)
 {
-    plain_t *plain;
-    cuarena_status_t status = open_kind(config, &managed_kind, &plain);
-    if (status != CUARENA_OK)
+    cuarena_status_t status;
+    plain_t *plain = open_kind(config, &managed_kind, &status);
+    if (plain == NULL)
         return status;
     if (!plain->store.place->facts.managed)
         status = lacks(plain, "managed memory; accepted: memory=device, pinned");
@@ -388,9 +381,9 @@ static unsigned pinned_flags(const cuarena_config_t *config)
  * those is slow for it, so the device moves them. */
 cuarena_status_t cuai_pinned_open(const cuarena_config_t *config, cuai_memory_t *out)
 {
-    plain_t *plain;
-    cuarena_status_t status = open_kind(config, &pinned_kind, &plain);
-    if (status != CUARENA_OK)
+    cuarena_status_t status;
+    plain_t *plain = open_kind(config, &pinned_kind, &status);
+    if (plain == NULL)
         return status;
     const cuai_facts_t *facts = &plain->store.place->facts;
     plain->flags = pinned_flags(config);

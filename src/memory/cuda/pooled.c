@@ -14,7 +14,6 @@
 
 #include "base/bits.h"
 #include "base/error.h"
-#include "base/host.h"
 #include "base/log.h"
 #include "memory/cuda/pools.h"
 #include "memory/cuda/store.h"
@@ -222,14 +221,10 @@ static cuarena_status_t prepare(pooled_t *pooled, const cuarena_config_t *config
 
 cuarena_status_t cuai_pooled_open(const cuarena_config_t *config, cuai_memory_t *out)
 {
-    pooled_t *pooled = cuai_host_alloc(sizeof *pooled);
+    cuarena_status_t status;
+    pooled_t *pooled = cuai_store_open(sizeof *pooled, "device (async)", config, &status);
     if (pooled == NULL)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a memory's record");
-    cuarena_status_t status = cuai_store_open(&pooled->store, "device (async)", config);
-    if (status != CUARENA_OK) {
-        cuai_host_free(pooled);
         return status;
-    }
     pooled->alignment = cuai_max(NATURAL_ALIGNMENT, config->alignment);
     status = prepare(pooled, config);
     if (status == CUARENA_OK)

@@ -25,8 +25,8 @@ static cuarena_status_t make_own_stream(cuai_store_t *store)
     return cuai_place_fail(place, result, "cuStreamCreate", "a stream of the arena's own");
 }
 
-cuarena_status_t cuai_store_open(cuai_store_t *store, const char *name,
-                                 const cuarena_config_t *config)
+static cuarena_status_t open_store(cuai_store_t *store, const char *name,
+                                   const cuarena_config_t *config)
 {
     CUAI_ASSERT(store->place == NULL);
     cuarena_status_t status = cuai_place_open(config, &store->place);
@@ -38,6 +38,19 @@ cuarena_status_t cuai_store_open(cuai_store_t *store, const char *name,
     if (status != CUARENA_OK)
         cuai_streams_end(&store->streams);
     return status;
+}
+
+void *cuai_store_open(size_t size, const char *name, const cuarena_config_t *config,
+                      cuarena_status_t *status)
+{
+    cuai_store_t *store = cuai_host_alloc(size);
+    *status = store == NULL
+                  ? cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a memory's record")
+                  : open_store(store, name, config);
+    if (*status == CUARENA_OK)
+        return store;
+    cuai_host_free(store);
+    return NULL;
 }
 
 cuarena_status_t cuai_store_add_mover(cuai_store_t *store)

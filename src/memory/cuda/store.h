@@ -29,13 +29,13 @@ typedef struct cuai_work {
     cuai_place_t *elsewhere; /* the place of `asked`; NULL: the store's own */
 } cuai_work_t;
 
-/* Opens the configuration's place and the own stream; `store` is all 0. On an error nothing is left
- * to end. */
-cuarena_status_t cuai_store_open(cuai_store_t *store, const char *name,
-                                 const cuarena_config_t *config);
+/* Allocates a memory's record of `size` bytes, which begins with a store, and opens the store: the
+ * configuration's place and the own stream. The rest is 0. NULL on an error. */
+void *cuai_store_open(size_t size, const char *name, const cuarena_config_t *config,
+                      cuarena_status_t *status);
 /* Opens the mover, for relocations by the device. */
 cuarena_status_t cuai_store_add_mover(cuai_store_t *store);
-/* Ends a store that nobody uses, and frees it with cuai_host_free. */
+/* Ends a store that nobody uses, and frees the record. */
 void cuai_store_end(void *user);
 
 /* Fills the part of the table that all memories of a device have: name, streams, available, total,

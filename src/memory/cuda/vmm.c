@@ -335,29 +335,18 @@ static void fill_table(const cuai_vmm_t *vmm, cuai_memory_t *out)
     out->user = (void *)(uintptr_t)vmm;
 }
 
-static cuarena_status_t open_opened(cuai_vmm_t *vmm, const cuarena_config_t *config,
-                                    cuai_memory_t *out)
+cuarena_status_t cuai_vmm_open(const cuarena_config_t *config, cuai_memory_t *out)
 {
-    cuarena_status_t status = cuai_vmm_choose(vmm, config, &out->facts);
+    cuarena_status_t status;
+    cuai_vmm_t *vmm = cuai_store_open(sizeof *vmm, "device (vmm)", config, &status);
+    if (vmm == NULL)
+        return status;
+    status = cuai_vmm_choose(vmm, config, &out->facts);
     if (status == CUARENA_OK)
         status = cuai_store_add_mover(&vmm->store);
     if (status == CUARENA_OK)
         fill_table(vmm, out);
-    return status;
-}
-
-cuarena_status_t cuai_vmm_open(const cuarena_config_t *config, cuai_memory_t *out)
-{
-    cuai_vmm_t *vmm = cuai_host_alloc(sizeof *vmm);
-    if (vmm == NULL)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a memory's record");
-    cuarena_status_t status = cuai_store_open(&vmm->store, "device (vmm)", config);
-    if (status != CUARENA_OK) {
-        cuai_host_free(vmm);
-        return status;
-    }
-    status = open_opened(vmm, config, out);
-    if (status != CUARENA_OK)
+    else
         cuai_store_end(vmm);
     return status;
 }

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/host.h"
 #include "base/lock.h"
+#include "memory/host/owned.h"
 #include "memory/kinds.h"
 
 /* Systems map nothing here by themselves: it is above the heaps of programs at low addresses and
@@ -218,21 +219,6 @@ static void give_back(void *user, cuarena_memory_segment_t *segment)
     cuai_host_free(stretch);
 }
 
-static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
-{
-    (void)user;
-    CUAI_ASSERT(new_bytes <= segment->address_bytes);
-    segment->bytes = new_bytes;
-    return CUARENA_OK;
-}
-
-static void shrink(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
-{
-    (void)user;
-    CUAI_ASSERT(new_bytes <= segment->bytes);
-    segment->bytes = new_bytes;
-}
-
 static void punch(void *user, cuarena_memory_segment_t *segment, uint64_t offset, uint64_t bytes)
 {
     (void)user;
@@ -342,8 +328,8 @@ cuarena_status_t cuai_none_open(const cuarena_config_t *config, cuai_memory_t *o
     ops->total = available;
     ops->get = get;
     ops->give_back = give_back;
-    ops->grow = grow;
-    ops->shrink = shrink;
+    ops->grow = cuai_owned_grow;
+    ops->shrink = cuai_owned_shrink;
     ops->punch = punch;
     ops->fill = fill;
     ops->relocate = relocate;
