@@ -716,7 +716,7 @@ static void join_pieces(const ladder_t *ladder)
     cuarena_t *arena = ladder->call->arena;
     int region = cuai_region_for(arena, ladder->request->region);
     if (CUAI_UNLIKELY(cuai_heap_is_split_up(arena->heaps[region])) &&
-        !cuai_frame_within(CUAI_FRAME_MEMORY, arena->counted.user))
+        !cuai_frame_within(CUAI_FRAME_MEMORY, arena->memory.counted))
         cuai_reclaim_split_up(arena, arena->heaps[region]);
 }
 

@@ -238,7 +238,7 @@ cuarena_status_t cuai_call_check(const cuarena_t *arena)
 
 cuarena_status_t cuai_check_entry(const cuarena_t *arena, const char *what, bool relocation)
 {
-    if (cuai_frame_within(CUAI_FRAME_MEMORY, arena->counted.user))
+    if (cuai_frame_within(CUAI_FRAME_MEMORY, arena->memory.counted))
         return cuai_fail(CUARENA_REENTERED, "%s was called from a function of the arena's memory",
                          what);
     if (relocation && cuai_frame_within(CUAI_FRAME_RELOCATION, arena))

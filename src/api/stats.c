@@ -84,8 +84,8 @@ static void from_arena(const cuarena_t *arena, cuarena_stats_t *stats)
     stats->steals = arena->steals;
     stats->stream_waits = arena->stream_waits;
     stats->host_waits = arena->host_waits;
-    stats->memory_calls = cuai_counted_calls(&arena->counted);
-    stats->driver_calls = cuai_counted_driver_calls(&arena->counted);
+    stats->memory_calls = cuai_counted_calls(arena->memory.counted);
+    stats->driver_calls = cuai_counted_driver_calls(arena->memory.counted);
     stats->captures = cuai_captures_count(arena);
     stats->captured_bytes = cuai_captures_bytes(arena);
 }

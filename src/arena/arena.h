@@ -80,7 +80,6 @@ struct cuarena_arena {
     /* The rest. */
     cuarena_config_t config;
     cuai_memory_t memory;
-    cuai_counted_t counted;   /* counts the calls of `memory` */
     cuai_segments_t segments; /* what the regions are made of */
     uint64_t stable_bytes;
     uint64_t pool_bytes; /* of a fixed pool; UINT64_MAX if it grows */

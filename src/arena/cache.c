@@ -188,7 +188,7 @@ static bool may_return(const cuarena_t *arena)
     return arena->config.keep != CUARENA_KEEP_ALL && arena->config.grow != CUARENA_GROW_NONE &&
            arena->config.memory != CUARENA_MEMORY_BYTES && !cuai_is_lost(arena) &&
            !cuai_arena_is_taken(arena) &&
-           !cuai_frame_within(CUAI_FRAME_MEMORY, arena->counted.user);
+           !cuai_frame_within(CUAI_FRAME_MEMORY, arena->memory.counted);
 }
 
 /* The free list for bytes that were freed before the event that comes after their stamp. */

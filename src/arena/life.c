@@ -255,10 +255,8 @@ static cuarena_status_t fill_arena(cuarena_t *arena)
     arena->cpu_touches = (arena->memory.ops.properties & CUARENA_MEMORY_HOST_READABLE) != 0 &&
                          !arena->config.device_only;
     cuai_streams_begin(arena);
-    if (status == CUARENA_OK) {
-        cuai_count_calls(&arena->memory, &arena->counted);
+    if (status == CUARENA_OK)
         status = check_zero(arena);
-    }
     if (status == CUARENA_OK)
         status = resolve_sizes(arena);
     if (status == CUARENA_OK)

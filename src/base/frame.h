@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 typedef enum cuai_frame_kind {
-    CUAI_FRAME_MEMORY,     /* a function of a memory; owner: its user */
+    CUAI_FRAME_MEMORY,     /* a function of a memory; owner: its cuai_counted_t */
     CUAI_FRAME_RELOCATION, /* a relocation callback; owner: the arena */
     CUAI_FRAME_OOM,        /* an out-of-memory handler; owner: the arena */
     CUAI_FRAME_EVENT,      /* an event listener; owner: the arena */

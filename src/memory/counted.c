@@ -1,150 +1,389 @@
+/*
+ * The functions of an open memory. Each counts the call and makes it; where the functions are the
+ * caller's own it checks what they answer, so that an arena never works with an address, a length
+ * or a status that the contract does not allow.
+ */
+#define _XOPEN_SOURCE 700 /* tsearch */
 #include "memory/counted.h"
 
+#include <inttypes.h>
+#include <search.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/error.h"
+#include "base/frame.h"
+#include "base/host.h"
 #include "memory/cuda/driver.h"
 
-/* A call of a counted memory that is under way. */
-typedef struct counting {
+/* ---- Calls ------------------------------------------------------------- */
+
+/* A call that is under way. */
+typedef struct call {
     cuai_counted_t *memory;
     uint64_t begun_with; /* calls of the driver by this thread */
-} counting_t;
+    cuai_frame_t frame;  /* while the thread is in one of the caller's functions */
+} call_t;
 
 /* Begins a call that is not counted, except for what it calls of the driver. */
-static counting_t pass(void *user)
+static void pass(call_t *call, void *user)
 {
-    return (counting_t){user, cuai_cuda_calls};
+    call->memory = user;
+    call->begun_with = cuai_cuda_calls;
+    if (call->memory->guest)
+        cuai_frame_push(&call->frame, CUAI_FRAME_MEMORY, call->memory);
 }
 
-static counting_t begin(void *user)
+static void begin(call_t *call, void *user)
 {
-    cuai_counted_t *counted = user;
-    CUAI_ASSERT(counted->ops.struct_size == sizeof counted->ops);
-    (void)atomic_fetch_add_explicit(&counted->calls, 1, memory_order_relaxed);
-    return pass(user);
+    pass(call, user);
+    CUAI_ASSERT(call->memory->ops.struct_size == sizeof call->memory->ops);
+    (void)atomic_fetch_add_explicit(&call->memory->calls, 1, memory_order_relaxed);
 }
 
-static void over(const counting_t *call)
+static void over(const call_t *call)
 {
     CUAI_ASSERT(cuai_cuda_calls >= call->begun_with);
+    if (call->memory->guest)
+        cuai_frame_pop();
     (void)atomic_fetch_add_explicit(&call->memory->driver_calls, cuai_cuda_calls - call->begun_with,
                                     memory_order_relaxed);
 }
 
-static cuarena_status_t over_with(const counting_t *call, cuarena_status_t status)
+/* Puts a failure of the caller's function into words. Statuses other than OUT_OF_MEMORY, LOST and
+ * DRIVER become DRIVER. */
+static cuarena_status_t blame(const cuai_counted_t *guest, const char *function, uint64_t asked,
+                              cuarena_status_t status)
+{
+    CUAI_ASSERT(guest->guest && status != CUARENA_OK);
+    if (status == CUARENA_OUT_OF_MEMORY || status == CUARENA_LOST)
+        cuai_fail(status, "memory '%s': %s %s (it answered %d)", guest->ops.name, function,
+                  status == CUARENA_LOST ? "has lost all" : "has no more", (int)status);
+    else
+        status = cuai_fail_driver(status, "memory '%s': %s answered %s (%d)", guest->ops.name,
+                                  function, cuarena_status_name(status), (int)status);
+    if (status != CUARENA_DRIVER)
+        cuai_error_code(status);
+    cuai_error_asked(asked);
+    return status;
+}
+
+/* Ends what begin() began, with the answer of `function`, which was asked for so many bytes. */
+static cuarena_status_t over_with(const call_t *call, const char *function, uint64_t asked,
+                                  cuarena_status_t status)
 {
     over(call);
-    return status;
+    return status == CUARENA_OK || !call->memory->guest
+               ? status
+               : blame(call->memory, function, asked, status);
+}
+
+/* As over_with(), for work of a stream: BUSY says that it is being captured and was given nothing.
+ */
+static cuarena_status_t over_on(const call_t *call, const char *function, uint64_t asked,
+                                cuarena_stream_t stream, cuarena_status_t status)
+{
+    if (!call->memory->guest || status != CUARENA_BUSY || stream == CUARENA_NO_STREAM)
+        return over_with(call, function, asked, status);
+    over(call);
+    return cuai_fail(CUARENA_BUSY, "memory '%s': %s: stream %p is being captured",
+                     call->memory->ops.name, function, (void *)stream);
+}
+
+/* Of the memory of a call: calls one of its own functions. */
+#define OF(call, function, ...) (call).memory->ops.function((call).memory->user, __VA_ARGS__)
+
+/* ---- Segments that a caller's function gave -------------------------------- */
+
+/* The addresses of a segment that was not given back yet. */
+typedef struct given {
+    uint64_t begin;
+    uint64_t end;
+} given_t;
+
+/* Segments that overlap compare as equal, so that one is found by the other. */
+static int compare(const void *a, const void *b)
+{
+    const given_t *one = a;
+    const given_t *other = b;
+    if (one->end <= other->begin)
+        return -1;
+    return other->end <= one->begin;
+}
+
+/* The entry of a node of the tree. */
+static given_t *entry_of(void *node)
+{
+    return *(given_t **)node;
+}
+
+/* Enters a segment into the tree; false if some of its bytes are the arena's already (*overlaps),
+ * or if the host has no memory. O(log n) in the segments. */
+static bool note_given(cuai_counted_t *guest, const cuarena_memory_segment_t *segment,
+                       bool *overlaps)
+{
+    given_t *given = cuai_host_alloc(sizeof *given);
+    *overlaps = false;
+    if (given == NULL)
+        return false;
+    given->begin = segment->address;
+    given->end = segment->address + segment->address_bytes;
+    CUAI_ASSERT(given->begin < given->end);
+    cuai_lock(&guest->lock);
+    void *node = tsearch(given, &guest->given, compare);
+    *overlaps = node != NULL && entry_of(node) != given;
+    cuai_unlock(&guest->lock);
+    if (node != NULL && !*overlaps)
+        return true;
+    cuai_host_free(given);
+    return false;
+}
+
+/* Takes a segment that a caller's function gave out of the tree: before the caller gets it back,
+ * who may give it anew at once. */
+static void forget_given(cuai_counted_t *guest, const cuarena_memory_segment_t *segment)
+{
+    given_t key = {segment->address, segment->address + 1};
+    if (!guest->guest)
+        return;
+    cuai_lock(&guest->lock);
+    void *node = tfind(&key, &guest->given, compare);
+    given_t *given = node == NULL ? NULL : entry_of(node);
+    CUAI_ASSERT(given == NULL || given->begin == segment->address);
+    if (given != NULL)
+        (void)tdelete(given, &guest->given, compare);
+    cuai_unlock(&guest->lock);
+    cuai_host_free(given);
+}
+
+static bool is_usable(const cuarena_memory_ops_t *ops, const cuarena_memory_segment_t *segment,
+                      uint64_t bytes)
+{
+    uint64_t end;
+    return segment->address != 0 && cuai_is_aligned(segment->address, ops->alignment) &&
+           segment->bytes == bytes && segment->address_bytes >= bytes &&
+           (cuai_is_aligned(segment->address_bytes, ops->granularity) ||
+            segment->address_bytes == bytes) &&
+           cuai_add_checked(segment->address, segment->address_bytes, &end);
+}
+
+static cuarena_status_t refuse_segment(const cuai_counted_t *guest, const char *function,
+                                       uint64_t bytes, cuarena_memory_segment_t *segment)
+{
+    guest->ops.give_back(guest->user, segment);
+    return cuai_fail_driver(CUARENA_BAD_ARGUMENT,
+                            "memory '%s': %s gave %" PRIu64 " of %" PRIu64 " bytes at 0x%" PRIx64
+                            ", %" PRIu64 " at a multiple of %" PRIu64 " are accepted",
+                            guest->ops.name, function, segment->bytes, segment->address_bytes,
+                            segment->address, bytes, guest->ops.alignment);
+}
+
+/* The second of two segments with the same bytes does not go back: nobody knows which of them the
+ * caller would end. */
+static cuarena_status_t refuse_overlap(const cuai_counted_t *guest, const char *function,
+                                       const cuarena_memory_segment_t *segment)
+{
+    return cuai_fail_driver(CUARENA_BAD_ARGUMENT,
+                            "memory '%s': %s gave 0x%" PRIx64 " to 0x%" PRIx64
+                            ", some of which it had given before; bytes that are nobody's are "
+                            "accepted",
+                            guest->ops.name, function, segment->address,
+                            segment->address + segment->address_bytes);
+}
+
+/* Checks and enters a segment that was given, if a caller's function gave it. */
+static cuarena_status_t accept_segment(cuai_counted_t *guest, const char *function, uint64_t bytes,
+                                       cuarena_memory_segment_t *segment,
+                                       cuarena_memory_segment_t *segment_out)
+{
+    bool overlaps;
+    if (!guest->guest) {
+        *segment_out = *segment;
+        return CUARENA_OK;
+    }
+    if (!is_usable(&guest->ops, segment, bytes))
+        return refuse_segment(guest, function, bytes, segment);
+    if (note_given(guest, segment, &overlaps)) {
+        *segment_out = *segment;
+        return CUARENA_OK;
+    }
+    if (overlaps)
+        return refuse_overlap(guest, function, segment);
+    guest->ops.give_back(guest->user, segment);
+    return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a segment's record");
 }
 
 /* ---- Bytes ------------------------------------------------------------- */
 
 static cuarena_status_t available(void *user, uint64_t *bytes_out)
 {
-    counting_t call = pass(user);
-    return over_with(&call, call.memory->ops.available(call.memory->user, bytes_out));
+    uint64_t bytes = 0;
+    call_t call;
+    pass(&call, user);
+    cuarena_status_t status = OF(call, available, &bytes);
+    if (status == CUARENA_OK)
+        *bytes_out = bytes;
+    return over_with(&call, "available", 0, status);
 }
 
 static cuarena_status_t total(void *user, uint64_t *bytes_out)
 {
-    counting_t call = pass(user);
-    return over_with(&call, call.memory->ops.total(call.memory->user, bytes_out));
+    uint64_t bytes = 0;
+    call_t call;
+    pass(&call, user);
+    cuarena_status_t status = OF(call, total, &bytes);
+    if (status == CUARENA_OK)
+        *bytes_out = bytes;
+    return over_with(&call, "total", 0, status);
 }
 
 static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
                             cuarena_memory_segment_t *segment_out)
 {
-    counting_t call = begin(user);
-    CUAI_ASSERT(bytes != 0 && address_bytes >= bytes);
-    return over_with(&call,
-                     call.memory->ops.get(call.memory->user, bytes, address_bytes, segment_out));
-}
-
-static void give_back(void *user, cuarena_memory_segment_t *segment)
-{
-    counting_t call = begin(user);
-    CUAI_ASSERT(segment->address != 0);
-    call.memory->ops.give_back(call.memory->user, segment);
-    over(&call);
+    cuarena_memory_segment_t segment = {0};
+    call_t call;
+    CUAI_ASSERT(address_bytes >= bytes);
+    begin(&call, user);
+    cuarena_status_t status = OF(call, get, bytes, address_bytes, &segment);
+    status = over_with(&call, "get", bytes, status);
+    return status == CUARENA_OK ? accept_segment(user, "get", bytes, &segment, segment_out)
+                                : status;
 }
 
 static cuarena_status_t get_on(void *user, uint64_t bytes, cuarena_stream_t stream,
                                cuarena_memory_segment_t *segment_out)
 {
-    counting_t call = begin(user);
+    cuarena_memory_segment_t segment = {0};
+    call_t call;
     CUAI_ASSERT(bytes != 0 && stream != CUARENA_NO_STREAM);
-    return over_with(&call, call.memory->ops.get_on(call.memory->user, bytes, stream, segment_out));
+    begin(&call, user);
+    cuarena_status_t status = OF(call, get_on, bytes, stream, &segment);
+    status = over_on(&call, "get_on", bytes, stream, status);
+    return status == CUARENA_OK ? accept_segment(user, "get_on", bytes, &segment, segment_out)
+                                : status;
+}
+
+static void give_back(void *user, cuarena_memory_segment_t *segment)
+{
+    call_t call;
+    CUAI_ASSERT(segment->address != 0);
+    forget_given(user, segment);
+    begin(&call, user);
+    OF(call, give_back, segment);
+    over(&call);
 }
 
 static void give_on(void *user, cuarena_memory_segment_t *segment, cuarena_stream_t stream)
 {
-    counting_t call = begin(user);
-    call.memory->ops.give_on(call.memory->user, segment, stream);
+    call_t call;
+    forget_given(user, segment);
+    begin(&call, user);
+    OF(call, give_on, segment, stream);
     over(&call);
 }
 
+/* A caller's function need not set `bytes`. */
 static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
-    counting_t call = begin(user);
+    call_t call;
     CUAI_ASSERT(new_bytes >= segment->bytes && new_bytes <= segment->address_bytes);
-    return over_with(&call, call.memory->ops.grow(call.memory->user, segment, new_bytes));
+    begin(&call, user);
+    cuarena_status_t status = OF(call, grow, segment, new_bytes);
+    if (status == CUARENA_OK)
+        segment->bytes = new_bytes;
+    return over_with(&call, "grow", new_bytes, status);
 }
 
 static void shrink(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
-    counting_t call = begin(user);
+    call_t call;
     CUAI_ASSERT(new_bytes <= segment->bytes);
-    call.memory->ops.shrink(call.memory->user, segment, new_bytes);
+    begin(&call, user);
+    OF(call, shrink, segment, new_bytes);
     over(&call);
+    segment->bytes = new_bytes;
 }
 
 static void punch(void *user, cuarena_memory_segment_t *segment, uint64_t offset, uint64_t bytes)
 {
-    counting_t call = begin(user);
+    call_t call;
     CUAI_ASSERT(bytes != 0 && offset + bytes <= segment->bytes);
-    call.memory->ops.punch(call.memory->user, segment, offset, bytes);
+    begin(&call, user);
+    OF(call, punch, segment, offset, bytes);
     over(&call);
 }
 
 static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment, uint64_t offset,
                              uint64_t bytes)
 {
-    counting_t call = begin(user);
+    call_t call;
     CUAI_ASSERT(bytes != 0 && offset + bytes <= segment->bytes);
-    return over_with(&call, call.memory->ops.fill(call.memory->user, segment, offset, bytes));
+    begin(&call, user);
+    return over_with(&call, "fill", bytes, OF(call, fill, segment, offset, bytes));
 }
 
-static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list, size_t list_count,
+/* A count above the list's would make the arena believe in moves that nobody made, so it becomes
+ * the list's. */
+static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list, size_t count,
                                  cuarena_stream_t stream, size_t *done_out)
 {
-    counting_t call = begin(user);
-    return over_with(
-        &call, call.memory->ops.relocate(call.memory->user, list, list_count, stream, done_out));
+    size_t done = 0;
+    call_t call;
+    begin(&call, user);
+    cuarena_status_t status = OF(call, relocate, list, count, stream, &done);
+    *done_out = status == CUARENA_OK || done > count ? count : done;
+    return over_on(&call, "relocate", 0, *done_out == 0 ? stream : CUARENA_NO_STREAM, status);
 }
 
 static cuarena_status_t zero_bytes(void *user, void *address, uint64_t bytes,
                                    cuarena_stream_t stream)
 {
-    counting_t call = begin(user);
+    call_t call;
     CUAI_ASSERT(address != NULL && bytes != 0);
-    return over_with(&call, call.memory->ops.zero_bytes(call.memory->user, address, bytes, stream));
+    begin(&call, user);
+    return over_on(&call, "zero_bytes", bytes, stream,
+                   OF(call, zero_bytes, address, bytes, stream));
 }
 
+/* BUSY says that the capture has failed. */
 static cuarena_status_t zero_captured(void *user, void *address, uint64_t bytes,
                                       cuarena_stream_t stream)
 {
-    counting_t call = begin(user);
-    return over_with(&call,
-                     call.memory->ops.zero_captured(call.memory->user, address, bytes, stream));
+    call_t call;
+    begin(&call, user);
+    cuarena_status_t status = OF(call, zero_captured, address, bytes, stream);
+    if (!call.memory->guest || status != CUARENA_BUSY)
+        return over_with(&call, "zero_captured", bytes, status);
+    over(&call);
+    return cuai_fail(CUARENA_BUSY,
+                     "memory '%s': zero_captured: the capture of stream %p has "
+                     "failed",
+                     call.memory->ops.name, (void *)stream);
 }
 
+/* Descriptors that came with an impossible count are not closed: only the caller's function knows
+ * which they are. */
 static cuarena_status_t export_range(void *user, const cuarena_memory_segment_t *segment,
                                      uint64_t offset, uint64_t bytes,
                                      cuarena_export_piece_t *pieces, size_t capacity,
                                      size_t *count_out)
 {
-    counting_t call = begin(user);
+    size_t count = 0;
+    call_t call;
     CUAI_ASSERT(bytes != 0 && offset + bytes <= segment->bytes);
-    return over_with(&call, call.memory->ops.export_range(call.memory->user, segment, offset, bytes,
-                                                          pieces, capacity, count_out));
+    begin(&call, user);
+    cuarena_status_t status =
+        OF(call, export_range, segment, offset, bytes, pieces, capacity, &count);
+    status = over_with(&call, "export_range", bytes, status);
+    if (status != CUARENA_OK)
+        return status;
+    if (count == 0 || (pieces != NULL && count > capacity))
+        return cuai_fail_driver(CUARENA_BAD_ARGUMENT,
+                                "memory '%s': export_range gave %zu pieces, 1 "
+                                "to %zu are accepted",
+                                call.memory->ops.name, count, capacity);
+    *count_out = count;
+    return CUARENA_OK;
 }
 
 /* ---- Streams ----------------------------------------------------------- */
@@ -152,46 +391,78 @@ static cuarena_status_t export_range(void *user, const cuarena_memory_segment_t 
 static cuarena_status_t identify(void *user, cuarena_stream_t stream,
                                  cuarena_stream_info_t *info_out)
 {
-    counting_t call = begin(user);
-    return over_with(&call, call.memory->ops.identify(call.memory->user, stream, info_out));
+    cuarena_stream_info_t info = {0};
+    call_t call;
+    begin(&call, user);
+    cuarena_status_t status = OF(call, identify, stream, &info);
+    if (status == CUARENA_OK)
+        *info_out = info;
+    if (!call.memory->guest || status != CUARENA_BAD_ARGUMENT)
+        return over_with(&call, "identify", 0, status);
+    over(&call);
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "stream: %p is none of memory '%s'", (void *)stream,
+                     call.memory->ops.name);
 }
 
+/* UNSUPPORTED for the work of all streams is an answer, not a failure. */
 static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **event)
 {
-    counting_t call = begin(user);
-    return over_with(&call, call.memory->ops.mark(call.memory->user, stream, event));
+    void *made = *event;
+    call_t call;
+    begin(&call, user);
+    cuarena_status_t status = OF(call, mark, stream, &made);
+    if (status == CUARENA_OK)
+        *event = made;
+    if (stream != CUARENA_NO_STREAM || status != CUARENA_UNSUPPORTED)
+        return over_on(&call, "mark", 0, stream, status);
+    over(&call);
+    return status;
 }
 
+/* BUSY is an answer, not a failure. */
 static cuarena_status_t query(void *user, void *event)
 {
-    counting_t call = begin(user);
-    return over_with(&call, call.memory->ops.query(call.memory->user, event));
+    call_t call;
+    begin(&call, user);
+    cuarena_status_t status = OF(call, query, event);
+    if (status != CUARENA_BUSY)
+        return over_with(&call, "query", 0, status);
+    over(&call);
+    return status;
 }
 
-static cuarena_status_t wait_for(void *user, void *event, cuarena_stream_t stream, int32_t host)
+static cuarena_status_t wait(void *user, void *event, cuarena_stream_t stream, int32_t host)
 {
-    counting_t call = begin(user);
-    return over_with(&call, call.memory->ops.wait(call.memory->user, event, stream, host));
+    call_t call;
+    begin(&call, user);
+    return over_on(&call, "wait", 0, host ? CUARENA_NO_STREAM : stream,
+                   OF(call, wait, event, stream, host));
 }
 
 static cuarena_status_t synchronize(void *user, cuarena_stream_t stream)
 {
-    counting_t call = begin(user);
-    return over_with(&call, call.memory->synchronize(call.memory->user, stream));
+    call_t call;
+    begin(&call, user);
+    CUAI_ASSERT(!call.memory->guest);
+    return over_with(&call, "", 0, call.memory->synchronize(call.memory->user, stream));
 }
 
 static void unmark(void *user, void *event)
 {
-    counting_t call = pass(user);
-    call.memory->ops.unmark(call.memory->user, event);
+    call_t call;
+    pass(&call, user);
+    OF(call, unmark, event);
     over(&call);
 }
 
 static void end(void *user)
 {
-    counting_t call = pass(user);
-    call.memory->ops.end(call.memory->user);
-    over(&call);
+    cuai_counted_t *counted = user;
+    if (counted->ops.end != NULL)
+        counted->ops.end(counted->user);
+    CUAI_ASSERT(counted->given == NULL);
+    cuai_lock_cleanup(&counted->lock);
+    cuai_host_free(counted);
 }
 
 /* ---- The table --------------------------------------------------------- */
@@ -202,31 +473,32 @@ void cuai_count_calls(cuai_memory_t *memory, cuai_counted_t *counted)
     CUAI_ASSERT(memory->user != counted && ops->get != NULL && ops->give_back != NULL);
     counted->ops = memory->ops;
     counted->user = memory->user;
-    atomic_init(&counted->calls, 0);
-    atomic_init(&counted->driver_calls, 0);
-    memory->user = counted;
     counted->synchronize = memory->synchronize;
+    counted->guest = memory->guest;
+    cuai_lock_init(&counted->lock);
+    memory->counted = counted;
+    memory->user = counted;
     memory->synchronize = memory->synchronize != NULL ? synchronize : NULL;
-#define COUNT(member, function) ops->member = ops->member != NULL ? (function) : NULL
-    COUNT(available, available);
-    COUNT(total, total);
-    COUNT(get, get);
-    COUNT(give_back, give_back);
-    COUNT(get_on, get_on);
-    COUNT(give_on, give_on);
-    COUNT(grow, grow);
-    COUNT(shrink, shrink);
-    COUNT(punch, punch);
-    COUNT(fill, fill);
-    COUNT(relocate, relocate);
-    COUNT(zero_bytes, zero_bytes);
-    COUNT(zero_captured, zero_captured);
-    COUNT(export_range, export_range);
-    COUNT(identify, identify);
-    COUNT(mark, mark);
-    COUNT(query, query);
-    COUNT(wait, wait_for);
-    COUNT(unmark, unmark);
-    COUNT(end, end);
+#define COUNT(function) ops->function = ops->function != NULL ? function : NULL
+    COUNT(available);
+    COUNT(total);
+    COUNT(get);
+    COUNT(give_back);
+    COUNT(get_on);
+    COUNT(give_on);
+    COUNT(grow);
+    COUNT(shrink);
+    COUNT(punch);
+    COUNT(fill);
+    COUNT(relocate);
+    COUNT(zero_bytes);
+    COUNT(zero_captured);
+    COUNT(export_range);
+    COUNT(identify);
+    COUNT(mark);
+    COUNT(query);
+    COUNT(wait);
+    COUNT(unmark);
 #undef COUNT
+    ops->end = end;
 }

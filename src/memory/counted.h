@@ -1,5 +1,6 @@
 /*
- * A memory whose calls are counted: those that a memory with a driver cannot answer by itself.
+ * Calls of a memory: counted, and made. Where the functions are the caller's own (a guest), their
+ * answers are checked too.
  *
  * Counted are calls that allocate, give back, move, zero and export bytes, and those that identify,
  * mark, query and wait for streams; on memory without a driver as if there were one. Not counted
@@ -8,25 +9,29 @@
  * Calls of the driver in any function of the table are counted besides: one call of the memory may
  * make none of them, or some thousands.
  *
- * The table of a counted memory has the functions that the memory's own table has, and its `user`
- * is the counter. Cost: two atomic additions a call, one for calls that are not counted.
+ * The table of an open memory has the functions that the memory's own table has, and its `user` is
+ * the record below. Cost: two atomic additions a call, one for calls that are not counted.
  */
 #ifndef CUAI_MEMORY_COUNTED_H
 #define CUAI_MEMORY_COUNTED_H
 
 #include <stdatomic.h>
 
+#include "base/lock.h"
 #include "memory/memory.h"
 
 typedef struct cuai_counted {
     cuarena_memory_ops_t ops; /* the memory's own */
     void *user;
     cuarena_status_t (*synchronize)(void *user, cuarena_stream_t stream);
+    bool guest;
+    cuai_lock_t lock; /* guards `given` */
+    void *given;      /* tsearch's tree of the segments that a guest gave */
     _Atomic uint64_t calls;
     _Atomic uint64_t driver_calls;
 } cuai_counted_t;
 
-/* Puts `counted`, which outlives the memory and does not move, in front of an open memory. */
+/* Puts `counted`, which comes from cuai_host_alloc, in front of a memory, whose `end` frees it. */
 void cuai_count_calls(cuai_memory_t *memory, cuai_counted_t *counted);
 
 static inline uint64_t cuai_counted_calls(const cuai_counted_t *counted)

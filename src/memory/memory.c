@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/host.h"
+#include "memory/counted.h"
 #include "memory/cuda/streams.h"
 #include "memory/kinds.h"
 
@@ -39,17 +41,23 @@ cuarena_status_t cuai_memory_open(const cuarena_config_t *config, cuai_memory_t 
     if (opener == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "memory: %d, a CUARENA_MEMORY_... is accepted",
                          (int)config->memory);
+    cuai_counted_t *counted = cuai_host_alloc(sizeof *counted);
+    if (counted == NULL)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a memory's record");
     cuai_memory_t opened = {.facts = {.device = -1}};
     cuarena_status_t status = opener(config, &opened);
-    if (status != CUARENA_OK)
+    if (status != CUARENA_OK) {
+        cuai_host_free(counted);
         return status;
-    if (config->in_place == 0)
-        keep_lengths(&opened.ops);
+    }
     CUAI_ASSERT(opened.ops.get != NULL && opened.ops.give_back != NULL);
     CUAI_ASSERT((opened.ops.mark == NULL) == (opened.ops.unmark == NULL));
     opened.driver_streams = opened.ops.mark == cuai_streams_mark;
     if (opened.driver_streams)
         opened.synchronize = cuai_streams_synchronize;
+    cuai_count_calls(&opened, counted);
+    if (config->in_place == 0)
+        keep_lengths(&opened.ops);
     opened.facts.memory = config->memory;
     opened.facts.bytes_kind = config->bytes_kind;
     opened.facts.granularity = opened.ops.granularity;

@@ -2,9 +2,10 @@
  * The memory of an arena, opened from its configuration.
  *
  * An open memory is a complete table of functions and the `user` that belongs to it: members that a
- * caller's table was too old to have are NULL or 0 here. Every function that fails sets the last
- * error, also for a caller's table, whose answers are checked on the way (memory/custom.c). BUSY of
- * a query and UNSUPPORTED of a mark of all streams are no failures and leave the last error.
+ * caller's table was too old to have are NULL or 0 here. Calls are counted. Every function that
+ * fails sets the last error, also for a caller's table, whose answers are checked on the way
+ * (memory/counted.c). BUSY of a query and UNSUPPORTED of a mark of all streams are no failures and
+ * leave the last error.
  */
 #ifndef CUAI_MEMORY_MEMORY_H
 #define CUAI_MEMORY_MEMORY_H
@@ -22,8 +23,10 @@ typedef struct cuai_memory {
     bool driver_streams; /* the streams of `ops` are the driver's own */
     /* See cuai_streams_synchronize; NULL: the caller waits for an event instead. */
     cuarena_status_t (*synchronize)(void *user, cuarena_stream_t stream);
-    cuarena_properties_t facts; /* filled by whoever opens a memory of a device */
-    struct cuai_pool *pool;     /* the driver's pool that it allocates from; NULL: none */
+    struct cuai_counted *counted; /* `user`: see memory/counted.h */
+    bool guest;                   /* the functions are the caller's own */
+    cuarena_properties_t facts;   /* filled by whoever opens a memory of a device */
+    struct cuai_pool *pool;       /* the driver's pool that it allocates from; NULL: none */
 } cuai_memory_t;
 
 /*

@@ -132,7 +132,7 @@ static uint64_t refusals_until_it_works(int32_t kind)
 
 START_TEST(test_each_refusal_of_the_host_is_survived)
 {
-    expect_between(refusals_until_it_works(kinds[_i]), 1, 3);
+    expect_between(refusals_until_it_works(kinds[_i]), 1, 4);
 }
 END_TEST
 

@@ -6,6 +6,7 @@
 #include "support/cuda_test.h"
 #include "support/expect.h"
 
+#include "memory/counted.h"
 #include "memory/cuda/events.h"
 #include "memory/cuda/streams.h"
 #include "memory/memory.h"
@@ -554,7 +555,7 @@ START_TEST(test_host_memory_waits_for_the_stream)
     work_t work = begin_work();
     expect_ok(cuarena_config_resolve(&config));
     expect_ok(cuai_memory_open(&config, &memory));
-    streams = memory.user;
+    streams = memory.counted->user;
     expect_ok(memory.ops.get(memory.user, BYTES, BYTES, &segment));
     cuarena_relocation_t move = {.from = (void *)(uintptr_t)segment.address,
                                  .to = (char *)(uintptr_t)segment.address + 256,
