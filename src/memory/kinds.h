@@ -17,8 +17,6 @@ cuarena_status_t cuai_bytes_open(const cuarena_config_t *config, cuai_memory_t *
 cuarena_status_t cuai_device_bytes_open(const cuarena_config_t *config, cuai_memory_t *out);
 /* Memory of a device, with the backing that is asked for. */
 cuarena_status_t cuai_device_open(const cuarena_config_t *config, cuai_memory_t *out);
-/* Memory of a device from one of the driver's pools. */
-cuarena_status_t cuai_pooled_open(const cuarena_config_t *config, cuai_memory_t *out);
 /* Memory that device and CPU share by migration. */
 cuarena_status_t cuai_managed_open(const cuarena_config_t *config, cuai_memory_t *out);
 /* Pages of the host that stay where they are, for a device. */

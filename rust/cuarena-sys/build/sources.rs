@@ -103,7 +103,6 @@ pub const SOURCES: &[&str] = &[
     "memory/cuda/mover.c",
     "memory/cuda/place.c",
     "memory/cuda/plain.c",
-    "memory/cuda/pooled.c",
     "memory/cuda/pools.c",
     "memory/cuda/properties.c",
     "memory/cuda/slide.c",

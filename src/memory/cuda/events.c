@@ -194,11 +194,9 @@ cuarena_status_t cuai_event_wait(cuai_event_t *event, cuai_place_t *place, cuai_
     cuai_place_leave(&visit);
     if (status != CUARENA_OK)
         return status;
-    if (result == CUAI_CUDA_SUCCESS)
-        return CUARENA_OK;
-    return cuai_place_fail(place, result, "cuStreamWaitEvent",
-                           "stream %p of device %d waiting for device %d", (void *)stream,
-                           place->device, event->place->device);
+    return CUAI_PLACE_STATUS(place, result, "cuStreamWaitEvent",
+                             "stream %p of device %d waiting for device %d", (void *)stream,
+                             place->device, event->place->device);
 }
 
 cuarena_status_t cuai_event_wait_host(cuai_event_t *event)
@@ -210,10 +208,8 @@ cuarena_status_t cuai_event_wait_host(cuai_event_t *event)
         return status;
     cuai_cu_result_t result = cuai_cu(place->cuda)->cuEventSynchronize(event->event);
     cuai_place_leave(&visit);
-    if (result == CUAI_CUDA_SUCCESS)
-        return CUARENA_OK;
-    return cuai_place_fail(place, result, "cuEventSynchronize", "waiting for device %d",
-                           place->device);
+    return CUAI_PLACE_STATUS(place, result, "cuEventSynchronize", "waiting for device %d",
+                             place->device);
 }
 
 /* In a forked process the place is not touched (see cuai_place_close) and the driver is not

@@ -20,10 +20,8 @@ static cuarena_status_t descriptor_of(cuai_place_t *place, uint64_t address, int
     result = cuai_cu(cuda)->cuMemExportToShareableHandle(
         fd_out, handle, CUAI_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
     cuai_place_note(place, cuai_cu(cuda)->cuMemRelease(handle), "cuMemRelease");
-    if (result == CUAI_CUDA_SUCCESS)
-        return CUARENA_OK;
-    return cuai_place_fail(place, result, "cuMemExportToShareableHandle",
-                           "the handle at 0x%" PRIx64, address);
+    return CUAI_PLACE_STATUS(place, result, "cuMemExportToShareableHandle",
+                             "the handle at 0x%" PRIx64, address);
 }
 
 /* Bytes of a segment, by address. */

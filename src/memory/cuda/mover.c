@@ -37,10 +37,8 @@ static cuarena_status_t alloc_staging(cuai_place_t *place, size_t bytes, void **
                                "%zu bytes of staging to move blocks with", bytes);
     }
     result = cuai_cu(cuda)->cuMemHostGetDevicePointer(address_out, *pointer_out, 0);
-    if (result == CUAI_CUDA_SUCCESS)
-        return CUARENA_OK;
-    return cuai_place_fail(place, result, "cuMemHostGetDevicePointer",
-                           "the staging to move blocks with");
+    return CUAI_PLACE_STATUS(place, result, "cuMemHostGetDevicePointer",
+                             "the staging to move blocks with");
 }
 
 /* NOT_SUPPORTED at the first launch: the kernel does not run on this device. */
@@ -70,10 +68,8 @@ static cuarena_status_t clear_scratch(const cuai_mover_t *mover, cuai_cu_stream_
     cuai_cu_result_t result =
         cuai_cu(mover->place->cuda)
             ->cuMemsetD32Async(mover->scratch, 0, CUAI_SLIDE_SCRATCH_ZEROED / 4, stream);
-    if (result == CUAI_CUDA_SUCCESS)
-        return CUARENA_OK;
-    return cuai_place_fail(mover->place, result, "cuMemsetD32Async",
-                           "the scratch of the relocation kernel");
+    return CUAI_PLACE_STATUS(mover->place, result, "cuMemsetD32Async",
+                             "the scratch of the relocation kernel");
 }
 
 /* Within a visit: launches that move nothing make the driver get the kernels ready. UNSUPPORTED,

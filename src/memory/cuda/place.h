@@ -110,6 +110,9 @@ void cuai_place_leave(cuai_visit_t *visit);
 /* As cuai_cuda_fail; a sticky result loses the place. Call it after leave or before. */
 cuarena_status_t cuai_place_fail(cuai_place_t *place, cuai_cu_result_t result, const char *call,
                                  const char *format, ...) CUAI_NOINLINE CUAI_PRINTF(4, 5);
+/* The status of a result: OK of a success, else as cuai_place_fail. */
+#define CUAI_PLACE_STATUS(place, result, call, ...)                                                \
+    ((result) == CUAI_CUDA_SUCCESS ? CUARENA_OK : cuai_place_fail(place, result, call, __VA_ARGS__))
 /* Loses the place if the result is sticky. */
 void cuai_place_lose(cuai_place_t *place, cuai_cu_result_t result);
 /* Notes the result of a call that must not fail, such as a free: a sticky one loses the place, any

@@ -1,18 +1,25 @@
 /*
- * Memory that the driver allocates and frees whole: of a device (malloc), managed, and pinned. A
- * segment keeps its length.
+ * Memory that the driver allocates and frees whole: of a device (malloc), of one of its pools
+ * (async), managed, and pinned. A segment keeps its length.
  *
  * Segments are multiples of the size that the driver itself works in, so what is reserved is what
  * the driver has spent. Smaller pieces, for dedicated blocks and arenas with in_place=0, the driver
  * cuts from such. If an address is less aligned than the arena needs, a piece is allocated instead
  * that is longer by that alignment.
+ *
+ * A piece of a pool is allocated at a point of a stream and freed at one. Without a stream it is
+ * allocated on the store's own stream, which is then waited for, so that every stream may use the
+ * bytes; idle bytes are freed on that stream too. The driver cuts such pieces in multiples of less
+ * than an arena's granule, so a dedicated block takes no more than its size.
  */
 #include <inttypes.h>
 #include <stdatomic.h>
 
 #include "base/bits.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/system.h"
+#include "memory/cuda/pools.h"
 #include "memory/cuda/store.h"
 #include "memory/cuda/vmm.h"
 #include "memory/host/move.h"
@@ -28,12 +35,13 @@
 
 typedef struct plain plain_t;
 
-/* How a kind allocates and frees; both within a visit. */
+/* How a kind allocates and frees; both within a visit. Only pools look at the stream. */
 typedef struct plain_kind {
     const char *name;
     const char *call; /* that allocates */
-    cuai_cu_result_t (*alloc)(const plain_t *plain, uint64_t bytes, uint64_t *address_out);
-    cuai_cu_result_t (*free)(const plain_t *plain, uint64_t address);
+    cuai_cu_result_t (*alloc)(const plain_t *plain, uint64_t bytes, cuai_cu_stream_t stream,
+                              uint64_t *address_out);
+    cuai_cu_result_t (*free)(const plain_t *plain, uint64_t address, cuai_cu_stream_t stream);
     const char *free_call;
 } plain_kind_t;
 
@@ -41,7 +49,8 @@ struct plain {
     cuai_store_t store; /* first: it is the table's user */
     const plain_kind_t *kind;
     uint64_t alignment;
-    unsigned flags; /* pinned */
+    unsigned flags;   /* pinned */
+    cuai_pool_t pool; /* async */
 };
 
 static const cuai_cuda_t *cuda_of(const plain_t *plain)
@@ -51,21 +60,26 @@ static const cuai_cuda_t *cuda_of(const plain_t *plain)
 
 /* ---- Kinds ------------------------------------------------------------- */
 
-static cuai_cu_result_t alloc_malloc(const plain_t *plain, uint64_t bytes, uint64_t *address_out)
+static cuai_cu_result_t alloc_malloc(const plain_t *plain, uint64_t bytes, cuai_cu_stream_t stream,
+                                     uint64_t *address_out)
 {
+    (void)stream;
     cuai_cu_pointer_t pointer = 0;
     cuai_cu_result_t result = cuai_cu(cuda_of(plain))->cuMemAlloc(&pointer, bytes);
     *address_out = pointer;
     return result;
 }
 
-static cuai_cu_result_t free_malloc(const plain_t *plain, uint64_t address)
+static cuai_cu_result_t free_malloc(const plain_t *plain, uint64_t address, cuai_cu_stream_t stream)
 {
+    (void)stream;
     return cuai_cu(cuda_of(plain))->cuMemFree(address);
 }
 
-static cuai_cu_result_t alloc_managed(const plain_t *plain, uint64_t bytes, uint64_t *address_out)
+static cuai_cu_result_t alloc_managed(const plain_t *plain, uint64_t bytes, cuai_cu_stream_t stream,
+                                      uint64_t *address_out)
 {
+    (void)stream;
     cuai_cu_pointer_t pointer = 0;
     cuai_cu_result_t result =
         cuai_cu(cuda_of(plain))->cuMemAllocManaged(&pointer, bytes, CUAI_CU_MEM_ATTACH_GLOBAL);
@@ -73,8 +87,10 @@ static cuai_cu_result_t alloc_managed(const plain_t *plain, uint64_t bytes, uint
     return result;
 }
 
-static cuai_cu_result_t alloc_pinned(const plain_t *plain, uint64_t bytes, uint64_t *address_out)
+static cuai_cu_result_t alloc_pinned(const plain_t *plain, uint64_t bytes, cuai_cu_stream_t stream,
+                                     uint64_t *address_out)
 {
+    (void)stream;
     void *pointer = NULL;
     cuai_cu_result_t result =
         cuai_cu(cuda_of(plain))->cuMemHostAlloc(&pointer, bytes, plain->flags);
@@ -82,9 +98,26 @@ static cuai_cu_result_t alloc_pinned(const plain_t *plain, uint64_t bytes, uint6
     return result;
 }
 
-static cuai_cu_result_t free_pinned(const plain_t *plain, uint64_t address)
+static cuai_cu_result_t free_pinned(const plain_t *plain, uint64_t address, cuai_cu_stream_t stream)
 {
+    (void)stream;
     return cuai_cu(cuda_of(plain))->cuMemFreeHost(cuai_store_pointer(address));
+}
+
+static cuai_cu_result_t alloc_pooled(const plain_t *plain, uint64_t bytes, cuai_cu_stream_t stream,
+                                     uint64_t *address_out)
+{
+    cuai_cu_pointer_t pointer = 0;
+    cuai_cu_result_t result =
+        cuai_cu(cuda_of(plain))
+            ->cuMemAllocFromPoolAsync(&pointer, bytes, plain->pool.handle, stream);
+    *address_out = pointer;
+    return result;
+}
+
+static cuai_cu_result_t free_pooled(const plain_t *plain, uint64_t address, cuai_cu_stream_t stream)
+{
+    return cuai_cu(cuda_of(plain))->cuMemFreeAsync(address, stream);
 }
 
 static const plain_kind_t malloc_kind = {"device (malloc)", "cuMemAlloc", alloc_malloc, free_malloc,
@@ -94,10 +127,13 @@ static const plain_kind_t managed_kind = {"managed", "cuMemAllocManaged", alloc_
 static const plain_kind_t pinned_kind = {"pinned", "cuMemHostAlloc", alloc_pinned, free_pinned,
                                          "cuMemFreeHost"};
 
+static const plain_kind_t pooled_kind = {"device (async)", "cuMemAllocFromPoolAsync", alloc_pooled,
+                                         free_pooled, "cuMemFreeAsync"};
+
 /* ---- Pieces ------------------------------------------------------------ */
 
-/* The cookie of a segment is the address of its piece, which may be lower. */
-static cuarena_status_t alloc_piece(plain_t *plain, uint64_t bytes, uint64_t *address_out)
+static cuarena_status_t alloc_piece(plain_t *plain, uint64_t bytes, cuai_cu_stream_t stream,
+                                    uint64_t *address_out)
 {
     cuai_place_t *place = plain->store.place;
     cuai_visit_t visit;
@@ -105,7 +141,7 @@ static cuarena_status_t alloc_piece(plain_t *plain, uint64_t bytes, uint64_t *ad
     cuarena_status_t status = cuai_place_enter(place, &visit);
     if (status != CUARENA_OK)
         return status;
-    cuai_cu_result_t result = plain->kind->alloc(plain, bytes, address_out);
+    cuai_cu_result_t result = plain->kind->alloc(plain, bytes, stream, address_out);
     cuai_place_leave(&visit);
     CUAI_ASSERT(result != CUAI_CUDA_SUCCESS || *address_out != 0);
     if (result == CUAI_CUDA_SUCCESS)
@@ -116,26 +152,44 @@ static cuarena_status_t alloc_piece(plain_t *plain, uint64_t bytes, uint64_t *ad
     return status;
 }
 
-static void free_piece(plain_t *plain, uint64_t address)
+static void free_piece(plain_t *plain, uint64_t address, cuai_cu_stream_t stream)
 {
     cuai_place_t *place = plain->store.place;
     cuai_visit_t visit;
     CUAI_ASSERT(address != 0);
     if (!cuai_store_enter_to_end(&plain->store, &visit))
         return;
-    cuai_cu_result_t result = plain->kind->free(plain, address);
+    cuai_cu_result_t result = plain->kind->free(plain, address, stream);
     cuai_place_leave(&visit);
     cuai_place_note(place, result, plain->kind->free_call);
 }
 
 /* Allocates a piece in which `bytes` of the arena's alignment fit: a longer one if need be. */
-static cuarena_status_t alloc_aligned(plain_t *plain, uint64_t bytes, uint64_t *taken_out)
+static cuarena_status_t alloc_aligned(plain_t *plain, uint64_t bytes, cuai_cu_stream_t stream,
+                                      uint64_t *taken_out)
 {
-    cuarena_status_t status = alloc_piece(plain, bytes, taken_out);
+    cuarena_status_t status = alloc_piece(plain, bytes, stream, taken_out);
     if (status != CUARENA_OK || cuai_is_aligned(*taken_out, plain->alignment))
         return status;
-    free_piece(plain, *taken_out);
-    return alloc_piece(plain, bytes + plain->alignment, taken_out);
+    free_piece(plain, *taken_out, stream);
+    return alloc_piece(plain, bytes + plain->alignment, stream, taken_out);
+}
+
+/* The cookie of a segment is the address of its piece, which may be lower. */
+static cuarena_memory_segment_t segment_in(const plain_t *plain, uint64_t taken, uint64_t bytes)
+{
+    return (cuarena_memory_segment_t){
+        .address = cuai_align_up(taken, plain->alignment),
+        .bytes = bytes,
+        .address_bytes = bytes,
+        .cookie = cuai_store_pointer(taken),
+    };
+}
+
+static uint64_t piece_of(const cuarena_memory_segment_t *segment)
+{
+    CUAI_ASSERT((uint64_t)(uintptr_t)segment->cookie <= segment->address);
+    return (uint64_t)(uintptr_t)segment->cookie;
 }
 
 static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
@@ -144,22 +198,90 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
     (void)address_bytes;
     plain_t *plain = user;
     uint64_t taken = 0;
-    cuarena_status_t status = alloc_aligned(plain, bytes, &taken);
+    cuarena_status_t status = alloc_aligned(plain, bytes, NULL, &taken);
+    if (status == CUARENA_OK)
+        *segment_out = segment_in(plain, taken, bytes);
+    return status;
+}
+
+/* On the own stream, which only a pool looks at. */
+static void give_back(void *user, cuarena_memory_segment_t *segment)
+{
+    plain_t *plain = user;
+    free_piece(plain, piece_of(segment), plain->store.own);
+}
+
+/* ---- Pools: at points of streams ------------------------------------------- */
+
+/* Makes the bytes usable: for all streams by waiting for the own one, else for the one that asked.
+ */
+static cuarena_status_t hand_over(const cuai_work_t *work)
+{
+    return work->asked == CUARENA_NO_STREAM ? cuai_store_wait(work->store)
+                                            : cuai_store_pass_on(work);
+}
+
+static cuarena_status_t get_at(plain_t *plain, uint64_t bytes, cuarena_stream_t stream,
+                               cuarena_memory_segment_t *segment_out)
+{
+    cuai_work_t work;
+    uint64_t taken = 0;
+    cuarena_status_t status = cuai_pool_check_soft(&plain->pool, bytes);
+    if (status == CUARENA_OK)
+        status = cuai_store_begin(&plain->store, stream, &work);
+    if (status == CUARENA_OK)
+        status = alloc_aligned(plain, bytes, work.stream, &taken);
     if (status != CUARENA_OK)
         return status;
-    *segment_out = (cuarena_memory_segment_t){
-        .address = cuai_align_up(taken, plain->alignment),
-        .bytes = bytes,
-        .address_bytes = bytes,
-        .cookie = cuai_store_pointer(taken),
-    };
+    status = hand_over(&work);
+    if (status != CUARENA_OK) {
+        free_piece(plain, taken, work.stream);
+        return status;
+    }
+    *segment_out = segment_in(plain, taken, bytes);
     return CUARENA_OK;
 }
 
-static void give_back(void *user, cuarena_memory_segment_t *segment)
+static cuarena_status_t get_pooled(void *user, uint64_t bytes, uint64_t address_bytes,
+                                   cuarena_memory_segment_t *segment_out)
 {
-    CUAI_ASSERT((uint64_t)(uintptr_t)segment->cookie <= segment->address);
-    free_piece(user, (uint64_t)(uintptr_t)segment->cookie);
+    (void)address_bytes;
+    return get_at(user, bytes, CUARENA_NO_STREAM, segment_out);
+}
+
+static cuarena_status_t get_on(void *user, uint64_t bytes, cuarena_stream_t stream,
+                               cuarena_memory_segment_t *segment_out)
+{
+    CUAI_ASSERT(stream != CUARENA_NO_STREAM);
+    return get_at(user, bytes, stream, segment_out);
+}
+
+/* Tries twice to find the point of the stream. If that fails the bytes are never freed, because
+ * somebody may be writing to them. */
+static void give_on(void *user, cuarena_memory_segment_t *segment, cuarena_stream_t stream)
+{
+    plain_t *plain = user;
+    cuai_work_t work;
+    CUAI_ASSERT(stream != CUARENA_NO_STREAM);
+    cuarena_status_t status = cuai_store_begin(&plain->store, stream, &work);
+    if (status != CUARENA_OK && status != CUARENA_BUSY)
+        status = cuai_store_begin(&plain->store, stream, &work);
+    if (status == CUARENA_BUSY)
+        give_back(user, segment);
+    else if (status == CUARENA_OK)
+        free_piece(plain, piece_of(segment), work.stream);
+    else
+        cuai_log(CUARENA_LOG_WARN,
+                 "device %d: %" PRIu64 " bytes that a stream may be using are "
+                 "not given back",
+                 plain->store.place->device, segment->bytes);
+}
+
+static void end_pooled(void *user)
+{
+    plain_t *plain = user;
+    cuai_pool_end(&plain->pool);
+    cuai_store_end(plain);
 }
 
 /* ---- Managed: never more than the card has ------------------------------ */
@@ -289,6 +411,59 @@ static cuarena_status_t open_malloc(const cuarena_config_t *config, cuai_memory_
     return finish(plain, status, true, out);
 }
 
+static cuarena_status_t check_rdma(const cuarena_config_t *config, const cuai_place_t *place)
+{
+    if (config->rdma != CUARENA_PROPERTY_REQUIRE)
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_UNSUPPORTED,
+                     "device %d (%s) has no memory that network cards reach in "
+                     "its pools: rdma=require; accepted: off, try",
+                     place->device, place->facts.name);
+}
+
+/* There is no mover where each block is a segment, because such blocks never move. */
+static cuarena_status_t open_pool(plain_t *plain, const cuarena_config_t *config)
+{
+    cuai_store_t *store = &plain->store;
+    cuarena_status_t status = check_rdma(config, store->place);
+    if (status == CUARENA_OK)
+        status = cuai_pool_open(&plain->pool, store->place, config);
+    if (status != CUARENA_OK)
+        return status;
+    store->streams.reach = plain->pool.reach;
+    if (config->segments != CUARENA_SEGMENTS_EACH)
+        status = cuai_store_add_mover(store);
+    if (status != CUARENA_OK)
+        cuai_pool_end(&plain->pool);
+    return status;
+}
+
+static cuarena_status_t open_pooled(const cuarena_config_t *config, cuai_memory_t *out)
+{
+    cuarena_status_t status;
+    plain_t *plain = open_kind(config, &pooled_kind, &status);
+    if (plain == NULL)
+        return status;
+    status = open_pool(plain, config);
+    if (status != CUARENA_OK) {
+        cuai_store_end(plain);
+        return status;
+    }
+    fill_table(plain, out);
+    cuarena_memory_ops_t *ops = &out->ops;
+    ops->least_bytes = config->alignment;
+    ops->get = get_pooled;
+    ops->get_on = get_on;
+    ops->give_on = give_on;
+    ops->end = end_pooled;
+    if (!plain->store.has_mover)
+        ops->relocate = NULL;
+    out->pool = &plain->pool;
+    out->facts.backing = CUARENA_BACKING_ASYNC;
+    out->facts.peers = plain->pool.peers;
+    return CUARENA_OK;
+}
+
 /* The key of an option that only handles can fulfil; NULL: none is set. */
 static const char *needs_handles(const cuarena_config_t *config)
 {
@@ -328,7 +503,7 @@ cuarena_status_t cuai_device_open(const cuarena_config_t *config, cuai_memory_t 
     if (config->backing == CUARENA_BACKING_MALLOC)
         return open_malloc(config, out);
     if (config->backing == CUARENA_BACKING_ASYNC)
-        return cuai_pooled_open(config, out);
+        return open_pooled(config, out);
     return open_best(config, out);
 }
 

@@ -17,10 +17,8 @@ static cuarena_status_t ask(cuai_pool_t *pool, cuai_cu_pool_attribute_t which, u
     *value_out = 0;
     cuai_cu_result_t result =
         cuai_cu(place->cuda)->cuMemPoolGetAttribute(pool->handle, which, value_out);
-    return result == CUAI_CUDA_SUCCESS
-               ? CUARENA_OK
-               : cuai_place_fail(place, result, "cuMemPoolGetAttribute",
-                                 "attribute %d of a pool of device %d", which, place->device);
+    return CUAI_PLACE_STATUS(place, result, "cuMemPoolGetAttribute",
+                             "attribute %d of a pool of device %d", which, place->device);
 }
 
 static cuarena_status_t set(cuai_pool_t *pool, cuai_cu_pool_attribute_t which, uint64_t value)
@@ -28,10 +26,8 @@ static cuarena_status_t set(cuai_pool_t *pool, cuai_cu_pool_attribute_t which, u
     cuai_place_t *place = pool->place;
     cuai_cu_result_t result =
         cuai_cu(place->cuda)->cuMemPoolSetAttribute(pool->handle, which, &value);
-    return result == CUAI_CUDA_SUCCESS
-               ? CUARENA_OK
-               : cuai_place_fail(place, result, "cuMemPoolSetAttribute",
-                                 "attribute %d of a pool of device %d", which, place->device);
+    return CUAI_PLACE_STATUS(place, result, "cuMemPoolSetAttribute",
+                             "attribute %d of a pool of device %d", which, place->device);
 }
 
 static cuarena_status_t ask_alone(cuai_pool_t *pool, cuai_cu_pool_attribute_t which,
@@ -103,11 +99,9 @@ static cuarena_status_t find(cuai_pool_t *pool, bool current)
     cuai_cu_result_t result =
         current ? cuai_cu(cuda)->cuDeviceGetMemPool(&pool->handle, place->device)
                 : cuai_cu(cuda)->cuDeviceGetDefaultMemPool(&pool->handle, place->device);
-    return result == CUAI_CUDA_SUCCESS
-               ? CUARENA_OK
-               : cuai_place_fail(place, result,
-                                 current ? "cuDeviceGetMemPool" : "cuDeviceGetDefaultMemPool",
-                                 "the pool of device %d", place->device);
+    return CUAI_PLACE_STATUS(place, result,
+                             current ? "cuDeviceGetMemPool" : "cuDeviceGetDefaultMemPool",
+                             "the pool of device %d", place->device);
 }
 
 static cuarena_status_t choose(cuai_pool_t *pool, const cuarena_config_t *config)
@@ -169,9 +163,8 @@ static cuarena_status_t make_current(cuai_pool_t *pool)
 {
     cuai_place_t *place = pool->place;
     cuai_cu_result_t result = cuai_cu(place->cuda)->cuDeviceSetMemPool(place->device, pool->handle);
-    return result == CUAI_CUDA_SUCCESS ? CUARENA_OK
-                                       : cuai_place_fail(place, result, "cuDeviceSetMemPool",
-                                                         "the pool of device %d", place->device);
+    return CUAI_PLACE_STATUS(place, result, "cuDeviceSetMemPool", "the pool of device %d",
+                             place->device);
 }
 
 /* Sets what the configuration asks for. The first call fails if the handle is no pool. */

@@ -173,10 +173,8 @@ static cuarena_status_t synchronize(const cuai_store_t *store)
         return status;
     cuai_cu_result_t result = cuai_cu(store->place->cuda)->cuStreamSynchronize(store->own);
     cuai_place_leave(&visit);
-    if (result == CUAI_CUDA_SUCCESS)
-        return CUARENA_OK;
-    return cuai_place_fail(store->place, result, "cuStreamSynchronize", "waiting for device %d",
-                           store->place->device);
+    return CUAI_PLACE_STATUS(store->place, result, "cuStreamSynchronize", "waiting for device %d",
+                             store->place->device);
 }
 
 cuarena_status_t cuai_store_wait(cuai_store_t *store)

@@ -103,10 +103,8 @@ static cuarena_status_t map_one(const cuai_vmm_t *vmm, uint64_t address, uint64_
     result = cuai_cu(cuda)->cuMemMap(address, bytes, 0, handle, 0);
     /* the mapping keeps the handle alive */
     cuai_place_note(place, cuai_cu(cuda)->cuMemRelease(handle), "cuMemRelease");
-    if (result == CUAI_CUDA_SUCCESS)
-        return CUARENA_OK;
-    return cuai_place_fail(place, result, "cuMemMap", "a handle of %" PRIu64 " bytes at 0x%" PRIx64,
-                           bytes, address);
+    return CUAI_PLACE_STATUS(place, result, "cuMemMap",
+                             "a handle of %" PRIu64 " bytes at 0x%" PRIx64, bytes, address);
 }
 
 static cuarena_status_t allow_access(const cuai_vmm_t *vmm, uint64_t address, uint64_t bytes)
@@ -115,10 +113,8 @@ static cuarena_status_t allow_access(const cuai_vmm_t *vmm, uint64_t address, ui
     cuai_place_t *place = vmm->store.place;
     cuai_cu_result_t result =
         cuai_cu(place->cuda)->cuMemSetAccess(address, bytes, vmm->access, vmm->access_count);
-    if (result == CUAI_CUDA_SUCCESS)
-        return CUARENA_OK;
-    return cuai_place_fail(place, result, "cuMemSetAccess", "%" PRIu64 " bytes for %zu devices",
-                           bytes, vmm->access_count);
+    return CUAI_PLACE_STATUS(place, result, "cuMemSetAccess", "%" PRIu64 " bytes for %zu devices",
+                             bytes, vmm->access_count);
 }
 
 /* Maps handle by handle, then allows access to all at once. `done_out` is how many bytes are
