@@ -1,7 +1,7 @@
 /*
  * Made by scripts/rebuild-slide; not to be edited. For drivers from CUDA 12.0
  * on: the instructions are those of PTX ISA 6.3 and 8.0. The source's hash:
- * sha256 4ed7f90a83a164ba47ff0e8ad434d18ec3f3a9a8821ec9109b0e085e49f92c91
+ * sha256 4e25f00e51f67572b85861a384a639b2f0d39004a0c61a45c96bc6321726feb9
  */
 #include "memory/cuda/slide.h"
 
