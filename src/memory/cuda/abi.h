@@ -144,8 +144,6 @@ typedef struct cuai_cu_fabric_handle {
 #define CUAI_CUDA_DEVICE_ATTRIBUTES(V)                                                             \
     V(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16)                                                \
     V(CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 19)                                                 \
-    V(CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, 20)                                                        \
-    V(CU_DEVICE_ATTRIBUTE_ECC_ENABLED, 32)                                                         \
     V(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 39)                                      \
     V(CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 41)                                                  \
     V(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)                                            \
@@ -154,50 +152,31 @@ typedef struct cuai_cu_fabric_handle {
     V(CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 83)                                                      \
     V(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, 88)                                              \
     V(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 89)                                           \
-    V(CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, 91)                             \
     V(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 97)                                   \
     V(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 102)                                \
     V(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 103)                        \
     V(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, 110)                            \
-    V(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 115)                                             \
-    V(CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, 119)
+    V(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 115)
 
 #define CUAI_CUDA_DEVICE_ATTRIBUTES_12030(V)                                                       \
     V(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 128)
 
 #define CUAI_CUDA_POINTER_ATTRIBUTES(V)                                                            \
-    V(CU_POINTER_ATTRIBUTE_CONTEXT, 1)                                                             \
     V(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 2)                                                         \
-    V(CU_POINTER_ATTRIBUTE_DEVICE_POINTER, 3)                                                      \
-    V(CU_POINTER_ATTRIBUTE_HOST_POINTER, 4)                                                        \
     V(CU_POINTER_ATTRIBUTE_IS_MANAGED, 8)                                                          \
     V(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, 9)                                                      \
-    V(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, 11)                                                   \
-    V(CU_POINTER_ATTRIBUTE_RANGE_SIZE, 12)                                                         \
     V(CU_POINTER_ATTRIBUTE_MAPPED, 13)                                                             \
-    V(CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, 14)                                               \
-    V(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, 15)                                         \
-    V(CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, 16)                                                       \
-    V(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, 17)                                                     \
     V(CU_MEMORYTYPE_HOST, 1)                                                                       \
-    V(CU_MEMORYTYPE_DEVICE, 2)                                                                     \
-    V(CU_MEMORYTYPE_UNIFIED, 4)
+    V(CU_MEMORYTYPE_DEVICE, 2)
 
 #define CUAI_CUDA_MEMORY_CONSTANTS(V)                                                              \
     V(CU_MEM_LOCATION_TYPE_DEVICE, 1)                                                              \
     V(CU_MEM_ALLOCATION_TYPE_PINNED, 1)                                                            \
     V(CU_MEM_HANDLE_TYPE_NONE, 0)                                                                  \
     V(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 1)                                                 \
-    V(CU_MEM_ACCESS_FLAGS_PROT_NONE, 0)                                                            \
-    V(CU_MEM_ACCESS_FLAGS_PROT_READ, 1)                                                            \
     V(CU_MEM_ACCESS_FLAGS_PROT_READWRITE, 3)                                                       \
     V(CU_MEM_ALLOC_GRANULARITY_MINIMUM, 0)                                                         \
-    V(CU_MEM_ALLOC_GRANULARITY_RECOMMENDED, 1)                                                     \
     V(CU_MEM_ATTACH_GLOBAL, 1)                                                                     \
-    V(CU_MEM_ATTACH_HOST, 2)                                                                       \
-    V(CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, 1)                                          \
-    V(CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, 2)                                                \
-    V(CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, 3)                                        \
     V(CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, 4)                                                        \
     V(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, 5)                                                     \
     V(CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 6)                                                        \
@@ -210,35 +189,20 @@ typedef struct cuai_cu_fabric_handle {
 #define CUAI_CUDA_MEMORY_CONSTANTS_12030(V) V(CU_MEM_HANDLE_TYPE_FABRIC, 8)
 
 #define CUAI_CUDA_STREAM_CONSTANTS(V)                                                              \
-    V(CU_STREAM_DEFAULT, 0)                                                                        \
     V(CU_STREAM_NON_BLOCKING, 1)                                                                   \
     V(CU_STREAM_CAPTURE_STATUS_NONE, 0)                                                            \
     V(CU_STREAM_CAPTURE_STATUS_ACTIVE, 1)                                                          \
     V(CU_STREAM_CAPTURE_STATUS_INVALIDATED, 2)                                                     \
-    V(CU_STREAM_CAPTURE_MODE_GLOBAL, 0)                                                            \
-    V(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, 1)                                                      \
     V(CU_STREAM_CAPTURE_MODE_RELAXED, 2)                                                           \
     V(CU_EVENT_DEFAULT, 0)                                                                         \
-    V(CU_EVENT_BLOCKING_SYNC, 1)                                                                   \
     V(CU_EVENT_DISABLE_TIMING, 2)                                                                  \
     V(CU_EVENT_WAIT_DEFAULT, 0)
 
 #define CUAI_CUDA_FUNCTION_CONSTANTS(V)                                                            \
-    V(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 0)                                                  \
-    V(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 1)                                                      \
-    V(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, 3)                                                       \
-    V(CU_FUNC_ATTRIBUTE_NUM_REGS, 4)                                                               \
     V(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)                                          \
-    V(CU_JIT_INFO_LOG_BUFFER, 3)                                                                   \
-    V(CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, 4)                                                        \
     V(CU_JIT_ERROR_LOG_BUFFER, 5)                                                                  \
     V(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, 6)                                                       \
-    V(CU_GET_PROC_ADDRESS_DEFAULT, 0)                                                              \
-    V(CU_GET_PROC_ADDRESS_LEGACY_STREAM, 1)                                                        \
-    V(CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, 2)                                            \
-    V(CU_GET_PROC_ADDRESS_SUCCESS, 0)                                                              \
-    V(CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND, 1)                                                     \
-    V(CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT, 2)
+    V(CU_GET_PROC_ADDRESS_LEGACY_STREAM, 1)
 
 #define CUAI_CUDA_CONSTANTS(V)                                                                     \
     CUAI_CUDA_RESULTS(V)                                                                           \
@@ -289,7 +253,6 @@ enum {
     E(cuMemHostAlloc, 2020, (void **, size_t, unsigned))                                           \
     E(cuMemFreeHost, 2000, (void *))                                                               \
     E(cuMemHostGetDevicePointer, 3020, (cuai_cu_pointer_t *, void *, unsigned))                    \
-    E(cuMemHostGetFlags, 2030, (unsigned *, void *))                                               \
     E(cuMemcpyDtoDAsync, 3020, (cuai_cu_pointer_t, cuai_cu_pointer_t, size_t, cuai_cu_stream_t))   \
     E(cuMemcpyHtoDAsync, 3020, (cuai_cu_pointer_t, const void *, size_t, cuai_cu_stream_t))        \
     E(cuMemcpyDtoHAsync, 3020, (void *, cuai_cu_pointer_t, size_t, cuai_cu_stream_t))              \
@@ -316,12 +279,10 @@ enum {
       (cuai_cu_module_t *, const void *, unsigned, cuai_cu_jit_option_t *, void **))               \
     E(cuModuleUnload, 2000, (cuai_cu_module_t))                                                    \
     E(cuModuleGetFunction, 2000, (cuai_cu_function_t *, cuai_cu_module_t, const char *))           \
-    E(cuFuncGetAttribute, 2020, (int *, cuai_cu_function_attribute_t, cuai_cu_function_t))         \
     E(cuFuncSetAttribute, 9000, (cuai_cu_function_t, cuai_cu_function_attribute_t, int))           \
     E(cuLaunchKernel, 4000,                                                                        \
       (cuai_cu_function_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,   \
-       cuai_cu_stream_t, void **, void **))                                                        \
-    E(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050, (int *, cuai_cu_function_t, int, size_t))
+       cuai_cu_stream_t, void **, void **))
 
 /* NULL where the driver lacks one. A backing or a property that needs it is then not there
  * (cuai_place_t). */
@@ -342,7 +303,6 @@ enum {
     E(cuMemSetAccess, 10020, (cuai_cu_pointer_t, size_t, const cuai_cu_access_t *, size_t))        \
     E(cuMemGetAllocationGranularity, 10020,                                                        \
       (size_t *, const cuai_cu_allocation_t *, cuai_cu_granularity_t))                             \
-    E(cuMemGetAllocationPropertiesFromHandle, 10020, (cuai_cu_allocation_t *, cuai_cu_handle_t))   \
     E(cuMemRetainAllocationHandle, 11000, (cuai_cu_handle_t *, void *))                            \
     E(cuMemExportToShareableHandle, 10020,                                                         \
       (void *, cuai_cu_handle_t, cuai_cu_handle_type_t, unsigned long long))                       \

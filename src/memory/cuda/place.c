@@ -294,9 +294,11 @@ static cuarena_status_t open_context(const cuai_cuda_t *cuda, cuai_cu_context_t 
 }
 
 /* Opens in relaxed capture mode, so that a capture of this thread is not disturbed. */
-static cuarena_status_t open_relaxed(const cuai_cuda_t *cuda, int32_t ordinal,
-                                     cuai_cu_context_t context, cuai_place_t **out)
+static cuarena_status_t open_relaxed(int32_t ordinal, cuai_cu_context_t context, cuai_place_t **out)
 {
+    const cuai_cuda_t *cuda = cuai_cuda();
+    if (cuda == NULL)
+        return CUARENA_NO_DEVICE;
     cuai_cu_capture_mode_t mode = CUAI_CU_STREAM_CAPTURE_MODE_RELAXED;
     cuai_cu_result_t result = cuai_cu(cuda)->cuThreadExchangeStreamCaptureMode(&mode);
     if (result != CUAI_CUDA_SUCCESS)
@@ -312,28 +314,19 @@ static cuarena_status_t open_relaxed(const cuai_cuda_t *cuda, int32_t ordinal,
 
 cuarena_status_t cuai_place_open_ordinal(int32_t ordinal, cuai_place_t **out)
 {
-    const cuai_cuda_t *cuda = cuai_cuda();
-    if (cuda == NULL)
-        return CUARENA_NO_DEVICE;
-    return open_relaxed(cuda, ordinal, NULL, out);
+    return open_relaxed(ordinal, NULL, out);
 }
 
 cuarena_status_t cuai_place_open_context(cuai_cu_context_t context, cuai_place_t **out)
 {
-    const cuai_cuda_t *cuda = cuai_cuda();
-    if (cuda == NULL)
-        return CUARENA_NO_DEVICE;
-    return open_relaxed(cuda, 0, context, out);
+    return open_relaxed(0, context, out);
 }
 
 /* An ordinal beside a context has to be that of its device, unless it is 0, the default. */
 cuarena_status_t cuai_place_open(const cuarena_config_t *config, cuai_place_t **out)
 {
-    const cuai_cuda_t *cuda = cuai_cuda();
-    if (cuda == NULL)
-        return CUARENA_NO_DEVICE;
     cuai_place_t *place = NULL;
-    cuarena_status_t status = open_relaxed(cuda, config->device, config->context, &place);
+    cuarena_status_t status = open_relaxed(config->device, config->context, &place);
     if (status != CUARENA_OK)
         return status;
     if (config->device != 0 && config->device != place->device) {

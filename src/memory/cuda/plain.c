@@ -18,7 +18,6 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "base/system.h"
 #include "memory/cuda/pools.h"
 #include "memory/cuda/store.h"
 #include "memory/cuda/vmm.h"
@@ -533,18 +532,6 @@ cuarena_status_t cuai_managed_open(const cuarena_config_t *config, cuai_memory_t
     return CUARENA_OK;
 }
 
-static cuarena_status_t host_available(void *user, uint64_t *bytes_out)
-{
-    (void)user;
-    return cuai_system_available(bytes_out);
-}
-
-static cuarena_status_t host_total(void *user, uint64_t *bytes_out)
-{
-    (void)user;
-    return cuai_system_total(bytes_out);
-}
-
 static unsigned pinned_flags(const cuarena_config_t *config)
 {
     return (config->portable ? (unsigned)CUAI_CU_MEMHOSTALLOC_PORTABLE : 0u) |
@@ -571,8 +558,8 @@ cuarena_status_t cuai_pinned_open(const cuarena_config_t *config, cuai_memory_t 
     if (status != CUARENA_OK)
         return status;
     out->ops.properties |= CUARENA_MEMORY_HOST_READABLE;
-    out->ops.available = host_available;
-    out->ops.total = host_total;
+    out->ops.available = cuai_host_available;
+    out->ops.total = cuai_host_total;
     out->ops.zero_bytes = cuai_move_zero;
     if (!reached)
         out->ops.zero_captured = NULL;

@@ -104,13 +104,13 @@ cuarena_status_t cuai_store_info(cuai_store_t *store, uint64_t *free_out, uint64
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_store_available(void *user, uint64_t *bytes_out)
+static cuarena_status_t available(void *user, uint64_t *bytes_out)
 {
     uint64_t total;
     return cuai_store_info(user, bytes_out, &total);
 }
 
-cuarena_status_t cuai_store_total(void *user, uint64_t *bytes_out)
+static cuarena_status_t total(void *user, uint64_t *bytes_out)
 {
     const cuai_store_t *store = user;
     *bytes_out = store->place->facts.total_bytes;
@@ -228,8 +228,8 @@ static cuarena_status_t finish_work(const cuai_work_t *work)
 }
 
 /* A list that was queued in part is finished like a whole one. */
-cuarena_status_t cuai_store_relocate(void *user, const cuarena_relocation_t *list, size_t count,
-                                     cuarena_stream_t stream, size_t *done_out)
+static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list, size_t count,
+                                 cuarena_stream_t stream, size_t *done_out)
 {
     cuai_store_t *store = user;
     cuai_work_t work;
@@ -270,7 +270,8 @@ static cuarena_status_t set_to_zero(cuai_place_t *place, cuai_cu_stream_t stream
                            bytes, address);
 }
 
-cuarena_status_t cuai_store_zero(void *user, void *address, uint64_t bytes, cuarena_stream_t stream)
+static cuarena_status_t zero_bytes(void *user, void *address, uint64_t bytes,
+                                   cuarena_stream_t stream)
 {
     cuai_work_t work;
     cuarena_status_t status = cuai_store_begin(user, stream, &work);
@@ -283,8 +284,8 @@ cuarena_status_t cuai_store_zero(void *user, void *address, uint64_t bytes, cuar
 
 /* A captured stream of another context sets the bytes itself: events around work of the own stream
  * would become part of the graph. */
-cuarena_status_t cuai_store_zero_captured(void *user, void *address, uint64_t bytes,
-                                          cuarena_stream_t stream)
+static cuarena_status_t zero_captured(void *user, void *address, uint64_t bytes,
+                                      cuarena_stream_t stream)
 {
     cuai_store_t *store = user;
     cuai_place_t *place = NULL;
@@ -302,11 +303,11 @@ void cuai_store_fill(const cuai_store_t *store, cuai_memory_t *out)
     cuarena_memory_ops_init(ops);
     ops->name = store->streams.name;
     ops->properties = CUARENA_MEMORY_TOUCHES;
-    ops->available = cuai_store_available;
-    ops->total = cuai_store_total;
-    ops->relocate = store->has_mover ? cuai_store_relocate : cuai_move_relocate;
-    ops->zero_bytes = cuai_store_zero;
-    ops->zero_captured = cuai_store_zero_captured;
+    ops->available = available;
+    ops->total = total;
+    ops->relocate = store->has_mover ? relocate : cuai_move_relocate;
+    ops->zero_bytes = zero_bytes;
+    ops->zero_captured = zero_captured;
     ops->end = cuai_store_end;
     cuai_streams_fill(ops);
     out->facts.device = store->place->device;

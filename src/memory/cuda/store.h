@@ -39,19 +39,9 @@ cuarena_status_t cuai_store_add_mover(cuai_store_t *store);
 void cuai_store_end(void *user);
 
 /* Fills the part of the table that all memories of a device have: name, streams, available, total,
- * relocate, zero_bytes and end; and the facts of the place. */
+ * relocate, zero_bytes and end; and the facts of the place. Without a mover the CPU relocates. */
 void cuai_store_fill(const cuai_store_t *store, cuai_memory_t *out);
 
-/* Functions for tables. Without a mover, and for bytes that the CPU reaches, tables may have those
- * of memory/host/move.h instead. */
-cuarena_status_t cuai_store_available(void *user, uint64_t *bytes_out);
-cuarena_status_t cuai_store_total(void *user, uint64_t *bytes_out);
-cuarena_status_t cuai_store_relocate(void *user, const cuarena_relocation_t *list, size_t count,
-                                     cuarena_stream_t stream, size_t *done_out);
-cuarena_status_t cuai_store_zero(void *user, void *address, uint64_t bytes,
-                                 cuarena_stream_t stream);
-cuarena_status_t cuai_store_zero_captured(void *user, void *address, uint64_t bytes,
-                                          cuarena_stream_t stream);
 /* Blocks the caller until the own stream has done its work. */
 cuarena_status_t cuai_store_wait(cuai_store_t *store);
 /* Enters the place to free bytes, after the own stream has done with them. False also if that

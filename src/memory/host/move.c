@@ -3,7 +3,20 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/system.h"
 #include "memory/cuda/streams.h"
+
+cuarena_status_t cuai_host_available(void *user, uint64_t *bytes_out)
+{
+    (void)user;
+    return cuai_system_available(bytes_out);
+}
+
+cuarena_status_t cuai_host_total(void *user, uint64_t *bytes_out)
+{
+    (void)user;
+    return cuai_system_total(bytes_out);
+}
 
 cuarena_status_t cuai_move_relocate(void *user, const cuarena_relocation_t *list, size_t count,
                                     cuarena_stream_t stream, size_t *done_out)

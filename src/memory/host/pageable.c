@@ -22,7 +22,6 @@
 #include "base/error.h"
 #include "base/host.h"
 #include "base/log.h"
-#include "base/system.h"
 #include "memory/cuda/streams.h"
 #include "memory/host/move.h"
 #include "memory/kinds.h"
@@ -142,18 +141,6 @@ typedef struct pageable {
     uint64_t granularity;
 } pageable_t;
 
-static cuarena_status_t available(void *user, uint64_t *bytes_out)
-{
-    (void)user;
-    return cuai_system_available(bytes_out);
-}
-
-static cuarena_status_t total(void *user, uint64_t *bytes_out)
-{
-    (void)user;
-    return cuai_system_total(bytes_out);
-}
-
 static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
                             cuarena_memory_segment_t *segment_out)
 {
@@ -237,8 +224,8 @@ cuarena_status_t cuai_pageable_open(const cuarena_config_t *config, cuai_memory_
         CUARENA_MEMORY_HOST_READABLE | CUARENA_MEMORY_TOUCHES | CUARENA_MEMORY_COMES_ZEROED;
     ops->granularity = granularity;
     ops->alignment = granularity;
-    ops->available = available;
-    ops->total = total;
+    ops->available = cuai_host_available;
+    ops->total = cuai_host_total;
     ops->get = get;
     ops->give_back = give_back;
     ops->grow = grow;
