@@ -23,7 +23,7 @@ CUAI_NOINLINE cuarena_status_t cuai_block_alloc(cuarena_t *arena, uint64_t bytes
         request.heap.flags |= CUAI_BLOCK_DEDICATED;
     cuai_call_t call;
     cuai_block_ref_t ref;
-    status = cuai_call_begin(&call, arena);
+    status = cuai_call_begin(&call, arena, "it", 0);
     if (status != CUARENA_OK)
         return status;
     status = cuai_request_on(&call, stream, &request);
@@ -46,12 +46,10 @@ cuarena_status_t cuarena_block_alloc_with(cuarena_t *arena, uint64_t bytes,
 CUAI_NOINLINE cuarena_status_t cuai_block_free(cuarena_t *arena, cuarena_block_t block,
                                                cuarena_stream_t stream)
 {
-    if (arena == NULL)
-        return cuai_null("arena");
-    if (block == 0)
+    if (arena != NULL && block == 0)
         return CUARENA_OK;
     cuai_call_t call;
-    cuarena_status_t status = cuai_call_begin(&call, arena);
+    cuarena_status_t status = cuai_call_begin(&call, arena, "it", 0);
     if (status != CUARENA_OK)
         return status;
     status = cuai_call_on_free(&call, stream);
@@ -66,15 +64,11 @@ CUAI_NOINLINE cuarena_status_t cuai_block_free(cuarena_t *arena, cuarena_block_t
 CUAI_NOINLINE cuarena_status_t cuai_block_resize(cuarena_t *arena, cuarena_block_t block,
                                                  uint64_t bytes, cuarena_stream_t stream)
 {
-    if (arena == NULL)
-        return cuai_null("arena");
     cuai_call_t call;
-    cuarena_status_t status = cuai_call_begin(&call, arena);
+    cuarena_status_t status = cuai_call_begin(&call, arena, "it", CUAI_CALL_WHOLE);
     if (status != CUARENA_OK)
         return status;
-    status = cuai_call_check(arena);
-    if (status == CUARENA_OK)
-        status = cuai_call_on(&call, stream);
+    status = cuai_call_on(&call, stream);
     cuai_block_ref_t ref;
     if (!cuai_reclaim_block(arena, block, &ref))
         return cuai_call_end(&call, cuai_no_block(block));
@@ -92,9 +86,7 @@ static cuarena_status_t take_pin(cuarena_t *arena, cuarena_block_t block, uint32
 {
     CUAI_ASSERT(arena->inside != 0);
     cuai_block_ref_t ref;
-    cuarena_status_t status = cuai_call_check(arena);
-    if (status == CUARENA_OK)
-        status = cuai_reclaim_behind(arena, block, stream, &ref);
+    cuarena_status_t status = cuai_reclaim_behind(arena, block, stream, &ref);
     if (status != CUARENA_OK)
         return status;
     cuai_record_t *r = cuai_block_record(ref);
@@ -108,31 +100,25 @@ static cuarena_status_t take_pin(cuarena_t *arena, cuarena_block_t block, uint32
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_block_pin(cuarena_t *arena, cuarena_block_t block, cuarena_stream_t stream,
-                                void **pointer_out)
+cuarena_status_t cuarena_block_pin_on(cuarena_t *arena, cuarena_block_t block,
+                                      cuarena_stream_t stream, void **pointer_out)
 {
     if (arena == NULL || pointer_out == NULL)
         return cuai_null("arena or pointer_out");
-    uint32_t number = 0;
-    void *pointer = NULL;
-    cuai_frame_t frame;
-    cuarena_status_t status = cuai_enter(arena, &frame);
+    cuai_call_t call;
+    cuarena_status_t status = cuai_call_begin(&call, arena, "it", CUAI_CALL_WHOLE);
     if (status != CUARENA_OK)
         return status;
-    status = cuai_stream_find(arena, stream, &number);
-    uint32_t waiter = cuai_is_captured(arena, number) ? 0 : number;
+    status = cuai_call_on(&call, stream);
     if (status == CUARENA_OK)
-        status = take_pin(arena, block, waiter, &pointer);
-    cuai_stream_leave(arena, number);
-    cuai_leave(arena);
-    if (status == CUARENA_OK)
-        *pointer_out = pointer;
-    return status;
+        status = take_pin(arena, block, cuai_is_captured(arena, call.stream) ? 0 : call.stream,
+                          pointer_out);
+    return cuai_call_end(&call, status);
 }
 
 cuarena_status_t cuarena_block_pin(cuarena_t *arena, cuarena_block_t block, void **pointer_out)
 {
-    return cuai_told(cuai_block_pin(arena, block, CUARENA_NO_STREAM, pointer_out));
+    return cuarena_block_pin_on(arena, block, CUARENA_NO_STREAM, pointer_out);
 }
 
 static cuarena_status_t end_pin(cuarena_t *arena, cuarena_block_t block, uint32_t stream)
@@ -156,26 +142,22 @@ static cuarena_status_t end_pin(cuarena_t *arena, cuarena_block_t block, uint32_
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_block_unpin(cuarena_t *arena, cuarena_block_t block, cuarena_stream_t stream)
+cuarena_status_t cuarena_block_unpin_on(cuarena_t *arena, cuarena_block_t block,
+                                        cuarena_stream_t stream)
 {
-    if (arena == NULL)
-        return cuai_null("arena");
-    uint32_t number = 0;
-    cuai_frame_t frame;
-    cuarena_status_t status = cuai_enter(arena, &frame);
+    cuai_call_t call;
+    cuarena_status_t status = cuai_call_begin(&call, arena, "it", 0);
     if (status != CUARENA_OK)
         return status;
-    status = cuai_stream_find(arena, stream, &number);
+    status = cuai_call_on(&call, stream);
     if (status == CUARENA_OK)
-        status = end_pin(arena, block, number);
-    cuai_stream_leave(arena, number);
-    cuai_leave(arena);
-    return status;
+        status = end_pin(arena, block, call.stream);
+    return cuai_call_end(&call, status);
 }
 
 cuarena_status_t cuarena_block_unpin(cuarena_t *arena, cuarena_block_t block)
 {
-    return cuai_told(cuai_block_unpin(arena, block, CUARENA_NO_STREAM));
+    return cuarena_block_unpin_on(arena, block, CUARENA_NO_STREAM);
 }
 
 /* ---- Knowing ----------------------------------------------------------- */
@@ -184,13 +166,13 @@ cuarena_status_t cuarena_block_of(cuarena_t *arena, const void *pointer, cuarena
 {
     if (arena == NULL || block_out == NULL)
         return cuai_null("arena or block_out");
-    if (!cuai_lock_enter(&arena->lock))
-        return cuai_told(cuai_reentered());
+    cuarena_status_t status = cuai_query_begin(arena);
+    if (status != CUARENA_OK)
+        return status;
     cuai_block_ref_t ref = cuai_find_address(arena, cuai_address(pointer));
     if (ref.heap != NULL)
         *block_out = cuai_id(ref.heap, ref.slot);
-    cuai_unlock(&arena->lock);
-    return cuai_told(ref.heap != NULL ? CUARENA_OK : cuai_no_pointer(pointer));
+    return cuai_query_end(arena, ref.heap != NULL ? CUARENA_OK : cuai_no_pointer(pointer));
 }
 
 static void describe(cuai_block_ref_t ref, cuarena_block_info_t *info)
@@ -218,13 +200,13 @@ cuarena_status_t cuarena_block_info(cuarena_t *arena, cuarena_block_t block,
 {
     if (arena == NULL || info_out == NULL)
         return cuai_null("arena or info_out");
-    if (!cuai_lock_enter(&arena->lock))
-        return cuai_told(cuai_reentered());
+    cuarena_status_t status = cuai_query_begin(arena);
+    if (status != CUARENA_OK)
+        return status;
     cuai_block_ref_t ref = cuai_find_block(arena, block);
     if (ref.heap != NULL)
         describe(ref, info_out);
-    cuai_unlock(&arena->lock);
-    return cuai_told(ref.heap != NULL ? CUARENA_OK : cuai_no_block(block));
+    return cuai_query_end(arena, ref.heap != NULL ? CUARENA_OK : cuai_no_block(block));
 }
 
 /* The cursor has a region above bit 32 and the first slot of it that was not seen below. */
@@ -251,15 +233,15 @@ cuarena_status_t cuarena_blocks(cuarena_t *arena, uint64_t *cursor, cuarena_bloc
 {
     if (arena == NULL || cursor == NULL || infos == NULL || count_out == NULL)
         return cuai_null("arena, cursor, infos or count_out");
-    size_t count = 0;
     cuai_block_ref_t ref;
-    if (!cuai_lock_enter(&arena->lock))
-        return cuai_told(cuai_reentered());
+    cuarena_status_t status = cuai_query_begin(arena);
+    if (status != CUARENA_OK)
+        return status;
+    size_t count = 0;
     while (count < capacity && next_live(arena, cursor, &ref))
         describe(ref, &infos[count++]);
-    cuai_unlock(&arena->lock);
     *count_out = count;
-    return CUARENA_OK;
+    return cuai_query_end(arena, CUARENA_OK);
 }
 
 static cuarena_status_t check_adopted(const cuarena_t *arena, const void *bytes, uint64_t size)
@@ -296,13 +278,10 @@ cuarena_status_t cuarena_adopt(cuarena_t *arena, void *bytes, uint64_t size, cua
                               .size = size};
     cuai_call_t call;
     cuai_block_ref_t ref;
-    status = cuai_call_begin(&call, arena);
+    status = cuai_call_begin(&call, arena, "it", CUAI_CALL_WHOLE);
     if (status != CUARENA_OK)
-        return cuai_told(status);
-    status = cuai_call_check(arena);
-    if (status == CUARENA_OK && !cuai_tag_known(arena, tag))
-        status = cuai_fail(CUARENA_BAD_ARGUMENT, "tag %u; accepted: what cuarena_tag gave",
-                           (unsigned)tag);
+        return status;
+    status = cuai_tag_known(arena, tag) ? CUARENA_OK : cuai_no_tag(tag);
     if (status == CUARENA_OK)
         status = cuai_adopt(arena, &request, address, &ref);
     if (status == CUARENA_OK) {

@@ -8,10 +8,11 @@
 
 #include "base/frame.h"
 #include "base/log.h"
+#include "base/sized.h"
 
 /* ---- The lock and the events ------------------------------------------- */
 
-cuarena_status_t cuai_reentered(void)
+static cuarena_status_t reentered(void)
 {
     return cuai_fail(CUARENA_REENTERED, "this thread is in a call already: a signal handler "
                                         "interrupted it");
@@ -23,18 +24,32 @@ static cuarena_status_t left_behind(void)
                                    "process was forked: here nobody ends what it began");
 }
 
+cuarena_status_t cuai_check_entry(const cuarena_t *arena, const char *what, bool outside)
+{
+    if (cuai_frame_within(CUAI_FRAME_MEMORY, arena->memory.counted))
+        return cuai_fail(CUARENA_REENTERED, "%s was called from a function of the arena's memory",
+                         what);
+    if (outside && cuai_frame_within(CUAI_FRAME_RELOCATION, arena))
+        return cuai_fail(CUARENA_REENTERED,
+                         "%s was called from a relocation callback of the "
+                         "same arena",
+                         what);
+    return CUARENA_OK;
+}
+
 /* The call is known to its thread from before it has the lock until after it let go of it, so that
  * a signal handler at any point is refused. */
-cuarena_status_t cuai_enter(cuarena_t *arena, cuai_frame_t *frame)
+static cuarena_status_t enter(cuai_call_t *call, const char *what, bool outside)
 {
+    cuarena_t *arena = call->arena;
     if (cuai_frame_in_call())
-        return cuai_reentered();
-    cuarena_status_t status = cuai_check_entry(arena, "it", false);
+        return reentered();
+    cuarena_status_t status = cuai_check_entry(arena, what, outside);
     if (status != CUARENA_OK)
         return status;
-    cuai_frame_push(frame, CUAI_FRAME_CALL, arena);
+    cuai_frame_push(&call->frame, CUAI_FRAME_CALL, arena);
     if (!cuai_lock_enter(&arena->lock)) {
-        status = cuai_reentered();
+        status = reentered();
     } else if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_LEFT)) {
         cuai_unlock(&arena->lock);
         status = left_behind();
@@ -46,7 +61,7 @@ cuarena_status_t cuai_enter(cuarena_t *arena, cuai_frame_t *frame)
     return status;
 }
 
-void cuai_leave(cuarena_t *arena)
+static void leave(cuarena_t *arena)
 {
     CUAI_ASSERT(arena->inside != 0);
     cuai_retired_t retired = {NULL, NULL};
@@ -59,18 +74,22 @@ void cuai_leave(cuarena_t *arena)
         retired.done(retired.user, arena);
 }
 
-cuarena_status_t cuai_call_begin(cuai_call_t *call, cuarena_t *arena)
+cuarena_status_t cuai_call_begin(cuai_call_t *call, cuarena_t *arena, const char *what, int needs)
 {
+    if (arena == NULL)
+        return cuai_null("arena");
     call->arena = arena;
     call->count = 0;
     call->waited = false;
     call->stream = 0;
-    cuarena_status_t status = cuai_enter(arena, &call->frame);
+    cuarena_status_t status = enter(call, what, (needs & CUAI_CALL_OUTSIDE) != 0);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     call->event_fn = arena->event_fn;
     call->event_user = arena->event_user;
-    return CUARENA_OK;
+    if (needs & CUAI_CALL_WHOLE)
+        status = cuai_call_check(arena);
+    return status == CUARENA_OK ? status : cuai_call_end(call, status);
 }
 
 cuarena_status_t cuai_call_on(cuai_call_t *call, cuarena_stream_t stream)
@@ -133,7 +152,7 @@ cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status)
     bool error = status != CUARENA_OK && cuai_log_wants(CUARENA_LOG_ERROR);
     if (error || call->count != 0)
         tell(call, status);
-    cuai_leave(call->arena);
+    leave(call->arena);
     return status;
 }
 
@@ -224,6 +243,29 @@ void cuai_call_note_failure(cuai_call_t *call, cuarena_status_t status, uint64_t
     event->tag = tag;
 }
 
+/* ---- Queries ----------------------------------------------------------- */
+
+cuarena_status_t cuai_query_begin(cuarena_t *arena)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    return cuai_lock_enter(&arena->lock) ? CUARENA_OK : cuai_told(reentered());
+}
+
+cuarena_status_t cuai_query_begin_into(cuarena_t *arena, const char *name, const void *sized,
+                                       size_t size)
+{
+    if (arena != NULL && !cuai_sized_ok(sized, sizeof(size_t), size))
+        return cuai_told(cuai_fail_struct(name, sized));
+    return cuai_query_begin(arena);
+}
+
+cuarena_status_t cuai_query_end(cuarena_t *arena, cuarena_status_t status)
+{
+    cuai_unlock(&arena->lock);
+    return cuai_told(status);
+}
+
 /* ---- What makes a call illegal ----------------------------------------- */
 
 cuarena_status_t cuai_call_check(const cuarena_t *arena)
@@ -234,19 +276,6 @@ cuarena_status_t cuai_call_check(const cuarena_t *arena)
                      "%s is lost after an earlier failure: it can be "
                      "freed from, asked and destroyed",
                      arena->label);
-}
-
-cuarena_status_t cuai_check_entry(const cuarena_t *arena, const char *what, bool relocation)
-{
-    if (cuai_frame_within(CUAI_FRAME_MEMORY, arena->memory.counted))
-        return cuai_fail(CUARENA_REENTERED, "%s was called from a function of the arena's memory",
-                         what);
-    if (relocation && cuai_frame_within(CUAI_FRAME_RELOCATION, arena))
-        return cuai_fail(CUARENA_REENTERED,
-                         "%s was called from a relocation callback of the "
-                         "same arena",
-                         what);
-    return CUARENA_OK;
 }
 
 cuarena_status_t cuai_no_pointer(const void *pointer)

@@ -27,20 +27,21 @@ typedef struct cuai_call {
     cuarena_event_t events[CUAI_CALL_EVENTS];
 } cuai_call_t;
 
-/*
- * A call that may drop the lock or wait enters: it takes the lock, and is counted as inside and
- * known to its thread until it leaves. REENTERED in a signal handler that interrupted this thread
- * in a call; LOST in a forked child where the arena was left behind (arena/all.c). A call that does
- * neither takes the lock by cuai_lock_enter alone, and is REENTERED only where its own thread has
- * it.
- */
-cuarena_status_t cuai_enter(cuarena_t *arena, cuai_frame_t *frame);
-/* Lets go of the lock; the arena may have ended then. */
-void cuai_leave(cuarena_t *arena);
-cuarena_status_t cuai_reentered(void);
+/* What a call needs. */
+enum {
+    CUAI_CALL_WHOLE = 1, /* an arena that is not lost; else it is LOST */
+    CUAI_CALL_OUTSIDE =
+        2 /* to be made outside of the arena's relocation callback; else REENTERED */
+};
 
-/* Enters, and makes the call ready to note events. */
-cuarena_status_t cuai_call_begin(cuai_call_t *call, cuarena_t *arena);
+/*
+ * Begins a call that may drop the lock or wait: it takes the lock, and is counted as inside and
+ * known to its thread until it ends. BAD_ARGUMENT for a NULL arena; REENTERED for a call from a
+ * function of the arena's memory, which names `what`, and in a signal handler that interrupted this
+ * thread in a call; LOST in a forked child where the arena was left behind (arena/all.c). The log
+ * is told of an error, and the call has ended.
+ */
+cuarena_status_t cuai_call_begin(cuai_call_t *call, cuarena_t *arena, const char *what, int needs);
 /* The call is on a stream: sets call->stream. Drops the lock if the arena sees the stream for the
  * first time. */
 cuarena_status_t cuai_call_on(cuai_call_t *call, cuarena_stream_t stream);
@@ -75,9 +76,18 @@ cuai_retired_t cuai_take_retired(cuarena_t *arena); /* retire.c */
 
 /* LOST if the arena is lost. Lock held. */
 cuarena_status_t cuai_call_check(const cuarena_t *arena);
-/* REENTERED if this thread is in a function of the arena's memory or, with `relocation`, in a
+/* REENTERED if this thread is in a function of the arena's memory or, with `outside`, in a
  * relocation callback of it. */
-cuarena_status_t cuai_check_entry(const cuarena_t *arena, const char *what, bool relocation);
+cuarena_status_t cuai_check_entry(const cuarena_t *arena, const char *what, bool outside);
+
+/* Begins a call that neither drops the lock nor waits: takes the lock, and the call lets go of it.
+ * REENTERED only where its own thread has it. The log is told of an error. */
+cuarena_status_t cuai_query_begin(cuarena_t *arena);
+/* The same for a call that fills a struct of the caller's, which has a struct_size. */
+cuarena_status_t cuai_query_begin_into(cuarena_t *arena, const char *name, const void *sized,
+                                       size_t size);
+/* Lets go of the lock and tells the log of an error; returns `status`. */
+cuarena_status_t cuai_query_end(cuarena_t *arena, cuarena_status_t status);
 
 cuarena_status_t cuai_no_pointer(const void *pointer);
 cuarena_status_t cuai_no_block(cuarena_block_t block);
@@ -135,9 +145,6 @@ cuarena_status_t cuai_block_alloc(cuarena_t *arena, uint64_t bytes, cuarena_stre
 cuarena_status_t cuai_block_free(cuarena_t *arena, cuarena_block_t block, cuarena_stream_t stream);
 cuarena_status_t cuai_block_resize(cuarena_t *arena, cuarena_block_t block, uint64_t bytes,
                                    cuarena_stream_t stream);
-cuarena_status_t cuai_block_pin(cuarena_t *arena, cuarena_block_t block, cuarena_stream_t stream,
-                                void **pointer_out);
-cuarena_status_t cuai_block_unpin(cuarena_t *arena, cuarena_block_t block, cuarena_stream_t stream);
 
 /* ---- Compaction (compact.c) -------------------------------------------- */
 

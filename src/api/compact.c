@@ -445,14 +445,12 @@ cuarena_status_t cuarena_compact(cuarena_t *arena, const cuarena_compact_options
     if (status == CUARENA_OK && report != NULL &&
         !cuai_sized_ok(report, sizeof(size_t), sizeof *report))
         status = cuai_fail_struct("report", report);
-    if (status == CUARENA_OK)
-        status = cuai_check_entry(arena, "compact", true);
     if (status != CUARENA_OK)
         return cuai_told(status);
     cuai_call_t call;
-    status = cuai_call_begin(&call, arena);
+    status = cuai_call_begin(&call, arena, "compact", CUAI_CALL_WHOLE | CUAI_CALL_OUTSIDE);
     if (status != CUARENA_OK)
-        return cuai_told(status);
+        return status;
     progress_t progress = {
         .call = &call,
         .options = options == NULL ? &all : options,

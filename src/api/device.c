@@ -159,8 +159,6 @@ cuarena_status_t cuarena_export(cuarena_t *arena, cuarena_block_t block,
     cuarena_status_t status = check_options(options);
     if (status == CUARENA_OK)
         status = check_outputs(pieces, capacity, count_out, export_out);
-    if (status == CUARENA_OK)
-        status = cuai_check_entry(arena, "export", false);
     if (status != CUARENA_OK)
         return cuai_told(status);
     sharing_t sharing = {.arena = arena,
@@ -169,12 +167,10 @@ cuarena_status_t cuarena_export(cuarena_t *arena, cuarena_block_t block,
                          .pieces = pieces,
                          .capacity = capacity};
     cuai_call_t call;
-    status = cuai_call_begin(&call, arena);
+    status = cuai_call_begin(&call, arena, "export", CUAI_CALL_WHOLE);
     if (status != CUARENA_OK)
-        return cuai_told(status);
-    status = cuai_call_check(arena);
-    if (status == CUARENA_OK)
-        status = export_block(&sharing, export_out);
+        return status;
+    status = export_block(&sharing, export_out);
     if (status == CUARENA_OK)
         *count_out = sharing.count;
     return cuai_call_end(&call, status);
@@ -182,14 +178,12 @@ cuarena_status_t cuarena_export(cuarena_t *arena, cuarena_block_t block,
 
 cuarena_status_t cuarena_export_close(cuarena_t *arena, cuarena_export_t **exported)
 {
-    if (arena == NULL)
-        return cuai_null("arena");
-    if (exported == NULL || *exported == NULL)
+    if (arena != NULL && (exported == NULL || *exported == NULL))
         return CUARENA_OK;
     cuai_call_t call;
-    cuarena_status_t status = cuai_call_begin(&call, arena);
+    cuarena_status_t status = cuai_call_begin(&call, arena, "it", 0);
     if (status != CUARENA_OK)
-        return cuai_told(status);
+        return status;
     if (!cuai_export_known(arena, *exported))
         return cuai_call_end(&call, cuai_fail(CUARENA_STALE, "%p is no export of %s that is open",
                                               (const void *)*exported, arena->label));

@@ -88,11 +88,9 @@ static cuarena_status_t wait_to_trim(cuai_call_t *call, cuarena_stream_t stream)
     CUAI_ASSERT(call->arena->inside != 0);
     cuarena_t *arena = call->arena;
     bool all = stream == CUARENA_NO_STREAM;
-    cuarena_status_t status = cuai_call_check(arena);
-    if (status == CUARENA_OK && !all)
+    if (!all)
         call->stream = cuai_stream_find_known(arena, stream);
-    if (status == CUARENA_OK)
-        status = cuai_check_captured(arena, call->stream);
+    cuarena_status_t status = cuai_check_captured(arena, call->stream);
     if (status == CUARENA_OK && (all || call->stream != 0))
         status = cuai_wait_for_stream(arena, call->stream);
     if (status == CUARENA_OK && arena->stream_count != 0)

@@ -108,11 +108,11 @@ static cuarena_status_t check_destroy(const cuarena_t *arena, const char *what)
 
 cuarena_status_t cuai_set_shared(cuarena_t *arena, bool shared)
 {
-    if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
+    cuarena_status_t status = cuai_query_begin(arena);
+    if (status != CUARENA_OK)
+        return status;
     arena->shared = shared;
-    cuai_unlock(&arena->lock);
-    return CUARENA_OK;
+    return cuai_query_end(arena, CUARENA_OK);
 }
 
 /* BUSY for a shared arena, which ends with its holders. Lock held. */
@@ -134,8 +134,8 @@ static cuarena_status_t destroy(cuarena_t **handle, bool forced)
     cuarena_status_t status = check_destroy(arena, forced ? "destroy_forced" : "destroy");
     if (status != CUARENA_OK)
         return status;
-    cuai_frame_t frame;
-    status = cuai_enter(arena, &frame);
+    cuai_call_t call;
+    status = cuai_call_begin(&call, arena, "it", 0);
     if (status != CUARENA_OK)
         return status;
     cuai_begin_exclusive(arena);
@@ -146,9 +146,9 @@ static cuarena_status_t destroy(cuarena_t **handle, bool forced)
     else if (status == CUARENA_OK)
         status = check_unused(arena);
     cuai_end_exclusive(arena);
-    cuai_leave(arena);
     if (status != CUARENA_OK && !forced)
-        return cuai_log_error(arena->label, status);
+        return cuai_call_end(&call, status);
+    (void)cuai_call_end(&call, CUARENA_OK);
     if (status != CUARENA_OK)
         cuai_log(CUARENA_LOG_WARN, "%s: destroyed with work under way: %s", arena->label,
                  cuarena_last_error());
@@ -373,16 +373,11 @@ static cuarena_status_t reset(cuarena_t *arena, ended_t *ended)
 
 cuarena_status_t cuarena_reset(cuarena_t *arena)
 {
-    if (arena == NULL)
-        return cuai_null("arena");
-    cuarena_status_t status = cuai_check_entry(arena, "reset", true);
-    if (status != CUARENA_OK)
-        return cuai_told(status);
     cuai_call_t call;
     ended_t ended = {0};
-    status = cuai_call_begin(&call, arena);
+    cuarena_status_t status = cuai_call_begin(&call, arena, "reset", CUAI_CALL_OUTSIDE);
     if (status != CUARENA_OK)
-        return cuai_told(status);
+        return status;
     cuai_begin_exclusive(arena);
     status = reset(arena, &ended);
     if (status == CUARENA_OK)
@@ -423,18 +418,13 @@ static uint64_t trim_rest(cuarena_t *arena, uint64_t keep_bytes)
 
 cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes, uint64_t *given_back_out)
 {
-    if (arena == NULL)
-        return cuai_null("arena");
-    cuarena_status_t status = cuai_check_entry(arena, "trim", true);
-    if (status != CUARENA_OK)
-        return cuai_told(status);
     cuai_call_t call;
-    status = cuai_call_begin(&call, arena);
+    cuarena_status_t status =
+        cuai_call_begin(&call, arena, "trim", CUAI_CALL_WHOLE | CUAI_CALL_OUTSIDE);
     if (status != CUARENA_OK)
-        return cuai_told(status);
+        return status;
     uint64_t given = 0;
-    status = cuai_call_check(arena);
-    if (status == CUARENA_OK && arena->stream_count != 0)
+    if (arena->stream_count != 0)
         status = cuai_reclaim_all(arena, false, NULL);
     if (status == CUARENA_OK)
         given = cuai_trim(arena, keep_bytes);
@@ -455,12 +445,10 @@ static cuarena_status_t trim_on(cuai_call_t *call, cuarena_stream_t stream, uint
     cuarena_t *arena = call->arena;
     if (cuai_pool_has_the_rest(arena))
         return cuai_driver_pool_trim_on(call, stream, keep_bytes, given_out);
-    cuarena_status_t status = cuai_call_check(arena);
     bool all = stream == CUARENA_NO_STREAM;
-    if (status == CUARENA_OK && !all)
+    if (!all)
         call->stream = cuai_stream_find_known(arena, stream);
-    if (status == CUARENA_OK)
-        status = cuai_check_captured(arena, call->stream);
+    cuarena_status_t status = cuai_check_captured(arena, call->stream);
     if (status != CUARENA_OK || (!all && call->stream == 0))
         return status;
     return cuai_trim_freelists(arena, call->stream, keep_bytes, given_out);
@@ -469,15 +457,11 @@ static cuarena_status_t trim_on(cuai_call_t *call, cuarena_stream_t stream, uint
 cuarena_status_t cuarena_trim_on(cuarena_t *arena, cuarena_stream_t stream, uint64_t keep_bytes,
                                  uint64_t *given_back_out)
 {
-    if (arena == NULL)
-        return cuai_null("arena");
-    cuarena_status_t status = cuai_check_entry(arena, "trim_on", true);
-    if (status != CUARENA_OK)
-        return cuai_told(status);
     cuai_call_t call;
-    status = cuai_call_begin(&call, arena);
+    cuarena_status_t status =
+        cuai_call_begin(&call, arena, "trim_on", CUAI_CALL_WHOLE | CUAI_CALL_OUTSIDE);
     if (status != CUARENA_OK)
-        return cuai_told(status);
+        return status;
     uint64_t given = 0;
     status = trim_on(&call, stream, keep_bytes, &given);
     return end_trim(&call, status, given, given_back_out);
@@ -520,16 +504,15 @@ cuarena_status_t cuarena_set_limit(cuarena_t *arena, int32_t kind, cuarena_amoun
         return cuai_told(cuai_threshold_set(arena, limit, old_bytes_out));
     uint64_t bytes;
     cuarena_status_t status = check_limit_kind(kind);
-    if (status == CUARENA_OK && kind == CUARENA_LIMIT_CACHED)
-        status = cuai_check_entry(arena, "set_limit", true);
     if (status == CUARENA_OK)
         status = cuai_amount_resolve(limit, &arena->memory.ops, arena->memory.user, &bytes);
     if (status != CUARENA_OK)
         return cuai_told(status);
     cuai_call_t call;
-    status = cuai_call_begin(&call, arena);
+    status = cuai_call_begin(&call, arena, "set_limit",
+                             kind == CUARENA_LIMIT_CACHED ? CUAI_CALL_OUTSIDE : 0);
     if (status != CUARENA_OK)
-        return cuai_told(status);
+        return status;
     uint64_t old = arena->limits[kind];
     arena->limits[kind] = bytes;
     cuai_slow_set(arena, CUAI_SLOW_LIMIT, arena->limits[CUARENA_LIMIT_LIVE] != UINT64_MAX);
@@ -549,9 +532,9 @@ cuarena_status_t cuarena_get_limit(cuarena_t *arena, int32_t kind, uint64_t *byt
     cuarena_status_t status = check_limit_kind(kind);
     if (status != CUARENA_OK)
         return cuai_told(status);
-    if (!cuai_lock_enter(&arena->lock))
-        return cuai_told(cuai_reentered());
+    status = cuai_query_begin(arena);
+    if (status != CUARENA_OK)
+        return status;
     *bytes_out = arena->limits[kind];
-    cuai_unlock(&arena->lock);
-    return CUARENA_OK;
+    return cuai_query_end(arena, CUARENA_OK);
 }

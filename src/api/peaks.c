@@ -67,66 +67,60 @@ static cuarena_status_t find(cuarena_t *arena, const about_t *about, cuai_peak_s
 
 static cuarena_status_t push(cuarena_t *arena, about_t about)
 {
-    if (arena == NULL)
-        return cuai_null("arena");
+    cuarena_status_t status = cuai_query_begin(arena);
+    if (status != CUARENA_OK)
+        return status;
     cuai_peak_set_t set;
-    if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
-    cuarena_status_t status = find(arena, &about, &set);
+    status = find(arena, &about, &set);
     if (status == CUARENA_OK)
         status = cuai_peaks_push(&set);
     cuai_end_whole(arena);
-    cuai_unlock(&arena->lock);
-    return status;
+    return cuai_query_end(arena, status);
 }
 
 static cuarena_status_t pop(cuarena_t *arena, about_t about, cuarena_peaks_t *peaks)
 {
-    if (arena == NULL)
-        return cuai_null("arena");
-    if (!cuai_sized_ok(peaks, sizeof(size_t), sizeof *peaks))
-        return cuai_told(cuai_fail_struct("peaks", peaks));
+    cuarena_status_t status = cuai_query_begin_into(arena, "peaks", peaks, sizeof *peaks);
+    if (status != CUARENA_OK)
+        return status;
     cuarena_peaks_t since;
     cuai_peak_set_t set;
-    if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
-    cuarena_status_t status = find(arena, &about, &set);
+    status = find(arena, &about, &set);
     if (status == CUARENA_OK)
         status = cuai_peaks_pop(&set, &since);
-    cuai_end_whole(arena);
-    cuai_unlock(&arena->lock);
     if (status == CUARENA_OK)
         cuai_sized_write(peaks, &since);
-    return status;
+    cuai_end_whole(arena);
+    return cuai_query_end(arena, status);
 }
 
 cuarena_status_t cuarena_peaks_push(cuarena_t *arena, int32_t region)
 {
-    return cuai_told(push(arena, (about_t){.kind = ABOUT_REGION, .region = region}));
+    return push(arena, (about_t){.kind = ABOUT_REGION, .region = region});
 }
 
 cuarena_status_t cuarena_peaks_pop(cuarena_t *arena, int32_t region, cuarena_peaks_t *peaks)
 {
-    return cuai_told(pop(arena, (about_t){.kind = ABOUT_REGION, .region = region}, peaks));
+    return pop(arena, (about_t){.kind = ABOUT_REGION, .region = region}, peaks);
 }
 
 cuarena_status_t cuarena_tag_peaks_push(cuarena_t *arena, cuarena_tag_t tag)
 {
-    return cuai_told(push(arena, (about_t){.kind = ABOUT_TAG, .tag = tag}));
+    return push(arena, (about_t){.kind = ABOUT_TAG, .tag = tag});
 }
 
 cuarena_status_t cuarena_tag_peaks_pop(cuarena_t *arena, cuarena_tag_t tag, cuarena_peaks_t *peaks)
 {
-    return cuai_told(pop(arena, (about_t){.kind = ABOUT_TAG, .tag = tag}, peaks));
+    return pop(arena, (about_t){.kind = ABOUT_TAG, .tag = tag}, peaks);
 }
 
 cuarena_status_t cuarena_stream_peaks_push(cuarena_t *arena, cuarena_stream_t stream)
 {
-    return cuai_told(push(arena, (about_t){.kind = ABOUT_STREAM, .stream = stream}));
+    return push(arena, (about_t){.kind = ABOUT_STREAM, .stream = stream});
 }
 
 cuarena_status_t cuarena_stream_peaks_pop(cuarena_t *arena, cuarena_stream_t stream,
                                           cuarena_peaks_t *peaks)
 {
-    return cuai_told(pop(arena, (about_t){.kind = ABOUT_STREAM, .stream = stream}, peaks));
+    return pop(arena, (about_t){.kind = ABOUT_STREAM, .stream = stream}, peaks);
 }

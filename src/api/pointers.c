@@ -25,7 +25,7 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_alloc(cuarena_t *arena, uint64_t byt
         request.heap.flags |= CUAI_BLOCK_DEDICATED;
     cuai_call_t call;
     cuai_block_ref_t ref;
-    status = cuai_call_begin(&call, arena);
+    status = cuai_call_begin(&call, arena, "it", 0);
     if (status != CUARENA_OK)
         return status;
     status = cuai_request_on(&call, stream, &request);
@@ -57,12 +57,10 @@ cuarena_status_t cuarena_alloc_array(cuarena_t *arena, uint64_t count, uint64_t 
 CUAI_NOINLINE cuarena_status_t cuai_pointer_free(cuarena_t *arena, void *pointer,
                                                  cuarena_stream_t stream)
 {
-    if (arena == NULL)
-        return cuai_null("arena");
-    if (pointer == NULL)
+    if (arena != NULL && pointer == NULL)
         return CUARENA_OK;
     cuai_call_t call;
-    cuarena_status_t status = cuai_call_begin(&call, arena);
+    cuarena_status_t status = cuai_call_begin(&call, arena, "it", 0);
     if (status != CUARENA_OK)
         return status;
     status = cuai_call_on_free(&call, stream);
@@ -114,7 +112,7 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_resize(cuarena_t *arena, void *point
     if (pointer == NULL)
         return cuai_pointer_alloc(arena, bytes, stream, NULL, pointer_out);
     cuai_call_t call;
-    cuarena_status_t status = cuai_call_begin(&call, arena);
+    cuarena_status_t status = cuai_call_begin(&call, arena, "it", 0);
     if (status != CUARENA_OK)
         return status;
     status = cuai_call_on(&call, stream);
@@ -128,17 +126,15 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_resize(cuarena_t *arena, void *point
 cuarena_status_t cuarena_size_of(cuarena_t *arena, const void *pointer, uint64_t *requested_out,
                                  uint64_t *allocated_out)
 {
-    if (arena == NULL)
-        return cuai_null("arena");
-    if (!cuai_lock_enter(&arena->lock))
-        return cuai_told(cuai_reentered());
+    cuarena_status_t status = cuai_query_begin(arena);
+    if (status != CUARENA_OK)
+        return status;
     cuai_block_ref_t ref = cuai_find_address(arena, cuai_address(pointer));
     if (ref.heap != NULL && requested_out != NULL)
         *requested_out = cuai_requested(cuai_block_record(ref));
     if (ref.heap != NULL && allocated_out != NULL)
         *allocated_out = cuai_block_record(ref)->size;
-    cuai_unlock(&arena->lock);
-    return cuai_told(ref.heap != NULL ? CUARENA_OK : cuai_no_pointer(pointer));
+    return cuai_query_end(arena, ref.heap != NULL ? CUARENA_OK : cuai_no_pointer(pointer));
 }
 
 /* Ends the pin that a pointer is born with, or takes it again. */
@@ -181,25 +177,22 @@ static cuarena_status_t change_pin_of(cuarena_t *arena, cuai_block_ref_t ref, co
 
 static cuarena_status_t change_pin(cuarena_t *arena, void *pointer, bool pinned)
 {
-    if (arena == NULL)
-        return cuai_null("arena");
-    cuai_frame_t frame;
-    cuarena_status_t status = cuai_enter(arena, &frame);
+    cuai_call_t call;
+    cuarena_status_t status = cuai_call_begin(&call, arena, "it", 0);
     if (status != CUARENA_OK)
         return status;
     cuai_block_ref_t ref = reclaim_pointer(arena, pointer);
     status =
         ref.heap != NULL ? change_pin_of(arena, ref, pointer, pinned) : cuai_no_pointer(pointer);
-    cuai_leave(arena);
-    return status;
+    return cuai_call_end(&call, status);
 }
 
 cuarena_status_t cuarena_unpin(cuarena_t *arena, void *pointer)
 {
-    return cuai_told(change_pin(arena, pointer, false));
+    return change_pin(arena, pointer, false);
 }
 
 cuarena_status_t cuarena_pin(cuarena_t *arena, void *pointer)
 {
-    return cuai_told(change_pin(arena, pointer, true));
+    return change_pin(arena, pointer, true);
 }

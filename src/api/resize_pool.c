@@ -182,13 +182,10 @@ cuarena_status_t cuarena_resize_pool(cuarena_t *arena, uint64_t bytes)
     uint64_t rounded;
     if (!cuai_align_up_checked(bytes, cuai_granule(arena), &rounded))
         rounded = UINT64_MAX;
-    cuarena_status_t status = cuai_check_entry(arena, "resize_pool", true);
-    if (status != CUARENA_OK)
-        return cuai_told(status);
     cuai_call_t call;
-    status = cuai_call_begin(&call, arena);
+    cuarena_status_t status = cuai_call_begin(&call, arena, "resize_pool", CUAI_CALL_OUTSIDE);
     if (status != CUARENA_OK)
-        return cuai_told(status);
+        return status;
     cuai_begin_exclusive(arena);
     status = check_pool(arena, rounded);
     if (status == CUARENA_OK) {

@@ -65,11 +65,10 @@ static cuarena_status_t answered(cuarena_status_t status)
 
 cuarena_status_t cuarena_retire(cuarena_t *arena, cuarena_retired_fn done, void *user)
 {
-    if (arena == NULL)
-        return cuai_null("arena");
-    if (!cuai_lock_enter(&arena->lock))
-        return cuai_told(cuai_reentered());
-    cuarena_status_t status = retire(arena, (cuai_retired_t){done, user});
+    cuarena_status_t status = cuai_query_begin(arena);
+    if (status != CUARENA_OK)
+        return status;
+    status = retire(arena, (cuai_retired_t){done, user});
     cuai_unlock(&arena->lock);
     return answered(status);
 }

@@ -90,13 +90,9 @@ static void from_arena(const cuarena_t *arena, cuarena_stats_t *stats)
     stats->captured_bytes = cuai_captures_bytes(arena);
 }
 
-static cuarena_status_t check_stats(const cuarena_t *arena, const cuarena_stats_t *stats)
+static cuarena_status_t begin(cuarena_t *arena, const cuarena_stats_t *stats)
 {
-    if (arena == NULL)
-        return cuai_null("arena");
-    if (cuai_sized_ok(stats, sizeof(size_t), sizeof *stats))
-        return CUARENA_OK;
-    return cuai_told(cuai_fail_struct("stats", stats));
+    return cuai_query_begin_into(arena, "stats", stats, sizeof *stats);
 }
 
 cuarena_status_t cuai_check_region(int32_t region)
@@ -110,40 +106,82 @@ cuarena_status_t cuai_check_region(int32_t region)
 
 cuarena_status_t cuarena_stats(cuarena_t *arena, int32_t region, cuarena_stats_t *stats)
 {
-    cuarena_status_t status = check_stats(arena, stats);
-    if (status == CUARENA_OK)
-        status = cuai_check_region(region);
+    cuarena_status_t status = begin(arena, stats);
     if (status != CUARENA_OK)
-        return cuai_told(status);
+        return status;
     cuarena_stats_t now = {0};
-    if (!cuai_lock_enter(&arena->lock))
-        return cuai_told(cuai_reentered());
+    status = cuai_check_region(region);
     if (region == CUARENA_REGION_ALL)
         from_arena(arena, &now);
-    else
+    else if (status == CUARENA_OK)
         from_heap(arena->heaps[region], &now);
-    cuai_unlock(&arena->lock);
-    cuai_sized_write(stats, &now);
-    return CUARENA_OK;
+    if (status == CUARENA_OK)
+        cuai_sized_write(stats, &now);
+    return cuai_query_end(arena, status);
 }
 
 cuarena_status_t cuarena_tag_stats(cuarena_t *arena, cuarena_tag_t tag, cuarena_stats_t *stats)
 {
-    cuarena_status_t status = check_stats(arena, stats);
+    cuarena_status_t status = begin(arena, stats);
     if (status != CUARENA_OK)
-        return cuai_told(status);
+        return status;
     cuarena_stats_t now = {0};
-    if (!cuai_lock_enter(&arena->lock))
-        return cuai_told(cuai_reentered());
-    bool known = tag != 0 && cuai_tag_known(arena, tag);
-    if (known)
-        from_counts(cuai_counter_read(&arena->tags[tag].counter), &now);
-    cuai_unlock(&arena->lock);
-    if (!known)
-        return cuai_told(cuai_no_tag(tag));
+    if (tag == 0 || !cuai_tag_known(arena, tag))
+        return cuai_query_end(arena, cuai_no_tag(tag));
+    from_counts(cuai_counter_read(&arena->tags[tag].counter), &now);
     cuai_sized_write(stats, &now);
-    return CUARENA_OK;
+    return cuai_query_end(arena, CUARENA_OK);
 }
+
+static uint64_t free_bytes_of(const cuarena_t *arena, const cuai_stream_t *s)
+{
+    CUAI_ASSERT(s != NULL);
+    uint64_t bytes = 0;
+    for (int region = 0; region < CUAI_LISTED; region++)
+        for (int i = 0; arena->heaps[region] != NULL && i < 2; i++)
+            bytes += arena->heaps[region]->freelists[s->freelists[region][i]]->free_bytes;
+    return bytes;
+}
+
+cuarena_status_t cuarena_stream_stats(cuarena_t *arena, cuarena_stream_t stream,
+                                      cuarena_stats_t *stats)
+{
+    cuarena_status_t status = begin(arena, stats);
+    if (status != CUARENA_OK)
+        return status;
+    cuarena_stats_t now = {0};
+    uint32_t number = cuai_stream_known(arena, stream);
+    if (number == 0)
+        return cuai_query_end(arena, cuai_no_stream(stream));
+    const cuai_stream_t *s = cuai_stream(arena, number);
+    from_counts(cuai_counter_read(&s->counter), &now);
+    now.free_bytes = free_bytes_of(arena, s);
+    cuai_sized_write(stats, &now);
+    return cuai_query_end(arena, CUARENA_OK);
+}
+
+cuarena_status_t cuarena_capture_stats(cuarena_t *arena, cuarena_capture_t *capture,
+                                       cuarena_stats_t *stats)
+{
+    if (arena == NULL || capture == NULL)
+        return cuai_null("arena or capture");
+    cuarena_status_t status = begin(arena, stats);
+    if (status != CUARENA_OK)
+        return status;
+    cuarena_stats_t now = {0};
+    status = cuai_capture_check(arena, capture);
+    if (status != CUARENA_OK)
+        return cuai_query_end(arena, status);
+    from_counts(cuai_counter_read(&capture->counter), &now);
+    CUAI_ASSERT(now.live_bytes <= capture->bytes);
+    now.capacity_bytes = capture->bytes;
+    now.free_bytes = capture->bytes - now.live_bytes;
+    now.largest_bytes = cuai_capture_untouched(arena, capture);
+    cuai_sized_write(stats, &now);
+    return cuai_query_end(arena, CUARENA_OK);
+}
+
+/* ---- Peaks ------------------------------------------------------------- */
 
 static void reset_peaks(cuai_peak_set_t set)
 {
@@ -152,10 +190,9 @@ static void reset_peaks(cuai_peak_set_t set)
 
 cuarena_status_t cuarena_reset_peaks(cuarena_t *arena)
 {
-    if (arena == NULL)
-        return cuai_null("arena");
-    if (!cuai_lock_enter(&arena->lock))
-        return cuai_told(cuai_reentered());
+    cuarena_status_t status = cuai_query_begin(arena);
+    if (status != CUARENA_OK)
+        return status;
     cuai_keep_most(arena);
     reset_peaks(cuai_peaks_of_whole(arena));
     for (int region = 0; region < CUARENA_REGION_COUNT; region++)
@@ -168,8 +205,7 @@ cuarena_status_t cuarena_reset_peaks(cuarena_t *arena)
         if (arena->streams[n] != NULL)
             reset_peaks(
                 cuai_peaks_of_counter(&arena->streams[n]->counter, &arena->streams[n]->scopes));
-    cuai_unlock(&arena->lock);
-    return CUARENA_OK;
+    return cuai_query_end(arena, CUARENA_OK);
 }
 
 /* ---- Inspection -------------------------------------------------------- */
@@ -222,24 +258,21 @@ static void inspect_heap(const cuarena_t *arena, int region, cuarena_inspection_
 
 cuarena_status_t cuarena_inspect(cuarena_t *arena, int32_t region, cuarena_inspection_t *inspection)
 {
-    if (arena == NULL)
-        return cuai_null("arena");
-    if (!cuai_sized_ok(inspection, sizeof(size_t), sizeof *inspection))
-        return cuai_told(cuai_fail_struct("inspection", inspection));
-    cuarena_status_t status = cuai_check_region(region);
+    cuarena_status_t status =
+        cuai_query_begin_into(arena, "inspection", inspection, sizeof *inspection);
     if (status != CUARENA_OK)
-        return cuai_told(status);
+        return status;
     cuarena_inspection_t ref = {0};
-    if (!cuai_lock_enter(&arena->lock))
-        return cuai_told(cuai_reentered());
+    status = cuai_check_region(region);
+    if (status != CUARENA_OK)
+        return cuai_query_end(arena, status);
     for (int i = 0; i < CUAI_HEAPS; i++)
         if (region == CUARENA_REGION_ALL || region == i)
             inspect_heap(arena, i, &ref);
-    cuai_unlock(&arena->lock);
     if (ref.free_bytes != 0)
         ref.fragmentation = 1.0 - (double)ref.largest_bytes / (double)ref.free_bytes;
     cuai_sized_write(inspection, &ref);
-    return CUARENA_OK;
+    return cuai_query_end(arena, CUARENA_OK);
 }
 
 cuarena_status_t cuarena_base(cuarena_t *arena, void **base_out, uint64_t *bytes_out)
@@ -247,14 +280,14 @@ cuarena_status_t cuarena_base(cuarena_t *arena, void **base_out, uint64_t *bytes
     if (arena == NULL || base_out == NULL || bytes_out == NULL)
         return cuai_null("arena, base_out or bytes_out");
     cuarena_memory_segment_t first = {0};
-    if (!cuai_lock_enter(&arena->lock))
-        return cuai_told(cuai_reentered());
+    cuarena_status_t status = cuai_query_begin(arena);
+    if (status != CUARENA_OK)
+        return status;
     if (arena->segments.count != 0)
         first = arena->segments.items[0];
-    cuai_unlock(&arena->lock);
     *base_out = cuai_pointer(first.address);
     *bytes_out = first.bytes;
-    return CUARENA_OK;
+    return cuai_query_end(arena, CUARENA_OK);
 }
 
 /* ---- Validation -------------------------------------------------------- */
@@ -376,11 +409,8 @@ static cuarena_status_t validate_all(const cuarena_t *arena, char *text, size_t 
 
 cuarena_status_t cuarena_validate(cuarena_t *arena, char *text, size_t text_size)
 {
-    if (arena == NULL)
-        return cuai_null("arena");
-    if (!cuai_lock_enter(&arena->lock))
-        return cuai_told(cuai_reentered());
-    cuarena_status_t status = validate_all(arena, text, text_size);
-    cuai_unlock(&arena->lock);
-    return cuai_told(status);
+    cuarena_status_t status = cuai_query_begin(arena);
+    if (status != CUARENA_OK)
+        return status;
+    return cuai_query_end(arena, validate_all(arena, text, text_size));
 }

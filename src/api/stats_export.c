@@ -87,19 +87,19 @@ cuarena_status_t cuarena_ort_stats(cuarena_t *arena, cuarena_ort_stats_t *stats)
         return cuai_told(cuai_fail_struct("stats", stats));
     bool pooled = cuai_pool_has_the_rest(arena);
     uint64_t pool_bytes = 0;
-    if (pooled) {
-        cuarena_status_t status = cuai_driver_pool_total(arena, &pool_bytes);
-        if (status != CUARENA_OK)
-            return cuai_told(status);
-    }
-    if (!cuai_lock_enter(&arena->lock))
-        return cuai_told(cuai_reentered());
+    cuarena_status_t status = CUARENA_OK;
+    if (pooled)
+        status = cuai_driver_pool_total(arena, &pool_bytes);
+    if (status != CUARENA_OK)
+        return cuai_told(status);
+    status = cuai_query_begin(arena);
+    if (status != CUARENA_OK)
+        return status;
     cuarena_ort_stats_t now = ort_stats(arena);
     if (pooled)
         of_pool(arena, pool_bytes, &now);
-    cuai_unlock(&arena->lock);
     cuai_sized_write(stats, &now);
-    return CUARENA_OK;
+    return cuai_query_end(arena, CUARENA_OK);
 }
 
 /* ---- As text ----------------------------------------------------------- */
@@ -275,15 +275,15 @@ cuarena_status_t cuarena_step_stats(cuarena_t *arena, cuarena_step_stats_t *step
                                    "ask, neither",
                                    (void *)steps, capacity));
     size_t count = cuai_min(capacity, CUARENA_STEP_COUNT);
-    if (!cuai_lock_enter(&arena->lock))
-        return cuai_told(cuai_reentered());
+    cuarena_status_t status = cuai_query_begin(arena);
+    if (status != CUARENA_OK)
+        return status;
     for (size_t i = 0; i < count; i++)
         steps[i] = (cuarena_step_stats_t){
             .name = cuai_step_name((int32_t)i),
             .tried = arena->steps[i].tried,
             .served = arena->steps[i].served,
         };
-    cuai_unlock(&arena->lock);
     *count_out = CUARENA_STEP_COUNT;
-    return CUARENA_OK;
+    return cuai_query_end(arena, CUARENA_OK);
 }
