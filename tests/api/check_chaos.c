@@ -6,7 +6,7 @@
  * nothing leaked.
  */
 #include "base/host_test.h"
-#include "support/arena_support.h"
+#include "support/fixture.h"
 
 #include <string.h>
 
@@ -176,7 +176,7 @@ static snapshot_t look(const chaos_t *c)
 {
     if (c->f.arena == NULL)
         return (snapshot_t){0, 0, 0, 0, 0, 0};
-    cuarena_stats_t stats = stats_of(&c->f, CUARENA_REGION_ALL);
+    cuarena_stats_t stats = stats_of(&c->f);
     return (snapshot_t){stats.live_bytes,     stats.requested_bytes, stats.live_blocks,
                         stats.capacity_bytes, stats.reserved_bytes,  stats.dedicated_bytes};
 }

@@ -39,30 +39,30 @@ START_TEST(test_zero_bytes)
     fixture_t *f = opened_row(_i);
     step_ok(f, try_take(f, 0, NULL, &pointer));
     ck_assert_ptr_null(pointer);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).allocs, 0);
+    expect_u64(stats_of(f).allocs, 0);
     cuarena_block_t block = take_block(f, 0);
     step_ok(f, try_pin_block(f, block, &pointer));
     ck_assert_ptr_null(pointer);
     expect_recount(f);
     expect_u64(live_bytes(f), 0);
     drop_block(f, block);
-    uint64_t frees = stats_of(f, CUARENA_REGION_ALL).frees;
+    uint64_t frees = stats_of(f).frees;
     drop(f, NULL);
     drop_block(f, 0);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).frees, frees);
+    expect_u64(stats_of(f).frees, frees);
 }
 END_TEST
 
 START_TEST(test_freed_bytes_are_reused)
 {
     fixture_t *f = opened_used(_i);
-    uint64_t held = stats_of(f, CUARENA_REGION_ALL).reserved_bytes;
+    uint64_t held = stats_of(f).reserved_bytes;
     for (uint64_t i = 0; i < 20; i++) {
         void *pointer = take(f, POOL - i * 256);
         hold_stream(f, pointer);
         drop(f, pointer);
     }
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, held);
+    expect_u64(stats_of(f).reserved_bytes, held);
     expect_waits(f);
 }
 END_TEST
@@ -106,7 +106,7 @@ START_TEST(test_exhaustion)
     expect_u64(last_error().reserved_bytes, POOL);
     expect_u64(last_error().free_bytes, 0);
     ck_assert_int_eq(last_error().status, exhausted(f));
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).failed, 2);
+    expect_u64(stats_of(f).failed, 2);
     drop(f, all);
 }
 END_TEST
@@ -310,13 +310,13 @@ START_TEST(test_dedicated_block)
         expect_status(status, CUARENA_OK);
     if (status == CUARENA_OK) {
         paint(f, pointer, 4 * EACH, 1);
-        expect_u64(stats_of(f, CUARENA_REGION_ALL).dedicated_bytes, 4 * EACH);
+        expect_u64(stats_of(f).dedicated_bytes, 4 * EACH);
         expect_recount(f);
         expect_painted(f, pointer, 4 * EACH, 1);
         drop(f, pointer);
     }
     reclaim(f); /* its bytes went nowhere before the stream was done */
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).dedicated_bytes, 0);
+    expect_u64(stats_of(f).dedicated_bytes, 0);
 }
 END_TEST
 
@@ -395,7 +395,7 @@ START_TEST(test_resize_pool_is_all_or_nothing)
     take_pointer_row(f, row, COUNT, EACH);
     cuarena_status_t status = cuarena_resize_pool(f->arena, 2 * POOL);
     expect_sound(f);
-    uint64_t capacity = stats_of(f, CUARENA_REGION_ALL).capacity_bytes;
+    uint64_t capacity = stats_of(f).capacity_bytes;
     /* A pool that lies elsewhere afterwards cannot have pointers into it. */
     bool never = f->kind->memory == CUARENA_MEMORY_BYTES || has(f, KIND_GROWS);
     cuarena_status_t want = never ? CUARENA_UNSUPPORTED : CUARENA_BUSY;
@@ -514,13 +514,13 @@ START_TEST(test_peaks_and_their_reset)
 {
     fixture_t *f = opened_full(_i);
     drop(f, take(f, 3 * EACH - 1));
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, 3 * EACH);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_requested_bytes, 3 * EACH - 1);
+    expect_u64(stats_of(f).peak_live_bytes, 3 * EACH);
+    expect_u64(stats_of(f).peak_requested_bytes, 3 * EACH - 1);
     step_ok(f, cuarena_reset_peaks(f->arena));
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, 0);
+    expect_u64(stats_of(f).peak_live_bytes, 0);
     drop(f, take(f, 300));
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, rounded(f, 300));
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_requested_bytes, 300);
+    expect_u64(stats_of(f).peak_live_bytes, rounded(f, 300));
+    expect_u64(stats_of(f).peak_requested_bytes, 300);
 }
 END_TEST
 
@@ -548,7 +548,7 @@ START_TEST(test_events_agree_with_the_statistics)
     drop(f, take(f, 700));
     drop(f, pointer);
     expect_status(try_take(f, 2 * POOL, NULL, &pointer), exhausted(f));
-    cuarena_stats_t stats = stats_of(f, CUARENA_REGION_ALL);
+    cuarena_stats_t stats = stats_of(f);
     expect_u64(counts.of[CUARENA_EVENT_ALLOC], stats.allocs);
     expect_u64(counts.of[CUARENA_EVENT_FREE], stats.frees);
     expect_u64(counts.of[CUARENA_EVENT_RESIZE], resized);
@@ -656,7 +656,7 @@ START_TEST(test_figures_of_onnx_runtime)
     expect_u64((uint64_t)now.max_alloc_size, allocated);
     expect_u64((uint64_t)now.max_bytes_in_use, allocated);
     expect_u64((uint64_t)now.num_arena_extensions, !has(f, KIND_EACH));
-    uint64_t held = stats_of(f, CUARENA_REGION_ALL).reserved_bytes;
+    uint64_t held = stats_of(f).reserved_bytes;
     if (has(f, KIND_EACH)) /* the driver's pool may have more */
         ck_assert_int_ge(now.total_allocated_bytes, (int64_t)held);
     else

@@ -6,7 +6,7 @@
  * host memory allows; a comment says what device memory adds.
  */
 #include "base/host_test.h"
-#include "support/arena_support.h"
+#include "support/fixture.h"
 #include "support/scale.h"
 
 #include <pthread.h>
@@ -73,11 +73,11 @@ START_TEST(test_defect_d03_no_node_per_block)
     void *pointers[1000];
     fixture_t *f = opened(&arena_kinds[_i], MIB(4));
     churn(f, pointers, COUNT_OF(pointers));
-    uint64_t bookkeeping = stats_of(f, CUARENA_REGION_ALL).bookkeeping_bytes;
+    uint64_t bookkeeping = stats_of(f).bookkeeping_bytes;
     cuai_host_fail_at(0);
     churn(f, pointers, COUNT_OF(pointers));
     expect_u64(cuai_host_calls(), 0);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).bookkeeping_bytes, bookkeeping);
+    expect_u64(stats_of(f).bookkeeping_bytes, bookkeeping);
 }
 END_TEST
 
@@ -308,7 +308,7 @@ END_TEST
 
 static uint64_t capacity_in(const fixture_t *f, int32_t region)
 {
-    return stats_of(f, region).capacity_bytes;
+    return region_stats_of(f, region).capacity_bytes;
 }
 
 static void expect_short(cuarena_status_t status)
@@ -609,7 +609,7 @@ START_TEST(test_defect_d28_workloads_are_what_their_names_say)
         f->config.stable = amount_of_bytes(MIB(32));
     fixture_create(f);
     workloads[_i].play(f);
-    cuarena_stats_t stats = stats_of(f, CUARENA_REGION_ALL);
+    cuarena_stats_t stats = stats_of(f);
     ck_assert_msg(stats.peak_live_bytes == workloads[_i].peak &&
                       stats.allocs == workloads[_i].allocs,
                   "%s: %llu bytes at once, %llu allocations", workloads[_i].name,

@@ -5,7 +5,7 @@
  *
  * With CUARENA_TEST_CUDA it is another program, with memories of a device.
  */
-#include "support/arena_support.h"
+#include "support/fixture.h"
 #if defined(CUARENA_TEST_CUDA)
 #include "support/cuda_kinds.h"
 #endif
@@ -35,7 +35,7 @@ START_TEST(test_scenario_09_reset)
     take_block(f, KIB(16));
     step_ok(f, cuarena_reset(f->arena));
     expect_u64(live_bytes(f), 0);
-    expect_u64(stats_of(f, CUARENA_REGION_DYNAMIC).free_bytes, capacity_bytes(f));
+    expect_u64(region_stats_of(f, CUARENA_REGION_DYNAMIC).free_bytes, capacity_bytes(f));
     drop(f, take(f, capacity_bytes(f)));
 }
 END_TEST
@@ -84,7 +84,7 @@ START_TEST(test_scenario_53_reset_of_both_regions)
     step_ok(f, cuarena_reset(f->arena));
     expect_u64(live_bytes(f), 0);
     expect_u64(live_in(f, CUARENA_REGION_STABLE), 0);
-    cuarena_stats_t dynamic = stats_of(f, CUARENA_REGION_DYNAMIC);
+    cuarena_stats_t dynamic = region_stats_of(f, CUARENA_REGION_DYNAMIC);
     expect_u64(dynamic.free_bytes, dynamic.capacity_bytes);
     expect_u64(dynamic.capacity_bytes, MIB(48));
 }

@@ -3,7 +3,7 @@
  * long the bytes stay, and what every failure leaves. Between processes, on memory of a device, is
  * in check_export_device.c.
  */
-#include "support/arena_support.h"
+#include "support/fixture.h"
 
 #include <fcntl.h>
 #include <string.h>

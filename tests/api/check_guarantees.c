@@ -2,10 +2,10 @@
  * The table "What it guarantees" of README.md, a test for each row, named after it. Rows that are
  * about costs are in check_guarantees_cost.c.
  */
-#include "support/arena_support.h"
 #include "support/configs.h"
+#include "support/fixture.h"
+#include "support/fixture_streams.h"
 #include "support/scale.h"
-#include "support/stream_rig.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -56,38 +56,38 @@ END_TEST
 
 START_TEST(bytes_freed_on_a_stream)
 {
-    rig_t *rig = opened_rig(KIB(64));
-    void *p = use_anew(rig, KIB(64), A);
-    sim_calls(&rig->sim);
-    ck_assert_ptr_eq(take_on(rig, KIB(64), A), p); /* its own: at once */
-    expect_no_calls(rig);
-    sim_write(&rig->sim, A, p, KIB(64), 2);
-    free_on(rig, p, A);
-    expect_no_calls(rig);
-    void *q = take_on(rig, KIB(64), B); /* another's: behind an event */
-    expect_u64(rig->sim.counts[SIM_MARK], 1);
-    expect_u64(rig->sim.counts[SIM_WAIT], 1);
-    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 0);
-    sim_write(&rig->sim, B, q, KIB(64), 3);
-    sim_run_all(&rig->sim);
-    free_on(rig, q, B);
+    fixture_t *f = opened(SIMULATED, KIB(64));
+    void *p = use_anew(f, KIB(64), A);
+    sim_calls(&f->sim);
+    ck_assert_ptr_eq(take_on(f, KIB(64), A), p); /* its own: at once */
+    expect_no_calls(f);
+    sim_write(&f->sim, A, p, KIB(64), 2);
+    drop_on(f, p, A);
+    expect_no_calls(f);
+    void *q = take_on(f, KIB(64), B); /* another's: behind an event */
+    expect_u64(f->sim.counts[SIM_MARK], 1);
+    expect_u64(f->sim.counts[SIM_WAIT], 1);
+    expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
+    sim_write(&f->sim, B, q, KIB(64), 3);
+    sim_run_all(&f->sim);
+    drop_on(f, q, B);
 }
 END_TEST
 
 /* By the same stream and by another. */
 START_TEST(bytes_freed_on_a_stream_of_memory_that_the_cpu_touches)
 {
-    rig_t *rig = prepared_rig(KIB(64), true);
-    rig_create(rig);
-    void *p = use_anew(rig, KIB(64), A);
-    expect_u64(rig->sim.counts[SIM_MARK], 0);
-    void *q = take_on(rig, KIB(64), _i == 0 ? A : B);
+    fixture_t *f = prepared(SIMULATED_HOST, KIB(64));
+    fixture_create(f);
+    void *p = use_anew(f, KIB(64), A);
+    expect_u64(f->sim.counts[SIM_MARK], 0);
+    void *q = take_on(f, KIB(64), _i == 0 ? A : B);
     ck_assert_ptr_eq(q, p);
-    expect_u64(rig->sim.counts[SIM_MARK], 1);
-    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 1);
-    sim_host_write(&rig->sim, q, KIB(64), 2); /* a fault if the host knew of no event */
-    expect_clean(rig);
-    free_plain(rig, q);
+    expect_u64(f->sim.counts[SIM_MARK], 1);
+    expect_u64(f->sim.counts[SIM_WAIT_HOST], 1);
+    sim_host_write(&f->sim, q, KIB(64), 2); /* a fault if the host knew of no event */
+    expect_sound(f);
+    drop(f, q);
 }
 END_TEST
 

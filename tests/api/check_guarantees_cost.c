@@ -7,9 +7,9 @@
 #include "support/counted.h"
 #include "support/driver_library.h"
 #include "support/expect.h"
+#include "support/fixture_streams.h"
 #include "support/random.h"
 #include "support/scale.h"
-#include "support/stream_rig.h"
 
 #include <check.h>
 #include <cuarena.h>
@@ -320,27 +320,27 @@ START_TEST(bookkeeping_of_places_where_streams_touch)
         COUNT = 4000
     };
     static void *blocks[COUNT];
-    rig_t *rig = opened_rig(2 * COUNT * KIB(1));
+    fixture_t *f = opened(SIMULATED, 2 * COUNT * KIB(1));
     for (int i = 0; i < 3; i++)
-        (void)use_anew(rig, KIB(1), sim_handle(1 + i));
-    sim_sync_all(&rig->sim);
-    expect_ok(cuarena_reclaim(rig->arena, 1, NULL));
-    uint64_t empty = bookkeeping_of(rig->arena);
+        (void)use_anew(f, KIB(1), sim_handle(1 + i));
+    sim_sync_all(&f->sim);
+    expect_ok(cuarena_reclaim(f->arena, 1, NULL));
+    uint64_t empty = bookkeeping_of(f->arena);
     for (int i = 0; i < COUNT; i++)
-        blocks[i] = take_on(rig, KIB(1), A);
+        blocks[i] = take_on(f, KIB(1), A);
     for (int i = 0; i < COUNT; i++) {
-        sim_write(&rig->sim, A, blocks[i], KIB(1), 1);
-        sim_order(&rig->sim, B, A);
-        free_on(rig, blocks[i], i % 2 == 0 ? A : B);
+        sim_write(&f->sim, A, blocks[i], KIB(1), 1);
+        sim_order(&f->sim, B, A);
+        drop_on(f, blocks[i], i % 2 == 0 ? A : B);
     }
-    uint64_t places = arena_stats(rig->arena).free_ranges - 2; /* the last is idle */
+    uint64_t places = arena_stats(f->arena).free_ranges - 2; /* the last is idle */
     expect_between(places, COUNT - 2, COUNT);
     for (int i = 0; i < COUNT; i++)
-        blocks[i] = take_on(rig, KIB(1), C);
-    expect_u64(rig->sim.counts[SIM_WAIT], 0);
-    expect_bookkeeping(bookkeeping_of(rig->arena) - empty, COUNT, places * 72, "as many places");
+        blocks[i] = take_on(f, KIB(1), C);
+    expect_u64(f->sim.counts[SIM_WAIT], 0);
+    expect_bookkeeping(bookkeeping_of(f->arena) - empty, COUNT, places * 72, "as many places");
     for (int i = 0; i < COUNT; i++)
-        free_on(rig, blocks[i], C);
+        drop_on(f, blocks[i], C);
 }
 END_TEST
 

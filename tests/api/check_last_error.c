@@ -2,7 +2,7 @@
  * The last error is that of the last call that failed: a call that succeeds leaves it, whatever was
  * tried for it on the way.
  */
-#include "support/arena_support.h"
+#include "support/fixture.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* What the log tells, through the public API: errors once, what arenas do as a whole at level info,
  * each block at level debug; one line each. */
-#include "support/arena_support.h"
 #include "support/configs.h"
+#include "support/fixture.h"
 #include "support/scale.h"
 
 #include <pthread.h>

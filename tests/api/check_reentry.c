@@ -4,7 +4,7 @@
  * for what never ends, and none finds an arena half changed.
  */
 #define _GNU_SOURCE
-#include "support/arena_support.h"
+#include "support/fixture.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 /* Arenas that end with their last block: when `done` is called, by whom, and that nobody is in the
  * arena then. Meant for ThreadSanitizer too. */
-#include "support/stream_rig.h"
+#include "support/fixture_streams.h"
 
 #include "support/random.h"
 #include "support/scale.h"
@@ -233,39 +233,39 @@ END_TEST
 START_TEST(a_block_that_waits_for_its_uses_does_not_live)
 {
     told_t told = {0};
-    rig_t *rig = opened_rig(KIB(64));
-    void *p = take_on(rig, KIB(16), A);
-    void *q = take_on(rig, KIB(16), A);
-    sim_write(&rig->sim, B, p, KIB(16), 1);
-    expect_ok(cuarena_record_use(rig->arena, p, B));
-    expect_ok(cuarena_retire(rig->arena, end, &told));
-    expect_ok(cuarena_free_on(rig->arena, p, A));
-    expect_u64(rig_stats(rig).live_blocks, 2);
+    fixture_t *f = opened(SIMULATED, KIB(64));
+    void *p = take_on(f, KIB(16), A);
+    void *q = take_on(f, KIB(16), A);
+    sim_write(&f->sim, B, p, KIB(16), 1);
+    expect_ok(cuarena_record_use(f->arena, p, B));
+    expect_ok(cuarena_retire(f->arena, end, &told));
+    expect_ok(cuarena_free_on(f->arena, p, A));
+    expect_u64(stats_of(f).live_blocks, 2);
     expect_u64(told.count, 0);
-    expect_ok(cuarena_free_on(rig->arena, q, A));
-    expect_u64(rig_stats(rig).live_blocks, 1);
+    expect_ok(cuarena_free_on(f->arena, q, A));
+    expect_u64(stats_of(f).live_blocks, 1);
     expect_u64(told.count, 1);
     expect_status(told.status, CUARENA_BUSY);
-    expect_status(cuarena_retire(rig->arena, end, &told), CUARENA_STALE);
-    expect_clean(rig);
+    expect_status(cuarena_retire(f->arena, end, &told), CUARENA_STALE);
+    expect_sound(f);
 }
 END_TEST
 
 START_TEST(a_free_that_fails_leaves_a_block_that_lives)
 {
     told_t told = {0};
-    rig_t *rig = opened_rig(KIB(64));
-    void *p = take_on(rig, KIB(16), A);
-    expect_ok(cuarena_record_use(rig->arena, p, B));
-    expect_ok(cuarena_retire(rig->arena, note, &told));
-    rig->sim.fail_op = SIM_MARK;
-    rig->sim.fail_in = 1;
-    rig->sim.fail_with = CUARENA_DRIVER;
-    expect_status(cuarena_free_on(rig->arena, p, A), CUARENA_DRIVER);
+    fixture_t *f = opened(SIMULATED, KIB(64));
+    void *p = take_on(f, KIB(16), A);
+    expect_ok(cuarena_record_use(f->arena, p, B));
+    expect_ok(cuarena_retire(f->arena, note, &told));
+    f->sim.fail_op = SIM_MARK;
+    f->sim.fail_in = 1;
+    f->sim.fail_with = CUARENA_DRIVER;
+    expect_status(cuarena_free_on(f->arena, p, A), CUARENA_DRIVER);
     expect_u64(told.count, 0);
-    expect_clean(rig);
-    rig->sim.fail_in = 0;
-    expect_ok(cuarena_free_on(rig->arena, p, A));
+    expect_sound(f);
+    f->sim.fail_in = 0;
+    expect_ok(cuarena_free_on(f->arena, p, A));
     expect_u64(told.count, 1);
 }
 END_TEST

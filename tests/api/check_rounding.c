@@ -1,6 +1,6 @@
 /* What an arena does otherwise than it was literally asked: each is said in the header and can be
  * asked for afterwards. */
-#include "support/arena_support.h"
+#include "support/fixture.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ START_TEST(test_pool_of_odd_bytes_tells_its_size)
         fixture_t f;
         fixture_prepare(&f, KIND_NONE_POOL, sizes[i]);
         fixture_create(&f);
-        cuarena_stats_t stats = stats_of(&f, CUARENA_REGION_ALL);
+        cuarena_stats_t stats = stats_of(&f);
         expect_u64(stats.capacity_bytes, rounded(sizes[i]));
         ck_assert_uint_ge(stats.reserved_bytes, stats.capacity_bytes);
         fixture_close(&f);
@@ -34,7 +34,7 @@ START_TEST(test_resize_pool_to_odd_bytes_tells_its_size)
         if (f->kind->memory == CUARENA_MEMORY_BYTES)
             break;
         step_ok(f, cuarena_resize_pool(f->arena, sizes[i]));
-        cuarena_stats_t stats = stats_of(f, CUARENA_REGION_ALL);
+        cuarena_stats_t stats = stats_of(f);
         expect_u64(stats.capacity_bytes, rounded(sizes[i]));
         ck_assert_uint_ge(stats.reserved_bytes, stats.capacity_bytes);
     }

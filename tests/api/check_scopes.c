@@ -2,8 +2,8 @@
  * What hosts say of shared arenas in words of their own: options among the keys of several scopes,
  * and the list of devices whose arenas are to be trimmed.
  */
-#include "support/arena_support.h"
 #include "support/configs.h"
+#include "support/fixture.h"
 #include "support/waits.h"
 
 #include <pthread.h>

@@ -5,7 +5,7 @@
  *
  * With CUARENA_TEST_CUDA it is another program, whose pools are a device's.
  */
-#include "support/arena_support.h"
+#include "support/fixture.h"
 #if defined(CUARENA_TEST_CUDA)
 #include "support/cuda_kinds.h"
 #endif
@@ -304,7 +304,7 @@ static void step_limit(play_t *play)
 
 static cuarena_stats_t stats_at(play_t *play, int32_t region)
 {
-    return stats_of(&play->f, region);
+    return region_stats_of(&play->f, region);
 }
 
 static void step_live(play_t *play)

@@ -2,8 +2,8 @@
  * Shared arenas: who makes one, who is told what, letting go, replacing; threads; forks.
  */
 #include "base/host_test.h"
-#include "support/arena_support.h"
 #include "support/configs.h"
+#include "support/fixture.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

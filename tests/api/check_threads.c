@@ -5,7 +5,7 @@
  *
  * With CUARENA_TEST_CUDA it is another program, of the kinds whose memory a driver gives.
  */
-#include "support/arena_support.h"
+#include "support/fixture.h"
 
 #include <sched.h>
 #include <stdatomic.h>

@@ -2,8 +2,8 @@
  * Addresses: how many an arena sets aside, that thousands of arenas live beside each other, and
  * what happens where the process may not have many.
  */
-#include "support/arena_support.h"
 #include "support/configs.h"
+#include "support/fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * Life of an arena: create, destroy and reset at their edges, on a memory that records what is
  * asked of it. What holds on every memory is in check_conformance.c.
  */
-#include "support/arena_support.h"
+#include "support/fixture.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,8 +17,8 @@ START_TEST(test_create_pool_takes_its_bytes_now)
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     expect_text(test_memory_sequence(&f.memory), "get");
     expect_u64(f.memory.reserved_bytes, POOL);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).reserved_bytes, POOL);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).capacity_bytes, POOL);
+    expect_u64(stats_of(&f).reserved_bytes, POOL);
+    expect_u64(stats_of(&f).capacity_bytes, POOL);
     fixture_close(&f);
     expect_text(test_memory_sequence(&f.memory), "get give_back end");
 }
@@ -28,8 +28,8 @@ START_TEST(test_create_grow_takes_nothing)
 {
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
     expect_text(test_memory_sequence(&f->memory), "");
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, 0);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).capacity_bytes, 0);
+    expect_u64(stats_of(f).reserved_bytes, 0);
+    expect_u64(stats_of(f).capacity_bytes, 0);
 }
 END_TEST
 
@@ -124,7 +124,7 @@ START_TEST(test_create_percent_of_all_that_there_is)
     f->memory.available_bytes = MIB(6);
     f->config.pool = (cuarena_amount_t){CUARENA_AMOUNT_PERCENT, 0, 25000};
     fixture_create(f);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).capacity_bytes, MIB(4));
+    expect_u64(stats_of(f).capacity_bytes, MIB(4));
 }
 END_TEST
 
@@ -134,7 +134,7 @@ START_TEST(test_create_auto_minus_a_margin)
     f->memory.available_bytes = MIB(16);
     f->config.pool = (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, MIB(6)};
     fixture_create(f);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).capacity_bytes, MIB(10));
+    expect_u64(stats_of(f).capacity_bytes, MIB(10));
 }
 END_TEST
 
@@ -316,8 +316,8 @@ START_TEST(test_reset_ends_blocks_and_keeps_the_rest)
     step_ok(f, cuarena_reset(f->arena));
     step(f, cuarena_free(f->arena, pointer), CUARENA_STALE);
     step(f, cuarena_block_free(f->arena, block), CUARENA_STALE);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, POOL);
-    ck_assert_uint_ge(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, MIB(1));
+    expect_u64(stats_of(f).reserved_bytes, POOL);
+    ck_assert_uint_ge(stats_of(f).peak_live_bytes, MIB(1));
     expect_ok(cuarena_tag(f->arena, "keep", &again));
     expect_u64(again, tag);
     expect_ok(cuarena_get_limit(f->arena, CUARENA_LIMIT_LIVE, &limit));

@@ -2,7 +2,7 @@
  * The calls with ids, enumeration, adoption and tags, each at its edges. What holds on every memory
  * is in check_conformance.c.
  */
-#include "support/arena_support.h"
+#include "support/fixture.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -401,7 +401,7 @@ START_TEST(test_dedicated_has_a_segment_of_its_own)
     expect_text(test_memory_sequence(&f->memory), "get");
     expect_u64(f->memory.reserved_bytes, POOL + KIB(8));
     expect_u64(info_of(f, block).dedicated, 1);
-    cuarena_stats_t stats = stats_of(f, CUARENA_REGION_ALL);
+    cuarena_stats_t stats = stats_of(f);
     expect_u64(stats.reserved_bytes, POOL + KIB(8));
     expect_u64(stats.dedicated_bytes, info_of(f, block).allocated);
     expect_u64(live_in(f, CUARENA_REGION_DYNAMIC), 0);
@@ -460,8 +460,8 @@ START_TEST(test_adopt_counts_and_forgets)
     expect_u64(info.allocated, sizeof foreign);
     expect_ok(cuarena_block_of(f->arena, foreign, &found));
     expect_u64(found, block);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).dedicated_bytes, sizeof foreign);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, POOL);
+    expect_u64(stats_of(f).dedicated_bytes, sizeof foreign);
+    expect_u64(stats_of(f).reserved_bytes, POOL);
     expect_u64(tag_stats_of(f, tag).live_bytes, sizeof foreign);
     expect_recount(f);
     drop_block(f, block);

@@ -3,8 +3,8 @@
  * and run again and again beside eager work, compactions and each other. The sim sees every access
  * that nothing orders, and every call on a stream that is being captured.
  */
+#include "support/fixture_streams.h"
 #include "support/scale.h"
-#include "support/stream_rig.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ typedef struct block {
 } block_t;
 
 typedef struct model {
-    rig_t rig;
+    fixture_t f;
     random_state_t random;
     int captured[STREAMS + 1]; /* the session of each stream, or -1 */
     session_t sessions[SESSIONS];
@@ -120,7 +120,7 @@ static bool had_address(const session_t *s, const void *at)
 
 static void write_block(model_t *m, block_t *b)
 {
-    void *at = place_of(&m->rig, b->id);
+    void *at = address_of(&m->f, b->id);
     b->seed = 1 + below(m, 1000000);
     if (b->session >= 0) {
         session_t *s = &m->sessions[b->session];
@@ -129,21 +129,21 @@ static void write_block(model_t *m, block_t *b)
         if (s->node_count == NODES)
             b->seed = 0;
     } else {
-        sim_write(&m->rig.sim, handle_of(b->stream), at, b->bytes, b->seed);
+        sim_write(&m->f.sim, handle_of(b->stream), at, b->bytes, b->seed);
     }
 }
 
 /* Zeros that were asked for are read before the first write. */
 static void read_zeros(model_t *m, const block_t *b)
 {
-    void *at = place_of(&m->rig, b->id);
+    void *at = address_of(&m->f, b->id);
     session_t *s = b->session >= 0 ? &m->sessions[b->session] : NULL;
     m->zeroed++;
     if (s == NULL) {
-        sim_read_zero(&m->rig.sim, handle_of(b->stream), at, b->bytes);
+        sim_read_zero(&m->f.sim, handle_of(b->stream), at, b->bytes);
         return;
     }
-    const cuarena_relocation_t *zero = &m->rig.sim.graph_zero;
+    const cuarena_relocation_t *zero = &m->f.sim.graph_zero;
     ck_assert_msg(zero->to == at && zero->bytes >= b->bytes,
                   "the graph was not given the zeros of a block");
     uint32_t branch = branch_of(s, b->stream);
@@ -151,7 +151,7 @@ static void read_zeros(model_t *m, const block_t *b)
     add_node(s, NODE_READ_ZERO, branch, at, b->bytes, 0);
 }
 
-static void take(model_t *m)
+static void take_some(model_t *m)
 {
     block_t *b = &m->blocks[below(m, BLOCKS)];
     if (b->id != 0)
@@ -166,7 +166,7 @@ static void take(model_t *m)
     request.zeroed = below(m, 4) == 0;
     request.dedicated = below(m, 16) == 0;
     cuarena_status_t status =
-        cuarena_block_alloc_on(m->rig.arena, b->bytes, handle_of(b->stream), &request, &b->id);
+        cuarena_block_alloc_on(m->f.arena, b->bytes, handle_of(b->stream), &request, &b->id);
     if (status != CUARENA_OK)
         return;
     m->dedicated += (uint64_t)request.dedicated;
@@ -178,22 +178,22 @@ static void take(model_t *m)
 /* On the stream that it belongs to, or where it was launched. */
 static void read_block(model_t *m, const block_t *b)
 {
-    const void *at = place_of(&m->rig, b->id);
+    const void *at = address_of(&m->f, b->id);
     if (b->session < 0) {
         if (m->captured[b->stream] < 0)
-            sim_read(&m->rig.sim, handle_of(b->stream), at, b->bytes, b->seed);
+            sim_read(&m->f.sim, handle_of(b->stream), at, b->bytes, b->seed);
         return;
     }
     session_t *s = &m->sessions[b->session];
     if (s->open)
         add_node(s, NODE_READ, branch_of(s, b->stream), (void *)(uintptr_t)at, b->bytes, b->seed);
     else if (m->captured[s->heir] < 0)
-        sim_read(&m->rig.sim, handle_of(s->heir), at, b->bytes, 0);
+        sim_read(&m->f.sim, handle_of(s->heir), at, b->bytes, 0);
 }
 
 static void free_block(model_t *m, block_t *b, uint32_t stream)
 {
-    expect_ok(cuarena_block_free_on(m->rig.arena, b->id, handle_of(stream)));
+    expect_ok(cuarena_block_free_on(m->f.arena, b->id, handle_of(stream)));
     b->id = 0;
 }
 
@@ -203,8 +203,8 @@ static void free_elsewhere(model_t *m, block_t *b, uint32_t writer)
     uint32_t reader = any_eager(m);
     if (m->captured[writer] >= 0)
         return;
-    sim_order(&m->rig.sim, handle_of(reader), handle_of(writer));
-    sim_read(&m->rig.sim, handle_of(reader), place_of(&m->rig, b->id), b->bytes, 0);
+    sim_order(&m->f.sim, handle_of(reader), handle_of(writer));
+    sim_read(&m->f.sim, handle_of(reader), address_of(&m->f, b->id), b->bytes, 0);
     if (b->session >= 0)
         m->sessions[b->session].last = true;
     free_block(m, b, reader);
@@ -227,7 +227,7 @@ static void free_captured(model_t *m, block_t *b)
     }
 }
 
-static void drop(model_t *m)
+static void drop_some_block(model_t *m)
 {
     block_t *b = &m->blocks[below(m, BLOCKS)];
     if (b->id == 0)
@@ -253,7 +253,7 @@ static void drop(model_t *m)
 static void set_captured(model_t *m, uint32_t stream, int session)
 {
     m->captured[stream] = session;
-    sim_stream_of(&m->rig.sim, handle_of(stream))->capturing = session >= 0;
+    sim_stream_of(&m->f.sim, handle_of(stream))->capturing = session >= 0;
 }
 
 static void begin(model_t *m, int which)
@@ -266,7 +266,7 @@ static void begin(model_t *m, int which)
     if (before)
         set_captured(m, stream, which);
     *s = (session_t){.members = {stream}, .member_count = 1, .open = true};
-    expect_ok(cuarena_capture_begin(m->rig.arena, handle_of(stream), &s->handle));
+    expect_ok(cuarena_capture_begin(m->f.arena, handle_of(stream), &s->handle));
     set_captured(m, stream, which);
 }
 
@@ -276,7 +276,7 @@ static void join(model_t *m, int which)
     if (!s->open || s->member_count == BRANCHES || count_eager(m) < 3)
         return;
     uint32_t stream = any_eager(m);
-    expect_ok(cuarena_capture_join(m->rig.arena, s->handle, handle_of(stream)));
+    expect_ok(cuarena_capture_join(m->f.arena, s->handle, handle_of(stream)));
     set_captured(m, stream, which);
     s->members[s->member_count++] = stream;
 }
@@ -288,21 +288,21 @@ static void end(model_t *m, int which)
         set_captured(m, s->members[i], -1);
     s->open = false;
     s->heir = any_eager(m);
-    expect_ok(cuarena_capture_end(m->rig.arena, s->handle));
+    expect_ok(cuarena_capture_end(m->f.arena, s->handle));
 }
 
 static void run_node(model_t *m, const node_t *node, cuarena_stream_t own, cuarena_stream_t other)
 {
     if (node->kind == NODE_ORDER)
-        sim_order(&m->rig.sim, own, other);
+        sim_order(&m->f.sim, own, other);
     else if (node->kind == NODE_WRITE)
-        sim_write(&m->rig.sim, own, node->at, node->bytes, node->seed);
+        sim_write(&m->f.sim, own, node->at, node->bytes, node->seed);
     else if (node->kind == NODE_ZERO)
-        sim_zero(&m->rig.sim, own, node->at, node->bytes);
+        sim_zero(&m->f.sim, own, node->at, node->bytes);
     else if (node->kind == NODE_READ_ZERO)
-        sim_read_zero(&m->rig.sim, own, node->at, node->bytes);
+        sim_read_zero(&m->f.sim, own, node->at, node->bytes);
     else
-        sim_read(&m->rig.sim, own, node->at, node->bytes, node->seed);
+        sim_read(&m->f.sim, own, node->at, node->bytes, node->seed);
 }
 
 static void replay(model_t *m, int which)
@@ -311,12 +311,12 @@ static void replay(model_t *m, int which)
     if (s->handle == NULL || s->open || s->last || m->captured[s->heir] >= 0)
         return;
     cuarena_stream_t branches[BRANCHES] = {handle_of(s->heir), hidden_of(which)};
-    sim_order(&m->rig.sim, branches[1], branches[0]);
+    sim_order(&m->f.sim, branches[1], branches[0]);
     for (uint32_t i = 0; i < s->node_count; i++) {
         uint32_t branch = s->nodes[i].branch;
         run_node(m, &s->nodes[i], branches[branch], branches[!branch]);
     }
-    sim_order(&m->rig.sim, branches[0], branches[1]);
+    sim_order(&m->f.sim, branches[0], branches[1]);
     m->replays++;
 }
 
@@ -332,7 +332,7 @@ static void adopt_blocks(model_t *m, int which, uint32_t heir)
         b->seed = 0;
         if (heir != 0)
             continue;
-        expect_ok(cuarena_block_record_use(m->rig.arena, b->id, handle_of(b->stream)));
+        expect_ok(cuarena_block_record_use(m->f.arena, b->id, handle_of(b->stream)));
         write_block(m, b); /* all is idle: any stream may be the one */
     }
 }
@@ -347,10 +347,10 @@ static void release(model_t *m, int which)
         if (m->captured[n] >= 0)
             return; /* it may have to be waited for */
     if (below(m, 3) == 0) {
-        sim_sync_all(&m->rig.sim);
+        sim_sync_all(&m->f.sim);
         heir = 0;
     }
-    expect_ok(cuarena_capture_release(m->rig.arena, &s->handle, handle_of(heir)));
+    expect_ok(cuarena_capture_release(m->f.arena, &s->handle, handle_of(heir)));
     ck_assert_ptr_null(s->handle);
     adopt_blocks(m, which, heir);
 }
@@ -382,17 +382,17 @@ static void compact(model_t *m)
     cuarena_compact_options_init(&options);
     cuarena_compact_report_init(&report);
     options.stream = handle_of(below(m, 2) == 0 ? 0 : any_eager(m));
-    expect_ok(cuarena_compact(m->rig.arena, &options, NULL, NULL, &report));
+    expect_ok(cuarena_compact(m->f.arena, &options, NULL, NULL, &report));
     m->moves += report.moves;
 }
 
-static void step(model_t *m)
+static void model_step(model_t *m)
 {
     uint64_t what = below(m, 100);
     if (what < 40)
-        take(m);
+        take_some(m);
     else if (what < 65)
-        drop(m);
+        drop_some_block(m);
     else if (what < 75) {
         block_t *b = &m->blocks[below(m, BLOCKS)];
         if (b->id != 0)
@@ -402,31 +402,31 @@ static void step(model_t *m)
     else if (what < 92)
         compact(m);
     else if (what < 94)
-        expect_ok(cuarena_reclaim(m->rig.arena, (int32_t)below(m, 2), NULL));
+        expect_ok(cuarena_reclaim(m->f.arena, (int32_t)below(m, 2), NULL));
     else if (what < 95)
-        expect_ok(cuarena_trim(m->rig.arena, 0, NULL));
+        expect_ok(cuarena_trim(m->f.arena, 0, NULL));
     else
-        sim_run(&m->rig.sim, below(m, 30));
-    expect_u64(m->rig.sim.captured_calls, 0);
-    expect_clean(&m->rig);
+        sim_run(&m->f.sim, below(m, 30));
+    expect_u64(m->f.sim.captured_calls, 0);
+    expect_sound(&m->f);
 }
 
 static void open_model(model_t *m, uint64_t seed)
 {
     memset(m, 0, sizeof *m);
     m->random.state = seed;
-    rig_prepare(&m->rig, KIB(96), false);
-    m->rig.sim.random.state = seed;
-    m->rig.config.events = (int32_t)below(m, 2);
+    fixture_prepare(&m->f, SIMULATED, KIB(96));
+    m->f.sim.random.state = seed;
+    m->f.config.events = (int32_t)below(m, 2);
     if (below(m, 2) == 0) {
-        m->rig.config.preset = CUARENA_PRESET_GROW;
-        m->rig.config.limit = (cuarena_amount_t){.value = KIB(96)};
+        m->f.config.preset = CUARENA_PRESET_GROW;
+        m->f.config.limit = (cuarena_amount_t){.value = KIB(96)};
     }
-    rig_create(&m->rig);
+    fixture_create(&m->f);
     for (uint32_t n = 4; n <= STREAMS; n++)
-        sim_stream_make(&m->rig.sim, sim_handle(n));
+        sim_stream_make(&m->f.sim, sim_handle(n));
     for (int i = 0; i < SESSIONS; i++)
-        sim_stream_make(&m->rig.sim, hidden_of(i));
+        sim_stream_make(&m->f.sim, hidden_of(i));
     for (uint32_t n = 1; n <= STREAMS; n++)
         m->captured[n] = -1;
 }
@@ -442,8 +442,8 @@ static void close_model(model_t *m)
     for (int i = 0; i < BLOCKS; i++)
         if (m->blocks[i].id != 0)
             free_block(m, &m->blocks[i], m->blocks[i].stream);
-    expect_clean(&m->rig);
-    rig_close(&m->rig);
+    expect_sound(&m->f);
+    fixture_close(&m->f);
 }
 
 static model_t model;
@@ -460,7 +460,7 @@ START_TEST(random_programs_show_no_fault)
     for (uint64_t i = 0; i < programs; i++) {
         open_model(&model, first + i);
         for (int n = 0; n < 600; n++)
-            step(&model);
+            model_step(&model);
         reused += model.reused;
         replays += model.replays;
         moves += model.moves;
@@ -484,25 +484,25 @@ START_TEST(programs_with_a_wait_left_out_are_caught)
     uint64_t caught = 0;
     uint64_t programs = scale_pick(30, 60, 300);
     for (uint64_t i = 0; i < programs; i++) {
-        rig_t rig;
-        rig_open(&rig, KIB(64));
+        fixture_t f;
+        fixture_open(&f, SIMULATED, KIB(64));
         cuarena_capture_t *session = NULL;
         void *p = NULL;
         random_state_t random = {i};
-        expect_ok(cuarena_capture_begin(rig.arena, A, &session));
-        expect_ok(cuarena_alloc_on(rig.arena, KIB(64), A, NULL, &p));
-        expect_ok(cuarena_capture_end(rig.arena, session));
-        sim_write(&rig.sim, B, p, KIB(64), 1);
-        sim_run(&rig.sim, random_below(&random, 2));
-        expect_ok(cuarena_free_on(rig.arena, p, B));
-        rig.sim.drop_order = 2; /* for A, which did nothing, then for B */
-        expect_ok(cuarena_capture_release(rig.arena, &session, C));
-        expect_ok(cuarena_alloc_on(rig.arena, KIB(64), C, NULL, &p));
-        sim_write(&rig.sim, C, p, KIB(64), 2);
-        sim_run_all(&rig.sim);
-        caught += rig.sim.races != 0;
-        expect_ok(cuarena_destroy_forced(&rig.arena));
-        sim_close(&rig.sim);
+        expect_ok(cuarena_capture_begin(f.arena, A, &session));
+        expect_ok(cuarena_alloc_on(f.arena, KIB(64), A, NULL, &p));
+        expect_ok(cuarena_capture_end(f.arena, session));
+        sim_write(&f.sim, B, p, KIB(64), 1);
+        sim_run(&f.sim, random_below(&random, 2));
+        expect_ok(cuarena_free_on(f.arena, p, B));
+        f.sim.drop_order = 2; /* for A, which did nothing, then for B */
+        expect_ok(cuarena_capture_release(f.arena, &session, C));
+        expect_ok(cuarena_alloc_on(f.arena, KIB(64), C, NULL, &p));
+        sim_write(&f.sim, C, p, KIB(64), 2);
+        sim_run_all(&f.sim);
+        caught += f.sim.races != 0;
+        expect_ok(cuarena_destroy_forced(&f.arena));
+        sim_close(&f.sim);
     }
     expect_u64(caught, programs);
 }

@@ -2,7 +2,7 @@
  * Compaction: what moves, in which order, who hears of it, and what is left when it cannot. Rows of
  * equal blocks fill the pool, so that a layout is sure whatever the placement.
  */
-#include "support/arena_support.h"
+#include "support/fixture.h"
 
 #include <string.h>
 
@@ -112,7 +112,7 @@ START_TEST(test_compact_slides_all_together)
     expect_u64(s->report.largest_after, 4 * EACH);
     expect_u64(s->report.batches, 1);
     expect_u64(s->heard.count, 4);
-    expect_u64(stats_of(&s->f, 0).largest_bytes, 4 * EACH);
+    expect_u64(region_stats_of(&s->f, 0).largest_bytes, 4 * EACH);
 }
 END_TEST
 
@@ -412,7 +412,7 @@ START_TEST(test_compact_counts_in_the_statistics)
 {
     scene_t *s = scene_opened(0x55);
     step_ok(&s->f, scene_compact(s));
-    cuarena_stats_t stats = stats_of(&s->f, CUARENA_REGION_ALL);
+    cuarena_stats_t stats = stats_of(&s->f);
     expect_u64(stats.compactions, 1);
     expect_u64(stats.moves, 4);
     expect_u64(stats.bytes_moved, 4 * EACH);

@@ -5,7 +5,7 @@
  *
  * With CUARENA_TEST_CUDA it is another program, of the kinds whose memory a driver gives.
  */
-#include "support/arena_support.h"
+#include "support/fixture.h"
 
 #include <string.h>
 
@@ -175,8 +175,8 @@ static void play_resize_pool(model_t *m)
     if (status != CUARENA_OK)
         expect_refusal(&m->f, status);
     else
-        expect_between(stats_of(&m->f, CUARENA_REGION_DYNAMIC).capacity_bytes +
-                           stats_of(&m->f, CUARENA_REGION_STABLE).capacity_bytes,
+        expect_between(region_stats_of(&m->f, CUARENA_REGION_DYNAMIC).capacity_bytes +
+                           region_stats_of(&m->f, CUARENA_REGION_STABLE).capacity_bytes,
                        0, bytes + 1024); /* the largest granule of the variants */
     check_all(m);
 }

@@ -2,7 +2,7 @@
  * Running out: which status a refusal has and what the last error tells, the handler, the
  * compaction step, and memories that call the arena they serve.
  */
-#include "support/arena_support.h"
+#include "support/fixture.h"
 
 #include <string.h>
 
@@ -42,7 +42,7 @@ START_TEST(test_refusal_out_of_memory_tells_the_figures)
     expect_u64(error.largest_bytes, EACH);
     ck_assert_ptr_nonnull(strstr(error.message, "65537"));
     expect_ptr(pointer, UNTOUCHED);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).failed, 1);
+    expect_u64(stats_of(f).failed, 1);
     drop(f, most);
 }
 END_TEST
@@ -168,8 +168,8 @@ START_TEST(test_handler_that_frees_serves_the_request)
     void *pointer = take(f, EACH + 5);
     expect_u64(helper.calls, 1);
     expect_u64(helper.asked, EACH + 5);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).oom_handler_calls, 1);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).failed, 0);
+    expect_u64(stats_of(f).oom_handler_calls, 1);
+    expect_u64(stats_of(f).failed, 0);
     drop(f, pointer);
 }
 END_TEST
@@ -196,7 +196,7 @@ START_TEST(test_handler_that_lies_is_given_up_on_after_sixteen)
     expect_u64(helper.calls, 16);
     for (size_t i = 1; i < 16; i++)
         ck_assert_int_eq(helper.attempts[i], helper.attempts[i - 1] + 1);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).oom_handler_calls, 16);
+    expect_u64(stats_of(f).oom_handler_calls, 16);
 }
 END_TEST
 
@@ -301,7 +301,7 @@ START_TEST(test_compact_on_oom_makes_room_and_tells)
     expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
     void *pointer = take(f, 2 * EACH);
     expect_u64(heard.count, 1);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).compactions, 1);
+    expect_u64(stats_of(f).compactions, 1);
     drop(f, pointer);
     drop_row(f, row, COUNT, EACH);
 }
@@ -313,7 +313,7 @@ START_TEST(test_compact_on_oom_moves_blocks_without_a_callback)
     cuarena_block_t row[COUNT];
     fixture_t *f = open_compacting(new_fixture(fixture_close), row);
     drop(f, take(f, 2 * EACH));
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).moves, 1);
+    expect_u64(stats_of(f).moves, 1);
     drop_row(f, row, COUNT, EACH);
 }
 END_TEST
@@ -333,7 +333,7 @@ START_TEST(test_compact_on_oom_leaves_pointers_without_a_callback)
         else
             expect_ok(cuarena_unpin(f->arena, row[i]));
     step(f, cuarena_alloc(f->arena, 2 * EACH, &pointer), CUARENA_FRAGMENTED);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).moves, 0);
+    expect_u64(stats_of(f).moves, 0);
     expect_in_error("compaction (pins, and pointers without a relocation "
                     "callback, are in the way)");
     expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
@@ -430,7 +430,7 @@ static int32_t is_reentered(void *user, const cuarena_relocation_t *list, size_t
     expect_status(cuarena_reset(f->arena), CUARENA_REENTERED);
     expect_status(cuarena_trim(f->arena, 0, &given), CUARENA_REENTERED);
     expect_status(cuarena_resize_pool(f->arena, 2 * POOL), CUARENA_REENTERED);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).live_blocks, COUNT / 2);
+    expect_u64(stats_of(f).live_blocks, COUNT / 2);
     f->config.name[0] = '!';
     return 0;
 }

@@ -2,7 +2,7 @@
  * The calls with pointers, each at its edges, on a memory that records what is asked of it. What
  * holds on every memory is in check_conformance.c.
  */
-#include "support/arena_support.h"
+#include "support/fixture.h"
 
 #define POOL MIB(4)
 /* A pool of four blocks of this size is full. */

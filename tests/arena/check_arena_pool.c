@@ -110,7 +110,7 @@ START_TEST(test_growth_where_addresses_are_limited)
     fixture_create(&f);
     void *p = take(&f, MIB(1));
     void *q = take(&f, MIB(16));
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).segments, 1);
+    expect_u64(stats_of(&f).segments, 1);
     drop(&f, p);
     drop(&f, q);
     fixture_close(&f);
@@ -254,7 +254,7 @@ START_TEST(test_trim_leaves_contents)
         row[i] = 0;
     }
     expect_u64(trim_to(f, 0), POOL / 2);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).trims, 1);
+    expect_u64(stats_of(f).trims, 1);
     drop_row(f, row, COUNT, EACH);
 }
 END_TEST

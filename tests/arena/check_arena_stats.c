@@ -2,7 +2,7 @@
  * What an arena tells of itself: statistics by region and tag, peaks, inspection, the validator,
  * the last error and the events.
  */
-#include "support/arena_support.h"
+#include "support/fixture.h"
 #include "support/random.h"
 #include "support/scale.h"
 
@@ -28,7 +28,7 @@ START_TEST(test_stats_count_as_asked_and_as_taken)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     void *pointer = take(f, 300);
-    cuarena_stats_t stats = stats_of(f, CUARENA_REGION_DYNAMIC);
+    cuarena_stats_t stats = region_stats_of(f, CUARENA_REGION_DYNAMIC);
     expect_u64(stats.requested_bytes, 300);
     expect_u64(stats.live_bytes, 512);
     expect_u64(stats.free_bytes, POOL - 512);
@@ -37,7 +37,7 @@ START_TEST(test_stats_count_as_asked_and_as_taken)
     expect_u64(stats.allocs, 1);
     expect_u64(stats.frees, 0);
     drop(f, pointer);
-    expect_u64(stats_of(f, CUARENA_REGION_DYNAMIC).frees, 1);
+    expect_u64(region_stats_of(f, CUARENA_REGION_DYNAMIC).frees, 1);
 }
 END_TEST
 
@@ -49,9 +49,9 @@ START_TEST(test_stats_of_a_region_are_its_own)
     expect_u64(live_in(f, CUARENA_REGION_STABLE), EACH);
     expect_u64(live_in(f, CUARENA_REGION_DYNAMIC), 2 * EACH);
     expect_u64(live_bytes(f), 3 * EACH);
-    expect_u64(stats_of(f, CUARENA_REGION_STABLE).capacity_bytes, 2 * EACH);
-    expect_u64(stats_of(f, CUARENA_REGION_DYNAMIC).capacity_bytes, POOL - 2 * EACH);
-    expect_u64(stats_of(f, CUARENA_REGION_STABLE).reserved_bytes, 0);
+    expect_u64(region_stats_of(f, CUARENA_REGION_STABLE).capacity_bytes, 2 * EACH);
+    expect_u64(region_stats_of(f, CUARENA_REGION_DYNAMIC).capacity_bytes, POOL - 2 * EACH);
+    expect_u64(region_stats_of(f, CUARENA_REGION_STABLE).reserved_bytes, 0);
     expect_recount(f);
     drop(f, stable);
     drop(f, dynamic);
@@ -92,7 +92,7 @@ START_TEST(test_stats_of_resizes_are_no_allocs)
     take_pointer_row(f, row, 4, EACH);
     step_ok(f, cuarena_resize(f->arena, row[1], EACH + 1, &now));
     row[1] = now;
-    cuarena_stats_t stats = stats_of(f, CUARENA_REGION_ALL);
+    cuarena_stats_t stats = stats_of(f);
     expect_u64(stats.allocs - stats.frees, 4);
     expect_u64(stats.requested_bytes, 4 * EACH + 1);
     drop_pointer_row(f, row, 4, EACH);
@@ -205,7 +205,7 @@ START_TEST(test_stats_largest_is_close_and_inspect_exact)
         drop_block(f, row[i]);
     drop_block(f, row[6]);
     row[1] = row[2] = row[3] = row[6] = 0;
-    uint64_t close = stats_of(f, CUARENA_REGION_DYNAMIC).largest_bytes;
+    uint64_t close = region_stats_of(f, CUARENA_REGION_DYNAMIC).largest_bytes;
     cuarena_inspection_t exact = inspection_of(f, CUARENA_REGION_DYNAMIC);
     expect_u64(exact.largest_bytes, 3 * EACH);
     expect_between(close, 3 * EACH - 3 * EACH / 32, 3 * EACH);
@@ -222,7 +222,7 @@ START_TEST(test_stats_bookkeeping_stays_within_its_bound)
     fixture_t *f = opened(KIND_NONE_POOL, MIB(64));
     for (size_t i = 0; i < MANY; i++)
         expect_ok(cuarena_alloc(f->arena, 256, &pointers[i]));
-    cuarena_stats_t stats = stats_of(f, CUARENA_REGION_ALL);
+    cuarena_stats_t stats = stats_of(f);
     ck_assert_uint_gt(stats.bookkeeping_bytes, 0);
     ck_assert_uint_lt(stats.bookkeeping_bytes, MIB(2));
     for (size_t i = 0; i < MANY; i++)
@@ -244,7 +244,7 @@ static uint64_t calls_seen(const fixture_t *f)
 
 static uint64_t calls_counted(const fixture_t *f)
 {
-    return stats_of(f, CUARENA_REGION_ALL).memory_calls;
+    return stats_of(f).memory_calls;
 }
 
 static void expect_calls_as_seen(const fixture_t *f)
@@ -295,7 +295,7 @@ START_TEST(test_memory_calls_of_a_warm_arena_are_none)
     for (int i = 0; i < 100; i++)
         drop(f, take(f, EACH));
     expect_u64(calls_counted(f), before);
-    expect_u64(stats_of(f, CUARENA_REGION_DYNAMIC).memory_calls, 0);
+    expect_u64(region_stats_of(f, CUARENA_REGION_DYNAMIC).memory_calls, 0);
 }
 END_TEST
 
@@ -328,12 +328,12 @@ START_TEST(test_peaks_are_of_the_same_moment_or_higher)
     drop(f, stable);
     void *dynamic = take(f, 2 * EACH + 1);
     drop(f, dynamic);
-    cuarena_stats_t all = stats_of(f, CUARENA_REGION_ALL);
+    cuarena_stats_t all = stats_of(f);
     expect_u64(all.peak_live_bytes, 2 * EACH + 256);
     expect_u64(all.peak_requested_bytes, 2 * EACH + 1);
     expect_u64(all.peak_live_blocks, 1);
     expect_u64(all.peak_reserved_bytes, POOL);
-    expect_u64(stats_of(f, CUARENA_REGION_STABLE).peak_live_bytes, EACH);
+    expect_u64(region_stats_of(f, CUARENA_REGION_STABLE).peak_live_bytes, EACH);
 }
 END_TEST
 
@@ -345,15 +345,15 @@ START_TEST(test_reset_peaks_sets_them_to_now)
     drop(f, take_tagged(f, 4 * EACH, tag));
     void *pointer = take_tagged(f, 1000, tag);
     step_ok(f, cuarena_reset_peaks(f->arena));
-    cuarena_stats_t all = stats_of(f, CUARENA_REGION_ALL);
+    cuarena_stats_t all = stats_of(f);
     expect_u64(all.peak_live_bytes, 1024);
     expect_u64(all.peak_requested_bytes, 1000);
     expect_u64(all.peak_live_blocks, 1);
     expect_u64(all.peak_reserved_bytes, all.reserved_bytes);
-    expect_u64(stats_of(f, CUARENA_REGION_DYNAMIC).peak_live_bytes, 1024);
+    expect_u64(region_stats_of(f, CUARENA_REGION_DYNAMIC).peak_live_bytes, 1024);
     expect_u64(tag_stats_of(f, tag).peak_live_bytes, 1024);
     drop(f, pointer);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, 1024);
+    expect_u64(stats_of(f).peak_live_bytes, 1024);
 }
 END_TEST
 
@@ -362,10 +362,10 @@ START_TEST(test_peak_held_survives_a_trim)
     uint64_t given = 0;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     step_ok(f, cuarena_trim(f->arena, 0, &given));
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, 0);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_reserved_bytes, POOL);
+    expect_u64(stats_of(f).reserved_bytes, 0);
+    expect_u64(stats_of(f).peak_reserved_bytes, POOL);
     step_ok(f, cuarena_reset_peaks(f->arena));
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_reserved_bytes, 0);
+    expect_u64(stats_of(f).peak_reserved_bytes, 0);
 }
 END_TEST
 
@@ -376,8 +376,8 @@ START_TEST(test_peaks_do_not_count_what_never_was)
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     drop(f, take(f, EACH));
     expect_status(cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, EACH);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_requested_bytes, EACH);
+    expect_u64(stats_of(f).peak_live_bytes, EACH);
+    expect_u64(stats_of(f).peak_requested_bytes, EACH);
 }
 END_TEST
 
@@ -500,7 +500,7 @@ START_TEST(test_last_error_is_of_the_thread)
     ck_assert_int_eq(pthread_create(&thread, NULL, ask_in_thread, f->arena), 0);
     pthread_join(thread, NULL);
     expect_u64(last_error().asked_bytes, 2 * POOL);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).failed, 2);
+    expect_u64(stats_of(f).failed, 2);
 }
 END_TEST
 

@@ -3,8 +3,8 @@
  * in events and waits, what is remembered of waits, and how far the option `steal` lets it go.
  */
 #include "support/expect.h"
+#include "support/fixture_streams.h"
 #include "support/random.h"
-#include "support/stream_rig.h"
 
 #include <string.h>
 
@@ -19,40 +19,40 @@ typedef struct costs {
 } costs_t;
 
 /* Since the last time. */
-static costs_t costs(rig_t *rig)
+static costs_t costs(fixture_t *f)
 {
-    costs_t now = {rig->sim.counts[SIM_MARK] + rig->sim.counts[SIM_MARK_ALL],
-                   rig->sim.counts[SIM_WAIT], rig->sim.counts[SIM_WAIT_HOST]};
-    sim_calls(&rig->sim);
+    costs_t now = {f->sim.counts[SIM_MARK] + f->sim.counts[SIM_MARK_ALL], f->sim.counts[SIM_WAIT],
+                   f->sim.counts[SIM_WAIT_HOST]};
+    sim_calls(&f->sim);
     return now;
 }
 
-#define expect_costs(rig, m, w, h)                                                                 \
+#define expect_costs(f, m, w, h)                                                                   \
     do {                                                                                           \
-        costs_t now = costs(rig);                                                                  \
+        costs_t now = costs(f);                                                                    \
         expect_u64(now.marks, m);                                                                  \
         expect_u64(now.waits, w);                                                                  \
         expect_u64(now.host_waits, h);                                                             \
     } while (0)
 
 /* A block with work on its stream, freed there. */
-static void use_and_free(rig_t *rig, void *p, uint64_t bytes, cuarena_stream_t stream)
+static void use_and_free(fixture_t *f, void *p, uint64_t bytes, cuarena_stream_t stream)
 {
     static uint64_t seed = 1;
-    sim_write(&rig->sim, stream, p, bytes, seed++);
-    free_on(rig, p, stream);
+    sim_write(&f->sim, stream, p, bytes, seed++);
+    drop_on(f, p, stream);
 }
 
-static void free_use(rig_t *rig, uint64_t bytes, cuarena_stream_t stream)
+static void free_use(fixture_t *f, uint64_t bytes, cuarena_stream_t stream)
 {
-    use_and_free(rig, take_on(rig, bytes, stream), bytes, stream);
+    use_and_free(f, take_on(f, bytes, stream), bytes, stream);
 }
 
 /* Quarters of the pool, in address order. */
-static void take_quarters(rig_t *rig, void **quarters, cuarena_stream_t stream)
+static void take_quarters(fixture_t *f, void **quarters, cuarena_stream_t stream)
 {
     for (int i = 0; i < 4; i++) {
-        void *p = take_on(rig, POOL / 4, stream);
+        void *p = take_on(f, POOL / 4, stream);
         int at = i;
         for (; at > 0 && quarters[at - 1] > p; at--)
             quarters[at] = quarters[at - 1];
@@ -60,77 +60,77 @@ static void take_quarters(rig_t *rig, void **quarters, cuarena_stream_t stream)
     }
 }
 
-static void know_streams(rig_t *rig)
+static void know_streams(fixture_t *f)
 {
     cuarena_stream_t all[] = {A, B, C};
     for (int i = 0; i < 3; i++)
-        free_plain(rig, take_on(rig, 256, all[i]));
-    sim_calls(&rig->sim);
+        drop(f, take_on(f, 256, all[i]));
+    sim_calls(&f->sim);
 }
 
-static rig_t *open_rig(rig_t *rig)
+static fixture_t *open_cheap(fixture_t *f)
 {
-    rig_open(rig, POOL);
-    know_streams(rig);
-    return rig;
+    fixture_open(f, SIMULATED, POOL);
+    know_streams(f);
+    return f;
 }
 
-static rig_t *open_with(rig_t *rig, int32_t steal, int32_t preset)
+static fixture_t *open_with(fixture_t *f, int32_t steal, int32_t preset)
 {
-    rig_prepare(rig, POOL, false);
-    rig->config.steal = steal;
-    rig->config.preset = preset;
+    fixture_prepare(f, SIMULATED, POOL);
+    f->config.steal = steal;
+    f->config.preset = preset;
     if (preset == CUARENA_PRESET_GROW)
-        rig->config.limit = (cuarena_amount_t){.value = 4 * POOL};
-    rig_create(rig);
-    know_streams(rig);
-    return rig;
+        f->config.limit = (cuarena_amount_t){.value = 4 * POOL};
+    fixture_create(f);
+    know_streams(f);
+    return f;
 }
 
 /* ---- One stealing ------------------------------------------------------ */
 
 START_TEST(stealing_is_one_event_and_one_wait)
 {
-    rig_t *rig = open_rig(new_rig());
-    free_use(rig, POOL, A);
-    costs(rig);
-    free_use(rig, POOL, B);
-    expect_costs(rig, 1, 1, 0);
-    expect_u64(rig_stats(rig).steals, 1);
-    expect_u64(rig_stats(rig).stream_waits, 1);
-    expect_u64(rig_stats(rig).host_waits, 0);
+    fixture_t *f = open_cheap(new_fixture(fixture_close));
+    free_use(f, POOL, A);
+    costs(f);
+    free_use(f, POOL, B);
+    expect_costs(f, 1, 1, 0);
+    expect_u64(stats_of(f).steals, 1);
+    expect_u64(stats_of(f).stream_waits, 1);
+    expect_u64(stats_of(f).host_waits, 0);
 }
 END_TEST
 
 START_TEST(an_eager_event_serves_the_stealing)
 {
-    rig_t *rig = prepared_rig(POOL, false);
-    rig->config.events = CUARENA_EVENTS_EAGER;
-    rig_create(rig);
-    know_streams(rig);
-    free_use(rig, POOL, A);
-    costs(rig);
-    void *p = take_on(rig, POOL, B);
-    expect_costs(rig, 0, 1, 0);
-    use_and_free(rig, p, POOL, B);
+    fixture_t *f = prepared(SIMULATED, POOL);
+    f->config.events = CUARENA_EVENTS_EAGER;
+    fixture_create(f);
+    know_streams(f);
+    free_use(f, POOL, A);
+    costs(f);
+    void *p = take_on(f, POOL, B);
+    expect_costs(f, 0, 1, 0);
+    use_and_free(f, p, POOL, B);
 }
 END_TEST
 
 /* The rest is the producer's still, without a call. */
 START_TEST(no_more_steals_than_is_asked_for)
 {
-    rig_t *rig = open_rig(new_rig());
-    free_use(rig, POOL, A);
-    void *p = take_on(rig, POOL / 4, B);
-    costs(rig);
-    void *q = take_on(rig, POOL * 3 / 4, A);
-    expect_no_calls(rig);
-    use_and_free(rig, p, POOL / 4, B);
-    use_and_free(rig, q, POOL * 3 / 4, A);
+    fixture_t *f = open_cheap(new_fixture(fixture_close));
+    free_use(f, POOL, A);
+    void *p = take_on(f, POOL / 4, B);
+    costs(f);
+    void *q = take_on(f, POOL * 3 / 4, A);
+    expect_no_calls(f);
+    use_and_free(f, p, POOL / 4, B);
+    use_and_free(f, q, POOL * 3 / 4, A);
 }
 END_TEST
 
-static void finish_work(sim_t *sim, sim_op_t op)
+static void run_before_query(sim_t *sim, sim_op_t op)
 {
     if (op == SIM_QUERY)
         sim_run_all(sim);
@@ -139,45 +139,45 @@ static void finish_work(sim_t *sim, sim_op_t op)
 /* The work is done before the event is asked about: nobody waits. */
 START_TEST(a_event_that_is_complete_reclaims_instead)
 {
-    rig_t *rig = open_rig(new_rig());
-    free_use(rig, POOL, A);
-    costs(rig);
-    rig->sim.hook = finish_work;
-    void *q = take_on(rig, POOL, B);
-    rig->sim.hook = NULL;
-    expect_costs(rig, 1, 0, 0);
-    expect_u64(rig_stats(rig).steals, 0);
-    use_and_free(rig, q, POOL, B);
+    fixture_t *f = open_cheap(new_fixture(fixture_close));
+    free_use(f, POOL, A);
+    costs(f);
+    f->sim.hook = run_before_query;
+    void *q = take_on(f, POOL, B);
+    f->sim.hook = NULL;
+    expect_costs(f, 1, 0, 0);
+    expect_u64(stats_of(f).steals, 0);
+    use_and_free(f, q, POOL, B);
 }
 END_TEST
 
 START_TEST(a_released_stream_is_waited_for_by_its_event)
 {
-    rig_t *rig = open_rig(new_rig());
-    free_use(rig, POOL, A);
-    expect_ok(cuarena_release_stream(rig->arena, A));
-    sim_stream_kill(&rig->sim, A);
-    costs(rig);
-    free_use(rig, POOL, B);
-    expect_costs(rig, 0, 1, 0);
+    fixture_t *f = open_cheap(new_fixture(fixture_close));
+    free_use(f, POOL, A);
+    expect_ok(cuarena_release_stream(f->arena, A));
+    sim_stream_kill(&f->sim, A);
+    costs(f);
+    free_use(f, POOL, B);
+    expect_costs(f, 0, 1, 0);
 }
 END_TEST
 
 /* Small requests cross as well, when their own free list has no room. */
 START_TEST(small_requests_steal_when_they_must)
 {
-    rig_t *rig = opened_rig(KIB(1024));
-    know_streams(rig);
-    void *filler = take_plain(rig, KIB(1024) - KIB(4));
-    free_use(rig, KIB(4), A);
-    costs(rig);
+    fixture_t *f = opened(SIMULATED, KIB(1024));
+    know_streams(f);
+    void *filler = take(f, KIB(1024) - KIB(4));
+    free_use(f, KIB(4), A);
+    costs(f);
     void *p[8];
     for (int i = 0; i < 8; i++)
-        p[i] = take_on(rig, 512, B); /* below a 1024th of the pool */
-    expect_costs(rig, 1, 1, 0);
+        p[i] = take_on(f, 512, B); /* below a 1024th of the pool */
+    expect_costs(f, 1, 1, 0);
     for (int i = 0; i < 8; i++)
-        use_and_free(rig, p[i], 512, B);
-    free_plain(rig, filler);
+        use_and_free(f, p[i], 512, B);
+    drop(f, filler);
 }
 END_TEST
 
@@ -187,50 +187,50 @@ END_TEST
 START_TEST(ranges_of_all_kinds_that_touch_serve_together)
 {
     void *q[4];
-    rig_t *rig = open_rig(new_rig());
-    take_quarters(rig, q, A);
-    sim_order(&rig->sim, B, A);
-    sim_order(&rig->sim, C, A);
-    free_plain(rig, q[0]);
-    use_and_free(rig, q[1], POOL / 4, A);
-    use_and_free(rig, q[2], POOL / 4, B);
-    use_and_free(rig, q[3], POOL / 4, C);
-    costs(rig);
-    void *all = take_on(rig, POOL, C);
-    expect_costs(rig, 2, 2, 0);
-    use_and_free(rig, all, POOL, C);
+    fixture_t *f = open_cheap(new_fixture(fixture_close));
+    take_quarters(f, q, A);
+    sim_order(&f->sim, B, A);
+    sim_order(&f->sim, C, A);
+    drop(f, q[0]);
+    use_and_free(f, q[1], POOL / 4, A);
+    use_and_free(f, q[2], POOL / 4, B);
+    use_and_free(f, q[3], POOL / 4, C);
+    costs(f);
+    void *all = take_on(f, POOL, C);
+    expect_costs(f, 2, 2, 0);
+    use_and_free(f, all, POOL, C);
 }
 END_TEST
 
 START_TEST(each_of_several_streams_is_waited_for_once)
 {
     void *q[4];
-    rig_t *rig = open_rig(new_rig());
-    take_quarters(rig, q, A);
-    sim_order(&rig->sim, B, A);
+    fixture_t *f = open_cheap(new_fixture(fixture_close));
+    take_quarters(f, q, A);
+    sim_order(&f->sim, B, A);
     for (int i = 0; i < 4; i++)
-        use_and_free(rig, q[i], POOL / 4, i % 2 ? B : A);
-    costs(rig);
-    void *all = take_on(rig, POOL, C);
-    expect_costs(rig, 2, 2, 0);
-    use_and_free(rig, all, POOL, C);
+        use_and_free(f, q[i], POOL / 4, i % 2 ? B : A);
+    costs(f);
+    void *all = take_on(f, POOL, C);
+    expect_costs(f, 2, 2, 0);
+    use_and_free(f, all, POOL, C);
 }
 END_TEST
 
 START_TEST(foreign_and_idle_ranges_serve_together)
 {
     void *q[4];
-    rig_t *rig = open_rig(new_rig());
-    take_quarters(rig, q, A);
-    use_and_free(rig, q[1], POOL / 4, A);
-    free_plain(rig, q[2]);
-    costs(rig);
-    void *p = take_on(rig, POOL / 2, B);
+    fixture_t *f = open_cheap(new_fixture(fixture_close));
+    take_quarters(f, q, A);
+    use_and_free(f, q[1], POOL / 4, A);
+    drop(f, q[2]);
+    costs(f);
+    void *p = take_on(f, POOL / 2, B);
     ck_assert_ptr_eq(p, q[1]);
-    expect_costs(rig, 1, 1, 0);
-    use_and_free(rig, p, POOL / 2, B);
-    free_plain(rig, q[0]);
-    free_plain(rig, q[3]);
+    expect_costs(f, 1, 1, 0);
+    use_and_free(f, p, POOL / 2, B);
+    drop(f, q[0]);
+    drop(f, q[3]);
 }
 END_TEST
 
@@ -238,20 +238,20 @@ END_TEST
 START_TEST(the_ends_of_a_window_stay_whose_they_were)
 {
     void *q[4];
-    rig_t *rig = open_rig(new_rig());
-    take_quarters(rig, q, A);
-    sim_order(&rig->sim, B, A);
-    use_and_free(rig, q[0], POOL / 4, A);
-    use_and_free(rig, q[1], POOL / 4, B);
-    void *p = take_on(rig, POOL * 3 / 8, C);
-    costs(rig);
+    fixture_t *f = open_cheap(new_fixture(fixture_close));
+    take_quarters(f, q, A);
+    sim_order(&f->sim, B, A);
+    use_and_free(f, q[0], POOL / 4, A);
+    use_and_free(f, q[1], POOL / 4, B);
+    void *p = take_on(f, POOL * 3 / 8, C);
+    costs(f);
     cuarena_stream_t owner = p == q[0] ? B : A;
-    void *rest = take_on(rig, POOL / 8, owner);
-    expect_no_calls(rig);
-    use_and_free(rig, rest, POOL / 8, owner);
-    use_and_free(rig, p, POOL * 3 / 8, C);
-    free_plain(rig, q[2]);
-    free_plain(rig, q[3]);
+    void *rest = take_on(f, POOL / 8, owner);
+    expect_no_calls(f);
+    use_and_free(f, rest, POOL / 8, owner);
+    use_and_free(f, p, POOL * 3 / 8, C);
+    drop(f, q[2]);
+    drop(f, q[3]);
 }
 END_TEST
 
@@ -259,56 +259,56 @@ END_TEST
 
 START_TEST(what_was_waited_for_needs_no_other_wait)
 {
-    rig_t *rig = open_rig(new_rig());
-    free_use(rig, POOL, A);
-    void *p = take_on(rig, POOL / 4, B);
-    costs(rig);
-    void *q = take_on(rig, POOL / 4, B);
-    expect_no_calls(rig);
-    use_and_free(rig, p, POOL / 4, B);
-    use_and_free(rig, q, POOL / 4, B);
+    fixture_t *f = open_cheap(new_fixture(fixture_close));
+    free_use(f, POOL, A);
+    void *p = take_on(f, POOL / 4, B);
+    costs(f);
+    void *q = take_on(f, POOL / 4, B);
+    expect_no_calls(f);
+    use_and_free(f, p, POOL / 4, B);
+    use_and_free(f, q, POOL / 4, B);
 }
 END_TEST
 
 /* Serials are of frees: a block that lived at the wait is not covered by it. */
 START_TEST(what_is_freed_after_a_wait_needs_another)
 {
-    rig_t *rig = open_rig(new_rig());
-    void *kept = take_on(rig, POOL / 2, A);
-    free_use(rig, POOL / 2, A);
-    void *p = take_on(rig, POOL / 2, B);
-    use_and_free(rig, kept, POOL / 2, A); /* used after B's wait */
-    costs(rig);
-    void *q = take_on(rig, POOL / 2, B);
-    expect_costs(rig, 1, 1, 0);
-    use_and_free(rig, q, POOL / 2, B);
-    use_and_free(rig, p, POOL / 2, B);
+    fixture_t *f = open_cheap(new_fixture(fixture_close));
+    void *kept = take_on(f, POOL / 2, A);
+    free_use(f, POOL / 2, A);
+    void *p = take_on(f, POOL / 2, B);
+    use_and_free(f, kept, POOL / 2, A); /* used after B's wait */
+    costs(f);
+    void *q = take_on(f, POOL / 2, B);
+    expect_costs(f, 1, 1, 0);
+    use_and_free(f, q, POOL / 2, B);
+    use_and_free(f, p, POOL / 2, B);
 }
 END_TEST
 
 START_TEST(waits_pass_on)
 {
     void *q[4];
-    rig_t *rig = open_rig(new_rig());
-    take_quarters(rig, q, A);
-    use_and_free(rig, q[0], POOL / 4, A);
-    use_and_free(rig, q[2], POOL / 4, A);
-    void *p = take_on(rig, POOL / 4, B); /* B waits for A */
+    fixture_t *f = open_cheap(new_fixture(fixture_close));
+    take_quarters(f, q, A);
+    use_and_free(f, q[0], POOL / 4, A);
+    use_and_free(f, q[2], POOL / 4, A);
+    void *p = take_on(f, POOL / 4, B); /* B waits for A */
     void *other = p == q[0] ? q[2] : q[0];
-    use_and_free(rig, p, POOL / 4, B);
+    use_and_free(f, p, POOL / 4, B);
     cuarena_mark_t mark;
-    expect_ok(cuarena_stream_mark(rig->arena, B, &mark));
-    sim_order(&rig->sim, C, B);
-    expect_ok(cuarena_stream_waited(rig->arena, C, B, mark));
-    costs(rig);
-    void *r = take_on(rig, POOL / 4, C);
-    void *s = take_on(rig, POOL / 4, C);
-    expect_no_calls(rig);
+    expect_ok(cuarena_stream_mark(f->arena, B, &mark));
+    sim_order(&f->sim, C, B);
+    expect_ok(cuarena_stream_waited(f->arena, C, B, mark));
+    costs(f);
+    void *r = take_on(f, POOL / 4, C);
+    void *s = take_on(f, POOL / 4, C);
+    expect_no_calls(f);
     ck_assert(r == other || s == other); /* A's */
-    use_and_free(rig, r, POOL / 4, C);
-    use_and_free(rig, s, POOL / 4, C);
-    free_plain(rig, q[1]);
-    free_plain(rig, q[3]);
+    use_and_free(f, r, POOL / 4, C);
+    use_and_free(f, s, POOL / 4, C);
+    drop(f, q[1]);
+    drop(f, q[3]);
 }
 END_TEST
 
@@ -316,28 +316,28 @@ END_TEST
 START_TEST(waits_after_the_event_do_not_pass_on)
 {
     void *q[4];
-    rig_t *rig = open_rig(new_rig());
-    take_quarters(rig, q, A);
-    sim_order(&rig->sim, B, A);
-    use_and_free(rig, q[0], POOL / 4, B);
+    fixture_t *f = open_cheap(new_fixture(fixture_close));
+    take_quarters(f, q, A);
+    sim_order(&f->sim, B, A);
+    use_and_free(f, q[0], POOL / 4, B);
     cuarena_mark_t early;
-    expect_ok(cuarena_stream_mark(rig->arena, B, &early));
-    sim_order(&rig->sim, C, B);
-    sim_write(&rig->sim, A, q[1], POOL / 4, 77);
-    free_on(rig, q[1], A);
+    expect_ok(cuarena_stream_mark(f->arena, B, &early));
+    sim_order(&f->sim, C, B);
+    sim_write(&f->sim, A, q[1], POOL / 4, 77);
+    drop_on(f, q[1], A);
     cuarena_mark_t late;
-    expect_ok(cuarena_stream_mark(rig->arena, A, &late));
-    sim_order(&rig->sim, B, A);
-    expect_ok(cuarena_stream_waited(rig->arena, B, A, late));
-    expect_ok(cuarena_stream_waited(rig->arena, C, B, early));
-    costs(rig);
-    void *p = take_on(rig, POOL / 4, C);
-    void *r = take_on(rig, POOL / 4, C);
-    expect_u64(rig->sim.counts[SIM_WAIT], 1); /* for A */
-    use_and_free(rig, p, POOL / 4, C);
-    use_and_free(rig, r, POOL / 4, C);
-    free_plain(rig, q[2]);
-    free_plain(rig, q[3]);
+    expect_ok(cuarena_stream_mark(f->arena, A, &late));
+    sim_order(&f->sim, B, A);
+    expect_ok(cuarena_stream_waited(f->arena, B, A, late));
+    expect_ok(cuarena_stream_waited(f->arena, C, B, early));
+    costs(f);
+    void *p = take_on(f, POOL / 4, C);
+    void *r = take_on(f, POOL / 4, C);
+    expect_u64(f->sim.counts[SIM_WAIT], 1); /* for A */
+    use_and_free(f, p, POOL / 4, C);
+    use_and_free(f, r, POOL / 4, C);
+    drop(f, q[2]);
+    drop(f, q[3]);
 }
 END_TEST
 
@@ -345,92 +345,92 @@ END_TEST
 
 START_TEST(a_wait_that_is_told_of_is_not_made_again)
 {
-    rig_t *rig = open_rig(new_rig());
-    free_use(rig, POOL, A);
+    fixture_t *f = open_cheap(new_fixture(fixture_close));
+    free_use(f, POOL, A);
     cuarena_mark_t mark;
-    expect_ok(cuarena_stream_mark(rig->arena, A, &mark));
-    sim_order(&rig->sim, B, A);
-    expect_ok(cuarena_stream_waited(rig->arena, B, A, mark));
-    costs(rig);
-    void *p = take_on(rig, POOL, B);
-    expect_no_calls(rig);
-    use_and_free(rig, p, POOL, B);
+    expect_ok(cuarena_stream_mark(f->arena, A, &mark));
+    sim_order(&f->sim, B, A);
+    expect_ok(cuarena_stream_waited(f->arena, B, A, mark));
+    costs(f);
+    void *p = take_on(f, POOL, B);
+    expect_no_calls(f);
+    use_and_free(f, p, POOL, B);
 }
 END_TEST
 
 START_TEST(a_mark_is_of_what_was_freed_before_it)
 {
-    rig_t *rig = open_rig(new_rig());
-    void *kept = take_on(rig, POOL / 2, A);
-    free_use(rig, POOL / 2, A);
+    fixture_t *f = open_cheap(new_fixture(fixture_close));
+    void *kept = take_on(f, POOL / 2, A);
+    free_use(f, POOL / 2, A);
     cuarena_mark_t mark;
-    expect_ok(cuarena_stream_mark(rig->arena, A, &mark));
-    sim_order(&rig->sim, B, A);
-    use_and_free(rig, kept, POOL / 2, A);
-    expect_ok(cuarena_stream_waited(rig->arena, B, A, mark));
-    costs(rig);
-    void *p = take_on(rig, POOL / 2, B);
-    expect_no_calls(rig);
-    void *q = take_on(rig, POOL / 2, B);
-    expect_u64(rig->sim.counts[SIM_WAIT], 1);
-    use_and_free(rig, p, POOL / 2, B);
-    use_and_free(rig, q, POOL / 2, B);
+    expect_ok(cuarena_stream_mark(f->arena, A, &mark));
+    sim_order(&f->sim, B, A);
+    use_and_free(f, kept, POOL / 2, A);
+    expect_ok(cuarena_stream_waited(f->arena, B, A, mark));
+    costs(f);
+    void *p = take_on(f, POOL / 2, B);
+    expect_no_calls(f);
+    void *q = take_on(f, POOL / 2, B);
+    expect_u64(f->sim.counts[SIM_WAIT], 1);
+    use_and_free(f, p, POOL / 2, B);
+    use_and_free(f, q, POOL / 2, B);
 }
 END_TEST
 
 START_TEST(a_wait_of_the_caller_reclaims_without_a_call)
 {
-    rig_t *rig = open_rig(new_rig());
-    free_use(rig, POOL, A);
+    fixture_t *f = open_cheap(new_fixture(fixture_close));
+    free_use(f, POOL, A);
     cuarena_mark_t mark;
-    expect_ok(cuarena_stream_mark(rig->arena, A, &mark));
-    sim_sync(&rig->sim, A);
-    sim_calls(&rig->sim);
-    expect_ok(cuarena_stream_waited(rig->arena, CUARENA_NO_STREAM, A, mark));
-    expect_u64(rig->sim.counts[SIM_QUERY] + rig->sim.counts[SIM_WAIT_HOST], 0);
-    sim_calls(&rig->sim);
-    void *p = take_plain(rig, POOL);
-    expect_no_calls(rig);
-    sim_host_write(&rig->sim, p, POOL, 5);
-    free_plain(rig, p);
+    expect_ok(cuarena_stream_mark(f->arena, A, &mark));
+    sim_sync(&f->sim, A);
+    sim_calls(&f->sim);
+    expect_ok(cuarena_stream_waited(f->arena, CUARENA_NO_STREAM, A, mark));
+    expect_u64(f->sim.counts[SIM_QUERY] + f->sim.counts[SIM_WAIT_HOST], 0);
+    sim_calls(&f->sim);
+    void *p = take(f, POOL);
+    expect_no_calls(f);
+    sim_host_write(&f->sim, p, POOL, 5);
+    drop(f, p);
 }
 END_TEST
 
 START_TEST(marks_are_checked)
 {
-    rig_t *rig = open_rig(new_rig());
+    fixture_t *f = open_cheap(new_fixture(fixture_close));
     cuarena_mark_t mark = 0;
-    expect_ok(cuarena_stream_mark(rig->arena, A, &mark));
-    expect_no_calls(rig); /* nothing was freed */
-    expect_ok(cuarena_stream_waited(rig->arena, B, A, mark));
-    expect_bad_argument(cuarena_stream_waited(rig->arena, B, C, mark));
-    expect_bad_argument(cuarena_stream_waited(rig->arena, B, A, 0));
-    expect_bad_argument(cuarena_stream_waited(rig->arena, B, A, mark + 128));
+    expect_ok(cuarena_stream_mark(f->arena, A, &mark));
+    expect_no_calls(f); /* nothing was freed */
+    expect_ok(cuarena_stream_waited(f->arena, B, A, mark));
+    expect_bad_argument(cuarena_stream_waited(f->arena, B, C, mark));
+    expect_bad_argument(cuarena_stream_waited(f->arena, B, A, 0));
+    expect_bad_argument(cuarena_stream_waited(f->arena, B, A, mark + 128));
     expect_bad_argument(cuarena_stream_waited(NULL, B, A, mark));
-    expect_bad_argument(cuarena_stream_mark(rig->arena, CUARENA_NO_STREAM, &mark));
-    expect_bad_argument(cuarena_stream_mark(rig->arena, A, NULL));
+    expect_bad_argument(cuarena_stream_mark(f->arena, CUARENA_NO_STREAM, &mark));
+    expect_bad_argument(cuarena_stream_mark(f->arena, A, NULL));
     expect_bad_argument(cuarena_stream_mark(NULL, A, &mark));
-    expect_ok(cuarena_release_stream(rig->arena, A));
-    expect_ok(cuarena_stream_waited(rig->arena, B, A, mark)); /* is over */
-    free_use(rig, 256, C);
+    expect_ok(cuarena_release_stream(f->arena, A));
+    expect_ok(cuarena_stream_waited(f->arena, B, A, mark)); /* is over */
+    free_use(f, 256, C);
 }
 END_TEST
 
 /* A stream whose number another had is not that other one. */
 START_TEST(a_mark_does_not_pass_to_the_heir_of_a_number)
 {
-    rig_t *rig = open_rig(new_rig());
+    fixture_t *f = open_cheap(new_fixture(fixture_close));
     cuarena_mark_t mark;
-    expect_ok(cuarena_stream_mark(rig->arena, A, &mark));
-    expect_ok(cuarena_release_stream(rig->arena, A));
-    sim_stream_kill(&rig->sim, A);
-    sim_stream_make(&rig->sim, A);
-    free_use(rig, POOL, A);
-    expect_ok(cuarena_stream_waited(rig->arena, B, A, mark));
-    costs(rig);
-    void *p = take_on(rig, POOL, B);
-    expect_u64(rig->sim.counts[SIM_WAIT], 1);
-    use_and_free(rig, p, POOL, B);
+    expect_ok(cuarena_stream_mark(f->arena, A, &mark));
+    expect_ok(cuarena_release_stream(f->arena, A));
+    sim_stream_kill(&f->sim, A);
+    sim_stream_make(&f->sim, A);
+    free_use(f, POOL, A);
+    expect_ok(cuarena_stream_waited(f->arena, B, A, mark));
+    costs(f);
+    void *p = take_on(f, POOL, B);
+    expect_u64(f->sim.counts[SIM_WAIT], 1);
+    use_and_free(f, p, POOL, B);
 }
 END_TEST
 
@@ -438,111 +438,111 @@ END_TEST
 
 START_TEST(stealing_comes_before_growth)
 {
-    rig_t *rig = open_with(new_rig(), CUARENA_STEAL_WAIT, CUARENA_PRESET_GROW);
-    free_use(rig, POOL, A);
-    uint64_t held = rig_stats(rig).reserved_bytes;
-    costs(rig);
-    free_use(rig, POOL, B);
-    expect_costs(rig, 1, 1, 0);
-    expect_u64(rig_stats(rig).reserved_bytes, held);
+    fixture_t *f = open_with(new_fixture(fixture_close), CUARENA_STEAL_WAIT, CUARENA_PRESET_GROW);
+    free_use(f, POOL, A);
+    uint64_t held = stats_of(f).reserved_bytes;
+    costs(f);
+    free_use(f, POOL, B);
+    expect_costs(f, 1, 1, 0);
+    expect_u64(stats_of(f).reserved_bytes, held);
 }
 END_TEST
 
 /* The free end of the segment counts, whosever it is. */
 START_TEST(growth_takes_what_freelists_together_lack)
 {
-    rig_t *rig = open_with(new_rig(), CUARENA_STEAL_WAIT, CUARENA_PRESET_GROW);
-    free_use(rig, POOL / 2, A);
-    uint64_t held = rig_stats(rig).reserved_bytes;
-    free_use(rig, held + POOL, B);
-    expect_u64(rig_stats(rig).reserved_bytes, held + POOL);
-    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 0);
+    fixture_t *f = open_with(new_fixture(fixture_close), CUARENA_STEAL_WAIT, CUARENA_PRESET_GROW);
+    free_use(f, POOL / 2, A);
+    uint64_t held = stats_of(f).reserved_bytes;
+    free_use(f, held + POOL, B);
+    expect_u64(stats_of(f).reserved_bytes, held + POOL);
+    expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
 }
 END_TEST
 
 START_TEST(idle_means_that_nothing_is_stolen)
 {
-    rig_t *rig = open_with(new_rig(), CUARENA_STEAL_IDLE, CUARENA_PRESET_POOL);
-    free_use(rig, POOL, A);
-    costs(rig);
-    free_use(rig, POOL, B);
-    expect_costs(rig, 1, 0, 1);
-    expect_u64(rig_stats(rig).steals, 0);
-    expect_u64(rig_stats(rig).host_waits, 1);
+    fixture_t *f = open_with(new_fixture(fixture_close), CUARENA_STEAL_IDLE, CUARENA_PRESET_POOL);
+    free_use(f, POOL, A);
+    costs(f);
+    free_use(f, POOL, B);
+    expect_costs(f, 1, 0, 1);
+    expect_u64(stats_of(f).steals, 0);
+    expect_u64(stats_of(f).host_waits, 1);
 }
 END_TEST
 
 START_TEST(never_means_until_a_call_reclaims)
 {
     void *p = NULL;
-    rig_t *rig = open_with(new_rig(), CUARENA_STEAL_NEVER, CUARENA_PRESET_POOL);
-    free_use(rig, POOL, A);
-    sim_run_all(&rig->sim); /* that it is done is not asked */
-    costs(rig);
-    expect_status(try_on(rig, POOL, B, NULL), CUARENA_OUT_OF_MEMORY);
-    expect_status(cuarena_alloc(rig->arena, 256, &p), CUARENA_OUT_OF_MEMORY);
-    expect_costs(rig, 0, 0, 0);
-    free_use(rig, POOL, A);
-    expect_costs(rig, 0, 0, 0);
-    expect_ok(cuarena_reclaim(rig->arena, 1, NULL));
-    free_use(rig, POOL, B);
-    expect_ok(cuarena_release_stream(rig->arena, B));
-    sim_run_all(&rig->sim);
-    expect_ok(cuarena_reclaim(rig->arena, 0, NULL));
-    free_use(rig, POOL, A);
+    fixture_t *f = open_with(new_fixture(fixture_close), CUARENA_STEAL_NEVER, CUARENA_PRESET_POOL);
+    free_use(f, POOL, A);
+    sim_run_all(&f->sim); /* that it is done is not asked */
+    costs(f);
+    expect_status(try_on(f, POOL, B, NULL), CUARENA_OUT_OF_MEMORY);
+    expect_status(cuarena_alloc(f->arena, 256, &p), CUARENA_OUT_OF_MEMORY);
+    expect_costs(f, 0, 0, 0);
+    free_use(f, POOL, A);
+    expect_costs(f, 0, 0, 0);
+    expect_ok(cuarena_reclaim(f->arena, 1, NULL));
+    free_use(f, POOL, B);
+    expect_ok(cuarena_release_stream(f->arena, B));
+    sim_run_all(&f->sim);
+    expect_ok(cuarena_reclaim(f->arena, 0, NULL));
+    free_use(f, POOL, A);
 }
 END_TEST
 
 /* Uses of other streams end all the same, and a growing arena grows. */
 START_TEST(never_keeps_freelists_apart_and_not_uses)
 {
-    rig_t *rig = open_with(new_rig(), CUARENA_STEAL_NEVER, CUARENA_PRESET_POOL);
-    void *p = take_on(rig, POOL, A);
-    sim_write(&rig->sim, A, p, POOL, 3);
-    sim_order(&rig->sim, B, A);
-    expect_ok(cuarena_record_use(rig->arena, p, B));
-    sim_read(&rig->sim, B, p, POOL, 3);
-    free_on(rig, p, A);
-    expect_status(try_on(rig, POOL, B, NULL), CUARENA_OUT_OF_MEMORY);
-    free_use(rig, POOL, A);
+    fixture_t *f = open_with(new_fixture(fixture_close), CUARENA_STEAL_NEVER, CUARENA_PRESET_POOL);
+    void *p = take_on(f, POOL, A);
+    sim_write(&f->sim, A, p, POOL, 3);
+    sim_order(&f->sim, B, A);
+    expect_ok(cuarena_record_use(f->arena, p, B));
+    sim_read(&f->sim, B, p, POOL, 3);
+    drop_on(f, p, A);
+    expect_status(try_on(f, POOL, B, NULL), CUARENA_OUT_OF_MEMORY);
+    free_use(f, POOL, A);
 }
 END_TEST
 
 START_TEST(never_on_memory_of_the_host_reclaims_the_own_freelist)
 {
-    rig_t *rig = prepared_rig(POOL, true);
-    rig->config.steal = CUARENA_STEAL_NEVER;
-    rig_create(rig);
-    know_streams(rig);
-    free_use(rig, POOL, A);
-    expect_status(try_on(rig, POOL, B, NULL), CUARENA_OUT_OF_MEMORY);
-    costs(rig);
-    free_use(rig, POOL, A);
-    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 1);
+    fixture_t *f = prepared(SIMULATED_HOST, POOL);
+    f->config.steal = CUARENA_STEAL_NEVER;
+    fixture_create(f);
+    know_streams(f);
+    free_use(f, POOL, A);
+    expect_status(try_on(f, POOL, B, NULL), CUARENA_OUT_OF_MEMORY);
+    costs(f);
+    free_use(f, POOL, A);
+    expect_u64(f->sim.counts[SIM_WAIT_HOST], 1);
 }
 END_TEST
 
 START_TEST(calls_without_a_stream_do_not_steal)
 {
-    rig_t *rig = open_rig(new_rig());
-    free_use(rig, POOL, A);
-    costs(rig);
-    void *p = take_plain(rig, POOL);
-    expect_costs(rig, 1, 0, 1);
-    sim_host_write(&rig->sim, p, POOL, 4);
-    free_plain(rig, p);
+    fixture_t *f = open_cheap(new_fixture(fixture_close));
+    free_use(f, POOL, A);
+    costs(f);
+    void *p = take(f, POOL);
+    expect_costs(f, 1, 0, 1);
+    sim_host_write(&f->sim, p, POOL, 4);
+    drop(f, p);
 }
 END_TEST
 
 START_TEST(on_memory_of_the_host_nothing_is_stolen)
 {
-    rig_t *rig = prepared_rig(POOL, true);
-    rig_create(rig);
-    know_streams(rig);
-    free_use(rig, POOL, A);
-    costs(rig);
-    free_use(rig, POOL, B);
-    expect_costs(rig, 1, 0, 1);
+    fixture_t *f = prepared(SIMULATED_HOST, POOL);
+    fixture_create(f);
+    know_streams(f);
+    free_use(f, POOL, A);
+    costs(f);
+    free_use(f, POOL, B);
+    expect_costs(f, 1, 0, 1);
 }
 END_TEST
 
@@ -552,23 +552,23 @@ END_TEST
 START_TEST(a_compaction_crosses_freelists_that_are_in_its_way)
 {
     cuarena_block_t row[16];
-    rig_t *rig = open_rig(new_rig());
-    take_row_on(rig, row, 16, A);
-    sim_order(&rig->sim, B, A);
+    fixture_t *f = open_cheap(new_fixture(fixture_close));
+    take_row_on(f, row, 16, A);
+    sim_order(&f->sim, B, A);
     for (int i = 0; i < 16; i += 2)
-        expect_ok(cuarena_block_free_on(rig->arena, row[i], i % 4 ? B : A));
-    costs(rig);
+        expect_ok(cuarena_block_free_on(f->arena, row[i], i % 4 ? B : A));
+    costs(f);
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
     options.stream = C;
     cuarena_compact_report_t report;
     cuarena_compact_report_init(&report);
-    expect_ok(cuarena_compact(rig->arena, &options, NULL, NULL, &report));
-    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 0);
+    expect_ok(cuarena_compact(f->arena, &options, NULL, NULL, &report));
+    expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
     ck_assert_uint_ge(report.moves, 7);
-    free_use(rig, POOL / 2, C);
+    free_use(f, POOL / 2, C);
     for (int i = 1; i < 16; i += 2)
-        expect_ok(cuarena_block_free_on(rig->arena, row[i], C));
+        expect_ok(cuarena_block_free_on(f->arena, row[i], C));
 }
 END_TEST
 
@@ -576,24 +576,24 @@ END_TEST
 START_TEST(a_goal_within_reach_steals_nothing)
 {
     cuarena_block_t row[16];
-    rig_t *rig = open_rig(new_rig());
-    take_row_on(rig, row, 16, A);
-    sim_sync_all(&rig->sim);
-    expect_ok(cuarena_block_free(rig->arena, row[0]));
-    expect_ok(cuarena_block_free(rig->arena, row[2]));
-    write_block_on(rig, row[8], POOL / 16, B, 8);
-    expect_ok(cuarena_block_free_on(rig->arena, row[8], B));
-    uint64_t before = rig_stream_stats(rig, B).free_bytes;
+    fixture_t *f = open_cheap(new_fixture(fixture_close));
+    take_row_on(f, row, 16, A);
+    sim_sync_all(&f->sim);
+    expect_ok(cuarena_block_free(f->arena, row[0]));
+    expect_ok(cuarena_block_free(f->arena, row[2]));
+    write_block_on(f, row[8], POOL / 16, B, 8);
+    expect_ok(cuarena_block_free_on(f->arena, row[8], B));
+    uint64_t before = stream_stats_of(f, B).free_bytes;
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
     options.stream = C;
     options.goal_bytes = POOL / 8;
-    expect_ok(cuarena_compact(rig->arena, &options, NULL, NULL, NULL));
-    expect_u64(rig_stream_stats(rig, B).free_bytes, before);
-    sim_sync_all(&rig->sim);
+    expect_ok(cuarena_compact(f->arena, &options, NULL, NULL, NULL));
+    expect_u64(stream_stats_of(f, B).free_bytes, before);
+    sim_sync_all(&f->sim);
     for (int i = 1; i < 16; i++)
         if (i != 2 && i != 8)
-            expect_ok(cuarena_block_free(rig->arena, row[i]));
+            expect_ok(cuarena_block_free(f->arena, row[i]));
 }
 END_TEST
 
@@ -602,27 +602,27 @@ END_TEST
 /* No call of the memory after the stream's first, whatever it does. */
 START_TEST(one_stream_costs_no_call)
 {
-    rig_t *rig = opened_rig(KIB(1024));
+    fixture_t *f = opened(SIMULATED, KIB(1024));
     void *live[64] = {0};
     uint64_t bytes[64];
     random_state_t random = {17};
-    free_on(rig, take_on(rig, 256, A), A);
-    sim_calls(&rig->sim);
+    drop_on(f, take_on(f, 256, A), A);
+    sim_calls(&f->sim);
     for (int i = 0; i < 20000; i++) {
         uint64_t at = random_below(&random, 64);
         if (live[at] == NULL) {
             bytes[at] = 256 * (1 + random_below(&random, 64));
-            expect_ok(cuarena_alloc_on(rig->arena, bytes[at], A, NULL, &live[at]));
+            expect_ok(cuarena_alloc_on(f->arena, bytes[at], A, NULL, &live[at]));
         } else {
-            expect_ok(cuarena_free_on(rig->arena, live[at], A));
+            expect_ok(cuarena_free_on(f->arena, live[at], A));
             live[at] = NULL;
         }
-        expect_no_calls(rig);
+        expect_no_calls(f);
     }
     for (int i = 0; i < 64; i++)
         if (live[i] != NULL)
-            free_on(rig, live[i], A);
-    expect_no_calls(rig);
+            drop_on(f, live[i], A);
+    expect_no_calls(f);
 }
 END_TEST
 
@@ -636,25 +636,25 @@ START_TEST(steals_that_fail_change_nothing)
     for (size_t op = 0; op < COUNT_OF(ops); op++)
         for (uint64_t in = 1; in < 6; in++)
             for (int32_t event = 0; event < 2; event++) {
-                rig_t rig;
+                fixture_t f;
                 void *q[4];
-                rig_prepare(&rig, POOL, false);
-                rig.config.events = event;
-                rig_create(&rig);
-                know_streams(&rig);
-                take_quarters(&rig, q, A);
-                sim_order(&rig.sim, B, A);
+                fixture_prepare(&f, SIMULATED, POOL);
+                f.config.events = event;
+                fixture_create(&f);
+                know_streams(&f);
+                take_quarters(&f, q, A);
+                sim_order(&f.sim, B, A);
                 for (int i = 0; i < 4; i++)
-                    use_and_free(&rig, q[i], POOL / 4, i % 2 ? B : A);
-                sim_fail(&rig.sim, (int32_t)ops[op], in, CUARENA_DRIVER);
+                    use_and_free(&f, q[i], POOL / 4, i % 2 ? B : A);
+                sim_fail(&f.sim, (int32_t)ops[op], in, CUARENA_DRIVER);
                 void *all = NULL;
-                cuarena_status_t status = cuarena_alloc_on(rig.arena, POOL, C, NULL, &all);
-                rig.sim.fail_in = 0;
-                expect_clean(&rig);
+                cuarena_status_t status = cuarena_alloc_on(f.arena, POOL, C, NULL, &all);
+                f.sim.fail_in = 0;
+                expect_sound(&f);
                 if (status == CUARENA_OK)
-                    use_and_free(&rig, all, POOL, C);
-                free_use(&rig, POOL, C);
-                rig_close(&rig);
+                    use_and_free(&f, all, POOL, C);
+                free_use(&f, POOL, C);
+                fixture_close(&f);
             }
 }
 END_TEST

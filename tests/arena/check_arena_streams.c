@@ -3,8 +3,8 @@
  * events, handles, counts, zeroing, and what cannot be done. How streams and the arena end:
  * check_arena_streams_end.c.
  */
+#include "support/fixture_streams.h"
 #include "support/scale.h"
-#include "support/stream_rig.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -13,52 +13,52 @@
 #define POOL KIB(64)
 
 /* All of the pool, so that whoever asks next needs exactly these bytes. */
-static void *take_all(rig_t *rig, cuarena_stream_t stream)
+static void *take_all(fixture_t *f, cuarena_stream_t stream)
 {
-    return take_on(rig, POOL, stream);
+    return take_on(f, POOL, stream);
 }
 
-static cuarena_config_t *prepare(rig_t *rig)
+static cuarena_config_t *prepare(fixture_t *f)
 {
-    rig_prepare(rig, POOL, false);
-    return &rig->config;
+    fixture_prepare(f, SIMULATED, POOL);
+    return &f->config;
 }
 
 /* ---- The table of streams.h -------------------------------------------- */
 
-/* Rows: no stream, on A. Columns: free, free_on(A), free_on(B). Who gets the bytes at once, without
+/* Rows: no stream, on A. Columns: free, drop_on(A), drop_on(B). Who gets the bytes at once, without
  * waiting: everybody, A alone, B alone. */
 START_TEST(a_free_means_what_the_table_says)
 {
     static const cuarena_stream_t at[] = {CUARENA_NO_STREAM, A, B};
     for (int row = 0; row < 2; row++)
         for (int column = 0; column < 3; column++) {
-            rig_t rig;
-            rig_open(&rig, POOL);
-            void *p = take_all(&rig, at[row]);
-            sim_write(&rig.sim, column == 2 ? B : A, p, POOL, 7);
+            fixture_t f;
+            fixture_open(&f, SIMULATED, POOL);
+            void *p = take_all(&f, at[row]);
+            sim_write(&f.sim, column == 2 ? B : A, p, POOL, 7);
             if (column == 0)
-                sim_sync(&rig.sim, A);
-            expect_ok(cuarena_free_on(rig.arena, p, at[column]));
-            sim_calls(&rig.sim);
+                sim_sync(&f.sim, A);
+            expect_ok(cuarena_free_on(f.arena, p, at[column]));
+            sim_calls(&f.sim);
             for (uint32_t who = 1; who < 3 && column != 0; who++) {
                 bool own = who == (uint32_t)column;
                 if (!own)
                     continue;
                 void *q = NULL;
-                expect_ok(try_on(&rig, POOL, at[who], &q));
+                expect_ok(try_on(&f, POOL, at[who], &q));
                 ck_assert_ptr_eq(q, p);
-                expect_no_calls(&rig);
+                expect_no_calls(&f);
             }
-            uint64_t free_a = rig_stats(&rig).free_bytes;
+            uint64_t free_a = stats_of(&f).free_bytes;
             expect_u64(free_a, POOL);
             if (column == 0) {
                 void *q = NULL;
-                expect_ok(cuarena_alloc(rig.arena, POOL, &q));
-                expect_no_calls(&rig);
-                free_plain(&rig, q);
+                expect_ok(cuarena_alloc(f.arena, POOL, &q));
+                expect_no_calls(&f);
+                drop(&f, q);
             }
-            rig_close(&rig);
+            fixture_close(&f);
         }
 }
 END_TEST
@@ -68,21 +68,21 @@ END_TEST
 START_TEST(other_freelists_get_bytes_when_the_event_is_complete)
 {
     for (int plain = 0; plain < 2; plain++) {
-        rig_t rig;
-        rig_open(&rig, POOL);
-        void *p = take_all(&rig, A);
-        sim_write(&rig.sim, A, p, POOL, 7);
-        free_on(&rig, p, A);
+        fixture_t f;
+        fixture_open(&f, SIMULATED, POOL);
+        void *p = take_all(&f, A);
+        sim_write(&f.sim, A, p, POOL, 7);
+        drop_on(&f, p, A);
         cuarena_stream_t who = plain ? CUARENA_NO_STREAM : B;
-        void *q = take_on(&rig, POOL, who);
-        expect_u64(rig.sim.counts[SIM_MARK], 1);
-        expect_u64(rig.sim.counts[SIM_WAIT_HOST], (uint64_t)plain);
-        expect_u64(rig.sim.counts[SIM_WAIT], (uint64_t)!plain);
-        sim_write(&rig.sim, B, q, POOL, 8);
-        sim_read(&rig.sim, B, q, POOL, 8);
-        expect_clean(&rig);
-        free_on(&rig, q, B);
-        rig_close(&rig);
+        void *q = take_on(&f, POOL, who);
+        expect_u64(f.sim.counts[SIM_MARK], 1);
+        expect_u64(f.sim.counts[SIM_WAIT_HOST], (uint64_t)plain);
+        expect_u64(f.sim.counts[SIM_WAIT], (uint64_t)!plain);
+        sim_write(&f.sim, B, q, POOL, 8);
+        sim_read(&f.sim, B, q, POOL, 8);
+        expect_sound(&f);
+        drop_on(&f, q, B);
+        fixture_close(&f);
     }
 }
 END_TEST
@@ -90,18 +90,18 @@ END_TEST
 /* An event that is complete is found by asking: nobody waits. */
 START_TEST(complete_events_cost_no_wait)
 {
-    rig_t *rig = opened_rig(POOL);
-    void *p = take_all(rig, A);
-    sim_write(&rig->sim, A, p, POOL, 7);
-    free_on(rig, p, A);
-    expect_ok(cuarena_reclaim(rig->arena, 0, NULL));
-    sim_run_all(&rig->sim);
-    sim_calls(&rig->sim);
-    void *q = take_on(rig, POOL, B);
-    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 0);
-    expect_u64(rig->sim.counts[SIM_MARK], 0);
-    expect_u64(rig->sim.counts[SIM_QUERY], 1);
-    free_on(rig, q, B);
+    fixture_t *f = opened(SIMULATED, POOL);
+    void *p = take_all(f, A);
+    sim_write(&f->sim, A, p, POOL, 7);
+    drop_on(f, p, A);
+    expect_ok(cuarena_reclaim(f->arena, 0, NULL));
+    sim_run_all(&f->sim);
+    sim_calls(&f->sim);
+    void *q = take_on(f, POOL, B);
+    expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
+    expect_u64(f->sim.counts[SIM_MARK], 0);
+    expect_u64(f->sim.counts[SIM_QUERY], 1);
+    drop_on(f, q, B);
 }
 END_TEST
 
@@ -110,22 +110,22 @@ END_TEST
 START_TEST(late_events_cover_later_work_and_eager_ones_do_not)
 {
     for (int eager = 0; eager < 2; eager++) {
-        rig_t rig;
-        prepare(&rig)->events = eager ? CUARENA_EVENTS_EAGER : CUARENA_EVENTS_LATE;
-        rig_create(&rig);
-        void *p = take_on(&rig, POOL / 2, A);
-        void *kept = take_on(&rig, POOL / 2, A);
-        sim_write(&rig.sim, A, p, POOL / 2, 7);
-        free_on(&rig, p, A);
-        expect_u64(rig.sim.counts[SIM_MARK], (uint64_t)eager);
-        sim_run_stream(&rig.sim, A);
-        sim_write(&rig.sim, A, kept, POOL / 2, 8);
-        sim_calls(&rig.sim);
+        fixture_t f;
+        prepare(&f)->events = eager ? CUARENA_EVENTS_EAGER : CUARENA_EVENTS_LATE;
+        fixture_create(&f);
+        void *p = take_on(&f, POOL / 2, A);
+        void *kept = take_on(&f, POOL / 2, A);
+        sim_write(&f.sim, A, p, POOL / 2, 7);
+        drop_on(&f, p, A);
+        expect_u64(f.sim.counts[SIM_MARK], (uint64_t)eager);
+        sim_run_stream(&f.sim, A);
+        sim_write(&f.sim, A, kept, POOL / 2, 8);
+        sim_calls(&f.sim);
         uint64_t idle = 0;
-        expect_ok(cuarena_reclaim(rig.arena, 0, &idle));
+        expect_ok(cuarena_reclaim(f.arena, 0, &idle));
         expect_u64(idle, eager ? POOL / 2 : 0);
-        free_on(&rig, kept, A);
-        rig_close(&rig);
+        drop_on(&f, kept, A);
+        fixture_close(&f);
     }
 }
 END_TEST
@@ -133,17 +133,17 @@ END_TEST
 /* What is freed on an eager stream after its last event needs one of its own: each free records. */
 START_TEST(each_eager_free_has_its_event)
 {
-    rig_t *rig = new_rig();
-    prepare(rig)->events = CUARENA_EVENTS_EAGER;
-    rig_create(rig);
-    void *p = take_on(rig, POOL / 2, A);
-    void *q = take_on(rig, POOL / 2, A);
-    sim_write(&rig->sim, A, p, POOL / 2, 1);
-    free_on(rig, p, A);
-    expect_ok(cuarena_reclaim(rig->arena, 0, NULL)); /* closes with its event */
-    sim_write(&rig->sim, A, q, POOL / 2, 2);
-    free_on(rig, q, A);
-    use_anew(rig, POOL, B);
+    fixture_t *f = new_fixture(fixture_close);
+    prepare(f)->events = CUARENA_EVENTS_EAGER;
+    fixture_create(f);
+    void *p = take_on(f, POOL / 2, A);
+    void *q = take_on(f, POOL / 2, A);
+    sim_write(&f->sim, A, p, POOL / 2, 1);
+    drop_on(f, p, A);
+    expect_ok(cuarena_reclaim(f->arena, 0, NULL)); /* closes with its event */
+    sim_write(&f->sim, A, q, POOL / 2, 2);
+    drop_on(f, q, A);
+    use_anew(f, POOL, B);
 }
 END_TEST
 
@@ -152,19 +152,19 @@ END_TEST
 /* Rule 1: once the stream is known, its calls make none of the memory's. */
 START_TEST(a_known_stream_costs_no_call)
 {
-    rig_t *rig = opened_rig(POOL);
-    free_on(rig, take_on(rig, 256, A), A);
-    sim_calls(&rig->sim);
+    fixture_t *f = opened(SIMULATED, POOL);
+    drop_on(f, take_on(f, 256, A), A);
+    sim_calls(&f->sim);
     void *held[16];
     for (int round = 0; round < 50; round++) {
         for (int i = 0; i < 16; i++) {
-            held[i] = take_on(rig, KIB(1) + (uint64_t)i * 256, A);
-            sim_write(&rig->sim, A, held[i], 256, (uint64_t)i + 1);
+            held[i] = take_on(f, KIB(1) + (uint64_t)i * 256, A);
+            sim_write(&f->sim, A, held[i], 256, (uint64_t)i + 1);
         }
         for (int i = 0; i < 16; i++)
-            free_on(rig, held[(i * 7) % 16], A);
+            drop_on(f, held[(i * 7) % 16], A);
     }
-    expect_no_calls(rig);
+    expect_no_calls(f);
 }
 END_TEST
 
@@ -173,22 +173,22 @@ END_TEST
 START_TEST(both_own_freelists_serve_together)
 {
     for (int eager = 0; eager < 2; eager++) {
-        rig_t rig;
-        prepare(&rig)->events = eager ? CUARENA_EVENTS_EAGER : CUARENA_EVENTS_LATE;
-        rig_create(&rig);
-        void *p = take_on(&rig, POOL / 2, A);
-        void *q = take_on(&rig, POOL / 2, A);
-        sim_write(&rig.sim, A, p, POOL / 2, 1);
-        free_on(&rig, p, A);
-        expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
-        sim_write(&rig.sim, A, q, POOL / 2, 2);
-        free_on(&rig, q, A);
-        sim_calls(&rig.sim);
-        void *all = take_on(&rig, POOL, A);
-        expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-        sim_write(&rig.sim, A, all, POOL, 3);
-        free_on(&rig, all, A);
-        rig_close(&rig);
+        fixture_t f;
+        prepare(&f)->events = eager ? CUARENA_EVENTS_EAGER : CUARENA_EVENTS_LATE;
+        fixture_create(&f);
+        void *p = take_on(&f, POOL / 2, A);
+        void *q = take_on(&f, POOL / 2, A);
+        sim_write(&f.sim, A, p, POOL / 2, 1);
+        drop_on(&f, p, A);
+        expect_ok(cuarena_reclaim(f.arena, 0, NULL));
+        sim_write(&f.sim, A, q, POOL / 2, 2);
+        drop_on(&f, q, A);
+        sim_calls(&f.sim);
+        void *all = take_on(&f, POOL, A);
+        expect_u64(f.sim.counts[SIM_WAIT_HOST], 0);
+        sim_write(&f.sim, A, all, POOL, 3);
+        drop_on(&f, all, A);
+        fixture_close(&f);
     }
 }
 END_TEST
@@ -196,56 +196,56 @@ END_TEST
 /* Where own and idle ranges touch, a request may have of both. */
 START_TEST(own_and_idle_bytes_serve_together)
 {
-    rig_t *rig = opened_rig(POOL);
-    void *p = take_on(rig, POOL / 2, A);
-    void *q = take_on(rig, POOL / 2, A);
-    sim_write(&rig->sim, A, p, POOL / 2, 1);
-    free_on(rig, p, A);
-    free_plain(rig, q);
-    sim_calls(&rig->sim);
-    void *all = take_on(rig, POOL, A);
-    expect_no_calls(rig);
-    free_on(rig, all, A);
+    fixture_t *f = opened(SIMULATED, POOL);
+    void *p = take_on(f, POOL / 2, A);
+    void *q = take_on(f, POOL / 2, A);
+    sim_write(&f->sim, A, p, POOL / 2, 1);
+    drop_on(f, p, A);
+    drop(f, q);
+    sim_calls(&f->sim);
+    void *all = take_on(f, POOL, A);
+    expect_no_calls(f);
+    drop_on(f, all, A);
 }
 END_TEST
 
 /* Its event has nothing free behind it any more; the open free list has. */
 START_TEST(what_was_freed_behind_an_emptied_freelist_is_waited_for)
 {
-    rig_t *rig = new_rig();
-    prepare(rig)->steal = CUARENA_STEAL_IDLE;
-    rig_create(rig);
-    void *p = take_all(rig, A);
-    sim_write(&rig->sim, A, p, POOL, 1);
-    free_on(rig, p, A);
-    expect_ok(cuarena_reclaim(rig->arena, 0, NULL)); /* the event */
-    free_on(rig, take_all(rig, A), A);
-    void *q = take_all(rig, B);
-    sim_write(&rig->sim, B, q, POOL, 2);
-    free_on(rig, q, B);
+    fixture_t *f = new_fixture(fixture_close);
+    prepare(f)->steal = CUARENA_STEAL_IDLE;
+    fixture_create(f);
+    void *p = take_all(f, A);
+    sim_write(&f->sim, A, p, POOL, 1);
+    drop_on(f, p, A);
+    expect_ok(cuarena_reclaim(f->arena, 0, NULL)); /* the event */
+    drop_on(f, take_all(f, A), A);
+    void *q = take_all(f, B);
+    sim_write(&f->sim, B, q, POOL, 2);
+    drop_on(f, q, B);
 }
 END_TEST
 
 /* A growing arena takes more rather than waits. */
 START_TEST(growth_comes_before_waiting)
 {
-    rig_t *rig = new_rig();
-    prepare(rig)->preset = CUARENA_PRESET_GROW;
-    rig->config.limit = (cuarena_amount_t){.value = 2 * POOL};
-    rig->config.steal = CUARENA_STEAL_IDLE;
-    rig_create(rig);
-    void *p = take_all(rig, A);
-    sim_write(&rig->sim, A, p, POOL, 1);
-    free_on(rig, p, A);
-    void *q = take_all(rig, B);
-    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 0);
-    expect_u64(rig_stats(rig).reserved_bytes, 2 * POOL);
-    sim_write(&rig->sim, B, q, POOL, 2);
-    void *r = take_all(rig, B); /* now there is nothing but to wait */
-    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 1);
-    expect_u64(rig_stats(rig).reserved_bytes, 2 * POOL);
-    free_on(rig, q, B);
-    free_on(rig, r, B);
+    fixture_t *f = new_fixture(fixture_close);
+    prepare(f)->preset = CUARENA_PRESET_GROW;
+    f->config.limit = (cuarena_amount_t){.value = 2 * POOL};
+    f->config.steal = CUARENA_STEAL_IDLE;
+    fixture_create(f);
+    void *p = take_all(f, A);
+    sim_write(&f->sim, A, p, POOL, 1);
+    drop_on(f, p, A);
+    void *q = take_all(f, B);
+    expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
+    expect_u64(stats_of(f).reserved_bytes, 2 * POOL);
+    sim_write(&f->sim, B, q, POOL, 2);
+    void *r = take_all(f, B); /* now there is nothing but to wait */
+    expect_u64(f->sim.counts[SIM_WAIT_HOST], 1);
+    expect_u64(stats_of(f).reserved_bytes, 2 * POOL);
+    drop_on(f, q, B);
+    drop_on(f, r, B);
 }
 END_TEST
 
@@ -254,21 +254,21 @@ END_TEST
 START_TEST(on_memory_of_the_host_even_the_own_stream_waits)
 {
     for (int device_only = 0; device_only < 2; device_only++) {
-        rig_t rig;
-        rig_prepare(&rig, POOL, true);
-        rig.config.device_only = device_only;
-        rig_create(&rig);
-        void *p = take_all(&rig, A);
-        sim_write(&rig.sim, A, p, POOL, 1);
-        free_on(&rig, p, A);
-        sim_calls(&rig.sim);
-        void *q = take_all(&rig, A);
-        expect_u64(rig.sim.counts[SIM_WAIT_HOST], device_only ? 0 : 1);
+        fixture_t f;
+        fixture_prepare(&f, SIMULATED_HOST, POOL);
+        f.config.device_only = device_only;
+        fixture_create(&f);
+        void *p = take_all(&f, A);
+        sim_write(&f.sim, A, p, POOL, 1);
+        drop_on(&f, p, A);
+        sim_calls(&f.sim);
+        void *q = take_all(&f, A);
+        expect_u64(f.sim.counts[SIM_WAIT_HOST], device_only ? 0 : 1);
         if (!device_only)
-            sim_host_write(&rig.sim, q, POOL, 2); /* the CPU may at once */
-        expect_clean(&rig);
-        free_on(&rig, q, A);
-        rig_close(&rig);
+            sim_host_write(&f.sim, q, POOL, 2); /* the CPU may at once */
+        expect_sound(&f);
+        drop_on(&f, q, A);
+        fixture_close(&f);
     }
 }
 END_TEST
@@ -277,26 +277,26 @@ END_TEST
 
 START_TEST(null_and_legacy_are_one_stream)
 {
-    rig_t *rig = opened_rig(POOL);
-    void *p = take_all(rig, NULL);
-    sim_write(&rig->sim, NULL, p, POOL, 1);
-    free_on(rig, p, CUARENA_STREAM_LEGACY);
-    sim_calls(&rig->sim);
-    void *q = take_all(rig, NULL);
+    fixture_t *f = opened(SIMULATED, POOL);
+    void *p = take_all(f, NULL);
+    sim_write(&f->sim, NULL, p, POOL, 1);
+    drop_on(f, p, CUARENA_STREAM_LEGACY);
+    sim_calls(&f->sim);
+    void *q = take_all(f, NULL);
     ck_assert_ptr_eq(p, q);
-    expect_no_calls(rig);
-    expect_u64(rig_stream_stats(rig, CUARENA_STREAM_LEGACY).live_bytes, POOL);
-    free_on(rig, q, NULL);
+    expect_no_calls(f);
+    expect_u64(stream_stats_of(f, CUARENA_STREAM_LEGACY).live_bytes, POOL);
+    drop_on(f, q, NULL);
 }
 END_TEST
 
 static void *free_and_reclaim(void *user)
 {
-    rig_t *rig = user;
+    fixture_t *f = user;
     void *p = NULL;
-    cuarena_alloc_on(rig->arena, POOL / 2, CUARENA_STREAM_PER_THREAD, NULL, &p);
-    sim_write(&rig->sim, CUARENA_STREAM_PER_THREAD, p, POOL / 2, 9);
-    cuarena_free_on(rig->arena, p, CUARENA_STREAM_PER_THREAD);
+    cuarena_alloc_on(f->arena, POOL / 2, CUARENA_STREAM_PER_THREAD, NULL, &p);
+    sim_write(&f->sim, CUARENA_STREAM_PER_THREAD, p, POOL / 2, 9);
+    cuarena_free_on(f->arena, p, CUARENA_STREAM_PER_THREAD);
     return p;
 }
 
@@ -304,57 +304,57 @@ static void *free_and_reclaim(void *user)
  * only when it is idle. */
 START_TEST(the_per_thread_stream_is_each_threads_own)
 {
-    rig_t *rig = opened_rig(POOL);
-    void *p = take_on(rig, POOL / 2, CUARENA_STREAM_PER_THREAD);
+    fixture_t *f = opened(SIMULATED, POOL);
+    void *p = take_on(f, POOL / 2, CUARENA_STREAM_PER_THREAD);
     pthread_t thread;
     void *q = NULL;
-    pthread_create(&thread, NULL, free_and_reclaim, rig);
+    pthread_create(&thread, NULL, free_and_reclaim, f);
     pthread_join(thread, &q);
-    sim_calls(&rig->sim);
-    void *r = take_on(rig, POOL / 2, CUARENA_STREAM_PER_THREAD);
+    sim_calls(&f->sim);
+    void *r = take_on(f, POOL / 2, CUARENA_STREAM_PER_THREAD);
     ck_assert_ptr_eq(r, q);
-    expect_u64(rig->sim.counts[SIM_WAIT], 1);
-    expect_u64(rig->sim.counts[SIM_MARK], 0); /* not on another's stream */
-    sim_write(&rig->sim, CUARENA_STREAM_PER_THREAD, r, POOL / 2, 10);
-    free_on(rig, r, CUARENA_STREAM_PER_THREAD);
-    free_on(rig, p, CUARENA_STREAM_PER_THREAD);
+    expect_u64(f->sim.counts[SIM_WAIT], 1);
+    expect_u64(f->sim.counts[SIM_MARK], 0); /* not on another's stream */
+    sim_write(&f->sim, CUARENA_STREAM_PER_THREAD, r, POOL / 2, 10);
+    drop_on(f, r, CUARENA_STREAM_PER_THREAD);
+    drop_on(f, p, CUARENA_STREAM_PER_THREAD);
 }
 END_TEST
 
 /* Threads come and go; their default streams cannot be released then. */
 START_TEST(default_streams_of_threads_that_ended_need_no_number)
 {
-    rig_t *rig = opened_rig(POOL);
+    fixture_t *f = opened(SIMULATED, POOL);
     for (int i = 0; i < CUARENA_MAX_STREAMS + 20; i++) {
         pthread_t thread;
-        pthread_create(&thread, NULL, free_and_reclaim, rig);
+        pthread_create(&thread, NULL, free_and_reclaim, f);
         pthread_join(thread, NULL);
-        sim_run_all(&rig->sim);
+        sim_run_all(&f->sim);
     }
-    void *p = take_on(rig, POOL / 2, A);
-    free_on(rig, p, A);
+    void *p = take_on(f, POOL / 2, A);
+    drop_on(f, p, A);
 }
 END_TEST
 
 START_TEST(streams_are_limited_and_released_ones_do_not_count)
 {
-    rig_t *rig = opened_rig(POOL);
+    fixture_t *f = opened(SIMULATED, POOL);
     for (uint32_t i = 0; i <= CUARENA_MAX_STREAMS; i++)
-        sim_stream_make(&rig->sim, sim_handle(10 + i));
+        sim_stream_make(&f->sim, sim_handle(10 + i));
     for (uint32_t i = 0; i < CUARENA_MAX_STREAMS; i++) {
-        void *p = take_on(rig, 256, sim_handle(10 + i));
-        sim_write(&rig->sim, sim_handle(10 + i), p, 256, 1);
-        free_on(rig, p, sim_handle(10 + i));
+        void *p = take_on(f, 256, sim_handle(10 + i));
+        sim_write(&f->sim, sim_handle(10 + i), p, 256, 1);
+        drop_on(f, p, sim_handle(10 + i));
     }
     cuarena_stream_t more = sim_handle(10 + CUARENA_MAX_STREAMS);
     void *p = NULL;
-    expect_status(cuarena_alloc_on(rig->arena, 256, more, NULL, &p), CUARENA_LIMIT);
-    expect_ok(cuarena_release_stream(rig->arena, sim_handle(10)));
-    expect_status(cuarena_alloc_on(rig->arena, 256, more, NULL, &p),
+    expect_status(cuarena_alloc_on(f->arena, 256, more, NULL, &p), CUARENA_LIMIT);
+    expect_ok(cuarena_release_stream(f->arena, sim_handle(10)));
+    expect_status(cuarena_alloc_on(f->arena, 256, more, NULL, &p),
                   CUARENA_LIMIT); /* its work is under way */
-    sim_run_all(&rig->sim);
-    expect_ok(cuarena_alloc_on(rig->arena, 256, more, NULL, &p));
-    free_on(rig, p, more);
+    sim_run_all(&f->sim);
+    expect_ok(cuarena_alloc_on(f->arena, 256, more, NULL, &p));
+    drop_on(f, p, more);
 }
 END_TEST
 
@@ -362,27 +362,27 @@ END_TEST
 
 START_TEST(memories_without_streams_say_so)
 {
-    rig_t *rig = prepared_rig(POOL, false);
-    rig->sim.ops.identify = NULL;
-    rig->sim.ops.mark = NULL;
-    rig->sim.ops.query = NULL;
-    rig->sim.ops.wait = NULL;
-    rig->sim.ops.unmark = NULL;
-    rig_create(rig);
-    void *p = take_plain(rig, 256);
+    fixture_t *f = prepared(SIMULATED, POOL);
+    f->sim.ops.identify = NULL;
+    f->sim.ops.mark = NULL;
+    f->sim.ops.query = NULL;
+    f->sim.ops.wait = NULL;
+    f->sim.ops.unmark = NULL;
+    fixture_create(f);
+    void *p = take(f, 256);
     void *q = NULL;
-    expect_status(cuarena_alloc_on(rig->arena, 256, A, NULL, &q), CUARENA_UNSUPPORTED);
+    expect_status(cuarena_alloc_on(f->arena, 256, A, NULL, &q), CUARENA_UNSUPPORTED);
     ck_assert_ptr_null(q);
-    expect_status(cuarena_free_on(rig->arena, p, A), CUARENA_UNSUPPORTED);
-    expect_status(cuarena_record_use(rig->arena, p, A), CUARENA_UNSUPPORTED);
-    expect_ok(cuarena_release_stream(rig->arena, A)); /* is not known */
-    expect_ok(cuarena_reclaim(rig->arena, 1, NULL));
+    expect_status(cuarena_free_on(f->arena, p, A), CUARENA_UNSUPPORTED);
+    expect_status(cuarena_record_use(f->arena, p, A), CUARENA_UNSUPPORTED);
+    expect_ok(cuarena_release_stream(f->arena, A)); /* is not known */
+    expect_ok(cuarena_reclaim(f->arena, 1, NULL));
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
-    expect_status(cuarena_stream_stats(rig->arena, A, &stats), CUARENA_STALE);
-    expect_ok(cuarena_alloc_on(rig->arena, 256, CUARENA_NO_STREAM, NULL, &q));
-    expect_ok(cuarena_free_on(rig->arena, q, CUARENA_NO_STREAM));
-    free_plain(rig, p);
+    expect_status(cuarena_stream_stats(f->arena, A, &stats), CUARENA_STALE);
+    expect_ok(cuarena_alloc_on(f->arena, 256, CUARENA_NO_STREAM, NULL, &q));
+    expect_ok(cuarena_free_on(f->arena, q, CUARENA_NO_STREAM));
+    drop(f, p);
 }
 END_TEST
 
@@ -399,26 +399,26 @@ static void expect_message_names(const void *what)
 
 START_TEST(streams_that_cannot_be_used_are_named)
 {
-    rig_t *rig = opened_rig(POOL);
-    sim_stream_of(&rig->sim, A)->capturing = true;
-    sim_stream_of(&rig->sim, B)->foreign = true;
-    void *p = take_plain(rig, 256);
+    fixture_t *f = opened(SIMULATED, POOL);
+    sim_stream_of(&f->sim, A)->capturing = true;
+    sim_stream_of(&f->sim, B)->foreign = true;
+    void *p = take(f, 256);
     void *q = NULL;
-    expect_status(cuarena_alloc_on(rig->arena, 256, A, NULL, &q), CUARENA_UNSUPPORTED);
+    expect_status(cuarena_alloc_on(f->arena, 256, A, NULL, &q), CUARENA_UNSUPPORTED);
     expect_message_names((void *)A);
-    expect_status(cuarena_free_on(rig->arena, p, B), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_free_on(f->arena, p, B), CUARENA_BAD_ARGUMENT);
     expect_message_names((void *)B);
-    expect_u64(rig_stats(rig).live_blocks, 1);
-    sim_stream_of(&rig->sim, A)->capturing = false;
-    free_on(rig, p, A);
+    expect_u64(stats_of(f).live_blocks, 1);
+    sim_stream_of(&f->sim, A)->capturing = false;
+    drop_on(f, p, A);
     expect_status(cuarena_alloc_on(NULL, 1, A, NULL, &q), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_alloc_on(rig->arena, 1, A, NULL, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_alloc_on(f->arena, 1, A, NULL, NULL), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_free_on(NULL, p, A), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_free_on(rig->arena, p, A), CUARENA_STALE);
-    expect_ok(cuarena_free_on(rig->arena, NULL, A));
-    expect_status(cuarena_record_use(rig->arena, p, A), CUARENA_STALE);
-    expect_status(cuarena_block_record_use(rig->arena, 12345, A), CUARENA_STALE);
-    expect_status(cuarena_stream_stats(rig->arena, A, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_free_on(f->arena, p, A), CUARENA_STALE);
+    expect_ok(cuarena_free_on(f->arena, NULL, A));
+    expect_status(cuarena_record_use(f->arena, p, A), CUARENA_STALE);
+    expect_status(cuarena_block_record_use(f->arena, 12345, A), CUARENA_STALE);
+    expect_status(cuarena_stream_stats(f->arena, A, NULL), CUARENA_BAD_ARGUMENT);
 }
 END_TEST
 
@@ -426,13 +426,13 @@ END_TEST
 
 START_TEST(streams_have_counts)
 {
-    rig_t *rig = opened_rig(POOL);
-    void *p = take_on(rig, 1000, A);
-    void *q = take_on(rig, 3000, A);
-    void *r = take_on(rig, 500, B);
-    free_on(rig, q, B);
-    cuarena_stats_t a = rig_stream_stats(rig, A);
-    cuarena_stats_t b = rig_stream_stats(rig, B);
+    fixture_t *f = opened(SIMULATED, POOL);
+    void *p = take_on(f, 1000, A);
+    void *q = take_on(f, 3000, A);
+    void *r = take_on(f, 500, B);
+    drop_on(f, q, B);
+    cuarena_stats_t a = stream_stats_of(f, A);
+    cuarena_stats_t b = stream_stats_of(f, B);
     expect_u64(a.live_bytes, 1024);
     expect_u64(a.requested_bytes, 1000);
     expect_u64(a.live_blocks, 1);
@@ -444,8 +444,8 @@ START_TEST(streams_have_counts)
     expect_u64(a.free_bytes, 0);
     expect_u64(b.live_bytes, 512);
     expect_u64(b.free_bytes, 3072);
-    free_on(rig, p, A);
-    free_plain(rig, r);
+    drop_on(f, p, A);
+    drop(f, r);
 }
 END_TEST
 
@@ -453,59 +453,59 @@ END_TEST
  * allocated on; that one may have its own back. */
 START_TEST(a_resize_in_place_costs_no_call)
 {
-    rig_t *rig = opened_rig(POOL);
-    void *p = take_on(rig, POOL, A);
+    fixture_t *f = opened(SIMULATED, POOL);
+    void *p = take_on(f, POOL, A);
     void *q = NULL;
     void *of_b = NULL;
-    sim_write(&rig->sim, A, p, POOL, 1);
-    (void)sim_calls(&rig->sim);
-    expect_ok(cuarena_resize_on(rig->arena, p, POOL / 4 - 1, A, &q));
+    sim_write(&f->sim, A, p, POOL, 1);
+    (void)sim_calls(&f->sim);
+    expect_ok(cuarena_resize_on(f->arena, p, POOL / 4 - 1, A, &q));
     ck_assert_ptr_eq(q, p);
-    expect_u64(rig_stream_stats(rig, A).live_bytes, POOL / 4);
-    expect_u64(rig_stream_stats(rig, A).requested_bytes, POOL / 4 - 1);
-    expect_u64(rig_stream_stats(rig, A).free_bytes, POOL / 4 * 3);
-    expect_ok(cuarena_resize_on(rig->arena, p, POOL, A, &q));
+    expect_u64(stream_stats_of(f, A).live_bytes, POOL / 4);
+    expect_u64(stream_stats_of(f, A).requested_bytes, POOL / 4 - 1);
+    expect_u64(stream_stats_of(f, A).free_bytes, POOL / 4 * 3);
+    expect_ok(cuarena_resize_on(f->arena, p, POOL, A, &q));
     ck_assert_ptr_eq(q, p);
-    expect_u64(rig_stream_stats(rig, A).live_bytes, POOL);
-    expect_u64(rig_stream_stats(rig, A).peak_live_bytes, POOL);
-    expect_u64(rig_stream_stats(rig, A).free_bytes, 0);
-    expect_no_calls(rig);
-    sim_sync_all(&rig->sim);
+    expect_u64(stream_stats_of(f, A).live_bytes, POOL);
+    expect_u64(stream_stats_of(f, A).peak_live_bytes, POOL);
+    expect_u64(stream_stats_of(f, A).free_bytes, 0);
+    expect_no_calls(f);
+    sim_sync_all(&f->sim);
     for (uint64_t i = 1; i <= 2; i++) { /* at first sight, and later */
-        expect_ok(cuarena_resize_on(rig->arena, p, POOL / 2 / i, B, &q));
+        expect_ok(cuarena_resize_on(f->arena, p, POOL / 2 / i, B, &q));
         ck_assert_ptr_eq(q, p);
-        expect_u64(rig_stream_stats(rig, A).live_bytes, POOL / 2 / i);
-        expect_u64(rig_stream_stats(rig, B).free_bytes, POOL - POOL / 2 / i);
+        expect_u64(stream_stats_of(f, A).live_bytes, POOL / 2 / i);
+        expect_u64(stream_stats_of(f, B).free_bytes, POOL - POOL / 2 / i);
     }
-    expect_ok(cuarena_alloc_on(rig->arena, POOL / 4 * 3, B, NULL, &of_b));
-    expect_clean(rig);
-    free_on(rig, of_b, B);
-    free_on(rig, p, B);
+    expect_ok(cuarena_alloc_on(f->arena, POOL / 4 * 3, B, NULL, &of_b));
+    expect_sound(f);
+    drop_on(f, of_b, B);
+    drop_on(f, p, B);
 }
 END_TEST
 
 /* Dedicated blocks are the stream's too, but their segments are no free list's. */
 START_TEST(dedicated_blocks_go_back_when_their_stream_is_done)
 {
-    rig_t *rig = opened_rig(POOL);
+    fixture_t *f = opened(SIMULATED, POOL);
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.dedicated = 1;
     void *p = NULL;
-    expect_ok(cuarena_alloc_on(rig->arena, KIB(8), A, &request, &p));
-    expect_u64(rig_stream_stats(rig, A).live_bytes, KIB(8));
-    sim_write(&rig->sim, A, p, KIB(8), 1);
-    free_on(rig, p, A);
-    expect_u64(rig->sim.counts[SIM_GIVE_BACK], 0);
-    expect_status(cuarena_free(rig->arena, p), CUARENA_STALE);
-    expect_ok(cuarena_reclaim(rig->arena, 0, NULL));
-    expect_u64(rig->sim.counts[SIM_GIVE_BACK], 0);
-    sim_run_all(&rig->sim);
+    expect_ok(cuarena_alloc_on(f->arena, KIB(8), A, &request, &p));
+    expect_u64(stream_stats_of(f, A).live_bytes, KIB(8));
+    sim_write(&f->sim, A, p, KIB(8), 1);
+    drop_on(f, p, A);
+    expect_u64(f->sim.counts[SIM_GIVE_BACK], 0);
+    expect_status(cuarena_free(f->arena, p), CUARENA_STALE);
+    expect_ok(cuarena_reclaim(f->arena, 0, NULL));
+    expect_u64(f->sim.counts[SIM_GIVE_BACK], 0);
+    sim_run_all(&f->sim);
     uint64_t idle = 99;
-    expect_ok(cuarena_reclaim(rig->arena, 0, &idle));
+    expect_ok(cuarena_reclaim(f->arena, 0, &idle));
     expect_u64(idle, 0); /* it went back; it is nobody's */
-    expect_u64(rig->sim.counts[SIM_GIVE_BACK], 1);
-    expect_u64(rig_stats(rig).reserved_bytes, POOL);
+    expect_u64(f->sim.counts[SIM_GIVE_BACK], 1);
+    expect_u64(stats_of(f).reserved_bytes, POOL);
 }
 END_TEST
 
@@ -516,22 +516,22 @@ END_TEST
 START_TEST(zeroed_blocks_are_zero_on_their_stream)
 {
     for (int always = 0; always < 2; always++) {
-        rig_t rig;
-        prepare(&rig)->zero = always ? CUARENA_ZERO_ALLOC : CUARENA_ZERO_NEVER;
-        rig_create(&rig);
+        fixture_t f;
+        prepare(&f)->zero = always ? CUARENA_ZERO_ALLOC : CUARENA_ZERO_NEVER;
+        fixture_create(&f);
         cuarena_request_t request;
         cuarena_request_init(&request);
         request.zeroed = !always;
-        void *p = take_all(&rig, A);
-        sim_write(&rig.sim, A, p, POOL, 1);
-        free_on(&rig, p, A);
+        void *p = take_all(&f, A);
+        sim_write(&f.sim, A, p, POOL, 1);
+        drop_on(&f, p, A);
         void *q = NULL;
-        sim_calls(&rig.sim);
-        expect_ok(cuarena_alloc_on(rig.arena, POOL, A, &request, &q));
-        expect_u64(rig.sim.counts[SIM_ZERO], 1);
-        sim_read_zero(&rig.sim, A, q, POOL);
-        free_on(&rig, q, A);
-        rig_close(&rig);
+        sim_calls(&f.sim);
+        expect_ok(cuarena_alloc_on(f.arena, POOL, A, &request, &q));
+        expect_u64(f.sim.counts[SIM_ZERO], 1);
+        sim_read_zero(&f.sim, A, q, POOL);
+        drop_on(&f, q, A);
+        fixture_close(&f);
     }
 }
 END_TEST
@@ -542,59 +542,59 @@ START_TEST(bytes_are_zero_before_others_have_them)
     for (int eager = 0; eager < 2; eager++)
         for (int used = 0; used < 2; used++)
             for (uint64_t run = 0; run < 5; run++) {
-                rig_t rig;
-                prepare(&rig)->zero = CUARENA_ZERO_FREE;
-                rig.config.events = eager ? CUARENA_EVENTS_EAGER : CUARENA_EVENTS_LATE;
-                rig_create(&rig);
-                void *p = take_all(&rig, A);
-                sim_write(&rig.sim, A, p, POOL, 1);
+                fixture_t f;
+                prepare(&f)->zero = CUARENA_ZERO_FREE;
+                f.config.events = eager ? CUARENA_EVENTS_EAGER : CUARENA_EVENTS_LATE;
+                fixture_create(&f);
+                void *p = take_all(&f, A);
+                sim_write(&f.sim, A, p, POOL, 1);
                 if (used) {
-                    sim_order(&rig.sim, C, A);
-                    sim_write(&rig.sim, C, p, POOL, 2);
-                    expect_ok(cuarena_record_use(rig.arena, p, C));
+                    sim_order(&f.sim, C, A);
+                    sim_write(&f.sim, C, p, POOL, 2);
+                    expect_ok(cuarena_record_use(f.arena, p, C));
                 }
-                free_on(&rig, p, A);
-                sim_run(&rig.sim, run);
-                void *q = take_all(&rig, B);
-                sim_read_zero(&rig.sim, B, q, POOL);
-                expect_clean(&rig);
-                sim_run_all(&rig.sim);
-                expect_ok(cuarena_free_on(rig.arena, q, B));
-                rig_close(&rig);
+                drop_on(&f, p, A);
+                sim_run(&f.sim, run);
+                void *q = take_all(&f, B);
+                sim_read_zero(&f.sim, B, q, POOL);
+                expect_sound(&f);
+                sim_run_all(&f.sim);
+                expect_ok(cuarena_free_on(f.arena, q, B));
+                fixture_close(&f);
             }
 }
 END_TEST
 
 /* ---- Failures ---------------------------------------------------------- */
 
-static void small_program(rig_t *rig)
+static void small_program(fixture_t *f)
 {
     void *p = NULL;
     void *q = NULL;
     cuarena_stream_t s[] = {A, B, C, CUARENA_STREAM_PER_THREAD};
     for (uint64_t i = 0; i < 24; i++) {
         cuarena_stream_t on = s[i % 4];
-        if (cuarena_alloc_on(rig->arena, KIB(12) + i * 512, on, NULL, &p) != CUARENA_OK)
+        if (cuarena_alloc_on(f->arena, KIB(12) + i * 512, on, NULL, &p) != CUARENA_OK)
             continue;
-        sim_write(&rig->sim, on, p, 256, i + 1);
+        sim_write(&f->sim, on, p, 256, i + 1);
         if (i % 3 == 0)
-            cuarena_record_use(rig->arena, p, s[(i + 1) % 4]);
-        if (cuarena_resize_on(rig->arena, p, KIB(4) + i * 1024, on, &q) == CUARENA_OK)
+            cuarena_record_use(f->arena, p, s[(i + 1) % 4]);
+        if (cuarena_resize_on(f->arena, p, KIB(4) + i * 1024, on, &q) == CUARENA_OK)
             p = q;
-        expect_clean(rig);
-        if (cuarena_free_on(rig->arena, p, on) != CUARENA_OK) {
-            expect_clean(rig);
-            sim_sync_all(&rig->sim);
-            expect_ok(cuarena_free(rig->arena, p));
+        expect_sound(f);
+        if (cuarena_free_on(f->arena, p, on) != CUARENA_OK) {
+            expect_sound(f);
+            sim_sync_all(&f->sim);
+            expect_ok(cuarena_free(f->arena, p));
         }
         if (i % 7 == 6)
-            cuarena_reclaim(rig->arena, i % 2, NULL);
+            cuarena_reclaim(f->arena, i % 2, NULL);
         if (i % 11 == 10)
-            cuarena_release_stream(rig->arena, B);
+            cuarena_release_stream(f->arena, B);
         if (i % 5 == 4)
-            cuarena_trim(rig->arena, 0, NULL);
-        sim_run(&rig->sim, 2);
-        expect_clean(rig);
+            cuarena_trim(f->arena, 0, NULL);
+        sim_run(&f->sim, 2);
+        expect_sound(f);
     }
 }
 
@@ -608,21 +608,20 @@ START_TEST(a_call_that_fails_changes_nothing)
     for (size_t op = 0; op < COUNT_OF(ops); op++) {
         bool fired = true;
         for (uint64_t in = 1; fired && in < 200; in++) {
-            rig_t rig;
-            prepare(&rig)->zero = zero;
-            rig.config.events = event;
-            rig_create(&rig);
-            sim_fail(&rig.sim, (int32_t)ops[op], in, CUARENA_DRIVER);
-            small_program(&rig);
-            fired = rig.sim.fail_in == 0;
-            rig.sim.fail_in = 0;
-            expect_u64(rig_stats(&rig).live_blocks - (uint64_t)(rig_stats(&rig).live_blocks != 0),
-                       0);
-            sim_run_all(&rig.sim);
-            expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
-            expect_u64(rig_stats(&rig).live_blocks, 0);
-            free_plain(&rig, take_plain(&rig, POOL));
-            rig_close(&rig);
+            fixture_t f;
+            prepare(&f)->zero = zero;
+            f.config.events = event;
+            fixture_create(&f);
+            sim_fail(&f.sim, (int32_t)ops[op], in, CUARENA_DRIVER);
+            small_program(&f);
+            fired = f.sim.fail_in == 0;
+            f.sim.fail_in = 0;
+            expect_u64(stats_of(&f).live_blocks - (uint64_t)(stats_of(&f).live_blocks != 0), 0);
+            sim_run_all(&f.sim);
+            expect_ok(cuarena_reclaim(f.arena, 1, NULL));
+            expect_u64(stats_of(&f).live_blocks, 0);
+            drop(&f, take(&f, POOL));
+            fixture_close(&f);
         }
     }
 }
@@ -631,35 +630,35 @@ END_TEST
 /* A lost arena: frees, questions and destroy work, and ask nothing of it. */
 START_TEST(a_lost_arena_ends_without_its_memory)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
+    fixture_t f;
+    fixture_open(&f, SIMULATED, POOL);
     cuarena_block_t row[4];
-    take_row_on(&rig, row, 4, A);
-    void *q = place_of(&rig, row[3]);
-    expect_ok(cuarena_block_record_use(rig.arena, row[3], B));
-    sim_write(&rig.sim, B, q, KIB(4), 1);
-    expect_ok(cuarena_block_free_on(rig.arena, row[3], A));
-    expect_ok(cuarena_block_free_on(rig.arena, row[0], A));
-    sim_fail(&rig.sim, SIM_RELOCATE, 1, CUARENA_DRIVER);
-    rig.sim.fail_done = 1;
+    take_row_on(&f, row, 4, A);
+    void *q = address_of(&f, row[3]);
+    expect_ok(cuarena_block_record_use(f.arena, row[3], B));
+    sim_write(&f.sim, B, q, KIB(4), 1);
+    expect_ok(cuarena_block_free_on(f.arena, row[3], A));
+    expect_ok(cuarena_block_free_on(f.arena, row[0], A));
+    sim_fail(&f.sim, SIM_RELOCATE, 1, CUARENA_DRIVER);
+    f.sim.fail_done = 1;
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
     options.stream = A;
-    expect_status(cuarena_compact(rig.arena, &options, NULL, NULL, NULL), CUARENA_DRIVER);
-    expect_status(cuarena_reclaim(rig.arena, 1, NULL), CUARENA_LOST);
+    expect_status(cuarena_compact(f.arena, &options, NULL, NULL, NULL), CUARENA_DRIVER);
+    expect_status(cuarena_reclaim(f.arena, 1, NULL), CUARENA_LOST);
     void *none = NULL;
-    expect_status(cuarena_alloc_on(rig.arena, 256, A, NULL, &none), CUARENA_LOST);
-    sim_calls(&rig.sim);
-    expect_ok(cuarena_block_free_on(rig.arena, row[1], C)); /* unknown */
-    expect_ok(cuarena_block_free_on(rig.arena, row[2], A));
-    rig_stats(&rig);
-    expect_ok(cuarena_release_stream(rig.arena, A));
-    expect_no_calls(&rig);
-    sim_sync(&rig.sim, A);
-    sim_sync(&rig.sim, B);
-    rig_close(&rig);
-    expect_u64(rig.sim.counts[SIM_MARK] + rig.sim.counts[SIM_QUERY] +
-                   rig.sim.counts[SIM_WAIT_HOST] + rig.sim.counts[SIM_MARK_ALL],
+    expect_status(cuarena_alloc_on(f.arena, 256, A, NULL, &none), CUARENA_LOST);
+    sim_calls(&f.sim);
+    expect_ok(cuarena_block_free_on(f.arena, row[1], C)); /* unknown */
+    expect_ok(cuarena_block_free_on(f.arena, row[2], A));
+    stats_of(&f);
+    expect_ok(cuarena_release_stream(f.arena, A));
+    expect_no_calls(&f);
+    sim_sync(&f.sim, A);
+    sim_sync(&f.sim, B);
+    fixture_close(&f);
+    expect_u64(f.sim.counts[SIM_MARK] + f.sim.counts[SIM_QUERY] + f.sim.counts[SIM_WAIT_HOST] +
+                   f.sim.counts[SIM_MARK_ALL],
                0);
 }
 END_TEST
@@ -688,21 +687,21 @@ static void call_from_elsewhere(sim_t *sim, sim_op_t op)
 
 START_TEST(no_call_of_the_memory_is_made_with_the_lock_held)
 {
-    rig_t *rig = new_rig();
-    prepare(rig)->events = _i == 0 ? CUARENA_EVENTS_LATE : CUARENA_EVENTS_EAGER;
-    rig->config.zero = _i == 2 ? CUARENA_ZERO_FREE : CUARENA_ZERO_NEVER;
-    rig_create(rig);
-    rig->sim.hook = call_from_elsewhere;
-    rig->sim.hook_user = &rig->arena;
-    small_program(rig);
-    cuarena_block_t block = take_block_on(rig, KIB(8), A);
+    fixture_t *f = new_fixture(fixture_close);
+    prepare(f)->events = _i == 0 ? CUARENA_EVENTS_LATE : CUARENA_EVENTS_EAGER;
+    f->config.zero = _i == 2 ? CUARENA_ZERO_FREE : CUARENA_ZERO_NEVER;
+    fixture_create(f);
+    f->sim.hook = call_from_elsewhere;
+    f->sim.hook_user = &f->arena;
+    small_program(f);
+    cuarena_block_t block = take_block_on(f, KIB(8), A);
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
     options.stream = B;
-    expect_ok(cuarena_compact(rig->arena, &options, NULL, NULL, NULL));
-    expect_ok(cuarena_block_free_on(rig->arena, block, C));
-    expect_ok(cuarena_reset(rig->arena));
-    rig->sim.hook = NULL;
+    expect_ok(cuarena_compact(f->arena, &options, NULL, NULL, NULL));
+    expect_ok(cuarena_block_free_on(f->arena, block, C));
+    expect_ok(cuarena_reset(f->arena));
+    f->sim.hook = NULL;
 }
 END_TEST
 

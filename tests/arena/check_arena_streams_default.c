@@ -3,7 +3,7 @@
  * tests/arena/check_arena_streams.c is compiled without.
  */
 #define CUDA_API_PER_THREAD_DEFAULT_STREAM 1
-#include "support/stream_rig.h"
+#include "support/fixture_streams.h"
 
 #include <check.h>
 
@@ -12,8 +12,8 @@
 /* Each call that takes a stream takes NULL for the thread's: the legacy stream stays unknown. */
 START_TEST(null_is_the_threads_stream_in_every_call)
 {
-    rig_t *rig = opened_rig(POOL);
-    cuarena_t *arena = rig->arena;
+    fixture_t *f = opened(SIMULATED, POOL);
+    cuarena_t *arena = f->arena;
     void *p = NULL;
     cuarena_block_t block = 0;
     expect_ok(cuarena_alloc_on(arena, 1024, NULL, NULL, &p));
@@ -40,7 +40,7 @@ START_TEST(null_is_the_threads_stream_in_every_call)
     expect_ok(cuarena_block_free_on(arena, block, NULL));
     expect_ok(cuarena_free_on(arena, p, NULL));
     expect_ok(cuarena_release_stream(arena, NULL));
-    sim_sync_all(&rig->sim);
+    sim_sync_all(&f->sim);
     expect_ok(cuarena_reclaim(arena, 1, NULL));
     expect_status(cuarena_stream_stats(arena, NULL, &stats), CUARENA_STALE);
 }
@@ -49,16 +49,16 @@ END_TEST
 /* Other handles mean what they are. */
 START_TEST(named_streams_are_themselves)
 {
-    rig_t *rig = opened_rig(POOL);
+    fixture_t *f = opened(SIMULATED, POOL);
     static const cuarena_stream_t named[] = {A, CUARENA_STREAM_LEGACY, CUARENA_NO_STREAM};
     for (int i = 0; i < 3; i++)
         ck_assert_ptr_eq(cuarena_stream_meant(named[i]), named[i]);
     void *p = NULL;
-    expect_ok(cuarena_alloc_on(rig->arena, 256, CUARENA_STREAM_LEGACY, NULL, &p));
+    expect_ok(cuarena_alloc_on(f->arena, 256, CUARENA_STREAM_LEGACY, NULL, &p));
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
-    expect_status(cuarena_stream_stats(rig->arena, NULL, &stats), CUARENA_STALE);
-    expect_ok(cuarena_free_on(rig->arena, p, CUARENA_STREAM_LEGACY));
+    expect_status(cuarena_stream_stats(f->arena, NULL, &stats), CUARENA_STALE);
+    expect_ok(cuarena_free_on(f->arena, p, CUARENA_STREAM_LEGACY));
 }
 END_TEST
 

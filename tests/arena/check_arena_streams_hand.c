@@ -4,9 +4,9 @@
  * it live and bytes of it are free; what it must not be given or free the short way; and its
  * counts, against a model that keeps every moment.
  */
+#include "support/fixture_streams.h"
 #include "support/random.h"
 #include "support/scale.h"
-#include "support/stream_rig.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -15,14 +15,14 @@
 #define POOL KIB(64)
 
 /* Calls enough for A to be at hand, with free bytes in its open free list. */
-static rig_t *open_at_hand(rig_t *rig)
+static fixture_t *open_at_hand(fixture_t *f)
 {
-    rig_open(rig, POOL);
+    fixture_open(f, SIMULATED, POOL);
     for (int i = 0; i < 4; i++)
-        free_on(rig, take_on(rig, KIB(4), A), A);
-    sim_calls(&rig->sim);
-    expect_clean(rig);
-    return rig;
+        drop_on(f, take_on(f, KIB(4), A), A);
+    sim_calls(&f->sim);
+    expect_sound(f);
+    return f;
 }
 
 /* ---- What ends it ------------------------------------------------------ */
@@ -36,13 +36,13 @@ static void hear(void *user, const cuarena_event_t *event)
 START_TEST(a_listener_hears_of_every_call)
 {
     uint64_t heard[64] = {0};
-    rig_t *rig = open_at_hand(new_rig());
-    expect_ok(cuarena_set_event_listener(rig->arena, hear, heard));
-    free_on(rig, take_on(rig, KIB(1), A), A);
+    fixture_t *f = open_at_hand(new_fixture(fixture_close));
+    expect_ok(cuarena_set_event_listener(f->arena, hear, heard));
+    drop_on(f, take_on(f, KIB(1), A), A);
     expect_u64(heard[CUARENA_EVENT_ALLOC], 1);
     expect_u64(heard[CUARENA_EVENT_FREE], 1);
-    expect_ok(cuarena_set_event_listener(rig->arena, NULL, NULL));
-    free_on(rig, take_on(rig, KIB(1), A), A);
+    expect_ok(cuarena_set_event_listener(f->arena, NULL, NULL));
+    drop_on(f, take_on(f, KIB(1), A), A);
     expect_u64(heard[CUARENA_EVENT_ALLOC], 1);
     expect_u64(heard[CUARENA_EVENT_FREE], 1);
 }
@@ -51,71 +51,71 @@ END_TEST
 START_TEST(a_limit_holds_at_once)
 {
     void *p = NULL;
-    rig_t *rig = open_at_hand(new_rig());
+    fixture_t *f = open_at_hand(new_fixture(fixture_close));
     cuarena_amount_t most = {CUARENA_AMOUNT_BYTES, 0, KIB(2)};
-    expect_ok(cuarena_set_limit(rig->arena, CUARENA_LIMIT_LIVE, most, NULL));
-    void *q = take_on(rig, KIB(2), A);
-    expect_status(cuarena_alloc_on(rig->arena, 256, A, NULL, &p), CUARENA_LIMIT);
-    free_on(rig, q, A);
+    expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_LIVE, most, NULL));
+    void *q = take_on(f, KIB(2), A);
+    expect_status(cuarena_alloc_on(f->arena, 256, A, NULL, &p), CUARENA_LIMIT);
+    drop_on(f, q, A);
 }
 END_TEST
 
 /* B is behind nothing of A's: it gets other bytes, also later. */
 START_TEST(another_stream_gets_none_of_its_bytes)
 {
-    rig_t *rig = open_at_hand(new_rig());
-    void *p = use_anew(rig, KIB(4), A);
-    void *of_b = take_on(rig, KIB(4), B);
+    fixture_t *f = open_at_hand(new_fixture(fixture_close));
+    void *p = use_anew(f, KIB(4), A);
+    void *of_b = take_on(f, KIB(4), B);
     ck_assert_ptr_ne(of_b, p);
-    sim_write(&rig->sim, B, of_b, KIB(4), 2);
-    ck_assert_ptr_eq(take_on(rig, KIB(4), A), p);
-    free_on(rig, p, B); /* which is behind A's work, says the caller */
-    free_on(rig, of_b, A);
-    sim_order(&rig->sim, B, A);
-    sim_order(&rig->sim, A, B);
-    expect_u64(rig_stream_stats(rig, B).free_bytes, KIB(4));
-    expect_u64(rig_stream_stats(rig, A).live_blocks, 0);
-    expect_u64(rig_stream_stats(rig, B).live_blocks, 0);
-    expect_clean(rig);
+    sim_write(&f->sim, B, of_b, KIB(4), 2);
+    ck_assert_ptr_eq(take_on(f, KIB(4), A), p);
+    drop_on(f, p, B); /* which is behind A's work, says the caller */
+    drop_on(f, of_b, A);
+    sim_order(&f->sim, B, A);
+    sim_order(&f->sim, A, B);
+    expect_u64(stream_stats_of(f, B).free_bytes, KIB(4));
+    expect_u64(stream_stats_of(f, A).live_blocks, 0);
+    expect_u64(stream_stats_of(f, B).live_blocks, 0);
+    expect_sound(f);
 }
 END_TEST
 
 /* ... and comes to be at hand again when the other has gone. */
 START_TEST(a_handle_that_was_released_is_asked_about)
 {
-    rig_t *rig = open_at_hand(new_rig());
-    free_on(rig, take_on(rig, 256, B), B);
-    expect_ok(cuarena_release_stream(rig->arena, B));
-    sim_sync_all(&rig->sim);
-    expect_ok(cuarena_reclaim(rig->arena, 1, NULL));
+    fixture_t *f = open_at_hand(new_fixture(fixture_close));
+    drop_on(f, take_on(f, 256, B), B);
+    expect_ok(cuarena_release_stream(f->arena, B));
+    sim_sync_all(&f->sim);
+    expect_ok(cuarena_reclaim(f->arena, 1, NULL));
     for (int i = 0; i < 4; i++)
-        free_on(rig, take_on(rig, KIB(4), A), A);
-    use_anew(rig, KIB(4), A);
-    expect_clean(rig);
-    expect_ok(cuarena_release_stream(rig->arena, A)); /* keeps its number */
-    expect_clean(rig);
-    sim_stream_kill(&rig->sim, A);
-    sim_stream_make(&rig->sim, A);
-    sim_calls(&rig->sim);
-    void *p = take_on(rig, 256, A);
-    expect_u64(rig->sim.counts[SIM_IDENTIFY], 1);
-    expect_u64(rig_stream_stats(rig, A).allocs, 1);
-    free_on(rig, p, A);
+        drop_on(f, take_on(f, KIB(4), A), A);
+    use_anew(f, KIB(4), A);
+    expect_sound(f);
+    expect_ok(cuarena_release_stream(f->arena, A)); /* keeps its number */
+    expect_sound(f);
+    sim_stream_kill(&f->sim, A);
+    sim_stream_make(&f->sim, A);
+    sim_calls(&f->sim);
+    void *p = take_on(f, 256, A);
+    expect_u64(f->sim.counts[SIM_IDENTIFY], 1);
+    expect_u64(stream_stats_of(f, A).allocs, 1);
+    drop_on(f, p, A);
 }
 END_TEST
 
 /* Two names for one stream, each of which may be the one at hand. */
 START_TEST(either_name_finds_it)
 {
-    rig_t *rig = opened_rig(POOL);
+    fixture_t *f = opened(SIMULATED, POOL);
     for (int i = 0; i < 8; i++) {
         cuarena_stream_t names[] = {CUARENA_STREAM_LEGACY, NULL};
         void *p = NULL;
-        expect_ok(cuarena_alloc_on(rig->arena, KIB(1), names[i & 1], NULL, &p));
-        expect_ok(cuarena_free_on(rig->arena, p, names[i >> 1 & 1]));
-        expect_clean(rig);
+        expect_ok(cuarena_alloc_on(f->arena, KIB(1), names[i & 1], NULL, &p));
+        expect_ok(cuarena_free_on(f->arena, p, names[i >> 1 & 1]));
+        expect_sound(f);
     }
-    cuarena_stats_t stats = rig_stream_stats(rig, CUARENA_STREAM_LEGACY);
+    cuarena_stats_t stats = stream_stats_of(f, CUARENA_STREAM_LEGACY);
     expect_u64(stats.allocs, 8);
     expect_u64(stats.frees, 8);
 }
@@ -126,12 +126,12 @@ START_TEST(peaks_of_the_whole_are_seen)
 {
     cuarena_peaks_t peaks;
     cuarena_peaks_init(&peaks);
-    rig_t *rig = open_at_hand(new_rig());
-    expect_ok(cuarena_peaks_push(rig->arena, CUARENA_REGION_ALL));
-    free_on(rig, take_on(rig, KIB(3), A), A);
-    expect_ok(cuarena_peaks_pop(rig->arena, CUARENA_REGION_ALL, &peaks));
+    fixture_t *f = open_at_hand(new_fixture(fixture_close));
+    expect_ok(cuarena_peaks_push(f->arena, CUARENA_REGION_ALL));
+    drop_on(f, take_on(f, KIB(3), A), A);
+    expect_ok(cuarena_peaks_pop(f->arena, CUARENA_REGION_ALL, &peaks));
     expect_u64(peaks.live_bytes, KIB(3));
-    expect_u64(rig_stats(rig).peak_live_bytes, KIB(4));
+    expect_u64(stats_of(f).peak_live_bytes, KIB(4));
 }
 END_TEST
 
@@ -139,18 +139,18 @@ END_TEST
 
 START_TEST(blocks_without_a_stream_are_freed_on_it)
 {
-    rig_t *rig = open_at_hand(new_rig());
-    void *p = take_plain(rig, KIB(2));
-    free_on(rig, p, A);
-    expect_u64(rig_stream_stats(rig, A).frees, 4);
-    expect_u64(rig_stream_stats(rig, A).live_blocks, 0);
-    expect_u64(rig_stats(rig).live_blocks, 0);
-    expect_clean(rig);
-    p = take_on(rig, KIB(2), A);
-    sim_sync(&rig->sim, A);
-    free_plain(rig, p);
-    expect_u64(rig_stream_stats(rig, A).frees, 5);
-    expect_u64(rig_stream_stats(rig, A).live_blocks, 0);
+    fixture_t *f = open_at_hand(new_fixture(fixture_close));
+    void *p = take(f, KIB(2));
+    drop_on(f, p, A);
+    expect_u64(stream_stats_of(f, A).frees, 4);
+    expect_u64(stream_stats_of(f, A).live_blocks, 0);
+    expect_u64(stats_of(f).live_blocks, 0);
+    expect_sound(f);
+    p = take_on(f, KIB(2), A);
+    sim_sync(&f->sim, A);
+    drop(f, p);
+    expect_u64(stream_stats_of(f, A).frees, 5);
+    expect_u64(stream_stats_of(f, A).live_blocks, 0);
 }
 END_TEST
 
@@ -160,26 +160,26 @@ START_TEST(blocks_that_are_out_of_the_ordinary)
     cuarena_request_t request;
     cuarena_tag_t tag = 0;
     void *p[2] = {NULL, NULL};
-    rig_t *rig = open_at_hand(new_rig());
+    fixture_t *f = open_at_hand(new_fixture(fixture_close));
     cuarena_request_init(&request);
     request.alignment = KIB(4);
-    expect_ok(cuarena_alloc_on(rig->arena, 256, A, &request, &p[0]));
+    expect_ok(cuarena_alloc_on(f->arena, 256, A, &request, &p[0]));
     cuarena_request_init(&request);
-    expect_ok(cuarena_tag(rig->arena, "weights", &tag));
+    expect_ok(cuarena_tag(f->arena, "weights", &tag));
     request.tag = tag;
-    expect_ok(cuarena_alloc_on(rig->arena, 256, A, &request, &p[1]));
-    cuarena_block_t block = take_block_on(rig, 256, A);
+    expect_ok(cuarena_alloc_on(f->arena, 256, A, &request, &p[1]));
+    cuarena_block_t block = take_block_on(f, 256, A);
     void *at = NULL;
-    expect_ok(cuarena_block_pin_on(rig->arena, block, A, &at));
-    expect_u64(rig_stream_stats(rig, A).live_blocks, 3);
-    expect_ok(cuarena_free_on(rig->arena, at, A));
-    expect_status(cuarena_block_free_on(rig->arena, block, A), CUARENA_STALE);
-    free_on(rig, p[0], A);
-    free_on(rig, p[1], A);
-    expect_status(cuarena_free_on(rig->arena, p[1], A), CUARENA_STALE);
-    expect_u64(rig_stream_stats(rig, A).live_blocks, 0);
-    expect_u64(rig_stream_stats(rig, A).frees, 4 + 3);
-    expect_clean(rig);
+    expect_ok(cuarena_block_pin_on(f->arena, block, A, &at));
+    expect_u64(stream_stats_of(f, A).live_blocks, 3);
+    expect_ok(cuarena_free_on(f->arena, at, A));
+    expect_status(cuarena_block_free_on(f->arena, block, A), CUARENA_STALE);
+    drop_on(f, p[0], A);
+    drop_on(f, p[1], A);
+    expect_status(cuarena_free_on(f->arena, p[1], A), CUARENA_STALE);
+    expect_u64(stream_stats_of(f, A).live_blocks, 0);
+    expect_u64(stream_stats_of(f, A).frees, 4 + 3);
+    expect_sound(f);
 }
 END_TEST
 
@@ -205,9 +205,9 @@ static void count(counted_t *c, uint64_t bytes, uint64_t requested, uint64_t blo
             c->peak[i] = c->now[i];
 }
 
-static void expect_counts(rig_t *rig, const counted_t *c)
+static void expect_counts(fixture_t *f, const counted_t *c)
 {
-    cuarena_stats_t stats = rig_stream_stats(rig, A);
+    cuarena_stats_t stats = stream_stats_of(f, A);
     expect_u64(stats.live_bytes, c->now[0]);
     expect_u64(stats.requested_bytes, c->now[1]);
     expect_u64(stats.live_blocks, c->now[2]);
@@ -228,59 +228,60 @@ static uint64_t rounded(uint64_t bytes)
     return (bytes + 255) & ~UINT64_C(255);
 }
 
-static void take_or_drop(rig_t *rig, held_t *h, int i, uint64_t bytes, counted_t *c)
+static void take_or_drop(fixture_t *f, held_t *h, int i, uint64_t bytes, counted_t *c)
 {
     if (h->at[i] == NULL) {
-        h->at[i] = take_on(rig, bytes, A);
+        h->at[i] = take_on(f, bytes, A);
         h->bytes[i] = bytes;
         c->allocs++;
         count(c, rounded(bytes), bytes, 1);
         return;
     }
-    free_on(rig, h->at[i], A);
+    drop_on(f, h->at[i], A);
     h->at[i] = NULL;
     c->frees++;
     count(c, -rounded(h->bytes[i]), -h->bytes[i], UINT64_MAX);
 }
 
 /* In place only: one that moves is two blocks for a moment. */
-static void shorten(rig_t *rig, held_t *h, int i, uint64_t bytes, counted_t *c)
+static void shorten(fixture_t *f, held_t *h, int i, uint64_t bytes, counted_t *c)
 {
     if (h->at[i] == NULL || bytes > h->bytes[i])
         return;
     void *at = NULL;
-    expect_ok(cuarena_resize_on(rig->arena, h->at[i], bytes, A, &at));
+    expect_ok(cuarena_resize_on(f->arena, h->at[i], bytes, A, &at));
     ck_assert_ptr_eq(at, h->at[i]);
     count(c, rounded(bytes) - rounded(h->bytes[i]), bytes - h->bytes[i], 0);
     h->bytes[i] = bytes;
 }
 
-static void play(rig_t *rig, held_t *held, counted_t *counted, random_state_t *random, bool resets)
+static void play(fixture_t *f, held_t *held, counted_t *counted, random_state_t *random,
+                 bool resets)
 {
     for (int step = 0; step < STEPS; step++) {
         int slot = (int)random_below(random, SLOTS);
         uint64_t bytes = 1 + random_below(random, 2000);
         uint64_t what = random_below(random, 100);
         if (what < 90)
-            take_or_drop(rig, held, slot, bytes, counted);
+            take_or_drop(f, held, slot, bytes, counted);
         else if (what < 99)
-            shorten(rig, held, slot, bytes, counted);
+            shorten(f, held, slot, bytes, counted);
         else if (resets) {
-            expect_ok(cuarena_reset_peaks(rig->arena));
+            expect_ok(cuarena_reset_peaks(f->arena));
             memcpy(counted->peak, counted->now, sizeof counted->peak);
         }
         if (counted->allocs != 0)
-            expect_counts(rig, counted);
+            expect_counts(f, counted);
     }
-    expect_clean(rig);
+    expect_sound(f);
 }
 
-static void drop_all(rig_t *rig, held_t *held, counted_t *counted)
+static void drop_all(fixture_t *f, held_t *held, counted_t *counted)
 {
     for (int i = 0; i < SLOTS; i++)
         if (held->at[i] != NULL)
-            take_or_drop(rig, held, i, 1, counted);
-    expect_counts(rig, counted);
+            take_or_drop(f, held, i, 1, counted);
+    expect_counts(f, counted);
 }
 
 START_TEST(counts_are_exact)
@@ -288,73 +289,73 @@ START_TEST(counts_are_exact)
     held_t held = {{NULL}, {0}};
     counted_t counted = {.allocs = 0};
     random_state_t random = {scale_seed("counts") + (uint64_t)_i};
-    rig_t *rig = opened_rig(POOL);
-    play(rig, &held, &counted, &random, _i % 2 != 0);
-    drop_all(rig, &held, &counted);
+    fixture_t *f = opened(SIMULATED, POOL);
+    play(f, &held, &counted, &random, _i % 2 != 0);
+    drop_all(f, &held, &counted);
 }
 END_TEST
 
 /* ---- What else comes to what its heap counts --------------------------- */
 
-static void alloc_plain(rig_t *rig)
+static void alloc_plain(fixture_t *f)
 {
-    free_plain(rig, take_plain(rig, KIB(1)));
+    drop(f, take(f, KIB(1)));
 }
 
-static void block_plain(rig_t *rig)
+static void block_plain(fixture_t *f)
 {
     cuarena_block_t block = 0;
-    expect_ok(cuarena_block_alloc(rig->arena, 300, &block));
-    expect_ok(cuarena_block_free(rig->arena, block));
-    expect_ok(cuarena_block_alloc(rig->arena, 0, &block));
-    expect_ok(cuarena_block_free(rig->arena, block));
+    expect_ok(cuarena_block_alloc(f->arena, 300, &block));
+    expect_ok(cuarena_block_free(f->arena, block));
+    expect_ok(cuarena_block_alloc(f->arena, 0, &block));
+    expect_ok(cuarena_block_free(f->arena, block));
 }
 
-static void tagged_plain(rig_t *rig)
+static void tagged_plain(fixture_t *f)
 {
     void *p = NULL;
     cuarena_request_t request;
     cuarena_request_init(&request);
-    expect_ok(cuarena_tag(rig->arena, "others", &request.tag));
-    expect_ok(cuarena_alloc_with(rig->arena, 700, &request, &p));
-    expect_ok(cuarena_free(rig->arena, p));
+    expect_ok(cuarena_tag(f->arena, "others", &request.tag));
+    expect_ok(cuarena_alloc_with(f->arena, 700, &request, &p));
+    expect_ok(cuarena_free(f->arena, p));
 }
 
-static void adopt(rig_t *rig)
+static void adopt(fixture_t *f)
 {
     static _Alignas(256) char bytes[512];
     cuarena_block_t block = 0;
-    expect_ok(cuarena_adopt(rig->arena, bytes, sizeof bytes, 0, &block));
-    expect_ok(cuarena_block_free(rig->arena, block));
+    expect_ok(cuarena_adopt(f->arena, bytes, sizeof bytes, 0, &block));
+    expect_ok(cuarena_block_free(f->arena, block));
 }
 
-static void use_other(rig_t *rig)
+static void use_other(fixture_t *f)
 {
-    free_on(rig, take_on(rig, KIB(2), B), B);
+    drop_on(f, take_on(f, KIB(2), B), B);
 }
 
-static void scope(rig_t *rig)
+static void scope(fixture_t *f)
 {
     cuarena_peaks_t peaks;
     cuarena_peaks_init(&peaks);
-    expect_ok(cuarena_stream_peaks_push(rig->arena, A));
-    expect_ok(cuarena_stream_peaks_pop(rig->arena, A, &peaks));
-    expect_ok(cuarena_peaks_push(rig->arena, CUARENA_REGION_DYNAMIC));
-    expect_ok(cuarena_peaks_pop(rig->arena, CUARENA_REGION_DYNAMIC, &peaks));
+    expect_ok(cuarena_stream_peaks_push(f->arena, A));
+    expect_ok(cuarena_stream_peaks_pop(f->arena, A, &peaks));
+    expect_ok(cuarena_peaks_push(f->arena, CUARENA_REGION_DYNAMIC));
+    expect_ok(cuarena_peaks_pop(f->arena, CUARENA_REGION_DYNAMIC, &peaks));
 }
 
-static void session(rig_t *rig)
+static void session(fixture_t *f)
 {
     cuarena_capture_t *capture = NULL;
-    expect_ok(cuarena_capture_begin(rig->arena, A, &capture));
-    expect_ok(cuarena_capture_end(rig->arena, capture));
-    expect_ok(cuarena_capture_release(rig->arena, &capture, A));
+    expect_ok(cuarena_capture_begin(f->arena, A, &capture));
+    expect_ok(cuarena_capture_end(f->arena, capture));
+    expect_ok(cuarena_capture_release(f->arena, &capture, A));
 }
 
 /* Each is made while blocks of A live; its counts do not know of it. */
 static const struct {
     const char *name;
-    void (*happen)(rig_t *rig);
+    void (*happen)(fixture_t *f);
 } others[] = {
     {"a pointer without a stream", alloc_plain},
     {"blocks without a stream", block_plain},
@@ -370,14 +371,14 @@ START_TEST(counts_know_nothing_of_others)
     held_t held = {{NULL}, {0}};
     counted_t counted = {.allocs = 0};
     random_state_t random = {scale_seed("others") + (uint64_t)_i};
-    rig_t *rig = opened_rig(POOL);
-    play(rig, &held, &counted, &random, false);
+    fixture_t *f = opened(SIMULATED, POOL);
+    play(f, &held, &counted, &random, false);
     printf("%s\n", others[_i].name);
-    others[_i].happen(rig);
-    expect_clean(rig);
-    expect_counts(rig, &counted);
-    play(rig, &held, &counted, &random, false);
-    drop_all(rig, &held, &counted);
+    others[_i].happen(f);
+    expect_sound(f);
+    expect_counts(f, &counted);
+    play(f, &held, &counted, &random, false);
+    drop_all(f, &held, &counted);
 }
 END_TEST
 
@@ -385,20 +386,20 @@ END_TEST
  * while. */
 START_TEST(counts_know_nothing_of_the_other_place_of_a_move)
 {
-    rig_t *rig = opened_rig(POOL);
-    void *first = take_on(rig, KIB(1), A);
-    void *wall = take_on(rig, KIB(1), A);
+    fixture_t *f = opened(SIMULATED, POOL);
+    void *first = take_on(f, KIB(1), A);
+    void *wall = take_on(f, KIB(1), A);
     void *low = (char *)first < (char *)wall ? first : wall;
     void *moved = NULL;
-    expect_ok(cuarena_resize_on(rig->arena, low, KIB(8), A, &moved));
-    cuarena_stats_t stats = rig_stream_stats(rig, A);
+    expect_ok(cuarena_resize_on(f->arena, low, KIB(8), A, &moved));
+    cuarena_stats_t stats = stream_stats_of(f, A);
     expect_u64(stats.allocs, 2);
     expect_u64(stats.frees, 0);
     expect_u64(stats.live_bytes, KIB(9));
     expect_u64(stats.peak_live_bytes, KIB(9));
-    expect_clean(rig);
-    free_on(rig, moved, A);
-    free_on(rig, low == first ? wall : first, A);
+    expect_sound(f);
+    drop_on(f, moved, A);
+    drop_on(f, low == first ? wall : first, A);
 }
 END_TEST
 

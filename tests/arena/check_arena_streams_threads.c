@@ -3,8 +3,8 @@
  * others, compaction, reclaiming and the work itself, each on threads of their own. ThreadSanitizer
  * watches the library; the simulation watches the order on the streams.
  */
+#include "support/fixture_streams.h"
 #include "support/scale.h"
-#include "support/stream_rig.h"
 
 #include <check.h>
 #include <stdatomic.h>
@@ -13,7 +13,7 @@
 #define WORKERS 4
 #define HELD 12
 
-static rig_t rig;
+static fixture_t f;
 static atomic_bool stop;
 
 typedef struct worker {
@@ -26,10 +26,10 @@ typedef struct worker {
 static void use_block(const worker_t *w, cuarena_block_t block, cuarena_stream_t stream)
 {
     void *p = NULL;
-    if (cuarena_block_pin_on(rig.arena, block, stream, &p) != CUARENA_OK)
+    if (cuarena_block_pin_on(f.arena, block, stream, &p) != CUARENA_OK)
         return;
-    sim_write(&rig.sim, stream, p, 256, 1 + w->index);
-    cuarena_block_unpin_on(rig.arena, block, stream);
+    sim_write(&f.sim, stream, p, 256, 1 + w->index);
+    cuarena_block_unpin_on(f.arena, block, stream);
 }
 
 /* One block's way: on the own stream, perhaps used on the shared one as well, freed on the own. */
@@ -38,7 +38,7 @@ static void work_once(worker_t *w, cuarena_block_t *held)
     cuarena_block_t *block = &held[random_below(&w->random, HELD)];
     uint64_t bytes = 256 * (1 + random_below(&w->random, 16));
     if (*block == 0) {
-        if (cuarena_block_alloc_on(rig.arena, bytes, w->own, NULL, block) == CUARENA_OK) {
+        if (cuarena_block_alloc_on(f.arena, bytes, w->own, NULL, block) == CUARENA_OK) {
             w->served++;
             use_block(w, *block, w->own);
         } else {
@@ -48,14 +48,14 @@ static void work_once(worker_t *w, cuarena_block_t *held)
     }
     uint64_t what = random_below(&w->random, 8);
     if (what == 0) {
-        sim_order(&rig.sim, C, w->own);
+        sim_order(&f.sim, C, w->own);
         use_block(w, *block, C);
-        sim_order(&rig.sim, w->own, C);
+        sim_order(&f.sim, w->own, C);
     } else if (what == 1) {
-        cuarena_block_resize_on(rig.arena, *block, bytes, w->own);
+        cuarena_block_resize_on(f.arena, *block, bytes, w->own);
     } else if (what < 5) {
         use_block(w, *block, w->own);
-    } else if (cuarena_block_free_on(rig.arena, *block, w->own) == CUARENA_OK) {
+    } else if (cuarena_block_free_on(f.arena, *block, w->own) == CUARENA_OK) {
         *block = 0;
     }
 }
@@ -69,7 +69,7 @@ static void *work(void *user)
         work_once(w, held);
     for (int i = 0; i < HELD; i++)
         if (held[i] != 0)
-            cuarena_block_free_on(rig.arena, held[i], w->own);
+            cuarena_block_free_on(f.arena, held[i], w->own);
     return NULL;
 }
 
@@ -80,8 +80,8 @@ static void *compact_on_and_on(void *user)
     options.max_moves = 8;
     for (uint64_t i = 0; !atomic_load(&stop); i++) {
         options.stream = i % 4 == 3 ? CUARENA_NO_STREAM : *(cuarena_stream_t *)user;
-        cuarena_compact(rig.arena, &options, NULL, NULL, NULL);
-        cuarena_trim(rig.arena, KIB(256), NULL);
+        cuarena_compact(f.arena, &options, NULL, NULL, NULL);
+        cuarena_trim(f.arena, KIB(256), NULL);
     }
     return NULL;
 }
@@ -90,11 +90,11 @@ static void *reclaim_on_and_on(void *user)
 {
     (void)user;
     for (int32_t i = 0; !atomic_load(&stop); i++) {
-        cuarena_reclaim(rig.arena, i % 8 == 0, NULL);
+        cuarena_reclaim(f.arena, i % 8 == 0, NULL);
         if (i % 4 == 0)
-            cuarena_cache_release(rig.arena, KIB(8), NULL);
+            cuarena_cache_release(f.arena, KIB(8), NULL);
         if (i % 64 == 1)
-            cuarena_cache_clear(rig.arena, NULL);
+            cuarena_cache_clear(f.arena, NULL);
     }
     return NULL;
 }
@@ -106,13 +106,13 @@ static void *replace_on_and_on(void *user)
     for (uint32_t i = 0; !atomic_load(&stop) && i < 250; i++) {
         cuarena_stream_t s = sim_handle(100 + i);
         void *p = NULL;
-        sim_stream_make(&rig.sim, s);
-        if (cuarena_alloc_on(rig.arena, 1024, s, NULL, &p) == CUARENA_OK) {
-            sim_write(&rig.sim, s, p, 1024, 5);
-            cuarena_free_on(rig.arena, p, s);
+        sim_stream_make(&f.sim, s);
+        if (cuarena_alloc_on(f.arena, 1024, s, NULL, &p) == CUARENA_OK) {
+            sim_write(&f.sim, s, p, 1024, 5);
+            cuarena_free_on(f.arena, p, s);
         }
-        cuarena_release_stream(rig.arena, s);
-        sim_stream_kill(&rig.sim, s);
+        cuarena_release_stream(f.arena, s);
+        sim_stream_kill(&f.sim, s);
     }
     return NULL;
 }
@@ -121,7 +121,7 @@ static void *run_on_and_on(void *user)
 {
     (void)user;
     while (!atomic_load(&stop))
-        sim_run(&rig.sim, 5);
+        sim_run(&f.sim, 5);
     return NULL;
 }
 
@@ -130,15 +130,15 @@ static void *run_on_and_on(void *user)
 
 static void open_rig(int variant, bool caches)
 {
-    rig_prepare(&rig, POOL, variant == 3);
-    rig.config.preset = variant % 2;
+    fixture_prepare(&f, variant == 3 ? SIMULATED_HOST : SIMULATED, POOL);
+    f.config.preset = variant % 2;
     if (variant % 2)
-        rig.config.limit = (cuarena_amount_t){.value = POOL};
-    rig.config.events = variant / 2 % 2;
-    rig.config.zero = variant == 2 && !caches ? CUARENA_ZERO_FREE : CUARENA_ZERO_NEVER;
+        f.config.limit = (cuarena_amount_t){.value = POOL};
+    f.config.events = variant / 2 % 2;
+    f.config.zero = variant == 2 && !caches ? CUARENA_ZERO_FREE : CUARENA_ZERO_NEVER;
     if (caches)
-        rig.config.keep = CUARENA_KEEP_CACHE;
-    rig_create(&rig);
+        f.config.keep = CUARENA_KEEP_CACHE;
+    fixture_create(&f);
     atomic_store(&stop, false);
 }
 
@@ -157,9 +157,9 @@ START_TEST(threads_share_an_arena)
     worker_t workers[WORKERS];
     pthread_t threads[WORKERS + 4];
     cuarena_stream_t movers[1] = {sim_handle(60)};
-    sim_stream_make(&rig.sim, movers[0]);
+    sim_stream_make(&f.sim, movers[0]);
     for (uint32_t i = 0; i < WORKERS; i++)
-        sim_stream_make(&rig.sim, sim_handle(20 + i));
+        sim_stream_make(&f.sim, sim_handle(20 + i));
     for (uint32_t i = 0; i < WORKERS; i++) {
         workers[i] = (worker_t){i, stream_for(i, variant), {i + 77}, 0};
         pthread_create(&threads[i], NULL, work, &workers[i]);
@@ -177,10 +177,10 @@ START_TEST(threads_share_an_arena)
     for (int i = 0; i < 4; i++)
         pthread_join(threads[WORKERS + i], NULL);
     ck_assert_uint_gt(served, 100);
-    expect_clean(&rig);
-    expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
-    expect_u64(rig_stats(&rig).live_blocks, 0);
-    rig_close(&rig);
+    expect_sound(&f);
+    expect_ok(cuarena_reclaim(f.arena, 1, NULL));
+    expect_u64(stats_of(&f).live_blocks, 0);
+    fixture_close(&f);
 }
 END_TEST
 

@@ -1,24 +1,24 @@
 /* Blocks that several streams use, and resizing on streams, on streams that
  * are simulated. */
-#include "support/stream_rig.h"
+#include "support/fixture_streams.h"
 
 #include <check.h>
 
 #define POOL KIB(64)
 
-static void use_on(rig_t *rig, void *p, uint64_t bytes, cuarena_stream_t s, uint64_t seed)
+static void use_on(fixture_t *f, void *p, uint64_t bytes, cuarena_stream_t s, uint64_t seed)
 {
-    sim_write(&rig->sim, s, p, bytes, seed);
-    expect_ok(cuarena_record_use(rig->arena, p, s));
-    expect_clean(rig);
+    sim_write(&f->sim, s, p, bytes, seed);
+    expect_ok(cuarena_record_use(f->arena, p, s));
+    expect_sound(f);
 }
 
-static rig_t *open_with(rig_t *rig, int32_t event)
+static fixture_t *open_with(fixture_t *f, int32_t event)
 {
-    rig_prepare(rig, POOL, false);
-    rig->config.events = event;
-    rig_create(rig);
-    return rig;
+    fixture_prepare(f, SIMULATED, POOL);
+    f->config.events = event;
+    fixture_create(f);
+    return f;
 }
 
 /* Both kinds of events: the test's _i. */
@@ -30,23 +30,23 @@ static rig_t *open_with(rig_t *rig, int32_t event)
 START_TEST(bytes_wait_for_every_user)
 {
     for (int b_first = 0; b_first < 2; b_first++) {
-        rig_t *rig = open_with(new_rig(), EVENT);
-        void *p = take_on(rig, POOL, A);
-        use_on(rig, p, POOL / 2, B, 1);
-        sim_write(&rig->sim, C, (char *)p + POOL / 2, POOL / 2, 2);
-        expect_ok(cuarena_record_use(rig->arena, p, C));
-        free_on(rig, p, A);
-        sim_run_stream(&rig->sim, b_first ? B : C);
-        expect_ok(cuarena_reclaim(rig->arena, 0, NULL));
-        expect_u64(rig_stats(rig).live_blocks, 1); /* it waits */
-        sim_calls(&rig->sim);
-        void *q = take_on(rig, POOL, A);
+        fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
+        void *p = take_on(f, POOL, A);
+        use_on(f, p, POOL / 2, B, 1);
+        sim_write(&f->sim, C, (char *)p + POOL / 2, POOL / 2, 2);
+        expect_ok(cuarena_record_use(f->arena, p, C));
+        drop_on(f, p, A);
+        sim_run_stream(&f->sim, b_first ? B : C);
+        expect_ok(cuarena_reclaim(f->arena, 0, NULL));
+        expect_u64(stats_of(f).live_blocks, 1); /* it waits */
+        sim_calls(&f->sim);
+        void *q = take_on(f, POOL, A);
         ck_assert_ptr_eq(p, q);
-        expect_u64(rig->sim.counts[SIM_WAIT_HOST] >= 1, 1);
-        sim_write(&rig->sim, A, q, POOL, 3);
-        expect_clean(rig);
-        free_on(rig, q, A);
-        rig_close(rig);
+        expect_u64(f->sim.counts[SIM_WAIT_HOST] >= 1, 1);
+        sim_write(&f->sim, A, q, POOL, 3);
+        expect_sound(f);
+        drop_on(f, q, A);
+        fixture_close(f);
     }
 }
 END_TEST
@@ -55,19 +55,19 @@ END_TEST
  * for itself; others only behind an event of it. */
 START_TEST(bytes_are_the_freeing_streams_when_users_are_done)
 {
-    rig_t *rig = open_with(new_rig(), EVENT);
-    void *p = take_on(rig, POOL, A);
-    use_on(rig, p, POOL, B, 1);
-    sim_order(&rig->sim, A, B);
-    sim_write(&rig->sim, A, p, POOL, 2);
-    free_on(rig, p, A);
-    sim_run_stream(&rig->sim, B);
-    sim_calls(&rig->sim);
-    void *q = take_on(rig, POOL, A);
-    expect_u64(rig->sim.counts[SIM_WAIT_HOST] != 0, EVENT ? 1u : 0u);
-    sim_write(&rig->sim, A, q, POOL, 3);
-    free_on(rig, q, A);
-    use_anew(rig, POOL, C);
+    fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
+    void *p = take_on(f, POOL, A);
+    use_on(f, p, POOL, B, 1);
+    sim_order(&f->sim, A, B);
+    sim_write(&f->sim, A, p, POOL, 2);
+    drop_on(f, p, A);
+    sim_run_stream(&f->sim, B);
+    sim_calls(&f->sim);
+    void *q = take_on(f, POOL, A);
+    expect_u64(f->sim.counts[SIM_WAIT_HOST] != 0, EVENT ? 1u : 0u);
+    sim_write(&f->sim, A, q, POOL, 3);
+    drop_on(f, q, A);
+    use_anew(f, POOL, C);
 }
 END_TEST
 
@@ -75,69 +75,69 @@ END_TEST
  * once, the bytes wait for the next one. */
 START_TEST(a_later_event_that_fails_once_is_recorded_again)
 {
-    rig_t *rig = open_with(new_rig(), EVENT);
-    void *p = take_on(rig, POOL, A);
-    use_on(rig, p, POOL, B, 1);
-    sim_order(&rig->sim, A, B);
-    sim_stream_of(&rig->sim, B)->capturing = true;
-    free_on(rig, p, A);
-    sim_stream_of(&rig->sim, B)->capturing = false;
+    fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
+    void *p = take_on(f, POOL, A);
+    use_on(f, p, POOL, B, 1);
+    sim_order(&f->sim, A, B);
+    sim_stream_of(&f->sim, B)->capturing = true;
+    drop_on(f, p, A);
+    sim_stream_of(&f->sim, B)->capturing = false;
     for (int i = 0; i < 3; i++) {
-        sim_fail(&rig->sim, SIM_MARK, 1, CUARENA_DRIVER);
-        cuarena_reclaim(rig->arena, 0, NULL);
-        rig->sim.fail_in = 0;
-        cuarena_reclaim(rig->arena, 0, NULL);
-        expect_u64(rig_stats(rig).live_blocks, 1); /* B has not run */
+        sim_fail(&f->sim, SIM_MARK, 1, CUARENA_DRIVER);
+        cuarena_reclaim(f->arena, 0, NULL);
+        f->sim.fail_in = 0;
+        cuarena_reclaim(f->arena, 0, NULL);
+        expect_u64(stats_of(f).live_blocks, 1); /* B has not run */
     }
-    use_anew(rig, POOL, C);
+    use_anew(f, POOL, C);
 }
 END_TEST
 
 /* Twice is once; the stream that it was allocated on may be named too. */
 START_TEST(recording_again_changes_nothing)
 {
-    rig_t *rig = open_with(new_rig(), EVENT);
-    void *p = take_on(rig, POOL, A);
+    fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
+    void *p = take_on(f, POOL, A);
     for (int i = 0; i < 20; i++) {
-        use_on(rig, p, 256, B, (uint64_t)i + 1);
-        expect_ok(cuarena_record_use(rig->arena, p, A));
-        sim_order(&rig->sim, A, B);
+        use_on(f, p, 256, B, (uint64_t)i + 1);
+        expect_ok(cuarena_record_use(f->arena, p, A));
+        sim_order(&f->sim, A, B);
     }
-    sim_calls(&rig->sim);
-    free_on(rig, p, A);
-    expect_u64(rig->sim.counts[SIM_MARK], EVENT ? 2u : 1u);
+    sim_calls(&f->sim);
+    drop_on(f, p, A);
+    expect_u64(f->sim.counts[SIM_MARK], EVENT ? 2u : 1u);
 }
 END_TEST
 
 /* More users than a record has room for at first. */
 START_TEST(many_streams_may_use_one_block)
 {
-    rig_t *rig = open_with(new_rig(), EVENT);
-    void *p = take_on(rig, POOL, A);
+    fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
+    void *p = take_on(f, POOL, A);
     for (uint32_t i = 0; i < 50; i++) {
-        sim_stream_make(&rig->sim, sim_handle(10 + i));
-        sim_write(&rig->sim, sim_handle(10 + i), (char *)p + i * 1024, 256, 1);
+        sim_stream_make(&f->sim, sim_handle(10 + i));
+        sim_write(&f->sim, sim_handle(10 + i), (char *)p + i * 1024, 256, 1);
     }
     /* recorded for the block, wherever in it the kernel works */
     for (uint32_t i = 0; i < 50; i++)
-        expect_ok(cuarena_record_use(rig->arena, p, sim_handle(10 + i)));
-    free_on(rig, p, A);
-    use_anew(rig, POOL, B);
+        expect_ok(cuarena_record_use(f->arena, p, sim_handle(10 + i)));
+    drop_on(f, p, A);
+    use_anew(f, POOL, B);
 }
 END_TEST
 
 /* Without a stream the caller says that the bytes are idle: nothing waits. */
 START_TEST(a_free_without_a_stream_asks_no_user)
 {
-    rig_t *rig = open_with(new_rig(), EVENT);
-    void *p = take_on(rig, POOL, A);
-    use_on(rig, p, POOL, B, 1);
-    sim_sync(&rig->sim, B);
-    sim_calls(&rig->sim);
-    free_plain(rig, p);
-    void *q = take_plain(rig, POOL);
-    expect_no_calls(rig);
-    free_plain(rig, q);
+    fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
+    void *p = take_on(f, POOL, A);
+    use_on(f, p, POOL, B, 1);
+    sim_sync(&f->sim, B);
+    sim_calls(&f->sim);
+    drop(f, p);
+    void *q = take(f, POOL);
+    expect_no_calls(f);
+    drop(f, q);
 }
 END_TEST
 
@@ -146,19 +146,19 @@ START_TEST(users_may_be_released)
 {
     for (int after = 0; after < 2; after++)
         for (int freeing = 0; freeing < 2; freeing++) {
-            rig_t *rig = open_with(new_rig(), EVENT);
-            void *p = take_on(rig, POOL, A);
-            use_on(rig, p, POOL, B, 1);
+            fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
+            void *p = take_on(f, POOL, A);
+            use_on(f, p, POOL, B, 1);
             cuarena_stream_t gone = freeing && after ? A : B;
             if (after)
-                free_on(rig, p, A);
-            expect_ok(cuarena_release_stream(rig->arena, gone));
-            sim_stream_kill(&rig->sim, gone);
-            sim_stream_make(&rig->sim, gone); /* the name is another's now */
+                drop_on(f, p, A);
+            expect_ok(cuarena_release_stream(f->arena, gone));
+            sim_stream_kill(&f->sim, gone);
+            sim_stream_make(&f->sim, gone); /* the name is another's now */
             if (!after)
-                free_on(rig, p, A);
-            use_anew(rig, POOL, C);
-            rig_close(rig);
+                drop_on(f, p, A);
+            use_anew(f, POOL, C);
+            fixture_close(f);
         }
 }
 END_TEST
@@ -167,67 +167,67 @@ END_TEST
  * covered by an event of all work. */
 static void *use_elsewhere(void *user)
 {
-    rig_t *rig = user;
-    void *p = rig->sim.hook_user;
-    sim_write(&rig->sim, CUARENA_STREAM_PER_THREAD, p, POOL, 1);
-    cuarena_record_use(rig->arena, p, CUARENA_STREAM_PER_THREAD);
+    fixture_t *f = user;
+    void *p = f->sim.hook_user;
+    sim_write(&f->sim, CUARENA_STREAM_PER_THREAD, p, POOL, 1);
+    cuarena_record_use(f->arena, p, CUARENA_STREAM_PER_THREAD);
     return NULL;
 }
 
 START_TEST(users_may_be_default_streams_of_other_threads)
 {
-    rig_t *rig = open_with(new_rig(), EVENT);
-    void *p = take_on(rig, POOL, A);
-    rig->sim.hook_user = p;
+    fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
+    void *p = take_on(f, POOL, A);
+    f->sim.hook_user = p;
     pthread_t thread;
-    pthread_create(&thread, NULL, use_elsewhere, rig);
+    pthread_create(&thread, NULL, use_elsewhere, f);
     pthread_join(thread, NULL);
-    free_on(rig, p, A);
-    use_anew(rig, POOL, A);
+    drop_on(f, p, A);
+    use_anew(f, POOL, A);
 }
 END_TEST
 
 /* Dedicated blocks go back when all users are done; adopted bytes are not the arena's to keep. */
 START_TEST(blocks_apart_have_users_too)
 {
-    rig_t *rig = open_with(new_rig(), EVENT);
+    fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.dedicated = 1;
     void *p = NULL;
-    expect_ok(cuarena_alloc_on(rig->arena, KIB(8), A, &request, &p));
-    use_on(rig, p, KIB(8), B, 1);
-    free_on(rig, p, A);
-    sim_run_stream(&rig->sim, A);
-    expect_ok(cuarena_reclaim(rig->arena, 0, NULL));
-    expect_u64(rig->sim.counts[SIM_GIVE_BACK], 0);
-    sim_run_stream(&rig->sim, B);
-    expect_ok(cuarena_reclaim(rig->arena, 0, NULL));
-    expect_u64(rig->sim.counts[SIM_GIVE_BACK], 1);
+    expect_ok(cuarena_alloc_on(f->arena, KIB(8), A, &request, &p));
+    use_on(f, p, KIB(8), B, 1);
+    drop_on(f, p, A);
+    sim_run_stream(&f->sim, A);
+    expect_ok(cuarena_reclaim(f->arena, 0, NULL));
+    expect_u64(f->sim.counts[SIM_GIVE_BACK], 0);
+    sim_run_stream(&f->sim, B);
+    expect_ok(cuarena_reclaim(f->arena, 0, NULL));
+    expect_u64(f->sim.counts[SIM_GIVE_BACK], 1);
     static char foreign[1024] __attribute__((aligned(1024)));
     cuarena_block_t adopted = 0;
-    expect_ok(cuarena_adopt(rig->arena, foreign, sizeof foreign, 0, &adopted));
-    expect_ok(cuarena_block_record_use(rig->arena, adopted, B));
-    expect_ok(cuarena_block_free_on(rig->arena, adopted, A));
-    expect_u64(rig_stats(rig).live_blocks, 0);
+    expect_ok(cuarena_adopt(f->arena, foreign, sizeof foreign, 0, &adopted));
+    expect_ok(cuarena_block_record_use(f->arena, adopted, B));
+    expect_ok(cuarena_block_free_on(f->arena, adopted, A));
+    expect_u64(stats_of(f).live_blocks, 0);
 }
 END_TEST
 
 /* Freed with users, the block is gone for every call at once. */
 START_TEST(a_block_that_waits_is_stale)
 {
-    rig_t *rig = open_with(new_rig(), EVENT);
-    cuarena_block_t block = take_block_on(rig, POOL, A);
+    fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
+    cuarena_block_t block = take_block_on(f, POOL, A);
     void *p = NULL;
-    write_block_on(rig, block, POOL, B, 1);
-    expect_ok(cuarena_block_free_on(rig->arena, block, A));
-    expect_status(cuarena_block_free_on(rig->arena, block, A), CUARENA_STALE);
-    expect_status(cuarena_block_free(rig->arena, block), CUARENA_STALE);
-    expect_status(cuarena_block_pin(rig->arena, block, &p), CUARENA_STALE);
-    expect_status(cuarena_block_resize_on(rig->arena, block, 1, A), CUARENA_STALE);
-    expect_status(cuarena_block_record_use(rig->arena, block, C), CUARENA_STALE);
-    expect_status(cuarena_destroy(&rig->arena), CUARENA_BUSY);
-    expect_clean(rig);
+    write_block_on(f, block, POOL, B, 1);
+    expect_ok(cuarena_block_free_on(f->arena, block, A));
+    expect_status(cuarena_block_free_on(f->arena, block, A), CUARENA_STALE);
+    expect_status(cuarena_block_free(f->arena, block), CUARENA_STALE);
+    expect_status(cuarena_block_pin(f->arena, block, &p), CUARENA_STALE);
+    expect_status(cuarena_block_resize_on(f->arena, block, 1, A), CUARENA_STALE);
+    expect_status(cuarena_block_record_use(f->arena, block, C), CUARENA_STALE);
+    expect_status(cuarena_destroy(&f->arena), CUARENA_BUSY);
+    expect_sound(f);
 }
 END_TEST
 
@@ -235,20 +235,20 @@ END_TEST
 START_TEST(a_free_that_fails_leaves_the_block)
 {
     for (uint64_t in = 1; in < 3; in++) {
-        rig_t *rig = open_with(new_rig(), EVENT);
-        void *p = take_on(rig, POOL, A);
-        use_on(rig, p, POOL / 2, B, 1);
-        sim_write(&rig->sim, C, (char *)p + POOL / 2, POOL / 2, 1);
-        expect_ok(cuarena_record_use(rig->arena, p, C));
-        sim_fail(&rig->sim, SIM_MARK, in, CUARENA_DRIVER);
-        expect_status(cuarena_free_on(rig->arena, p, A), CUARENA_DRIVER);
-        expect_clean(rig);
-        expect_u64(sim_events(&rig->sim), 0);
+        fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
+        void *p = take_on(f, POOL, A);
+        use_on(f, p, POOL / 2, B, 1);
+        sim_write(&f->sim, C, (char *)p + POOL / 2, POOL / 2, 1);
+        expect_ok(cuarena_record_use(f->arena, p, C));
+        sim_fail(&f->sim, SIM_MARK, in, CUARENA_DRIVER);
+        expect_status(cuarena_free_on(f->arena, p, A), CUARENA_DRIVER);
+        expect_sound(f);
+        expect_u64(sim_events(&f->sim), 0);
         uint64_t bytes = 0;
-        expect_ok(cuarena_size_of(rig->arena, p, &bytes, NULL));
+        expect_ok(cuarena_size_of(f->arena, p, &bytes, NULL));
         expect_u64(bytes, POOL);
-        free_on(rig, p, A);
-        rig_close(rig);
+        drop_on(f, p, A);
+        fixture_close(f);
     }
 }
 END_TEST
@@ -268,26 +268,26 @@ static cuarena_status_t export_nothing(void *user, const cuarena_memory_segment_
 /* When its last export is closed its bytes are those of the stream of the free. */
 START_TEST(an_exported_block_waits_for_the_stream_of_its_free)
 {
-    rig_t *rig = new_rig();
-    rig_prepare(rig, POOL, false);
-    rig->config.events = EVENT;
-    rig->sim.ops.export_range = export_nothing;
-    rig_create(rig);
-    cuarena_block_t block = take_block_on(rig, POOL, A);
+    fixture_t *f = new_fixture(fixture_close);
+    fixture_prepare(f, SIMULATED, POOL);
+    f->config.events = EVENT;
+    f->sim.ops.export_range = export_nothing;
+    fixture_create(f);
+    cuarena_block_t block = take_block_on(f, POOL, A);
     void *p = NULL;
-    expect_ok(cuarena_block_pin_on(rig->arena, block, A, &p));
-    sim_write(&rig->sim, A, p, POOL, 5);
-    expect_ok(cuarena_block_unpin(rig->arena, block));
+    expect_ok(cuarena_block_pin_on(f->arena, block, A, &p));
+    sim_write(&f->sim, A, p, POOL, 5);
+    expect_ok(cuarena_block_unpin(f->arena, block));
     cuarena_export_options_t options;
     cuarena_export_options_init(&options);
     options.share_handles = 1;
     cuarena_export_piece_t piece;
     cuarena_export_t *export = NULL;
     size_t count = 0;
-    expect_ok(cuarena_export(rig->arena, block, &options, &piece, 1, &count, &export));
-    expect_ok(cuarena_block_free_on(rig->arena, block, A));
-    expect_ok(cuarena_export_close(rig->arena, &export));
-    use_anew(rig, POOL, B);
+    expect_ok(cuarena_export(f->arena, block, &options, &piece, 1, &count, &export));
+    expect_ok(cuarena_block_free_on(f->arena, block, A));
+    expect_ok(cuarena_export_close(f->arena, &export));
+    use_anew(f, POOL, B);
 }
 END_TEST
 
@@ -296,54 +296,54 @@ END_TEST
 /* What is given up in place is the stream's. */
 START_TEST(shrinking_in_place_gives_to_the_stream)
 {
-    rig_t *rig = open_with(new_rig(), EVENT);
-    void *p = take_on(rig, POOL, A);
+    fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
+    void *p = take_on(f, POOL, A);
     void *q = NULL;
-    sim_write(&rig->sim, A, p, POOL, 1);
-    expect_ok(cuarena_resize_on(rig->arena, p, POOL / 2, A, &q));
+    sim_write(&f->sim, A, p, POOL, 1);
+    expect_ok(cuarena_resize_on(f->arena, p, POOL / 2, A, &q));
     ck_assert_ptr_eq(p, q);
-    sim_calls(&rig->sim);
-    void *r = take_on(rig, POOL / 2, B);
-    expect_u64(rig->sim.counts[SIM_WAIT], 1);
-    sim_write(&rig->sim, B, r, POOL / 2, 2);
-    sim_read(&rig->sim, A, p, POOL / 2, 0);
-    expect_clean(rig);
-    free_on(rig, p, A);
-    free_on(rig, r, B);
+    sim_calls(&f->sim);
+    void *r = take_on(f, POOL / 2, B);
+    expect_u64(f->sim.counts[SIM_WAIT], 1);
+    sim_write(&f->sim, B, r, POOL / 2, 2);
+    sim_read(&f->sim, A, p, POOL / 2, 0);
+    expect_sound(f);
+    drop_on(f, p, A);
+    drop_on(f, r, B);
 }
 END_TEST
 
 /* With users, it keeps what they may still work on. */
 START_TEST(shrinking_a_used_block_gives_nothing_yet)
 {
-    rig_t *rig = open_with(new_rig(), EVENT);
-    void *p = take_on(rig, POOL, A);
+    fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
+    void *p = take_on(f, POOL, A);
     void *q = NULL;
-    use_on(rig, p, POOL, B, 1);
-    expect_ok(cuarena_resize_on(rig->arena, p, POOL / 2, A, &q));
+    use_on(f, p, POOL, B, 1);
+    expect_ok(cuarena_resize_on(f->arena, p, POOL / 2, A, &q));
     ck_assert_ptr_eq(p, q);
     uint64_t asked = 0;
     uint64_t has = 0;
-    expect_ok(cuarena_size_of(rig->arena, p, &asked, &has));
+    expect_ok(cuarena_size_of(f->arena, p, &asked, &has));
     expect_u64(asked, POOL / 2);
     expect_u64(has, POOL);
-    free_on(rig, p, A);
+    drop_on(f, p, A);
 }
 END_TEST
 
 /* Into what the stream freed beside it, without a call. */
 START_TEST(growing_in_place_takes_from_own_freelists)
 {
-    rig_t *rig = open_with(new_rig(), EVENT);
-    void *p = take_on(rig, POOL, A);
+    fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
+    void *p = take_on(f, POOL, A);
     void *q = NULL;
-    sim_write(&rig->sim, A, p, POOL, 1);
-    expect_ok(cuarena_resize_on(rig->arena, p, POOL / 4, A, &q));
-    sim_calls(&rig->sim);
-    expect_ok(cuarena_resize_on(rig->arena, p, POOL, A, &q));
+    sim_write(&f->sim, A, p, POOL, 1);
+    expect_ok(cuarena_resize_on(f->arena, p, POOL / 4, A, &q));
+    sim_calls(&f->sim);
+    expect_ok(cuarena_resize_on(f->arena, p, POOL, A, &q));
     ck_assert_ptr_eq(p, q);
-    expect_no_calls(rig);
-    free_on(rig, p, A);
+    expect_no_calls(f);
+    drop_on(f, p, A);
 }
 END_TEST
 
@@ -351,24 +351,24 @@ END_TEST
 START_TEST(growing_elsewhere_moves_on_the_stream)
 {
     for (int used = 0; used < 2; used++) {
-        rig_t *rig = open_with(new_rig(), EVENT);
+        fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
         cuarena_block_t row[4];
-        take_row_on(rig, row, 4, A);
+        take_row_on(f, row, 4, A);
         cuarena_block_t block = row[0];
-        write_block_on(rig, block, POOL / 4, A, 5);
+        write_block_on(f, block, POOL / 4, A, 5);
         if (used) {
-            sim_order(&rig->sim, C, A);
-            write_block_on(rig, block, POOL / 4, C, 6);
+            sim_order(&f->sim, C, A);
+            write_block_on(f, block, POOL / 4, C, 6);
         }
-        expect_ok(cuarena_block_free_on(rig->arena, row[2], A));
-        expect_ok(cuarena_block_free_on(rig->arena, row[3], A));
-        expect_ok(cuarena_block_resize_on(rig->arena, block, POOL / 2, A));
-        expect_u64(rig->sim.counts[SIM_WAIT_HOST], 0);
-        read_block_on(rig, block, POOL / 4, A, used ? 6 : 5);
-        use_anew(rig, POOL / 4, A); /* its old place */
-        expect_ok(cuarena_block_free_on(rig->arena, block, A));
-        expect_ok(cuarena_block_free_on(rig->arena, row[1], A));
-        rig_close(rig);
+        expect_ok(cuarena_block_free_on(f->arena, row[2], A));
+        expect_ok(cuarena_block_free_on(f->arena, row[3], A));
+        expect_ok(cuarena_block_resize_on(f->arena, block, POOL / 2, A));
+        expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
+        read_block_on(f, block, POOL / 4, A, used ? 6 : 5);
+        use_anew(f, POOL / 4, A); /* its old place */
+        expect_ok(cuarena_block_free_on(f->arena, block, A));
+        expect_ok(cuarena_block_free_on(f->arena, row[1], A));
+        fixture_close(f);
     }
 }
 END_TEST
@@ -377,40 +377,40 @@ END_TEST
  * another stream's. */
 START_TEST(a_copy_is_a_use_by_its_stream)
 {
-    rig_t *rig = open_with(new_rig(), EVENT);
+    fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
     cuarena_block_t row[4];
-    take_row_on(rig, row, 4, A);
+    take_row_on(f, row, 4, A);
     void *p = NULL;
-    expect_ok(cuarena_block_pin_on(rig->arena, row[1], A, &p));
-    sim_write(&rig->sim, A, p, POOL / 4, 5);
-    expect_ok(cuarena_block_unpin(rig->arena, row[1]));
-    sim_sync(&rig->sim, A);
-    expect_ok(cuarena_block_free(rig->arena, row[2]));
-    expect_ok(cuarena_block_free(rig->arena, row[3]));
-    sim_order(&rig->sim, B, A);
-    expect_ok(cuarena_block_free(rig->arena, row[0]));
-    expect_ok(cuarena_block_resize_on(rig->arena, row[1], POOL / 4 + 256, B));
+    expect_ok(cuarena_block_pin_on(f->arena, row[1], A, &p));
+    sim_write(&f->sim, A, p, POOL / 4, 5);
+    expect_ok(cuarena_block_unpin(f->arena, row[1]));
+    sim_sync(&f->sim, A);
+    expect_ok(cuarena_block_free(f->arena, row[2]));
+    expect_ok(cuarena_block_free(f->arena, row[3]));
+    sim_order(&f->sim, B, A);
+    expect_ok(cuarena_block_free(f->arena, row[0]));
+    expect_ok(cuarena_block_resize_on(f->arena, row[1], POOL / 4 + 256, B));
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
     options.stream = C;
-    expect_ok(cuarena_compact(rig->arena, &options, NULL, NULL, NULL));
-    expect_ok(cuarena_block_pin_on(rig->arena, row[1], C, &p));
-    sim_read(&rig->sim, C, p, POOL / 4, 5);
-    sim_run_all(&rig->sim);
-    expect_ok(cuarena_block_unpin(rig->arena, row[1]));
-    expect_ok(cuarena_block_free_on(rig->arena, row[1], C));
+    expect_ok(cuarena_compact(f->arena, &options, NULL, NULL, NULL));
+    expect_ok(cuarena_block_pin_on(f->arena, row[1], C, &p));
+    sim_read(&f->sim, C, p, POOL / 4, 5);
+    sim_run_all(&f->sim);
+    expect_ok(cuarena_block_unpin(f->arena, row[1]));
+    expect_ok(cuarena_block_free_on(f->arena, row[1], C));
 }
 END_TEST
 
 /* To no bytes: users are waited for by the stream, as for any old place. */
 START_TEST(a_used_block_may_become_empty)
 {
-    rig_t *rig = open_with(new_rig(), EVENT);
-    cuarena_block_t block = take_block_on(rig, POOL, A);
-    write_block_on(rig, block, POOL, C, 6);
-    expect_ok(cuarena_block_resize_on(rig->arena, block, 0, A));
-    use_anew(rig, POOL, A);
-    expect_ok(cuarena_block_free_on(rig->arena, block, A));
+    fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
+    cuarena_block_t block = take_block_on(f, POOL, A);
+    write_block_on(f, block, POOL, C, 6);
+    expect_ok(cuarena_block_resize_on(f->arena, block, 0, A));
+    use_anew(f, POOL, A);
+    expect_ok(cuarena_block_free_on(f->arena, block, A));
 }
 END_TEST
 
@@ -418,85 +418,85 @@ END_TEST
  * elsewhere waits for that, though the block is another stream's. */
 START_TEST(growing_in_place_is_a_use_by_its_stream)
 {
-    rig_t *rig = open_with(new_rig(), EVENT);
+    fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
     cuarena_block_t row[4];
-    take_row_on(rig, row, 4, A);
+    take_row_on(f, row, 4, A);
     void *p = NULL;
-    expect_ok(cuarena_block_pin_on(rig->arena, row[2], B, &p));
-    sim_write(&rig->sim, B, p, POOL / 4, 5);
-    expect_ok(cuarena_block_unpin(rig->arena, row[2]));
-    expect_ok(cuarena_block_free_on(rig->arena, row[2], B));
-    void *before = place_of(rig, row[1]);
-    expect_ok(cuarena_block_resize_on(rig->arena, row[1], POOL / 2, B));
-    ck_assert_ptr_eq(place_of(rig, row[1]), before);
-    expect_ok(cuarena_block_free(rig->arena, row[0]));
+    expect_ok(cuarena_block_pin_on(f->arena, row[2], B, &p));
+    sim_write(&f->sim, B, p, POOL / 4, 5);
+    expect_ok(cuarena_block_unpin(f->arena, row[2]));
+    expect_ok(cuarena_block_free_on(f->arena, row[2], B));
+    void *before = address_of(f, row[1]);
+    expect_ok(cuarena_block_resize_on(f->arena, row[1], POOL / 2, B));
+    ck_assert_ptr_eq(address_of(f, row[1]), before);
+    expect_ok(cuarena_block_free(f->arena, row[0]));
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
     options.stream = C;
-    expect_ok(cuarena_compact(rig->arena, &options, NULL, NULL, NULL));
-    ck_assert_ptr_ne(place_of(rig, row[1]), before);
-    expect_clean(rig);
-    expect_ok(cuarena_block_free_on(rig->arena, row[1], C));
-    expect_ok(cuarena_block_free_on(rig->arena, row[3], A));
+    expect_ok(cuarena_compact(f->arena, &options, NULL, NULL, NULL));
+    ck_assert_ptr_ne(address_of(f, row[1]), before);
+    expect_sound(f);
+    expect_ok(cuarena_block_free_on(f->arena, row[1], C));
+    expect_ok(cuarena_block_free_on(f->arena, row[3], A));
 }
 END_TEST
 
 /* The new place has the copy, so who gets it next waits for that. */
 START_TEST(a_resize_that_cannot_zero_the_old_place_leaves_the_new_one_ordered)
 {
-    rig_t *rig = new_rig();
-    rig_prepare(rig, POOL, false);
-    rig->config.events = EVENT;
-    rig->config.zero = CUARENA_ZERO_FREE;
-    rig_create(rig);
+    fixture_t *f = new_fixture(fixture_close);
+    fixture_prepare(f, SIMULATED, POOL);
+    f->config.events = EVENT;
+    f->config.zero = CUARENA_ZERO_FREE;
+    fixture_create(f);
     cuarena_block_t row[4];
-    take_row_on(rig, row, 4, A);
-    expect_ok(cuarena_block_free(rig->arena, row[2]));
-    expect_ok(cuarena_block_free(rig->arena, row[3]));
-    sim_fail(&rig->sim, SIM_ZERO, 1, CUARENA_DRIVER);
-    expect_status(cuarena_block_resize_on(rig->arena, row[0], POOL / 2, A), CUARENA_DRIVER);
-    use_anew(rig, POOL / 2, B);
-    expect_ok(cuarena_block_free_on(rig->arena, row[0], A));
-    expect_ok(cuarena_block_free_on(rig->arena, row[1], A));
+    take_row_on(f, row, 4, A);
+    expect_ok(cuarena_block_free(f->arena, row[2]));
+    expect_ok(cuarena_block_free(f->arena, row[3]));
+    sim_fail(&f->sim, SIM_ZERO, 1, CUARENA_DRIVER);
+    expect_status(cuarena_block_resize_on(f->arena, row[0], POOL / 2, A), CUARENA_DRIVER);
+    use_anew(f, POOL / 2, B);
+    expect_ok(cuarena_block_free_on(f->arena, row[0], A));
+    expect_ok(cuarena_block_free_on(f->arena, row[1], A));
 }
 END_TEST
 
 START_TEST(a_resize_that_fails_keeps_uses)
 {
-    rig_t *rig = open_with(new_rig(), EVENT);
+    fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
     cuarena_block_t row[4];
-    take_row_on(rig, row, 4, A);
-    write_block_on(rig, row[0], POOL / 4, C, 6);
-    expect_ok(cuarena_block_free_on(rig->arena, row[2], A));
-    expect_ok(cuarena_block_free_on(rig->arena, row[3], A));
-    sim_fail(&rig->sim, SIM_RELOCATE, 1, CUARENA_DRIVER);
-    expect_status(cuarena_block_resize_on(rig->arena, row[0], POOL / 2, B), CUARENA_DRIVER);
-    expect_clean(rig);
-    expect_ok(cuarena_block_free_on(rig->arena, row[0], A));
-    use_anew(rig, POOL / 4, A);
-    expect_ok(cuarena_block_free_on(rig->arena, row[1], A));
+    take_row_on(f, row, 4, A);
+    write_block_on(f, row[0], POOL / 4, C, 6);
+    expect_ok(cuarena_block_free_on(f->arena, row[2], A));
+    expect_ok(cuarena_block_free_on(f->arena, row[3], A));
+    sim_fail(&f->sim, SIM_RELOCATE, 1, CUARENA_DRIVER);
+    expect_status(cuarena_block_resize_on(f->arena, row[0], POOL / 2, B), CUARENA_DRIVER);
+    expect_sound(f);
+    expect_ok(cuarena_block_free_on(f->arena, row[0], A));
+    use_anew(f, POOL / 4, A);
+    expect_ok(cuarena_block_free_on(f->arena, row[1], A));
 }
 END_TEST
 
 /* While the work of B is stuck, however often it is marked, stolen from and freed on. */
 START_TEST(events_do_not_pile_up)
 {
-    rig_t *rig = open_with(new_rig(), EVENT);
-    void *p = take_on(rig, POOL / 4, A);
-    use_on(rig, p, POOL / 4, B, 1);
-    free_on(rig, p, A);
+    fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
+    void *p = take_on(f, POOL / 4, A);
+    use_on(f, p, POOL / 4, B, 1);
+    drop_on(f, p, A);
     for (uint64_t i = 0; i < 100; i++) {
         cuarena_mark_t mark;
-        use_anew(rig, POOL / 4, B);
-        expect_ok(cuarena_stream_mark(rig->arena, B, &mark));
-        use_anew(rig, 3 * POOL / 4, A);
+        use_anew(f, POOL / 4, B);
+        expect_ok(cuarena_stream_mark(f->arena, B, &mark));
+        use_anew(f, 3 * POOL / 4, A);
     }
-    expect_clean(rig);
-    ck_assert_uint_le(sim_events(&rig->sim), 8);
-    sim_run_stream(&rig->sim, B);
-    sim_run_stream(&rig->sim, A);
-    expect_ok(cuarena_reclaim(rig->arena, 1, NULL));
-    expect_u64(sim_events(&rig->sim), 0);
+    expect_sound(f);
+    ck_assert_uint_le(sim_events(&f->sim), 8);
+    sim_run_stream(&f->sim, B);
+    sim_run_stream(&f->sim, A);
+    expect_ok(cuarena_reclaim(f->arena, 1, NULL));
+    expect_u64(sim_events(&f->sim), 0);
 }
 END_TEST
 

@@ -3,10 +3,10 @@
  * system, and what the headers say of both. Each bound is that of a sentence in heap.h, arena.h or
  * docs/DESIGN.md.
  */
-#include "support/arena_support.h"
 #include "support/configs.h"
+#include "support/fixture.h"
+#include "support/fixture_streams.h"
 #include "support/heap_map.h"
-#include "support/stream_rig.h"
 
 #include "arena/arena.h"
 #include "base/host_test.h"
@@ -136,42 +136,42 @@ END_TEST
 #define SIM_POOL KIB(64 << 10)
 
 /* Work on the streams runs late or not at all: `run` items for each block. */
-static uint64_t most_pieces(rig_t *rig, uint64_t run)
+static uint64_t most_pieces(fixture_t *f, uint64_t run)
 {
     static void *held[SIM_BLOCKS];
     const cuarena_stream_t streams[] = {A, B, C};
-    const cuarena_heap_t *heap = rig->arena->heaps[CUAI_DYNAMIC];
+    const cuarena_heap_t *heap = f->arena->heaps[CUAI_DYNAMIC];
     uint64_t most = 0;
     memset(held, 0, sizeof(held));
     for (size_t n = 0; n < SIM_ROUNDS * SIM_BLOCKS; n++) {
         size_t i = random_below(&seed, SIM_BLOCKS);
         cuarena_stream_t stream = streams[random_below(&seed, 3)];
         if (held[i] != NULL)
-            expect_ok(cuarena_free_on(rig->arena, held[i], stream));
+            expect_ok(cuarena_free_on(f->arena, held[i], stream));
         uint64_t bytes = 256 * (1 + random_below(&seed, 32));
         stream = streams[random_below(&seed, 3)];
-        expect_ok(cuarena_alloc_on(rig->arena, bytes, stream, NULL, &held[i]));
-        sim_write(&rig->sim, stream, held[i], bytes, 1 + n % 200);
-        sim_order(&rig->sim, A, stream);
-        sim_order(&rig->sim, B, stream);
-        sim_order(&rig->sim, C, stream);
-        sim_run(&rig->sim, run);
+        expect_ok(cuarena_alloc_on(f->arena, bytes, stream, NULL, &held[i]));
+        sim_write(&f->sim, stream, held[i], bytes, 1 + n % 200);
+        sim_order(&f->sim, A, stream);
+        sim_order(&f->sim, B, stream);
+        sim_order(&f->sim, C, stream);
+        sim_run(&f->sim, run);
         most = cuai_max(most, heap->separators);
         if (n % SIM_BLOCKS == 0)
-            expect_clean(rig);
+            expect_sound(f);
     }
     for (size_t i = 0; i < SIM_BLOCKS; i++)
         if (held[i] != NULL)
-            expect_ok(cuarena_free_on(rig->arena, held[i], A));
-    expect_clean(rig);
+            expect_ok(cuarena_free_on(f->arena, held[i], A));
+    expect_sound(f);
     return most;
 }
 
 START_TEST(pieces_of_streams_stay_few_while_work_is_done)
 {
     seed = (random_state_t){scale_seed("check_bookkeeping")};
-    rig_t *rig = opened_rig(SIM_POOL);
-    uint64_t most = most_pieces(rig, 8);
+    fixture_t *f = opened(SIMULATED, SIM_POOL);
+    uint64_t most = most_pieces(f, 8);
     printf("%" PRIu64 " pieces of %d blocks\n", most, SIM_BLOCKS);
     expect_between(most, 1024, 1024 + SIM_BLOCKS / 2);
 }
@@ -180,8 +180,8 @@ END_TEST
 START_TEST(bytes_that_work_is_under_way_on_are_not_joined_early)
 {
     seed = (random_state_t){scale_seed("check_bookkeeping")};
-    rig_t *rig = opened_rig(SIM_POOL);
-    expect_between(most_pieces(rig, (uint64_t)_i), 1024, UINT64_MAX);
+    fixture_t *f = opened(SIMULATED, SIM_POOL);
+    expect_between(most_pieces(f, (uint64_t)_i), 1024, UINT64_MAX);
 }
 END_TEST
 

@@ -3,7 +3,7 @@
  * among the blocks of others. Counted are the pages of records that a call touches, between 256 and
  * 16384 blocks.
  */
-#include "support/stream_rig.h"
+#include "support/fixture_streams.h"
 #include "support/touched.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #define OWN 16
 
 typedef struct crowd {
-    rig_t rig;
+    fixture_t f;
     cuarena_tag_t tag;
     void *own[OWN];
     void *live[MOST];
@@ -26,13 +26,13 @@ typedef struct crowd {
 
 static crowd_t crowd;
 
-static void *take_tagged(cuarena_stream_t stream, cuarena_tag_t tag)
+static void *take_tagged_on(cuarena_stream_t stream, cuarena_tag_t tag)
 {
     cuarena_request_t request;
     void *pointer = NULL;
     cuarena_request_init(&request);
     request.tag = tag;
-    expect_ok(cuarena_alloc_on(crowd.rig.arena, EACH, stream, &request, &pointer));
+    expect_ok(cuarena_alloc_on(crowd.f.arena, EACH, stream, &request, &pointer));
     return pointer;
 }
 
@@ -40,26 +40,26 @@ static void *take_tagged(cuarena_stream_t stream, cuarena_tag_t tag)
  * are freed. Most free bytes are in one range behind. */
 static void gather(size_t count)
 {
-    rig_open(&crowd.rig, EACH * MOST * 4);
-    expect_ok(cuarena_tag(crowd.rig.arena, "crowd", &crowd.tag));
+    fixture_open(&crowd.f, SIMULATED, EACH * MOST * 4);
+    expect_ok(cuarena_tag(crowd.f.arena, "crowd", &crowd.tag));
     crowd.count = count;
     for (size_t i = 0, own = 0; i < count; i++) {
-        crowd.live[i] = take_tagged(B, crowd.tag);
+        crowd.live[i] = take_tagged_on(B, crowd.tag);
         if (i >= count / 2 && own < OWN)
-            crowd.own[own++] = take_tagged(A, 0);
+            crowd.own[own++] = take_tagged_on(A, 0);
     }
     for (size_t i = 0; i < OWN; i++)
-        expect_ok(cuarena_free_on(crowd.rig.arena, crowd.own[i], A));
+        expect_ok(cuarena_free_on(crowd.f.arena, crowd.own[i], A));
     for (size_t i = 0; i < count; i += 2)
-        expect_ok(cuarena_free_on(crowd.rig.arena, crowd.live[i], B));
-    expect_clean(&crowd.rig);
+        expect_ok(cuarena_free_on(crowd.f.arena, crowd.live[i], B));
+    expect_sound(&crowd.f);
 }
 
 static void disperse(void)
 {
     for (size_t i = 1; i < crowd.count; i += 2)
-        expect_ok(cuarena_free_on(crowd.rig.arena, crowd.live[i], B));
-    rig_close(&crowd.rig);
+        expect_ok(cuarena_free_on(crowd.f.arena, crowd.live[i], B));
+    fixture_close(&crowd.f);
 }
 
 /* ---- Calls ------------------------------------------------------------- */
@@ -161,8 +161,8 @@ START_TEST(touches_no_more_where_more_lives)
     for (uint32_t log2 = FEWEST_LOG2; log2 <= MOST_LOG2; log2++) {
         uint64_t pages;
         gather((size_t)1 << log2);
-        touched_begin(crowd.rig.arena);
-        calls[_i].call(crowd.rig.arena);
+        touched_begin(crowd.f.arena);
+        calls[_i].call(crowd.f.arena);
         uint64_t touched = touched_end(&pages);
         ck_assert_msg(touched <= calls[_i].most,
                       "%s touches %d of %d pages with 2^%d blocks, more than "
@@ -177,8 +177,8 @@ START_TEST(a_walk_touches_every_record)
 {
     for (uint32_t log2 = FEWEST_LOG2; log2 <= MOST_LOG2; log2++) {
         gather((size_t)1 << log2);
-        touched_begin(crowd.rig.arena);
-        call_inspect(crowd.rig.arena);
+        touched_begin(crowd.f.arena);
+        call_inspect(crowd.f.arena);
         ck_assert_uint_ge(touched_end(NULL), (1u << log2) * 64 / 4096);
         disperse();
     }

@@ -5,7 +5,7 @@
  */
 #include "support/configs.h"
 #include "support/cuda_test.h"
-#include "support/stream_rig.h"
+#include "support/fixture_streams.h"
 
 #include "base/host_test.h"
 
@@ -16,71 +16,71 @@
 
 /* ---- Simulated streams ------------------------------------------------- */
 
-static void write_on(rig_t *rig, void *p, cuarena_stream_t stream)
+static void write_on(fixture_t *f, void *p, cuarena_stream_t stream)
 {
-    sim_write(&rig->sim, stream, p, POOL, 1);
+    sim_write(&f->sim, stream, p, POOL, 1);
 }
 
 /* How a block is allocated and used, and which stream it is freed on. */
-static cuarena_stream_t of_none_on_b(rig_t *rig, void **pointer_out)
+static cuarena_stream_t of_none_on_b(fixture_t *f, void **pointer_out)
 {
-    *pointer_out = take_plain(rig, POOL);
-    write_on(rig, *pointer_out, B);
+    *pointer_out = take(f, POOL);
+    write_on(f, *pointer_out, B);
     return B;
 }
 
-static cuarena_stream_t of_a_on_b(rig_t *rig, void **pointer_out)
+static cuarena_stream_t of_a_on_b(fixture_t *f, void **pointer_out)
 {
-    *pointer_out = take_on(rig, POOL, A);
-    write_on(rig, *pointer_out, A);
-    sim_order(&rig->sim, B, A);
+    *pointer_out = take_on(f, POOL, A);
+    write_on(f, *pointer_out, A);
+    sim_order(&f->sim, B, A);
     return B;
 }
 
 /* C is not done when A and B are. */
-static cuarena_stream_t used_by_c_on_b(rig_t *rig, void **pointer_out)
+static cuarena_stream_t used_by_c_on_b(fixture_t *f, void **pointer_out)
 {
-    *pointer_out = take_on(rig, POOL, A);
-    sim_read(&rig->sim, A, *pointer_out, POOL, 0);
-    sim_order(&rig->sim, B, A);
-    sim_read(&rig->sim, C, *pointer_out, POOL, 0);
-    expect_ok(cuarena_record_use(rig->arena, *pointer_out, C));
+    *pointer_out = take_on(f, POOL, A);
+    sim_read(&f->sim, A, *pointer_out, POOL, 0);
+    sim_order(&f->sim, B, A);
+    sim_read(&f->sim, C, *pointer_out, POOL, 0);
+    expect_ok(cuarena_record_use(f->arena, *pointer_out, C));
     return B;
 }
 
-static cuarena_stream_t used_by_c_on_a(rig_t *rig, void **pointer_out)
+static cuarena_stream_t used_by_c_on_a(fixture_t *f, void **pointer_out)
 {
-    used_by_c_on_b(rig, pointer_out);
+    used_by_c_on_b(f, pointer_out);
     return A;
 }
 
-static cuarena_stream_t of_a_on_a(rig_t *rig, void **pointer_out)
+static cuarena_stream_t of_a_on_a(fixture_t *f, void **pointer_out)
 {
-    *pointer_out = take_on(rig, POOL, A);
-    write_on(rig, *pointer_out, A);
+    *pointer_out = take_on(f, POOL, A);
+    write_on(f, *pointer_out, A);
     return A;
 }
 
-static cuarena_stream_t (*const ways[])(rig_t *, void **) = {
+static cuarena_stream_t (*const ways[])(fixture_t *, void **) = {
     of_none_on_b, of_a_on_b, used_by_c_on_b, used_by_c_on_a, of_a_on_a};
 #define WAYS ((int)COUNT_OF(ways))
 
 static void refuse_nth(uint64_t nth, int way, int32_t event)
 {
-    rig_t rig;
+    fixture_t f;
     void *p = NULL;
-    rig_prepare(&rig, POOL, false);
-    rig.config.events = event;
-    rig_create(&rig);
-    cuarena_stream_t stream = ways[way](&rig, &p);
+    fixture_prepare(&f, SIMULATED, POOL);
+    f.config.events = event;
+    fixture_create(&f);
+    cuarena_stream_t stream = ways[way](&f, &p);
     cuai_host_fail_at(nth);
-    expect_ok(cuarena_free_on(rig.arena, p, stream));
+    expect_ok(cuarena_free_on(f.arena, p, stream));
     cuai_host_fail_at(0);
-    expect_clean(&rig);
-    void *q = take_plain(&rig, POOL); /* of idle bytes */
-    sim_host_write(&rig.sim, q, POOL, 3);
-    free_plain(&rig, q);
-    rig_close(&rig);
+    expect_sound(&f);
+    void *q = take(&f, POOL); /* of idle bytes */
+    sim_host_write(&f.sim, q, POOL, 3);
+    drop(&f, q);
+    fixture_close(&f);
 }
 
 /* Half of the loop with late events. */
@@ -94,21 +94,21 @@ END_TEST
 /* More streams than can be known at once: likewise. */
 START_TEST(a_free_on_one_stream_too_many_waits_for_it)
 {
-    rig_t *rig = opened_rig(POOL);
+    fixture_t *f = opened(SIMULATED, POOL);
     for (uint32_t i = 0; i < CUARENA_MAX_STREAMS; i++) {
         cuarena_stream_t s = sim_handle(10 + i);
-        sim_stream_make(&rig->sim, s);
-        use_anew(rig, 256, s);
+        sim_stream_make(&f->sim, s);
+        use_anew(f, 256, s);
     }
-    void *p = take_plain(rig, 256);
-    sim_write(&rig->sim, B, p, 256, 1);
-    uint64_t waits = rig_stats(rig).host_waits;
-    expect_ok(cuarena_free_on(rig->arena, p, B));
-    expect_u64(rig_stats(rig).host_waits, waits + 1);
-    void *q = take_plain(rig, 256);
+    void *p = take(f, 256);
+    sim_write(&f->sim, B, p, 256, 1);
+    uint64_t waits = stats_of(f).host_waits;
+    expect_ok(cuarena_free_on(f->arena, p, B));
+    expect_u64(stats_of(f).host_waits, waits + 1);
+    void *q = take(f, 256);
     ck_assert_ptr_eq(p, q);
-    sim_host_write(&rig->sim, q, 256, 3);
-    free_plain(rig, q);
+    sim_host_write(&f->sim, q, 256, 3);
+    drop(f, q);
 }
 END_TEST
 
@@ -116,15 +116,15 @@ END_TEST
 START_TEST(where_the_stream_cannot_be_waited_for_the_block_lives)
 {
     void *p = NULL;
-    rig_t *rig = opened_rig(POOL);
-    cuarena_stream_t stream = of_none_on_b(rig, &p);
+    fixture_t *f = opened(SIMULATED, POOL);
+    cuarena_stream_t stream = of_none_on_b(f, &p);
     cuai_host_fail_at(1);
-    sim_fail(&rig->sim, SIM_MARK, 1, CUARENA_DRIVER);
-    expect_status(cuarena_free_on(rig->arena, p, stream), CUARENA_DRIVER);
+    sim_fail(&f->sim, SIM_MARK, 1, CUARENA_DRIVER);
+    expect_status(cuarena_free_on(f->arena, p, stream), CUARENA_DRIVER);
     cuai_host_fail_at(0);
-    expect_u64(rig_stats(rig).live_blocks, 1);
-    expect_clean(rig);
-    free_on(rig, p, stream);
+    expect_u64(stats_of(f).live_blocks, 1);
+    expect_sound(f);
+    drop_on(f, p, stream);
 }
 END_TEST
 

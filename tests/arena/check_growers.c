@@ -5,7 +5,7 @@
  * The call lasts until it is let go of: that of the tests' own memory, or, with CUARENA_TEST_CUDA,
  * which makes another program, one of the stand-in driver.
  */
-#include "support/arena_support.h"
+#include "support/fixture.h"
 
 #include <pthread.h>
 #include <sched.h>

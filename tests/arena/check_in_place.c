@@ -1,5 +1,5 @@
 /* in_place=0: segments keep their length, and go back whole. */
-#include "support/arena_support.h"
+#include "support/fixture.h"
 
 #include <string.h>
 
@@ -22,7 +22,7 @@ static fixture_t *open_whole(fixture_t *f, int kind)
 
 static cuarena_stats_t whole(const fixture_t *f)
 {
-    return stats_of(f, CUARENA_REGION_ALL);
+    return stats_of(f);
 }
 
 static uint64_t granularity(const fixture_t *f)

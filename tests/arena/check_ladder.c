@@ -2,7 +2,7 @@
  * The ladder of running out, step by step: each one alone serves a request, is counted and logged;
  * what an error says was tried; handlers that misbehave.
  */
-#include "support/arena_support.h"
+#include "support/fixture.h"
 #include "support/steps.h"
 
 #include <pthread.h>
@@ -90,7 +90,7 @@ START_TEST(test_step_trim_is_not_for_the_limit_of_live_bytes)
     step(f, try_dedicated(f, EACH, &pointer), CUARENA_LIMIT);
     step(f, cuarena_alloc(f->arena, EACH, &pointer), CUARENA_LIMIT);
     expect_text(steps_of(f->arena), "growth 2/2");
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, 2 * EACH);
+    expect_u64(stats_of(f).reserved_bytes, 2 * EACH);
     expect_ptr(pointer, UNTOUCHED);
     drop(f, kept);
 }
@@ -492,7 +492,7 @@ START_TEST(test_handler_that_compacts_and_runs_out_again)
     use_handler(f, compact_and_run_out, &helper);
     step(f, cuarena_alloc(f->arena, 2 * EACH, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(helper.calls, 3);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).failed, 4);
+    expect_u64(stats_of(f).failed, 4);
     drop_row(f, row, COUNT, EACH);
 }
 END_TEST

@@ -2,8 +2,8 @@
  * The steps of running out that are about streams, each alone, on streams that are simulated:
  * joining, stealing, reclaiming, waiting, and the error behind all of them.
  */
+#include "support/fixture_streams.h"
 #include "support/steps.h"
-#include "support/stream_rig.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -15,64 +15,64 @@
 START_TEST(joining_serves)
 {
     cuarena_block_t row[2];
-    rig_t *rig = prepared_rig(POOL, false);
-    rig->config.steal = CUARENA_STEAL_IDLE; /* stealing joins them too */
-    rig_create(rig);
-    take_row_on(rig, row, 2, A);
-    sim_write(&rig->sim, A, place_of(rig, row[0]), POOL / 2, 7);
-    expect_ok(cuarena_block_free_on(rig->arena, row[0], A));
-    expect_ok(cuarena_reclaim(rig->arena, 0, NULL));
-    expect_ok(cuarena_block_free_on(rig->arena, row[1], A));
+    fixture_t *f = prepared(SIMULATED, POOL);
+    f->config.steal = CUARENA_STEAL_IDLE; /* stealing joins them too */
+    fixture_create(f);
+    take_row_on(f, row, 2, A);
+    sim_write(&f->sim, A, address_of(f, row[0]), POOL / 2, 7);
+    expect_ok(cuarena_block_free_on(f->arena, row[0], A));
+    expect_ok(cuarena_reclaim(f->arena, 0, NULL));
+    expect_ok(cuarena_block_free_on(f->arena, row[1], A));
     steps_listen();
-    void *p = take_on(rig, POOL, A);
+    void *p = take_on(f, POOL, A);
     expect_text(steps_heard(), "joining: try again, joining: allocated");
-    expect_text(steps_of(rig->arena), "joining 1/1");
-    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 0);
-    free_on(rig, p, A);
+    expect_text(steps_of(f->arena), "joining 1/1");
+    expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
+    drop_on(f, p, A);
 }
 END_TEST
 
 /* B waits for A's work on the device. */
 START_TEST(stealing_serves)
 {
-    rig_t *rig = opened_rig(POOL);
-    void *p = use_anew(rig, POOL, A);
+    fixture_t *f = opened(SIMULATED, POOL);
+    void *p = use_anew(f, POOL, A);
     steps_listen();
-    p = take_on(rig, POOL, B);
+    p = take_on(f, POOL, B);
     expect_text(steps_heard(), "stealing: try again, stealing: allocated");
-    expect_text(steps_of(rig->arena), "stealing 1/1");
-    sim_write(&rig->sim, B, p, POOL, 8);
-    free_on(rig, p, B);
+    expect_text(steps_of(f->arena), "stealing 1/1");
+    sim_write(&f->sim, B, p, POOL, 8);
+    drop_on(f, p, B);
 }
 END_TEST
 
 /* A's work is done; whoever asks without a stream finds that out. */
 START_TEST(reclaiming_serves)
 {
-    rig_t *rig = opened_rig(POOL);
-    void *p = use_anew(rig, POOL, A);
-    expect_ok(cuarena_reclaim(rig->arena, 0, NULL));
-    sim_run_all(&rig->sim);
+    fixture_t *f = opened(SIMULATED, POOL);
+    void *p = use_anew(f, POOL, A);
+    expect_ok(cuarena_reclaim(f->arena, 0, NULL));
+    sim_run_all(&f->sim);
     steps_listen();
-    p = take_plain(rig, POOL);
+    p = take(f, POOL);
     expect_text(steps_heard(), "reclaiming: try again, reclaiming: allocated");
-    expect_text(steps_of(rig->arena), "reclaiming 1/1");
-    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 0);
-    free_plain(rig, p);
+    expect_text(steps_of(f->arena), "reclaiming 1/1");
+    expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
+    drop(f, p);
 }
 END_TEST
 
 /* A's work is under way. */
 START_TEST(waiting_serves)
 {
-    rig_t *rig = opened_rig(POOL);
-    void *p = use_anew(rig, POOL, A);
+    fixture_t *f = opened(SIMULATED, POOL);
+    void *p = use_anew(f, POOL, A);
     steps_listen();
-    p = take_plain(rig, POOL);
+    p = take(f, POOL);
     expect_text(steps_heard(), "reclaiming: nothing, waiting: try again, waiting: allocated");
-    expect_text(steps_of(rig->arena), "reclaiming 1/0, waiting 1/1");
-    expect_u64(rig->sim.counts[SIM_WAIT_HOST], 1);
-    free_plain(rig, p);
+    expect_text(steps_of(f->arena), "reclaiming 1/0, waiting 1/1");
+    expect_u64(f->sim.counts[SIM_WAIT_HOST], 1);
+    drop(f, p);
 }
 END_TEST
 
@@ -80,23 +80,23 @@ END_TEST
 START_TEST(a_refusal_names_the_steps_of_streams)
 {
     void *p = NULL;
-    rig_t *rig = opened_rig(POOL);
-    void *kept = take_on(rig, POOL, A);
-    expect_status(cuarena_alloc_on(rig->arena, 256, A, NULL, &p), CUARENA_OUT_OF_MEMORY);
+    fixture_t *f = opened(SIMULATED, POOL);
+    void *kept = take_on(f, POOL, A);
+    expect_status(cuarena_alloc_on(f->arena, 256, A, NULL, &p), CUARENA_OUT_OF_MEMORY);
     cuarena_error_info_t error;
     cuarena_error_info_init(&error);
     expect_ok(cuarena_last_error_info(&error));
     const char *tried = strstr(error.message, "tried: ");
     ck_assert_ptr_nonnull(tried);
     expect_text(tried, "tried: reserved bytes, stealing, reclaiming, waiting");
-    expect_text(steps_of(rig->arena), "stealing 1/0, reclaiming 1/0, waiting 1/0");
-    free_on(rig, kept, A);
+    expect_text(steps_of(f->arena), "stealing 1/0, reclaiming 1/0, waiting 1/0");
+    drop_on(f, kept, A);
 }
 END_TEST
 
 /* A handler that frees on a stream whose work is under way: the request waits for it. */
 typedef struct helper {
-    rig_t *rig;
+    fixture_t *f;
     void *spare;
 } helper_t;
 
@@ -106,22 +106,22 @@ static int32_t free_late(void *user, cuarena_t *arena, uint64_t asked_bytes, int
     (void)arena, (void)asked_bytes, (void)attempt;
     if (helper->spare == NULL)
         return 0;
-    sim_write(&helper->rig->sim, B, helper->spare, POOL, 9);
-    free_on(helper->rig, helper->spare, B);
+    sim_write(&helper->f->sim, B, helper->spare, POOL, 9);
+    drop_on(helper->f, helper->spare, B);
     helper->spare = NULL;
     return 1;
 }
 
 START_TEST(a_handler_that_frees_on_a_stream_is_waited_for)
 {
-    rig_t *rig = opened_rig(POOL);
-    helper_t helper = {rig, take_on(rig, POOL, B)};
-    expect_ok(cuarena_set_oom_handler(rig->arena, free_late, &helper));
-    void *p = take_plain(rig, POOL);
-    expect_text(steps_of(rig->arena), "reclaiming 2/0, waiting 2/0, handler 1/1");
-    sim_host_write(&rig->sim, p, POOL, 3);
-    expect_clean(rig);
-    free_plain(rig, p);
+    fixture_t *f = opened(SIMULATED, POOL);
+    helper_t helper = {f, take_on(f, POOL, B)};
+    expect_ok(cuarena_set_oom_handler(f->arena, free_late, &helper));
+    void *p = take(f, POOL);
+    expect_text(steps_of(f->arena), "reclaiming 2/0, waiting 2/0, handler 1/1");
+    sim_host_write(&f->sim, p, POOL, 3);
+    expect_sound(f);
+    drop(f, p);
 }
 END_TEST
 
@@ -141,12 +141,12 @@ static int32_t release_it(void *user, cuarena_t *arena, uint64_t asked_bytes, in
 START_TEST(a_handler_that_releases_the_stream_of_the_request)
 {
     void *p = NULL;
-    rig_t *rig = opened_rig(POOL);
-    helper_t helper = {rig, take_on(rig, POOL, A)};
-    expect_ok(cuarena_set_oom_handler(rig->arena, release_it, &helper));
-    expect_ok(cuarena_alloc_on(rig->arena, POOL, A, NULL, &p));
-    expect_clean(rig);
-    free_plain(rig, p);
+    fixture_t *f = opened(SIMULATED, POOL);
+    helper_t helper = {f, take_on(f, POOL, A)};
+    expect_ok(cuarena_set_oom_handler(f->arena, release_it, &helper));
+    expect_ok(cuarena_alloc_on(f->arena, POOL, A, NULL, &p));
+    expect_sound(f);
+    drop(f, p);
 }
 END_TEST
 

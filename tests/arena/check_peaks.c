@@ -3,7 +3,7 @@
  * every moment; misuse.
  */
 #include "base/host_test.h"
-#include "support/arena_support.h"
+#include "support/fixture.h"
 #include "support/sim_streams.h"
 
 #include <string.h>
@@ -40,14 +40,14 @@ START_TEST(test_scope_begins_at_what_is_live)
     drop(f, take(f, 8 * EACH));
     void *kept = take(f, 1000);
     push(f, CUARENA_REGION_ALL);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, 1024);
+    expect_u64(stats_of(f).peak_live_bytes, 1024);
     drop(f, take(f, EACH));
     cuarena_peaks_t peaks = pop(f, CUARENA_REGION_ALL);
     expect_u64(peaks.live_bytes, EACH + 1024);
     expect_u64(peaks.requested_bytes, EACH + 1000);
     expect_u64(peaks.live_blocks, 2);
     expect_u64(peaks.reserved_bytes, POOL);
-    cuarena_stats_t all = stats_of(f, CUARENA_REGION_ALL);
+    cuarena_stats_t all = stats_of(f);
     expect_u64(all.peak_live_bytes, 8 * EACH);
     expect_u64(all.peak_live_blocks, 2);
     drop(f, kept);
@@ -66,7 +66,7 @@ START_TEST(test_scope_within_a_scope)
     drop(f, take(f, 5 * EACH));
     expect_u64(pop(f, CUARENA_REGION_ALL).live_bytes, 5 * EACH);
     expect_u64(pop(f, CUARENA_REGION_ALL).live_bytes, 5 * EACH);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, 5 * EACH);
+    expect_u64(stats_of(f).peak_live_bytes, 5 * EACH);
 }
 END_TEST
 
@@ -79,7 +79,7 @@ START_TEST(test_scope_of_held_bytes)
     push(f, CUARENA_REGION_ALL);
     drop(f, take(f, EACH));
     expect_u64(pop(f, CUARENA_REGION_ALL).reserved_bytes, EACH);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_reserved_bytes, 4 * EACH);
+    expect_u64(stats_of(f).peak_reserved_bytes, 4 * EACH);
 }
 END_TEST
 
@@ -97,15 +97,15 @@ START_TEST(test_scopes_of_whole_and_region_are_apart)
         drop(&f, take(&f, 4 * EACH));
         push(&f, CUARENA_REGION_DYNAMIC);
         drop(&f, take(&f, EACH));
-        expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, 4 * EACH);
-        expect_u64(stats_of(&f, CUARENA_REGION_DYNAMIC).peak_live_bytes, EACH);
+        expect_u64(stats_of(&f).peak_live_bytes, 4 * EACH);
+        expect_u64(region_stats_of(&f, CUARENA_REGION_DYNAMIC).peak_live_bytes, EACH);
         expect_u64(pop(&f, CUARENA_REGION_ALL).live_bytes, 4 * EACH);
         push(&f, CUARENA_REGION_ALL);
         drop(&f, take(&f, 2 * EACH));
         expect_u64(pop(&f, CUARENA_REGION_DYNAMIC).live_bytes, 2 * EACH);
         expect_u64(pop(&f, CUARENA_REGION_ALL).live_bytes, 2 * EACH);
-        expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, 4 * EACH);
-        expect_u64(stats_of(&f, CUARENA_REGION_DYNAMIC).peak_live_bytes, 4 * EACH);
+        expect_u64(stats_of(&f).peak_live_bytes, 4 * EACH);
+        expect_u64(region_stats_of(&f, CUARENA_REGION_DYNAMIC).peak_live_bytes, 4 * EACH);
         fixture_close(&f);
     }
 }
@@ -121,7 +121,7 @@ START_TEST(test_scope_of_the_stable_region)
     cuarena_peaks_t peaks = pop(f, CUARENA_REGION_STABLE);
     expect_u64(peaks.live_bytes, 2 * EACH);
     expect_u64(peaks.reserved_bytes, 0);
-    expect_u64(stats_of(f, CUARENA_REGION_STABLE).peak_live_bytes, 3 * EACH);
+    expect_u64(region_stats_of(f, CUARENA_REGION_STABLE).peak_live_bytes, 3 * EACH);
 }
 END_TEST
 
@@ -152,7 +152,7 @@ START_TEST(test_scope_in_which_the_first_dedicated_block_comes)
     drop(f, pointer);
     expect_u64(pop(f, CUARENA_REGION_DYNAMIC).live_bytes, EACH);
     expect_u64(pop(f, CUARENA_REGION_ALL).live_bytes, 3 * EACH);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, 4 * EACH);
+    expect_u64(stats_of(f).peak_live_bytes, 4 * EACH);
 }
 END_TEST
 
@@ -167,7 +167,7 @@ START_TEST(test_reset_peaks_reaches_all_open_scopes)
     drop(f, take(f, EACH));
     expect_u64(pop(f, CUARENA_REGION_ALL).live_bytes, EACH);
     expect_u64(pop(f, CUARENA_REGION_ALL).live_bytes, EACH);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, EACH);
+    expect_u64(stats_of(f).peak_live_bytes, EACH);
 }
 END_TEST
 
@@ -223,7 +223,8 @@ START_TEST(test_scopes_of_a_random_program)
         if (random_below(&random, 4) == 0)
             scope_once(f, &models[which], regions[which], &random);
         for (int m = 0; m < 2; m++)
-            expect_u64(stats_of(f, regions[m]).peak_live_bytes, models[m].peaks[models[m].depth]);
+            expect_u64(region_stats_of(f, regions[m]).peak_live_bytes,
+                       models[m].peaks[models[m].depth]);
     }
     fixture_close_forced(f);
 }
@@ -380,7 +381,7 @@ START_TEST(test_push_without_host_memory_changes_nothing)
     step(f, status, CUARENA_OUT_OF_MEMORY);
     cuarena_peaks_init(&peaks);
     step(f, cuarena_peaks_pop(f->arena, CUARENA_REGION_ALL, &peaks), CUARENA_BAD_ARGUMENT);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, EACH);
+    expect_u64(stats_of(f).peak_live_bytes, EACH);
     push(f, CUARENA_REGION_ALL);
     uint64_t calls = cuai_host_calls();
     pop(f, CUARENA_REGION_ALL);

@@ -1,8 +1,8 @@
 /*
  * Refusals: what a request that cannot be had says and leaves, and a pool that gave bytes back.
  */
-#include "support/arena_support.h"
 #include "support/configs.h"
+#include "support/fixture.h"
 
 #include <errno.h>
 #include <string.h>
@@ -51,7 +51,7 @@ START_TEST(test_trimmed_pool_whose_holes_serve_together)
     cuarena_block_t row[COUNT];
     fixture_t *f = open_trimmed(new_fixture(fixture_close), row, 1);
     void *half = take(f, POOL / 2);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, POOL);
+    expect_u64(stats_of(f).reserved_bytes, POOL);
     drop(f, half);
     drop_row(f, row, COUNT, EACH);
 }
@@ -65,7 +65,7 @@ START_TEST(test_trimmed_pool_is_fragmented_and_compaction_serves_it)
     fixture_t *f = open_trimmed(new_fixture(fixture_close), row, 0);
     step(f, cuarena_alloc(f->arena, POOL / 2, &pointer), CUARENA_FRAGMENTED);
     expect_u64(last_error().free_bytes, POOL / 2);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, POOL / 2);
+    expect_u64(stats_of(f).reserved_bytes, POOL / 2);
     step(f, cuarena_alloc(f->arena, POOL / 2 + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     cuarena_compact_options_init(&options);
     options.goal_bytes = POOL / 2;
@@ -83,9 +83,9 @@ START_TEST(test_trimmed_pool_takes_what_is_lacking)
     step_ok(f, cuarena_trim(f->arena, 0, &given));
     expect_text(test_memory_sequence(&f->memory), "get give_back");
     void *first = take(f, EACH);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, EACH);
+    expect_u64(stats_of(f).reserved_bytes, EACH);
     void *rest = take(f, POOL - EACH);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, POOL);
+    expect_u64(stats_of(f).reserved_bytes, POOL);
     expect_text(test_memory_sequence(&f->memory), "get give_back get grow");
     drop(f, first);
     drop(f, rest);
@@ -100,7 +100,7 @@ START_TEST(test_trimmed_pool_without_addresses_is_taken_whole)
     fixture_create(f);
     step_ok(f, cuarena_trim(f->arena, 0, &given));
     drop(f, take(f, EACH));
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, POOL);
+    expect_u64(stats_of(f).reserved_bytes, POOL);
     drop(f, take(f, POOL));
 }
 END_TEST
@@ -209,7 +209,7 @@ START_TEST(test_refusal_near_the_largest_size_counts)
         step(f, cuarena_alloc(f->arena, sizes[i], &pointer), CUARENA_OUT_OF_MEMORY);
         step(f, cuarena_resize(f->arena, kept, sizes[i], &pointer), CUARENA_OUT_OF_MEMORY);
         expect_u64(last_error().asked_bytes, sizes[i]);
-        expect_u64(stats_of(f, CUARENA_REGION_ALL).failed, 2 * (i + 1));
+        expect_u64(stats_of(f).failed, 2 * (i + 1));
     }
     drop(f, kept);
 }
@@ -232,7 +232,7 @@ START_TEST(test_refusal_by_zeroing_leaves_peaks)
     request.tag = tag;
     request.zeroed = 1;
     step_ok(f, cuarena_alloc_with(f->arena, 256, &request, &pointer));
-    cuarena_stats_t all = stats_of(f, CUARENA_REGION_ALL);
+    cuarena_stats_t all = stats_of(f);
     cuarena_stats_t tags = tag_stats_of(f, tag);
     expect_ok(cuarena_ort_stats(f->arena, &before));
     f->memory.fail_op = OP_ZERO;
@@ -241,7 +241,7 @@ START_TEST(test_refusal_by_zeroing_leaves_peaks)
     void *none = UNTOUCHED;
     step(f, cuarena_alloc_with(f->arena, EACH, &request, &none), CUARENA_DRIVER);
     all.failed++;
-    expect_same_stats(stats_of(f, CUARENA_REGION_ALL), all);
+    expect_same_stats(stats_of(f), all);
     expect_same_stats(tag_stats_of(f, tag), tags);
     expect_ok(cuarena_ort_stats(f->arena, &after));
     expect_u64((uint64_t)after.max_alloc_size, (uint64_t)before.max_alloc_size);
@@ -272,9 +272,9 @@ START_TEST(test_refusal_that_nothing_helps_gives_nothing_back)
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
     void *kept = take(f, EACH);
     drop(f, take(f, EACH));
-    uint64_t held = stats_of(f, CUARENA_REGION_ALL).reserved_bytes;
+    uint64_t held = stats_of(f).reserved_bytes;
     step(f, cuarena_alloc(f->arena, POOL, &pointer), CUARENA_LIMIT);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).reserved_bytes, held);
+    expect_u64(stats_of(f).reserved_bytes, held);
     drop(f, kept);
 }
 END_TEST

@@ -3,7 +3,7 @@
  * stream's handle: it returns when that call of the memory has, and not before, whichever it is.
  * Each call is met in the middle, so nothing depends on time.
  */
-#include "support/stream_rig.h"
+#include "support/fixture_streams.h"
 
 #include "arena/arena.h"
 
@@ -17,7 +17,7 @@
 
 /* The call of the memory that is met, and the release of B meanwhile. */
 typedef struct meeting {
-    rig_t rig;
+    fixture_t f;
     sim_op_t op;
     uint64_t nth;               /* of these calls from now on; 0: it was met */
     void *(*meets)(void *user); /* instead of the release; NULL: none */
@@ -34,9 +34,9 @@ typedef struct meeting {
 static void *release_b(void *user)
 {
     meeting_t *m = user;
-    expect_ok(cuarena_release_stream(m->rig.arena, B));
+    expect_ok(cuarena_release_stream(m->f.arena, B));
     atomic_store(&m->returned, true);
-    sim_stream_kill(&m->rig.sim, B);
+    sim_stream_kill(&m->f.sim, B);
     return NULL;
 }
 
@@ -44,11 +44,11 @@ static void *release_b(void *user)
 static bool waits(meeting_t *m)
 {
     bool asleep = true;
-    cuai_lock(&m->rig.arena->lock);
+    cuai_lock(&m->f.arena->lock);
 #if CUAI_LOCK_FUTEX
-    asleep = m->rig.arena->changed.sleepers != 0;
+    asleep = m->f.arena->changed.sleepers != 0;
 #endif
-    cuai_unlock(&m->rig.arena->lock);
+    cuai_unlock(&m->f.arena->lock);
     return asleep;
 }
 
@@ -67,42 +67,42 @@ static void meet(sim_t *sim, sim_op_t op)
 
 static void see_it_first(meeting_t *m)
 {
-    cuarena_alloc_on(m->rig.arena, PART, B, NULL, &m->pointer);
+    cuarena_alloc_on(m->f.arena, PART, B, NULL, &m->pointer);
 }
 
 static void take_on_b(meeting_t *m)
 {
-    m->pointer = take_on(&m->rig, PART, B);
+    m->pointer = take_on(&m->f, PART, B);
 }
 
 static void use_on_b(meeting_t *m)
 {
-    m->pointer = take_on(&m->rig, PART, A);
-    sim_write(&m->rig.sim, B, m->pointer, PART, 1);
-    expect_ok(cuarena_record_use(m->rig.arena, m->pointer, B));
+    m->pointer = take_on(&m->f, PART, A);
+    sim_write(&m->f.sim, B, m->pointer, PART, 1);
+    expect_ok(cuarena_record_use(m->f.arena, m->pointer, B));
 }
 
 static void free_on_a(meeting_t *m)
 {
-    free_on(&m->rig, m->pointer, A);
+    drop_on(&m->f, m->pointer, A);
 }
 
 static void free_on_b(meeting_t *m)
 {
-    free_on(&m->rig, m->pointer, B);
+    drop_on(&m->f, m->pointer, B);
 }
 
 static void fill_and_free(meeting_t *m, cuarena_stream_t stream)
 {
-    take_row_on(&m->rig, m->row, 4, stream);
+    take_row_on(&m->f, m->row, 4, stream);
     for (int i = 0; i < 4; i++)
-        expect_ok(cuarena_block_free_on(m->rig.arena, m->row[i], stream));
+        expect_ok(cuarena_block_free_on(m->f.arena, m->row[i], stream));
 }
 
 static void fill_by_a(meeting_t *m)
 {
     fill_and_free(m, A);
-    expect_ok(cuarena_free_on(m->rig.arena, take_on(&m->rig, PART, A), A));
+    expect_ok(cuarena_free_on(m->f.arena, take_on(&m->f, PART, A), A));
 }
 
 static void fill_by_b(meeting_t *m)
@@ -112,43 +112,43 @@ static void fill_by_b(meeting_t *m)
 
 static void steal_on_a(meeting_t *m)
 {
-    cuarena_alloc_on(m->rig.arena, PART, A, NULL, &m->pointer);
+    cuarena_alloc_on(m->f.arena, PART, A, NULL, &m->pointer);
 }
 
 /* A hole of A before blocks of B. */
 static void leave_a_hole(meeting_t *m)
 {
     void *p = NULL;
-    take_row_on(&m->rig, m->row, 4, B);
+    take_row_on(&m->f, m->row, 4, B);
     for (int i = 1; i < 4; i++) {
-        expect_ok(cuarena_block_pin_on(m->rig.arena, m->row[i], B, &p));
-        sim_write(&m->rig.sim, B, p, PART, 1);
-        expect_ok(cuarena_block_unpin_on(m->rig.arena, m->row[i], B));
+        expect_ok(cuarena_block_pin_on(m->f.arena, m->row[i], B, &p));
+        sim_write(&m->f.sim, B, p, PART, 1);
+        expect_ok(cuarena_block_unpin_on(m->f.arena, m->row[i], B));
     }
-    expect_ok(cuarena_block_free_on(m->rig.arena, m->row[0], A));
+    expect_ok(cuarena_block_free_on(m->f.arena, m->row[0], A));
 }
 
-static void compact_on(meeting_t *m, cuarena_stream_t stream)
+static void compact_all(meeting_t *m, cuarena_stream_t stream)
 {
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
     options.stream = stream;
-    expect_ok(cuarena_compact(m->rig.arena, &options, NULL, NULL, NULL));
+    expect_ok(cuarena_compact(m->f.arena, &options, NULL, NULL, NULL));
 }
 
 static void compact_on_a(meeting_t *m)
 {
-    compact_on(m, A);
+    compact_all(m, A);
 }
 
 static void compact_on_b(meeting_t *m)
 {
-    compact_on(m, B);
+    compact_all(m, B);
 }
 
 static void reclaim_all(meeting_t *m)
 {
-    expect_ok(cuarena_reclaim(m->rig.arena, 0, NULL));
+    expect_ok(cuarena_reclaim(m->f.arena, 0, NULL));
 }
 
 static void ask_for_zeros_on_b(meeting_t *m)
@@ -156,24 +156,24 @@ static void ask_for_zeros_on_b(meeting_t *m)
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.zeroed = 1;
-    expect_ok(cuarena_alloc_on(m->rig.arena, PART, B, &request, &m->pointer));
+    expect_ok(cuarena_alloc_on(m->f.arena, PART, B, &request, &m->pointer));
 }
 
 static void take_two_on_b(meeting_t *m)
 {
-    m->pointer = take_on(&m->rig, PART, B);
-    take_on(&m->rig, 256, B);
+    m->pointer = take_on(&m->f, PART, B);
+    take_on(&m->f, 256, B);
 }
 
 static void resize_on_b(meeting_t *m)
 {
-    expect_ok(cuarena_resize_on(m->rig.arena, m->pointer, 2 * PART, B, &m->pointer));
+    expect_ok(cuarena_resize_on(m->f.arena, m->pointer, 2 * PART, B, &m->pointer));
 }
 
 static void mark_b(meeting_t *m)
 {
     cuarena_mark_t mark;
-    expect_ok(cuarena_stream_mark(m->rig.arena, B, &mark));
+    expect_ok(cuarena_stream_mark(m->f.arena, B, &mark));
 }
 
 static const struct {
@@ -204,20 +204,20 @@ static const struct {
 START_TEST(a_release_waits_for_calls_that_use_the_handle)
 {
     meeting_t m = {.op = rows[_i].op, .nth = rows[_i].nth};
-    rig_prepare(&m.rig, POOL, false);
-    m.rig.config.events = rows[_i].event;
-    rig_create(&m.rig);
+    fixture_prepare(&m.f, SIMULATED, POOL);
+    m.f.config.events = rows[_i].event;
+    fixture_create(&m.f);
     if (rows[_i].before != NULL)
         rows[_i].before(&m);
-    m.rig.sim.hook_user = &m;
-    m.rig.sim.hook = meet;
+    m.f.sim.hook_user = &m;
+    m.f.sim.hook = meet;
     rows[_i].call(&m);
     ck_assert_msg(m.nth == 0, "%s: no such call of the memory", rows[_i].name);
     pthread_join(m.releaser, NULL);
-    m.rig.sim.hook = NULL;
+    m.f.sim.hook = NULL;
     ck_assert_msg(!m.early, "%s: the release returned meanwhile", rows[_i].name);
-    expect_clean(&m.rig);
-    rig_close_forced(&m.rig);
+    expect_sound(&m.f);
+    fixture_close_forced(&m.f);
 }
 END_TEST
 
@@ -225,25 +225,25 @@ END_TEST
 START_TEST(a_copy_comes_after_the_stream_that_was_released)
 {
     meeting_t m = {.op = SIM_MARK, .nth = 1};
-    rig_open(&m.rig, POOL);
+    fixture_open(&m.f, SIMULATED, POOL);
     take_two_on_b(&m);
-    sim_write(&m.rig.sim, B, m.pointer, PART, 1);
-    expect_ok(cuarena_record_use(m.rig.arena, m.pointer, A));
-    m.rig.sim.hook_user = &m;
-    m.rig.sim.hook = meet;
+    sim_write(&m.f.sim, B, m.pointer, PART, 1);
+    expect_ok(cuarena_record_use(m.f.arena, m.pointer, A));
+    m.f.sim.hook_user = &m;
+    m.f.sim.hook = meet;
     resize_on_b(&m);
     pthread_join(m.releaser, NULL);
-    m.rig.sim.hook = NULL;
+    m.f.sim.hook = NULL;
     ck_assert(m.early);
-    expect_clean(&m.rig);
-    rig_close_forced(&m.rig);
+    expect_sound(&m.f);
+    fixture_close_forced(&m.f);
 }
 END_TEST
 
 static void *capture_b(void *user)
 {
     meeting_t *m = user;
-    expect_ok(cuarena_capture_begin(m->rig.arena, B, &m->session));
+    expect_ok(cuarena_capture_begin(m->f.arena, B, &m->session));
     atomic_store(&m->returned, true);
     return NULL;
 }
@@ -252,21 +252,21 @@ static void *capture_b(void *user)
 START_TEST(a_session_waits_for_calls_that_record_all_work)
 {
     meeting_t m = {.op = SIM_MARK_ALL, .nth = 1, .meets = capture_b};
-    rig_prepare(&m.rig, POOL, false);
-    m.rig.sim.ops.grow = NULL;
-    m.rig.sim.ops.shrink = NULL;
-    rig_create(&m.rig);
-    take_block_on(&m.rig, PART, B);
-    m.rig.sim.hook_user = &m;
-    m.rig.sim.hook = meet;
-    (void)cuarena_resize_pool(m.rig.arena, 2 * POOL);
+    fixture_prepare(&m.f, SIMULATED, POOL);
+    m.f.sim.ops.grow = NULL;
+    m.f.sim.ops.shrink = NULL;
+    fixture_create(&m.f);
+    take_block_on(&m.f, PART, B);
+    m.f.sim.hook_user = &m;
+    m.f.sim.hook = meet;
+    (void)cuarena_resize_pool(m.f.arena, 2 * POOL);
     expect_u64(m.nth, 0);
     pthread_join(m.releaser, NULL);
-    m.rig.sim.hook = NULL;
+    m.f.sim.hook = NULL;
     ck_assert(!m.early);
-    expect_ok(cuarena_capture_release(m.rig.arena, &m.session, B));
-    expect_clean(&m.rig);
-    rig_close_forced(&m.rig);
+    expect_ok(cuarena_capture_release(m.f.arena, &m.session, B));
+    expect_sound(&m.f);
+    fixture_close_forced(&m.f);
 }
 END_TEST
 
@@ -276,7 +276,7 @@ static cuarena_status_t (*mark_as_ever)(void *user, cuarena_stream_t stream, voi
 static void *write_and_free_on_b(void *user)
 {
     meeting_t *m = user;
-    sim_write(&m->rig.sim, B, m->pointer, POOL, 1);
+    sim_write(&m->f.sim, B, m->pointer, POOL, 1);
     free_on_b(m);
     atomic_store(&m->returned, true);
     return NULL;
@@ -301,16 +301,16 @@ START_TEST(what_is_freed_during_a_release_is_not_behind_its_event)
 {
     meeting_t m = {.nth = 1};
     met = &m;
-    rig_prepare(&m.rig, POOL, false);
-    mark_as_ever = m.rig.sim.ops.mark;
-    m.rig.sim.ops.mark = mark_and_go_on;
-    rig_create(&m.rig);
-    m.pointer = take_on(&m.rig, POOL, B);
-    expect_ok(cuarena_release_stream(m.rig.arena, B));
+    fixture_prepare(&m.f, SIMULATED, POOL);
+    mark_as_ever = m.f.sim.ops.mark;
+    m.f.sim.ops.mark = mark_and_go_on;
+    fixture_create(&m.f);
+    m.pointer = take_on(&m.f, POOL, B);
+    expect_ok(cuarena_release_stream(m.f.arena, B));
     pthread_join(m.releaser, NULL);
-    sim_run(&m.rig.sim, 1);
-    use_anew(&m.rig, POOL, A);
-    rig_close(&m.rig);
+    sim_run(&m.f.sim, 1);
+    use_anew(&m.f, POOL, A);
+    fixture_close(&m.f);
 }
 END_TEST
 

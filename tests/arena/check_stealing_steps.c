@@ -7,8 +7,8 @@
  * of its letter, and lives on if that is '-'.
  */
 #include "support/expect.h"
+#include "support/fixture_streams.h"
 #include "support/scale.h"
-#include "support/stream_rig.h"
 
 #include "arena/streams.h"
 
@@ -25,7 +25,7 @@
 #define MANY 8 /* sessions */
 
 typedef struct load {
-    rig_t rig;
+    fixture_t f;
     uint64_t granules;
     void **blocks;
 } load_t;
@@ -39,12 +39,12 @@ static uint64_t most_log2(void)
 
 static void alloc(load_t *load, uint64_t granules, cuarena_stream_t stream, void **pointer_out)
 {
-    expect_ok(cuarena_alloc_on(load->rig.arena, granules * GRANULE, stream, NULL, pointer_out));
+    expect_ok(cuarena_alloc_on(load->f.arena, granules * GRANULE, stream, NULL, pointer_out));
 }
 
 static void release(load_t *load, void *pointer, cuarena_stream_t stream)
 {
-    expect_ok(cuarena_free_on(load->rig.arena, pointer, stream));
+    expect_ok(cuarena_free_on(load->f.arena, pointer, stream));
 }
 
 static int by_address(const void *a, const void *b)
@@ -80,10 +80,10 @@ static void open_load(load_t *load, const char *layout, uint64_t copies, int32_t
     *load = (load_t){.granules = copies * strlen(layout)};
     uint64_t bytes = load->granules * GRANULE;
     bool grows = preset == CUARENA_PRESET_GROW;
-    rig_prepare(&load->rig, grows ? 4 * bytes : bytes, false);
-    load->rig.config.max_blocks = CUARENA_HEAP_MAX_BLOCKS;
-    load->rig.config.preset = preset;
-    rig_create(&load->rig);
+    fixture_prepare(&load->f, SIMULATED, grows ? 4 * bytes : bytes);
+    load->f.config.max_blocks = CUARENA_HEAP_MAX_BLOCKS;
+    load->f.config.preset = preset;
+    fixture_create(&load->f);
     take_all(load);
     free_letter(load, layout, 'a', A);
     free_letter(load, layout, 'b', B);
@@ -92,7 +92,7 @@ static void open_load(load_t *load, const char *layout, uint64_t copies, int32_t
 
 static void close_load(load_t *load)
 {
-    rig_close_forced(&load->rig);
+    fixture_close_forced(&load->f);
     free(load->blocks);
 }
 
@@ -109,12 +109,12 @@ typedef struct steps {
 
 static const cuarena_heap_t *heap_of(const load_t *load)
 {
-    return load->rig.arena->heaps[CUAI_DYNAMIC];
+    return load->f.arena->heaps[CUAI_DYNAMIC];
 }
 
 static void begin_count(load_t *load, steps_t *steps)
 {
-    cuarena_stats_t now = rig_stats(&load->rig);
+    cuarena_stats_t now = stats_of(&load->f);
     *steps = (steps_t){.full_searches = heap_of(load)->full_searches,
                        .steals = now.steals,
                        .waits = now.stream_waits,
@@ -123,7 +123,7 @@ static void begin_count(load_t *load, steps_t *steps)
 
 static void end_count(load_t *load, steps_t *steps)
 {
-    cuarena_stats_t now = rig_stats(&load->rig);
+    cuarena_stats_t now = stats_of(&load->f);
     steps->full_searches = heap_of(load)->full_searches - steps->full_searches;
     steps->steals = now.steals - steps->steals;
     steps->waits = now.stream_waits - steps->waits;
@@ -202,8 +202,8 @@ START_TEST(small_requests_see_a_bounded_number_of_ranges)
         open_load(&load, small[_i].layout, UINT64_C(1) << (log2 - small[_i].fewer_log2),
                   CUARENA_PRESET_POOL);
         if (small[_i].told) {
-            expect_ok(cuarena_stream_mark(load.rig.arena, A, &mark));
-            expect_ok(cuarena_stream_waited(load.rig.arena, B, A, mark));
+            expect_ok(cuarena_stream_mark(load.f.arena, A, &mark));
+            expect_ok(cuarena_stream_waited(load.f.arena, B, A, mark));
         }
         count_many(&load, small[_i].granules, B, &steps);
         expect_row(steps.steals, TAKEN);
@@ -293,11 +293,11 @@ END_TEST
 /* ---- Many free lists -------------------------------------------------------- */
 
 /* Fills the pool; one of the blocks that do. */
-static void *fill(rig_t *rig)
+static void *fill(fixture_t *f)
 {
     void *one = NULL;
     void *pointer;
-    while (cuarena_alloc(rig->arena, KIB(4), &pointer) == CUARENA_OK)
+    while (cuarena_alloc(f->arena, KIB(4), &pointer) == CUARENA_OK)
         one = pointer;
     ck_assert_ptr_nonnull(one);
     return one;
@@ -308,26 +308,26 @@ START_TEST(streams_steal_whatever_numbers_their_freelists_have)
 {
     cuarena_capture_t *sessions[MANY];
     cuarena_stream_t last = sim_handle(CUARENA_MAX_STREAMS - 1);
-    rig_t *rig = opened_rig(KIB(1024));
+    fixture_t *f = opened(SIMULATED, KIB(1024));
     for (int i = 0; i < MANY; i++) {
-        expect_ok(cuarena_capture_begin(rig->arena, A, &sessions[i]));
-        expect_ok(cuarena_capture_end(rig->arena, sessions[i]));
+        expect_ok(cuarena_capture_begin(f->arena, A, &sessions[i]));
+        expect_ok(cuarena_capture_end(f->arena, sessions[i]));
     }
     for (uint64_t i = 2; i < CUARENA_MAX_STREAMS; i++) {
         if (i > 3)
-            sim_stream_make(&rig->sim, sim_handle(i));
-        free_plain(rig, take_on(rig, 256, sim_handle(i)));
+            sim_stream_make(&f->sim, sim_handle(i));
+        drop(f, take_on(f, 256, sim_handle(i)));
     }
-    uint32_t number = cuai_stream_known(rig->arena, last);
-    ck_assert_uint_gt(cuai_stream(rig->arena, number)->freelists[CUAI_DYNAMIC][1],
+    uint32_t number = cuai_stream_known(f->arena, last);
+    ck_assert_uint_gt(cuai_stream(f->arena, number)->freelists[CUAI_DYNAMIC][1],
                       2 * (CUARENA_MAX_STREAMS + 1));
-    void *one = fill(rig);
-    free_on(rig, one, last);
-    ck_assert_ptr_eq(take_on(rig, KIB(4), B), one);
-    expect_u64(rig_stats(rig).steals, 1);
+    void *one = fill(f);
+    drop_on(f, one, last);
+    ck_assert_ptr_eq(take_on(f, KIB(4), B), one);
+    expect_u64(stats_of(f).steals, 1);
     for (int i = 0; i < MANY; i++)
-        expect_ok(cuarena_capture_release(rig->arena, &sessions[i], A));
-    rig_close_forced(rig);
+        expect_ok(cuarena_capture_release(f->arena, &sessions[i], A));
+    fixture_close_forced(f);
 }
 END_TEST
 

@@ -3,7 +3,7 @@
  * they leave it; and what becomes of a call whose memory cannot set them to 0. And of zero=alloc:
  * empty blocks that get bytes.
  */
-#include "support/arena_support.h"
+#include "support/fixture.h"
 
 #include <string.h>
 

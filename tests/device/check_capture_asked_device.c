@@ -78,10 +78,10 @@ START_TEST(zeros_are_there_at_each_launch)
     bool host = strstr(streams_only[_i % STREAMS_ONLY], "pinned") != NULL;
     graph_bench_t *b = opened_bench_with(streams_only[_i % STREAMS_ONLY]);
     cuarena_capture_t *session = begin_on(b, b->s, _i / STREAMS_ONLY);
-    void *before = take_on(b, BENCH_BYTES, b->s);
+    void *before = bench_take(b, BENCH_BYTES, b->s);
     fill(b, before, BENCH_BYTES, 9, b->s);
     check(b, before, BENCH_BYTES, 9, b->s);
-    free_on(b, before, b->s);
+    bench_free(b, before, b->s);
     void *p = ask_on(b, true, false, b->s);
     ck_assert_ptr_eq(p, before);
     void *own = ask_on(b, true, true, b->s);
@@ -100,8 +100,8 @@ START_TEST(zeros_are_there_at_each_launch)
     wait_for(b, b->e);
     eager_end(b, &eager);
     expect_cu(b->cuda->cuGraphExecDestroy(exec));
-    free_on(b, p, b->s);
-    free_on(b, own, b->s);
+    bench_free(b, p, b->s);
+    bench_free(b, own, b->s);
     release_to(b, &session, b->s);
     reclaim(b);
 }
@@ -127,7 +127,7 @@ START_TEST(zeros_for_the_cpu_are_there_at_once)
             expect_cu(b.cuda->cuGraphLaunch(exec, b.s));
         wait_for(&b, b.s);
         expect_cu(b.cuda->cuGraphExecDestroy(exec));
-        free_on(&b, p, b.s);
+        bench_free(&b, p, b.s);
         release_to(&b, &session, b.s);
         reclaim(&b);
         close_bench(&b);
@@ -156,7 +156,7 @@ START_TEST(zeros_on_a_stream_of_another_context)
     expect_cu(b.cuda->cuStreamSynchronize(stream));
     expect_zeros(&b, p, false);
     expect_cu(b.cuda->cuGraphExecDestroy(exec));
-    free_on(&b, p, stream);
+    bench_free(&b, p, stream);
     release_to(&b, &session, CUARENA_NO_STREAM);
     expect_ok(cuarena_release_stream(b.arena, stream));
     expect_cu(b.cuda->cuStreamDestroy(stream));
@@ -188,9 +188,9 @@ START_TEST(a_graph_uses_a_dedicated_block_that_was_freed)
         work_beside(&b);
         void *own = ask_on(&b, true, true, b.s);
         fill(&b, own, BENCH_BYTES, 4, b.s);
-        void *out = take_on(&b, BENCH_BYTES, b.s);
+        void *out = bench_take(&b, BENCH_BYTES, b.s);
         copy(&b, out, own, b.s);
-        free_on(&b, own, b.s);
+        bench_free(&b, own, b.s);
         work_beside(&b);
         cuai_cu_graph_exec_t exec = end_capture(&b, b.s);
         expect_ok(cuarena_capture_end(b.arena, session));
@@ -206,7 +206,7 @@ START_TEST(a_graph_uses_a_dedicated_block_that_was_freed)
                 work_beside(&b);
         }
         expect_u64(stats_now(&b).dedicated_bytes, held);
-        free_on(&b, out, b.t);
+        bench_free(&b, out, b.t);
         if (heir == 0) {
             wait_for(&b, b.t); /* the graph lives, and is launched no more */
             release_to(&b, &session, CUARENA_NO_STREAM);
@@ -293,7 +293,7 @@ START_TEST(an_export_outlives_its_session)
             cuarena_export_t *exported = NULL;
             if (properties.fd)
                 expect_ok(cuarena_export(b.arena, block, &options, pieces, 4, &count, &exported));
-            free_on(&b, p, b.s);
+            bench_free(&b, p, b.s);
             expect_cu(b.cuda->cuGraphExecDestroy(end_capture(&b, b.s)));
             release_to(&b, &session, heir == 0 ? CUARENA_NO_STREAM : b.t);
             reclaim(&b);
@@ -329,14 +329,14 @@ START_TEST(a_capture_that_failed_gives_no_zeros)
         ck_assert_ptr_null(none);
     }
     void *more = ask_on(b, false, true, b->s); /* serves, to no purpose */
-    free_on(b, more, b->s);
-    free_on(b, own, b->s);
+    bench_free(b, more, b->s);
+    bench_free(b, own, b->s);
     cuai_cu_graph_t graph = NULL;
     ck_assert(b->cuda->cuStreamEndCapture(b->s, &graph) != CUAI_CUDA_SUCCESS);
     ck_assert_ptr_null(graph);
     expect_ok(cuarena_capture_end(b->arena, session));
     release_to(b, &session, b->s);
-    free_on(b, p, b->s);
+    bench_free(b, p, b->s);
     reclaim(b);
     expect_u64(held_by(b->arena), before);
 }
@@ -366,7 +366,7 @@ START_TEST(whatever_call_fails_nothing_is_left)
         expect_cu(b.cuda->cuGraphDestroy(graph));
         for (int i = 0; i < 3; i++)
             if (p[i] != NULL)
-                free_on(&b, p[i], b.s);
+                bench_free(&b, p[i], b.s);
         expect_ok(cuarena_capture_end(b.arena, session));
         release_to(&b, &session, b.s);
         reclaim(&b);

@@ -24,20 +24,20 @@
  * leaves it in `out`, which lives. */
 static void *capture_chain(const graph_bench_t *b, uint64_t seed)
 {
-    void *in = take_on(b, BENCH_BYTES, b->s);
+    void *in = bench_take(b, BENCH_BYTES, b->s);
     fill(b, in, BENCH_BYTES, seed, b->s);
-    void *next = take_on(b, BENCH_BYTES, b->s);
+    void *next = bench_take(b, BENCH_BYTES, b->s);
     copy(b, next, in, b->s);
-    free_on(b, in, b->s);
-    void *over = take_on(b, BENCH_BYTES, b->s); /* in the place of `in` */
+    bench_free(b, in, b->s);
+    void *over = bench_take(b, BENCH_BYTES, b->s); /* in the place of `in` */
     ck_assert_ptr_eq(over, in);
     fill(b, over, BENCH_BYTES, seed + 1, b->s);
     check(b, over, BENCH_BYTES, seed + 1, b->s);
     check(b, next, BENCH_BYTES, seed, b->s);
-    free_on(b, over, b->s);
-    void *out = take_on(b, 2 * BENCH_BYTES, b->s);
+    bench_free(b, over, b->s);
+    void *out = bench_take(b, 2 * BENCH_BYTES, b->s);
     copy(b, out, next, b->s);
-    free_on(b, next, b->s);
+    bench_free(b, next, b->s);
     return out;
 }
 
@@ -79,13 +79,13 @@ START_TEST(a_graph_is_launched_beside_eager_work)
         expect_ok(cuarena_capture_end(b.arena, session));
         expect_sound_arena(&b);
         replay(&b, exec, out, 42);
-        free_on(&b, out, b.s); /* the session has it; the graph goes on */
+        bench_free(&b, out, b.s); /* the session has it; the graph goes on */
         replay(&b, exec, out, 42);
         expect_cu(b.cuda->cuGraphExecDestroy(exec));
         expect_ok(cuarena_capture_release(b.arena, &session, b.s));
         expect_sound_arena(&b);
-        void *all = take_on(&b, MIB(60), b.s);
-        free_on(&b, all, b.s);
+        void *all = bench_take(&b, MIB(60), b.s);
+        bench_free(&b, all, b.s);
         close_bench(&b);
     }
 }
@@ -106,7 +106,7 @@ START_TEST(bytes_of_a_graph_serve_behind_its_last_launch)
     for (int i = 0; i < 10; i++)
         expect_cu(b->cuda->cuGraphLaunch(exec, b->t)); /* not the captured one */
     check(b, out, BENCH_BYTES, 7, b->t);
-    free_on(b, out, b->t);
+    bench_free(b, out, b->t);
     if (standin_is_here())
         standin->standin_counts_clear();
     expect_ok(cuarena_capture_release(b->arena, &session, b->t));
@@ -114,12 +114,12 @@ START_TEST(bytes_of_a_graph_serve_behind_its_last_launch)
         expect_u64(standin->standin_syncs(), 0);
     void *p[4];
     for (int i = 0; i < 4; i++) {
-        p[i] = take_on(b, BENCH_BYTES, b->t);
+        p[i] = bench_take(b, BENCH_BYTES, b->t);
         fill(b, p[i], BENCH_BYTES, 100 + (uint64_t)i, b->t);
     }
     for (int i = 0; i < 4; i++) {
         check(b, p[i], BENCH_BYTES, 100 + (uint64_t)i, b->t);
-        free_on(b, p[i], b->t);
+        bench_free(b, p[i], b->t);
     }
     wait_for(b, b->t);
     expect_cu(b->cuda->cuGraphExecDestroy(exec));
@@ -146,7 +146,7 @@ START_TEST(streams_that_fork_and_join_reuse_their_own)
     graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
     expect_ok(cuarena_capture_begin(b->arena, b->s, &session));
     begin_capture(b, b->s, _i);
-    void *shared = take_on(b, BENCH_BYTES, b->s);
+    void *shared = bench_take(b, BENCH_BYTES, b->s);
     fill(b, shared, BENCH_BYTES, 5, b->s);
     cuai_cu_event_t fork = order(b, b->s, b->t);
     expect_ok(cuarena_capture_join(b->arena, session, b->t));
@@ -154,7 +154,7 @@ START_TEST(streams_that_fork_and_join_reuse_their_own)
     void *last[2];
     for (int i = 0; i < 6; i++) {
         cuarena_stream_t stream = i % 2 == 0 ? b->s : b->t;
-        void *p = take_on(b, BENCH_BYTES, stream);
+        void *p = bench_take(b, BENCH_BYTES, stream);
         if (i >= 2)
             ck_assert_ptr_eq(p, last[i % 2]);
         last[i % 2] = p;
@@ -162,12 +162,12 @@ START_TEST(streams_that_fork_and_join_reuse_their_own)
         check(b, p, BENCH_BYTES, 5, stream);
         fill(b, p, BENCH_BYTES, 50 + (uint64_t)i, stream);
         check(b, p, BENCH_BYTES, 50 + (uint64_t)i, stream);
-        free_on(b, p, stream);
+        bench_free(b, p, stream);
     }
-    free_on(b, shared, b->s);
-    void *other = take_on(b, BENCH_BYTES, b->s);
+    bench_free(b, shared, b->s);
+    void *other = bench_take(b, BENCH_BYTES, b->s);
     ck_assert_ptr_ne(other, shared);
-    free_on(b, other, b->s);
+    bench_free(b, other, b->s);
     cuai_cu_event_t join = order(b, b->t, b->s);
     cuai_cu_graph_exec_t exec = end_capture(b, b->s);
     expect_ok(cuarena_capture_end(b->arena, session));
@@ -195,11 +195,11 @@ START_TEST(two_sessions_do_not_touch)
     }
     for (uint64_t round = 0; round < 4; round++)
         for (int i = 0; i < 2; i++) {
-            out[i] = take_on(b, BENCH_BYTES << round, streams[i]);
+            out[i] = bench_take(b, BENCH_BYTES << round, streams[i]);
             fill(b, out[i], BENCH_BYTES, 10 * round + (uint64_t)i, streams[i]);
             check(b, out[i], BENCH_BYTES, 10 * round + (uint64_t)i, streams[i]);
             if (round != 3)
-                free_on(b, out[i], streams[i]);
+                bench_free(b, out[i], streams[i]);
         }
     for (int i = 0; i < 2; i++) {
         exec[i] = end_capture(b, streams[i]);
@@ -211,7 +211,7 @@ START_TEST(two_sessions_do_not_touch)
     for (int i = 0; i < 2; i++) {
         check(b, out[i], BENCH_BYTES, 30 + (uint64_t)i, streams[i]);
         expect_ok(cuarena_capture_release(b->arena, &session[i], streams[i]));
-        free_on(b, out[i], streams[i]);
+        bench_free(b, out[i], streams[i]);
         wait_for(b, streams[i]);
         expect_cu(b->cuda->cuGraphExecDestroy(exec[i]));
     }
@@ -287,8 +287,8 @@ START_TEST(a_capture_that_failed_is_cleared_up)
         begin_capture(&b, b.s, _i);
         void *out = capture_chain(&b, 3);
         ck_assert(b.cuda->cuStreamSynchronize(b.s) != CUAI_CUDA_SUCCESS);
-        void *more = take_on(&b, BENCH_BYTES, b.s); /* serves, to no purpose */
-        free_on(&b, more, b.s);
+        void *more = bench_take(&b, BENCH_BYTES, b.s); /* serves, to no purpose */
+        bench_free(&b, more, b.s);
         expect_status(cuarena_capture_end(b.arena, session), CUARENA_BUSY);
         expect_failed_capture(&b);
         if (how == 0)
@@ -297,10 +297,10 @@ START_TEST(a_capture_that_failed_is_cleared_up)
         expect_sound_arena(&b);
         fill(&b, out, BENCH_BYTES, 4, b.s); /* lives, as an ordinary block */
         check(&b, out, BENCH_BYTES, 4, b.s);
-        free_on(&b, out, b.s);
+        bench_free(&b, out, b.s);
         wait_for(&b, b.s);
-        void *all = take_on(&b, MIB(60), b.s);
-        free_on(&b, all, b.s);
+        void *all = bench_take(&b, MIB(60), b.s);
+        bench_free(&b, all, b.s);
         begin_capture(&b, b.s, _i); /* the stream can be captured again */
         expect_ok(cuarena_capture_begin(b.arena, b.s, &session));
         out = capture_chain(&b, 8);
@@ -308,7 +308,7 @@ START_TEST(a_capture_that_failed_is_cleared_up)
         expect_cu(b.cuda->cuGraphLaunch(exec, b.s));
         check(&b, out, BENCH_BYTES, 8, b.s);
         expect_ok(cuarena_capture_release(b.arena, &session, b.s));
-        free_on(&b, out, b.s);
+        bench_free(&b, out, b.s);
         wait_for(&b, b.s);
         expect_cu(b.cuda->cuGraphExecDestroy(exec));
         close_bench(&b);
@@ -322,13 +322,13 @@ START_TEST(a_failed_capture_without_a_session_is_busy)
     void *none = NULL;
     cuarena_capture_t *session = NULL;
     graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
-    void *p = take_on(b, BENCH_BYTES, b->s);
+    void *p = bench_take(b, BENCH_BYTES, b->s);
     for (int i = 0; i < 2; i++) {
         cuarena_stream_t stream = i == 0 ? b->s : b->t;
         begin_capture(b, stream, _i);
         ck_assert(b->cuda->cuStreamSynchronize(stream) != CUAI_CUDA_SUCCESS);
     }
-    free_on(b, p, b->s);
+    bench_free(b, p, b->s);
     expect_ok(cuarena_reclaim(b->arena, 1, NULL));
     expect_status(cuarena_release_stream(b->arena, b->s), CUARENA_BUSY);
     expect_message("cuStreamEndCapture");
@@ -339,8 +339,8 @@ START_TEST(a_failed_capture_without_a_session_is_busy)
     abandon(b, b->t);
     expect_ok(cuarena_release_stream(b->arena, b->s));
     expect_ok(cuarena_reclaim(b->arena, 1, NULL));
-    void *all = take_on(b, MIB(60), b->t);
-    free_on(b, all, b->t);
+    void *all = bench_take(b, MIB(60), b->t);
+    bench_free(b, all, b->t);
 }
 END_TEST
 
@@ -354,20 +354,20 @@ START_TEST(the_legacy_stream_is_left_alone)
     cuarena_stream_t blocking = NULL;
     graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
     expect_cu(b->cuda->cuStreamCreate(&blocking, 0));
-    void *p = take_on(b, BENCH_BYTES, NULL);
+    void *p = bench_take(b, BENCH_BYTES, NULL);
     fill(b, p, BENCH_BYTES, 1, NULL);
-    void *q = take_on(b, BENCH_BYTES, b->e);
+    void *q = bench_take(b, BENCH_BYTES, b->e);
     expect_ok(cuarena_record_use(b->arena, q, NULL));
     expect_ok(cuarena_capture_begin(b->arena, blocking, &session));
     begin_capture(b, blocking, _i);
-    free_on(b, p, NULL);
-    free_on(b, q, b->e);
+    bench_free(b, p, NULL);
+    bench_free(b, q, b->e);
     expect_ok(cuarena_reclaim(b->arena, 0, NULL));
     expect_ok(cuarena_reclaim(b->arena, 1, NULL));
     expect_sound_arena(b);
-    void *mine = take_on(b, BENCH_BYTES, blocking);
+    void *mine = bench_take(b, BENCH_BYTES, blocking);
     fill(b, mine, BENCH_BYTES, 2, blocking);
-    free_on(b, mine, blocking);
+    bench_free(b, mine, blocking);
     cuai_cu_graph_exec_t exec = end_capture(b, blocking);
     expect_cu(b->cuda->cuGraphLaunch(exec, blocking));
     expect_ok(cuarena_capture_release(b->arena, &session, blocking));
@@ -385,11 +385,11 @@ static void *use_default_stream(void *user)
     const graph_bench_t *b = user;
     cuai_cu_context_t context = cuda_test_use_device(0);
     ck_assert_ptr_nonnull(context);
-    void *p = take_on(b, BENCH_BYTES, CUARENA_STREAM_PER_THREAD);
+    void *p = bench_take(b, BENCH_BYTES, CUARENA_STREAM_PER_THREAD);
     fill(b, p, BENCH_BYTES, 1, CUARENA_STREAM_PER_THREAD);
-    void *q = take_on(b, BENCH_BYTES, b->e);
+    void *q = bench_take(b, BENCH_BYTES, b->e);
     expect_ok(cuarena_record_use(b->arena, q, CUARENA_STREAM_PER_THREAD));
-    free_on(b, p, CUARENA_STREAM_PER_THREAD);
+    bench_free(b, p, CUARENA_STREAM_PER_THREAD);
     return q;
 }
 
@@ -405,14 +405,14 @@ START_TEST(no_event_of_all_work_is_recorded)
     ck_assert_int_eq(pthread_join(thread, &used), 0);
     expect_ok(cuarena_capture_begin(b->arena, b->s, &session));
     begin_capture(b, b->s, _i);
-    free_on(b, used, b->e);
+    bench_free(b, used, b->e);
     expect_ok(cuarena_reclaim(b->arena, 0, NULL));
     expect_ok(cuarena_trim(b->arena, UINT64_MAX, NULL));
     void *out = capture_chain(b, 3);
     cuai_cu_graph_exec_t exec = end_capture(b, b->s);
     expect_ok(cuarena_capture_release(b->arena, &session, b->s));
     expect_ok(cuarena_reclaim(b->arena, 1, NULL));
-    free_on(b, out, b->s);
+    bench_free(b, out, b->s);
     expect_cu(b->cuda->cuGraphExecDestroy(exec));
 }
 END_TEST
@@ -422,16 +422,16 @@ START_TEST(captures_without_a_session_go_on)
 {
     void *none = NULL;
     graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
-    void *p = take_on(b, BENCH_BYTES, b->s);
+    void *p = bench_take(b, BENCH_BYTES, b->s);
     fill(b, p, BENCH_BYTES, 1, b->s);
-    void *q = take_on(b, BENCH_BYTES, b->e);
+    void *q = bench_take(b, BENCH_BYTES, b->e);
     expect_ok(cuarena_record_use(b->arena, q, b->s));
     begin_capture(b, b->s, _i);
     begin_capture(b, b->t, 2);
     expect_status(cuarena_alloc_on(b->arena, BENCH_BYTES, b->t, NULL, &none), CUARENA_UNSUPPORTED);
     expect_message("cuarena_capture_begin");
-    free_on(b, p, b->s);
-    free_on(b, q, b->e);
+    bench_free(b, p, b->s);
+    bench_free(b, q, b->e);
     expect_status(cuarena_release_stream(b->arena, b->s), CUARENA_BUSY);
     expect_message("being captured");
     cuarena_request_t request;
@@ -493,10 +493,10 @@ START_TEST(sessions_are_inherited_at_a_fork)
     for (int i = 0; i < 2; i++)
         expect_ok(cuarena_block_alloc_on(b->arena, BENCH_BYTES, b->e, NULL, &row[i]));
     expect_ok(cuarena_capture_begin(b->arena, b->t, &session[1]));
-    void *q = take_on(b, BENCH_BYTES, b->t);
+    void *q = bench_take(b, BENCH_BYTES, b->t);
     expect_ok(cuarena_capture_end(b->arena, session[1]));
     expect_ok(cuarena_capture_begin(b->arena, b->s, &session[0]));
-    void *p = take_on(b, BENCH_BYTES, b->s);
+    void *p = bench_take(b, BENCH_BYTES, b->s);
     expect_ok(cuarena_block_free_on(b->arena, row[0], b->e));
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
@@ -509,8 +509,8 @@ START_TEST(sessions_are_inherited_at_a_fork)
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
     for (int i = 0; i < 2; i++)
         expect_ok(cuarena_capture_release(b->arena, &session[i], b->s));
-    free_on(b, p, b->s);
-    free_on(b, q, b->s);
+    bench_free(b, p, b->s);
+    bench_free(b, q, b->s);
     expect_ok(cuarena_block_free_on(b->arena, row[1], b->e));
 }
 END_TEST

@@ -11,9 +11,9 @@
 #define MAIN 0u
 #define OTHER 1u
 
-static uint64_t pick(uint64_t standin, uint64_t real)
+static uint64_t pick(uint64_t simulated, uint64_t real)
 {
-    return driver_standin() != NULL ? standin : real;
+    return driver_standin() != NULL ? simulated : real;
 }
 
 static int32_t any_move(void *user, const cuarena_relocation_t *list, size_t count)

@@ -76,7 +76,7 @@ END_TEST
 START_TEST(test_each_device_has_its_own)
 {
     int32_t created = 0;
-    const standin_control_t *standin = driver_standin();
+    standin = driver_standin();
     if (standin != NULL)
         standin->standin_configure("DEVICES", "2");
     else if (driver_device_count() < 2)

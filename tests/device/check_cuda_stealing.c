@@ -112,7 +112,7 @@ static uint64_t place_of(const block_t *b, uint64_t *count_out)
 /* Whether what the block's stream is given next comes after all that used its bytes before. */
 static bool is_ordered(const block_t *b)
 {
-    const standin_control_t *standin = driver_standin();
+    standin = driver_standin();
     uint64_t count;
     uint64_t first = place_of(b, &count);
     bool ordered = true;
@@ -388,7 +388,7 @@ END_TEST
 /* With the `nth` wait swallowed (0: none): how many waits there were. */
 static uint64_t run_without(uint64_t seed, uint64_t nth)
 {
-    const standin_control_t *standin = driver_standin();
+    standin = driver_standin();
     char text[24];
     standin->standin_configure("SEED", "7");
     standin->standin_configure("PACE", "0");

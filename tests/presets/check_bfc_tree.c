@@ -99,7 +99,7 @@ START_TEST(ExerciseCoalescing)
             for (uint64_t i = start; i < COUNT; i += stride)
                 expect_ok(cuarena_free(f->arena, p[i]));
         expect_sound(f);
-        cuarena_stats_t stats = stats_of(f, CUARENA_REGION_ALL);
+        cuarena_stats_t stats = stats_of(f);
         ck_assert_uint_le(inspection_of(f, CUARENA_REGION_DYNAMIC).ranges, stats.segments);
         expect_u64(stats.free_bytes, stats.reserved_bytes);
     }
@@ -117,11 +117,11 @@ START_TEST(TestReserve)
     expect_u64((uint64_t)figures(f).reserved_bytes, MIB(2));
     expect_u64((uint64_t)figures(f).num_reserves, 1);
     expect_u64(growths(f), 1);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).requested_bytes, MIB(2) + 100);
+    expect_u64(stats_of(f).requested_bytes, MIB(2) + 100);
     expect_u64(live_bytes(f), MIB(2) + 256);
     drop(f, q);
     expect_u64(reserved_bytes(f), chunk);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).requested_bytes, 100);
+    expect_u64(stats_of(f).requested_bytes, 100);
     drop(f, p);
 }
 END_TEST
@@ -135,7 +135,7 @@ START_TEST(TestShrink)
     void *p = take(f, KIB(1));
     void *q = take(f, MIB(10));
     if (segments)
-        expect_u64(stats_of(f, CUARENA_REGION_ALL).segments, 2);
+        expect_u64(stats_of(f).segments, 2);
     drop(f, p);
     uint64_t before = reserved_bytes(f);
     uint64_t given = 0;
@@ -143,7 +143,7 @@ START_TEST(TestShrink)
     expect_u64(reserved_bytes(f), before - given);
     if (segments)
         expect_u64(reserved_bytes(f), up(f, MIB(10)));
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).segments, 1);
+    expect_u64(stats_of(f).segments, 1);
     if (segments) {
         expect_u64((uint64_t)figures(f).num_arena_extensions, 1);
         expect_u64((uint64_t)figures(f).num_arena_shrinkages, 1);
@@ -211,13 +211,6 @@ static fixture_t *opened_for_streams(int kind, const char *options)
     return bfc_opened(kind, text);
 }
 
-static void *take_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream)
-{
-    void *pointer = NULL;
-    step_ok(f, cuarena_alloc_on(f->arena, bytes, stream, NULL, &pointer));
-    return pointer;
-}
-
 /* What a stream freed it has again, and as long as there is other room nobody else; what a released
  * stream held is everybody's and coalesces. */
 START_TEST(TwoStreamAllocation)
@@ -229,7 +222,7 @@ START_TEST(TwoStreamAllocation)
     step_ok(f, cuarena_free_on(f->arena, one, S1));
     ck_assert_ptr_ne(take_on(f, 4096, S2), one);
     expect_ptr(take_on(f, 4096, S1), one);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).steals, 0);
+    expect_u64(stats_of(f).steals, 0);
     step_ok(f, cuarena_free_on(f->arena, first, S2));
     step_ok(f, cuarena_free_on(f->arena, second, S2));
     step_ok(f, cuarena_release_stream(f->arena, S2));
@@ -255,7 +248,7 @@ START_TEST(TwoStreamAllocationWithoutOtherRoom)
         WORK.hold(0);
         step_ok(f, cuarena_free_on(f->arena, one, S1));
         cuarena_status_t status = cuarena_alloc_on(f->arena, 4096, S2, NULL, &taken);
-        cuarena_stats_t stats = stats_of(f, CUARENA_REGION_ALL);
+        cuarena_stats_t stats = stats_of(f);
         WORK.let_go();
         ck_assert_int_eq(status == CUARENA_OK, steals);
         expect_ptr(taken, steals ? one : NULL);

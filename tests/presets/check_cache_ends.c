@@ -333,7 +333,7 @@ static const struct outside {
 
 static uint64_t calls_of_memory(const fixture_t *f)
 {
-    return stats_of(f, CUARENA_REGION_ALL).memory_calls;
+    return stats_of(f).memory_calls;
 }
 
 /* An arena whose cache has no room, with free bytes for small blocks. */
@@ -363,7 +363,7 @@ START_TEST(test_small_blocks_outside_the_cache_take_no_call)
         expect_cache(f, 0, row->beside);
     }
     expect_u64(calls_of_memory(f), calls);
-    ck_assert_uint_le(stats_of(f, CUARENA_REGION_ALL).free_bytes, MIB(1));
+    ck_assert_uint_le(stats_of(f).free_bytes, MIB(1));
     expect_ok(cuarena_trim(f->arena, 0, NULL));
     expect_u64(reserved_bytes(f), 0);
 }
@@ -421,12 +421,12 @@ START_TEST(test_a_refused_free_outside_the_cache_changes_nothing)
     drop(f, pointer);
     expect_ok(cuarena_block_alloc(f->arena, row->bytes, &block));
     expect_ok(cuarena_block_free(f->arena, block));
-    cuarena_stats_t before = stats_of(f, CUARENA_REGION_ALL);
+    cuarena_stats_t before = stats_of(f);
     cuarena_cache_stats_t cache = cache_stats_of(f);
     expect_status(cuarena_free(f->arena, pointer), CUARENA_STALE);
     expect_status(cuarena_block_free(f->arena, block), CUARENA_STALE);
     expect_status(cuarena_free(f->arena, &f), CUARENA_STALE);
-    cuarena_stats_t after = stats_of(f, CUARENA_REGION_ALL);
+    cuarena_stats_t after = stats_of(f);
     expect_u64(after.free_bytes, before.free_bytes);
     expect_u64(after.live_bytes, before.live_bytes);
     expect_u64(after.memory_calls, before.memory_calls);
@@ -463,7 +463,7 @@ START_TEST(test_large_blocks_outside_the_cache_go_back_at_once)
         blocks[i] = take(f, KIB(256));
     for (size_t i = 0; i < COUNT_OF(blocks); i++) {
         drop(f, blocks[i]);
-        ck_assert_uint_le(stats_of(f, CUARENA_REGION_ALL).free_bytes, MIB(1) + KIB(256));
+        ck_assert_uint_le(stats_of(f).free_bytes, MIB(1) + KIB(256));
     }
     drop(f, take(f, MIB(8)));
     ck_assert_uint_le(reserved_bytes(f), MIB(1) + KIB(64));

@@ -3,9 +3,9 @@
  * looked through for each request. Active, cached and peak bytes, hits and capacities are the same
  * byte by byte, and so is what the memory holds.
  */
-#include "support/arena_support.h"
 #include "support/choice.h"
 #include "support/configs.h"
+#include "support/fixture.h"
 #include "support/scale.h"
 
 #include <stdbool.h>

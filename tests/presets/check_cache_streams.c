@@ -2,37 +2,37 @@
  * Cached blocks and streams: who gets at once what a stream freed, who waits, and who goes without.
  * On simulated streams, so that an order that is missing shows.
  */
-#include "support/stream_rig.h"
+#include "support/fixture_streams.h"
 
-static rig_t rig;
+static fixture_t f;
 
 #define BYTES KIB(4)
 
 static void prepare_cache(bool host_readable)
 {
-    rig_prepare(&rig, KIB(256), host_readable);
-    rig.config.keep = CUARENA_KEEP_CACHE;
+    fixture_prepare(&f, host_readable ? SIMULATED_HOST : SIMULATED, KIB(256));
+    f.config.keep = CUARENA_KEEP_CACHE;
 }
 
 static void open_cache(int32_t steal)
 {
     prepare_cache(false);
-    rig.config.steal = steal;
-    rig_create(&rig);
+    f.config.steal = steal;
+    fixture_create(&f);
 }
 
 static cuarena_cache_stats_t figures(void)
 {
     cuarena_cache_stats_t now;
     cuarena_cache_stats_init(&now);
-    expect_ok(cuarena_cache_stats(rig.arena, &now));
+    expect_ok(cuarena_cache_stats(f.arena, &now));
     return now;
 }
 
 /* A block in the cache whose last use, a kernel of `stream`, is queued. */
 static void *cache_one(cuarena_stream_t stream)
 {
-    void *at = use_anew(&rig, BYTES, stream);
+    void *at = use_anew(&f, BYTES, stream);
     expect_u64(figures().cached_bytes, BYTES);
     return at;
 }
@@ -40,25 +40,25 @@ static void *cache_one(cuarena_stream_t stream)
 /* A kernel of the new owner: a race if it is not behind the old one. */
 static void use(void *at, cuarena_stream_t stream)
 {
-    sim_write(&rig.sim, stream, at, BYTES, 9);
-    sim_run_stream(&rig.sim, stream);
-    expect_clean(&rig);
+    sim_write(&f.sim, stream, at, BYTES, 9);
+    sim_run_stream(&f.sim, stream);
+    expect_sound(&f);
 }
 
 static void end(void *at, cuarena_stream_t stream)
 {
-    free_on(&rig, at, stream);
-    rig_close(&rig);
+    drop_on(&f, at, stream);
+    fixture_close(&f);
 }
 
 START_TEST(a_stream_gets_what_it_freed_at_once)
 {
     open_cache(CUARENA_STEAL_WAIT);
     void *at = cache_one(A);
-    sim_calls(&rig.sim);
-    void *again = take_on(&rig, BYTES, A);
+    sim_calls(&f.sim);
+    void *again = take_on(&f, BYTES, A);
     ck_assert_ptr_eq(again, at);
-    expect_no_calls(&rig);
+    expect_no_calls(&f);
     use(again, A);
     end(again, A);
 }
@@ -68,10 +68,10 @@ START_TEST(another_stream_waits_for_it)
 {
     open_cache(CUARENA_STEAL_WAIT);
     void *at = cache_one(A);
-    void *again = take_on(&rig, BYTES, B);
+    void *again = take_on(&f, BYTES, B);
     ck_assert_ptr_eq(again, at);
-    expect_u64(rig.sim.counts[SIM_WAIT], 1);
-    expect_u64(rig_stats(&rig).steals, 1);
+    expect_u64(f.sim.counts[SIM_WAIT], 1);
+    expect_u64(stats_of(&f).steals, 1);
     use(again, B);
     end(again, B);
 }
@@ -81,16 +81,16 @@ END_TEST
 START_TEST(what_was_freed_before_a_wait_needs_no_other)
 {
     open_cache(CUARENA_STEAL_WAIT);
-    void *a = take_on(&rig, BYTES, A);
-    void *b = take_on(&rig, BYTES, A);
-    free_on(&rig, a, A);
-    free_on(&rig, b, A);
-    void *c = take_on(&rig, BYTES, B);
-    sim_calls(&rig.sim);
-    void *d = take_on(&rig, BYTES, B);
-    expect_no_calls(&rig);
+    void *a = take_on(&f, BYTES, A);
+    void *b = take_on(&f, BYTES, A);
+    drop_on(&f, a, A);
+    drop_on(&f, b, A);
+    void *c = take_on(&f, BYTES, B);
+    sim_calls(&f.sim);
+    void *d = take_on(&f, BYTES, B);
+    expect_no_calls(&f);
     expect_u64(figures().hits, 2);
-    free_on(&rig, c, B);
+    drop_on(&f, c, B);
     end(d, B);
 }
 END_TEST
@@ -99,18 +99,18 @@ START_TEST(what_is_freed_after_a_wait_needs_another)
 {
     open_cache(CUARENA_STEAL_WAIT);
     void *at = cache_one(A);
-    void *kept = take_on(&rig, BYTES, A);
-    sim_write(&rig.sim, A, kept, BYTES, 3);
+    void *kept = take_on(&f, BYTES, A);
+    sim_write(&f.sim, A, kept, BYTES, 3);
     (void)at;
-    free_on(&rig, kept, A);
-    void *first = take_on(&rig, BYTES, B);
+    drop_on(&f, kept, A);
+    void *first = take_on(&f, BYTES, B);
     use(first, B);
-    void *later = use_anew(&rig, BYTES, A);
-    void *second = take_on(&rig, BYTES, B);
+    void *later = use_anew(&f, BYTES, A);
+    void *second = take_on(&f, BYTES, B);
     ck_assert_ptr_eq(second, later);
-    expect_u64(rig.sim.counts[SIM_WAIT], 2);
+    expect_u64(f.sim.counts[SIM_WAIT], 2);
     use(second, B);
-    free_on(&rig, first, B);
+    drop_on(&f, first, B);
     end(second, B);
 }
 END_TEST
@@ -118,14 +118,14 @@ END_TEST
 START_TEST(of_equals_one_that_need_not_be_waited_for_is_taken)
 {
     open_cache(CUARENA_STEAL_WAIT);
-    void *a = take_on(&rig, BYTES, A);
-    void *b = take_on(&rig, BYTES, B);
-    sim_write(&rig.sim, A, a, BYTES, 1);
-    free_on(&rig, a, A);
-    free_on(&rig, b, B);
-    void *again = take_on(&rig, BYTES, B);
+    void *a = take_on(&f, BYTES, A);
+    void *b = take_on(&f, BYTES, B);
+    sim_write(&f.sim, A, a, BYTES, 1);
+    drop_on(&f, a, A);
+    drop_on(&f, b, B);
+    void *again = take_on(&f, BYTES, B);
     ck_assert_ptr_eq(again, b);
-    expect_u64(rig.sim.counts[SIM_WAIT], 0);
+    expect_u64(f.sim.counts[SIM_WAIT], 0);
     end(again, B);
 }
 END_TEST
@@ -134,14 +134,14 @@ START_TEST(with_idle_a_stream_gets_what_is_complete)
 {
     open_cache(CUARENA_STEAL_IDLE);
     void *at = cache_one(A);
-    void *other = take_on(&rig, BYTES, B); /* A's event is on its way */
+    void *other = take_on(&f, BYTES, B); /* A's event is on its way */
     ck_assert_ptr_ne(other, at);
     expect_u64(figures().misses, 2);
-    sim_run_all(&rig.sim);
-    void *again = take_on(&rig, BYTES, B);
+    sim_run_all(&f.sim);
+    void *again = take_on(&f, BYTES, B);
     ck_assert_ptr_eq(again, at);
-    expect_u64(rig.sim.counts[SIM_WAIT], 0);
-    free_on(&rig, other, B);
+    expect_u64(f.sim.counts[SIM_WAIT], 0);
+    drop_on(&f, other, B);
     end(again, B);
 }
 END_TEST
@@ -150,12 +150,12 @@ START_TEST(with_never_a_stream_gets_only_its_own)
 {
     open_cache(CUARENA_STEAL_NEVER);
     void *at = cache_one(A);
-    sim_run_all(&rig.sim);
-    void *other = take_on(&rig, BYTES, B);
+    sim_run_all(&f.sim);
+    void *other = take_on(&f, BYTES, B);
     ck_assert_ptr_ne(other, at);
-    void *again = take_on(&rig, BYTES, A);
+    void *again = take_on(&f, BYTES, A);
     ck_assert_ptr_eq(again, at);
-    free_on(&rig, other, B);
+    drop_on(&f, other, B);
     end(again, A);
 }
 END_TEST
@@ -164,29 +164,29 @@ START_TEST(without_a_stream_a_block_is_had_once_its_work_is_done)
 {
     open_cache(CUARENA_STEAL_WAIT);
     void *at = cache_one(A);
-    void *other = take_plain(&rig, BYTES);
+    void *other = take(&f, BYTES);
     ck_assert_ptr_ne(other, at);
-    sim_run_all(&rig.sim);
-    void *again = take_plain(&rig, BYTES);
+    sim_run_all(&f.sim);
+    void *again = take(&f, BYTES);
     ck_assert_ptr_eq(again, at);
-    free_plain(&rig, other);
-    free_plain(&rig, again);
-    rig_close(&rig);
+    drop(&f, other);
+    drop(&f, again);
+    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(where_the_cpu_touches_bytes_its_own_stream_waits_too)
 {
     prepare_cache(true);
-    rig_create(&rig);
+    fixture_create(&f);
     void *at = cache_one(A);
-    void *other = take_on(&rig, BYTES, A);
+    void *other = take_on(&f, BYTES, A);
     ck_assert_ptr_ne(other, at);
-    sim_run_all(&rig.sim);
-    void *again = take_on(&rig, BYTES, A);
+    sim_run_all(&f.sim);
+    void *again = take_on(&f, BYTES, A);
     ck_assert_ptr_eq(again, at);
-    sim_host_write(&rig.sim, again, BYTES, 4);
-    free_on(&rig, other, A);
+    sim_host_write(&f.sim, again, BYTES, 4);
+    drop_on(&f, other, A);
     end(again, A);
 }
 END_TEST
@@ -195,10 +195,10 @@ START_TEST(a_released_stream_leaves_blocks_that_others_wait_for)
 {
     open_cache(CUARENA_STEAL_WAIT);
     void *at = cache_one(A);
-    expect_ok(cuarena_release_stream(rig.arena, A));
-    expect_clean(&rig);
-    sim_stream_kill(&rig.sim, A);
-    void *again = take_on(&rig, BYTES, B);
+    expect_ok(cuarena_release_stream(f.arena, A));
+    expect_sound(&f);
+    sim_stream_kill(&f.sim, A);
+    void *again = take_on(&f, BYTES, B);
     ck_assert_ptr_eq(again, at);
     use(again, B);
     end(again, B);
@@ -209,28 +209,28 @@ START_TEST(a_released_streams_blocks_may_be_evicted)
 {
     open_cache(CUARENA_STEAL_WAIT);
     cache_one(A);
-    expect_ok(cuarena_release_stream(rig.arena, A));
-    sim_stream_kill(&rig.sim, A);
-    expect_ok(cuarena_cache_release(rig.arena, BYTES, NULL));
-    expect_clean(&rig);
-    sim_sync_all(&rig.sim);
-    expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
-    expect_u64(rig_stats(&rig).free_bytes, KIB(256));
-    rig_close(&rig);
+    expect_ok(cuarena_release_stream(f.arena, A));
+    sim_stream_kill(&f.sim, A);
+    expect_ok(cuarena_cache_release(f.arena, BYTES, NULL));
+    expect_sound(&f);
+    sim_sync_all(&f.sim);
+    expect_ok(cuarena_reclaim(f.arena, 0, NULL));
+    expect_u64(stats_of(&f).free_bytes, KIB(256));
+    fixture_close(&f);
 }
 END_TEST
 
 START_TEST(an_eager_stream_has_a_event_behind_what_it_freed)
 {
     prepare_cache(false);
-    rig.config.events = CUARENA_EVENTS_EAGER;
-    rig_create(&rig);
+    f.config.events = CUARENA_EVENTS_EAGER;
+    fixture_create(&f);
     void *at = cache_one(A);
-    uint64_t marks = rig.sim.counts[SIM_MARK];
+    uint64_t marks = f.sim.counts[SIM_MARK];
     expect_u64(marks, 1);
-    void *again = take_on(&rig, BYTES, B);
+    void *again = take_on(&f, BYTES, B);
     ck_assert_ptr_eq(again, at);
-    expect_u64(rig.sim.counts[SIM_MARK], marks);
+    expect_u64(f.sim.counts[SIM_MARK], marks);
     use(again, B);
     end(again, B);
 }
@@ -241,17 +241,17 @@ END_TEST
 START_TEST(a_block_that_cannot_be_zeroed_is_still_behind_its_last_use)
 {
     prepare_cache(false);
-    rig.config.events = CUARENA_EVENTS_EAGER;
-    rig_create(&rig);
+    f.config.events = CUARENA_EVENTS_EAGER;
+    fixture_create(&f);
     cache_one(A);
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.zeroed = 1;
     void *none = NULL;
-    sim_fail(&rig.sim, SIM_ZERO, 1, CUARENA_DRIVER);
-    expect_status(cuarena_alloc_on(rig.arena, BYTES, B, &request, &none), CUARENA_DRIVER);
-    void *all = take_on(&rig, KIB(256), C);
-    sim_write(&rig.sim, C, all, KIB(256), 9);
+    sim_fail(&f.sim, SIM_ZERO, 1, CUARENA_DRIVER);
+    expect_status(cuarena_alloc_on(f.arena, BYTES, B, &request, &none), CUARENA_DRIVER);
+    void *all = take_on(&f, KIB(256), C);
+    sim_write(&f.sim, C, all, KIB(256), 9);
     end(all, C);
 }
 END_TEST
@@ -259,12 +259,12 @@ END_TEST
 START_TEST(a_block_that_others_use_is_not_cached)
 {
     open_cache(CUARENA_STEAL_WAIT);
-    void *at = take_on(&rig, BYTES, A);
-    expect_ok(cuarena_record_use(rig.arena, at, B));
-    sim_write(&rig.sim, B, at, BYTES, 7);
-    free_on(&rig, at, A);
+    void *at = take_on(&f, BYTES, A);
+    expect_ok(cuarena_record_use(f.arena, at, B));
+    sim_write(&f.sim, B, at, BYTES, 7);
+    drop_on(&f, at, A);
     expect_u64(figures().cached_bytes, 0);
-    rig_close(&rig);
+    fixture_close(&f);
 }
 END_TEST
 
@@ -273,16 +273,16 @@ START_TEST(clear_waits_for_the_streams_of_cached_blocks)
     open_cache(CUARENA_STEAL_WAIT);
     cache_one(A);
     uint64_t blocks = 0;
-    expect_ok(cuarena_cache_clear(rig.arena, &blocks));
-    expect_clean(&rig);
+    expect_ok(cuarena_cache_clear(f.arena, &blocks));
+    expect_sound(&f);
     expect_u64(blocks, 1);
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
-    expect_u64(rig_stats(&rig).free_bytes, KIB(256));
-    sim_calls(&rig.sim);
-    expect_ok(cuarena_cache_clear(rig.arena, &blocks));
+    expect_u64(f.sim.counts[SIM_WAIT_HOST], 1);
+    expect_u64(stats_of(&f).free_bytes, KIB(256));
+    sim_calls(&f.sim);
+    expect_ok(cuarena_cache_clear(f.arena, &blocks));
     expect_u64(blocks, 0);
-    expect_no_calls(&rig);
-    rig_close(&rig);
+    expect_no_calls(&f);
+    fixture_close(&f);
 }
 END_TEST
 
@@ -291,10 +291,10 @@ START_TEST(an_evicted_block_is_free_to_its_stream_first)
 {
     open_cache(CUARENA_STEAL_NEVER);
     cache_one(A);
-    expect_ok(cuarena_cache_release(rig.arena, UINT64_MAX, NULL));
-    expect_clean(&rig);
-    expect_u64(rig_stream_stats(&rig, A).free_bytes, BYTES);
-    void *whole = take_on(&rig, BYTES, A);
+    expect_ok(cuarena_cache_release(f.arena, UINT64_MAX, NULL));
+    expect_sound(&f);
+    expect_u64(stream_stats_of(&f, A).free_bytes, BYTES);
+    void *whole = take_on(&f, BYTES, A);
     use(whole, A);
     end(whole, A);
 }
@@ -304,8 +304,8 @@ START_TEST(destroy_is_busy_while_work_behind_cached_blocks_is)
 {
     open_cache(CUARENA_STEAL_WAIT);
     cache_one(A);
-    expect_status(cuarena_destroy(&rig.arena), CUARENA_BUSY);
-    rig_close(&rig);
+    expect_status(cuarena_destroy(&f.arena), CUARENA_BUSY);
+    fixture_close(&f);
 }
 END_TEST
 
@@ -315,18 +315,18 @@ START_TEST(a_request_that_only_all_cached_bytes_serve_waits_for_them)
     open_cache(CUARENA_STEAL_WAIT);
     void *at[4];
     for (int i = 0; i < 4; i++)
-        at[i] = take_on(&rig, KIB(64), i % 2 == 0 ? A : B);
+        at[i] = take_on(&f, KIB(64), i % 2 == 0 ? A : B);
     for (int i = 0; i < 4; i++) {
-        sim_write(&rig.sim, i % 2 == 0 ? A : B, at[i], KIB(64), 3);
-        free_on(&rig, at[i], i % 2 == 0 ? A : B);
+        sim_write(&f.sim, i % 2 == 0 ? A : B, at[i], KIB(64), 3);
+        drop_on(&f, at[i], i % 2 == 0 ? A : B);
     }
     expect_u64(figures().cached_bytes, KIB(256));
-    void *whole = take_on(&rig, KIB(256), C);
-    sim_write(&rig.sim, C, whole, KIB(256), 4);
-    sim_run_stream(&rig.sim, C);
-    expect_clean(&rig);
-    free_on(&rig, whole, C);
-    rig_close(&rig);
+    void *whole = take_on(&f, KIB(256), C);
+    sim_write(&f.sim, C, whole, KIB(256), 4);
+    sim_run_stream(&f.sim, C);
+    expect_sound(&f);
+    drop_on(&f, whole, C);
+    fixture_close(&f);
 }
 END_TEST
 
@@ -343,16 +343,16 @@ START_TEST(a_part_of_an_evicted_block_whose_event_completes_late)
 {
     for (uint64_t queries = 1; queries < 8; queries++) {
         prepare_cache(true);
-        rig.config.grow = CUARENA_GROW_EXACT;
-        rig.config.limit = (cuarena_amount_t){.value = KIB(256)};
-        rig_create(&rig);
-        use_anew(&rig, KIB(256), A);
+        f.config.grow = CUARENA_GROW_EXACT;
+        f.config.limit = (cuarena_amount_t){.value = KIB(256)};
+        fixture_create(&f);
+        use_anew(&f, KIB(256), A);
         queries_left = queries;
-        rig.sim.hook = run_at_query;
-        void *part = take_on(&rig, KIB(100), A);
-        sim_host_write(&rig.sim, part, KIB(100), 4);
-        expect_clean(&rig);
-        rig.sim.hook = NULL;
+        f.sim.hook = run_at_query;
+        void *part = take_on(&f, KIB(100), A);
+        sim_host_write(&f.sim, part, KIB(100), 4);
+        expect_sound(&f);
+        f.sim.hook = NULL;
         end(part, A);
     }
 }
@@ -362,12 +362,12 @@ END_TEST
 START_TEST(a_part_of_an_evicted_block_waits_for_its_own_stream)
 {
     prepare_cache(true);
-    rig_create(&rig);
-    use_anew(&rig, KIB(256), A);
+    fixture_create(&f);
+    use_anew(&f, KIB(256), A);
     expect_u64(figures().cached_bytes, KIB(256));
-    void *part = take_on(&rig, KIB(100), A);
-    sim_host_write(&rig.sim, part, KIB(100), 4);
-    expect_clean(&rig);
+    void *part = take_on(&f, KIB(100), A);
+    sim_host_write(&f.sim, part, KIB(100), 4);
+    expect_sound(&f);
     end(part, A);
 }
 END_TEST
@@ -376,11 +376,11 @@ END_TEST
 START_TEST(a_request_waits_for_cached_bytes_that_the_cpu_touches)
 {
     prepare_cache(true);
-    rig_create(&rig);
-    use_anew(&rig, KIB(256), A);
+    fixture_create(&f);
+    use_anew(&f, KIB(256), A);
     expect_u64(figures().cached_bytes, KIB(256));
-    void *whole = take_on(&rig, KIB(256), A);
-    sim_host_write(&rig.sim, whole, KIB(256), 4);
+    void *whole = take_on(&f, KIB(256), A);
+    sim_host_write(&f.sim, whole, KIB(256), 4);
     end(whole, A);
 }
 END_TEST
@@ -390,18 +390,18 @@ END_TEST
 START_TEST(a_request_waits_for_bytes_cached_behind_a_event)
 {
     open_cache(CUARENA_STEAL_IDLE);
-    void *first = take_on(&rig, KIB(128), A);
-    void *second = take_on(&rig, KIB(128), A);
-    sim_write(&rig.sim, A, first, KIB(128), 7);
-    free_on(&rig, first, A);
-    expect_ok(cuarena_reclaim(rig.arena, 0, NULL)); /* the event */
-    sim_write(&rig.sim, A, second, KIB(128), 7);
-    free_on(&rig, second, A);
+    void *first = take_on(&f, KIB(128), A);
+    void *second = take_on(&f, KIB(128), A);
+    sim_write(&f.sim, A, first, KIB(128), 7);
+    drop_on(&f, first, A);
+    expect_ok(cuarena_reclaim(f.arena, 0, NULL)); /* the event */
+    sim_write(&f.sim, A, second, KIB(128), 7);
+    drop_on(&f, second, A);
     expect_u64(figures().cached_bytes, KIB(256));
-    void *whole = take_on(&rig, KIB(256), B);
-    sim_write(&rig.sim, B, whole, KIB(256), 4);
-    sim_run_stream(&rig.sim, B);
-    expect_clean(&rig);
+    void *whole = take_on(&f, KIB(256), B);
+    sim_write(&f.sim, B, whole, KIB(256), 4);
+    sim_run_stream(&f.sim, B);
+    expect_sound(&f);
     end(whole, B);
 }
 END_TEST

@@ -193,7 +193,7 @@ END_TEST
 
 static uint64_t memory_calls(const cupy_pool_t *p)
 {
-    return stats_of(&p->f, CUARENA_REGION_ALL).memory_calls;
+    return stats_of(&p->f).memory_calls;
 }
 
 static void expect_refused(cupy_pool_t *p, uint64_t units, uint32_t number)

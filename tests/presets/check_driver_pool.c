@@ -59,7 +59,7 @@ START_TEST(test_zero_bytes_are_no_block)
 {
     cuarena_t *arena = pool_arena(OWN);
     ck_assert_ptr_null(take_from(arena, 0));
-    ck_assert_ptr_null(take_on(arena, 0, NULL));
+    ck_assert_ptr_null(take_from_on(arena, 0, NULL));
     expect_u64(used(arena), 0);
     expect_u64(arena_stats(arena).allocs, 0);
 }
@@ -145,8 +145,8 @@ START_TEST(test_used_bytes_with_another_stream)
     cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t a = cuda_test_stream();
     cuai_cu_stream_t b = cuda_test_stream();
-    void *first = take_on(arena, 2 * UNIT, a);
-    void *second = take_on(arena, 4 * UNIT, b);
+    void *first = take_from_on(arena, 2 * UNIT, a);
+    void *second = take_from_on(arena, 4 * UNIT, b);
     use(first, 2 * UNIT, a);
     use(second, 4 * UNIT, b);
     expect_u64(used(arena), 6 * UNIT);
@@ -165,8 +165,8 @@ START_TEST(test_total_stays_until_trim)
     cuarena_t *arena = pool_arena(OWN);
     cuai_cu_stream_t stream = cuda_test_stream();
     uint64_t given = 0;
-    void *a = take_on(arena, 2 * UNIT, stream);
-    void *b = take_on(arena, 4 * UNIT, stream);
+    void *a = take_from_on(arena, 2 * UNIT, stream);
+    void *b = take_from_on(arena, 4 * UNIT, stream);
     uint64_t total = pool_of(arena).total_bytes;
     give_on(arena, a, stream);
     expect_u64(pool_of(arena).total_bytes, total);
@@ -190,7 +190,7 @@ START_TEST(test_trim_on_a_stream_waits_for_it)
     uint64_t given = 0;
     const cuarena_stream_t waited[] = {stream, CUARENA_NO_STREAM};
     for (size_t i = 0; i < COUNT_OF(waited); i++) {
-        void *block = take_on(arena, MIB(64), stream);
+        void *block = take_from_on(arena, MIB(64), stream);
         use(block, MIB(64), stream);
         give_on(arena, block, stream);
         uint64_t waits = arena_stats(arena).host_waits;
@@ -312,10 +312,10 @@ START_TEST(test_a_free_is_behind_the_work_of_its_stream)
     cuai_cu_stream_t a = cuda_test_stream();
     cuai_cu_stream_t b = cuda_test_stream();
     for (int round = 0; round < 20; round++) {
-        void *first = take_on(arena, MIB(1), a);
+        void *first = take_from_on(arena, MIB(1), a);
         use(first, MIB(1), a);
         give_on(arena, first, a);
-        void *second = take_on(arena, MIB(1), b);
+        void *second = take_from_on(arena, MIB(1), b);
         use(second, MIB(1), b);
         give_on(arena, second, b);
     }
@@ -330,7 +330,7 @@ START_TEST(test_without_a_stream_a_block_is_everybodys)
     cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t a = cuda_test_stream();
     cuai_cu_stream_t b = cuda_test_stream();
-    void *first = take_on(arena, MIB(1), a);
+    void *first = take_from_on(arena, MIB(1), a);
     use(first, MIB(1), a);
     give_on(arena, first, a);
     void *second = take_from(arena, MIB(1));
@@ -354,7 +354,7 @@ START_TEST(test_a_block_used_elsewhere_is_freed_when_that_is_done)
     use(block, MIB(1), b);
     expect_ok(cuarena_record_use(arena, block, b));
     give_on(arena, block, a);
-    void *other = take_on(arena, MIB(1), a);
+    void *other = take_from_on(arena, MIB(1), a);
     use(other, MIB(1), a);
     give_on(arena, other, a);
     expect_ok(cuarena_reclaim(arena, 1, NULL));
@@ -370,7 +370,7 @@ START_TEST(test_a_block_is_freed_on_another_stream_after_a_release)
     cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t a = cuda_test_stream();
     cuai_cu_stream_t b = cuda_test_stream();
-    void *block = take_on(arena, MIB(1), a);
+    void *block = take_from_on(arena, MIB(1), a);
     use(block, MIB(1), a);
     wait_for(a);
     end_stream(arena, a);
@@ -386,7 +386,7 @@ START_TEST(test_default_streams)
     cuarena_t *arena = pool_arena(OWN KEEPS);
     const cuarena_stream_t streams[] = {NULL, CUARENA_STREAM_LEGACY, CUARENA_STREAM_PER_THREAD};
     for (size_t i = 0; i < COUNT_OF(streams); i++) {
-        void *block = take_on(arena, MIB(1), streams[i]);
+        void *block = take_from_on(arena, MIB(1), streams[i]);
         use(block, MIB(1), streams[i]);
         give_on(arena, block, streams[i]);
     }
@@ -398,7 +398,7 @@ START_TEST(test_no_call_on_a_stream_waits)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t stream = cuda_test_stream();
-    give_on(arena, take_on(arena, UNIT, stream), stream); /* it is known */
+    give_on(arena, take_from_on(arena, UNIT, stream), stream); /* it is known */
     ck_assert(standin_is_here());
     standin->standin_bracket_begin(STANDIN_NO_SYNC | STANDIN_SAME_CONTEXT, "on a stream");
     void *block = NULL;
@@ -418,11 +418,11 @@ START_TEST(test_a_free_on_a_captured_stream_is_refused)
     const cuda_test_t *cuda = cuda_test();
     cuai_cu_stream_t stream = cuda_test_stream();
     cuai_cu_graph_t graph = NULL;
-    void *block = take_on(arena, MIB(1), stream);
+    void *block = take_from_on(arena, MIB(1), stream);
     expect_cu(cuda->cuStreamBeginCapture(stream, CUAI_CU_STREAM_CAPTURE_MODE_RELAXED));
     expect_status(cuarena_free_on(arena, block, stream), CUARENA_BUSY);
     expect_message("captured");
-    void *other = take_on(arena, MIB(1), stream); /* everybody's, then */
+    void *other = take_from_on(arena, MIB(1), stream); /* everybody's, then */
     expect_cu(cuda->cuStreamEndCapture(stream, &graph));
     expect_cu(cuda->cuGraphDestroy(graph));
     give_on(arena, block, stream);
@@ -441,8 +441,8 @@ START_TEST(test_a_free_on_the_stream_of_a_session_is_behind_it)
     cuai_cu_stream_t stream = cuda_test_stream();
     cuai_cu_graph_t graph = NULL;
     cuarena_capture_t *session = NULL;
-    void *before = take_on(arena, MIB(1), stream);
-    void *later = take_on(arena, MIB(1), stream);
+    void *before = take_from_on(arena, MIB(1), stream);
+    void *later = take_from_on(arena, MIB(1), stream);
     use(before, MIB(1), stream);
     expect_ok(cuarena_capture_begin(arena, stream, &session));
     void *beside = take_from(arena, MIB(1));

@@ -167,8 +167,8 @@ START_TEST(test_in_tree_two_streams)
     cuarena_t *arena = ended_later(new_mempool("18446744073709551615"));
     cuai_cu_stream_t a = cuda_test_stream();
     cuai_cu_stream_t b = cuda_test_stream();
-    void *first = take_on(arena, 4096, a);
-    void *second = take_on(arena, 8192, b);
+    void *first = take_from_on(arena, 4096, a);
+    void *second = take_from_on(arena, 8192, b);
     use(first, 4096, a);
     use(second, 8192, b);
     ck_assert_ptr_ne(first, second);
@@ -201,7 +201,7 @@ START_TEST(test_in_tree_end_after_its_stream)
 {
     cuarena_t *arena = new_mempool(NULL);
     cuai_cu_stream_t stream = cuda_test_stream();
-    void *block = take_on(arena, MIB(1), stream);
+    void *block = take_from_on(arena, MIB(1), stream);
     use(block, MIB(1), stream);
     end_stream(arena, stream);
     cuarena_t *kept = arena;
@@ -332,7 +332,7 @@ START_TEST(test_a_reset_waits_for_allocations)
     cuarena_t *arena = arena_of(OWN KEEPS);
     cuai_cu_stream_t streams[] = {cuda_test_stream(), cuda_test_stream()};
     for (int i = 0; i < 10; i++)
-        (void)take_on(arena, 1000, streams[i % 2]);
+        (void)take_from_on(arena, 1000, streams[i % 2]);
     expect_ok(cuarena_reset(arena));
     expect_u64(arena_stats(arena).reserved_bytes, 0);
     expect_u64(pool_of(arena).used_bytes, 0);
@@ -350,7 +350,7 @@ START_TEST(test_zeroed_blocks_read_as_0)
         cuai_cu_stream_t stream = cuda_test_stream();
         for (int round = 0; round < 4; round++) {
             char bytes[64];
-            void *block = take_on(arena, 4096, stream);
+            void *block = take_from_on(arena, 4096, stream);
             expect_cu(cuda_test()->cuStreamSynchronize(stream));
             expect_cu(cuda_test()->cuMemcpyDtoH(bytes, (cuai_cu_pointer_t)(uintptr_t)block,
                                                 sizeof bytes));
@@ -381,10 +381,10 @@ START_TEST(test_out_of_memory_waits_for_the_stream)
     size_t total = 0;
     expect_cu(cuda_test()->cuMemGetInfo(&free_bytes, &total));
     uint64_t most = free_bytes / 100 * 70 / MIB(32) * MIB(32);
-    void *block = take_on(arena, most, stream);
+    void *block = take_from_on(arena, most, stream);
     use(block, MIB(1), stream);
     expect_ok(cuarena_free_on(arena, block, stream));
-    block = take_on(arena, most / 3, stream);
+    block = take_from_on(arena, most / 3, stream);
     expect_ok(cuarena_free_on(arena, block, stream));
     end_stream(arena, stream);
 }
@@ -395,7 +395,7 @@ START_TEST(test_out_of_memory_waits_twice_and_tells)
     cuarena_t *arena = pool_arena(OWN);
     cuai_cu_stream_t stream = cuda_test_stream();
     void *pointer = NULL;
-    expect_ok(cuarena_free_on(arena, take_on(arena, 512, stream), stream));
+    expect_ok(cuarena_free_on(arena, take_from_on(arena, 512, stream), stream));
     uint64_t before = waits_of(arena);
     expect_status(cuarena_alloc_on(arena, UINT64_C(1) << 46, stream, NULL, &pointer),
                   CUARENA_OUT_OF_MEMORY);

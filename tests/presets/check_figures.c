@@ -2,7 +2,7 @@
  * ONNX Runtime's figures, each by what moves it, and figures as text.
  */
 #include "base/host_test.h"
-#include "support/arena_support.h"
+#include "support/fixture.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -58,7 +58,7 @@ START_TEST(test_ort_num_allocs_leaves_out_what_was_never_given)
     expect_i64(ort_stats_of(f->arena).num_allocs, 0);
     expect_u64(tag_stats_of(f, request.tag).allocs, 0);
     expect_u64(tag_stats_of(f, request.tag).frees, 0);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).frees, 0);
+    expect_u64(stats_of(f).frees, 0);
 }
 END_TEST
 
@@ -181,12 +181,13 @@ START_TEST(test_ort_bytes_as_taken_and_as_asked)
     expect_i64(now.bytes_in_use, 256 + EACH);
     expect_i64(now.bytes_requested_in_use, 4 + EACH);
     expect_i64(now.reserved_bytes, EACH);
-    expect_i64(now.total_allocated_bytes, stats_of(f, CUARENA_REGION_ALL).reserved_bytes);
+    expect_i64(now.total_allocated_bytes, stats_of(f).reserved_bytes);
     drop(f, apart);
     now = ort_stats_of(f->arena);
     expect_i64(now.bytes_in_use, 256);
     expect_i64(now.reserved_bytes, 0);
-    expect_i64(now.total_allocated_bytes, stats_of(f, CUARENA_REGION_DYNAMIC).capacity_bytes);
+    expect_i64(now.total_allocated_bytes,
+               region_stats_of(f, CUARENA_REGION_DYNAMIC).capacity_bytes);
     drop(f, small);
     expect_i64(ort_stats_of(f->arena).bytes_requested_in_use, 0);
 }
@@ -216,7 +217,7 @@ START_TEST(test_ort_max_in_use_is_never_reset)
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     drop(f, take(f, 4 * EACH));
     step_ok(f, cuarena_reset_peaks(f->arena));
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).peak_live_bytes, 0);
+    expect_u64(stats_of(f).peak_live_bytes, 0);
     expect_i64(ort_stats_of(f->arena).max_bytes_in_use, 4 * EACH);
     step_ok(f, cuarena_peaks_push(f->arena, CUARENA_REGION_ALL));
     drop(f, take(f, 5 * EACH));
@@ -344,7 +345,7 @@ START_TEST(test_text_has_every_member_of_stats)
     size_t needed = 0;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     drop(f, take(f, 300));
-    cuarena_stats_t now = stats_of(f, CUARENA_REGION_ALL);
+    cuarena_stats_t now = stats_of(f);
     expect_ok(cuarena_stats_text(f->arena, CUARENA_TEXT_STATS, text, sizeof text, &needed));
     snprintf(want, sizeof want,
              "reserved_bytes=%" PRIu64 "\ncapacity_bytes=%" PRIu64

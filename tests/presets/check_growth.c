@@ -21,7 +21,7 @@
  *   ?KEY=SIZE so much is ONNX Runtime's figure of that key
  * Behind most: *TIMES.
  */
-#include "support/arena_support.h"
+#include "support/fixture.h"
 
 #include <cuarena/stats.h>
 #include <inttypes.h>
@@ -112,7 +112,7 @@ static void ledger_init(ledger_t *ledger, uint64_t granularity, bool in_place)
     ledger->ops.shrink = ledger_shrink;
 }
 
-/* ---- A rig --------------------------------------------------------------- */
+/* ---- An arena that grows -------------------------------------------- */
 
 typedef struct growth {
     ledger_t ledger;
@@ -121,54 +121,54 @@ typedef struct growth {
     size_t count;
 } growth_t;
 
-static void rig_open(growth_t *rig, uint64_t granularity, bool in_place, const char *options)
+static void growth_open(growth_t *g, uint64_t granularity, bool in_place, const char *options)
 {
     cuarena_config_t config;
     cuarena_config_init(&config);
-    ledger_init(&rig->ledger, granularity, in_place);
-    rig->count = 0;
+    ledger_init(&g->ledger, granularity, in_place);
+    g->count = 0;
     config.preset = CUARENA_PRESET_BFC;
     config.memory = CUARENA_MEMORY_CUSTOM;
-    config.ops = &rig->ledger.ops;
-    config.ops_user = &rig->ledger;
+    config.ops = &g->ledger.ops;
+    config.ops_user = &g->ledger;
     config.address_bytes = UINT64_C(1) << 44;
     expect_ok(cuarena_config_parse(&config, options));
-    expect_ok(cuarena_create(&config, &rig->arena));
+    expect_ok(cuarena_create(&config, &g->arena));
 }
 
-static void rig_close(growth_t *rig)
+static void growth_close(growth_t *g)
 {
-    expect_valid_arena(rig->arena);
-    expect_ok(cuarena_destroy_forced(&rig->arena));
-    expect_u64(rig->ledger.held, 0);
+    expect_valid_arena(g->arena);
+    expect_ok(cuarena_destroy_forced(&g->arena));
+    expect_u64(g->ledger.held, 0);
 }
 
-static void rig_alloc(growth_t *rig, uint64_t bytes)
+static void growth_alloc(growth_t *g, uint64_t bytes)
 {
-    ck_assert_uint_lt(rig->count, LIVE_MAX);
-    expect_ok(cuarena_alloc(rig->arena, bytes, &rig->live[rig->count++]));
+    ck_assert_uint_lt(g->count, LIVE_MAX);
+    expect_ok(cuarena_alloc(g->arena, bytes, &g->live[g->count++]));
 }
 
-static void rig_alloc_until_chunk(growth_t *rig, uint64_t bytes)
+static void growth_alloc_until_chunk(growth_t *g, uint64_t bytes)
 {
-    size_t before = rig->ledger.chunk_count;
-    while (rig->ledger.chunk_count == before)
-        rig_alloc(rig, bytes);
+    size_t before = g->ledger.chunk_count;
+    while (g->ledger.chunk_count == before)
+        growth_alloc(g, bytes);
 }
 
-static cuarena_status_t dedicate(growth_t *rig, uint64_t bytes, void **pointer)
+static cuarena_status_t dedicate(growth_t *g, uint64_t bytes, void **pointer)
 {
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.dedicated = 1;
-    return cuarena_alloc_with(rig->arena, bytes, &request, pointer);
+    return cuarena_alloc_with(g->arena, bytes, &request, pointer);
 }
 
-static void rig_dedicate(growth_t *rig, uint64_t bytes)
+static void growth_dedicate(growth_t *g, uint64_t bytes)
 {
-    rig->ledger.apart = true;
-    expect_ok(dedicate(rig, bytes, &rig->live[rig->count++]));
-    rig->ledger.apart = false;
+    g->ledger.apart = true;
+    expect_ok(dedicate(g, bytes, &g->live[g->count++]));
+    g->ledger.apart = false;
 }
 
 #define expect_in_message(format, number)                                                          \
@@ -179,33 +179,33 @@ static void rig_dedicate(growth_t *rig, uint64_t bytes)
                       last_error().message);                                                       \
     } while (0)
 
-static void rig_refuse(growth_t *rig, uint64_t bytes, cuarena_status_t want)
+static void growth_refuse(growth_t *g, uint64_t bytes, cuarena_status_t want)
 {
     void *pointer = NULL;
-    size_t asked = rig->ledger.asked_count;
-    expect_status(cuarena_alloc(rig->arena, bytes, &pointer), want);
+    size_t asked = g->ledger.asked_count;
+    expect_status(cuarena_alloc(g->arena, bytes, &pointer), want);
     if (want != CUARENA_LIMIT)
         return;
-    expect_u64(rig->ledger.asked_count, asked);
+    expect_u64(g->ledger.asked_count, asked);
     expect_in_message("no room for %" PRIu64 " bytes", (bytes + 255) / 256 * 256);
-    expect_in_message(" %" PRIu64 " reserved;", held_by(rig->arena));
+    expect_in_message(" %" PRIu64 " reserved;", held_by(g->arena));
 }
 
-static void rig_free(growth_t *rig, size_t at)
+static void growth_free(growth_t *g, size_t at)
 {
-    expect_ok(cuarena_free(rig->arena, rig->live[at]));
-    rig->live[at] = NULL;
+    expect_ok(cuarena_free(g->arena, g->live[at]));
+    g->live[at] = NULL;
 }
 
-static void rig_free_some(growth_t *rig, const char *which)
+static void growth_free_some(growth_t *g, const char *which)
 {
     if (*which != '\0') {
-        rig_free(rig, strtoul(which, NULL, 10));
+        growth_free(g, strtoul(which, NULL, 10));
         return;
     }
-    for (size_t i = 0; i < rig->count; i++)
-        rig_free(rig, i);
-    rig->count = 0;
+    for (size_t i = 0; i < g->count; i++)
+        growth_free(g, i);
+    g->count = 0;
 }
 
 typedef struct sought {
@@ -235,61 +235,61 @@ static uint64_t size_in(const char *text)
 }
 
 /* KEY=SIZE */
-static void expect_figure(growth_t *rig, const char *text)
+static void expect_figure(growth_t *g, const char *text)
 {
     size_t length = strcspn(text, "=");
     sought_t sought = {text, length, 0, false};
     uint64_t want = size_in(text + length + 1);
-    expect_ok(cuarena_stats_pairs(rig->arena, CUARENA_TEXT_ORT, compare_key, &sought));
+    expect_ok(cuarena_stats_pairs(g->arena, CUARENA_TEXT_ORT, compare_key, &sought));
     ck_assert_msg(sought.found && sought.value == want, "%s: got %" PRIu64 "%s", text, sought.value,
                   sought.found ? "" : ", no such key");
 }
 
-static void play_word(growth_t *rig, const char *word)
+static void play_word(growth_t *g, const char *word)
 {
     const char *rest = word + 1;
     switch (word[0]) {
     case 'a':
-        rig_alloc(rig, size_in(rest));
+        growth_alloc(g, size_in(rest));
         break;
     case 'n':
-        rig_alloc_until_chunk(rig, size_in(rest));
+        growth_alloc_until_chunk(g, size_in(rest));
         break;
     case 'r':
-        rig_dedicate(rig, size_in(rest));
+        growth_dedicate(g, size_in(rest));
         break;
     case 'L':
-        rig_refuse(rig, size_in(rest), CUARENA_LIMIT);
+        growth_refuse(g, size_in(rest), CUARENA_LIMIT);
         break;
     case 'x':
-        rig_refuse(rig, size_in(rest), CUARENA_OUT_OF_MEMORY);
+        growth_refuse(g, size_in(rest), CUARENA_OUT_OF_MEMORY);
         break;
     case 'f':
-        rig_free_some(rig, rest);
+        growth_free_some(g, rest);
         break;
     case 't':
-        expect_ok(cuarena_trim(rig->arena, size_in(rest), NULL));
+        expect_ok(cuarena_trim(g->arena, size_in(rest), NULL));
         break;
     case 'b':
-        rig->ledger.budget = size_in(rest);
+        g->ledger.budget = size_in(rest);
         break;
     case 'u':
         for (uint64_t i = 1; i <= size_in(rest); i++)
-            rig_alloc(rig, i);
+            growth_alloc(g, i);
         break;
     case '?':
-        expect_figure(rig, rest);
+        expect_figure(g, rest);
         break;
     case '=':
-        expect_u64(held_by(rig->arena), size_in(rest));
-        expect_u64(rig->ledger.held, size_in(rest));
+        expect_u64(held_by(g->arena), size_in(rest));
+        expect_u64(g->ledger.held, size_in(rest));
         break;
     default:
         ck_abort_msg("no such word: %s", word);
     }
 }
 
-static void play(growth_t *rig, const char *script)
+static void play(growth_t *g, const char *script)
 {
     char text[256];
     snprintf(text, sizeof text, "%s", script);
@@ -301,24 +301,24 @@ static void play(growth_t *rig, const char *script)
             *star = '\0';
         }
         while (times-- != 0)
-            play_word(rig, word);
+            play_word(g, word);
     }
 }
 
-static void expect_chunks(const growth_t *rig, const char *fact, const char *list)
+static void expect_chunks(const growth_t *g, const char *fact, const char *list)
 {
     char text[256];
     size_t count = 0;
     snprintf(text, sizeof text, "%s", list);
     for (char *word = strtok(text, " "); word != NULL; word = strtok(NULL, " "), count++) {
-        ck_assert_msg(count < rig->ledger.chunk_count, "%s: chunk %zu is missing, expected %s",
-                      fact, count, word);
-        ck_assert_msg(rig->ledger.chunks[count] == size_in(word),
+        ck_assert_msg(count < g->ledger.chunk_count, "%s: chunk %zu is missing, expected %s", fact,
+                      count, word);
+        ck_assert_msg(g->ledger.chunks[count] == size_in(word),
                       "%s: chunk %zu has %llu bytes, expected %s", fact, count,
-                      (unsigned long long)rig->ledger.chunks[count], word);
+                      (unsigned long long)g->ledger.chunks[count], word);
     }
-    ck_assert_msg(count == rig->ledger.chunk_count, "%s: %zu chunks were taken, expected %zu", fact,
-                  rig->ledger.chunk_count, count);
+    ck_assert_msg(count == g->ledger.chunk_count, "%s: %zu chunks were taken, expected %zu", fact,
+                  g->ledger.chunk_count, count);
 }
 
 /* ---- The facts ----------------------------------------------------------- */
@@ -567,14 +567,14 @@ static const char *chunks_of(const fact_t *fact, bool coarse, bool in_place)
 
 static void check_fact(const fact_t *fact, bool coarse, bool in_place)
 {
-    static growth_t rig;
+    static growth_t g;
     const char *list = chunks_of(fact, coarse, in_place);
     if (list == NULL)
         return;
-    rig_open(&rig, coarse ? COARSE : FINE, in_place, fact->options);
-    play(&rig, fact->script);
-    expect_chunks(&rig, fact->name, list);
-    rig_close(&rig);
+    growth_open(&g, coarse ? COARSE : FINE, in_place, fact->options);
+    play(&g, fact->script);
+    expect_chunks(&g, fact->name, list);
+    growth_close(&g);
 }
 
 START_TEST(test_fact_by_bytes)
@@ -608,12 +608,12 @@ END_TEST
  * too. */
 START_TEST(test_back_off_asks_once_for_each_size)
 {
-    static growth_t rig;
+    static growth_t g;
     static const uint64_t first[] = {MIB(1), 943872, 849664, 764928};
     bool in_place = _i != 0;
-    rig_open(&rig, FINE, in_place, "");
-    play(&rig, "b0 x1");
-    const ledger_t *ledger = &rig.ledger;
+    growth_open(&g, FINE, in_place, "");
+    play(&g, "b0 x1");
+    const ledger_t *ledger = &g.ledger;
     for (size_t i = 0; i < COUNT_OF(first); i++)
         expect_u64(ledger->asked[i], first[i]);
     expect_u64(ledger->asked_count, 1 + 47);
@@ -621,18 +621,18 @@ START_TEST(test_back_off_asks_once_for_each_size)
         expect_between(ledger->asked[i], 8192, ledger->asked[i - 1] - 256);
         expect_u64(ledger->asked[i] % 256, 0);
     }
-    rig_close(&rig);
+    growth_close(&g);
 }
 END_TEST
 
 START_TEST(test_exact_growth_asks_once)
 {
-    static growth_t rig;
-    rig_open(&rig, FINE, _i != 0, "grow=exact");
-    play(&rig, "b0 x1M");
-    expect_u64(rig.ledger.asked[0], MIB(1));
-    expect_u64(rig.ledger.asked_count, 1);
-    rig_close(&rig);
+    static growth_t g;
+    growth_open(&g, FINE, _i != 0, "grow=exact");
+    play(&g, "b0 x1M");
+    expect_u64(g.ledger.asked[0], MIB(1));
+    expect_u64(g.ledger.asked_count, 1);
+    growth_close(&g);
 }
 END_TEST
 
@@ -658,16 +658,16 @@ START_TEST(test_split_rule_at_its_edges)
         {"split_threshold=0", (1 << 20) - 256, (1 << 20) - 256},
         {"preset=grow,grow=doubling", (1 << 20) - 256, (1 << 20) - 256},
     };
-    static growth_t rig;
+    static growth_t g;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         uint64_t requested = 0, allocated = 0;
-        rig_open(&rig, FINE, false, rows[i].options);
-        rig_alloc(&rig, rows[i].asked);
-        expect_ok(cuarena_size_of(rig.arena, rig.live[0], &requested, &allocated));
+        growth_open(&g, FINE, false, rows[i].options);
+        growth_alloc(&g, rows[i].asked);
+        expect_ok(cuarena_size_of(g.arena, g.live[0], &requested, &allocated));
         expect_u64(requested, rows[i].asked);
         ck_assert_msg(allocated == rows[i].taken, "row %zu: %llu bytes were taken, expected %llu",
                       i, (unsigned long long)allocated, (unsigned long long)rows[i].taken);
-        rig_close(&rig);
+        growth_close(&g);
     }
 }
 END_TEST
@@ -690,7 +690,7 @@ START_TEST(test_first_chunk_beside_a_stable_region)
 {
     fixture_t *f = opened_text("preset=bfc,memory=none,take_first=1,stable=3M");
     expect_u64(reserved_bytes(f), MIB(4));
-    expect_u64(stats_of(f, CUARENA_REGION_DYNAMIC).free_bytes, MIB(1));
+    expect_u64(region_stats_of(f, CUARENA_REGION_DYNAMIC).free_bytes, MIB(1));
 }
 END_TEST
 

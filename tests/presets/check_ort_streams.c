@@ -3,16 +3,16 @@
  * its flaws there.
  */
 #include "support/expect.h"
-#include "support/stream_rig.h"
+#include "support/fixture_streams.h"
 
 #define SMALL KIB(4)
 #define POOL KIB(8)
 
-static void write_and_free(rig_t *rig, void *p, uint64_t bytes, cuarena_stream_t stream,
+static void write_and_free(fixture_t *f, void *p, uint64_t bytes, cuarena_stream_t stream,
                            uint64_t seed)
 {
-    sim_write(&rig->sim, stream, p, bytes, seed);
-    free_on(rig, p, stream);
+    sim_write(&f->sim, stream, p, bytes, seed);
+    drop_on(f, p, stream);
 }
 
 /* ---- The walk ---------------------------------------------------------- */
@@ -21,15 +21,15 @@ static void write_and_free(rig_t *rig, void *p, uint64_t bytes, cuarena_stream_t
  * back to stream 1. */
 START_TEST(a_freed_chunk_goes_to_its_stream_only)
 {
-    rig_t *rig = prepared_rig(SMALL, false);
-    rig->config.steal = CUARENA_STEAL_NEVER;
-    rig_create(rig);
-    void *p = take_on(rig, SMALL, A);
-    write_and_free(rig, p, SMALL, A, 1);
-    expect_status(try_on(rig, SMALL, B, NULL), CUARENA_OUT_OF_MEMORY);
-    void *again = take_on(rig, SMALL, A);
+    fixture_t *f = prepared(SIMULATED, SMALL);
+    f->config.steal = CUARENA_STEAL_NEVER;
+    fixture_create(f);
+    void *p = take_on(f, SMALL, A);
+    write_and_free(f, p, SMALL, A, 1);
+    expect_status(try_on(f, SMALL, B, NULL), CUARENA_OUT_OF_MEMORY);
+    void *again = take_on(f, SMALL, A);
     ck_assert_ptr_eq(again, p);
-    write_and_free(rig, again, SMALL, A, 2);
+    write_and_free(f, again, SMALL, A, 2);
 }
 END_TEST
 
@@ -37,58 +37,58 @@ END_TEST
 START_TEST(released_buffers_merge_for_the_other_stream)
 {
     for (int32_t steal = 0; steal < 3; steal++) {
-        rig_t rig;
-        rig_prepare(&rig, POOL, false);
-        rig.config.steal = steal;
-        rig_create(&rig);
-        void *p = take_on(&rig, SMALL, B);
-        void *q = take_on(&rig, SMALL, B);
-        write_and_free(&rig, p, SMALL, B, 1);
-        write_and_free(&rig, q, SMALL, B, 2);
-        expect_ok(cuarena_release_stream(rig.arena, B));
-        sim_sync(&rig.sim, B);
-        expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
-        sim_calls(&rig.sim);
-        void *all = take_on(&rig, POOL, A);
-        expect_u64(rig.sim.counts[SIM_WAIT] + rig.sim.counts[SIM_WAIT_HOST], 0);
-        write_and_free(&rig, all, POOL, A, 3);
-        rig_close(&rig);
+        fixture_t f;
+        fixture_prepare(&f, SIMULATED, POOL);
+        f.config.steal = steal;
+        fixture_create(&f);
+        void *p = take_on(&f, SMALL, B);
+        void *q = take_on(&f, SMALL, B);
+        write_and_free(&f, p, SMALL, B, 1);
+        write_and_free(&f, q, SMALL, B, 2);
+        expect_ok(cuarena_release_stream(f.arena, B));
+        sim_sync(&f.sim, B);
+        expect_ok(cuarena_reclaim(f.arena, 0, NULL));
+        sim_calls(&f.sim);
+        void *all = take_on(&f, POOL, A);
+        expect_u64(f.sim.counts[SIM_WAIT] + f.sim.counts[SIM_WAIT_HOST], 0);
+        write_and_free(&f, all, POOL, A, 3);
+        fixture_close(&f);
     }
 }
 END_TEST
 
-static rig_t *bfc_open(rig_t *rig, int32_t steal)
+static fixture_t *bfc_open(fixture_t *f, int32_t steal)
 {
-    rig_prepare(rig, POOL, false);
-    rig->config.preset = CUARENA_PRESET_BFC;
-    rig->config.steal = steal;
-    rig->config.initial_chunk = SMALL;
-    rig->config.max_doubling = SMALL;
-    rig->config.limit = (cuarena_amount_t){.value = KIB(1024)};
-    rig_create(rig);
-    return rig;
+    fixture_prepare(f, SIMULATED, POOL);
+    f->config.preset = CUARENA_PRESET_BFC;
+    f->config.steal = steal;
+    f->config.initial_chunk = SMALL;
+    f->config.max_doubling = SMALL;
+    f->config.limit = (cuarena_amount_t){.value = KIB(1024)};
+    fixture_create(f);
+    return f;
 }
 
 /* The arena grows instead, unless waiting is asked for; what is done is everybody's. */
 START_TEST(no_stream_gets_unfinished_bytes_of_another_unless_asked)
 {
     for (int asked = 0; asked < 2; asked++) {
-        rig_t rig;
-        bfc_open(&rig, asked ? CUARENA_STEAL_WAIT : -1);
-        void *p = take_on(&rig, SMALL, A);
-        write_and_free(&rig, p, SMALL, A, 1);
-        sim_calls(&rig.sim);
-        void *q = take_on(&rig, SMALL, B);
-        expect_u64(rig.sim.counts[SIM_WAIT], (uint64_t)asked);
-        expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-        expect_u64(rig_stats(&rig).reserved_bytes, asked ? SMALL : 2 * SMALL);
+        fixture_t f;
+        bfc_open(&f, asked ? CUARENA_STEAL_WAIT : -1);
+        void *p = take_on(&f, SMALL, A);
+        write_and_free(&f, p, SMALL, A, 1);
+        sim_calls(&f.sim);
+        void *q = take_on(&f, SMALL, B);
+        expect_u64(f.sim.counts[SIM_WAIT], (uint64_t)asked);
+        expect_u64(f.sim.counts[SIM_WAIT_HOST], 0);
+        expect_u64(stats_of(&f).reserved_bytes, asked ? SMALL : 2 * SMALL);
         ck_assert_int_eq(q == p, asked);
-        write_and_free(&rig, q, SMALL, B, 2);
-        sim_sync_all(&rig.sim);
-        void *r = take_on(&rig, SMALL, C);
-        expect_u64(rig_stats(&rig).reserved_bytes, asked ? SMALL : 2 * SMALL);
-        write_and_free(&rig, r, SMALL, C, 3);
-        rig_close(&rig);
+        write_and_free(&f, q, SMALL, B, 2);
+        sim_sync_all(&f.sim);
+        void *r = take_on(&f, SMALL, C);
+        expect_u64(stats_of(&f).reserved_bytes, asked ? SMALL : 2 * SMALL);
+        write_and_free(&f, r, SMALL, C, 3);
+        fixture_close(&f);
     }
 }
 END_TEST
@@ -98,23 +98,23 @@ END_TEST
 START_TEST(bfc_gives_what_a_stream_has_waited_for)
 {
     cuarena_mark_t mark;
-    rig_t *rig = bfc_open(new_rig(), -1);
-    void *p = take_on(rig, SMALL, A);
-    void *q = take_on(rig, SMALL, A);
-    write_and_free(rig, p, SMALL, A, 1);
-    expect_ok(cuarena_stream_mark(rig->arena, A, &mark));
-    sim_order(&rig->sim, B, A);
-    write_and_free(rig, q, SMALL, A, 2);
-    expect_ok(cuarena_stream_waited(rig->arena, B, A, mark));
-    sim_calls(&rig->sim);
-    void *r = take_on(rig, SMALL, B);
+    fixture_t *f = bfc_open(new_fixture(fixture_close), -1);
+    void *p = take_on(f, SMALL, A);
+    void *q = take_on(f, SMALL, A);
+    write_and_free(f, p, SMALL, A, 1);
+    expect_ok(cuarena_stream_mark(f->arena, A, &mark));
+    sim_order(&f->sim, B, A);
+    write_and_free(f, q, SMALL, A, 2);
+    expect_ok(cuarena_stream_waited(f->arena, B, A, mark));
+    sim_calls(&f->sim);
+    void *r = take_on(f, SMALL, B);
     ck_assert_ptr_eq(r, p);
-    void *s = take_on(rig, SMALL, B);
+    void *s = take_on(f, SMALL, B);
     ck_assert_ptr_ne(s, q);
-    expect_u64(rig->sim.counts[SIM_WAIT] + rig->sim.counts[SIM_WAIT_HOST], 0);
-    expect_u64(rig_stats(rig).reserved_bytes, 3 * SMALL);
-    write_and_free(rig, r, SMALL, B, 3);
-    write_and_free(rig, s, SMALL, B, 4);
+    expect_u64(f->sim.counts[SIM_WAIT] + f->sim.counts[SIM_WAIT_HOST], 0);
+    expect_u64(stats_of(f).reserved_bytes, 3 * SMALL);
+    write_and_free(f, r, SMALL, B, 3);
+    write_and_free(f, s, SMALL, B, 4);
 }
 END_TEST
 
@@ -123,30 +123,30 @@ END_TEST
 START_TEST(a_wait_gives_what_was_freed_before_the_event)
 {
     for (int32_t steal = 0; steal < 3; steal++) {
-        rig_t rig;
+        fixture_t f;
         void *other = NULL;
         cuarena_mark_t mark;
         bool steals = steal != CUARENA_STEAL_NEVER;
-        rig_prepare(&rig, POOL, false);
-        rig.config.steal = steal;
-        rig_create(&rig);
-        void *p = take_on(&rig, SMALL, A);
-        void *q = take_on(&rig, SMALL, A);
-        write_and_free(&rig, p, SMALL, A, 1);
-        expect_ok(cuarena_stream_mark(rig.arena, A, &mark));
-        sim_order(&rig.sim, B, A);
-        write_and_free(&rig, q, SMALL, A, 2);
-        expect_ok(cuarena_stream_waited(rig.arena, B, A, mark));
+        fixture_prepare(&f, SIMULATED, POOL);
+        f.config.steal = steal;
+        fixture_create(&f);
+        void *p = take_on(&f, SMALL, A);
+        void *q = take_on(&f, SMALL, A);
+        write_and_free(&f, p, SMALL, A, 1);
+        expect_ok(cuarena_stream_mark(f.arena, A, &mark));
+        sim_order(&f.sim, B, A);
+        write_and_free(&f, q, SMALL, A, 2);
+        expect_ok(cuarena_stream_waited(f.arena, B, A, mark));
         if (!steals) /* waits are of no use where free lists serve one stream */
-            expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
-        void *r = take_on(&rig, SMALL, B);
+            expect_ok(cuarena_reclaim(f.arena, 1, NULL));
+        void *r = take_on(&f, SMALL, B);
         ck_assert(!steals || r == p);
-        sim_calls(&rig.sim);
-        expect_ok(cuarena_alloc_on(rig.arena, SMALL, B, NULL, &other));
-        expect_u64(rig.sim.counts[SIM_WAIT], steal == CUARENA_STEAL_WAIT);
-        write_and_free(&rig, r, SMALL, B, 3);
-        write_and_free(&rig, other, SMALL, B, 4);
-        rig_close(&rig);
+        sim_calls(&f.sim);
+        expect_ok(cuarena_alloc_on(f.arena, SMALL, B, NULL, &other));
+        expect_u64(f.sim.counts[SIM_WAIT], steal == CUARENA_STEAL_WAIT);
+        write_and_free(&f, r, SMALL, B, 3);
+        write_and_free(&f, other, SMALL, B, 4);
+        fixture_close(&f);
     }
 }
 END_TEST
@@ -158,16 +158,16 @@ END_TEST
 START_TEST(what_counts_is_when_bytes_were_freed)
 {
     cuarena_mark_t mark;
-    rig_t *rig = opened_rig(SMALL);
-    void *p = take_on(rig, SMALL, A);
-    expect_ok(cuarena_stream_mark(rig->arena, A, &mark));
-    sim_order(&rig->sim, B, A);
-    expect_ok(cuarena_stream_waited(rig->arena, B, A, mark));
-    write_and_free(rig, p, SMALL, A, 1); /* after the wait */
-    sim_calls(&rig->sim);
-    void *q = take_on(rig, SMALL, B);
-    expect_u64(rig->sim.counts[SIM_WAIT], 1);
-    write_and_free(rig, q, SMALL, B, 2);
+    fixture_t *f = opened(SIMULATED, SMALL);
+    void *p = take_on(f, SMALL, A);
+    expect_ok(cuarena_stream_mark(f->arena, A, &mark));
+    sim_order(&f->sim, B, A);
+    expect_ok(cuarena_stream_waited(f->arena, B, A, mark));
+    write_and_free(f, p, SMALL, A, 1); /* after the wait */
+    sim_calls(&f->sim);
+    void *q = take_on(f, SMALL, B);
+    expect_u64(f->sim.counts[SIM_WAIT], 1);
+    write_and_free(f, q, SMALL, B, 2);
 }
 END_TEST
 
@@ -175,20 +175,20 @@ END_TEST
  * strips the new owner's tag. */
 START_TEST(the_release_of_the_old_stream_leaves_what_was_taken_over)
 {
-    rig_t *rig = opened_rig(SMALL);
-    void *p = take_on(rig, SMALL, A);
-    write_and_free(rig, p, SMALL, A, 1);
-    void *q = take_on(rig, SMALL, B); /* taken over */
-    sim_write(&rig->sim, B, q, SMALL, 2);
-    expect_ok(cuarena_release_stream(rig->arena, A));
-    sim_stream_kill(&rig->sim, A);
-    expect_u64(rig_stream_stats(rig, B).live_blocks, 1);
-    free_on(rig, q, B);
-    expect_u64(rig_stream_stats(rig, B).free_bytes, SMALL);
-    sim_calls(&rig->sim);
-    void *r = take_on(rig, SMALL, C); /* behind B, not idle by the release */
-    expect_u64(rig->sim.counts[SIM_WAIT], 1);
-    write_and_free(rig, r, SMALL, C, 3);
+    fixture_t *f = opened(SIMULATED, SMALL);
+    void *p = take_on(f, SMALL, A);
+    write_and_free(f, p, SMALL, A, 1);
+    void *q = take_on(f, SMALL, B); /* taken over */
+    sim_write(&f->sim, B, q, SMALL, 2);
+    expect_ok(cuarena_release_stream(f->arena, A));
+    sim_stream_kill(&f->sim, A);
+    expect_u64(stream_stats_of(f, B).live_blocks, 1);
+    drop_on(f, q, B);
+    expect_u64(stream_stats_of(f, B).free_bytes, SMALL);
+    sim_calls(&f->sim);
+    void *r = take_on(f, SMALL, C); /* behind B, not idle by the release */
+    expect_u64(f->sim.counts[SIM_WAIT], 1);
+    write_and_free(f, r, SMALL, C, 3);
 }
 END_TEST
 
@@ -196,36 +196,36 @@ END_TEST
  * release. */
 START_TEST(the_rest_of_a_split_is_released_too)
 {
-    rig_t *rig = opened_rig(POOL);
-    void *p = take_on(rig, POOL, A);
-    write_and_free(rig, p, POOL, A, 1);
-    void *part = take_on(rig, SMALL, A);
-    write_and_free(rig, part, SMALL, A, 2);
-    part = take_on(rig, SMALL, A);
-    sim_write(&rig->sim, A, part, SMALL, 3);
-    expect_ok(cuarena_release_stream(rig->arena, A));
-    sim_stream_kill(&rig->sim, A); /* the sim reports who touches it */
-    void *rest = take_on(rig, SMALL, B);
-    write_and_free(rig, rest, SMALL, B, 4);
-    sim_sync_all(&rig->sim);
-    free_plain(rig, part);
+    fixture_t *f = opened(SIMULATED, POOL);
+    void *p = take_on(f, POOL, A);
+    write_and_free(f, p, POOL, A, 1);
+    void *part = take_on(f, SMALL, A);
+    write_and_free(f, part, SMALL, A, 2);
+    part = take_on(f, SMALL, A);
+    sim_write(&f->sim, A, part, SMALL, 3);
+    expect_ok(cuarena_release_stream(f->arena, A));
+    sim_stream_kill(&f->sim, A); /* the sim reports who touches it */
+    void *rest = take_on(f, SMALL, B);
+    write_and_free(f, rest, SMALL, B, 4);
+    sim_sync_all(&f->sim);
+    drop(f, part);
 }
 END_TEST
 
 /* Theirs untags chunks in use as well: freed later, anybody may have them at once. */
 START_TEST(a_release_does_not_reclaim_blocks_that_live)
 {
-    rig_t *rig = opened_rig(SMALL);
-    void *p = take_on(rig, SMALL, A);
-    sim_write(&rig->sim, A, p, SMALL, 1);
-    expect_ok(cuarena_release_stream(rig->arena, A));
-    sim_order(&rig->sim, B, A);
-    sim_stream_kill(&rig->sim, A);
-    free_on(rig, p, B); /* B is behind A's work */
-    sim_calls(&rig->sim);
-    void *q = take_on(rig, SMALL, C);
-    expect_u64(rig->sim.counts[SIM_WAIT], 1);
-    write_and_free(rig, q, SMALL, C, 2);
+    fixture_t *f = opened(SIMULATED, SMALL);
+    void *p = take_on(f, SMALL, A);
+    sim_write(&f->sim, A, p, SMALL, 1);
+    expect_ok(cuarena_release_stream(f->arena, A));
+    sim_order(&f->sim, B, A);
+    sim_stream_kill(&f->sim, A);
+    drop_on(f, p, B); /* B is behind A's work */
+    sim_calls(&f->sim);
+    void *q = take_on(f, SMALL, C);
+    expect_u64(f->sim.counts[SIM_WAIT], 1);
+    write_and_free(f, q, SMALL, C, 2);
 }
 END_TEST
 
@@ -234,15 +234,15 @@ END_TEST
 START_TEST(a_release_takes_what_the_stream_freed)
 {
     void *blocks[64];
-    rig_t *rig = opened_rig(KIB(64));
+    fixture_t *f = opened(SIMULATED, KIB(64));
     for (int i = 0; i < 64; i++)
-        blocks[i] = take_on(rig, KIB(1), i % 2 ? A : B);
+        blocks[i] = take_on(f, KIB(1), i % 2 ? A : B);
     for (int i = 0; i < 64; i++)
-        write_and_free(rig, blocks[i], KIB(1), i % 2 ? A : B, (uint64_t)i + 1);
-    uint64_t others = rig_stream_stats(rig, B).free_bytes;
-    expect_ok(cuarena_release_stream(rig->arena, A));
-    expect_u64(rig_stream_stats(rig, B).free_bytes, others);
-    sim_run_all(&rig->sim);
+        write_and_free(f, blocks[i], KIB(1), i % 2 ? A : B, (uint64_t)i + 1);
+    uint64_t others = stream_stats_of(f, B).free_bytes;
+    expect_ok(cuarena_release_stream(f->arena, A));
+    expect_u64(stream_stats_of(f, B).free_bytes, others);
+    sim_run_all(&f->sim);
 }
 END_TEST
 

@@ -173,7 +173,7 @@ static void play_release(play_t *p, bool all)
 
 static void play_figures(play_t *p)
 {
-    cuarena_stats_t stats = stats_of(p->f, CUARENA_REGION_ALL);
+    cuarena_stats_t stats = stats_of(p->f);
     expect_step(p, stats.live_bytes, size_at(p, 1));
     expect_step(p, stats.reserved_bytes, size_at(p, 2));
     expect_step(p, stats.free_bytes, stats.reserved_bytes - stats.live_bytes);

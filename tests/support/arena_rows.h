@@ -33,7 +33,7 @@
 #ifndef CUARENA_TEST_ARENA_ROWS_H
 #define CUARENA_TEST_ARENA_ROWS_H
 
-#include "arena_support.h"
+#include "support/fixture.h"
 
 typedef struct arena_row {
     const char *name; /* the edge; failures begin with it */

@@ -44,7 +44,7 @@ uint64_t up(const fixture_t *f, uint64_t bytes)
 
 uint64_t growths(const fixture_t *f)
 {
-    return stats_of(f, CUARENA_REGION_ALL).grows;
+    return stats_of(f).grows;
 }
 
 cuarena_ort_stats_t figures(const fixture_t *f)

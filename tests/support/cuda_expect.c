@@ -2,8 +2,6 @@
 
 #include "support/expect.h"
 
-const standin_control_t *standin;
-
 bool standin_is_here(void)
 {
     standin = driver_standin();

@@ -12,8 +12,6 @@
 #include "support/configs.h"
 #include "support/cuda_test.h"
 
-extern const standin_control_t *standin; /* NULL on a real driver */
-
 /* Finds it out; for tests that need its control. */
 bool standin_is_here(void);
 /* Adds a test that is about the stand-in, `rows` times; see driver_is_standin_for. */

@@ -1,11 +1,11 @@
 /*
- * Arenas whose memory a driver gives: rows like arena_kinds (arena_support.h), for programs that
+ * Arenas whose memory a driver gives: rows like arena_kinds (fixture.h), for programs that
  * run on the stand-in driver and on a real one alike.
  */
 #ifndef CUARENA_TEST_CUDA_KINDS_H
 #define CUARENA_TEST_CUDA_KINDS_H
 
-#include "arena_support.h"
+#include "support/fixture.h"
 
 enum {
     CUDA_POOL_VMM,

@@ -226,7 +226,7 @@ static void expect_at(const char *what, uint64_t got, uint64_t want, const char 
 void expect_figures_at(const cupy_pool_t *p, uint64_t used, uint64_t total, uint64_t blocks,
                        const char *file, int line)
 {
-    cuarena_stats_t stats = stats_of(&p->f, CUARENA_REGION_ALL);
+    cuarena_stats_t stats = stats_of(&p->f);
     expect_at("used_bytes", stats.live_bytes, used * p->unit, file, line);
     expect_at("total_bytes", stats.reserved_bytes, total * p->unit, file, line);
     expect_at("free_bytes", stats.free_bytes, (total - used) * p->unit, file, line);

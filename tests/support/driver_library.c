@@ -31,6 +31,8 @@ bool driver_symbol(const char *name, void *member)
     return found != NULL;
 }
 
+const standin_control_t *standin;
+
 const standin_control_t *driver_standin(void)
 {
     static standin_control_t control;

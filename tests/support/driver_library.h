@@ -84,6 +84,8 @@ int driver_result(driver_kind_t kind, int result);
 bool driver_symbol(const char *name, void *member);
 /* The control functions; NULL: the driver is a real one, or there is none. */
 const standin_control_t *driver_standin(void);
+/* The same, for programs that found it out by standin_is_here or a fixture. */
+extern const standin_control_t *standin;
 
 /* Brackets and reports, which on a real driver do nothing and count 0. */
 void driver_bracket_begin(unsigned rules, const char *what);

@@ -52,7 +52,7 @@ void *take_from(cuarena_t *arena, uint64_t bytes)
     return pointer;
 }
 
-void *take_on(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream)
+void *take_from_on(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream)
 {
     void *pointer = NULL;
     expect_ok(cuarena_alloc_on(arena, bytes, stream, NULL, &pointer));

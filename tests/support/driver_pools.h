@@ -21,7 +21,7 @@ cuarena_t *ended_later(cuarena_t *arena);
 
 /* Each with the validator after it. */
 void *take_from(cuarena_t *arena, uint64_t bytes);
-void *take_on(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream);
+void *take_from_on(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream);
 void give_to(cuarena_t *arena, void *pointer);
 
 /* Free is what is not used. */

@@ -9,7 +9,7 @@
 int each_call_fails(life_t life, cuai_cu_result_t result,
                     bool (*may_be)(cuarena_status_t status, cuai_cu_result_t result))
 {
-    const standin_control_t *standin = driver_standin();
+    standin = driver_standin();
     expect_ok(life());
     uint64_t live = cuai_host_live();
     uint64_t failed = 1;

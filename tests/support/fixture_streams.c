@@ -265,7 +265,7 @@ void expect_waits(const fixture_t *f)
 {
     if (f->work != NULL)
         f->work->let_go();
-    cuarena_stats_t stats = stats_of(f, CUARENA_REGION_ALL);
+    cuarena_stats_t stats = stats_of(f);
     /* Blocks that are segments the driver orders. */
     bool steals =
         f->stream_count > 1 && (f->kind->traits & (KIND_DEVICE | KIND_EACH)) == KIND_DEVICE;
@@ -275,6 +275,171 @@ void expect_waits(const fixture_t *f)
     ck_assert_uint_ge(stats.stream_waits, steals);
     if (!steals)
         expect_u64(stats.steals + stats.stream_waits, 0);
+}
+
+/* ---- Calls on a stream that the test names ------------------------------ */
+
+void *take_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream)
+{
+    void *pointer = NULL;
+    expect_ok(cuarena_alloc_on(f->arena, bytes, stream, NULL, &pointer));
+    ck_assert_ptr_nonnull(pointer);
+    expect_sound(f);
+    return pointer;
+}
+
+void *use_anew(fixture_t *f, uint64_t bytes, cuarena_stream_t stream)
+{
+    void *pointer = take_on(f, bytes, stream);
+    sim_write(&f->sim, stream, pointer, bytes, 51);
+    expect_sound(f);
+    drop_on(f, pointer, stream);
+    return pointer;
+}
+
+static void *pin_on(fixture_t *f, cuarena_block_t block, cuarena_stream_t stream)
+{
+    void *pointer = NULL;
+    expect_ok(cuarena_block_pin_on(f->arena, block, stream, &pointer));
+    return pointer;
+}
+
+static void unpin_on(fixture_t *f, cuarena_block_t block, cuarena_stream_t stream)
+{
+    expect_ok(cuarena_block_unpin_on(f->arena, block, stream));
+    expect_sound(f);
+}
+
+void write_block_on(fixture_t *f, cuarena_block_t block, uint64_t bytes, cuarena_stream_t stream,
+                    uint64_t seed)
+{
+    sim_write(&f->sim, stream, pin_on(f, block, stream), bytes, seed);
+    unpin_on(f, block, stream);
+}
+
+void read_block_on(fixture_t *f, cuarena_block_t block, uint64_t bytes, cuarena_stream_t stream,
+                   uint64_t seed)
+{
+    sim_read(&f->sim, stream, pin_on(f, block, stream), bytes, seed);
+    unpin_on(f, block, stream);
+}
+
+cuarena_block_t take_block_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream)
+{
+    cuarena_block_t block = 0;
+    expect_ok(cuarena_block_alloc_on(f->arena, bytes, stream, NULL, &block));
+    expect_sound(f);
+    return block;
+}
+
+void take_row_on(fixture_t *f, cuarena_block_t *blocks, size_t count, cuarena_stream_t stream)
+{
+    uint64_t bytes = f->config.pool.value / count;
+    for (size_t i = 0; i < count; i++) {
+        cuarena_block_t block = take_block_on(f, bytes, stream);
+        size_t at = i;
+        for (; at > 0 && address_of(f, blocks[at - 1]) > address_of(f, block); at--)
+            blocks[at] = blocks[at - 1];
+        blocks[at] = block;
+    }
+}
+
+void drop_on(fixture_t *f, void *pointer, cuarena_stream_t stream)
+{
+    expect_ok(cuarena_free_on(f->arena, pointer, stream));
+    expect_sound(f);
+}
+
+cuarena_status_t try_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream, void **pointer_out)
+{
+    void *pointer = NULL;
+    cuarena_status_t status = cuarena_alloc_on(f->arena, bytes, stream, NULL, &pointer);
+    if (pointer_out != NULL)
+        *pointer_out = pointer;
+    if (status == CUARENA_OK)
+        drop_on(f, pointer, stream);
+    expect_sound(f);
+    return status;
+}
+
+cuarena_stats_t stream_stats_of(const fixture_t *f, cuarena_stream_t stream)
+{
+    cuarena_stats_t stats;
+    cuarena_stats_init(&stats);
+    expect_ok(cuarena_stream_stats(f->arena, stream, &stats));
+    return stats;
+}
+
+/* ---- Capture sessions, and what requests ask for ------------------------ */
+
+cuarena_capture_t *begin_on(fixture_t *f, cuarena_stream_t stream)
+{
+    cuarena_capture_t *session = NULL;
+    expect_ok(cuarena_capture_begin(f->arena, stream, &session));
+    ck_assert_ptr_nonnull(session);
+    expect_sound(f);
+    return session;
+}
+
+void capture(fixture_t *f, cuarena_stream_t stream, bool on)
+{
+    sim_stream_of(&f->sim, stream)->capturing = on;
+}
+
+void end_of(fixture_t *f, cuarena_capture_t *session)
+{
+    expect_ok(cuarena_capture_end(f->arena, session));
+    expect_sound(f);
+}
+
+void release_to(fixture_t *f, cuarena_capture_t **session, cuarena_stream_t stream)
+{
+    expect_ok(cuarena_capture_release(f->arena, session, stream));
+    ck_assert_ptr_null(*session);
+    expect_sound(f);
+}
+
+cuarena_stats_t session_stats_of(const fixture_t *f, cuarena_capture_t *session)
+{
+    cuarena_stats_t stats;
+    cuarena_stats_init(&stats);
+    expect_ok(cuarena_capture_stats(f->arena, session, &stats));
+    return stats;
+}
+
+void compact_on(fixture_t *f, cuarena_stream_t stream, cuarena_compact_report_t *report)
+{
+    cuarena_compact_options_t options;
+    cuarena_compact_options_init(&options);
+    options.stream = stream;
+    cuarena_compact_report_init(report);
+    expect_ok(cuarena_compact(f->arena, &options, NULL, NULL, report));
+    expect_sound(f);
+}
+
+cuarena_status_t try_ask(fixture_t *f, int ask, uint64_t bytes, cuarena_stream_t stream, void **out)
+{
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    request.zeroed = (ask & ZEROED) != 0;
+    request.dedicated = (ask & DEDICATED) != 0;
+    cuarena_status_t status = cuarena_alloc_on(f->arena, bytes, stream, &request, out);
+    expect_sound(f);
+    return status;
+}
+
+void *ask_on(fixture_t *f, int ask, uint64_t bytes, cuarena_stream_t stream)
+{
+    void *p = NULL;
+    expect_ok(try_ask(f, ask, bytes, stream, &p));
+    ck_assert_ptr_nonnull(p);
+    return p;
+}
+
+void reclaim_idle(fixture_t *f)
+{
+    expect_ok(cuarena_reclaim(f->arena, 0, NULL));
+    expect_sound(f);
 }
 
 /* ---- Contents ---------------------------------------------------------- */

@@ -18,7 +18,7 @@
 #ifndef CUARENA_TEST_FIXTURE_STREAMS_H
 #define CUARENA_TEST_FIXTURE_STREAMS_H
 
-#include "arena_support.h"
+#include "support/fixture.h"
 
 #include <stdbool.h>
 
@@ -81,6 +81,59 @@ void hold_stream(const fixture_t *f, const void *pointer);
  * for on a device, on many the bytes crossed, and never did the host wait but for memory that the
  * CPU touches. Lets go of streams. */
 void expect_waits(const fixture_t *f);
+
+/* ---- Calls on a stream that the test names ------------------------------ */
+
+/* The streams of kinds that are simulated. */
+#define A sim_handle(1)
+#define B sim_handle(2)
+#define C sim_handle(3)
+/* No call of the simulated memory since the last time that was asked. */
+#define expect_no_calls(f) expect_u64(sim_calls(&(f)->sim), 0)
+
+/* Calls that must succeed, each followed by the validator. */
+void *take_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream);
+cuarena_block_t take_block_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream);
+void drop_on(fixture_t *f, void *pointer, cuarena_stream_t stream);
+/* `count` blocks that fill the pool, in address order. */
+void take_row_on(fixture_t *f, cuarena_block_t *blocks, size_t count, cuarena_stream_t stream);
+/* Takes bytes, writes to them and frees them, all on the stream: a race if whoever had them before
+ * is not done. Gives where they were. */
+void *use_anew(fixture_t *f, uint64_t bytes, cuarena_stream_t stream);
+/* A kernel on the first bytes of a block, as a program must write it. */
+void write_block_on(fixture_t *f, cuarena_block_t block, uint64_t bytes, cuarena_stream_t stream,
+                    uint64_t seed);
+void read_block_on(fixture_t *f, cuarena_block_t block, uint64_t bytes, cuarena_stream_t stream,
+                   uint64_t seed);
+/* What a request on the stream comes to; what it gets is freed again at once, on the same stream,
+ * if it was not NULL. */
+cuarena_status_t try_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream, void **pointer_out);
+cuarena_stats_t stream_stats_of(const fixture_t *f, cuarena_stream_t stream);
+/* All the way. */
+void compact_on(fixture_t *f, cuarena_stream_t stream, cuarena_compact_report_t *report);
+/* Reclaims without waiting: what no event is behind is done, and all that may go has gone. */
+void reclaim_idle(fixture_t *f);
+
+/* What a request asks for besides bytes. */
+typedef enum ask {
+    PLAIN = 0,
+    ZEROED = 1,
+    DEDICATED = 2
+} ask_t;
+cuarena_status_t try_ask(fixture_t *f, int ask, uint64_t bytes, cuarena_stream_t stream,
+                         void **out);
+void *ask_on(fixture_t *f, int ask, uint64_t bytes, cuarena_stream_t stream);
+
+/* ---- Capture sessions --------------------------------------------------- */
+
+cuarena_capture_t *begin_on(fixture_t *f, cuarena_stream_t stream);
+void end_of(fixture_t *f, cuarena_capture_t *session);
+void release_to(fixture_t *f, cuarena_capture_t **session, cuarena_stream_t stream);
+cuarena_stats_t session_stats_of(const fixture_t *f, cuarena_capture_t *session);
+/* The driver's part of it, on a simulated stream. */
+void capture(fixture_t *f, cuarena_stream_t stream, bool on);
+/* The arena asked nothing of a stream that was being captured. */
+#define expect_untouched(f) expect_u64((f)->sim.captured_calls, 0)
 
 /* Of the fixture's own: contents on the stream of their block. */
 void fill_on_stream(const fixture_t *f, void *address, uint64_t bytes, uint64_t seed);

@@ -23,7 +23,7 @@ cuarena_stats_t stats_now(const graph_bench_t *b)
     return arena_stats(b->arena);
 }
 
-void *take_on(const graph_bench_t *b, uint64_t bytes, cuarena_stream_t stream)
+void *bench_take(const graph_bench_t *b, uint64_t bytes, cuarena_stream_t stream)
 {
     void *pointer = NULL;
     expect_ok(cuarena_alloc_on(b->arena, bytes, stream, NULL, &pointer));
@@ -31,7 +31,7 @@ void *take_on(const graph_bench_t *b, uint64_t bytes, cuarena_stream_t stream)
     return pointer;
 }
 
-void free_on(const graph_bench_t *b, void *pointer, cuarena_stream_t stream)
+void bench_free(const graph_bench_t *b, void *pointer, cuarena_stream_t stream)
 {
     expect_ok(cuarena_free_on(b->arena, pointer, stream));
     expect_sound_arena(b);
@@ -93,10 +93,10 @@ static void open_on(graph_bench_t *b, cuarena_config_t *config)
         expect_cu(b->cuda->cuMemsetD8((cuai_cu_pointer_t)(uintptr_t)b->bad[i], 0, 256));
     }
     expect_cu(b->cuda->cuCtxSynchronize());
-    void *p = take_on(b, BENCH_BYTES, b->e);
+    void *p = bench_take(b, BENCH_BYTES, b->e);
     fill(b, p, BENCH_BYTES, 1, b->e);
     check(b, p, BENCH_BYTES, 1, b->e);
-    free_on(b, p, b->e);
+    bench_free(b, p, b->e);
     wait_for(b, b->e);
 }
 
@@ -186,7 +186,7 @@ cuai_cu_graph_exec_t end_capture(const graph_bench_t *b, cuarena_stream_t stream
 void work_beside(const graph_bench_t *b)
 {
     cuarena_t *arena = b->arena;
-    void *big = take_on(b, MIB(40), b->e); /* an arena that grows, grows */
+    void *big = bench_take(b, MIB(40), b->e); /* an arena that grows, grows */
     fill(b, big, MIB(1), 9, b->e);
     check(b, big, MIB(1), 9, b->e);
     cuarena_block_t row[4];
@@ -202,7 +202,7 @@ void work_beside(const graph_bench_t *b)
     expect_ok(cuarena_compact(arena, &options, NULL, NULL, NULL));
     expect_ok(cuarena_block_free_on(arena, row[1], b->e));
     expect_ok(cuarena_block_free_on(arena, row[3], b->e));
-    free_on(b, big, b->e);
+    bench_free(b, big, b->e);
     expect_ok(cuarena_reclaim(arena, 1, NULL));
     expect_ok(cuarena_trim(arena, 0, NULL));
     expect_sound_arena(b);

@@ -37,8 +37,8 @@ void expect_no_bad_bytes(const graph_bench_t *b);
 cuarena_stats_t stats_now(const graph_bench_t *b);
 
 /* Each with the validator after it. */
-void *take_on(const graph_bench_t *b, uint64_t bytes, cuarena_stream_t stream);
-void free_on(const graph_bench_t *b, void *pointer, cuarena_stream_t stream);
+void *bench_take(const graph_bench_t *b, uint64_t bytes, cuarena_stream_t stream);
+void bench_free(const graph_bench_t *b, void *pointer, cuarena_stream_t stream);
 
 void wait_for(const graph_bench_t *b, cuarena_stream_t stream);
 void fill(const graph_bench_t *b, const void *at, uint64_t bytes, uint64_t seed,

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const standin_control_t *standin;
 CUcontext context;
 
 static void start(const char *devices)

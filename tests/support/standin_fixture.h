@@ -9,7 +9,6 @@
 
 #include <check.h>
 
-extern const standin_control_t *standin;
 extern CUcontext context;
 
 /* Starts the driver on one device, or two, with a context of the first. */

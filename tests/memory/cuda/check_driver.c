@@ -361,7 +361,7 @@ END_TEST
 START_TEST(test_attribute_that_the_driver_does_not_know_is_0)
 {
     cuarena_device_info_t info;
-    const standin_control_t *standin = driver_standin();
+    standin = driver_standin();
     ck_assert_ptr_nonnull(cuai_cuda());
     standin->standin_fail("cuDeviceGetAttribute", 1, CUAI_CUDA_ERROR_INVALID_VALUE, 1);
     cuarena_device_info_init(&info);
@@ -496,7 +496,7 @@ END_TEST
 START_TEST(test_fork_while_another_thread_opens)
 {
     pthread_t thread;
-    const standin_control_t *standin = driver_standin();
+    standin = driver_standin();
     ck_assert_int_eq(standin->standin_hold("cuInit", 1), 0);
     ck_assert_int_eq(pthread_create(&thread, NULL, open_it, NULL), 0);
     while (standin->standin_held("cuInit") == 0)

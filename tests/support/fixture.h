@@ -5,14 +5,15 @@
  *   kind     one row of a table: a preset on a memory
  *   fixture  an arena of some kind with the memory behind it
  */
-#ifndef CUARENA_TESTS_ARENA_SUPPORT_H
-#define CUARENA_TESTS_ARENA_SUPPORT_H
+#ifndef CUARENA_TEST_FIXTURE_H
+#define CUARENA_TEST_FIXTURE_H
 
 #include "arena_memory.h"
 #include "support/configs.h"
 #include "support/expect.h"
 #include "support/random.h"
 #include "support/scale.h"
+#include "support/sim_streams.h"
 
 #include <check.h>
 #include <cuarena.h>
@@ -23,8 +24,8 @@
 
 #define expect_ptr(got, want) ck_assert_ptr_eq(got, want)
 
-/* The validator agrees; `f` is a fixture. */
-#define expect_sound(f) expect_valid_arena((f)->arena)
+/* The validator agrees, and simulated streams have seen no fault; `f` is a fixture. */
+#define expect_sound(f) expect_sound_at((f), __FILE__, __LINE__)
 
 /* One step of a test: what it comes to, and that the arena is sound after. */
 #define step(f, call, want)                                                                        \
@@ -46,6 +47,7 @@
 #define KIND_EXACT 128u      /* a preset of chunks, without them */
 #define KIND_CACHES 256u     /* a free leaves the block, in a cache */
 #define KIND_EACH 512u       /* each block is a segment */
+#define KIND_SIMULATED 1024u /* streams are simulated: sim_streams.h */
 
 typedef struct arena_kind {
     const char *name;
@@ -77,6 +79,11 @@ extern const arena_kind_t arena_kinds[];
 #define KIND_CUSTOM_POOL (&arena_kinds[3])
 #define KIND_NONE_POOL (&arena_kinds[1])
 #define KIND_CUSTOM_GROW (&arena_kinds[7])
+/* A pool on simulated streams A, B and C (fixture_streams.h), of memory of a device, or such that
+ * the host can read too. */
+extern const arena_kind_t simulated_kinds[];
+#define SIMULATED (&simulated_kinds[0])
+#define SIMULATED_HOST (&simulated_kinds[1])
 
 /* Calls on streams: see support/fixture_streams.h. */
 typedef struct stream_work stream_work_t;
@@ -92,6 +99,7 @@ typedef struct fixture {
     cuarena_t *arena;
     cuarena_config_t config;
     test_memory_t memory; /* used by kinds of a custom memory */
+    sim_t sim;            /* ... whose streams are simulated */
     void *bytes;          /* of kinds of the caller's bytes */
     uint64_t bytes_size;
     bool looked;               /* expect_free_is_zero has a last look to compare with */
@@ -101,6 +109,8 @@ typedef struct fixture {
     uint32_t drops;
     fixture_owner_t owners[64];
 } fixture_t;
+
+void expect_sound_at(const fixture_t *f, const char *file, int line);
 
 /* Fills `config` for a pool of `bytes`, or a limit of so many; the fixture holds what the arena
  * needs. Follow it by fixture_create. */
@@ -161,7 +171,8 @@ cuarena_block_t take_above_a_hole(fixture_t *f, uint64_t hole, uint64_t bytes);
 /* What a request for more than there is comes to. */
 cuarena_status_t exhausted(const fixture_t *f);
 
-cuarena_stats_t stats_of(const fixture_t *f, int32_t region);
+cuarena_stats_t stats_of(const fixture_t *f);
+cuarena_stats_t region_stats_of(const fixture_t *f, int32_t region);
 cuarena_stats_t tag_stats_of(const fixture_t *f, cuarena_tag_t tag);
 cuarena_cache_stats_t cache_stats_of(const fixture_t *f);
 void expect_cache(const fixture_t *f, uint64_t active, uint64_t cached);

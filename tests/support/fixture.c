@@ -1,8 +1,7 @@
-/* See arena_support.h. */
-#include "arena_support.h"
+/* See fixture.h. */
+#include "support/fixture.h"
 
 #include "support/fixture_streams.h"
-#include "support/pattern.h"
 #include "support/scale.h"
 
 #include <stdio.h>
@@ -36,6 +35,12 @@ const arena_kind_t arena_kinds[ARENA_KIND_COUNT + ARENA_CHUNKS_COUNT] = {
      0, 0},
 };
 
+const arena_kind_t simulated_kinds[] = {
+    {"simulated", CUARENA_PRESET_POOL, CUARENA_MEMORY_CUSTOM, KIND_SIMULATED, 0, 0},
+    {"simulated-host", CUARENA_PRESET_POOL, CUARENA_MEMORY_CUSTOM, KIND_SIMULATED | KIND_READABLE,
+     0, 0},
+};
+
 const arena_reach_t *arena_reach;
 
 cuarena_amount_t amount_of_bytes(uint64_t bytes)
@@ -63,9 +68,26 @@ static void prepare_custom(fixture_t *f, uint64_t bytes)
     f->config.ops_user = &f->memory;
 }
 
+static void prepare_simulated(fixture_t *f)
+{
+    sim_open(&f->sim, 1, (f->kind->traits & KIND_READABLE) != 0);
+    for (int number = 1; number <= 3; number++)
+        sim_stream_make(&f->sim, sim_handle(number));
+    f->config.ops = &f->sim.ops;
+    f->config.ops_user = &f->sim;
+    f->config.stable = amount_of_bytes(0);
+}
+
+static bool is_simulated(const fixture_t *f)
+{
+    return (f->kind->traits & KIND_SIMULATED) != 0;
+}
+
+/* The simulation counts the calls of the memory. */
 static int32_t zero_at_first(const arena_kind_t *kind)
 {
-    return kind->traits & KIND_READABLE ? zero_for_checkers() : CUARENA_ZERO_NEVER;
+    return (kind->traits & (KIND_READABLE | KIND_SIMULATED)) == KIND_READABLE ? zero_for_checkers()
+                                                                              : CUARENA_ZERO_NEVER;
 }
 
 void fixture_prepare(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)
@@ -87,7 +109,9 @@ void fixture_prepare(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)
         f->config.address_bytes = 16 * bytes; /* for resize_pool */
     if (kind->memory == CUARENA_MEMORY_BYTES)
         prepare_bytes(f, bytes);
-    if (kind->memory == CUARENA_MEMORY_CUSTOM)
+    if (is_simulated(f))
+        prepare_simulated(f);
+    else if (kind->memory == CUARENA_MEMORY_CUSTOM)
         prepare_custom(f, bytes);
     snprintf(f->config.name, sizeof f->config.name, "%s", kind->name);
 }
@@ -98,6 +122,20 @@ void fixture_create(fixture_t *f)
     ck_assert_msg(status == CUARENA_OK, "create %s: %s (%s)", f->kind->name,
                   cuarena_status_name(status), last_error().message);
     expect_sound(f);
+    if (is_simulated(f))
+        sim_calls(&f->sim);
+}
+
+static void expect_no_fault(const fixture_t *f, const char *file, int line)
+{
+    if (f->sim.faults != 0)
+        ck_abort_msg("%s:%d: %u faults; the first: %s", file, line, f->sim.faults, f->sim.fault);
+}
+
+void expect_sound_at(const fixture_t *f, const char *file, int line)
+{
+    expect_valid_arena_at(f->arena, file, line);
+    expect_no_fault(f, file, line);
 }
 
 void fixture_open(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)
@@ -130,15 +168,20 @@ void fixture_release(fixture_t *f)
     else
         free(f->bytes);
     f->bytes = NULL;
-    if (f->kind->memory == CUARENA_MEMORY_CUSTOM)
+    if (f->sim.stream_count != 0) {
+        sim_close(&f->sim);
+        f->sim.stream_count = 0;
+        expect_no_fault(f, __FILE__, __LINE__);
+    } else if (f->kind->memory == CUARENA_MEMORY_CUSTOM && !is_simulated(f)) {
         expect_memory_clean(&f->memory);
+    }
 }
 
 static void release_ended(fixture_t *f)
 {
     ck_assert_ptr_null(f->arena);
     finish_work(f);
-    if (f->kind->memory == CUARENA_MEMORY_CUSTOM)
+    if (f->kind->memory == CUARENA_MEMORY_CUSTOM && !is_simulated(f))
         expect_u64(f->memory.counts[OP_END], 1);
     fixture_release(f);
 }
@@ -146,9 +189,13 @@ static void release_ended(fixture_t *f)
 void fixture_close(fixture_t *f)
 {
     expect_sound(f);
-    expect_u64(live_blocks(f), 0);
-    expect_u64(live_bytes(f), 0);
-    finish_work(f); /* as destroy asks for */
+    if (is_simulated(f)) { /* a block may wait for its uses; destroy refuses if one lives */
+        sim_sync_all(&f->sim);
+    } else {
+        expect_u64(live_blocks(f), 0);
+        expect_u64(live_bytes(f), 0);
+        finish_work(f); /* as destroy asks for */
+    }
     expect_ok(cuarena_destroy(&f->arena));
     release_ended(f);
 }
@@ -380,7 +427,12 @@ cuarena_status_t exhausted(const fixture_t *f)
     return f->kind->traits & KIND_GROWS ? CUARENA_LIMIT : CUARENA_OUT_OF_MEMORY;
 }
 
-cuarena_stats_t stats_of(const fixture_t *f, int32_t region)
+cuarena_stats_t stats_of(const fixture_t *f)
+{
+    return arena_stats(f->arena);
+}
+
+cuarena_stats_t region_stats_of(const fixture_t *f, int32_t region)
 {
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
@@ -435,12 +487,12 @@ uint64_t set_limit(fixture_t *f, int32_t kind, uint64_t bytes)
 
 uint64_t reserved_bytes(const fixture_t *f)
 {
-    return stats_of(f, CUARENA_REGION_ALL).reserved_bytes;
+    return stats_of(f).reserved_bytes;
 }
 
 uint64_t capacity_bytes(const fixture_t *f)
 {
-    return stats_of(f, CUARENA_REGION_ALL).capacity_bytes;
+    return stats_of(f).capacity_bytes;
 }
 
 void expect_reserved(const fixture_t *f, uint64_t bytes)
@@ -479,24 +531,24 @@ uint64_t allocated_bytes(const fixture_t *f, const void *pointer)
 
 uint64_t live_bytes(const fixture_t *f)
 {
-    return stats_of(f, CUARENA_REGION_ALL).live_bytes;
+    return stats_of(f).live_bytes;
 }
 
 uint64_t live_blocks(const fixture_t *f)
 {
-    return stats_of(f, CUARENA_REGION_ALL).live_blocks;
+    return stats_of(f).live_blocks;
 }
 
 uint64_t live_in(const fixture_t *f, int32_t region)
 {
-    return stats_of(f, region).live_bytes;
+    return region_stats_of(f, region).live_bytes;
 }
 
 uint64_t room_in(const fixture_t *f, int32_t region)
 {
-    uint64_t room = stats_of(f, region).free_bytes;
+    uint64_t room = region_stats_of(f, region).free_bytes;
     if (f->kind->traits & KIND_GROWS)
-        room += f->config.limit.value - stats_of(f, CUARENA_REGION_ALL).reserved_bytes;
+        room += f->config.limit.value - stats_of(f).reserved_bytes;
     return room;
 }
 
@@ -577,7 +629,7 @@ static void expect_histograms(const cuarena_inspection_t *inspection)
 
 static void expect_region(const fixture_t *f, int32_t region, const tally_t *tally)
 {
-    cuarena_stats_t stats = stats_of(f, region);
+    cuarena_stats_t stats = region_stats_of(f, region);
     cuarena_inspection_t inspection = inspection_of(f, region);
     expect_tally(&stats, tally, region == CUARENA_REGION_DYNAMIC ? cached_bytes(f) : 0);
     expect_histograms(&inspection);
@@ -592,7 +644,7 @@ static void expect_region(const fixture_t *f, int32_t region, const tally_t *tal
 void expect_recount(const fixture_t *f)
 {
     recount_t recount = recount_blocks(f);
-    cuarena_stats_t all = stats_of(f, CUARENA_REGION_ALL);
+    cuarena_stats_t all = stats_of(f);
     expect_tally(&all, &recount.all, cached_bytes(f));
     expect_u64(all.dedicated_bytes, recount.dedicated.live);
     ck_assert_uint_ge(all.peak_reserved_bytes, all.reserved_bytes);
@@ -643,113 +695,6 @@ const cuarena_relocation_t *heard_of(const heard_t *heard, cuarena_block_t block
         if (heard->list[i].block == block)
             return &heard->list[i];
     return NULL;
-}
-
-/* ---- Contents ---------------------------------------------------------- */
-
-void paint_bytes(void *address, uint64_t bytes, uint64_t seed)
-{
-    char *at = address;
-    for (uint64_t done = 0; done < bytes; done += sizeof(uint64_t)) {
-        uint64_t word = pattern_word(seed, done);
-        uint64_t rest = bytes - done;
-        memcpy(at + done, &word, rest < sizeof word ? rest : sizeof word);
-    }
-}
-
-uint64_t painted_until(const void *address, uint64_t bytes, uint64_t seed)
-{
-    const char *at = address;
-    for (uint64_t done = 0; done < bytes; done += sizeof(uint64_t)) {
-        uint64_t word = pattern_word(seed, done);
-        uint64_t got = word;
-        uint64_t rest = bytes - done;
-        memcpy(&got, at + done, rest < sizeof got ? rest : sizeof got);
-        if (got != word)
-            return done;
-    }
-    return bytes;
-}
-
-/* Where the CPU can look at contents: at the contents themselves, or at a copy in memory of the
- * test's own, which is not filled yet. */
-static void *room_for(const fixture_t *f, const void *address, uint64_t bytes)
-{
-    if (!(f->kind->traits & KIND_DEVICE))
-        return (void *)(uintptr_t)address;
-    void *copy = malloc(bytes + 1);
-    ck_assert_ptr_nonnull(copy);
-    return copy;
-}
-
-static void *look(const fixture_t *f, const void *address, uint64_t bytes)
-{
-    void *copy = room_for(f, address, bytes);
-    if (f->kind->traits & KIND_DEVICE)
-        arena_reach->read(copy, address, bytes);
-    return copy;
-}
-
-static void look_away(const fixture_t *f, void *copy)
-{
-    if (f->kind->traits & KIND_DEVICE)
-        free(copy);
-}
-
-/* Writes what room_for gave room for. */
-static void write_back(const fixture_t *f, void *address, void *copy, uint64_t bytes)
-{
-    if (f->kind->traits & KIND_DEVICE)
-        arena_reach->write(address, copy, bytes);
-    look_away(f, copy);
-}
-
-void paint(const fixture_t *f, void *address, uint64_t bytes, uint64_t seed)
-{
-    if (!(f->kind->traits & KIND_READABLE))
-        return;
-    if (f->work != NULL) {
-        fill_on_stream(f, address, bytes, seed);
-        return;
-    }
-    void *copy = room_for(f, address, bytes);
-    paint_bytes(copy, bytes, seed);
-    write_back(f, address, copy, bytes);
-}
-
-void expect_painted(const fixture_t *f, const void *address, uint64_t bytes, uint64_t seed)
-{
-    if (!(f->kind->traits & KIND_READABLE))
-        return;
-    if (f->work != NULL) {
-        check_on_stream(f, address, bytes, seed);
-        return;
-    }
-    void *copy = look(f, address, bytes);
-    uint64_t until = painted_until(copy, bytes, seed);
-    ck_assert_msg(until == bytes, "%s: contents differ from byte %llu of %llu on", f->kind->name,
-                  (unsigned long long)until, (unsigned long long)bytes);
-    look_away(f, copy);
-}
-
-void expect_zero(const fixture_t *f, const void *address, uint64_t bytes)
-{
-    if (!(f->kind->traits & KIND_READABLE))
-        return;
-    finish_work(f);
-    unsigned char *at = look(f, address, bytes);
-    for (uint64_t i = 0; i < bytes; i++)
-        if (at[i] != 0)
-            ck_abort_msg("%s: byte %llu is 0x%02x, expected 0", f->kind->name,
-                         (unsigned long long)i, at[i]);
-    look_away(f, at);
-}
-
-void fill_with(const fixture_t *f, void *address, uint64_t bytes, int value)
-{
-    void *copy = room_for(f, address, bytes);
-    memset(copy, value, bytes);
-    write_back(f, address, copy, bytes);
 }
 
 /* ---- Running ----------------------------------------------------------- */

@@ -1,11 +1,120 @@
-/* That what no block has is 0: see arena_support.h. */
-#include "arena_support.h"
+/* Contents of blocks, and of what no block has: see fixture.h. */
+#include "support/fixture_streams.h"
+#include "support/pattern.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* ---- Contents ---------------------------------------------------------- */
+
+void paint_bytes(void *address, uint64_t bytes, uint64_t seed)
+{
+    char *at = address;
+    for (uint64_t done = 0; done < bytes; done += sizeof(uint64_t)) {
+        uint64_t word = pattern_word(seed, done);
+        uint64_t rest = bytes - done;
+        memcpy(at + done, &word, rest < sizeof word ? rest : sizeof word);
+    }
+}
+
+uint64_t painted_until(const void *address, uint64_t bytes, uint64_t seed)
+{
+    const char *at = address;
+    for (uint64_t done = 0; done < bytes; done += sizeof(uint64_t)) {
+        uint64_t word = pattern_word(seed, done);
+        uint64_t got = word;
+        uint64_t rest = bytes - done;
+        memcpy(&got, at + done, rest < sizeof got ? rest : sizeof got);
+        if (got != word)
+            return done;
+    }
+    return bytes;
+}
+
+/* Where the CPU can look at contents: at the contents themselves, or at a copy in memory of the
+ * test's own, which is not filled yet. */
+static void *room_for(const fixture_t *f, const void *address, uint64_t bytes)
+{
+    if (!(f->kind->traits & KIND_DEVICE))
+        return (void *)(uintptr_t)address;
+    void *copy = malloc(bytes + 1);
+    ck_assert_ptr_nonnull(copy);
+    return copy;
+}
+
+static void *look(const fixture_t *f, const void *address, uint64_t bytes)
+{
+    void *copy = room_for(f, address, bytes);
+    if (f->kind->traits & KIND_DEVICE)
+        arena_reach->read(copy, address, bytes);
+    return copy;
+}
+
+static void look_away(const fixture_t *f, void *copy)
+{
+    if (f->kind->traits & KIND_DEVICE)
+        free(copy);
+}
+
+/* Writes what room_for gave room for. */
+static void write_back(const fixture_t *f, void *address, void *copy, uint64_t bytes)
+{
+    if (f->kind->traits & KIND_DEVICE)
+        arena_reach->write(address, copy, bytes);
+    look_away(f, copy);
+}
+
+void paint(const fixture_t *f, void *address, uint64_t bytes, uint64_t seed)
+{
+    if (!(f->kind->traits & KIND_READABLE))
+        return;
+    if (f->work != NULL) {
+        fill_on_stream(f, address, bytes, seed);
+        return;
+    }
+    void *copy = room_for(f, address, bytes);
+    paint_bytes(copy, bytes, seed);
+    write_back(f, address, copy, bytes);
+}
+
+void expect_painted(const fixture_t *f, const void *address, uint64_t bytes, uint64_t seed)
+{
+    if (!(f->kind->traits & KIND_READABLE))
+        return;
+    if (f->work != NULL) {
+        check_on_stream(f, address, bytes, seed);
+        return;
+    }
+    void *copy = look(f, address, bytes);
+    uint64_t until = painted_until(copy, bytes, seed);
+    ck_assert_msg(until == bytes, "%s: contents differ from byte %llu of %llu on", f->kind->name,
+                  (unsigned long long)until, (unsigned long long)bytes);
+    look_away(f, copy);
+}
+
+void expect_zero(const fixture_t *f, const void *address, uint64_t bytes)
+{
+    if (!(f->kind->traits & KIND_READABLE))
+        return;
+    finish_work(f);
+    unsigned char *at = look(f, address, bytes);
+    for (uint64_t i = 0; i < bytes; i++)
+        if (at[i] != 0)
+            ck_abort_msg("%s: byte %llu is 0x%02x, expected 0", f->kind->name,
+                         (unsigned long long)i, at[i]);
+    look_away(f, at);
+}
+
+void fill_with(const fixture_t *f, void *address, uint64_t bytes, int value)
+{
+    void *copy = room_for(f, address, bytes);
+    memset(copy, value, bytes);
+    write_back(f, address, copy, bytes);
+}
+
+/* ---- Zeros -------------------------------------------------------------- */
 
 /* Whether bytes that nobody had yet read as 0. */
 static bool begins_as_zero(const fixture_t *f)
