@@ -11,55 +11,23 @@
 
 /* ---- Support ----------------------------------------------------------- */
 
-static cuarena_status_t try_ask(const graph_bench_t *b, bool zeroed, bool dedicated,
-                                cuarena_stream_t stream, void **out)
-{
-    cuarena_request_t request;
-    cuarena_request_init(&request);
-    request.zeroed = zeroed;
-    request.dedicated = dedicated;
-    cuarena_status_t status = cuarena_alloc_on(b->arena, BENCH_BYTES, stream, &request, out);
-    expect_sound_arena(b);
-    return status;
-}
-
-static void *ask_on(const graph_bench_t *b, bool zeroed, bool dedicated, cuarena_stream_t stream)
-{
-    void *p = NULL;
-    expect_ok(try_ask(b, zeroed, dedicated, stream, &p));
-    ck_assert_ptr_nonnull(p);
-    return p;
-}
-
-static cuarena_capture_t *begin_on(const graph_bench_t *b, cuarena_stream_t stream, int mode)
+static cuarena_capture_t *begin_session(fixture_t *f, cuarena_stream_t stream, int mode)
 {
     cuarena_capture_t *session = NULL;
-    expect_ok(cuarena_capture_begin(b->arena, stream, &session));
-    begin_capture(b, stream, mode);
+    expect_ok(cuarena_capture_begin(f->arena, stream, &session));
+    begin_capture(stream, mode);
     return session;
 }
 
-static void release_to(const graph_bench_t *b, cuarena_capture_t **session, cuarena_stream_t stream)
-{
-    expect_ok(cuarena_capture_release(b->arena, session, stream));
-    expect_sound_arena(b);
-}
-
-static void reclaim(const graph_bench_t *b)
-{
-    expect_ok(cuarena_reclaim(b->arena, 1, NULL));
-    expect_sound_arena(b);
-}
-
 /* The stream's work is done. */
-static void expect_zeros(const graph_bench_t *b, const void *at, bool host)
+static void expect_zeros(const void *at, bool host)
 {
     static unsigned char bytes[BENCH_BYTES];
     static const unsigned char zeros[BENCH_BYTES];
     if (host)
         memcpy(bytes, at, sizeof bytes);
     else
-        expect_cu(b->cuda->cuMemcpyDtoH(bytes, (cuai_cu_pointer_t)(uintptr_t)at, sizeof bytes));
+        expect_cu(bench.cuda->cuMemcpyDtoH(bytes, (cuai_cu_pointer_t)(uintptr_t)at, sizeof bytes));
     ck_assert_msg(memcmp(bytes, zeros, sizeof bytes) == 0, "the block is not all 0");
 }
 
@@ -76,34 +44,34 @@ static const char *const streams_only[] = {
 START_TEST(zeros_are_there_at_each_launch)
 {
     bool host = strstr(streams_only[_i % STREAMS_ONLY], "pinned") != NULL;
-    graph_bench_t *b = opened_bench_with(streams_only[_i % STREAMS_ONLY]);
-    cuarena_capture_t *session = begin_on(b, b->s, _i / STREAMS_ONLY);
-    void *before = bench_take(b, BENCH_BYTES, b->s);
-    fill(b, before, BENCH_BYTES, 9, b->s);
-    check(b, before, BENCH_BYTES, 9, b->s);
-    bench_free(b, before, b->s);
-    void *p = ask_on(b, true, false, b->s);
+    fixture_t *f = opened_graphs_with(streams_only[_i % STREAMS_ONLY]);
+    cuarena_capture_t *session = begin_session(f, bench.s, _i / STREAMS_ONLY);
+    void *before = take_on(f, BENCH_BYTES, bench.s);
+    fill(before, BENCH_BYTES, 9, bench.s);
+    check(before, BENCH_BYTES, 9, bench.s);
+    drop_on(f, before, bench.s);
+    void *p = ask_on(f, ZEROED, BENCH_BYTES, bench.s);
     ck_assert_ptr_eq(p, before);
-    void *own = ask_on(b, true, true, b->s);
-    cuai_cu_graph_exec_t exec = end_capture(b, b->s);
-    expect_ok(cuarena_capture_end(b->arena, session));
+    void *own = ask_on(f, ZEROED | DEDICATED, BENCH_BYTES, bench.s);
+    cuai_cu_graph_exec_t exec = end_capture(bench.s);
+    expect_ok(cuarena_capture_end(f->arena, session));
     eager_t eager = {.random = {3}};
     for (int round = 0; round < 10; round++) {
-        fill(b, p, BENCH_BYTES, (uint64_t)round, b->s);
-        fill(b, own, BENCH_BYTES, (uint64_t)round, b->s);
-        expect_cu(b->cuda->cuGraphLaunch(exec, b->s));
-        eager_step(b, &eager, round);
-        wait_for(b, b->s);
-        expect_zeros(b, p, host);
-        expect_zeros(b, own, host);
+        fill(p, BENCH_BYTES, (uint64_t)round, bench.s);
+        fill(own, BENCH_BYTES, (uint64_t)round, bench.s);
+        expect_cu(bench.cuda->cuGraphLaunch(exec, bench.s));
+        eager_step(f, &eager, round);
+        wait_for(bench.s);
+        expect_zeros(p, host);
+        expect_zeros(own, host);
     }
-    wait_for(b, b->e);
-    eager_end(b, &eager);
-    expect_cu(b->cuda->cuGraphExecDestroy(exec));
-    bench_free(b, p, b->s);
-    bench_free(b, own, b->s);
-    release_to(b, &session, b->s);
-    reclaim(b);
+    wait_for(bench.e);
+    eager_end(f, &eager);
+    expect_cu(bench.cuda->cuGraphExecDestroy(exec));
+    drop_on(f, p, bench.s);
+    drop_on(f, own, bench.s);
+    release_to(f, &session, bench.s);
+    step_ok(f, cuarena_reclaim(f->arena, 1, NULL));
 }
 END_TEST
 
@@ -112,25 +80,26 @@ START_TEST(zeros_for_the_cpu_are_there_at_once)
 {
     static const char *const options[] = {"memory=pinned", "memory=managed"};
     for (int own = 0; own < 2; own++) {
-        graph_bench_t b;
-        open_bench_with(&b, options[_i]);
-        cuarena_capture_t *session = begin_on(&b, b.s, 0);
-        unsigned char *p = ask_on(&b, true, own == 1, b.s);
+        fixture_t f;
+        open_graphs_with(&f, options[_i]);
+        cuarena_capture_t *session = begin_session(&f, bench.s, 0);
+        unsigned char *p =
+            ask_on(&f, ZEROED | (own == 1 ? DEDICATED : PLAIN), BENCH_BYTES, bench.s);
         for (uint64_t i = 0; i < BENCH_BYTES; i++)
             ck_assert_msg(p[i] == 0, "byte %d is %d, expected 0", (int)i, p[i]);
-        check(&b, p, BENCH_BYTES, 7, b.s);
-        cuai_cu_graph_exec_t exec = end_capture(&b, b.s);
-        expect_ok(cuarena_capture_end(b.arena, session));
-        fill(&b, p, BENCH_BYTES, 7, b.e);
-        wait_for(&b, b.e);
+        check(p, BENCH_BYTES, 7, bench.s);
+        cuai_cu_graph_exec_t exec = end_capture(bench.s);
+        expect_ok(cuarena_capture_end(f.arena, session));
+        fill(p, BENCH_BYTES, 7, bench.e);
+        wait_for(bench.e);
         for (int round = 0; round < 3; round++)
-            expect_cu(b.cuda->cuGraphLaunch(exec, b.s));
-        wait_for(&b, b.s);
-        expect_cu(b.cuda->cuGraphExecDestroy(exec));
-        bench_free(&b, p, b.s);
-        release_to(&b, &session, b.s);
-        reclaim(&b);
-        close_bench(&b);
+            expect_cu(bench.cuda->cuGraphLaunch(exec, bench.s));
+        wait_for(bench.s);
+        expect_cu(bench.cuda->cuGraphExecDestroy(exec));
+        drop_on(&f, p, bench.s);
+        release_to(&f, &session, bench.s);
+        step_ok(&f, cuarena_reclaim(f.arena, 1, NULL));
+        close_graphs(&f);
     }
 }
 END_TEST
@@ -138,38 +107,38 @@ END_TEST
 /* A captured stream of another context sets the bytes to 0 there. */
 START_TEST(zeros_on_a_stream_of_another_context)
 {
-    graph_bench_t b;
-    open_bench(&b, CUARENA_PRESET_POOL);
+    fixture_t f;
+    open_graphs(&f, CUARENA_PRESET_POOL);
     cuai_cu_context_t own = cuda_test_current();
     cuai_cu_context_t other = NULL;
     cuarena_stream_t stream = NULL;
-    expect_cu(b.cuda->cuCtxCreate(&other, 0, 0));
-    expect_cu(b.cuda->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
-    expect_cu(b.cuda->cuCtxSetCurrent(own));
-    cuarena_capture_t *session = begin_on(&b, stream, 0);
-    void *p = ask_on(&b, true, false, stream);
-    cuai_cu_graph_exec_t exec = end_capture(&b, stream);
-    expect_ok(cuarena_capture_end(b.arena, session));
-    fill(&b, p, BENCH_BYTES, 5, b.s);
-    wait_for(&b, b.s);
-    expect_cu(b.cuda->cuGraphLaunch(exec, stream));
-    expect_cu(b.cuda->cuStreamSynchronize(stream));
-    expect_zeros(&b, p, false);
-    expect_cu(b.cuda->cuGraphExecDestroy(exec));
-    bench_free(&b, p, stream);
-    release_to(&b, &session, CUARENA_NO_STREAM);
-    expect_ok(cuarena_release_stream(b.arena, stream));
-    expect_cu(b.cuda->cuStreamDestroy(stream));
-    expect_no_bad_bytes(&b);
+    expect_cu(bench.cuda->cuCtxCreate(&other, 0, 0));
+    expect_cu(bench.cuda->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
+    expect_cu(bench.cuda->cuCtxSetCurrent(own));
+    cuarena_capture_t *session = begin_session(&f, stream, 0);
+    void *p = ask_on(&f, ZEROED, BENCH_BYTES, stream);
+    cuai_cu_graph_exec_t exec = end_capture(stream);
+    expect_ok(cuarena_capture_end(f.arena, session));
+    fill(p, BENCH_BYTES, 5, bench.s);
+    wait_for(bench.s);
+    expect_cu(bench.cuda->cuGraphLaunch(exec, stream));
+    expect_cu(bench.cuda->cuStreamSynchronize(stream));
+    expect_zeros(p, false);
+    expect_cu(bench.cuda->cuGraphExecDestroy(exec));
+    drop_on(&f, p, stream);
+    release_to(&f, &session, CUARENA_NO_STREAM);
+    expect_ok(cuarena_release_stream(f.arena, stream));
+    expect_cu(bench.cuda->cuStreamDestroy(stream));
+    expect_no_bad_bytes();
     for (int i = 0; i < 3; i++)
-        expect_ok(cuarena_free(b.arena, b.bad[i]));
-    expect_ok(cuarena_destroy(&b.arena)); /* while the context is there */
-    expect_cu(b.cuda->cuCtxDestroy(other));
-    expect_cu(b.cuda->cuCtxSetCurrent(own));
-    cuarena_stream_t streams[] = {b.s, b.t, b.e};
+        expect_ok(cuarena_free(f.arena, bench.bad[i]));
+    expect_ok(cuarena_destroy(&f.arena)); /* while the context is there */
+    expect_cu(bench.cuda->cuCtxDestroy(other));
+    expect_cu(bench.cuda->cuCtxSetCurrent(own));
+    cuarena_stream_t streams[] = {bench.s, bench.t, bench.e};
     for (int i = 0; i < 3; i++)
-        expect_cu(b.cuda->cuStreamDestroy(streams[i]));
-    expect_cu(b.cuda->cuModuleUnload(b.module));
+        expect_cu(bench.cuda->cuStreamDestroy(streams[i]));
+    expect_cu(bench.cuda->cuModuleUnload(bench.module));
     expect_nothing_left();
 }
 END_TEST
@@ -181,47 +150,47 @@ END_TEST
 START_TEST(a_graph_uses_a_dedicated_block_that_was_freed)
 {
     for (int heir = 0; heir < 2; heir++) {
-        graph_bench_t b;
-        open_bench(&b, CUARENA_PRESET_GROW);
-        uint64_t others = stats_now(&b).dedicated_bytes;
-        cuarena_capture_t *session = begin_on(&b, b.s, _i);
-        work_beside(&b);
-        void *own = ask_on(&b, true, true, b.s);
-        fill(&b, own, BENCH_BYTES, 4, b.s);
-        void *out = bench_take(&b, BENCH_BYTES, b.s);
-        copy(&b, out, own, b.s);
-        bench_free(&b, own, b.s);
-        work_beside(&b);
-        cuai_cu_graph_exec_t exec = end_capture(&b, b.s);
-        expect_ok(cuarena_capture_end(b.arena, session));
-        uint64_t held = stats_now(&b).dedicated_bytes;
+        fixture_t f;
+        open_graphs(&f, CUARENA_PRESET_GROW);
+        uint64_t others = stats_of(&f).dedicated_bytes;
+        cuarena_capture_t *session = begin_session(&f, bench.s, _i);
+        work_beside(&f);
+        void *own = ask_on(&f, ZEROED | DEDICATED, BENCH_BYTES, bench.s);
+        fill(own, BENCH_BYTES, 4, bench.s);
+        void *out = take_on(&f, BENCH_BYTES, bench.s);
+        copy(out, own, bench.s);
+        drop_on(&f, own, bench.s);
+        work_beside(&f);
+        cuai_cu_graph_exec_t exec = end_capture(bench.s);
+        expect_ok(cuarena_capture_end(f.arena, session));
+        uint64_t held = stats_of(&f).dedicated_bytes;
         ck_assert_uint_gt(held, others);
         eager_t eager = {.random = {5}};
         for (int round = 0; round < 12; round++) {
-            fill(&b, out, BENCH_BYTES, 77, b.t);
-            expect_cu(b.cuda->cuGraphLaunch(exec, b.t));
-            check(&b, out, BENCH_BYTES, 4, b.t);
-            eager_step(&b, &eager, round);
+            fill(out, BENCH_BYTES, 77, bench.t);
+            expect_cu(bench.cuda->cuGraphLaunch(exec, bench.t));
+            check(out, BENCH_BYTES, 4, bench.t);
+            eager_step(&f, &eager, round);
             if (round % 4 == 2)
-                work_beside(&b);
+                work_beside(&f);
         }
-        expect_u64(stats_now(&b).dedicated_bytes, held);
-        bench_free(&b, out, b.t);
+        expect_u64(stats_of(&f).dedicated_bytes, held);
+        drop_on(&f, out, bench.t);
         if (heir == 0) {
-            wait_for(&b, b.t); /* the graph lives, and is launched no more */
-            release_to(&b, &session, CUARENA_NO_STREAM);
-            expect_u64(stats_now(&b).dedicated_bytes, others);
-            expect_cu(b.cuda->cuGraphExecDestroy(exec));
+            wait_for(bench.t); /* the graph lives, and is launched no more */
+            release_to(&f, &session, CUARENA_NO_STREAM);
+            expect_u64(stats_of(&f).dedicated_bytes, others);
+            expect_cu(bench.cuda->cuGraphExecDestroy(exec));
         } else {
-            release_to(&b, &session, b.t);
-            reclaim(&b); /* waits for the last launch */
-            expect_u64(stats_now(&b).dedicated_bytes, others);
-            expect_cu(b.cuda->cuGraphExecDestroy(exec));
+            release_to(&f, &session, bench.t);
+            step_ok(&f, cuarena_reclaim(f.arena, 1, NULL)); /* waits for the last launch */
+            expect_u64(stats_of(&f).dedicated_bytes, others);
+            expect_cu(bench.cuda->cuGraphExecDestroy(exec));
         }
-        wait_for(&b, b.e);
-        eager_end(&b, &eager);
-        reclaim(&b);
-        close_bench(&b);
+        wait_for(bench.e);
+        eager_end(&f, &eager);
+        step_ok(&f, cuarena_reclaim(f.arena, 1, NULL));
+        close_graphs(&f);
     }
 }
 END_TEST
@@ -276,15 +245,15 @@ START_TEST(an_export_outlives_its_session)
 {
     for (int heir = 0; heir < 2; heir++)
         for (int own = 0; own < 2; own++) {
-            graph_bench_t b;
-            open_bench_with(&b, "memory=device,backing=vmm,fd=try");
+            fixture_t f;
+            open_graphs_with(&f, "memory=device,backing=vmm,fd=try");
             cuarena_properties_t properties;
             cuarena_properties_init(&properties);
-            expect_ok(cuarena_properties(b.arena, &properties));
-            cuarena_capture_t *session = begin_on(&b, b.s, 0);
-            void *p = ask_on(&b, false, own == 1, b.s);
+            expect_ok(cuarena_properties(f.arena, &properties));
+            cuarena_capture_t *session = begin_session(&f, bench.s, 0);
+            void *p = ask_on(&f, (own == 1 ? DEDICATED : PLAIN), BENCH_BYTES, bench.s);
             cuarena_block_t block = 0;
-            expect_ok(cuarena_block_of(b.arena, p, &block));
+            expect_ok(cuarena_block_of(f.arena, p, &block));
             cuarena_export_options_t options;
             cuarena_export_options_init(&options);
             options.share_handles = 1;
@@ -292,21 +261,21 @@ START_TEST(an_export_outlives_its_session)
             size_t count = 0;
             cuarena_export_t *exported = NULL;
             if (properties.fd)
-                expect_ok(cuarena_export(b.arena, block, &options, pieces, 4, &count, &exported));
-            bench_free(&b, p, b.s);
-            expect_cu(b.cuda->cuGraphExecDestroy(end_capture(&b, b.s)));
-            release_to(&b, &session, heir == 0 ? CUARENA_NO_STREAM : b.t);
-            reclaim(&b);
+                expect_ok(cuarena_export(f.arena, block, &options, pieces, 4, &count, &exported));
+            drop_on(&f, p, bench.s);
+            expect_cu(bench.cuda->cuGraphExecDestroy(end_capture(bench.s)));
+            release_to(&f, &session, heir == 0 ? CUARENA_NO_STREAM : bench.t);
+            step_ok(&f, cuarena_reclaim(f.arena, 1, NULL));
             if (properties.fd) {
-                expect_u64(stats_now(&b).live_blocks, 3 + 1);
-                expect_ok(cuarena_export_close(b.arena, &exported));
-                expect_sound_arena(&b);
+                expect_u64(stats_of(&f).live_blocks, 3 + 1);
+                expect_ok(cuarena_export_close(f.arena, &exported));
+                expect_sound(&f);
             }
             for (size_t i = 0; i < count; i++)
                 ck_assert_int_eq(close(pieces[i].fd), 0);
-            reclaim(&b);
-            expect_u64(stats_now(&b).live_blocks, 3);
-            close_bench(&b);
+            step_ok(&f, cuarena_reclaim(f.arena, 1, NULL));
+            expect_u64(stats_of(&f).live_blocks, 3);
+            close_graphs(&f);
         }
 }
 END_TEST
@@ -317,28 +286,30 @@ END_TEST
 START_TEST(a_capture_that_failed_gives_no_zeros)
 {
     void *none = NULL;
-    graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
-    uint64_t before = held_by(b->arena);
-    cuarena_capture_t *session = begin_on(b, b->s, _i);
-    void *own = ask_on(b, true, true, b->s);
-    void *p = ask_on(b, true, false, b->s);
-    ck_assert(b->cuda->cuStreamSynchronize(b->s) != CUAI_CUDA_SUCCESS);
+    fixture_t *f = opened_graphs(CUARENA_PRESET_POOL);
+    uint64_t before = held_by(f->arena);
+    cuarena_capture_t *session = begin_session(f, bench.s, _i);
+    void *own = ask_on(f, ZEROED | DEDICATED, BENCH_BYTES, bench.s);
+    void *p = ask_on(f, ZEROED, BENCH_BYTES, bench.s);
+    ck_assert(bench.cuda->cuStreamSynchronize(bench.s) != CUAI_CUDA_SUCCESS);
     for (int apart = 0; apart < 2; apart++) {
-        expect_status(try_ask(b, true, apart == 1, b->s, &none), CUARENA_BUSY);
+        expect_status(
+            try_ask(f, ZEROED | (apart == 1 ? DEDICATED : PLAIN), BENCH_BYTES, bench.s, &none),
+            CUARENA_BUSY);
         expect_message("has failed");
         ck_assert_ptr_null(none);
     }
-    void *more = ask_on(b, false, true, b->s); /* serves, to no purpose */
-    bench_free(b, more, b->s);
-    bench_free(b, own, b->s);
+    void *more = ask_on(f, DEDICATED, BENCH_BYTES, bench.s); /* serves, to no purpose */
+    drop_on(f, more, bench.s);
+    drop_on(f, own, bench.s);
     cuai_cu_graph_t graph = NULL;
-    ck_assert(b->cuda->cuStreamEndCapture(b->s, &graph) != CUAI_CUDA_SUCCESS);
+    ck_assert(bench.cuda->cuStreamEndCapture(bench.s, &graph) != CUAI_CUDA_SUCCESS);
     ck_assert_ptr_null(graph);
-    expect_ok(cuarena_capture_end(b->arena, session));
-    release_to(b, &session, b->s);
-    bench_free(b, p, b->s);
-    reclaim(b);
-    expect_u64(held_by(b->arena), before);
+    expect_ok(cuarena_capture_end(f->arena, session));
+    release_to(f, &session, bench.s);
+    drop_on(f, p, bench.s);
+    step_ok(f, cuarena_reclaim(f->arena, 1, NULL));
+    expect_u64(held_by(f->arena), before);
 }
 END_TEST
 
@@ -351,27 +322,28 @@ START_TEST(whatever_call_fails_nothing_is_left)
         "cuMemSetAccess",   "cuStreamGetCtx",      "cuStreamIsCapturing"};
     ck_assert(standin_is_here());
     for (uint64_t nth = 1; nth < 4; nth++) {
-        graph_bench_t b;
+        fixture_t f;
         void *p[3] = {NULL};
-        open_bench(&b, CUARENA_PRESET_POOL);
-        uint64_t before = held_by(b.arena);
-        cuarena_capture_t *session = begin_on(&b, b.s, 0);
+        open_graphs(&f, CUARENA_PRESET_POOL);
+        uint64_t before = held_by(f.arena);
+        cuarena_capture_t *session = begin_session(&f, bench.s, 0);
         ck_assert_int_eq(standin->standin_fail(entries[_i], nth, CUAI_CUDA_ERROR_OUT_OF_MEMORY, 0),
                          0);
         for (int i = 0; i < 3; i++)
-            (void)try_ask(&b, i != 1, i != 0, b.s, &p[i]);
+            (void)try_ask(&f, (i != 1 ? ZEROED : PLAIN) | (i != 0 ? DEDICATED : PLAIN), BENCH_BYTES,
+                          bench.s, &p[i]);
         standin->standin_fail_clear();
         cuai_cu_graph_t graph = NULL;
-        expect_cu(b.cuda->cuStreamEndCapture(b.s, &graph));
-        expect_cu(b.cuda->cuGraphDestroy(graph));
+        expect_cu(bench.cuda->cuStreamEndCapture(bench.s, &graph));
+        expect_cu(bench.cuda->cuGraphDestroy(graph));
         for (int i = 0; i < 3; i++)
             if (p[i] != NULL)
-                bench_free(&b, p[i], b.s);
-        expect_ok(cuarena_capture_end(b.arena, session));
-        release_to(&b, &session, b.s);
-        reclaim(&b);
-        expect_u64(held_by(b.arena), before);
-        close_bench(&b);
+                drop_on(&f, p[i], bench.s);
+        expect_ok(cuarena_capture_end(f.arena, session));
+        release_to(&f, &session, bench.s);
+        step_ok(&f, cuarena_reclaim(f.arena, 1, NULL));
+        expect_u64(held_by(f.arena), before);
+        close_graphs(&f);
     }
 }
 END_TEST

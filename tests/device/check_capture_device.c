@@ -22,39 +22,39 @@
 
 /* A graph that writes a pattern, hands it on from block to block, each freed when it is done, and
  * leaves it in `out`, which lives. */
-static void *capture_chain(const graph_bench_t *b, uint64_t seed)
+static void *capture_chain(fixture_t *f, uint64_t seed)
 {
-    void *in = bench_take(b, BENCH_BYTES, b->s);
-    fill(b, in, BENCH_BYTES, seed, b->s);
-    void *next = bench_take(b, BENCH_BYTES, b->s);
-    copy(b, next, in, b->s);
-    bench_free(b, in, b->s);
-    void *over = bench_take(b, BENCH_BYTES, b->s); /* in the place of `in` */
+    void *in = take_on(f, BENCH_BYTES, bench.s);
+    fill(in, BENCH_BYTES, seed, bench.s);
+    void *next = take_on(f, BENCH_BYTES, bench.s);
+    copy(next, in, bench.s);
+    drop_on(f, in, bench.s);
+    void *over = take_on(f, BENCH_BYTES, bench.s); /* in the place of `in` */
     ck_assert_ptr_eq(over, in);
-    fill(b, over, BENCH_BYTES, seed + 1, b->s);
-    check(b, over, BENCH_BYTES, seed + 1, b->s);
-    check(b, next, BENCH_BYTES, seed, b->s);
-    bench_free(b, over, b->s);
-    void *out = bench_take(b, 2 * BENCH_BYTES, b->s);
-    copy(b, out, next, b->s);
-    bench_free(b, next, b->s);
+    fill(over, BENCH_BYTES, seed + 1, bench.s);
+    check(over, BENCH_BYTES, seed + 1, bench.s);
+    check(next, BENCH_BYTES, seed, bench.s);
+    drop_on(f, over, bench.s);
+    void *out = take_on(f, 2 * BENCH_BYTES, bench.s);
+    copy(out, next, bench.s);
+    drop_on(f, next, bench.s);
     return out;
 }
 
-static void replay(const graph_bench_t *b, cuai_cu_graph_exec_t exec, void *out, uint64_t seed)
+static void replay(fixture_t *f, cuai_cu_graph_exec_t exec, void *out, uint64_t seed)
 {
     eager_t eager = {.random = {seed}};
     uint64_t rounds = scale_pick(20, 60, 1000);
     for (uint64_t i = 0; i < rounds; i++) {
-        fill(b, out, BENCH_BYTES, i, b->s); /* the graph must write it anew */
-        expect_cu(b->cuda->cuGraphLaunch(exec, b->s));
-        eager_step(b, &eager, (int)i);
-        check(b, out, BENCH_BYTES, seed, b->s);
-        eager_step(b, &eager, (int)i);
+        fill(out, BENCH_BYTES, i, bench.s); /* the graph must write it anew */
+        expect_cu(bench.cuda->cuGraphLaunch(exec, bench.s));
+        eager_step(f, &eager, (int)i);
+        check(out, BENCH_BYTES, seed, bench.s);
+        eager_step(f, &eager, (int)i);
     }
-    wait_for(b, b->s);
-    eager_end(b, &eager);
-    expect_no_bad_bytes(b);
+    wait_for(bench.s);
+    eager_end(f, &eager);
+    expect_no_bad_bytes();
 }
 
 /* _i: the mode, and begun before or after the capture; on a pool, and on an arena that grows
@@ -62,31 +62,31 @@ static void replay(const graph_bench_t *b, cuai_cu_graph_exec_t exec, void *out,
 START_TEST(a_graph_is_launched_beside_eager_work)
 {
     for (int grows = 0; grows < 2; grows++) {
-        graph_bench_t b;
+        fixture_t f;
         bool before = _i >= BENCH_MODES;
         cuarena_capture_t *session = NULL;
-        open_bench(&b, grows ? CUARENA_PRESET_GROW : CUARENA_PRESET_POOL);
+        open_graphs(&f, grows ? CUARENA_PRESET_GROW : CUARENA_PRESET_POOL);
         if (before)
-            expect_ok(cuarena_capture_begin(b.arena, b.s, &session));
-        begin_capture(&b, b.s, _i % BENCH_MODES);
+            expect_ok(cuarena_capture_begin(f.arena, bench.s, &session));
+        begin_capture(bench.s, _i % BENCH_MODES);
         if (!before)
-            expect_ok(cuarena_capture_begin(b.arena, b.s, &session));
-        work_beside(&b);
-        void *out = capture_chain(&b, 42);
-        work_beside(&b);
-        expect_status(cuarena_capture_end(b.arena, session), CUARENA_BUSY);
-        cuai_cu_graph_exec_t exec = end_capture(&b, b.s);
-        expect_ok(cuarena_capture_end(b.arena, session));
-        expect_sound_arena(&b);
-        replay(&b, exec, out, 42);
-        bench_free(&b, out, b.s); /* the session has it; the graph goes on */
-        replay(&b, exec, out, 42);
-        expect_cu(b.cuda->cuGraphExecDestroy(exec));
-        expect_ok(cuarena_capture_release(b.arena, &session, b.s));
-        expect_sound_arena(&b);
-        void *all = bench_take(&b, MIB(60), b.s);
-        bench_free(&b, all, b.s);
-        close_bench(&b);
+            expect_ok(cuarena_capture_begin(f.arena, bench.s, &session));
+        work_beside(&f);
+        void *out = capture_chain(&f, 42);
+        work_beside(&f);
+        expect_status(cuarena_capture_end(f.arena, session), CUARENA_BUSY);
+        cuai_cu_graph_exec_t exec = end_capture(bench.s);
+        expect_ok(cuarena_capture_end(f.arena, session));
+        expect_sound(&f);
+        replay(&f, exec, out, 42);
+        drop_on(&f, out, bench.s); /* the session has it; the graph goes on */
+        replay(&f, exec, out, 42);
+        expect_cu(bench.cuda->cuGraphExecDestroy(exec));
+        expect_ok(cuarena_capture_release(f.arena, &session, bench.s));
+        expect_sound(&f);
+        void *all = take_on(&f, MIB(60), bench.s);
+        drop_on(&f, all, bench.s);
+        close_graphs(&f);
     }
 }
 END_TEST
@@ -96,45 +96,44 @@ END_TEST
 START_TEST(bytes_of_a_graph_serve_behind_its_last_launch)
 {
     cuarena_capture_t *session = NULL;
-    graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
-    expect_ok(cuarena_capture_begin(b->arena, b->s, &session));
-    begin_capture(b, b->s, 0);
-    void *out = capture_chain(b, 7);
-    cuai_cu_graph_exec_t exec = end_capture(b, b->s);
-    expect_ok(cuarena_capture_end(b->arena, session));
-    wait_for(b, b->s);
+    fixture_t *f = opened_graphs(CUARENA_PRESET_POOL);
+    expect_ok(cuarena_capture_begin(f->arena, bench.s, &session));
+    begin_capture(bench.s, 0);
+    void *out = capture_chain(f, 7);
+    cuai_cu_graph_exec_t exec = end_capture(bench.s);
+    expect_ok(cuarena_capture_end(f->arena, session));
+    wait_for(bench.s);
     for (int i = 0; i < 10; i++)
-        expect_cu(b->cuda->cuGraphLaunch(exec, b->t)); /* not the captured one */
-    check(b, out, BENCH_BYTES, 7, b->t);
-    bench_free(b, out, b->t);
+        expect_cu(bench.cuda->cuGraphLaunch(exec, bench.t)); /* not the captured one */
+    check(out, BENCH_BYTES, 7, bench.t);
+    drop_on(f, out, bench.t);
     if (standin_is_here())
         standin->standin_counts_clear();
-    expect_ok(cuarena_capture_release(b->arena, &session, b->t));
+    expect_ok(cuarena_capture_release(f->arena, &session, bench.t));
     if (standin_is_here())
         expect_u64(standin->standin_syncs(), 0);
     void *p[4];
     for (int i = 0; i < 4; i++) {
-        p[i] = bench_take(b, BENCH_BYTES, b->t);
-        fill(b, p[i], BENCH_BYTES, 100 + (uint64_t)i, b->t);
+        p[i] = take_on(f, BENCH_BYTES, bench.t);
+        fill(p[i], BENCH_BYTES, 100 + (uint64_t)i, bench.t);
     }
     for (int i = 0; i < 4; i++) {
-        check(b, p[i], BENCH_BYTES, 100 + (uint64_t)i, b->t);
-        bench_free(b, p[i], b->t);
+        check(p[i], BENCH_BYTES, 100 + (uint64_t)i, bench.t);
+        drop_on(f, p[i], bench.t);
     }
-    wait_for(b, b->t);
-    expect_cu(b->cuda->cuGraphExecDestroy(exec));
+    wait_for(bench.t);
+    expect_cu(bench.cuda->cuGraphExecDestroy(exec));
 }
 END_TEST
 
 /* ---- Several streams, several sessions --------------------------------- */
 
-static cuai_cu_event_t order(const graph_bench_t *b, cuarena_stream_t earlier,
-                             cuarena_stream_t later)
+static cuai_cu_event_t order(cuarena_stream_t earlier, cuarena_stream_t later)
 {
     cuai_cu_event_t event = NULL;
-    expect_cu(b->cuda->cuEventCreate(&event, CUAI_CU_EVENT_DISABLE_TIMING));
-    expect_cu(b->cuda->cuEventRecord(event, earlier));
-    expect_cu(b->cuda->cuStreamWaitEvent(later, event, 0));
+    expect_cu(bench.cuda->cuEventCreate(&event, CUAI_CU_EVENT_DISABLE_TIMING));
+    expect_cu(bench.cuda->cuEventRecord(event, earlier));
+    expect_cu(bench.cuda->cuStreamWaitEvent(later, event, 0));
     return event;
 }
 
@@ -143,41 +142,41 @@ static cuai_cu_event_t order(const graph_bench_t *b, cuarena_stream_t earlier,
 START_TEST(streams_that_fork_and_join_reuse_their_own)
 {
     cuarena_capture_t *session = NULL;
-    graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
-    expect_ok(cuarena_capture_begin(b->arena, b->s, &session));
-    begin_capture(b, b->s, _i);
-    void *shared = bench_take(b, BENCH_BYTES, b->s);
-    fill(b, shared, BENCH_BYTES, 5, b->s);
-    cuai_cu_event_t fork = order(b, b->s, b->t);
-    expect_ok(cuarena_capture_join(b->arena, session, b->t));
-    expect_ok(cuarena_record_use(b->arena, shared, b->t));
+    fixture_t *f = opened_graphs(CUARENA_PRESET_POOL);
+    expect_ok(cuarena_capture_begin(f->arena, bench.s, &session));
+    begin_capture(bench.s, _i);
+    void *shared = take_on(f, BENCH_BYTES, bench.s);
+    fill(shared, BENCH_BYTES, 5, bench.s);
+    cuai_cu_event_t fork = order(bench.s, bench.t);
+    expect_ok(cuarena_capture_join(f->arena, session, bench.t));
+    expect_ok(cuarena_record_use(f->arena, shared, bench.t));
     void *last[2];
     for (int i = 0; i < 6; i++) {
-        cuarena_stream_t stream = i % 2 == 0 ? b->s : b->t;
-        void *p = bench_take(b, BENCH_BYTES, stream);
+        cuarena_stream_t stream = i % 2 == 0 ? bench.s : bench.t;
+        void *p = take_on(f, BENCH_BYTES, stream);
         if (i >= 2)
             ck_assert_ptr_eq(p, last[i % 2]);
         last[i % 2] = p;
-        copy(b, p, shared, stream);
-        check(b, p, BENCH_BYTES, 5, stream);
-        fill(b, p, BENCH_BYTES, 50 + (uint64_t)i, stream);
-        check(b, p, BENCH_BYTES, 50 + (uint64_t)i, stream);
-        bench_free(b, p, stream);
+        copy(p, shared, stream);
+        check(p, BENCH_BYTES, 5, stream);
+        fill(p, BENCH_BYTES, 50 + (uint64_t)i, stream);
+        check(p, BENCH_BYTES, 50 + (uint64_t)i, stream);
+        drop_on(f, p, stream);
     }
-    bench_free(b, shared, b->s);
-    void *other = bench_take(b, BENCH_BYTES, b->s);
+    drop_on(f, shared, bench.s);
+    void *other = take_on(f, BENCH_BYTES, bench.s);
     ck_assert_ptr_ne(other, shared);
-    bench_free(b, other, b->s);
-    cuai_cu_event_t join = order(b, b->t, b->s);
-    cuai_cu_graph_exec_t exec = end_capture(b, b->s);
-    expect_ok(cuarena_capture_end(b->arena, session));
+    drop_on(f, other, bench.s);
+    cuai_cu_event_t join = order(bench.t, bench.s);
+    cuai_cu_graph_exec_t exec = end_capture(bench.s);
+    expect_ok(cuarena_capture_end(f->arena, session));
     for (int i = 0; i < 20; i++)
-        expect_cu(b->cuda->cuGraphLaunch(exec, b->s));
-    wait_for(b, b->s);
-    expect_cu(b->cuda->cuGraphExecDestroy(exec));
-    expect_cu(b->cuda->cuEventDestroy(fork));
-    expect_cu(b->cuda->cuEventDestroy(join));
-    expect_ok(cuarena_capture_release(b->arena, &session, CUARENA_NO_STREAM));
+        expect_cu(bench.cuda->cuGraphLaunch(exec, bench.s));
+    wait_for(bench.s);
+    expect_cu(bench.cuda->cuGraphExecDestroy(exec));
+    expect_cu(bench.cuda->cuEventDestroy(fork));
+    expect_cu(bench.cuda->cuEventDestroy(join));
+    expect_ok(cuarena_capture_release(f->arena, &session, CUARENA_NO_STREAM));
 }
 END_TEST
 
@@ -187,52 +186,52 @@ START_TEST(two_sessions_do_not_touch)
     cuarena_capture_t *session[2] = {NULL, NULL};
     cuai_cu_graph_exec_t exec[2];
     void *out[2];
-    graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
-    cuarena_stream_t streams[2] = {b->s, b->t};
+    fixture_t *f = opened_graphs(CUARENA_PRESET_POOL);
+    cuarena_stream_t streams[2] = {bench.s, bench.t};
     for (int i = 0; i < 2; i++) {
-        expect_ok(cuarena_capture_begin(b->arena, streams[i], &session[i]));
-        begin_capture(b, streams[i], 2);
+        expect_ok(cuarena_capture_begin(f->arena, streams[i], &session[i]));
+        begin_capture(streams[i], 2);
     }
     for (uint64_t round = 0; round < 4; round++)
         for (int i = 0; i < 2; i++) {
-            out[i] = bench_take(b, BENCH_BYTES << round, streams[i]);
-            fill(b, out[i], BENCH_BYTES, 10 * round + (uint64_t)i, streams[i]);
-            check(b, out[i], BENCH_BYTES, 10 * round + (uint64_t)i, streams[i]);
+            out[i] = take_on(f, BENCH_BYTES << round, streams[i]);
+            fill(out[i], BENCH_BYTES, 10 * round + (uint64_t)i, streams[i]);
+            check(out[i], BENCH_BYTES, 10 * round + (uint64_t)i, streams[i]);
             if (round != 3)
-                bench_free(b, out[i], streams[i]);
+                drop_on(f, out[i], streams[i]);
         }
     for (int i = 0; i < 2; i++) {
-        exec[i] = end_capture(b, streams[i]);
-        expect_ok(cuarena_capture_end(b->arena, session[i]));
+        exec[i] = end_capture(streams[i]);
+        expect_ok(cuarena_capture_end(f->arena, session[i]));
     }
     for (int round = 0; round < 20; round++)
         for (int i = 0; i < 2; i++)
-            expect_cu(b->cuda->cuGraphLaunch(exec[i], streams[i]));
+            expect_cu(bench.cuda->cuGraphLaunch(exec[i], streams[i]));
     for (int i = 0; i < 2; i++) {
-        check(b, out[i], BENCH_BYTES, 30 + (uint64_t)i, streams[i]);
-        expect_ok(cuarena_capture_release(b->arena, &session[i], streams[i]));
-        bench_free(b, out[i], streams[i]);
-        wait_for(b, streams[i]);
-        expect_cu(b->cuda->cuGraphExecDestroy(exec[i]));
+        check(out[i], BENCH_BYTES, 30 + (uint64_t)i, streams[i]);
+        expect_ok(cuarena_capture_release(f->arena, &session[i], streams[i]));
+        drop_on(f, out[i], streams[i]);
+        wait_for(streams[i]);
+        expect_cu(bench.cuda->cuGraphExecDestroy(exec[i]));
     }
 }
 END_TEST
 
 /* ---- What the driver does ---------------------------------------------- */
 
-static int32_t captured(const graph_bench_t *b, cuarena_stream_t stream)
+static int32_t captured(cuarena_stream_t stream)
 {
     cuai_cu_capture_status_t status = 77;
-    expect_cu(b->cuda->cuStreamIsCapturing(stream, &status));
+    expect_cu(bench.cuda->cuStreamIsCapturing(stream, &status));
     return (int32_t)status;
 }
 
-static void abandon(const graph_bench_t *b, cuarena_stream_t stream)
+static void abandon(cuarena_stream_t stream)
 {
     cuai_cu_graph_t graph = NULL;
-    ck_assert(b->cuda->cuStreamEndCapture(stream, &graph) != CUAI_CUDA_SUCCESS);
+    ck_assert(bench.cuda->cuStreamEndCapture(stream, &graph) != CUAI_CUDA_SUCCESS);
     ck_assert_ptr_null(graph);
-    ck_assert_int_eq(captured(b, stream), CUAI_CU_STREAM_CAPTURE_STATUS_NONE);
+    ck_assert_int_eq(captured(stream), CUAI_CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
 /* The library rests on this: an event of all work ends captures, asking the legacy stream does not,
@@ -243,35 +242,35 @@ START_TEST(what_is_taken_for_granted_is_so)
     cuai_cu_capture_status_t status = 0;
     cuai_cu_context_t context = NULL;
     cuarena_stream_t blocking = NULL;
-    graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
-    expect_cu(b->cuda->cuStreamCreate(&blocking, 0));
-    expect_cu(b->cuda->cuEventCreate(&event, CUAI_CU_EVENT_DISABLE_TIMING));
-    begin_capture(b, blocking, _i);
+    (void)opened_graphs(CUARENA_PRESET_POOL);
+    expect_cu(bench.cuda->cuStreamCreate(&blocking, 0));
+    expect_cu(bench.cuda->cuEventCreate(&event, CUAI_CU_EVENT_DISABLE_TIMING));
+    begin_capture(blocking, _i);
     for (int i = 0; i < 2; i++)
-        ck_assert_int_eq(b->cuda->cuStreamIsCapturing(NULL, &status),
+        ck_assert_int_eq(bench.cuda->cuStreamIsCapturing(NULL, &status),
                          CUAI_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
-    ck_assert_int_eq(captured(b, blocking), CUAI_CU_STREAM_CAPTURE_STATUS_ACTIVE);
-    expect_cu(b->cuda->cuStreamGetCtx(blocking, &context));
-    if (b->cuda->cuCtxRecordEvent != NULL)
-        ck_assert_int_eq(b->cuda->cuCtxRecordEvent(cuda_test_current(), event),
+    ck_assert_int_eq(captured(blocking), CUAI_CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    expect_cu(bench.cuda->cuStreamGetCtx(blocking, &context));
+    if (bench.cuda->cuCtxRecordEvent != NULL)
+        ck_assert_int_eq(bench.cuda->cuCtxRecordEvent(cuda_test_current(), event),
                          CUAI_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     else
-        ck_assert(b->cuda->cuStreamSynchronize(blocking) != CUAI_CUDA_SUCCESS);
-    ck_assert_int_eq(captured(b, blocking), CUAI_CU_STREAM_CAPTURE_STATUS_INVALIDATED);
-    ck_assert_int_eq(b->cuda->cuStreamGetCtx(blocking, &context),
+        ck_assert(bench.cuda->cuStreamSynchronize(blocking) != CUAI_CUDA_SUCCESS);
+    ck_assert_int_eq(captured(blocking), CUAI_CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+    ck_assert_int_eq(bench.cuda->cuStreamGetCtx(blocking, &context),
                      CUAI_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    abandon(b, blocking);
-    expect_cu(b->cuda->cuEventDestroy(event));
-    expect_cu(b->cuda->cuStreamDestroy(blocking));
+    abandon(blocking);
+    expect_cu(bench.cuda->cuEventDestroy(event));
+    expect_cu(bench.cuda->cuStreamDestroy(blocking));
 }
 END_TEST
 
 /* ---- Captures that fail ------------------------------------------------ */
 
-static void expect_failed_capture(const graph_bench_t *b)
+static void expect_failed_capture(void)
 {
     cuai_cu_graph_t graph = NULL;
-    cuai_cu_result_t result = b->cuda->cuStreamEndCapture(b->s, &graph);
+    cuai_cu_result_t result = bench.cuda->cuStreamEndCapture(bench.s, &graph);
     ck_assert_msg(result != CUAI_CUDA_SUCCESS, "the capture went well");
     ck_assert_ptr_null(graph);
 }
@@ -280,38 +279,39 @@ static void expect_failed_capture(const graph_bench_t *b)
 START_TEST(a_capture_that_failed_is_cleared_up)
 {
     for (int how = 0; how < 2; how++) {
-        graph_bench_t b;
+        fixture_t f;
         cuarena_capture_t *session = NULL;
-        open_bench(&b, CUARENA_PRESET_POOL);
-        expect_ok(cuarena_capture_begin(b.arena, b.s, &session));
-        begin_capture(&b, b.s, _i);
-        void *out = capture_chain(&b, 3);
-        ck_assert(b.cuda->cuStreamSynchronize(b.s) != CUAI_CUDA_SUCCESS);
-        void *more = bench_take(&b, BENCH_BYTES, b.s); /* serves, to no purpose */
-        bench_free(&b, more, b.s);
-        expect_status(cuarena_capture_end(b.arena, session), CUARENA_BUSY);
-        expect_failed_capture(&b);
+        open_graphs(&f, CUARENA_PRESET_POOL);
+        expect_ok(cuarena_capture_begin(f.arena, bench.s, &session));
+        begin_capture(bench.s, _i);
+        void *out = capture_chain(&f, 3);
+        ck_assert(bench.cuda->cuStreamSynchronize(bench.s) != CUAI_CUDA_SUCCESS);
+        void *more = take_on(&f, BENCH_BYTES, bench.s); /* serves, to no purpose */
+        drop_on(&f, more, bench.s);
+        expect_status(cuarena_capture_end(f.arena, session), CUARENA_BUSY);
+        expect_failed_capture();
         if (how == 0)
-            expect_ok(cuarena_capture_end(b.arena, session));
-        expect_ok(cuarena_capture_release(b.arena, &session, how == 0 ? b.s : CUARENA_NO_STREAM));
-        expect_sound_arena(&b);
-        fill(&b, out, BENCH_BYTES, 4, b.s); /* lives, as an ordinary block */
-        check(&b, out, BENCH_BYTES, 4, b.s);
-        bench_free(&b, out, b.s);
-        wait_for(&b, b.s);
-        void *all = bench_take(&b, MIB(60), b.s);
-        bench_free(&b, all, b.s);
-        begin_capture(&b, b.s, _i); /* the stream can be captured again */
-        expect_ok(cuarena_capture_begin(b.arena, b.s, &session));
-        out = capture_chain(&b, 8);
-        cuai_cu_graph_exec_t exec = end_capture(&b, b.s);
-        expect_cu(b.cuda->cuGraphLaunch(exec, b.s));
-        check(&b, out, BENCH_BYTES, 8, b.s);
-        expect_ok(cuarena_capture_release(b.arena, &session, b.s));
-        bench_free(&b, out, b.s);
-        wait_for(&b, b.s);
-        expect_cu(b.cuda->cuGraphExecDestroy(exec));
-        close_bench(&b);
+            expect_ok(cuarena_capture_end(f.arena, session));
+        expect_ok(
+            cuarena_capture_release(f.arena, &session, how == 0 ? bench.s : CUARENA_NO_STREAM));
+        expect_sound(&f);
+        fill(out, BENCH_BYTES, 4, bench.s); /* lives, as an ordinary block */
+        check(out, BENCH_BYTES, 4, bench.s);
+        drop_on(&f, out, bench.s);
+        wait_for(bench.s);
+        void *all = take_on(&f, MIB(60), bench.s);
+        drop_on(&f, all, bench.s);
+        begin_capture(bench.s, _i); /* the stream can be captured again */
+        expect_ok(cuarena_capture_begin(f.arena, bench.s, &session));
+        out = capture_chain(&f, 8);
+        cuai_cu_graph_exec_t exec = end_capture(bench.s);
+        expect_cu(bench.cuda->cuGraphLaunch(exec, bench.s));
+        check(out, BENCH_BYTES, 8, bench.s);
+        expect_ok(cuarena_capture_release(f.arena, &session, bench.s));
+        drop_on(&f, out, bench.s);
+        wait_for(bench.s);
+        expect_cu(bench.cuda->cuGraphExecDestroy(exec));
+        close_graphs(&f);
     }
 }
 END_TEST
@@ -321,26 +321,26 @@ START_TEST(a_failed_capture_without_a_session_is_busy)
 {
     void *none = NULL;
     cuarena_capture_t *session = NULL;
-    graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
-    void *p = bench_take(b, BENCH_BYTES, b->s);
+    fixture_t *f = opened_graphs(CUARENA_PRESET_POOL);
+    void *p = take_on(f, BENCH_BYTES, bench.s);
     for (int i = 0; i < 2; i++) {
-        cuarena_stream_t stream = i == 0 ? b->s : b->t;
-        begin_capture(b, stream, _i);
-        ck_assert(b->cuda->cuStreamSynchronize(stream) != CUAI_CUDA_SUCCESS);
+        cuarena_stream_t stream = i == 0 ? bench.s : bench.t;
+        begin_capture(stream, _i);
+        ck_assert(bench.cuda->cuStreamSynchronize(stream) != CUAI_CUDA_SUCCESS);
     }
-    bench_free(b, p, b->s);
-    expect_ok(cuarena_reclaim(b->arena, 1, NULL));
-    expect_status(cuarena_release_stream(b->arena, b->s), CUARENA_BUSY);
+    drop_on(f, p, bench.s);
+    expect_ok(cuarena_reclaim(f->arena, 1, NULL));
+    expect_status(cuarena_release_stream(f->arena, bench.s), CUARENA_BUSY);
     expect_message("cuStreamEndCapture");
-    expect_status(cuarena_alloc_on(b->arena, BENCH_BYTES, b->t, NULL, &none), CUARENA_BUSY);
-    expect_status(cuarena_capture_begin(b->arena, b->t, &session), CUARENA_BUSY);
+    expect_status(cuarena_alloc_on(f->arena, BENCH_BYTES, bench.t, NULL, &none), CUARENA_BUSY);
+    expect_status(cuarena_capture_begin(f->arena, bench.t, &session), CUARENA_BUSY);
     ck_assert_ptr_null(session);
-    abandon(b, b->s);
-    abandon(b, b->t);
-    expect_ok(cuarena_release_stream(b->arena, b->s));
-    expect_ok(cuarena_reclaim(b->arena, 1, NULL));
-    void *all = bench_take(b, MIB(60), b->t);
-    bench_free(b, all, b->t);
+    abandon(bench.s);
+    abandon(bench.t);
+    expect_ok(cuarena_release_stream(f->arena, bench.s));
+    expect_ok(cuarena_reclaim(f->arena, 1, NULL));
+    void *all = take_on(f, MIB(60), bench.t);
+    drop_on(f, all, bench.t);
 }
 END_TEST
 
@@ -352,44 +352,44 @@ START_TEST(the_legacy_stream_is_left_alone)
 {
     cuarena_capture_t *session = NULL;
     cuarena_stream_t blocking = NULL;
-    graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
-    expect_cu(b->cuda->cuStreamCreate(&blocking, 0));
-    void *p = bench_take(b, BENCH_BYTES, NULL);
-    fill(b, p, BENCH_BYTES, 1, NULL);
-    void *q = bench_take(b, BENCH_BYTES, b->e);
-    expect_ok(cuarena_record_use(b->arena, q, NULL));
-    expect_ok(cuarena_capture_begin(b->arena, blocking, &session));
-    begin_capture(b, blocking, _i);
-    bench_free(b, p, NULL);
-    bench_free(b, q, b->e);
-    expect_ok(cuarena_reclaim(b->arena, 0, NULL));
-    expect_ok(cuarena_reclaim(b->arena, 1, NULL));
-    expect_sound_arena(b);
-    void *mine = bench_take(b, BENCH_BYTES, blocking);
-    fill(b, mine, BENCH_BYTES, 2, blocking);
-    bench_free(b, mine, blocking);
-    cuai_cu_graph_exec_t exec = end_capture(b, blocking);
-    expect_cu(b->cuda->cuGraphLaunch(exec, blocking));
-    expect_ok(cuarena_capture_release(b->arena, &session, blocking));
-    expect_ok(cuarena_reclaim(b->arena, 1, NULL));
-    expect_u64(stats_now(b).free_bytes, stats_now(b).capacity_bytes - 768);
-    wait_for(b, blocking);
-    expect_cu(b->cuda->cuGraphExecDestroy(exec));
-    expect_ok(cuarena_release_stream(b->arena, blocking));
-    expect_cu(b->cuda->cuStreamDestroy(blocking));
+    fixture_t *f = opened_graphs(CUARENA_PRESET_POOL);
+    expect_cu(bench.cuda->cuStreamCreate(&blocking, 0));
+    void *p = take_on(f, BENCH_BYTES, NULL);
+    fill(p, BENCH_BYTES, 1, NULL);
+    void *q = take_on(f, BENCH_BYTES, bench.e);
+    expect_ok(cuarena_record_use(f->arena, q, NULL));
+    expect_ok(cuarena_capture_begin(f->arena, blocking, &session));
+    begin_capture(blocking, _i);
+    drop_on(f, p, NULL);
+    drop_on(f, q, bench.e);
+    expect_ok(cuarena_reclaim(f->arena, 0, NULL));
+    expect_ok(cuarena_reclaim(f->arena, 1, NULL));
+    expect_sound(f);
+    void *mine = take_on(f, BENCH_BYTES, blocking);
+    fill(mine, BENCH_BYTES, 2, blocking);
+    drop_on(f, mine, blocking);
+    cuai_cu_graph_exec_t exec = end_capture(blocking);
+    expect_cu(bench.cuda->cuGraphLaunch(exec, blocking));
+    expect_ok(cuarena_capture_release(f->arena, &session, blocking));
+    expect_ok(cuarena_reclaim(f->arena, 1, NULL));
+    expect_u64(stats_of(f).free_bytes, stats_of(f).capacity_bytes - 768);
+    wait_for(blocking);
+    expect_cu(bench.cuda->cuGraphExecDestroy(exec));
+    expect_ok(cuarena_release_stream(f->arena, blocking));
+    expect_cu(bench.cuda->cuStreamDestroy(blocking));
 }
 END_TEST
 
 static void *use_default_stream(void *user)
 {
-    const graph_bench_t *b = user;
+    fixture_t *f = user;
     cuai_cu_context_t context = cuda_test_use_device(0);
     ck_assert_ptr_nonnull(context);
-    void *p = bench_take(b, BENCH_BYTES, CUARENA_STREAM_PER_THREAD);
-    fill(b, p, BENCH_BYTES, 1, CUARENA_STREAM_PER_THREAD);
-    void *q = bench_take(b, BENCH_BYTES, b->e);
-    expect_ok(cuarena_record_use(b->arena, q, CUARENA_STREAM_PER_THREAD));
-    bench_free(b, p, CUARENA_STREAM_PER_THREAD);
+    void *p = take_on(f, BENCH_BYTES, CUARENA_STREAM_PER_THREAD);
+    fill(p, BENCH_BYTES, 1, CUARENA_STREAM_PER_THREAD);
+    void *q = take_on(f, BENCH_BYTES, bench.e);
+    expect_ok(cuarena_record_use(f->arena, q, CUARENA_STREAM_PER_THREAD));
+    drop_on(f, p, CUARENA_STREAM_PER_THREAD);
     return q;
 }
 
@@ -400,20 +400,20 @@ START_TEST(no_event_of_all_work_is_recorded)
     cuarena_capture_t *session = NULL;
     pthread_t thread;
     void *used = NULL;
-    graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
-    ck_assert_int_eq(pthread_create(&thread, NULL, use_default_stream, b), 0);
+    fixture_t *f = opened_graphs(CUARENA_PRESET_POOL);
+    ck_assert_int_eq(pthread_create(&thread, NULL, use_default_stream, f), 0);
     ck_assert_int_eq(pthread_join(thread, &used), 0);
-    expect_ok(cuarena_capture_begin(b->arena, b->s, &session));
-    begin_capture(b, b->s, _i);
-    bench_free(b, used, b->e);
-    expect_ok(cuarena_reclaim(b->arena, 0, NULL));
-    expect_ok(cuarena_trim(b->arena, UINT64_MAX, NULL));
-    void *out = capture_chain(b, 3);
-    cuai_cu_graph_exec_t exec = end_capture(b, b->s);
-    expect_ok(cuarena_capture_release(b->arena, &session, b->s));
-    expect_ok(cuarena_reclaim(b->arena, 1, NULL));
-    bench_free(b, out, b->s);
-    expect_cu(b->cuda->cuGraphExecDestroy(exec));
+    expect_ok(cuarena_capture_begin(f->arena, bench.s, &session));
+    begin_capture(bench.s, _i);
+    drop_on(f, used, bench.e);
+    expect_ok(cuarena_reclaim(f->arena, 0, NULL));
+    expect_ok(cuarena_trim(f->arena, UINT64_MAX, NULL));
+    void *out = capture_chain(f, 3);
+    cuai_cu_graph_exec_t exec = end_capture(bench.s);
+    expect_ok(cuarena_capture_release(f->arena, &session, bench.s));
+    expect_ok(cuarena_reclaim(f->arena, 1, NULL));
+    drop_on(f, out, bench.s);
+    expect_cu(bench.cuda->cuGraphExecDestroy(exec));
 }
 END_TEST
 
@@ -421,38 +421,39 @@ END_TEST
 START_TEST(captures_without_a_session_go_on)
 {
     void *none = NULL;
-    graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
-    void *p = bench_take(b, BENCH_BYTES, b->s);
-    fill(b, p, BENCH_BYTES, 1, b->s);
-    void *q = bench_take(b, BENCH_BYTES, b->e);
-    expect_ok(cuarena_record_use(b->arena, q, b->s));
-    begin_capture(b, b->s, _i);
-    begin_capture(b, b->t, 2);
-    expect_status(cuarena_alloc_on(b->arena, BENCH_BYTES, b->t, NULL, &none), CUARENA_UNSUPPORTED);
+    fixture_t *f = opened_graphs(CUARENA_PRESET_POOL);
+    void *p = take_on(f, BENCH_BYTES, bench.s);
+    fill(p, BENCH_BYTES, 1, bench.s);
+    void *q = take_on(f, BENCH_BYTES, bench.e);
+    expect_ok(cuarena_record_use(f->arena, q, bench.s));
+    begin_capture(bench.s, _i);
+    begin_capture(bench.t, 2);
+    expect_status(cuarena_alloc_on(f->arena, BENCH_BYTES, bench.t, NULL, &none),
+                  CUARENA_UNSUPPORTED);
     expect_message("cuarena_capture_begin");
-    bench_free(b, p, b->s);
-    bench_free(b, q, b->e);
-    expect_status(cuarena_release_stream(b->arena, b->s), CUARENA_BUSY);
+    drop_on(f, p, bench.s);
+    drop_on(f, q, bench.e);
+    expect_status(cuarena_release_stream(f->arena, bench.s), CUARENA_BUSY);
     expect_message("being captured");
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.zeroed = 1;
-    expect_status(cuarena_alloc_on(b->arena, BENCH_BYTES, b->s, &request, &none), CUARENA_BUSY);
+    expect_status(cuarena_alloc_on(f->arena, BENCH_BYTES, bench.s, &request, &none), CUARENA_BUSY);
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
     cuarena_block_t row[2];
     for (int i = 0; i < 2; i++)
-        expect_ok(cuarena_block_alloc(b->arena, BENCH_BYTES, &row[i]));
-    expect_ok(cuarena_block_free(b->arena, row[0]));
-    options.stream = b->s;
-    expect_status(cuarena_compact(b->arena, &options, NULL, NULL, NULL), CUARENA_BUSY);
-    expect_ok(cuarena_reclaim(b->arena, 1, NULL));
-    work_beside(b);
-    expect_cu(b->cuda->cuGraphExecDestroy(end_capture(b, b->s)));
-    expect_cu(b->cuda->cuGraphExecDestroy(end_capture(b, b->t)));
-    expect_ok(cuarena_block_free(b->arena, row[1]));
-    expect_ok(cuarena_reclaim(b->arena, 1, NULL));
-    expect_u64(stats_now(b).free_bytes, stats_now(b).capacity_bytes - 768);
+        expect_ok(cuarena_block_alloc(f->arena, BENCH_BYTES, &row[i]));
+    expect_ok(cuarena_block_free(f->arena, row[0]));
+    options.stream = bench.s;
+    expect_status(cuarena_compact(f->arena, &options, NULL, NULL, NULL), CUARENA_BUSY);
+    expect_ok(cuarena_reclaim(f->arena, 1, NULL));
+    work_beside(f);
+    expect_cu(bench.cuda->cuGraphExecDestroy(end_capture(bench.s)));
+    expect_cu(bench.cuda->cuGraphExecDestroy(end_capture(bench.t)));
+    expect_ok(cuarena_block_free(f->arena, row[1]));
+    expect_ok(cuarena_reclaim(f->arena, 1, NULL));
+    expect_u64(stats_of(f).free_bytes, stats_of(f).capacity_bytes - 768);
 }
 END_TEST
 
@@ -469,17 +470,18 @@ static int expect_there(cuarena_status_t got, cuarena_status_t want, const char 
 
 /* What a forked process may do with what it inherited; how often it could not.
  */
-static int live_on(graph_bench_t *b, cuarena_capture_t **open, cuarena_capture_t **ended, void *p)
+static int live_on(fixture_t *f, cuarena_capture_t **open, cuarena_capture_t **ended, void *p)
 {
-    cuarena_t *arena = b->arena;
-    int wrong = expect_there(cuarena_free_on(arena, p, b->s), CUARENA_OK, "a private block's free");
+    cuarena_t *arena = f->arena;
+    int wrong =
+        expect_there(cuarena_free_on(arena, p, bench.s), CUARENA_OK, "a private block's free");
     wrong += expect_there(cuarena_capture_end(arena, *open), CUARENA_OK, "the end");
-    wrong += expect_there(cuarena_capture_release(arena, open, b->s), CUARENA_OK,
+    wrong += expect_there(cuarena_capture_release(arena, open, bench.s), CUARENA_OK,
                           "the release to a stream");
     wrong += expect_there(cuarena_capture_release(arena, ended, CUARENA_NO_STREAM), CUARENA_OK,
                           "the release to none");
     wrong += expect_there(cuarena_validate(arena, NULL, 0), CUARENA_OK, "the validator");
-    wrong += expect_there(cuarena_destroy_forced(&b->arena), CUARENA_OK, "a forced end");
+    wrong += expect_there(cuarena_destroy_forced(&f->arena), CUARENA_OK, "a forced end");
     return wrong;
 }
 
@@ -488,30 +490,30 @@ START_TEST(sessions_are_inherited_at_a_fork)
 {
     int status = 0;
     cuarena_capture_t *session[2] = {NULL, NULL};
-    graph_bench_t *b = opened_bench(CUARENA_PRESET_POOL);
+    fixture_t *f = opened_graphs(CUARENA_PRESET_POOL);
     cuarena_block_t row[2];
     for (int i = 0; i < 2; i++)
-        expect_ok(cuarena_block_alloc_on(b->arena, BENCH_BYTES, b->e, NULL, &row[i]));
-    expect_ok(cuarena_capture_begin(b->arena, b->t, &session[1]));
-    void *q = bench_take(b, BENCH_BYTES, b->t);
-    expect_ok(cuarena_capture_end(b->arena, session[1]));
-    expect_ok(cuarena_capture_begin(b->arena, b->s, &session[0]));
-    void *p = bench_take(b, BENCH_BYTES, b->s);
-    expect_ok(cuarena_block_free_on(b->arena, row[0], b->e));
+        expect_ok(cuarena_block_alloc_on(f->arena, BENCH_BYTES, bench.e, NULL, &row[i]));
+    expect_ok(cuarena_capture_begin(f->arena, bench.t, &session[1]));
+    void *q = take_on(f, BENCH_BYTES, bench.t);
+    expect_ok(cuarena_capture_end(f->arena, session[1]));
+    expect_ok(cuarena_capture_begin(f->arena, bench.s, &session[0]));
+    void *p = take_on(f, BENCH_BYTES, bench.s);
+    expect_ok(cuarena_block_free_on(f->arena, row[0], bench.e));
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
-    options.stream = b->e;
-    expect_ok(cuarena_compact(b->arena, &options, NULL, NULL, NULL));
+    options.stream = bench.e;
+    expect_ok(cuarena_compact(f->arena, &options, NULL, NULL, NULL));
     pid_t child = fork();
     if (child == 0)
-        _exit(live_on(b, &session[0], &session[1], p));
+        _exit(live_on(f, &session[0], &session[1], p));
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
     for (int i = 0; i < 2; i++)
-        expect_ok(cuarena_capture_release(b->arena, &session[i], b->s));
-    bench_free(b, p, b->s);
-    bench_free(b, q, b->s);
-    expect_ok(cuarena_block_free_on(b->arena, row[1], b->e));
+        expect_ok(cuarena_capture_release(f->arena, &session[i], bench.s));
+    drop_on(f, p, bench.s);
+    drop_on(f, q, bench.s);
+    expect_ok(cuarena_block_free_on(f->arena, row[1], bench.e));
 }
 END_TEST
 
