@@ -2,12 +2,15 @@
  * Fail the Nth: every host allocation and every call of the memory fails in turn, over a scenario
  * of calls, until the scenario ends without the failure having happened. After each: the arena is
  * sound, the failing call changed nothing, the same call succeeds when it is made again, and in the
- * end
- * nothing leaked.
+ * end nothing leaked. Then single calls without host memory, and those that take none.
+ *
+ * Looks inside, since only there host memory can be refused and counted (base/host_test.h).
  */
 #include "base/host_test.h"
+#include "support/configs.h"
 #include "support/fixture.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define COUNT 8
@@ -300,11 +303,166 @@ START_TEST(test_chaos_every_call_of_the_memory_fails)
 }
 END_TEST
 
+/* ---- Calls that take none ---------------------------------------------- */
+
+static void churn(fixture_t *f, void **pointers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        expect_ok(cuarena_alloc(f->arena, 256 * (1 + i % 7), &pointers[i]));
+    for (size_t i = 0; i < count; i += 2)
+        expect_ok(cuarena_free(f->arena, pointers[i]));
+    for (size_t i = 1; i < count; i += 2)
+        expect_ok(cuarena_free(f->arena, pointers[i]));
+    expect_sound(f);
+}
+
+START_TEST(test_defect_d03_no_node_per_block)
+{
+    void *pointers[1000];
+    fixture_t *f = opened(&arena_kinds[_i], MIB(4));
+    churn(f, pointers, COUNT_OF(pointers));
+    uint64_t bookkeeping = stats_of(f).bookkeeping_bytes;
+    cuai_host_fail_at(0);
+    churn(f, pointers, COUNT_OF(pointers));
+    expect_u64(cuai_host_calls(), 0);
+    expect_u64(stats_of(f).bookkeeping_bytes, bookkeeping);
+}
+END_TEST
+
+START_TEST(test_defect_d03_a_free_needs_no_memory)
+{
+    fixture_t f;
+    enum {
+        BLOCKS = 20000
+    };
+    void **pointers = calloc(BLOCKS, sizeof *pointers);
+    fixture_open(&f, KIND_NONE_POOL, MIB(16));
+    for (size_t i = 0; i < BLOCKS; i++)
+        expect_ok(cuarena_alloc(f.arena, 256, &pointers[i]));
+    cuai_host_fail_at(1);
+    for (size_t i = 0; i < BLOCKS; i++)
+        expect_ok(cuarena_free(f.arena, pointers[i * 7919 % BLOCKS]));
+    expect_u64(cuai_host_calls(), 0);
+    cuai_host_fail_at(0);
+    fixture_close(&f);
+    free(pointers);
+}
+END_TEST
+
+/* ---- Single calls ------------------------------------------------------ */
+
+START_TEST(test_defect_d21_create_that_fails_anywhere_leaks_nothing)
+{
+    uint64_t nth = 0;
+    cuarena_status_t status = CUARENA_OUT_OF_MEMORY;
+    while (status != CUARENA_OK) {
+        fixture_t f;
+        fixture_prepare(&f, &arena_kinds[_i], POOL);
+        f.config.stable = amount_of_bytes(EACH);
+        uint64_t live = cuai_host_live();
+        cuai_host_fail_at(++nth);
+        status = cuarena_create(&f.config, &f.arena);
+        cuai_host_fail_at(0);
+        ck_assert_uint_lt(nth, 1000);
+        if (status == CUARENA_OK) {
+            fixture_close(&f);
+            continue;
+        }
+        ck_assert_int_eq(status, CUARENA_OUT_OF_MEMORY);
+        ck_assert_ptr_null(f.arena);
+        fixture_release(&f);
+        expect_u64(cuai_host_live(), live);
+    }
+    ck_assert_uint_gt(nth, 1);
+}
+END_TEST
+
+START_TEST(test_acquire_without_host_memory)
+{
+    cuarena_status_t status = CUARENA_OUT_OF_MEMORY;
+    uint64_t before = cuai_host_live();
+    for (uint64_t nth = 1; status != CUARENA_OK; nth++) {
+        cuarena_t *arena = NULL;
+        cuarena_config_t config = small_config("");
+        cuai_host_fail_at(nth);
+        status = cuarena_shared_acquire(&config, &arena, NULL);
+        cuai_host_fail_at(0);
+        ck_assert_uint_lt(nth, 100);
+        if (status == CUARENA_OK) {
+            ck_assert_uint_gt(nth, 2);
+            expect_ok(cuarena_shared_release(&arena));
+        } else {
+            expect_status(status, CUARENA_OUT_OF_MEMORY);
+            ck_assert_ptr_null(arena);
+        }
+        expect_status(cuarena_shared_find(&config, &arena), CUARENA_STALE);
+        expect_u64(cuai_host_live(), before);
+    }
+}
+END_TEST
+
+/* A dedicated block whose records find no host memory. */
+START_TEST(test_ort_reserves_that_failed_do_not_count)
+{
+    bool failed = true;
+    for (uint64_t nth = 1; failed; nth++) {
+        fixture_t f;
+        void *pointer = NULL;
+        cuarena_request_t request;
+        open_plain(&f, POOL);
+        cuarena_request_init(&request);
+        request.dedicated = 1;
+        cuai_host_fail_at(nth);
+        cuarena_status_t status = cuarena_alloc_with(f.arena, EACH, &request, &pointer);
+        cuai_host_fail_at(0);
+        failed = status != CUARENA_OK;
+        expect_status(status, failed ? CUARENA_OUT_OF_MEMORY : CUARENA_OK);
+        expect_sound(&f);
+        expect_u64((uint64_t)ort_stats_of(f.arena).num_reserves, !failed);
+        expect_u64((uint64_t)ort_stats_of(f.arena).num_allocs, !failed);
+        expect_u64((uint64_t)ort_stats_of(f.arena).total_allocated_bytes, failed ? 0 : EACH);
+        expect_u64((uint64_t)ort_stats_of(f.arena).reserved_bytes, failed ? 0 : EACH);
+        if (!failed)
+            drop(&f, pointer);
+        fixture_close(&f);
+        ck_assert_uint_lt(nth, 100);
+    }
+}
+END_TEST
+
+START_TEST(test_push_without_host_memory_changes_nothing)
+{
+    cuarena_peaks_t peaks;
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    drop(f, take(f, EACH));
+    cuai_host_fail_at(1);
+    cuarena_status_t status = cuarena_peaks_push(f->arena, CUARENA_REGION_ALL);
+    cuai_host_fail_at(0);
+    step(f, status, CUARENA_OUT_OF_MEMORY);
+    cuarena_peaks_init(&peaks);
+    step(f, cuarena_peaks_pop(f->arena, CUARENA_REGION_ALL, &peaks), CUARENA_BAD_ARGUMENT);
+    expect_u64(stats_of(f).peak_live_bytes, EACH);
+    step_ok(f, cuarena_peaks_push(f->arena, CUARENA_REGION_ALL));
+    uint64_t calls = cuai_host_calls();
+    step_ok(f, cuarena_peaks_pop(f->arena, CUARENA_REGION_ALL, &peaks));
+    step_ok(f, cuarena_peaks_push(f->arena, CUARENA_REGION_ALL));
+    expect_u64(cuai_host_calls(), calls); /* the room is there now */
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("chaos");
     TCase *tcase = new_case(suite, "fail the Nth");
     add_test_per_kind(tcase, test_chaos_every_host_allocation_fails);
     tcase_add_loop_test(tcase, test_chaos_every_call_of_the_memory_fails, 0, 16);
+    TCase *none = new_case(suite, "none");
+    add_test_per_memory(none, test_defect_d03_no_node_per_block);
+    tcase_add_test(none, test_defect_d03_a_free_needs_no_memory);
+    TCase *single = new_case(suite, "single");
+    add_test_per_memory(single, test_defect_d21_create_that_fails_anywhere_leaks_nothing);
+    tcase_add_test(single, test_acquire_without_host_memory);
+    tcase_add_test(single, test_ort_reserves_that_failed_do_not_count);
+    tcase_add_test(single, test_push_without_host_memory_changes_nothing);
     return suite_main(suite);
 }

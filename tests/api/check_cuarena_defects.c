@@ -5,7 +5,6 @@
  * Steps are counted, never time. What concerns streams, devices or the driver is tested as far as
  * host memory allows; a comment says what device memory adds.
  */
-#include "base/host_test.h"
 #include "support/fixture.h"
 #include "support/scale.h"
 
@@ -52,52 +51,6 @@ START_TEST(test_defect_d01_overlapping_moves_keep_the_data)
     expect_ptr(address_of(f, block), before - shift);
     expect_painted(f, address_of(f, block), pool - shift, 9);
     drop_block(f, block);
-}
-END_TEST
-
-/* ---- D3: no host allocation to serve or to free -------------------------- */
-
-static void churn(fixture_t *f, void **pointers, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        expect_ok(cuarena_alloc(f->arena, 256 * (1 + i % 7), &pointers[i]));
-    for (size_t i = 0; i < count; i += 2)
-        expect_ok(cuarena_free(f->arena, pointers[i]));
-    for (size_t i = 1; i < count; i += 2)
-        expect_ok(cuarena_free(f->arena, pointers[i]));
-    expect_sound(f);
-}
-
-START_TEST(test_defect_d03_no_node_per_block)
-{
-    void *pointers[1000];
-    fixture_t *f = opened(&arena_kinds[_i], MIB(4));
-    churn(f, pointers, COUNT_OF(pointers));
-    uint64_t bookkeeping = stats_of(f).bookkeeping_bytes;
-    cuai_host_fail_at(0);
-    churn(f, pointers, COUNT_OF(pointers));
-    expect_u64(cuai_host_calls(), 0);
-    expect_u64(stats_of(f).bookkeeping_bytes, bookkeeping);
-}
-END_TEST
-
-START_TEST(test_defect_d03_a_free_needs_no_memory)
-{
-    fixture_t f;
-    enum {
-        MANY = 20000
-    };
-    void **pointers = calloc(MANY, sizeof *pointers);
-    fixture_open(&f, KIND_NONE_POOL, MIB(16));
-    for (size_t i = 0; i < MANY; i++)
-        expect_ok(cuarena_alloc(f.arena, 256, &pointers[i]));
-    cuai_host_fail_at(1);
-    for (size_t i = 0; i < MANY; i++)
-        expect_ok(cuarena_free(f.arena, pointers[i * 7919 % MANY]));
-    expect_u64(cuai_host_calls(), 0);
-    cuai_host_fail_at(0);
-    fixture_close(&f);
-    free(pointers);
 }
 END_TEST
 
@@ -370,32 +323,6 @@ END_TEST
 
 /* ---- D21: a create that fails halfway leaks nothing ---------------------- */
 
-START_TEST(test_defect_d21_create_that_fails_anywhere_leaks_nothing)
-{
-    uint64_t nth = 0;
-    cuarena_status_t status = CUARENA_OUT_OF_MEMORY;
-    while (status != CUARENA_OK) {
-        fixture_t f;
-        fixture_prepare(&f, &arena_kinds[_i], POOL);
-        f.config.stable = amount_of_bytes(EACH);
-        uint64_t live = cuai_host_live();
-        cuai_host_fail_at(++nth);
-        status = cuarena_create(&f.config, &f.arena);
-        cuai_host_fail_at(0);
-        ck_assert_uint_lt(nth, 1000);
-        if (status == CUARENA_OK) {
-            fixture_close(&f);
-            continue;
-        }
-        ck_assert_int_eq(status, CUARENA_OUT_OF_MEMORY);
-        ck_assert_ptr_null(f.arena);
-        fixture_release(&f);
-        expect_u64(cuai_host_live(), live);
-    }
-    ck_assert_uint_gt(nth, 1);
-}
-END_TEST
-
 START_TEST(test_defect_d21_a_second_arena_that_fails_leaves_the_first)
 {
     fixture_t a, b;
@@ -623,14 +550,12 @@ static void add_per_memory(Suite *suite)
     TCase *tcase = new_case(suite, "per memory");
     tcase_add_loop_test(tcase, test_defect_d01_overlapping_moves_keep_the_data, 0,
                         ARENA_MEMORY_COUNT * SHIFT_COUNT);
-    add_test_per_memory(tcase, test_defect_d03_no_node_per_block);
     add_test_per_memory(tcase, test_defect_d07_stable_without_a_region_does_not_move);
     add_test_per_memory(tcase, test_defect_d08_sums_do_not_wrap);
     add_test_per_memory(tcase, test_defect_d08_products_do_not_wrap);
     add_test_per_memory(tcase, test_defect_d13_unmoved_blocks_are_not_reported);
     add_test_per_memory(tcase, test_defect_d17_pool_is_as_large_as_asked);
     add_test_per_memory(tcase, test_defect_d17_pool_larger_than_there_is_is_refused);
-    add_test_per_memory(tcase, test_defect_d21_create_that_fails_anywhere_leaks_nothing);
     add_test_per_memory(tcase, test_defect_d21_a_second_arena_that_fails_leaves_the_first);
     add_test_per_memory(tcase, test_defect_d27_a_block_is_zeroed_on_request);
     tcase_add_loop_test(tcase, test_defect_d27_reused_bytes_are_zero_in_these_modes, 0,
@@ -644,8 +569,7 @@ int main(void)
     suite_add_rows(suite, "workloads", test_defect_d28_workloads_are_what_their_names_say,
                    COUNT_OF(workloads));
     TCase *tcase = suite_add_list(suite, "others",
-                                  TEST_LIST(test_defect_d03_a_free_needs_no_memory,
-                                            test_defect_d09_resize_frees_after_the_copy,
+                                  TEST_LIST(test_defect_d09_resize_frees_after_the_copy,
                                             test_defect_d10_copies_are_done_when_they_are_told,
                                             test_defect_d11_threads_get_nothing_of_a_move,
                                             test_defect_d20_segments_return_to_who_gave_them,

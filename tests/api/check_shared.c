@@ -1,7 +1,6 @@
 /*
  * Shared arenas: who makes one, who is told what, letting go, replacing; threads; forks.
  */
-#include "base/host_test.h"
 #include "support/configs.h"
 #include "support/fixture.h"
 
@@ -181,30 +180,6 @@ START_TEST(test_acquire_that_cannot_make_it)
     expect_none("");
     release(acquire("", &report));
     ck_assert_int_eq(report.created, 1);
-}
-END_TEST
-
-START_TEST(test_acquire_without_host_memory)
-{
-    cuarena_status_t status = CUARENA_OUT_OF_MEMORY;
-    uint64_t before = cuai_host_live();
-    for (uint64_t nth = 1; status != CUARENA_OK; nth++) {
-        cuarena_t *arena = NULL;
-        cuarena_config_t config = small_config("");
-        cuai_host_fail_at(nth);
-        status = cuarena_shared_acquire(&config, &arena, NULL);
-        cuai_host_fail_at(0);
-        ck_assert_uint_lt(nth, 100);
-        if (status == CUARENA_OK) {
-            ck_assert_uint_gt(nth, 2);
-            release(arena);
-        } else {
-            expect_status(status, CUARENA_OUT_OF_MEMORY);
-            ck_assert_ptr_null(arena);
-        }
-        expect_none("");
-        expect_u64(cuai_host_live(), before);
-    }
 }
 END_TEST
 
@@ -533,7 +508,7 @@ START_TEST(test_threads_acquire_replace_and_release)
 {
     pthread_t threads[THREADS];
     worker_t workers[THREADS];
-    uint64_t seed = scale_seed("shared"), made = 0, before = cuai_host_live();
+    uint64_t seed = scale_seed("shared"), made = 0;
     for (uint32_t i = 0; i < THREADS; i++) {
         workers[i] = (worker_t){.index = i, .random = {seed + i}};
         ck_assert_int_eq(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
@@ -545,7 +520,6 @@ START_TEST(test_threads_acquire_replace_and_release)
     ck_assert_uint_gt(made, 0);
     expect_none("");
     expect_none("memory=none");
-    expect_u64(cuai_host_live(), before);
 }
 END_TEST
 
@@ -634,13 +608,12 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("shared");
-    suite_add_list(suite, "acquire",
-                   TEST_LIST(test_acquire_makes_one_and_then_gives_it,
-                             test_acquire_tells_what_is_in_force,
-                             test_acquire_compares_what_options_come_to, test_acquire_is_by_memory,
-                             test_acquire_refuses_what_has_an_owner,
-                             test_acquire_that_cannot_make_it, test_acquire_without_host_memory,
-                             test_acquire_bad_arguments, test_find_holds_what_is_there));
+    suite_add_list(
+        suite, "acquire",
+        TEST_LIST(test_acquire_makes_one_and_then_gives_it, test_acquire_tells_what_is_in_force,
+                  test_acquire_compares_what_options_come_to, test_acquire_is_by_memory,
+                  test_acquire_refuses_what_has_an_owner, test_acquire_that_cannot_make_it,
+                  test_acquire_bad_arguments, test_find_holds_what_is_there));
     suite_add_list(suite, "release",
                    TEST_LIST(test_release_one_too_many_is_told, test_release_of_nothing,
                              test_release_of_an_arena_that_is_not_shared,

@@ -5,8 +5,6 @@
 #include "support/base_support.h"
 #include "support/fixture_streams.h"
 
-#include "base/host_test.h"
-
 #include <check.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -312,113 +310,7 @@ START_TEST(what_would_be_work_on_a_captured_stream_is_refused)
 }
 END_TEST
 
-/* ---- Failures ---------------------------------------------------------- */
-
-static void put(cuarena_status_t *first, cuarena_status_t status)
-{
-    if (*first == CUARENA_OK)
-        *first = status;
-}
-
-/* All of a session's life, but for the driver's part where zeros are for the stream: blocks of
- * every kind, those of one that joined, and a use by a member and by a stranger. Whatever fails,
- * what comes after it is legal. */
-static cuarena_status_t live(fixture_t *f, cuarena_stream_t heir)
-{
-    static const int asks[] = {PLAIN, ZEROED, DEDICATED, ZEROED | DEDICATED, DEDICATED, PLAIN};
-    cuarena_t *arena = f->arena;
-    cuarena_capture_t *session = NULL;
-    void *p[6] = {NULL};
-    cuarena_status_t status = cuarena_capture_begin(arena, A, &session);
-    expect_sound(f);
-    if (status != CUARENA_OK)
-        return status;
-    put(&status, cuarena_capture_join(arena, session, B));
-    expect_sound(f);
-    for (int i = 0; i < 6; i++)
-        put(&status, try_ask(f, asks[i], KIB(12), A, &p[i]));
-    if (p[0] != NULL)
-        put(&status, cuarena_record_use(arena, p[0], B));
-    if (p[2] != NULL)
-        put(&status, cuarena_record_use(arena, p[2], STRANGER));
-    for (int i = 0; i < 4; i++) {
-        expect_ok(cuarena_free_on(arena, p[i], A)); /* needs nothing */
-        expect_sound(f);
-    }
-    put(&status, cuarena_capture_end(arena, session));
-    expect_sound(f);
-    if (heir == CUARENA_NO_STREAM)
-        sim_sync_all(&f->sim);
-    put(&status, cuarena_capture_release(arena, &session, heir));
-    expect_sound(f);
-    if (session != NULL)
-        expect_ok(cuarena_capture_release(arena, &session, heir));
-    for (int i = 4; i < 6; i++) {
-        cuarena_status_t freed = cuarena_free_on(arena, p[i], i == 4 ? heir : CUARENA_NO_STREAM);
-        put(&status, freed);
-        if (freed != CUARENA_OK)
-            expect_ok(cuarena_free_on(arena, p[i], heir));
-        expect_sound(f);
-    }
-    return status;
-}
-
-static void open_life(fixture_t *f)
-{
-    fixture_open(f, SIMULATED, POOL);
-    sim_stream_make(&f->sim, STRANGER);
-}
-
-static void close_life(fixture_t *f)
-{
-    sim_run_all(&f->sim);
-    expect_ok(cuarena_reclaim(f->arena, 1, NULL));
-    expect_sound(f);
-    expect_u64(stats_of(f).captures, 0);
-    expect_u64(stats_of(f).live_blocks, 0);
-    expect_u64(reserved_bytes(f), POOL);
-    drop(f, take(f, POOL));
-    fixture_close(f);
-}
-
-START_TEST(without_host_memory_nothing_is_lost)
-{
-    bool ended = false;
-    for (uint64_t nth = 1; !ended; nth++) {
-        ck_assert_msg(nth < 200, "it never ends");
-        fixture_t f;
-        open_life(&f);
-        cuai_host_fail_at(nth);
-        cuarena_status_t status = live(&f, C);
-        ended = cuai_host_calls() < nth;
-        cuai_host_fail_at(0);
-        ck_assert_msg(status == CUARENA_OK || (!ended && status == CUARENA_OUT_OF_MEMORY),
-                      "call %d: %s", (int)nth, cuarena_status_name(status));
-        close_life(&f);
-    }
-}
-END_TEST
-
-START_TEST(a_memory_call_that_fails_leaves_nothing)
-{
-    static const int ops[] = {SIM_GET,  SIM_ZERO_CAPTURED, SIM_IDENTIFY,
-                              SIM_MARK, SIM_WAIT,          SIM_QUERY};
-    static const cuarena_stream_t heirs[] = {C, CUARENA_NO_STREAM};
-    for (int op = 0; op < 6; op++)
-        for (uint64_t nth = 1; nth < 12; nth++)
-            for (int heir = 0; heir < 2; heir++) {
-                fixture_t f;
-                open_life(&f);
-                sim_fail(&f.sim, ops[op], nth, CUARENA_DRIVER);
-                live(&f, heirs[heir]);
-                if (heir == 0) /* not of what others look at */
-                    (void)cuarena_reclaim(f.arena, 1, NULL);
-                sim_fail(&f.sim, -1, 0, CUARENA_OK);
-                expect_sound(&f);
-                close_life(&f);
-            }
-}
-END_TEST
+/* ---- Loss -------------------------------------------------------------- */
 
 START_TEST(sessions_of_a_lost_arena_end_without_the_memory)
 {
@@ -583,9 +475,6 @@ int main(void)
                    TEST_LIST(a_compaction_leaves_alone_what_a_session_takes_while_it_waits,
                              a_session_that_begins_beside_the_copies_waits_for_them_at_its_end,
                              blocks_freed_before_a_session_stops_their_move_are_their_streams));
-    suite_add_list(suite, "failures",
-                   TEST_LIST(without_host_memory_nothing_is_lost,
-                             a_memory_call_that_fails_leaves_nothing,
-                             sessions_of_a_lost_arena_end_without_the_memory));
+    suite_add_list(suite, "loss", TEST_LIST(sessions_of_a_lost_arena_end_without_the_memory));
     return suite_main(suite);
 }

@@ -3,12 +3,10 @@
  * inside the arena, such as in a handler of a signal that came while it had the lock.
  * tests/scripts/check_exports sees to it that none is missing.
  */
+#define _GNU_SOURCE
 #include "support/base_support.h"
 #include "support/configs.h"
 #include "support/expect.h"
-
-#include "arena/arena.h"
-#include "base/lock.h"
 
 #include <check.h>
 #include <cuarena.h>
@@ -18,7 +16,11 @@
 #include <cuarena/shared.h>
 #include <cuarena/stats.h>
 #include <cuarena/streams.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* ---- The calls ----------------------------------------------------------- */
 
@@ -220,14 +222,44 @@ START_TEST(without_its_output_a_call_is_refused)
 }
 END_TEST
 
+/* What the handler calls, and the page that it makes writable then. */
+static struct {
+    cuarena_t *arena;
+    int which;
+    cuarena_status_t status;
+    void *page;
+    size_t bytes;
+} within;
+
+static void on_fault(int signal)
+{
+    (void)signal;
+    within.status = calls[within.which].call(within.arena, true);
+    (void)mprotect(within.page, within.bytes, PROT_READ | PROT_WRITE);
+}
+
+/* cuarena_blocks writes to the page, in the arena's lock. */
 START_TEST(from_within_the_arena_each_call_is_refused)
 {
+    size_t count = 0;
+    uint64_t cursor = 0;
+    size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+    void *page = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct sigaction action = {.sa_handler = on_fault};
+    struct sigaction before;
+    ck_assert_ptr_ne(page, MAP_FAILED);
     cuarena_t *arena = ready();
-    ck_assert(cuai_lock_enter(&arena->lock));
-    cuarena_status_t status = calls[_i].call(arena, true);
-    cuai_unlock(&arena->lock);
+    within.arena = arena;
+    within.which = _i;
+    within.page = page;
+    within.bytes = bytes;
+    ck_assert_int_eq(sigaction(SIGSEGV, &action, &before), 0);
+    expect_ok(cuarena_blocks(arena, &cursor, page, 1, &count));
+    ck_assert_int_eq(sigaction(SIGSEGV, &before, NULL), 0);
+    expect_u64(count, 1);
     if (!(calls[_i].needs & NO_LOCK))
-        expect_status_of(_i, status, CUARENA_REENTERED);
+        expect_status_of(_i, within.status, CUARENA_REENTERED);
+    ck_assert_int_eq(munmap(page, bytes), 0);
     end(arena);
 }
 END_TEST

@@ -1,92 +1,15 @@
 /*
- * Many segments, and many holes: the table of a heap's segments against a walk over all of them,
- * the list of an arena's after removals in the middle, and growth where there are too many holes to
- * look at each.
+ * Arenas of many segments, and of many holes: their list after removals in the middle, and growth
+ * where there are too many holes to look at each.
  */
 #include "support/configs.h"
 #include "support/expect.h"
 #include "support/random.h"
 
-#include "heap/heap.h"
-
 #include <cuarena.h>
 #include <stdint.h>
 
 #define GRANULARITY (UINT64_C(64) << 10)
-
-/* ---- The heap's table --------------------------------------------------- */
-
-#define PLACES 600u
-#define STEPS 4000u
-
-/* The lowest segment at or above `from` with such a gap, by looking at all. */
-static const cuai_segment_t *gap_by_walk(const cuarena_heap_t *heap, uint64_t from, uint64_t bytes)
-{
-    const cuai_segment_t *s = cuai_segment_first(heap);
-    for (; s != NULL; s = cuai_segment_next(heap, s))
-        if (s->begin >= from && s->gap >= bytes)
-            return s;
-    return NULL;
-}
-
-static const cuai_segment_t *around_by_walk(const cuarena_heap_t *heap, uint64_t offset)
-{
-    const cuai_segment_t *s = cuai_segment_first(heap);
-    for (; s != NULL; s = cuai_segment_next(heap, s))
-        if (s->begin <= offset && offset < s->end)
-            return s;
-    return NULL;
-}
-
-/* Adds, cuts or joins at some place; whether it may be done the heap knows. */
-static void change(cuarena_heap_t *heap, random_state_t *random)
-{
-    uint64_t at = random_below(random, PLACES) * 256;
-    switch (random_below(random, 5)) {
-    case 0:
-        (void)cuarena_heap_segment_join(heap, at);
-        break;
-    case 1:
-    case 2: {
-        uint64_t bytes = (random_below(random, 4) + 1) * 256;
-        (void)cuarena_heap_segment_cut(heap, at, bytes);
-        break;
-    }
-    default:
-        (void)cuarena_heap_segment_add(heap, at, 256);
-        cuai_segment_t *s = cuai_segment_around(heap, at);
-        if (s != NULL && random_below(random, 8) == 0)
-            cuai_segment_set_source(heap, s, (uint32_t)(at / 256 / 200));
-    }
-}
-
-START_TEST(test_segments_are_found_as_a_walk_finds_them)
-{
-    random_state_t random = {(uint64_t)_i + 1};
-    cuarena_heap_config_t config;
-    cuarena_heap_t *heap;
-    uint64_t most = 0;
-    cuarena_heap_config_init(&config);
-    config.granule = 256;
-    expect_ok(cuarena_heap_create(&config, &heap));
-    for (uint32_t i = 0; i < STEPS; i++) {
-        change(heap, &random);
-        uint64_t offset = random_below(&random, PLACES * 256);
-        uint64_t bytes = (random_below(&random, 6) + 1) * 256;
-        ck_assert_ptr_eq(cuai_segment_around(heap, offset), around_by_walk(heap, offset));
-        ck_assert_ptr_eq(cuai_segment_above_gap(heap, offset, bytes),
-                         gap_by_walk(heap, offset, bytes));
-        if (i % 16 == 0)
-            expect_valid(heap);
-        most = heap->segment_count > most ? heap->segment_count : most;
-    }
-    expect_valid(heap);
-    expect_between(most, 50, PLACES);
-    cuarena_heap_destroy(&heap);
-}
-END_TEST
-
-/* ---- Arenas ------------------------------------------------------------- */
 
 #define BLOCKS 300u
 
@@ -217,9 +140,6 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("many segments");
-    TCase *tcase = tcase_create("table");
-    tcase_add_loop_test(tcase, test_segments_are_found_as_a_walk_finds_them, 0, 4);
-    suite_add_tcase(suite, tcase);
     suite_add_rows(suite, "list", test_many_segments_stay_right_after_removals_in_the_middle,
                    KEEPERS);
     suite_add_list(suite, "holes",

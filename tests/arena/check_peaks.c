@@ -2,7 +2,6 @@
  * Peaks in scopes: of the whole, regions, tags and streams; nested, against a model that keeps
  * every moment; misuse.
  */
-#include "base/host_test.h"
 #include "support/fixture.h"
 #include "support/sim_streams.h"
 
@@ -310,12 +309,11 @@ START_TEST(test_scope_of_a_stream)
 }
 END_TEST
 
-/* An open scope goes with the stream; the host's memory comes back. */
+/* An open scope goes with the stream. */
 START_TEST(test_scope_of_a_stream_that_goes)
 {
     sim_t sim;
     cuarena_peaks_t peaks;
-    uint64_t before = cuai_host_live();
     cuarena_t *arena = arena_on(&sim);
     cuarena_peaks_init(&peaks);
     use_on(arena, EACH, A);
@@ -329,7 +327,6 @@ START_TEST(test_scope_of_a_stream_that_goes)
     expect_ok(cuarena_validate(arena, NULL, 0));
     expect_ok(cuarena_destroy(&arena));
     sim_close(&sim);
-    expect_u64(cuai_host_live(), before);
 }
 END_TEST
 
@@ -370,26 +367,6 @@ START_TEST(test_push_up_to_the_limit)
 }
 END_TEST
 
-START_TEST(test_push_without_host_memory_changes_nothing)
-{
-    cuarena_peaks_t peaks;
-    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    drop(f, take(f, EACH));
-    cuai_host_fail_at(1);
-    cuarena_status_t status = cuarena_peaks_push(f->arena, CUARENA_REGION_ALL);
-    cuai_host_fail_at(0);
-    step(f, status, CUARENA_OUT_OF_MEMORY);
-    cuarena_peaks_init(&peaks);
-    step(f, cuarena_peaks_pop(f->arena, CUARENA_REGION_ALL, &peaks), CUARENA_BAD_ARGUMENT);
-    expect_u64(stats_of(f).peak_live_bytes, EACH);
-    push(f, CUARENA_REGION_ALL);
-    uint64_t calls = cuai_host_calls();
-    pop(f, CUARENA_REGION_ALL);
-    push(f, CUARENA_REGION_ALL);
-    expect_u64(cuai_host_calls(), calls); /* the room is there now */
-}
-END_TEST
-
 START_TEST(test_peaks_bad_arguments)
 {
     cuarena_peaks_t peaks;
@@ -421,9 +398,8 @@ int main(void)
     suite_add_list(
         suite, "tags and streams",
         TEST_LIST(test_scope_of_a_tag, test_scope_of_a_stream, test_scope_of_a_stream_that_goes));
-    suite_add_list(suite, "misuse",
-                   TEST_LIST(test_pop_without_a_push, test_push_up_to_the_limit,
-                             test_push_without_host_memory_changes_nothing,
-                             test_peaks_bad_arguments));
+    suite_add_list(
+        suite, "misuse",
+        TEST_LIST(test_pop_without_a_push, test_push_up_to_the_limit, test_peaks_bad_arguments));
     return suite_main(suite);
 }

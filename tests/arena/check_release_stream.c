@@ -4,13 +4,10 @@
  * Each call is met in the middle, so nothing depends on time.
  */
 #include "support/fixture_streams.h"
-
-#include "arena/arena.h"
+#include "support/waits.h"
 
 #include <check.h>
 #include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 
 #define POOL KIB(64)
 #define PART (POOL / 4)
@@ -23,8 +20,8 @@ typedef struct meeting {
     void *(*meets)(void *user); /* instead of the release; NULL: none */
     cuarena_capture_t *session;
     pthread_t releaser;
-    atomic_bool returned;
-    bool early; /* it returned while the call was under way */
+    waiter_t waiter; /* the releaser */
+    bool early;      /* it returned while the call was under way */
     cuarena_block_t row[4];
     void *pointer;
 } meeting_t;
@@ -34,22 +31,11 @@ typedef struct meeting {
 static void *release_b(void *user)
 {
     meeting_t *m = user;
+    waiter_begin(&m->waiter);
     expect_ok(cuarena_release_stream(m->f.arena, B));
-    atomic_store(&m->returned, true);
+    waiter_end(&m->waiter);
     sim_stream_kill(&m->f.sim, B);
     return NULL;
-}
-
-/* It sleeps until something is over. */
-static bool waits(meeting_t *m)
-{
-    bool asleep = true;
-    cuai_lock(&m->f.arena->lock);
-#if CUAI_LOCK_FUTEX
-    asleep = m->f.arena->changed.sleepers != 0;
-#endif
-    cuai_unlock(&m->f.arena->lock);
-    return asleep;
 }
 
 static void meet(sim_t *sim, sim_op_t op)
@@ -58,9 +44,7 @@ static void meet(sim_t *sim, sim_op_t op)
     if (op != m->op || m->nth == 0 || --m->nth != 0)
         return;
     pthread_create(&m->releaser, NULL, m->meets != NULL ? m->meets : release_b, m);
-    while (!waits(m) && !atomic_load(&m->returned))
-        sched_yield();
-    m->early = atomic_load(&m->returned);
+    m->early = !falls_asleep(&m->waiter);
 }
 
 /* ---- The calls --------------------------------------------------------- */
@@ -243,8 +227,9 @@ END_TEST
 static void *capture_b(void *user)
 {
     meeting_t *m = user;
+    waiter_begin(&m->waiter);
     expect_ok(cuarena_capture_begin(m->f.arena, B, &m->session));
-    atomic_store(&m->returned, true);
+    waiter_end(&m->waiter);
     return NULL;
 }
 
@@ -276,9 +261,10 @@ static cuarena_status_t (*mark_as_ever)(void *user, cuarena_stream_t stream, voi
 static void *write_and_free_on_b(void *user)
 {
     meeting_t *m = user;
+    waiter_begin(&m->waiter);
     sim_write(&m->f.sim, B, m->pointer, POOL, 1);
     free_on_b(m);
-    atomic_store(&m->returned, true);
+    waiter_end(&m->waiter);
     return NULL;
 }
 
@@ -291,8 +277,7 @@ static cuarena_status_t mark_and_go_on(void *user, cuarena_stream_t stream, void
         return status;
     m->nth = 0;
     pthread_create(&m->releaser, NULL, write_and_free_on_b, m);
-    while (!waits(m) && !atomic_load(&m->returned))
-        sched_yield();
+    (void)falls_asleep(&m->waiter);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /*
- * The heap from inside: what the validator finds when the bookkeeping is damaged, ids at the end of
- * their generations, and the calls that only the arena makes.
+ * The heap from inside: what the validator finds when the bookkeeping is damaged, the table of
+ * segments against a walk over all, ids at the end of their generations, and the calls that only
+ * the arena makes.
  */
 #include "support/heap_rig.h"
 #include "support/random.h"
@@ -546,6 +547,78 @@ START_TEST(test_rebase_shifts_all_up_and_down)
 }
 END_TEST
 
+/* ---- The table of segments ---------------------------------------------- */
+
+#define PLACES 600u
+#define STEPS 4000u
+
+/* The lowest segment at or above `from` with such a gap, by looking at all. */
+static const cuai_segment_t *gap_by_walk(const cuarena_heap_t *heap, uint64_t from, uint64_t bytes)
+{
+    const cuai_segment_t *s = cuai_segment_first(heap);
+    for (; s != NULL; s = cuai_segment_next(heap, s))
+        if (s->begin >= from && s->gap >= bytes)
+            return s;
+    return NULL;
+}
+
+static const cuai_segment_t *around_by_walk(const cuarena_heap_t *heap, uint64_t offset)
+{
+    const cuai_segment_t *s = cuai_segment_first(heap);
+    for (; s != NULL; s = cuai_segment_next(heap, s))
+        if (s->begin <= offset && offset < s->end)
+            return s;
+    return NULL;
+}
+
+/* Adds, cuts or joins at some place; whether it may be done the heap knows. */
+static void change(cuarena_heap_t *heap, random_state_t *random)
+{
+    uint64_t at = random_below(random, PLACES) * 256;
+    switch (random_below(random, 5)) {
+    case 0:
+        (void)cuarena_heap_segment_join(heap, at);
+        break;
+    case 1:
+    case 2: {
+        uint64_t bytes = (random_below(random, 4) + 1) * 256;
+        (void)cuarena_heap_segment_cut(heap, at, bytes);
+        break;
+    }
+    default:
+        (void)cuarena_heap_segment_add(heap, at, 256);
+        cuai_segment_t *s = cuai_segment_around(heap, at);
+        if (s != NULL && random_below(random, 8) == 0)
+            cuai_segment_set_source(heap, s, (uint32_t)(at / 256 / 200));
+    }
+}
+
+START_TEST(test_segments_are_found_as_a_walk_finds_them)
+{
+    random_state_t random = {(uint64_t)_i + 1};
+    cuarena_heap_config_t config;
+    cuarena_heap_t *heap;
+    uint64_t most = 0;
+    cuarena_heap_config_init(&config);
+    config.granule = 256;
+    expect_ok(cuarena_heap_create(&config, &heap));
+    for (uint32_t i = 0; i < STEPS; i++) {
+        change(heap, &random);
+        uint64_t offset = random_below(&random, PLACES * 256);
+        uint64_t bytes = (random_below(&random, 6) + 1) * 256;
+        ck_assert_ptr_eq(cuai_segment_around(heap, offset), around_by_walk(heap, offset));
+        ck_assert_ptr_eq(cuai_segment_above_gap(heap, offset, bytes),
+                         gap_by_walk(heap, offset, bytes));
+        if (i % 16 == 0)
+            expect_valid(heap);
+        most = heap->segment_count > most ? heap->segment_count : most;
+    }
+    expect_valid(heap);
+    expect_between(most, 50, PLACES);
+    cuarena_heap_destroy(&heap);
+}
+END_TEST
+
 /* ---- The suite ---------------------------------------------------------- */
 
 static void add_damage(Suite *suite)
@@ -615,6 +688,7 @@ int main(void)
     Suite *suite = suite_create("heap inside");
     add_damage(suite);
     add_zones(suite);
+    suite_add_rows(suite, "table", test_segments_are_found_as_a_walk_finds_them, 4);
     add_numbers(suite);
     add_generations(suite);
     add_look_up(suite);

@@ -1,7 +1,6 @@
 /*
  * ONNX Runtime's figures, each by what moves it, and figures as text.
  */
-#include "base/host_test.h"
 #include "support/fixture.h"
 
 #include <inttypes.h>
@@ -59,35 +58,6 @@ START_TEST(test_ort_num_allocs_leaves_out_what_was_never_given)
     expect_u64(tag_stats_of(f, request.tag).allocs, 0);
     expect_u64(tag_stats_of(f, request.tag).frees, 0);
     expect_u64(stats_of(f).frees, 0);
-}
-END_TEST
-
-/* A dedicated block whose records find no host memory. */
-START_TEST(test_ort_reserves_that_failed_do_not_count)
-{
-    bool failed = true;
-    for (uint64_t nth = 1; failed; nth++) {
-        fixture_t f;
-        void *pointer = NULL;
-        cuarena_request_t request;
-        open_plain(&f, POOL);
-        cuarena_request_init(&request);
-        request.dedicated = 1;
-        cuai_host_fail_at(nth);
-        cuarena_status_t status = cuarena_alloc_with(f.arena, EACH, &request, &pointer);
-        cuai_host_fail_at(0);
-        failed = status != CUARENA_OK;
-        expect_status(status, failed ? CUARENA_OUT_OF_MEMORY : CUARENA_OK);
-        expect_sound(&f);
-        expect_i64(ort_stats_of(f.arena).num_reserves, !failed);
-        expect_i64(ort_stats_of(f.arena).num_allocs, !failed);
-        expect_i64(ort_stats_of(f.arena).total_allocated_bytes, failed ? 0 : EACH);
-        expect_i64(ort_stats_of(f.arena).reserved_bytes, failed ? 0 : EACH);
-        if (!failed)
-            drop(&f, pointer);
-        fixture_close(&f);
-        ck_assert_uint_lt(nth, 100);
-    }
 }
 END_TEST
 
@@ -428,7 +398,6 @@ int main(void)
         TEST_LIST(
             test_ort_num_allocs_counts_allocs_and_reserves, test_ort_num_allocs_leaves_resizes_out,
             test_ort_num_allocs_leaves_out_what_was_never_given,
-            test_ort_reserves_that_failed_do_not_count,
             test_ort_extensions_are_the_regions_that_live,
             test_ort_extensions_of_memory_that_grows_in_place, test_ort_a_pool_is_one_extension,
             test_ort_a_pool_that_is_resized_is_one_extension, test_ort_bytes_as_taken_and_as_asked,

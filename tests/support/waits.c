@@ -51,7 +51,7 @@ static char state_of(long thread)
     return end != NULL ? end[2] : '\0';
 }
 
-void expect_asleep(waiter_t *waiter, const char *what)
+bool falls_asleep(waiter_t *waiter)
 {
     const struct timespec moment = {0, 1000000};
     int asleep = 0;
@@ -60,8 +60,15 @@ void expect_asleep(waiter_t *waiter, const char *what)
         (void)nanosleep(&moment, NULL);
         long thread = atomic_load(&waiter->thread);
         char state = thread != 0 ? state_of(thread) : 'R';
-        ck_assert_msg(!atomic_load(&waiter->over), "expected to wait: %s", what);
+        if (atomic_load(&waiter->over))
+            return false;
         asleep = state == 'S' ? asleep + 1 : 0;
         untold += state == '\0';
     }
+    return true;
+}
+
+void expect_asleep(waiter_t *waiter, const char *what)
+{
+    ck_assert_msg(falls_asleep(waiter), "expected to wait: %s", what);
 }

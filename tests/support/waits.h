@@ -18,8 +18,10 @@ typedef struct waiter {
 void waiter_begin(waiter_t *waiter);
 void waiter_end(waiter_t *waiter);
 
-/* Returns when the thread sleeps; fails if it went on instead. Where the system does not tell, it
- * gives the thread a while to go on. */
+/* Returns when the thread sleeps, or went on to its end instead: then false. Where the system does
+ * not tell, it gives the thread a while to go on. */
+bool falls_asleep(waiter_t *waiter);
+/* Fails unless it sleeps. */
 void expect_asleep(waiter_t *waiter, const char *what);
 
 #endif
