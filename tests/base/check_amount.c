@@ -2,12 +2,11 @@
  * Amounts as text, and what they come to.
  */
 #include "support/base_support.h"
+#include "support/configs.h"
 #include "support/expect.h"
 #include "support/random.h"
 
-#include "base/amount.h"
-#include "base/bits.h"
-
+#include <stdbool.h>
 #include <string.h>
 
 /* ---- cuarena_amount_parse ---------------------------------------------- */
@@ -30,20 +29,20 @@ static const amount_case_t amounts[] = {
     {"007", BYTES, 7, "7"},
     {"1024", BYTES, 1024, "1KiB"},
     {"1k", BYTES, 1024, "1KiB"},
-    {"3KiB", BYTES, 3 * CUAI_KIB, NULL},
-    {"512MiB", BYTES, 512 * CUAI_MIB, NULL},
-    {"512mib", BYTES, 512 * CUAI_MIB, "512MiB"},
-    {"512MIB", BYTES, 512 * CUAI_MIB, "512MiB"},
-    {"512M", BYTES, 512 * CUAI_MIB, "512MiB"},
-    {"4G", BYTES, 4 * CUAI_GIB, "4GiB"},
-    {"2TiB", BYTES, 2 * CUAI_TIB, NULL},
-    {"1.5GiB", BYTES, 1536 * CUAI_MIB, "1536MiB"},
-    {"1.50G", BYTES, 1536 * CUAI_MIB, "1536MiB"},
+    {"3KiB", BYTES, 3 * KIB(1), NULL},
+    {"512MiB", BYTES, 512 * MIB(1), NULL},
+    {"512mib", BYTES, 512 * MIB(1), "512MiB"},
+    {"512MIB", BYTES, 512 * MIB(1), "512MiB"},
+    {"512M", BYTES, 512 * MIB(1), "512MiB"},
+    {"4G", BYTES, 4 * GIB(1), "4GiB"},
+    {"2TiB", BYTES, 2 * GIB(1024), NULL},
+    {"1.5GiB", BYTES, 1536 * MIB(1), "1536MiB"},
+    {"1.50G", BYTES, 1536 * MIB(1), "1536MiB"},
     {"0.125k", BYTES, 128, "128"},
     {"1.0", BYTES, 1, "1"},
     {"0.0009765625k", BYTES, 1, "1"},
     {"18446744073709551615", BYTES, UINT64_MAX, NULL},
-    {"16777215T", BYTES, 16777215 * CUAI_TIB, "16777215TiB"},
+    {"16777215T", BYTES, 16777215 * GIB(1024), "16777215TiB"},
     {"0%", PERCENT, 0, NULL},
     {"80%", PERCENT, 80000, NULL},
     {"12.5%", PERCENT, 12500, NULL},
@@ -53,7 +52,7 @@ static const amount_case_t amounts[] = {
     {"100%", PERCENT, 100000, NULL},
     {"auto", AUTO, 0, NULL},
     {"auto-0", AUTO, 0, "auto"},
-    {"auto-256MiB", AUTO, 256 * CUAI_MIB, NULL},
+    {"auto-256MiB", AUTO, 256 * MIB(1), NULL},
     {"auto-1.5k", AUTO, 1536, "auto-1536"},
     {"auto-18446744073709551615", AUTO, UINT64_MAX, NULL},
 };
@@ -70,11 +69,19 @@ START_TEST(test_amount_parse_accepts)
 }
 END_TEST
 
+/* As the value of an option. */
+static void print(cuarena_amount_t amount, char *text, size_t size)
+{
+    cuarena_config_t config = config_fresh();
+    config.soft_limit = amount;
+    expect_ok(cuarena_config_get(&config, "soft_limit", text, size));
+}
+
 START_TEST(test_amount_print_reads_as_the_same)
 {
     const amount_case_t *row = &amounts[_i];
-    char text[CUAI_NUMBER_TEXT];
-    cuai_amount_print((cuarena_amount_t){row->unit, 0, row->value}, text);
+    char text[64];
+    print((cuarena_amount_t){row->unit, 0, row->value}, text, sizeof text);
     expect_text(text, row->printed != NULL ? row->printed : row->text);
 }
 END_TEST
@@ -161,8 +168,8 @@ START_TEST(test_amount_round_trip_of_random_values)
             in = (cuarena_amount_t){PERCENT, 0, value % 100001};
         if (i % 3 == 2)
             in.unit = AUTO;
-        char text[CUAI_NUMBER_TEXT];
-        cuai_amount_print(in, text);
+        char text[64];
+        print(in, text, sizeof text);
         cuarena_amount_t out;
         expect_ok(cuarena_amount_parse(text, &out));
         ck_assert_msg(out.unit == in.unit, "%s: another unit", text);
@@ -171,12 +178,14 @@ START_TEST(test_amount_round_trip_of_random_values)
 }
 END_TEST
 
-/* ---- cuai_amount_resolve ----------------------------------------------- */
+/* ---- What they come to, as limits of an arena --------------------------- */
 
-/* `user` is what there is: in all with a percentage, else available. */
+static uint64_t there_is; /* in all, and available */
+
 static cuarena_status_t tell(void *user, uint64_t *bytes_out)
 {
-    *bytes_out = *(uint64_t *)user;
+    (void)user;
+    *bytes_out = there_is;
     return CUARENA_OK;
 }
 
@@ -187,26 +196,65 @@ static cuarena_status_t cannot_tell(void *user, uint64_t *bytes_out)
     return CUARENA_DRIVER;
 }
 
-static const cuarena_memory_ops_t telling = {.name = "tells", .available = tell};
-static const cuarena_memory_ops_t knowing = {.name = "knows", .total = tell};
-
-static uint64_t resolved(const char *text, uint64_t there_is)
+static cuarena_status_t get_nothing(void *user, uint64_t bytes, uint64_t address_bytes,
+                                    cuarena_memory_segment_t *segment_out)
 {
+    (void)user;
+    (void)bytes;
+    (void)address_bytes;
+    (void)segment_out;
+    return CUARENA_OUT_OF_MEMORY;
+}
+
+static void give_nothing(void *user, cuarena_memory_segment_t *segment)
+{
+    (void)user;
+    (void)segment;
+}
+
+typedef cuarena_status_t (*teller_t)(void *user, uint64_t *bytes_out);
+
+/* What the limit comes to on a memory that tells so; `bytes_out` gets what is in force then, 77
+ * where it is refused. */
+static cuarena_status_t resolve(const char *text, teller_t available, teller_t total,
+                                uint64_t *bytes_out)
+{
+    cuarena_memory_ops_t ops;
     cuarena_amount_t amount;
-    uint64_t bytes = 0;
+    cuarena_t *arena = NULL;
+    cuarena_config_t config = config_of("preset=grow,limit=1MiB");
+    const cuarena_amount_t before = {BYTES, 0, 77};
+    cuarena_memory_ops_init(&ops);
+    ops.name = "tells";
+    ops.get = get_nothing;
+    ops.give_back = give_nothing;
+    ops.available = available;
+    ops.total = total;
+    config.memory = CUARENA_MEMORY_CUSTOM;
+    config.ops = &ops;
+    expect_ok(cuarena_create(&config, &arena));
     expect_ok(cuarena_amount_parse(text, &amount));
-    expect_ok(cuai_amount_resolve(amount, amount.unit == PERCENT ? &knowing : &telling, &there_is,
-                                  &bytes));
-    return bytes;
+    expect_ok(cuarena_set_limit(arena, CUARENA_LIMIT_LIVE, before, NULL));
+    cuarena_status_t status = cuarena_set_limit(arena, CUARENA_LIMIT_LIVE, amount, NULL);
+    expect_ok(cuarena_get_limit(arena, CUARENA_LIMIT_LIVE, bytes_out));
+    expect_ok(cuarena_destroy(&arena));
+    return status;
+}
+
+static uint64_t resolved(const char *text, uint64_t bytes)
+{
+    uint64_t got = 0;
+    bool percent = strchr(text, '%') != NULL;
+    there_is = bytes;
+    expect_ok(resolve(text, percent ? NULL : tell, percent ? tell : NULL, &got));
+    return got;
 }
 
 START_TEST(test_amount_resolve_bytes_asks_nobody)
 {
-    const cuarena_memory_ops_t silent = {.name = "silent"};
-    const cuarena_amount_t amount = {BYTES, 0, 77};
     uint64_t bytes = 0;
-    expect_ok(cuai_amount_resolve(amount, &silent, NULL, &bytes));
-    expect_u64(bytes, 77);
+    expect_ok(resolve("78", NULL, NULL, &bytes));
+    expect_u64(bytes, 78);
 }
 END_TEST
 
@@ -232,27 +280,23 @@ END_TEST
 
 START_TEST(test_amount_resolve_auto_that_leaves_less_than_nothing)
 {
-    const cuarena_amount_t amount = {AUTO, 0, 2048};
-    uint64_t available = 2047;
-    uint64_t bytes = 7;
-    expect_status(cuai_amount_resolve(amount, &telling, &available, &bytes), CUARENA_OUT_OF_MEMORY);
+    uint64_t bytes = 0;
+    there_is = 2047;
+    expect_status(resolve("auto-2048", tell, NULL, &bytes), CUARENA_OUT_OF_MEMORY);
     expect_message("auto-2KiB", "2047", "tells");
-    expect_u64(bytes, 7);
+    expect_u64(bytes, 77);
 }
 END_TEST
 
 START_TEST(test_amount_resolve_of_a_memory_that_does_not_know)
 {
-    const cuarena_memory_ops_t failing = {.name = "f", .total = cannot_tell};
-    const cuarena_amount_t amount = {PERCENT, 0, 50000};
-    const cuarena_amount_t rest = {AUTO, 0, 0};
-    uint64_t bytes = 7;
-    expect_status(cuai_amount_resolve(amount, &telling, &bytes, &bytes), CUARENA_BAD_ARGUMENT);
+    uint64_t bytes = 0;
+    expect_status(resolve("50%", tell, NULL, &bytes), CUARENA_BAD_ARGUMENT);
     expect_message("50%", "tells", "in all");
-    expect_status(cuai_amount_resolve(rest, &knowing, &bytes, &bytes), CUARENA_BAD_ARGUMENT);
-    expect_message("auto", "knows", "available");
-    expect_status(cuai_amount_resolve(amount, &failing, NULL, &bytes), CUARENA_DRIVER);
-    expect_u64(bytes, 7);
+    expect_status(resolve("auto", NULL, tell, &bytes), CUARENA_BAD_ARGUMENT);
+    expect_message("auto", "tells", "available");
+    expect_status(resolve("50%", NULL, cannot_tell, &bytes), CUARENA_DRIVER);
+    expect_u64(bytes, 77);
 }
 END_TEST
 
