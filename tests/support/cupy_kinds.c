@@ -44,9 +44,8 @@ bool cupy_has(cupy_pool_t *p, uint64_t units)
     return false;
 }
 
-static void end(cupy_pool_t *p)
+static void expect_clean_driver(void)
 {
-    (void)p;
     expect_no_report();
 }
 
@@ -57,25 +56,17 @@ int cupy_main(Suite *suite)
 
 #else
 
-#include "support/sim_streams.h"
-
 static const arena_kind_t kinds[CUPY_KINDS] = {
     {"cupy-none", CUPY, CUARENA_MEMORY_NONE, WHOLE & ~KIND_READABLE, 0, 0},
-    {"cupy-simulated", CUPY, CUARENA_MEMORY_CUSTOM, WHOLE, 0, 0},
+    {"cupy-simulated", CUPY, CUARENA_MEMORY_CUSTOM, (WHOLE & ~KIND_READABLE) | KIND_SIMULATED, 0,
+     0},
 };
-
-static sim_t sim;
 
 static void prepare(cupy_pool_t *p)
 {
     p->f.config.handle_bytes = cupy_is_simulated(p) ? 0 : 512;
-    if (!cupy_is_simulated(p))
-        return;
-    sim_open(&sim, 1, false);
-    for (uint32_t i = 0; i < FIXTURE_STREAMS; i++)
-        sim_stream_make(&sim, sim_handle(i + 1));
-    p->f.config.ops = &sim.ops;
-    p->f.config.ops_user = &sim;
+    if (cupy_is_simulated(p))
+        sim_stream_make(&p->f.sim, sim_handle(FIXTURE_STREAMS)); /* it has the others */
 }
 
 cuarena_stream_t cupy_stream(const cupy_pool_t *p, uint32_t number)
@@ -87,27 +78,23 @@ cuarena_stream_t cupy_stream(const cupy_pool_t *p, uint32_t number)
 static void write_on(cupy_pool_t *p, uint32_t number, void *at, uint64_t bytes)
 {
     if (cupy_is_simulated(p))
-        sim_write(&sim, cupy_stream(p, number), at, bytes, number + 1);
+        sim_write(&p->f.sim, cupy_stream(p, number), at, bytes, number + 1);
 }
 
 void cupy_finish(cupy_pool_t *p)
 {
     if (cupy_is_simulated(p))
-        sim_sync_all(&sim);
+        sim_sync_all(&p->f.sim);
 }
 
 bool cupy_has(cupy_pool_t *p, uint64_t units)
 {
-    sim.most_bytes = units * p->unit;
+    p->f.sim.most_bytes = units * p->unit;
     return cupy_is_simulated(p);
 }
 
-static void end(cupy_pool_t *p)
+static void expect_clean_driver(void)
 {
-    if (!cupy_is_simulated(p))
-        return;
-    sim_close(&sim);
-    ck_assert_msg(sim.faults == 0, "%u faults; the first: %s", sim.faults, sim.fault);
 }
 
 int cupy_main(Suite *suite)
@@ -119,7 +106,7 @@ int cupy_main(Suite *suite)
 
 bool cupy_is_simulated(const cupy_pool_t *p)
 {
-    return p->f.kind->memory == CUARENA_MEMORY_CUSTOM;
+    return (p->f.kind->traits & KIND_SIMULATED) != 0;
 }
 
 /* ---- Life -------------------------------------------------------------- */
@@ -129,11 +116,9 @@ static cupy_pool_t pool;
 /* Nothing lives in it; nothing was used out of order. */
 static void end_pool(void)
 {
-    expect_sound(&pool.f);
-    expect_u64(live_blocks(&pool.f), 0);
     cupy_finish(&pool);
-    expect_ok(cuarena_destroy(&pool.f.arena));
-    end(&pool);
+    fixture_close(&pool.f);
+    expect_clean_driver();
 }
 
 cupy_pool_t *cupy_opened(int kind, const char *options)
