@@ -29,9 +29,7 @@ static cuarena_status_t check_may_move(const cuarena_t *arena, cuai_block_ref_t 
     if (r->fixed)
         return cannot_move(CUARENA_BUSY, "it is private to a capture session", bytes);
     if (ref.region == CUAI_STABLE || (r->flags & CUAI_BLOCK_STABLE))
-        return cannot_move(ref.heap->freelists[0]->free_bytes < bytes ? CUARENA_OUT_OF_MEMORY
-                                                                      : CUARENA_FRAGMENTED,
-                           "a stable block never moves", bytes);
+        return cannot_move(CUARENA_OUT_OF_MEMORY, "a stable block never moves", bytes);
     if (cuai_block_pins(r) != 0)
         return cannot_move(CUARENA_BUSY, "it is pinned", bytes);
     if (r->size != 0 && bytes != 0 && arena->memory.ops.relocate == NULL)

@@ -254,6 +254,24 @@ START_TEST(test_resize_fragmented_when_the_bytes_are_apart)
 }
 END_TEST
 
+/* No compaction brings free bytes of the stable region together. */
+START_TEST(test_resize_of_a_stable_block_is_never_fragmented)
+{
+    void *row[4], *now = UNTOUCHED;
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->config.stable = amount_of_bytes(QUARTER);
+    fixture_create(f);
+    for (int i = 0; i < 4; i++)
+        row[i] = take_in(f, QUARTER / 4, CUARENA_REGION_STABLE);
+    drop(f, row[0]);
+    drop(f, row[2]);
+    step(f, cuarena_resize(f->arena, row[3], QUARTER / 2, &now), CUARENA_OUT_OF_MEMORY);
+    expect_ptr(now, UNTOUCHED);
+    drop(f, row[1]);
+    drop(f, row[3]);
+}
+END_TEST
+
 START_TEST(test_resize_stale_pointer)
 {
     void *now = UNTOUCHED;
@@ -367,6 +385,7 @@ int main(void)
                   test_resize_moves_the_contents_when_it_must,
                   test_resize_failure_keeps_block_and_contents,
                   test_resize_fragmented_when_the_bytes_are_apart, test_resize_stale_pointer,
+                  test_resize_of_a_stable_block_is_never_fragmented,
                   test_resize_busy_if_a_pinned_block_would_move,
                   test_resize_when_the_copy_fails_changes_nothing));
     suite_add_list(suite, "sizes and pins",

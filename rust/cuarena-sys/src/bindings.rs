@@ -2400,7 +2400,7 @@ extern "C" {
         arena: *mut cuarena_t,
         pointer: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " Makes the block `bytes` large, in place if there is room, else in another place, to which its\n contents are copied; you must ensure that nothing uses them meanwhile. 0 bytes free the block and\n give NULL; a NULL pointer allocates.\n\n BUSY if the block would have to move and is pinned by cuarena_block_pin. FRAGMENTED or\n OUT_OF_MEMORY for a stable block that would have to move. UNSUPPORTED for dedicated and adopted\n blocks, which keep their size. A failed call leaves block and contents as they were. Cost: the\n bytes moved."]
+    #[doc = " Makes the block `bytes` large, in place if there is room, else in another place, to which its\n contents are copied; you must ensure that nothing uses them meanwhile. 0 bytes free the block and\n give NULL; a NULL pointer allocates.\n\n BUSY if the block would have to move and is pinned by cuarena_block_pin. OUT_OF_MEMORY for a\n stable block that would have to move: no compaction helps. UNSUPPORTED for dedicated and adopted\n blocks, which keep their size. A failed call leaves block and contents as they were. Cost: the\n bytes moved."]
     pub fn cuarena_resize(
         arena: *mut cuarena_t,
         pointer: *mut ::core::ffi::c_void,
