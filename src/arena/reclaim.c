@@ -182,15 +182,19 @@ cuarena_status_t cuai_stream_poll(cuarena_t *arena, cuai_stream_t *s)
     return reclaim_closed(arena, s, false, &gain);
 }
 
-/* Waits for what is closed, closes what is open, and waits for that. Drops the lock. */
+/* Waits for what is closed, closes what is open, and waits for that; OK, with the last error as it
+ * was, also for a stream that is being captured. Drops the lock. */
 static cuarena_status_t drain(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *gain)
 {
+    cuai_first_error_t first;
+    cuai_first_begin(&first);
     cuarena_status_t status = reclaim_closed(arena, s, true, gain);
     if (status == CUARENA_OK)
         status = close_freelist(arena, s);
     if (status == CUARENA_OK)
         status = reclaim_closed(arena, s, true, gain);
-    return status == CUARENA_BUSY ? CUARENA_OK : status;
+    cuai_first_note(&first, status);
+    return cuai_first_end(&first);
 }
 
 void cuai_stream_tidy(cuarena_t *arena, uint32_t number)
@@ -377,11 +381,14 @@ void cuai_reclaim_split_up(cuarena_t *arena, cuarena_heap_t *heap)
 
 static cuarena_status_t await_freed(cuarena_t *arena, cuai_stream_t *s)
 {
+    cuai_first_error_t first;
+    cuai_first_begin(&first);
     cuarena_status_t status = cuai_stream_cover(arena, s);
     bool any = s->behind_closed != 0 && freelist_bytes(arena, s, !s->turn) != 0;
     if (status == CUARENA_OK && any)
         status = cuai_timeline_see(arena, 0, cuai_closed(s), true);
-    return status == CUARENA_BUSY ? CUARENA_OK : status;
+    cuai_first_note(&first, status);
+    return cuai_first_end(&first);
 }
 
 cuarena_status_t cuai_await_freed(cuarena_t *arena, uint32_t number)
