@@ -311,7 +311,8 @@ static bool is_for_room(const ladder_t *ladder)
     if (ladder->refusal != CUARENA_LIMIT)
         return true;
     return cuai_heap_blocks(heap) < heap->max_blocks &&
-           cuai_check_live_limit(ladder->call->arena, ladder->request) == CUARENA_OK;
+           cuai_check_live(ladder->call->arena, ladder->request->size, ladder->request->credit) ==
+               CUARENA_OK;
 }
 
 /* Whether it would fit beside the live blocks if nothing else were reserved. If not, no cached

@@ -35,12 +35,6 @@ cuarena_status_t cuai_check_live(const cuarena_t *arena, uint64_t size, uint64_t
                            (unsigned long long)live);
 }
 
-cuarena_status_t cuai_check_live_limit(const cuarena_t *arena, const cuai_request_t *request)
-{
-    cuai_assert_locked(arena);
-    return cuai_check_live(arena, request->size, request->credit);
-}
-
 static cuarena_status_t take(const cuarena_t *arena, cuarena_heap_t *heap,
                              const cuai_request_t *request, uint32_t freelist,
                              cuai_slot_t *slot_out)

@@ -36,9 +36,7 @@ static inline int32_t cuai_region_for(const cuarena_t *arena, int32_t region)
 
 /* How many bytes more may live when `credit` of those that live go. */
 uint64_t cuai_live_left(const cuarena_t *arena, uint64_t credit);
-/* LIMIT, put into words, if the request's bytes may not live. */
-cuarena_status_t cuai_check_live_limit(const cuarena_t *arena, const cuai_request_t *request);
-/* The same of `size` bytes when `credit` of those that live go. */
+/* LIMIT, put into words, if `size` bytes more may not live when `credit` of those that live go. */
 cuarena_status_t cuai_check_live(const cuarena_t *arena, uint64_t size, uint64_t credit);
 /* Allocates a block from reserved bytes and counts it: from the request's free lists, then from
  * idle bytes. Returns the heap's answer, or LIMIT. */

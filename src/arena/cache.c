@@ -154,9 +154,8 @@ static bool await(cuarena_t *arena, const cuai_request_t *request, cuai_slot_t s
 
 static bool may_live(const cuarena_t *arena, const cuai_request_t *request, cuai_slot_t slot)
 {
-    cuai_request_t whole = *request;
-    whole.size = cuai_record(heap_of(arena), slot)->size;
-    return cuai_check_live_limit(arena, &whole) == CUARENA_OK;
+    uint64_t size = cuai_record(heap_of(arena), slot)->size;
+    return cuai_check_live(arena, size, request->credit) == CUARENA_OK;
 }
 
 bool cuai_arena_cache_get(cuarena_t *arena, const cuai_request_t *request,

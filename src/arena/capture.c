@@ -41,18 +41,11 @@ cuarena_capture_t *cuai_capture_around(const cuarena_t *arena, uint64_t address)
 
 static bool ready_stretch(cuai_captures_t *all)
 {
-    if (all->stretch_count < all->stretch_room)
-        return true;
-    size_t room = all->stretch_room == 0 ? 16 : all->stretch_room * 2;
-    cuai_stretch_t *more = cuai_host_alloc(room * sizeof *more);
-    if (more == NULL)
-        return false;
-    if (all->stretch_count != 0)
-        memcpy(more, all->stretches, all->stretch_count * sizeof *more);
-    cuai_host_free(all->stretches);
-    all->stretches = more;
-    all->stretch_room = room;
-    return true;
+    void *items = cuai_host_make_room(all->stretches, all->stretch_count, &all->stretch_room,
+                                      sizeof *all->stretches);
+    if (items != NULL)
+        all->stretches = items;
+    return items != NULL;
 }
 
 /* The caller has made room (ready_stretch). */

@@ -41,7 +41,7 @@ struct cuarena_capture {
     bool busy; /* a thread works on it and drops the lock meanwhile */
     cuai_member_t *members;
     uint32_t member_count;
-    uint32_t member_room;
+    size_t member_room;
     uint32_t kept[CUAI_LISTED];
     cuai_stream_set_t streams; /* streams whose work may use private bytes; each counts the session
                                   among its waits */

@@ -137,11 +137,6 @@ void cuai_uncount_block(cuarena_t *arena, cuai_block_ref_t ref)
 
 /* ---- Reserved bytes ---------------------------------------------------- */
 
-void cuai_count_extension(cuarena_t *arena)
-{
-    arena->extensions++;
-}
-
 /* Growths of one segment may go back together: as long as bytes are left at least one growth is,
  * and when none are, all have gone. */
 void cuai_count_shrinkage(cuarena_t *arena)

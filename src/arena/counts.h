@@ -59,9 +59,7 @@ static inline void cuai_count_reserved(cuarena_t *arena, uint64_t more)
     arena->peak_reserved = cuai_max(arena->peak_reserved, arena->reserved);
 }
 
-/* Counts one growth, and one piece or segment that was given back, for the figures of extensions
- * and shrinkages. */
-void cuai_count_extension(cuarena_t *arena);
+/* Counts one piece or segment that was given back, for the figures of extensions and shrinkages. */
 void cuai_count_shrinkage(cuarena_t *arena);
 
 #endif

@@ -436,7 +436,7 @@ static void count(cuarena_t *arena, const step_t *step)
     cuai_count_reserved(arena, step->bytes);
     arena->next_chunk = step->next_chunk;
     arena->grows++;
-    cuai_count_extension(arena);
+    arena->extensions++;
 }
 
 /* Whether the segment has too few addresses to become the whole pool. */
@@ -626,7 +626,7 @@ cuarena_status_t cuai_grow_first(cuarena_t *arena)
         return status;
     arena->segments.count = 1;
     cuai_count_reserved(arena, bytes);
-    cuai_count_extension(arena);
+    arena->extensions++;
     if (chunk != 0)
         arena->next_chunk = cuai_chunk_for(arena, 0).next;
     return publish_first(arena);

@@ -5,19 +5,11 @@
 
 bool cuai_segments_room(cuai_segments_t *segments)
 {
-    CUAI_ASSERT(segments->count <= segments->room);
-    if (segments->count < segments->room)
-        return true;
-    size_t room = segments->room == 0 ? 4 : segments->room * 2;
-    cuarena_memory_segment_t *grown = cuai_host_alloc(room * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    if (segments->count != 0)
-        memcpy(grown, segments->items, segments->count * sizeof *grown);
-    cuai_host_free(segments->items);
-    segments->items = grown;
-    segments->room = room;
-    return true;
+    void *items = cuai_host_make_room(segments->items, segments->count, &segments->room,
+                                      sizeof *segments->items);
+    if (items != NULL)
+        segments->items = items;
+    return items != NULL;
 }
 
 uint64_t cuai_dynamic_begin(const cuarena_t *arena, const cuarena_memory_segment_t *segment)

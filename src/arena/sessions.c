@@ -97,18 +97,11 @@ static void keep_freelists(const cuarena_t *arena, const cuarena_capture_t *capt
 
 static bool ready_member(cuarena_capture_t *capture)
 {
-    if (capture->member_count < capture->member_room)
-        return true;
-    uint32_t room = capture->member_room == 0 ? 2 : capture->member_room * 2;
-    cuai_member_t *members = cuai_host_alloc(room * sizeof *members);
-    if (members == NULL)
-        return false;
-    for (uint32_t i = 0; i < capture->member_count; i++)
-        members[i] = capture->members[i];
-    cuai_host_free(capture->members);
-    capture->members = members;
-    capture->member_room = room;
-    return true;
+    void *items = cuai_host_make_room(capture->members, capture->member_count,
+                                      &capture->member_room, sizeof *capture->members);
+    if (items != NULL)
+        capture->members = items;
+    return items != NULL;
 }
 
 static cuarena_status_t add_member(cuarena_t *arena, cuarena_capture_t *capture, uint32_t number)

@@ -542,7 +542,7 @@ cuarena_status_t cuai_try_alloc_stealing(cuarena_t *arena, const cuai_request_t 
 {
     cuai_assert_locked(arena);
     search_t search;
-    cuarena_status_t status = cuai_check_live_limit(arena, request);
+    cuarena_status_t status = cuai_check_live(arena, request->size, request->credit);
     cuai_point_t wait;
     if (status != CUARENA_OK)
         return status;

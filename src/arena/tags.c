@@ -15,19 +15,12 @@ static cuarena_tag_t find(const cuarena_t *arena, const char *name)
 
 static bool make_room(cuarena_t *arena)
 {
-    if (arena->tag_count < arena->tag_room)
-        return true;
-    size_t room = arena->tag_room == 0 ? 16 : arena->tag_room * 2;
-    cuai_tag_t *grown = cuai_host_alloc(room * sizeof *grown);
-    if (grown == NULL)
+    void *items =
+        cuai_host_make_room(arena->tags, arena->tag_count, &arena->tag_room, sizeof *arena->tags);
+    if (items == NULL)
         return false;
-    if (arena->tag_count != 0)
-        memcpy(grown, arena->tags, arena->tag_count * sizeof *grown);
-    else
-        arena->tag_count = 1; /* tag 0 names nothing */
-    cuai_host_free(arena->tags);
-    arena->tags = grown;
-    arena->tag_room = room;
+    arena->tags = items;
+    arena->tag_count = cuai_max(arena->tag_count, 1); /* tag 0 names nothing */
     return true;
 }
 

@@ -90,6 +90,22 @@ void cuai_host_free(void *pointer)
     free(header);
 }
 
+void *cuai_host_make_room(void *items, size_t count, size_t *room, size_t item_bytes)
+{
+    CUAI_ASSERT(count <= *room);
+    if (count < *room)
+        return items;
+    size_t more = *room == 0 ? 4 : *room * 2;
+    void *grown = cuai_host_alloc(more * item_bytes);
+    if (grown == NULL)
+        return NULL;
+    if (count != 0)
+        memcpy(grown, items, count * item_bytes);
+    cuai_host_free(items);
+    *room = more;
+    return grown;
+}
+
 /* ---- Kept buffers ------------------------------------------------------ */
 
 void *cuai_host_kept_alloc(cuai_host_kept_t *kept, size_t bytes, size_t *room_out)

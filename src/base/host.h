@@ -18,6 +18,9 @@ void *cuai_host_alloc(size_t bytes);
 void *cuai_host_alloc_unzeroed(size_t bytes);
 /* NULL is fine. */
 void cuai_host_free(void *pointer);
+/* Returns an array with room for one more than `count` items: `items`, or a copy with twice the
+ * room, and then `items` is freed and *room set. NULL: there are no bytes, and nothing changed. */
+void *cuai_host_make_room(void *items, size_t count, size_t *room, size_t item_bytes);
 
 /* Keeps the last buffer of its kind for the next, if it is small: fresh pages cost more than what
  * is written into them. Begins as all 0. */
