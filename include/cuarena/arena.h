@@ -23,7 +23,15 @@
  *
  * Threads. Any thread may call anything at any time; destroy must be the last call. An arena has
  * one lock, which is held for a bounded time, and never across a call of the memory or of the
- * caller's functions.
+ * caller's functions. Once threads have met at it 16 times, each gets a cache of blocks of its own,
+ * for its calls without a stream and for each stream that it names, at most 32: allocations and
+ * frees of blocks below 8 MiB then take the lock once for several. Such a block may have up to
+ * three eighths more bytes than asked for. What caches keep is free: at most half of what is free
+ * together, given back before a request is refused or the arena grows, and to whatever looks at the
+ * whole arena, such as statistics, trim, compaction and reset. A cache ends with its thread. Arenas
+ * with a cache of their own (keep, round_to, round_powers, natural), with zeroing, a listener or a
+ * limit of live bytes have none, and no stream whose bytes the CPU touches. Programs of one thread
+ * never have any.
  *
  * Errors that any call may return: BAD_ARGUMENT (a NULL arena or output, a value out of range: the
  * message of cuarena_last_error names it) and LOST. Calls that take a pointer or a block also
@@ -38,7 +46,8 @@
  * Bookkeeping on the host: 72 B for each block of the highest count, 104 B with a cache, where
  * cached blocks count too. Where blocks of several streams lie beside each other it is about 92 B,
  * and 132 B if all blocks are then freed at once; see streams.h. Each segment that the memory gave
- * takes 128 B more and, with keep=none, each hole. A free never allocates.
+ * takes 128 B more and, with keep=none, each hole. The cache of a thread takes 8 kB, and what
+ * threads hand to each other 16 kB. A free never allocates, but for the cache of its thread.
  *
  * Signal handlers. A call in a handler is REENTERED where it would have to wait for a call of this
  * thread that the handler interrupted; otherwise it works. Calls take host memory when they need

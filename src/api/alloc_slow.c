@@ -372,7 +372,7 @@ static outcome_t try_handler(ladder_t *ladder)
     cuai_frame_push(&frame, CUAI_FRAME_OOM, arena);
     int32_t freed = handler(user, arena, bytes, ladder->handler_calls++);
     cuai_frame_pop();
-    cuai_lock(&arena->lock);
+    cuai_arena_lock(arena);
     ladder->handler_no = freed == 0;
     if (freed != 0) {
         ladder->spent = 0;
@@ -444,7 +444,7 @@ static void log_step(const ladder_t *ladder, const char *name, const char *resul
     cuai_unlock(&arena->lock);
     cuai_log(CUARENA_LOG_DEBUG, "%s: no room for %llu bytes: %s: %s", arena->label,
              (unsigned long long)ladder->request->heap.size, name, result);
-    cuai_lock(&arena->lock);
+    cuai_arena_lock(arena);
 }
 
 static bool take_step(ladder_t *ladder, int32_t step)
@@ -625,6 +625,13 @@ static bool steals_for(const ladder_t *ladder)
            cuai_steals_for(ladder->call->arena, heap_of(ladder), ladder->request->size);
 }
 
+static bool is_refusal(cuarena_status_t status)
+{
+    return status == CUARENA_OUT_OF_MEMORY || status == CUARENA_FRAGMENTED ||
+           status == CUARENA_LIMIT;
+}
+
+/* What caches of threads keep is free, so it is freed before a refusal. */
 static cuarena_status_t alloc_once(ladder_t *ladder)
 {
     CUAI_ASSERT(ladder->call->arena->inside != 0);
@@ -638,15 +645,11 @@ static cuarena_status_t alloc_once(ladder_t *ladder)
         ladder->refusal = cuai_try_alloc_stealing(arena, ladder->request, ladder->ref);
     else
         ladder->refusal = cuai_try_alloc(arena, ladder->request, ladder->ref);
+    if (is_refusal(ladder->refusal) && cuai_tcaches_flush(arena))
+        return alloc_once(ladder);
     if (ladder->request->dedicated && ladder->refusal != CUARENA_OK)
         cuai_error_keep(ladder->words);
     return ladder->refusal;
-}
-
-static bool is_refusal(cuarena_status_t status)
-{
-    return status == CUARENA_OUT_OF_MEMORY || status == CUARENA_FRAGMENTED ||
-           status == CUARENA_LIMIT;
 }
 
 /* Sets a new block to 0, of which nobody knows yet. On an error it ends, uncounted. Drops the

@@ -23,7 +23,7 @@ CUAI_NOINLINE cuarena_status_t cuai_block_alloc(cuarena_t *arena, uint64_t bytes
         request.heap.flags |= CUAI_BLOCK_DEDICATED;
     cuai_call_t call;
     cuai_block_ref_t ref;
-    status = cuai_call_begin(&call, arena, "it", 0);
+    status = cuai_call_begin(&call, arena, "it", CUAI_CALL_BESIDE);
     if (status != CUARENA_OK)
         return status;
     status = cuai_request_on(&call, stream, &request);
@@ -49,7 +49,7 @@ CUAI_NOINLINE cuarena_status_t cuai_block_free(cuarena_t *arena, cuarena_block_t
     if (arena != NULL && block == 0)
         return CUARENA_OK;
     cuai_call_t call;
-    cuarena_status_t status = cuai_call_begin(&call, arena, "it", 0);
+    cuarena_status_t status = cuai_call_begin(&call, arena, "it", CUAI_CALL_BESIDE);
     if (status != CUARENA_OK)
         return status;
     status = cuai_call_on_free(&call, stream);
@@ -65,7 +65,8 @@ CUAI_NOINLINE cuarena_status_t cuai_block_resize(cuarena_t *arena, cuarena_block
                                                  uint64_t bytes, cuarena_stream_t stream)
 {
     cuai_call_t call;
-    cuarena_status_t status = cuai_call_begin(&call, arena, "it", CUAI_CALL_WHOLE);
+    cuarena_status_t status =
+        cuai_call_begin(&call, arena, "it", CUAI_CALL_WHOLE | CUAI_CALL_BESIDE);
     if (status != CUARENA_OK)
         return status;
     status = cuai_call_on(&call, stream);
@@ -106,7 +107,8 @@ cuarena_status_t cuarena_block_pin_on(cuarena_t *arena, cuarena_block_t block,
     if (arena == NULL || pointer_out == NULL)
         return cuai_null("arena or pointer_out");
     cuai_call_t call;
-    cuarena_status_t status = cuai_call_begin(&call, arena, "it", CUAI_CALL_WHOLE);
+    cuarena_status_t status =
+        cuai_call_begin(&call, arena, "it", CUAI_CALL_WHOLE | CUAI_CALL_BESIDE);
     if (status != CUARENA_OK)
         return status;
     status = cuai_call_on(&call, stream);
@@ -146,7 +148,7 @@ cuarena_status_t cuarena_block_unpin_on(cuarena_t *arena, cuarena_block_t block,
                                         cuarena_stream_t stream)
 {
     cuai_call_t call;
-    cuarena_status_t status = cuai_call_begin(&call, arena, "it", 0);
+    cuarena_status_t status = cuai_call_begin(&call, arena, "it", CUAI_CALL_BESIDE);
     if (status != CUARENA_OK)
         return status;
     status = cuai_call_on(&call, stream);
@@ -166,7 +168,7 @@ cuarena_status_t cuarena_block_of(cuarena_t *arena, const void *pointer, cuarena
 {
     if (arena == NULL || block_out == NULL)
         return cuai_null("arena or block_out");
-    cuarena_status_t status = cuai_query_begin(arena);
+    cuarena_status_t status = cuai_query_begin_beside(arena);
     if (status != CUARENA_OK)
         return status;
     cuai_block_ref_t ref = cuai_find_address(arena, cuai_address(pointer));
@@ -200,7 +202,7 @@ cuarena_status_t cuarena_block_info(cuarena_t *arena, cuarena_block_t block,
 {
     if (arena == NULL || info_out == NULL)
         return cuai_null("arena or info_out");
-    cuarena_status_t status = cuai_query_begin(arena);
+    cuarena_status_t status = cuai_query_begin_beside(arena);
     if (status != CUARENA_OK)
         return status;
     cuai_block_ref_t ref = cuai_find_block(arena, block);

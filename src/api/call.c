@@ -48,7 +48,7 @@ static cuarena_status_t enter(cuai_call_t *call, const char *what, bool outside)
     if (status != CUARENA_OK)
         return status;
     cuai_frame_push(&call->frame, CUAI_FRAME_CALL, arena);
-    if (!cuai_lock_enter(&arena->lock)) {
+    if (!cuai_arena_enter_beside(arena)) {
         status = reentered();
     } else if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_LEFT)) {
         cuai_unlock(&arena->lock);
@@ -85,6 +85,8 @@ cuarena_status_t cuai_call_begin(cuai_call_t *call, cuarena_t *arena, const char
     cuarena_status_t status = enter(call, what, (needs & CUAI_CALL_OUTSIDE) != 0);
     if (status != CUARENA_OK)
         return cuai_told(status);
+    if ((needs & CUAI_CALL_BESIDE) == 0)
+        cuai_tcaches_flush(arena);
     call->event_fn = arena->event_fn;
     call->event_user = arena->event_user;
     if (needs & CUAI_CALL_WHOLE)
@@ -109,7 +111,7 @@ cuarena_status_t cuai_call_on_free(cuai_call_t *call, cuarena_stream_t stream)
     cuai_log(CUARENA_LOG_INFO, "%s: a free waits for stream %p: %s", arena->label, (void *)stream,
              cuarena_last_error());
     status = cuai_memory_synchronize(&arena->memory, stream);
-    cuai_lock(&arena->lock);
+    cuai_arena_lock(arena);
     call->waited = status == CUARENA_OK;
     return cuai_note_loss(arena, status);
 }
@@ -139,7 +141,7 @@ static void tell(cuai_call_t *call, cuarena_status_t status)
     deliver(call);
     if (status != CUARENA_OK)
         cuai_error_restore(&words);
-    cuai_lock(&call->arena->lock);
+    cuai_arena_lock(call->arena);
 }
 
 cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status)
@@ -168,7 +170,7 @@ void cuai_call_log(cuai_call_t *call, const char *format, ...)
     va_end(arguments);
     cuai_unlock(&call->arena->lock);
     cuai_log(CUARENA_LOG_INFO, "%s: %s", call->arena->label, text);
-    cuai_lock(&call->arena->lock);
+    cuai_arena_lock(call->arena);
 }
 
 void cuai_call_flush(cuai_call_t *call)
@@ -178,7 +180,7 @@ void cuai_call_flush(cuai_call_t *call)
         return;
     cuai_unlock(&call->arena->lock);
     deliver(call);
-    cuai_lock(&call->arena->lock);
+    cuai_arena_lock(call->arena);
 }
 
 void cuai_call_forget(cuai_call_t *call, int32_t kind)
@@ -245,11 +247,19 @@ void cuai_call_note_failure(cuai_call_t *call, cuarena_status_t status, uint64_t
 
 /* ---- Queries ----------------------------------------------------------- */
 
-cuarena_status_t cuai_query_begin(cuarena_t *arena)
+cuarena_status_t cuai_query_begin_beside(cuarena_t *arena)
 {
     if (arena == NULL)
         return cuai_null("arena");
-    return cuai_lock_enter(&arena->lock) ? CUARENA_OK : cuai_told(reentered());
+    return cuai_arena_enter_beside(arena) ? CUARENA_OK : cuai_told(reentered());
+}
+
+cuarena_status_t cuai_query_begin(cuarena_t *arena)
+{
+    cuarena_status_t status = cuai_query_begin_beside(arena);
+    if (status == CUARENA_OK)
+        cuai_tcaches_flush(arena);
+    return status;
 }
 
 cuarena_status_t cuai_query_begin_into(cuarena_t *arena, const char *name, const void *sized,

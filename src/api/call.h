@@ -31,7 +31,9 @@ typedef struct cuai_call {
 enum {
     CUAI_CALL_WHOLE = 1, /* an arena that is not lost; else it is LOST */
     CUAI_CALL_OUTSIDE =
-        2 /* to be made outside of the arena's relocation callback; else REENTERED */
+        2,               /* to be made outside of the arena's relocation callback; else REENTERED */
+    CUAI_CALL_BESIDE = 4 /* no cache of a thread empty: for calls that threads make often, and to
+                          * which it does not matter what caches keep */
 };
 
 /*
@@ -83,6 +85,8 @@ cuarena_status_t cuai_check_entry(const cuarena_t *arena, const char *what, bool
 /* Begins a call that neither drops the lock nor waits: takes the lock, and the call lets go of it.
  * REENTERED only where its own thread has it. The log is told of an error. */
 cuarena_status_t cuai_query_begin(cuarena_t *arena);
+/* As cuai_query_begin, but caches of threads keep what they have. */
+cuarena_status_t cuai_query_begin_beside(cuarena_t *arena);
 /* The same for a call that fills a struct of the caller's, which has a struct_size. */
 cuarena_status_t cuai_query_begin_into(cuarena_t *arena, const char *name, const void *sized,
                                        size_t size);

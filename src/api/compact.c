@@ -35,6 +35,7 @@ void cuai_begin_exclusive(cuarena_t *arena)
     while (arena->compacting || arena->growing || arena->moving_blocks != 0)
         cuai_arena_wait(arena);
     arena->compacting = true;
+    cuai_tcaches_flush(arena);
 }
 
 void cuai_end_exclusive(cuarena_t *arena)
@@ -55,7 +56,7 @@ int32_t cuai_deliver(cuarena_t *arena, cuarena_relocation_fn callback, void *use
     cuai_frame_push(&frame, CUAI_FRAME_RELOCATION, arena);
     int32_t stop = callback(user, list, count);
     cuai_frame_pop();
-    cuai_lock(&arena->lock);
+    cuai_arena_lock(arena);
     return stop;
 }
 

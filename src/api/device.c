@@ -141,7 +141,7 @@ static cuarena_status_t export_block(sharing_t *sharing, cuarena_export_t **expo
     uint64_t bytes = r->size;
     cuai_unlock(&arena->lock);
     status = ask_memory(sharing, &segment, offset, bytes);
-    cuai_lock(&arena->lock);
+    cuai_arena_lock(arena);
     if (status != CUARENA_OK || sharing->pieces == NULL)
         end_export(arena, one);
     else

@@ -72,7 +72,7 @@ cuarena_status_t cuai_driver_pool_trim(cuarena_t *arena, uint64_t keep_bytes, ui
     uint64_t bytes = 0;
     cuai_unlock(&arena->lock);
     cuarena_status_t status = cuai_pool_trim(arena->memory.pool, keep_bytes, &bytes);
-    cuai_lock(&arena->lock);
+    cuai_arena_lock(arena);
     if (status != CUARENA_OK)
         return cuai_note_loss(arena, status);
     arena->trims += bytes != 0;

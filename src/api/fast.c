@@ -20,6 +20,7 @@
  */
 #include "api/fast.h"
 #include "arena/steal.h"
+#include "arena/thread_cache.h"
 
 /* A fast path takes sizes for which size - 1 is below this, so not 0, which wraps. */
 #define MOST (CUARENA_HEAP_MAX_SEGMENT / 2)
@@ -65,6 +66,49 @@ static CUAI_INLINE cuai_slot_t *link_to(const cuarena_t *arena, const void *poin
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     return cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
+}
+
+/* ---- The lock ---------------------------------------------------------- */
+
+/* Notes that threads met at the lock: once they have done so often enough they get caches. Then, as
+ * in a signal handler that interrupted this thread in a call, it does not take the lock: false. */
+static CUAI_OUTLINE bool enter_contended(cuarena_t *arena)
+{
+    bool met;
+    if (!cuai_lock_contended(&arena->lock, &met))
+        return false;
+    if (!met || ++arena->meetings < CUAI_MEETINGS || !cuai_tcaches_may_run(arena))
+        return true;
+    cuai_tcaches_begin(arena);
+    cuai_unlock_as(&arena->lock, false);
+    return false;
+}
+
+/* Takes the lock in a process with other threads; false: threads have caches, or a signal handler
+ * interrupted this thread in a call. */
+static bool enter_heap(cuarena_t *arena)
+{
+    return !cuai_arena_is_tcached(arena) &&
+           (CUAI_LIKELY(cuai_lock_try(&arena->lock, false)) || enter_contended(arena));
+}
+
+/* The same, for what is called less often, with other threads or without. */
+static bool enter(cuarena_t *arena)
+{
+    return CUAI_SINGLE_THREADED ? cuai_lock_try(&arena->lock, true) : enter_heap(arena);
+}
+
+/* Takes the lock where the process has one thread, which is the case that is inlined; false: it has
+ * more, or a signal handler interrupted this one in a call. The lock is let go of likewise: no
+ * thread starts meanwhile. */
+static CUAI_INLINE bool enter_alone(cuarena_t *arena)
+{
+    return CUAI_LIKELY(CUAI_SINGLE_THREADED) && CUAI_LIKELY(cuai_lock_try(&arena->lock, true));
+}
+
+static CUAI_INLINE void leave_alone(cuarena_t *arena)
+{
+    cuai_unlock_as(&arena->lock, true);
 }
 
 /* ---- Allocation -------------------------------------------------------- */
@@ -181,18 +225,57 @@ static CUAI_INLINE cuai_slot_t alloc_on(cuarena_t *arena, cuarena_stream_t strea
     return slot;
 }
 
+/* Allocates beside other threads: by this thread's cache, or as the calls of one thread do where
+ * there are no caches, or none any more. False: nothing was done. */
+static CUAI_OUTLINE bool alloc_beside(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
+                                      int what, uint64_t *name_out)
+{
+    if (!enter_heap(arena)) {
+        if (cuai_tcache_alloc(arena, bytes, stream, what, name_out))
+            return true;
+        if (!enter_heap(arena))
+            return false;
+    }
+    uint64_t offset;
+    cuai_slot_t slot = stream == CUARENA_NO_STREAM ? alloc(arena, bytes, what, &offset)
+                                                   : alloc_on(arena, stream, bytes, what, &offset);
+    if (CUAI_LIKELY(slot != 0))
+        *name_out = what == CUAI_BY_POINTER ? offset : cuai_id(arena->heaps[CUAI_DYNAMIC], slot);
+    cuai_unlock_as(&arena->lock, false);
+    return slot != 0;
+}
+
+static CUAI_OUTLINE cuarena_status_t pointer_alloc_beside(cuarena_t *arena, uint64_t bytes,
+                                                          cuarena_stream_t stream,
+                                                          void **pointer_out)
+{
+    uint64_t address;
+    if (!alloc_beside(arena, bytes, stream, CUAI_BY_POINTER, &address))
+        return cuai_pointer_alloc(arena, bytes, stream, NULL, pointer_out);
+    *pointer_out = cuai_pointer(address);
+    return CUARENA_OK;
+}
+
+static CUAI_OUTLINE cuarena_status_t block_alloc_beside(cuarena_t *arena, uint64_t bytes,
+                                                        cuarena_stream_t stream,
+                                                        cuarena_block_t *block_out)
+{
+    return alloc_beside(arena, bytes, stream, CUAI_BY_ID, block_out)
+               ? CUARENA_OK
+               : cuai_block_alloc(arena, bytes, stream, NULL, block_out);
+}
+
 cuarena_status_t cuarena_alloc(cuarena_t *arena, uint64_t bytes, void **pointer_out)
 {
-    const bool alone = CUAI_SINGLE_THREADED;
     if (CUAI_UNLIKELY(arena == NULL || pointer_out == NULL || bytes - 1 >= MOST))
         return cuai_pointer_alloc(arena, bytes, CUARENA_NO_STREAM, NULL, pointer_out);
-    if (CUAI_UNLIKELY(!cuai_lock_enter_as(&arena->lock, alone)))
-        return cuai_pointer_alloc(arena, bytes, CUARENA_NO_STREAM, NULL, pointer_out);
+    if (CUAI_UNLIKELY(!enter_alone(arena)))
+        return pointer_alloc_beside(arena, bytes, CUARENA_NO_STREAM, pointer_out);
     uint64_t offset;
     cuai_slot_t slot = alloc(arena, bytes, CUAI_BY_POINTER, &offset);
     if (CUAI_LIKELY(slot != 0))
         *pointer_out = cuai_pointer(offset);
-    cuai_unlock_as(&arena->lock, alone);
+    leave_alone(arena);
     return CUAI_LIKELY(slot != 0)
                ? CUARENA_OK
                : cuai_pointer_alloc(arena, bytes, CUARENA_NO_STREAM, NULL, pointer_out);
@@ -201,33 +284,31 @@ cuarena_status_t cuarena_alloc(cuarena_t *arena, uint64_t bytes, void **pointer_
 cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
                                   const cuarena_request_t *request, void **pointer_out)
 {
-    const bool alone = CUAI_SINGLE_THREADED;
     if (CUAI_UNLIKELY(arena == NULL || request != NULL) ||
         CUAI_UNLIKELY(pointer_out == NULL || bytes - 1 >= MOST))
         return cuai_pointer_alloc(arena, bytes, stream, request, pointer_out);
-    if (CUAI_UNLIKELY(!cuai_lock_enter_as(&arena->lock, alone)))
-        return cuai_pointer_alloc(arena, bytes, stream, request, pointer_out);
+    if (CUAI_UNLIKELY(!enter_alone(arena)))
+        return pointer_alloc_beside(arena, bytes, stream, pointer_out);
     uint64_t offset;
     cuai_slot_t slot = alloc_on(arena, stream, bytes, CUAI_BY_POINTER, &offset);
     if (CUAI_LIKELY(slot != 0))
         *pointer_out = cuai_pointer(offset);
-    cuai_unlock_as(&arena->lock, alone);
+    leave_alone(arena);
     return CUAI_LIKELY(slot != 0) ? CUARENA_OK
                                   : cuai_pointer_alloc(arena, bytes, stream, NULL, pointer_out);
 }
 
 cuarena_status_t cuarena_block_alloc(cuarena_t *arena, uint64_t bytes, cuarena_block_t *block_out)
 {
-    const bool alone = CUAI_SINGLE_THREADED;
     if (CUAI_UNLIKELY(arena == NULL || block_out == NULL || bytes - 1 >= MOST))
         return cuai_block_alloc(arena, bytes, CUARENA_NO_STREAM, NULL, block_out);
-    if (CUAI_UNLIKELY(!cuai_lock_enter_as(&arena->lock, alone)))
-        return cuai_block_alloc(arena, bytes, CUARENA_NO_STREAM, NULL, block_out);
+    if (CUAI_UNLIKELY(!enter_alone(arena)))
+        return block_alloc_beside(arena, bytes, CUARENA_NO_STREAM, block_out);
     uint64_t offset;
     cuai_slot_t slot = alloc(arena, bytes, CUAI_BY_ID, &offset);
     if (CUAI_LIKELY(slot != 0))
         *block_out = cuai_id(arena->heaps[CUAI_DYNAMIC], slot);
-    cuai_unlock_as(&arena->lock, alone);
+    leave_alone(arena);
     return CUAI_LIKELY(slot != 0)
                ? CUARENA_OK
                : cuai_block_alloc(arena, bytes, CUARENA_NO_STREAM, NULL, block_out);
@@ -237,16 +318,15 @@ cuarena_status_t cuarena_block_alloc_on(cuarena_t *arena, uint64_t bytes, cuaren
                                         const cuarena_request_t *request,
                                         cuarena_block_t *block_out)
 {
-    const bool alone = CUAI_SINGLE_THREADED;
     if (CUAI_UNLIKELY(arena == NULL || block_out == NULL || request != NULL || bytes - 1 >= MOST))
         return cuai_block_alloc(arena, bytes, stream, request, block_out);
-    if (CUAI_UNLIKELY(!cuai_lock_enter_as(&arena->lock, alone)))
-        return cuai_block_alloc(arena, bytes, stream, request, block_out);
+    if (CUAI_UNLIKELY(!enter_alone(arena)))
+        return block_alloc_beside(arena, bytes, stream, block_out);
     uint64_t offset;
     cuai_slot_t slot = alloc_on(arena, stream, bytes, CUAI_BY_ID, &offset);
     if (CUAI_LIKELY(slot != 0))
         *block_out = cuai_id(arena->heaps[CUAI_DYNAMIC], slot);
-    cuai_unlock_as(&arena->lock, alone);
+    leave_alone(arena);
     return CUAI_LIKELY(slot != 0) ? CUARENA_OK
                                   : cuai_block_alloc(arena, bytes, stream, NULL, block_out);
 }
@@ -269,16 +349,15 @@ static bool is_plain(const cuarena_request_t *request)
 cuarena_status_t cuarena_alloc_with(cuarena_t *arena, uint64_t bytes,
                                     const cuarena_request_t *request, void **pointer_out)
 {
-    const bool alone = CUAI_SINGLE_THREADED;
     if (request == NULL || is_plain(request))
         return cuarena_alloc(arena, bytes, pointer_out);
     cuai_slot_t slot = 0;
     if (arena != NULL && pointer_out != NULL && bytes - 1 < MOST && is_ordinary(request) &&
-        arena->heaps[request->region] != NULL && cuai_lock_enter_as(&arena->lock, alone)) {
+        arena->heaps[request->region] != NULL && enter(arena)) {
         slot = alloc_checked(arena, request->region, bytes, request->tag, CUAI_BY_POINTER);
         if (slot != 0)
             *pointer_out = cuai_pointer(cuai_record(arena->heaps[request->region], slot)->offset);
-        cuai_unlock_as(&arena->lock, alone);
+        cuai_unlock(&arena->lock);
     }
     return slot != 0 ? CUARENA_OK
                      : cuai_pointer_alloc(arena, bytes, CUARENA_NO_STREAM, request, pointer_out);
@@ -293,9 +372,9 @@ static CUAI_INLINE bool try_free(cuarena_heap_t *heap, cuai_slot_t slot, cuai_sl
                                  const cuai_fast_t *fast, cuai_counter_t *counter, int what)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
-    if (CUAI_UNLIKELY(cuai_upper_attributes(r) != fast->upper[what] ||
-                      r->pins != (what == CUAI_BY_POINTER) || cuai_tag_of(r) != 0 ||
-                      !heap->smooth || !cuai_heap_fast_joins(heap, r, fast->freelist)))
+    if (CUAI_UNLIKELY(r->upper != fast->upper[what] || r->pins != (what == CUAI_BY_POINTER) ||
+                      cuai_tag_of(r) != 0 || !heap->smooth ||
+                      !cuai_heap_fast_joins(heap, r, fast->freelist)))
         return false;
     if (what == CUAI_BY_ID)
         link = cuai_table_link_to(&heap->table, heap->records, slot);
@@ -406,63 +485,108 @@ static CUAI_INLINE bool free_on(cuarena_t *arena, cuai_slot_t slot, cuai_slot_t 
            free_on_checked(arena, slot, link, stream, what);
 }
 
+/* Frees the block at a pointer on a stream or, with CUARENA_NO_STREAM, without. */
+static CUAI_INLINE bool free_pointer(cuarena_t *arena, const void *pointer, cuarena_stream_t stream)
+{
+    cuai_slot_t *link = NULL;
+    if (stream != CUARENA_NO_STREAM) {
+        link = link_to(arena, pointer);
+        return free_on(arena, *link, link, stream, CUAI_BY_POINTER);
+    }
+    cuai_freed_t freed = free_unless_plain(arena, pointer, &link);
+    if (CUAI_UNLIKELY(freed != CUAI_FREED_PLAIN))
+        return freed == CUAI_FREED;
+    return free_at_once(arena, *link, link, CUAI_BY_POINTER);
+}
+
+/* The same for the block of an id. */
+static CUAI_INLINE bool free_block(cuarena_t *arena, cuarena_block_t block, cuarena_stream_t stream)
+{
+    cuai_slot_t slot = cuai_slot_named(arena->heaps[CUAI_DYNAMIC], block);
+    if (stream != CUARENA_NO_STREAM)
+        return free_on(arena, slot, NULL, stream, CUAI_BY_ID);
+    cuai_freed_t freed = free_block_unless_plain(arena, slot);
+    if (CUAI_UNLIKELY(freed != CUAI_FREED_PLAIN))
+        return freed == CUAI_FREED;
+    return free_at_once(arena, slot, NULL, CUAI_BY_ID);
+}
+
+/* Frees the block of a name beside other threads, likewise. */
+static CUAI_OUTLINE bool free_beside(cuarena_t *arena, uint64_t name, cuarena_stream_t stream,
+                                     int what)
+{
+    if (!enter_heap(arena)) {
+        if (cuai_tcache_free(arena, name, stream, what))
+            return true;
+        if (!enter_heap(arena))
+            return false;
+    }
+    bool done = what == CUAI_BY_POINTER ? free_pointer(arena, cuai_pointer(name), stream)
+                                        : free_block(arena, name, stream);
+    cuai_unlock_as(&arena->lock, false);
+    return done;
+}
+
+static CUAI_OUTLINE cuarena_status_t pointer_free_beside(cuarena_t *arena, void *pointer,
+                                                         cuarena_stream_t stream)
+{
+    return free_beside(arena, cuai_address(pointer), stream, CUAI_BY_POINTER)
+               ? CUARENA_OK
+               : cuai_pointer_free(arena, pointer, stream);
+}
+
+static CUAI_OUTLINE cuarena_status_t block_free_beside(cuarena_t *arena, cuarena_block_t block,
+                                                       cuarena_stream_t stream)
+{
+    return free_beside(arena, block, stream, CUAI_BY_ID) ? CUARENA_OK
+                                                         : cuai_block_free(arena, block, stream);
+}
+
 cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
 {
-    const bool alone = CUAI_SINGLE_THREADED;
     if (CUAI_UNLIKELY(arena == NULL || pointer == NULL))
         return cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
-    if (CUAI_UNLIKELY(!cuai_lock_enter_as(&arena->lock, alone)))
-        return cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
-    cuai_slot_t *link = NULL;
-    cuai_freed_t freed = free_unless_plain(arena, pointer, &link);
-    bool done = freed == CUAI_FREED;
-    if (CUAI_LIKELY(freed == CUAI_FREED_PLAIN))
-        done = free_at_once(arena, *link, link, CUAI_BY_POINTER);
-    cuai_unlock_as(&arena->lock, alone);
+    if (CUAI_UNLIKELY(!enter_alone(arena)))
+        return pointer_free_beside(arena, pointer, CUARENA_NO_STREAM);
+    bool done = free_pointer(arena, pointer, CUARENA_NO_STREAM);
+    leave_alone(arena);
     return CUAI_LIKELY(done) ? CUARENA_OK : cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
 }
 
+/* A stream that is CUARENA_NO_STREAM is looked up like others, and found by nobody. */
 cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer, cuarena_stream_t stream)
 {
-    const bool alone = CUAI_SINGLE_THREADED;
     if (CUAI_UNLIKELY(arena == NULL || pointer == NULL))
         return cuai_pointer_free(arena, pointer, stream);
-    if (CUAI_UNLIKELY(!cuai_lock_enter_as(&arena->lock, alone)))
-        return cuai_pointer_free(arena, pointer, stream);
-    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    cuai_slot_t *link = cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
+    if (CUAI_UNLIKELY(!enter_alone(arena)))
+        return pointer_free_beside(arena, pointer, stream);
+    cuai_slot_t *link = link_to(arena, pointer);
     bool done = free_on(arena, *link, link, stream, CUAI_BY_POINTER);
-    cuai_unlock_as(&arena->lock, alone);
+    leave_alone(arena);
     return CUAI_LIKELY(done) ? CUARENA_OK : cuai_pointer_free(arena, pointer, stream);
 }
 
 cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
 {
-    const bool alone = CUAI_SINGLE_THREADED;
     if (CUAI_UNLIKELY(arena == NULL || block == 0))
         return cuai_block_free(arena, block, CUARENA_NO_STREAM);
-    if (CUAI_UNLIKELY(!cuai_lock_enter_as(&arena->lock, alone)))
-        return cuai_block_free(arena, block, CUARENA_NO_STREAM);
-    cuai_slot_t slot = cuai_slot_named(arena->heaps[CUAI_DYNAMIC], block);
-    cuai_freed_t freed = free_block_unless_plain(arena, slot);
-    bool done = freed == CUAI_FREED;
-    if (CUAI_LIKELY(freed == CUAI_FREED_PLAIN))
-        done = free_at_once(arena, slot, NULL, CUAI_BY_ID);
-    cuai_unlock_as(&arena->lock, alone);
+    if (CUAI_UNLIKELY(!enter_alone(arena)))
+        return block_free_beside(arena, block, CUARENA_NO_STREAM);
+    bool done = free_block(arena, block, CUARENA_NO_STREAM);
+    leave_alone(arena);
     return CUAI_LIKELY(done) ? CUARENA_OK : cuai_block_free(arena, block, CUARENA_NO_STREAM);
 }
 
 cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_block_t block,
                                        cuarena_stream_t stream)
 {
-    const bool alone = CUAI_SINGLE_THREADED;
     if (CUAI_UNLIKELY(arena == NULL || block == 0))
         return cuai_block_free(arena, block, stream);
-    if (CUAI_UNLIKELY(!cuai_lock_enter_as(&arena->lock, alone)))
-        return cuai_block_free(arena, block, stream);
+    if (CUAI_UNLIKELY(!enter_alone(arena)))
+        return block_free_beside(arena, block, stream);
     cuai_slot_t slot = cuai_slot_named(arena->heaps[CUAI_DYNAMIC], block);
     bool done = free_on(arena, slot, NULL, stream, CUAI_BY_ID);
-    cuai_unlock_as(&arena->lock, alone);
+    leave_alone(arena);
     return CUAI_LIKELY(done) ? CUARENA_OK : cuai_block_free(arena, block, stream);
 }
 
@@ -521,14 +645,12 @@ static bool try_resize_off(cuarena_t *arena, cuai_slot_t slot, uint64_t bytes, i
 
 cuarena_status_t cuarena_resize(cuarena_t *arena, void *pointer, uint64_t bytes, void **pointer_out)
 {
-    const bool alone = CUAI_SINGLE_THREADED;
     if (arena != NULL && pointer_out != NULL && pointer == NULL)
         return cuarena_alloc(arena, bytes, pointer_out);
     bool done = false;
-    if (CUAI_LIKELY(arena != NULL && pointer_out != NULL && bytes - 1 < MOST &&
-                    cuai_lock_enter_as(&arena->lock, alone))) {
+    if (CUAI_LIKELY(arena != NULL && pointer_out != NULL && bytes - 1 < MOST && enter(arena))) {
         done = try_resize_off(arena, slot_at(arena, pointer), bytes, CUAI_BY_POINTER);
-        cuai_unlock_as(&arena->lock, alone);
+        cuai_unlock(&arena->lock);
     }
     if (CUAI_UNLIKELY(!done))
         return cuai_pointer_resize(arena, pointer, bytes, CUARENA_NO_STREAM, pointer_out);
@@ -539,12 +661,10 @@ cuarena_status_t cuarena_resize(cuarena_t *arena, void *pointer, uint64_t bytes,
 cuarena_status_t cuarena_resize_on(cuarena_t *arena, void *pointer, uint64_t bytes,
                                    cuarena_stream_t stream, void **pointer_out)
 {
-    const bool alone = CUAI_SINGLE_THREADED;
     bool done = false;
-    if (CUAI_LIKELY(arena != NULL && pointer_out != NULL && bytes - 1 < MOST &&
-                    cuai_lock_enter_as(&arena->lock, alone))) {
+    if (CUAI_LIKELY(arena != NULL && pointer_out != NULL && bytes - 1 < MOST && enter(arena))) {
         done = try_resize_on(arena, slot_at(arena, pointer), bytes, stream, CUAI_BY_POINTER);
-        cuai_unlock_as(&arena->lock, alone);
+        cuai_unlock(&arena->lock);
     }
     if (CUAI_UNLIKELY(!done))
         return cuai_pointer_resize(arena, pointer, bytes, stream, pointer_out);
@@ -554,12 +674,11 @@ cuarena_status_t cuarena_resize_on(cuarena_t *arena, void *pointer, uint64_t byt
 
 cuarena_status_t cuarena_block_resize(cuarena_t *arena, cuarena_block_t block, uint64_t bytes)
 {
-    const bool alone = CUAI_SINGLE_THREADED;
     bool done = false;
-    if (CUAI_LIKELY(arena != NULL && bytes - 1 < MOST && cuai_lock_enter_as(&arena->lock, alone))) {
+    if (CUAI_LIKELY(arena != NULL && bytes - 1 < MOST && enter(arena))) {
         cuai_slot_t slot = cuai_slot_named(arena->heaps[CUAI_DYNAMIC], block);
         done = try_resize_off(arena, slot, bytes, CUAI_BY_ID);
-        cuai_unlock_as(&arena->lock, alone);
+        cuai_unlock(&arena->lock);
     }
     return CUAI_LIKELY(done) ? CUARENA_OK
                              : cuai_block_resize(arena, block, bytes, CUARENA_NO_STREAM);
@@ -568,12 +687,11 @@ cuarena_status_t cuarena_block_resize(cuarena_t *arena, cuarena_block_t block, u
 cuarena_status_t cuarena_block_resize_on(cuarena_t *arena, cuarena_block_t block, uint64_t bytes,
                                          cuarena_stream_t stream)
 {
-    const bool alone = CUAI_SINGLE_THREADED;
     bool done = false;
-    if (CUAI_LIKELY(arena != NULL && bytes - 1 < MOST && cuai_lock_enter_as(&arena->lock, alone))) {
+    if (CUAI_LIKELY(arena != NULL && bytes - 1 < MOST && enter(arena))) {
         cuai_slot_t slot = cuai_slot_named(arena->heaps[CUAI_DYNAMIC], block);
         done = try_resize_on(arena, slot, bytes, stream, CUAI_BY_ID);
-        cuai_unlock_as(&arena->lock, alone);
+        cuai_unlock(&arena->lock);
     }
     return CUAI_LIKELY(done) ? CUARENA_OK : cuai_block_resize(arena, block, bytes, stream);
 }

@@ -32,4 +32,13 @@ typedef enum cuai_freed {
 cuai_freed_t cuai_fast_cache_put(cuarena_t *arena, cuai_slot_t slot, uint64_t attributes,
                                  cuai_stream_t *s) CUAI_OUTLINE;
 
+/* Allocates an ordinary block by the cache that this thread has in an arena that threads share, for
+ * calls on a stream or, with CUARENA_NO_STREAM, without. `what` is a CUAI_BY_...; the name is the
+ * block's address or id. False: nothing was done, and the slow path is to do it. No lock. */
+bool cuai_tcache_alloc(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream, int what,
+                       uint64_t *name_out) CUAI_OUTLINE;
+/* Frees the block of a name likewise. */
+bool cuai_tcache_free(cuarena_t *arena, uint64_t name, cuarena_stream_t stream,
+                      int what) CUAI_OUTLINE;
+
 #endif

@@ -245,7 +245,7 @@ static cuarena_status_t zero_all(cuarena_t *arena)
             continue;
         cuai_unlock(&arena->lock);
         status = zero_segments(arena, heap);
-        cuai_lock(&arena->lock);
+        cuai_arena_lock(arena);
         cuai_heap_thaw(heap);
     }
     return status == CUARENA_OK ? zero_apart(arena) : status;

@@ -34,7 +34,7 @@ bool cuai_logs_event(int32_t kind)
 static const char *tag_name(cuarena_t *arena, cuarena_tag_t tag)
 {
     CUAI_ASSERT(tag != 0);
-    cuai_lock(&arena->lock);
+    cuai_arena_lock(arena);
     const char *name = arena->tags[tag].name;
     cuai_unlock(&arena->lock);
     return name;

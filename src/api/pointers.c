@@ -25,7 +25,7 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_alloc(cuarena_t *arena, uint64_t byt
         request.heap.flags |= CUAI_BLOCK_DEDICATED;
     cuai_call_t call;
     cuai_block_ref_t ref;
-    status = cuai_call_begin(&call, arena, "it", 0);
+    status = cuai_call_begin(&call, arena, "it", CUAI_CALL_BESIDE);
     if (status != CUARENA_OK)
         return status;
     status = cuai_request_on(&call, stream, &request);
@@ -60,7 +60,7 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_free(cuarena_t *arena, void *pointer
     if (arena != NULL && pointer == NULL)
         return CUARENA_OK;
     cuai_call_t call;
-    cuarena_status_t status = cuai_call_begin(&call, arena, "it", 0);
+    cuarena_status_t status = cuai_call_begin(&call, arena, "it", CUAI_CALL_BESIDE);
     if (status != CUARENA_OK)
         return status;
     status = cuai_call_on_free(&call, stream);
@@ -112,7 +112,7 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_resize(cuarena_t *arena, void *point
     if (pointer == NULL)
         return cuai_pointer_alloc(arena, bytes, stream, NULL, pointer_out);
     cuai_call_t call;
-    cuarena_status_t status = cuai_call_begin(&call, arena, "it", 0);
+    cuarena_status_t status = cuai_call_begin(&call, arena, "it", CUAI_CALL_BESIDE);
     if (status != CUARENA_OK)
         return status;
     status = cuai_call_on(&call, stream);
@@ -126,7 +126,7 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_resize(cuarena_t *arena, void *point
 cuarena_status_t cuarena_size_of(cuarena_t *arena, const void *pointer, uint64_t *requested_out,
                                  uint64_t *allocated_out)
 {
-    cuarena_status_t status = cuai_query_begin(arena);
+    cuarena_status_t status = cuai_query_begin_beside(arena);
     if (status != CUARENA_OK)
         return status;
     cuai_block_ref_t ref = cuai_find_address(arena, cuai_address(pointer));
@@ -178,7 +178,7 @@ static cuarena_status_t change_pin_of(cuarena_t *arena, cuai_block_ref_t ref, co
 static cuarena_status_t change_pin(cuarena_t *arena, void *pointer, bool pinned)
 {
     cuai_call_t call;
-    cuarena_status_t status = cuai_call_begin(&call, arena, "it", 0);
+    cuarena_status_t status = cuai_call_begin(&call, arena, "it", CUAI_CALL_BESIDE);
     if (status != CUARENA_OK)
         return status;
     cuai_block_ref_t ref = reclaim_pointer(arena, pointer);

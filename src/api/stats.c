@@ -6,6 +6,7 @@
 #include "arena/capture.h"
 #include "arena/counts.h"
 #include "arena/streams.h"
+#include "arena/thread_cache.h"
 #include "base/sized.h"
 
 /* ---- Statistics -------------------------------------------------------- */
@@ -71,7 +72,8 @@ static void from_arena(const cuarena_t *arena, cuarena_stats_t *stats)
     from_counts(cuai_whole_counts(arena), stats);
     const cuarena_heap_t *apart = arena->heaps[CUAI_APART];
     stats->dedicated_bytes = apart == NULL ? 0 : cuai_heap_bytes(apart);
-    stats->bookkeeping_bytes += sizeof *arena + arena->stream_count * sizeof(cuai_stream_t);
+    stats->bookkeeping_bytes += sizeof *arena + arena->stream_count * sizeof(cuai_stream_t) +
+                                cuai_tcaches_bookkeeping(arena);
     stats->reserved_bytes = arena->reserved;
     stats->peak_reserved_bytes = arena->peak_reserved;
     stats->failed = arena->failed;
@@ -400,6 +402,8 @@ static cuarena_status_t validate_all(const cuarena_t *arena, char *text, size_t 
         wrong = recount(arena);
     if (wrong == NULL)
         wrong = cuai_streams_wrong(arena);
+    if (wrong == NULL)
+        wrong = cuai_tcaches_wrong(arena);
     if (wrong == NULL)
         return CUARENA_OK;
     if (text != NULL && text_size != 0)

@@ -32,7 +32,7 @@ cuarena_status_t cuarena_record_use(cuarena_t *arena, const void *pointer, cuare
     if (arena == NULL || pointer == NULL)
         return cuai_null("arena or pointer");
     cuai_call_t call;
-    cuarena_status_t status = cuai_call_begin(&call, arena, "it", 0);
+    cuarena_status_t status = cuai_call_begin(&call, arena, "it", CUAI_CALL_BESIDE);
     if (status != CUARENA_OK)
         return status;
     status = cuai_call_on(&call, stream);
@@ -47,7 +47,7 @@ cuarena_status_t cuarena_block_record_use(cuarena_t *arena, cuarena_block_t bloc
                                           cuarena_stream_t stream)
 {
     cuai_call_t call;
-    cuarena_status_t status = cuai_call_begin(&call, arena, "it", 0);
+    cuarena_status_t status = cuai_call_begin(&call, arena, "it", CUAI_CALL_BESIDE);
     if (status != CUARENA_OK)
         return status;
     status = cuai_call_on(&call, stream);

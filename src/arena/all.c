@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "arena/arena.h"
+#include "arena/thread_cache.h"
 #include "base/frame.h"
 #include "base/log.h"
 
@@ -15,13 +16,22 @@ static cuarena_t *arenas; /* all that there are */
 
 /* ---- Forks ------------------------------------------------------------- */
 
+/* The caches of threads keep nothing then, unless a signal handler that interrupted a call of one
+ * forks. */
+static void lock_for_fork(cuarena_t *arena)
+{
+    arena->all.locked = cuai_lock_enter(&arena->lock);
+    if (arena->all.locked && cuai_tcaches_stop(arena))
+        cuai_tcaches_flush(arena);
+}
+
 /* A lock that this thread has already, because a signal handler forks, is not taken again: the
  * thread goes on with what was interrupted, in both processes. */
 static void before_fork(void)
 {
     locked = cuai_lock_enter(&lock);
     for (cuarena_t *arena = arenas; arena != NULL; arena = arena->all.next)
-        arena->all.locked = cuai_lock_enter(&arena->lock);
+        lock_for_fork(arena);
     cuai_log_before_fork();
 }
 
@@ -43,6 +53,7 @@ static void after_fork_in_child(void)
         if (arena->inside > own)
             cuai_slow_set(arena, CUAI_SLOW_LEFT, true);
         arena->inside = own;
+        cuai_tcaches_after_fork(arena);
         if (arena->all.locked)
             cuai_lock_reset(&arena->lock);
     }
@@ -90,6 +101,17 @@ void cuai_all_remove(cuarena_t *arena)
         *arena->all.link = arena->all.next;
     if (arena->all.link != NULL && arena->all.next != NULL)
         arena->all.next->all.link = arena->all.link;
+    cuai_tcaches_leave(arena);
+    cuai_unlock(&lock);
+}
+
+void cuai_all_lock(void)
+{
+    cuai_lock(&lock);
+}
+
+void cuai_all_unlock(void)
+{
     cuai_unlock(&lock);
 }
 
@@ -99,7 +121,7 @@ void cuai_all_set_log(void)
 {
     cuai_lock(&lock);
     for (cuarena_t *arena = arenas; arena != NULL; arena = arena->all.next) {
-        cuai_lock(&arena->lock);
+        cuai_arena_lock(arena);
         follow_log(arena);
         cuai_unlock(&arena->lock);
     }

@@ -29,8 +29,13 @@ typedef struct cuai_all_link {
 /* Adds a new arena, which no other thread knows: from now on forks take its lock, and it follows
  * the level of the log. OUT_OF_MEMORY: the host has no room for a fork handler. */
 cuarena_status_t cuai_all_add(cuarena_t *arena);
-/* Takes it out when it ends; one that was never added is fine. */
+/* Takes it out when it ends, and away from the caches of threads; one that was never added is fine.
+ */
 void cuai_all_remove(cuarena_t *arena);
+/* Keeps arenas from ending, so that a thread that ends can leave those that it has caches of. Locks
+ * of arenas are taken inside it. */
+void cuai_all_lock(void);
+void cuai_all_unlock(void);
 /* The log's level changed: every arena follows it. The caller has no arena's lock. */
 void cuai_all_set_log(void);
 

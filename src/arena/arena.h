@@ -62,6 +62,7 @@ typedef struct cuai_retired {
 struct cuarena_arena {
     /* What every allocation and free touches. */
     cuai_lock_t lock;
+    atomic_bool tcached;           /* threads have caches: see thread_cache.h */
     uint32_t slow;                 /* CUAI_SLOW_... bits: see cuai_slow_set */
     cuai_fast_t none[CUAI_LISTED]; /* of calls without a stream, by region */
     cuai_recent_t last;            /* the stream used last, while nothing makes the arena slow */
@@ -144,7 +145,12 @@ struct cuarena_arena {
     uint64_t freed_while_moving; /* how many blocks were freed while they were moved, ever */
     uint64_t ending;             /* blocks that are ENDING */
     uint64_t inside;             /* calls under way that may drop the lock */
-    cuai_retired_t retired;      /* while SLOW_RETIRED */
+    struct cuai_tcache *tcaches; /* of all threads */
+    struct cuai_depot *depot;    /* NULL: there is none */
+    uint32_t tcache_count;
+    uint32_t running;       /* caches in use: see thread_cache.h */
+    uint32_t meetings;      /* how often a thread waited for the lock, while there are no caches */
+    cuai_retired_t retired; /* while SLOW_RETIRED */
     cuai_all_link_t all;
 
     cuarena_relocation_fn relocation_fn;
@@ -176,11 +182,77 @@ static inline void *cuai_pointer(uint64_t address)
     return (void *)(uintptr_t)address; /* NOLINT: offsets are addresses */
 }
 
+/* Whether threads have caches, which serve their calls. No lock. */
+static inline bool cuai_arena_is_tcached(const cuarena_t *arena)
+{
+    return atomic_load_explicit(&arena->tcached, memory_order_relaxed);
+}
+
+/* Whether this thread is in a call of a cache, or about to stop all, so that a signal handler must
+ * neither use one nor wait for the arena's lock, whose owner may wait for the cache. The model is
+ * found without a call, also in a library that was loaded late. */
+#if defined(__GNUC__)
+__attribute__((tls_model("initial-exec")))
+#endif
+extern _Thread_local volatile bool cuai_tcache_entered;
+
+static CUAI_INLINE void cuai_thread_enter(bool entered)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    cuai_tcache_entered = entered;
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* Stops the caches of threads, and counts what they did. False: this thread is in a call of one,
+ * which a signal handler has interrupted. O(caches that run). */
+bool cuai_tcaches_stop(cuarena_t *arena);
+/* Takes the lock of an arena whose threads have caches, and stops them; false, with nothing done,
+ * likewise. */
+bool cuai_tcaches_enter(cuarena_t *arena);
+/* Frees the blocks that caches of threads keep; whether there were any. O(them). */
+bool cuai_tcaches_flush(cuarena_t *arena);
+
+/* Lock held, by a thread that is in no call of a cache. */
+static inline void cuai_stop_again(cuarena_t *arena)
+{
+    if (arena->running != 0 && !cuai_tcaches_stop(arena))
+        cuai_assert_failed("this thread is in no call of a cache", __FILE__, __LINE__);
+}
+
+/* Takes the lock, and stops the caches of threads; they may keep blocks. False: a signal handler
+ * has interrupted this thread in a call. */
+static inline bool cuai_arena_enter_beside(cuarena_t *arena)
+{
+    if (cuai_arena_is_tcached(arena))
+        return cuai_tcaches_enter(arena);
+    if (!cuai_lock_enter(&arena->lock))
+        return false;
+    cuai_stop_again(arena); /* they may have begun meanwhile */
+    return true;
+}
+
+/* The same, and no cache keeps anything. */
+static inline bool cuai_arena_enter(cuarena_t *arena)
+{
+    bool entered = cuai_arena_enter_beside(arena);
+    if (entered && arena->tcaches != NULL)
+        cuai_tcaches_flush(arena);
+    return entered;
+}
+
+/* Takes the lock again after it was dropped. */
+static inline void cuai_arena_lock(cuarena_t *arena)
+{
+    cuai_lock(&arena->lock);
+    cuai_stop_again(arena);
+}
+
 /* Waits until something ends that another thread does without the lock. Drops the lock; the caller
  * looks again at what it waits for. */
 static inline void cuai_arena_wait(cuarena_t *arena)
 {
     cuai_cond_wait(&arena->changed, &arena->lock);
+    cuai_stop_again(arena);
 }
 
 /* This thread holds the arena's lock, or the library has a bug. */

@@ -179,7 +179,7 @@ static cuarena_status_t alloc_on(cuarena_t *arena, const cuai_request_t *request
     arena->reserving += bytes;
     cuai_unlock(&arena->lock);
     status = get_segment(arena, bytes, &stream, &segment);
-    cuai_lock(&arena->lock);
+    cuai_arena_lock(arena);
     bool got = status == CUARENA_OK;
     if (got)
         status = keep_dedicated(arena, request, &segment, block_out);
@@ -188,7 +188,7 @@ static cuarena_status_t alloc_on(cuarena_t *arena, const cuai_request_t *request
     } else if (got) {
         cuai_unlock(&arena->lock);
         give_back(arena, stream, &segment);
-        cuai_lock(&arena->lock);
+        cuai_arena_lock(arena);
     }
     arena->reserving -= bytes;
     return status;
@@ -220,7 +220,7 @@ void cuai_return_segment(cuarena_t *arena, cuarena_memory_segment_t segment, uin
     else
         cuai_log(CUARENA_LOG_WARN, "%s: %llu bytes that a stream may be using are not given back",
                  arena->label, (unsigned long long)segment.bytes);
-    cuai_lock(&arena->lock);
+    cuai_arena_lock(arena);
     cuai_stream_untouch(arena, touched);
 }
 

@@ -464,7 +464,7 @@ static cuarena_status_t take(cuarena_t *arena, step_t *step)
     cuarena_status_t status = act(arena, step, &segment, &address);
     cuai_log(CUARENA_LOG_DEBUG, "%s: %llu more bytes: %s", arena->label,
              (unsigned long long)step->bytes, cuarena_status_name(status));
-    cuai_lock(&arena->lock);
+    cuai_arena_lock(arena);
     bool taken = status == CUARENA_OK;
     if (taken && is_short(arena, step, &segment))
         status = CUARENA_BUSY;
@@ -475,7 +475,7 @@ static cuarena_status_t take(cuarena_t *arena, step_t *step)
     if (taken && status != CUARENA_OK) {
         cuai_unlock(&arena->lock);
         undo(arena, step, &segment);
-        cuai_lock(&arena->lock);
+        cuai_arena_lock(arena);
     }
     arena->reserving -= asked;
     arena->growing = false;

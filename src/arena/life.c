@@ -359,7 +359,7 @@ static void give_back_dedicated(cuarena_t *arena)
 void cuai_arena_end(cuarena_t *arena)
 {
     cuai_all_remove(arena);
-    cuai_lock(&arena->lock);
+    cuai_arena_lock(arena);
     cuai_uses_clear(arena);
     cuai_unlock(&arena->lock);
     cuai_captures_forget(arena);

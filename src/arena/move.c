@@ -240,7 +240,7 @@ static cuarena_status_t queue_between(cuarena_t *arena, const cuai_batch_t *batc
         return status;
     cuai_unlock(&arena->lock);
     status = move_runs(arena, batch, stream, done);
-    cuai_lock(&arena->lock);
+    cuai_arena_lock(arena);
     if (status != CUARENA_OK || stream == CUARENA_NO_STREAM)
         return cuai_note_loss(arena, status);
     return cuai_order_after(arena, &batch->streams, batch->stream);
@@ -365,7 +365,7 @@ cuarena_status_t cuai_copy(cuarena_t *arena, uint64_t to, uint64_t from, uint64_
     if (status == CUARENA_OK) {
         cuai_unlock(&arena->lock);
         status = arena->memory.ops.relocate(arena->memory.user, &one, 1, handle, &done);
-        cuai_lock(&arena->lock);
+        cuai_arena_lock(arena);
     }
     cuai_stream_untouch(arena, stream);
     if (status != CUARENA_OK && done != 0)

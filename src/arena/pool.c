@@ -34,7 +34,7 @@ static cuarena_status_t grow_first(cuarena_t *arena, cuarena_memory_segment_t *s
     cuarena_status_t status = ops->grow(arena->memory.user, segment, bytes);
     if (status == CUARENA_OK && arena->config.zero == CUARENA_ZERO_CREATE)
         status = cuai_memory_zero_fresh(&arena->memory, end, more, CUARENA_NO_STREAM);
-    cuai_lock(&arena->lock);
+    cuai_arena_lock(arena);
     return status;
 }
 
@@ -167,7 +167,7 @@ cuarena_status_t cuai_shorten_pool(cuarena_t *arena, uint64_t bytes)
         return CUARENA_OK;
     cuai_unlock(&arena->lock);
     arena->memory.ops.shrink(arena->memory.user, &segment, kept);
-    cuai_lock(&arena->lock);
+    cuai_arena_lock(arena);
     arena->segments.items[0] = segment;
     arena->reserved -= backed;
     return CUARENA_OK;
@@ -327,7 +327,7 @@ cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes, cuai_batch_t *
     if (status == CUARENA_OK) {
         cuai_unlock(&arena->lock);
         status = fill_other(arena, wanted, batch, &segment, &gone);
-        cuai_lock(&arena->lock);
+        cuai_arena_lock(arena);
     }
     arena->reserving -= wanted;
     thaw(arena);
@@ -342,7 +342,7 @@ cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes, cuai_batch_t *
     cuai_batch_reclaim(arena, batch, 0);
     cuai_unlock(&arena->lock);
     arena->memory.ops.give_back(arena->memory.user, &old);
-    cuai_lock(&arena->lock);
+    cuai_arena_lock(arena);
     arena->reserved -= old_reserved;
     return status;
 }

@@ -526,9 +526,7 @@ void cuai_streams_reset(cuarena_t *arena)
 
 /* ---- One stream's frees and end ---------------------------------------- */
 
-/* Whether nobody but its thread has needed an event of this default stream yet. An event of all
- * work stands in for the first. */
-static bool is_unasked(const cuarena_t *arena, const cuai_stream_t *s)
+bool cuai_stream_is_unasked(const cuarena_t *arena, const cuai_stream_t *s)
 {
     return s->thread != 0 && !s->asked && arena->memory.driver_streams &&
            arena->config.events != CUARENA_EVENTS_EAGER;
@@ -542,7 +540,7 @@ cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number)
         cuai_arena_wait(arena);
     if (s == NULL || !s->eager || s->released)
         return CUARENA_OK;
-    if (is_unasked(arena, s)) {
+    if (cuai_stream_is_unasked(arena, s)) {
         cuai_stream_uncover(arena, s);
         return CUARENA_OK;
     }

@@ -81,6 +81,9 @@ cuarena_status_t cuai_stream_poll(cuarena_t *arena, cuai_stream_t *s);
 /* The event of the open free list, if it has one, does not cover what joins it next, for instance
  * what the stream got from others by a wait after that: another one is to come. */
 void cuai_stream_uncover(const cuarena_t *arena, cuai_stream_t *s);
+/* Whether nobody but its thread has needed an event of this default stream yet, so that frees on it
+ * record none. An event of all work stands in for the first. */
+bool cuai_stream_is_unasked(const cuarena_t *arena, const cuai_stream_t *s);
 /* Reclaims what is left of a closed free list if it is idle; with steal=never it becomes its
  * stream's again instead. The caller reclaims. Drops the lock. */
 void cuai_stream_return_idle(cuarena_t *arena, cuai_stream_t *s);

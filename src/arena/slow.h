@@ -28,6 +28,8 @@
 #define CUAI_SLOW_RETIRED 0x200u
 /* This is a forked child's copy: see all.h. */
 #define CUAI_SLOW_LEFT 0x400u
+/* Threads have caches: only their paths know what these keep. */
+#define CUAI_SLOW_THREADS 0x800u
 /* The log tells of every block. */
 #define CUAI_SLOW_LOG 0x1000u
 /* The log tells of resizes; other calls do not care. */

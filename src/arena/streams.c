@@ -150,6 +150,7 @@ static void learn(cuarena_t *arena, cuarena_stream_t handle, cuai_stream_t *s)
 void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s)
 {
     cuai_assert_locked(arena);
+    cuai_tcaches_flush(arena); /* what they keep of the stream was freed on it */
     forget_recent(&arena->last);
     for (uint32_t i = 0; i < CUAI_RECENT; i++)
         if (arena->recent[i].stream == s)

@@ -163,7 +163,7 @@ uint64_t cuai_cuts_give(cuarena_t *arena, cuai_cuts_t *cuts)
         cuarena_memory_segment_t copy = arena->segments.items[cut->segment];
         cuai_unlock(&arena->lock);
         execute(arena, &copy, cut);
-        cuai_lock(&arena->lock);
+        cuai_arena_lock(arena);
         arena->segments.items[cut->segment] = copy;
         arena->reserved -= cut->bytes;
         cuai_count_shrinkage(arena);

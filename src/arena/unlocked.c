@@ -14,7 +14,7 @@ cuarena_status_t cuai_unlocked_identify(cuarena_t *arena, cuarena_stream_t handl
 {
     cuai_unlock(&arena->lock);
     cuarena_status_t status = arena->memory.ops.identify(arena->memory.user, handle, info);
-    cuai_lock(&arena->lock);
+    cuai_arena_lock(arena);
     return cuai_note_loss(arena, status);
 }
 
@@ -37,7 +37,7 @@ static void begin_marking_all(cuarena_t *arena)
 
 static void end_marking_all(cuarena_t *arena)
 {
-    cuai_lock(&arena->lock);
+    cuai_arena_lock(arena);
     arena->marking_all--;
     cuai_cond_wake(&arena->changed);
 }
@@ -46,7 +46,7 @@ static cuarena_status_t mark(cuarena_t *arena, cuarena_stream_t handle, void **e
 {
     cuai_unlock(&arena->lock);
     cuarena_status_t status = arena->memory.ops.mark(arena->memory.user, handle, event);
-    cuai_lock(&arena->lock);
+    cuai_arena_lock(arena);
     return status;
 }
 
@@ -86,7 +86,7 @@ cuarena_status_t cuai_unlocked_see(cuarena_t *arena, void *event, uint32_t numbe
         cuai_unlock(&arena->lock);
         status = wait ? ops->wait(arena->memory.user, event, handle, host)
                       : ops->query(arena->memory.user, event);
-        cuai_lock(&arena->lock);
+        cuai_arena_lock(arena);
     }
     cuai_stream_untouch(arena, number);
     return cuai_note_loss(arena, status);
@@ -98,7 +98,7 @@ void cuai_unlocked_discard(cuarena_t *arena, void *event)
         return;
     cuai_unlock(&arena->lock);
     arena->memory.ops.unmark(arena->memory.user, event);
-    cuai_lock(&arena->lock);
+    cuai_arena_lock(arena);
 }
 
 cuarena_status_t cuai_unlocked_synchronize(cuarena_t *arena, uint32_t number)
@@ -109,7 +109,7 @@ cuarena_status_t cuai_unlocked_synchronize(cuarena_t *arena, uint32_t number)
         arena->host_waits++;
         cuai_unlock(&arena->lock);
         status = cuai_memory_synchronize(&arena->memory, handle);
-        cuai_lock(&arena->lock);
+        cuai_arena_lock(arena);
     }
     cuai_stream_untouch(arena, number);
     return cuai_note_loss(arena, status);

@@ -46,7 +46,7 @@ void cuai_lose(cuarena_t *arena)
     cuai_unlock(&arena->lock);
     cuai_log(CUARENA_LOG_ERROR, "%s is lost: what blocks left could not be set to 0: %s",
              arena->label, cuarena_last_error());
-    cuai_lock(&arena->lock);
+    cuai_arena_lock(arena);
 }
 
 cuarena_status_t cuai_zero_block(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
@@ -73,7 +73,7 @@ cuarena_status_t cuai_zero_tail(cuarena_t *arena, cuai_block_ref_t ref, uint64_t
         cuai_unlock(&arena->lock);
         status = in_graph ? ops->zero_captured(arena->memory.user, address, size, stream)
                           : ops->zero_bytes(arena->memory.user, address, size, stream);
-        cuai_lock(&arena->lock);
+        cuai_arena_lock(arena);
     }
     cuai_stream_untouch(arena, number);
     return cuai_note_loss(arena, status);

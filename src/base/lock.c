@@ -27,15 +27,6 @@ static void futex_wake(_Atomic uint32_t *word, int count)
     (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
-static void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
 /* A thread that is alone is known without a number, and holds locks as UNNUMBERED. */
 static void number_thread(void)
 {
@@ -56,11 +47,12 @@ static void wait_for_word(cuai_lock_t *lock, uint32_t word)
 
 /* Spins no longer where others sleep already: they come first. A thread that slept cannot know
  * whether others still do, so it holds the lock as WAITED: at worst one wake for nobody. */
-bool cuai_lock_contended(cuai_lock_t *lock)
+bool cuai_lock_contended(cuai_lock_t *lock, bool *met_out)
 {
     if (!CUAI_SINGLE_THREADED)
         number_thread();
     uint32_t held = cuai_lock_self;
+    *met_out = false;
     for (int spins = SPINS;;) {
         uint32_t word = atomic_load_explicit(&lock->word, memory_order_relaxed);
         if (word == CUAI_LOCK_FREE) {
@@ -69,9 +61,11 @@ bool cuai_lock_contended(cuai_lock_t *lock)
         } else if ((word & ~CUAI_LOCK_WAITED) == cuai_lock_self) {
             return false;
         } else if (spins > 0 && !(word & CUAI_LOCK_WAITED)) {
+            *met_out = true;
             spins--;
-            relax();
+            cuai_relax();
         } else {
+            *met_out = true;
             held |= CUAI_LOCK_WAITED;
             wait_for_word(lock, word);
         }
@@ -166,6 +160,23 @@ bool cuai_lock_enter(cuai_lock_t *lock)
     if (error != EDEADLK)
         must(error);
     return error == 0;
+}
+
+bool cuai_lock_try(cuai_lock_t *lock, bool alone)
+{
+    (void)alone;
+    if (in_mutex)
+        return false;
+    in_mutex = 1;
+    int error = pthread_mutex_trylock(&lock->mutex);
+    in_mutex = 0;
+    return error == 0;
+}
+
+bool cuai_lock_contended(cuai_lock_t *lock, bool *met_out)
+{
+    *met_out = cuai_lock_enter(lock);
+    return *met_out;
 }
 
 /* For assertions: where this thread does not hold the lock, it does from now on. */

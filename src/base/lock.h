@@ -99,8 +99,9 @@ __attribute__((tls_model("initial-exec")))
 #endif
 extern _Thread_local uint32_t cuai_lock_self;
 
-/* Waits, and gives this thread its number; false, at once, where this thread holds it. */
-bool cuai_lock_contended(cuai_lock_t *lock) CUAI_NOINLINE;
+/* Takes the lock, waiting if another thread has it, and gives this thread its number; false, at
+ * once, where this thread holds it. `met_out` says whether it waited. */
+bool cuai_lock_contended(cuai_lock_t *lock, bool *met_out) CUAI_NOINLINE;
 void cuai_lock_wake(cuai_lock_t *lock) CUAI_NOINLINE;
 
 /* Writes `held`, of this thread, where the lock is free. The fence keeps the compiler from moving
@@ -119,24 +120,39 @@ static CUAI_INLINE bool cuai_lock_take(cuai_lock_t *lock, uint32_t held, bool al
     return true;
 }
 
-/* Takes the lock; false, at once, where this thread holds it. `alone` is CUAI_SINGLE_THREADED. */
-static CUAI_INLINE bool cuai_lock_enter_as(cuai_lock_t *lock, bool alone)
+/* Takes the lock if that is possible at once. `alone` is CUAI_SINGLE_THREADED. */
+static CUAI_INLINE bool cuai_lock_try(cuai_lock_t *lock, bool alone)
 {
-    if (CUAI_UNLIKELY(!cuai_lock_take(lock, cuai_lock_self, alone)))
-        return cuai_lock_contended(lock);
-    return true;
+    return cuai_lock_take(lock, cuai_lock_self, alone);
 }
 
+/* Takes the lock; false, at once, where this thread holds it. */
 static CUAI_INLINE bool cuai_lock_enter(cuai_lock_t *lock)
 {
-    return cuai_lock_enter_as(lock, CUAI_SINGLE_THREADED);
+    bool met;
+    return CUAI_LIKELY(cuai_lock_try(lock, CUAI_SINGLE_THREADED)) ||
+           cuai_lock_contended(lock, &met);
+}
+
+/* Whether this thread is known to hold it; a mutex does not say that. */
+static inline bool cuai_lock_is_own(const cuai_lock_t *lock)
+{
+    return (atomic_load_explicit(&lock->word, memory_order_relaxed) & ~CUAI_LOCK_WAITED) ==
+           cuai_lock_self;
+}
+
+/* As cuai_lock_try beside other threads, but does not write to the lock while somebody has it: for
+ * a thread that tries again and again. */
+static inline bool cuai_lock_try_seen_free(cuai_lock_t *lock)
+{
+    return atomic_load_explicit(&lock->word, memory_order_relaxed) == CUAI_LOCK_FREE &&
+           cuai_lock_try(lock, false);
 }
 
 /* Whether this thread holds it. */
 static inline bool cuai_lock_is_held(const cuai_lock_t *lock)
 {
-    uint32_t word = atomic_load_explicit(&lock->word, memory_order_relaxed);
-    return (word & ~CUAI_LOCK_WAITED) == cuai_lock_self;
+    return cuai_lock_is_own(lock);
 }
 
 /* Lets go of a lock that was entered `alone`, or not. No thread starts in between: who holds a lock
@@ -160,13 +176,20 @@ static CUAI_INLINE void cuai_unlock(cuai_lock_t *lock)
 #else
 
 bool cuai_lock_enter(cuai_lock_t *lock);
+bool cuai_lock_contended(cuai_lock_t *lock, bool *met_out);
 bool cuai_lock_is_held(const cuai_lock_t *lock);
 void cuai_unlock(cuai_lock_t *lock);
+bool cuai_lock_try(cuai_lock_t *lock, bool alone);
 
-static inline bool cuai_lock_enter_as(cuai_lock_t *lock, bool alone)
+static inline bool cuai_lock_is_own(const cuai_lock_t *lock)
 {
-    (void)alone;
-    return cuai_lock_enter(lock);
+    (void)lock;
+    return false;
+}
+
+static inline bool cuai_lock_try_seen_free(cuai_lock_t *lock)
+{
+    return cuai_lock_try(lock, false);
 }
 
 static inline void cuai_unlock_as(cuai_lock_t *lock, bool alone)
@@ -176,6 +199,16 @@ static inline void cuai_unlock_as(cuai_lock_t *lock, bool alone)
 }
 
 #endif
+
+/* Lets the processor's other threads run for a moment, in a loop that waits. */
+static inline void cuai_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
 
 /* Takes the lock. This thread does not hold it: else the process aborts. */
 void cuai_lock(cuai_lock_t *lock);

@@ -30,19 +30,22 @@ static const char *const names[] = {"off", "error", "warn", "info", "debug"};
 
 #define NAME_COUNT (sizeof names / sizeof names[0])
 
-static sink_t sink_now(void)
+/* False: a signal handler has interrupted this thread while it had the lock. */
+static bool sink_now(sink_t *now)
 {
-    cuai_lock(&lock);
-    sink_t now = sink;
+    if (!cuai_lock_enter(&lock))
+        return false;
+    *now = sink;
     cuai_unlock(&lock);
-    return now;
+    return true;
 }
 
-/* Lines that the caller's function causes itself are left out. */
+/* Lines that the caller's function causes itself are left out, and those of a signal handler that
+ * interrupted this. */
 static void deliver(int32_t level, const char *line)
 {
-    sink_t now = sink_now();
-    if (cuai_frame_within(CUAI_FRAME_LOG, NULL))
+    sink_t now;
+    if (!sink_now(&now) || cuai_frame_within(CUAI_FRAME_LOG, NULL))
         return;
     cuai_frame_t frame;
     cuai_frame_push(&frame, CUAI_FRAME_LOG, NULL);

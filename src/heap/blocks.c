@@ -308,12 +308,12 @@ cuai_slot_t cuai_heap_next_standalone(const cuarena_heap_t *heap, cuai_slot_t fr
 static void become_separator(cuarena_heap_t *heap, cuai_record_t *r, uint64_t offset)
 {
     CUAI_ASSERT(cuai_is_listed(r) && !r->moving);
-    r->kind = CUAI_SEPARATOR;
-    r->offset = offset;
+    cuai_set_kind(r, CUAI_SEPARATOR);
+    CUAI_STORE(r->offset, offset);
     r->size = 0;
     r->pins = 0;
     if (r->generation != CUAI_LAST_GENERATION)
-        r->generation++;
+        CUAI_STORE(r->generation, r->generation + 1);
     heap->separators++;
     cuai_note_plain(heap);
 }
@@ -366,7 +366,7 @@ static inline void free_bytes(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t f
 void cuai_heap_free(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
-    CUAI_ASSERT(cuai_is_live(r));
+    CUAI_ASSERT(cuai_is_live(r) || r->kind == CUAI_KEPT);
     cuai_count_free(heap, r);
     if (CUAI_UNLIKELY(r->kind == CUAI_EMPTY))
         cuai_slot_end(heap, slot);

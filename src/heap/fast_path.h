@@ -70,7 +70,7 @@ static CUAI_INLINE bool cuai_heap_fast_meets_separator(const cuarena_heap_t *hea
     const cuai_record_t *o = cuai_record(heap, owner);
     const cuai_record_t *next = cuai_record(heap, o->next);
     if (CUAI_UNLIKELY((cuai_kind_byte(o) | cuai_kind_byte(next)) & CUAI_SEPARATOR))
-        return (high ? next : o)->kind == CUAI_SEPARATOR || cuai_range(o) == size;
+        return cuai_kind(high ? next : o) == CUAI_SEPARATOR || cuai_range(o) == size;
     return false;
 }
 
@@ -109,7 +109,7 @@ static CUAI_INLINE void cuai_heap_fast_cut(cuarena_heap_t *heap, cuai_index_t *i
     uint64_t offset = cuai_end(o) + (high ? rest : 0);
     heap->free_slot = r->next;
     cuai_set_attributes(r, attributes); /* before it has a list */
-    r->offset = offset;
+    CUAI_STORE(r->offset, offset);
     r->size = size;
     r->key = high ? 0 : key;
     o->key = high ? key : 0;
@@ -174,7 +174,8 @@ static CUAI_INLINE cuai_slot_t cuai_heap_fast_alloc_in(cuarena_heap_t *heap, cua
                                             attributes, true, all, &disturbs, offset_out)
                 : cuai_heap_fast_alloc_from(heap, index, counter, freelist, slot, size, requested,
                                             attributes, false, all, &disturbs, offset_out);
-    if (all && CUAI_UNLIKELY(slot == 0) && disturbs) {
+    if (all && CUAI_UNLIKELY(slot == 0) && disturbs &&
+        (attributes & CUAI_ATTRIBUTES(0, CUAI_KEPT, 0)) == 0) {
         slot = cuai_heap_try_alloc_attributes(heap, freelist, size, requested, attributes);
         *offset_out = cuai_record(heap, slot)->offset;
         if (slot != 0 && counter != NULL)
@@ -231,9 +232,9 @@ static CUAI_INLINE void cuai_heap_fast_free_to(cuarena_heap_t *heap, cuai_index_
     cuai_slot_t prev = r->prev;
     cuai_slot_t next = r->next;
     cuai_record_t *p = cuai_record(heap, prev);
-    CUAI_ASSERT(*link == slot && r->kind == CUAI_BLOCK && !r->moving);
+    CUAI_ASSERT(*link == slot && cuai_is_listed(r) && !r->moving);
     CUAI_ASSERT(cuai_range_joins(p, freelist) && cuai_range_joins(r, freelist));
-    *link = r->chain;
+    CUAI_STORE(*link, r->chain);
     cuai_count_free(heap, r);
     index->free_bytes += r->size;
     uint64_t bytes = cuai_range(p) + r->size + cuai_range(r);

@@ -279,14 +279,15 @@ static inline cuai_slot_t cuai_slot_alloc(cuarena_heap_t *heap)
 static inline void cuai_slot_free(cuarena_heap_t *heap, cuai_slot_t slot)
 {
     cuai_record_t *r = cuai_record(heap, slot);
-    CUAI_ASSERT(slot != 0 && r->kind != CUAI_FREE);
-    r->kind = CUAI_FREE;
-    if (CUAI_UNLIKELY(++r->generation == 0)) {
-        r->generation = CUAI_LAST_GENERATION;
+    CUAI_ASSERT(slot != 0 && r->kind != CUAI_FREE && !r->moving);
+    uint32_t generation = r->generation + 1;
+    cuai_set_kind(r, CUAI_FREE);
+    if (CUAI_UNLIKELY(generation == 0)) {
         heap->retired++;
         cuai_note_plain(heap);
         return;
     }
+    CUAI_STORE(r->generation, generation);
     r->next = heap->free_slot;
     heap->free_slot = slot;
 }
@@ -316,12 +317,11 @@ static inline cuai_slot_t cuai_record_put(cuarena_heap_t *heap, cuai_slot_t prev
 {
     cuai_slot_t slot = cuai_slot_alloc(heap);
     cuai_record_t *r = cuai_record(heap, slot);
-    r->kind = kind & CUAI_KIND_MASK;
-    r->offset = offset;
+    cuai_set_kind(r, kind);
+    CUAI_STORE(r->offset, offset);
     r->size = 0;
     r->key = 0;
     r->pins = 0;
-    r->moving = 0;
     cuai_join(heap->records, prev, slot);
     return slot;
 }

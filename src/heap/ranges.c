@@ -28,7 +28,7 @@ void cuai_range_absorb(cuarena_heap_t *heap, cuai_slot_t slot)
         return;
     const cuai_record_t *r = cuai_record(heap, slot);
     const cuai_record_t *next = cuai_record(heap, r->next);
-    if (next->kind != CUAI_SEPARATOR || !cuai_range_joins(r, cuai_range_freelist(next)))
+    if (cuai_kind(next) != CUAI_SEPARATOR || !cuai_range_joins(r, cuai_range_freelist(next)))
         return;
     uint64_t bytes = cuai_range(r) + cuai_range(next);
     uint32_t freelist = cuai_range_freelist(next);
@@ -67,7 +67,7 @@ void cuai_range_spent(cuarena_heap_t *heap, cuai_slot_t slot)
     const cuai_record_t *r = cuai_record(heap, slot);
     cuai_slot_t owner = slot;
     CUAI_ASSERT(r->key == 0);
-    if (r->kind == CUAI_SEPARATOR) {
+    if (cuai_kind(r) == CUAI_SEPARATOR) {
         owner = r->prev;
         remove_separator(heap, slot);
     }
@@ -99,7 +99,7 @@ cuai_slot_t cuai_range_transfer_part(cuarena_heap_t *heap, cuai_slot_t slot, uin
         cuai_range_append(heap, part, tail, from);
     else
         cuai_range_absorb(heap, part);
-    if (front != 0 || r->kind != CUAI_SEPARATOR)
+    if (front != 0 || cuai_kind(r) != CUAI_SEPARATOR)
         return part;
     cuai_slot_t before = r->prev;
     bool joins = cuai_range_joins(cuai_record(heap, before), freelist);
@@ -115,8 +115,8 @@ cuai_slot_t cuai_separator_beside(const cuarena_heap_t *heap, cuai_slot_t owner,
     const cuai_record_t *o = cuai_record(heap, owner);
     bool whole = cuai_range(o) == size;
     CUAI_ASSERT(size <= cuai_range(o));
-    bool before = o->kind == CUAI_SEPARATOR && (whole || !high);
-    bool after = cuai_record(heap, o->next)->kind == CUAI_SEPARATOR && (whole || high);
+    bool before = cuai_kind(o) == CUAI_SEPARATOR && (whole || !high);
+    bool after = cuai_kind(cuai_record(heap, o->next)) == CUAI_SEPARATOR && (whole || high);
     if (!before && !after)
         return 0;
     cuai_slot_t separator = before ? owner : o->next;

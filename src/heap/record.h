@@ -6,7 +6,8 @@
  *
  * The records are in one list by address, so a range needs no record of its own: it belongs to the
  * record before it, its owner. A CACHED record is that of a block which was freed and stays whole
- * (see heap/cache.h). Three kinds of record have no block:
+ * (see heap/cache.h). A KEPT one is a block that a thread cache has: for the heap it lives. Three
+ * kinds of record have no block:
  *
  *   SEGMENT_START  begins a segment; what lies before it is a gap
  *   SEPARATOR      keeps a range of one free list apart from a range of another
@@ -65,7 +66,8 @@ enum cuai_kind {
     CUAI_BLOCK,
     CUAI_STANDALONE,
     CUAI_SEPARATOR = 1 << 3,
-    CUAI_CACHED = 1 << 4
+    CUAI_CACHED = 1 << 4,
+    CUAI_KEPT = 1 << 5
 };
 
 #define CUAI_KIND_BITS 6
@@ -85,14 +87,24 @@ typedef struct cuai_record {
     uint64_t asked;      /* bytes asked for << CUAI_TAG_BITS | tag */
     cuai_slot_t chain;   /* next block of the same look-up bucket */
     uint32_t generation; /* one more each time the slot is freed, up to CUAI_LAST_GENERATION */
-    uint16_t list;       /* the range's list, while an index has it */
-    uint16_t pins;
-    uint8_t kind : CUAI_KIND_BITS; /* enum cuai_kind */
-    uint8_t fixed : 1;             /* 1: the block never moves, pinned or not */
-    uint8_t moving : 1;            /* 1: a plan under way moves the block */
-    uint8_t flags;
-    uint8_t align_log2; /* of the block's alignment */
-    uint8_t owner;      /* the caller's number for whose block it is */
+    union {
+        uint64_t attributes; /* as one word, with the list */
+        struct {
+            uint16_t list; /* the range's list, while an index has it */
+            uint16_t pins;
+            union {
+                uint32_t upper; /* the upper half of the attributes */
+                struct {
+                    uint8_t kind : CUAI_KIND_BITS; /* enum cuai_kind */
+                    uint8_t fixed : 1;             /* 1: the block never moves, pinned or not */
+                    uint8_t moving : 1;            /* 1: a plan under way moves the block */
+                    uint8_t flags;
+                    uint8_t align_log2; /* of the block's alignment */
+                    uint8_t owner;      /* the caller's number for whose block it is */
+                };
+            };
+        };
+    };
 } cuai_record_t;
 _Static_assert(sizeof(cuai_record_t) == 64, "one cache line");
 
@@ -122,33 +134,39 @@ static inline bool cuai_has_attributes(const cuai_record_t *r, uint64_t attribut
     return middle == (uint32_t)(attributes >> 16);
 }
 
-/* The upper half of a block's attributes: all but its pins. */
-static inline uint32_t cuai_upper_attributes(const cuai_record_t *r)
-{
-    uint32_t half;
-    memcpy(&half, (const char *)r + offsetof(cuai_record_t, flags) - 1, sizeof half);
-    return half;
-}
+/*
+ * What threads read or write beside the one that has the heap: see KEPT. Such accesses are atomic,
+ * and cost what others do.
+ */
+#define CUAI_LOAD(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+#define CUAI_STORE(field, value) __atomic_store_n(&(field), value, __ATOMIC_RELAXED)
 
 /* The byte that has the kind, which this does not separate from what else is in it. */
 static inline uint8_t cuai_kind_byte(const cuai_record_t *r)
 {
-    uint8_t byte;
-    memcpy(&byte, (const char *)r + offsetof(cuai_record_t, flags) - 1, sizeof byte);
-    return byte;
+    return __atomic_load_n((const uint8_t *)&r->flags - 1, __ATOMIC_RELAXED);
+}
+
+static inline enum cuai_kind cuai_kind(const cuai_record_t *r)
+{
+    return (enum cuai_kind)(cuai_kind_byte(r) & CUAI_KIND_MASK);
+}
+
+/* Sets the kind of a record that is neither fixed nor moving. */
+static inline void cuai_set_kind(cuai_record_t *r, enum cuai_kind kind)
+{
+    __atomic_store_n(&r->flags - 1, (uint8_t)kind, __ATOMIC_RELAXED);
 }
 
 static inline uint64_t cuai_attributes(const cuai_record_t *r)
 {
-    uint64_t attributes;
-    memcpy(&attributes, &r->list, sizeof attributes);
-    return attributes;
+    return r->attributes;
 }
 
 /* Overwrites the list too: the caller sets that afterwards if the record is in one. */
 static inline void cuai_set_attributes(cuai_record_t *r, uint64_t attributes)
 {
-    memcpy(&r->list, &attributes, sizeof attributes);
+    CUAI_STORE(r->attributes, attributes);
 }
 
 #define CUAI_TAG_BITS 16
@@ -205,10 +223,11 @@ static inline bool cuai_range_joins(const cuai_record_t *r, uint32_t freelist)
     return r->key == 0 || cuai_range_freelist(r) == freelist;
 }
 
-/* Whether the record has a block, live or cached, in the address list and so in the look-up. */
+/* Whether the record has a block, live or not, in the address list and so in the look-up. */
 static inline bool cuai_is_listed(const cuai_record_t *r)
 {
-    return r->kind == CUAI_BLOCK || r->kind == CUAI_CACHED;
+    enum cuai_kind kind = cuai_kind(r);
+    return kind == CUAI_BLOCK || kind == CUAI_CACHED || kind == CUAI_KEPT;
 }
 
 static inline bool cuai_is_live(const cuai_record_t *r)

@@ -23,6 +23,9 @@ typedef struct cuai_table {
     uint32_t longest_probe; /* ever */
 } cuai_table_t;
 
+/* How many links of a chain cuai_table_glimpse follows. */
+#define CUAI_GLIMPSES 16
+
 /* The upper half of a product: its lowest bit depends on the offset's lowest 33 bits, each bit
  * above on one more, and the offsets of many blocks differ in these. */
 static inline uint64_t cuai_hash(uint64_t offset)
@@ -46,6 +49,20 @@ static inline cuai_slot_t cuai_table_find(const cuai_table_t *table, const cuai_
     while (records[slot].offset != offset && slot != 0)
         slot = records[slot].chain;
     return slot;
+}
+
+/* As cuai_table_find, for a thread that does not have the heap while it has no new buckets: 0 also
+ * where others' changes, or a long chain, hide the block. What is found may have changed since. */
+static inline cuai_slot_t cuai_table_glimpse(const cuai_table_t *table,
+                                             const cuai_record_t *records, uint64_t offset)
+{
+    cuai_slot_t slot = CUAI_LOAD(table->heads[cuai_table_bucket(table, offset)]);
+    for (int look = 0; slot != 0 && look < CUAI_GLIMPSES; look++) {
+        if (CUAI_LIKELY(CUAI_LOAD(records[slot].offset) == offset))
+            return slot;
+        slot = CUAI_LOAD(records[slot].chain);
+    }
+    return 0;
 }
 
 /* The link that names the block which begins at `offset`, or that ends its bucket's chain. */
@@ -76,8 +93,8 @@ static inline void cuai_table_insert_at(cuai_table_t *table, cuai_record_t *reco
 {
     cuai_slot_t *head = &table->heads[cuai_table_bucket(table, offset)];
     CUAI_ASSERT(slot != 0 && slot != *head && records[slot].offset == offset);
-    records[slot].chain = *head;
-    *head = slot;
+    CUAI_STORE(records[slot].chain, *head);
+    CUAI_STORE(*head, slot);
 }
 
 static inline void cuai_table_insert(cuai_table_t *table, cuai_record_t *records, cuai_slot_t slot)
@@ -95,7 +112,7 @@ static inline void cuai_table_remove(cuai_table_t *table, cuai_record_t *records
         link = &records[*link].chain;
         probe++;
     }
-    *link = records[slot].chain;
+    CUAI_STORE(*link, records[slot].chain);
     if (CUAI_UNLIKELY(probe > table->longest_probe))
         table->longest_probe = probe;
 }
