@@ -1,94 +1,54 @@
 /*
- * Threads in one arena: each has 64 live blocks, of random sizes from 256 B to 4 MiB, and replaces
- * one at a time. Calls per second of all of them together, with as many threads as the machine runs
- * at once, or 4 if that is more.
+ * Threads that share an arena, beside the heap alone behind one mutex: calls per second of all of
+ * them together, and how long a pair of calls takes, with as many threads as the machine runs at
+ * once, or 4 if that is more.
+ *
+ *   bench_threads [ALLOCATOR|SHAPE...]: only those
  */
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "shapes.h"
 
-#define LIVE 64
-#define SIZES 4096 /* drawn beforehand, then taken in turns */
-#define MOST_THREADS 16
-#define CALLS 200000 /* of each thread, in a round */
-#define ROUNDS 48    /* of one thread; of more fewer */
+#define MOST (4 * MIB)
 
-typedef struct worker {
-    cuarena_t *arena;
-    _Atomic int *ready; /* threads that are still to come */
-    uint64_t seed;
-    uint64_t begin_ns;
-    uint64_t end_ns;
-} worker_t;
+/* ---- Rounds ------------------------------------------------------------ */
 
-static void replace_blocks(cuarena_t *arena, void **live, const uint64_t *sizes,
-                           random_state_t *random)
+static void measure(const shapes_allocator_t *allocator, shape_t shape, int threads)
 {
-    for (int i = 0; i < CALLS / 2; i++) {
-        uint64_t bits = random_next(random);
-        void **pointer = &live[bits % LIVE];
-        must(cuarena_free(arena, *pointer));
-        must(cuarena_alloc(arena, sizes[bits / LIVE % SIZES], pointer));
-    }
+    shapes_result_t median = shapes_median(allocator, shape, threads, MOST);
+    printf("%-8s %-8s %2d thread%s %7.2f million calls per second, a pair %7.2f us, p99.9 %8.2f\n",
+           shape_names[shape], allocator->name, threads,
+           threads == 1 ? ": " : "s:", median.calls_per_second / 1e6, median.p50_ns / 1e3,
+           median.p999_ns / 1e3);
 }
 
-static void *work(void *argument)
+static int wanted(int argc, char **argv, const char *name, const char *other)
 {
-    worker_t *worker = argument;
-    random_state_t random = {worker->seed};
-    uint64_t sizes[SIZES];
-    void *live[LIVE];
-    for (int i = 0; i < SIZES; i++)
-        sizes[i] = mixed_size(&random, 256, 4 * MIB);
-    for (int i = 0; i < LIVE; i++)
-        must(cuarena_alloc(worker->arena, sizes[i], &live[i]));
-    atomic_fetch_sub(worker->ready, 1);
-    while (atomic_load(worker->ready) > 0) {
+    int asked = 0;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], name) == 0)
+            return 1;
+        asked |= strcmp(argv[i], other) == 0;
     }
-    worker->begin_ns = now_ns();
-    replace_blocks(worker->arena, live, sizes, &random);
-    worker->end_ns = now_ns();
-    for (int i = 0; i < LIVE; i++)
-        must(cuarena_free(worker->arena, live[i]));
-    return NULL;
+    return !asked;
 }
 
-/* Nanoseconds from the first thread's begin to the last one's end. */
-static double time_round(cuarena_t *arena, int threads)
-{
-    pthread_t ids[MOST_THREADS];
-    worker_t workers[MOST_THREADS];
-    _Atomic int ready = threads;
-    for (int i = 0; i < threads; i++) {
-        workers[i] = (worker_t){arena, &ready, (uint64_t)i + 1, 0, 0};
-        expect(!pthread_create(&ids[i], NULL, work, &workers[i]), "a thread");
-    }
-    uint64_t begin = UINT64_MAX;
-    uint64_t end = 0;
-    for (int i = 0; i < threads; i++) {
-        pthread_join(ids[i], NULL);
-        begin = workers[i].begin_ns < begin ? workers[i].begin_ns : begin;
-        end = workers[i].end_ns > end ? workers[i].end_ns : end;
-    }
-    return (double)(end - begin);
-}
-
-int main(void)
+int main(int argc, char **argv)
 {
     cuarena_t *arena = new_arena(4 * GIB, 0);
+    shapes_allocator_t allocators[] = {shapes_arena(arena, "arena"), shapes_mutex(4 * GIB)};
     long most = sysconf(_SC_NPROCESSORS_ONLN);
-    for (int threads = 1; threads <= MOST_THREADS && (threads <= 4 || threads <= most);
-         threads *= 2) {
-        double best = 0;
-        for (int i = 0; i < ROUNDS / threads; i++)
-            keep_best(&best, time_round(arena, threads));
-        printf("%d thread%s %.2f million calls per second\n", threads,
-               threads == 1 ? ": " : "s:", (double)threads * CALLS / best * 1e3);
-    }
+    for (shape_t shape = SHAPE_REPLACE; shape <= SHAPE_HANDOFF; shape++)
+        for (int a = 0; a < 2; a++)
+            for (int threads = shape == SHAPE_REPLACE ? 1 : 2;
+                 threads <= SHAPES_THREADS && (threads <= 4 || threads <= most); threads *= 2)
+                if (wanted(argc, argv, allocators[a].name, allocators[!a].name) &&
+                    wanted(argc, argv, shape_names[shape], shape_names[!shape]))
+                    measure(&allocators[a], shape, threads);
     must(cuarena_destroy(&arena));
+    shapes_mutex_end(&allocators[1]);
     return EXIT_SUCCESS;
 }

@@ -26,6 +26,11 @@ NAMES = {
     "cuarena device, cupy-pool": "ours, cupy-pool",
     "cuarena device, driver-pool": "ours, driver-pool",
     "cuarena host, mlx-cpu": "ours, mlx-cpu on host memory",
+    "none": "ours, addresses alone",
+    "device": "ours, device memory",
+    "device streams": "ours, device memory, streams",
+    "mutex": "our heap behind a mutex",
+    "driver streams": "cuMemAllocAsync, streams",
     "cuarena device, stable": "ours, stable",
     "cuarena device, dynamic": "ours, dynamic",
 }
