@@ -238,7 +238,9 @@ stage_coverage() {
     has gcovr
     has python3
     tested_some cover_tests coverage CC=gcc --disable-static --disable-tools \
-        CFLAGS="-O1 -g --coverage -fprofile-update=single"
+        CFLAGS="-O1 -g --coverage -fprofile-update=atomic"
+    # shellcheck disable=SC2016
+    CUARENA_TEST_BESIDE=1 make_in coverage check VERBOSE=1 check_PROGRAMS= TESTS='$(beside_tests)'
     gcovr -j "$jobs" -r . build/coverage/src -f src/ --gcov-ignore-parse-errors \
         --json-summary build/coverage/summary.json
     scripts/coverage-table build/coverage/summary.json

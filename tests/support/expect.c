@@ -1,11 +1,14 @@
+#define _GNU_SOURCE
 #include "expect.h"
 
 #include <cuarena/heap.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *last_message(cuarena_error_info_t *info)
 {
@@ -74,10 +77,31 @@ cuarena_error_info_t last_error(void)
 static bool ends_tests; /* of the case that runs */
 static void (*end_of_test)(void);
 
+static void *idle(void *unused)
+{
+    for (;;)
+        (void)pause();
+    return unused;
+}
+
+/* With CUARENA_TEST_BESIDE=1 another thread is in the process, which calls nothing: then the
+ * library does not take the ways of a process of one thread. */
+static void begin_beside(void)
+{
+    static bool begun;
+    pthread_t thread;
+    if (getenv("CUARENA_TEST_BESIDE") == NULL || begun)
+        return;
+    begun = true;
+    ck_assert_int_eq(pthread_create(&thread, NULL, idle, NULL), 0);
+    ck_assert_int_eq(pthread_detach(thread), 0);
+}
+
 static void begin_test(void)
 {
     ends_tests = true;
     end_of_test = NULL;
+    begin_beside();
 }
 
 void end_test(void)
