@@ -79,8 +79,8 @@ static void (*end_of_test)(void);
 
 static void *idle(void *unused)
 {
-    for (;;)
-        (void)pause();
+    while (pause() != 0)
+        continue;
     return unused;
 }
 
