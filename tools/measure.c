@@ -114,7 +114,7 @@ static bool time_each(const player_setup_t *setup, const trace_t *trace, size_t 
 bool measure_trace(const measure_ask_t *ask, const trace_t *trace, measure_t *measure_out,
                    fault_t *fault)
 {
-    measure_t m = {.min_pool = {.found = false}};
+    measure_t m = {.min_pool = {.found = false}, .min_limit = {.found = false}};
     player_setup_t setup = ask->setup;
     trace_peak_t peak = trace_peak(trace, setup.config.alignment);
     m.peak_live_bytes = peak.bytes;
@@ -129,7 +129,9 @@ bool measure_trace(const measure_ask_t *ask, const trace_t *trace, measure_t *me
         progress_step("verifying");
         (void)verify_trace(&setup, trace, ask->passes, &m.mismatch);
     }
-    if (ask->min_pool && !minpool_search(&ask->setup, trace, &m.min_pool, fault))
+    if (ask->min_pool && !smallest_pool(&ask->setup, trace, &m.min_pool, fault))
+        return false;
+    if (ask->min_limit && !smallest_limit(&ask->growing, trace, &m.min_limit, fault))
         return false;
     *measure_out = m;
     return true;

@@ -1,13 +1,13 @@
 /*
  * Measuring: all that a replay of one trace tells. Every run has an arena of its own: one is timed
- * as a whole, one reads the clock after each event, one verifies, and the search for the smallest
- * pool makes one for each size.
+ * as a whole, one reads the clock after each event, one verifies, and the searches for the smallest
+ * pool and limit make one for each size.
  */
 #ifndef TOOLS_MEASURE_H
 #define TOOLS_MEASURE_H
 
-#include "minpool.h"
 #include "player.h"
+#include "smallest.h"
 
 typedef struct measure_ask {
     player_setup_t setup; /* but for the pool */
@@ -18,6 +18,8 @@ typedef struct measure_ask {
     uint64_t runs;   /* timed runs, of which the fastest counts; from 1 */
     bool verify;
     bool min_pool;
+    bool min_limit;
+    player_setup_t growing; /* for min_limit: of an arena that grows */
 } measure_ask_t;
 
 typedef struct measure {
@@ -31,7 +33,8 @@ typedef struct measure {
     player_tally_t tally;
     uint64_t largest_free_bytes_at_peak;
     uint64_t segments_at_peak;
-    minpool_t min_pool;
+    smallest_t min_pool;  /* none found unless it was asked for */
+    smallest_t min_limit; /* likewise */
     /* Nanoseconds per event. */
     double ns_mean;
     uint32_t ns_p50;

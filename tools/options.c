@@ -103,6 +103,12 @@ static bool set_min_pool(options_t *o, const char *value, fault_t *fault)
     return o->ask.min_pool = true;
 }
 
+static bool set_min_limit(options_t *o, const char *value, fault_t *fault)
+{
+    (void)value, (void)fault;
+    return o->ask.min_limit = true;
+}
+
 static bool set_streams(options_t *o, const char *value, fault_t *fault)
 {
     (void)value, (void)fault;
@@ -154,6 +160,7 @@ static const option_row_t rows[] = {
     {"policy", OPTIONS_REPLAY, required_argument, set_policy},
     {"compact", OPTIONS_REPLAY, required_argument, set_compact},
     {"min-pool", OPTIONS_REPLAY, no_argument, set_min_pool},
+    {"min-limit", OPTIONS_REPLAY, no_argument, set_min_limit},
     {"streams", OPTIONS_REPLAY, no_argument, set_streams},
     {"verify", OPTIONS_REPLAY, no_argument, set_verify},
     {"options", OPTIONS_INFO, no_argument, set_list_options},
@@ -199,6 +206,23 @@ static bool wrong_option(int code, char **argv, const struct option *list, fault
     return fault_set(fault, "unknown option '%s' of %s, expected %s", quoted, argv[0], names);
 }
 
+/* The arena whose smallest limit is searched: the one that is asked for, or what its options are
+ * with preset grow. `growing` is as the setup was before it was resolved. */
+static bool set_growing(options_t *o, fault_t *fault)
+{
+    player_setup_t *growing = &o->ask.growing;
+    if (player_grows(&o->ask.setup)) {
+        *growing = o->ask.setup;
+        return true;
+    }
+    growing->config.preset = CUARENA_PRESET_GROW;
+    if (cuarena_config_resolve(&growing->config) != CUARENA_OK)
+        return fault_library(fault, "options with preset grow, for --min-limit");
+    return player_grows(growing) ||
+           fault_set(fault, "--option is 'grow=none', expected another with "
+                            "--min-limit: only an arena that grows has a limit");
+}
+
 bool options_parse(int argc, char **argv, unsigned groups, options_t *options_out, fault_t *fault)
 {
     struct option list[ROW_COUNT + 1];
@@ -221,12 +245,13 @@ bool options_parse(int argc, char **argv, unsigned groups, options_t *options_ou
     }
     o->operands = argv + optind;
     o->operand_count = (size_t)(argc - optind);
+    o->ask.growing = o->ask.setup;
     if (cuarena_config_resolve(&o->ask.setup.config) != CUARENA_OK)
         return fault_library(fault, "options");
     if (o->limit_given && o->ask.setup.config.grow != CUARENA_GROW_NONE)
         return fault_set(fault, "--option has 'limit', expected another key: "
                                 "--pool sets the limit of an arena that grows");
-    return true;
+    return !o->ask.min_limit || set_growing(o, fault);
 }
 
 /* ---- Traces ------------------------------------------------------------- */

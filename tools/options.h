@@ -10,7 +10,7 @@
 #define OPTIONS_SHARED                                                                             \
     1u                    /* preset, memory, pool, option, api, repeat, json                       \
                            */
-#define OPTIONS_REPLAY 2u /* policy, compact, min-pool, streams, verify */
+#define OPTIONS_REPLAY 2u /* policy, compact, min-pool, min-limit, streams, verify */
 #define OPTIONS_INFO 4u   /* options, json */
 
 typedef struct options {

@@ -25,14 +25,15 @@ static void add_setting(json_t *object, const measure_ask_t *ask, const trace_t 
     json_add_count(object, "streams", ask->setup.streams ? trace->stream_count : 0);
 }
 
-static void add_min_pool(json_t *object, const minpool_t *min_pool)
+static void add_smallest(json_t *object, const char *bytes, const char *ratio,
+                         const smallest_t *smallest)
 {
-    if (min_pool->found) {
-        json_add_count(object, "min_pool_bytes", min_pool->bytes);
-        json_add_number(object, "min_pool_ratio", min_pool->ratio);
+    if (smallest->found) {
+        json_add_count(object, bytes, smallest->bytes);
+        json_add_number(object, ratio, smallest->ratio);
     } else {
-        json_add_null(object, "min_pool_bytes");
-        json_add_null(object, "min_pool_ratio");
+        json_add_null(object, bytes);
+        json_add_null(object, ratio);
     }
 }
 
@@ -82,7 +83,8 @@ static void add_counts(json_t *object, const measure_t *m)
     json_add_count(object, "frees", m->frees);
     json_add_count(object, "peak_live_bytes", m->peak_live_bytes);
     json_add_count(object, "pool_bytes", m->tally.capacity_bytes);
-    add_min_pool(object, &m->min_pool);
+    add_smallest(object, "min_pool_bytes", "min_pool_ratio", &m->min_pool);
+    add_smallest(object, "min_limit_bytes", "min_limit_ratio", &m->min_limit);
     json_add_count(object, "failed", m->failed);
     json_add_count(object, "compactions", m->tally.compactions);
     json_add_count(object, "moves", m->tally.moves);
@@ -127,6 +129,8 @@ static void add_titles(table_t *table, const measure_ask_t *ask)
         table_add(table, "%s", always[i]);
     if (ask->min_pool)
         table_add(table, "smallest/peak");
+    if (ask->min_limit)
+        table_add(table, "limit/peak");
     if (player_grows(&ask->setup)) {
         table_add(table, "reserved/peak");
         table_add(table, "segments");
@@ -154,6 +158,14 @@ static void add_titles(table_t *table, const measure_ask_t *ask)
     table->columns = table->count;
 }
 
+static void add_ratio(table_t *table, const smallest_t *smallest)
+{
+    if (smallest->found)
+        table_add(table, "%.3f", smallest->ratio);
+    else
+        table_add(table, "-");
+}
+
 static void add_row(table_t *table, const measure_ask_t *ask, const trace_t *trace,
                     const measure_t *m)
 {
@@ -163,10 +175,10 @@ static void add_row(table_t *table, const measure_ask_t *ask, const trace_t *tra
     table_add_bytes(table, m->peak_live_bytes);
     table_add_bytes(table, m->tally.capacity_bytes);
     table_add_bytes(table, m->largest_free_bytes_at_peak);
-    if (ask->min_pool && m->min_pool.found)
-        table_add(table, "%.3f", m->min_pool.ratio);
-    else if (ask->min_pool)
-        table_add(table, "-");
+    if (ask->min_pool)
+        add_ratio(table, &m->min_pool);
+    if (ask->min_limit)
+        add_ratio(table, &m->min_limit);
     if (player_grows(&ask->setup)) {
         table_add(table, "%.3f", reserved_ratio(m));
         table_add(table, "%" PRIu64, m->tally.segments);

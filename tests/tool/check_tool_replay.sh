@@ -5,8 +5,8 @@
 #### Results ####
 
 keys="trace preset memory policy streams events allocs frees peak_live_bytes"
-keys="$keys pool_bytes min_pool_bytes min_pool_ratio failed compactions moves"
-keys="$keys bytes_moved largest_free_bytes_at_peak reserved_peak_bytes"
+keys="$keys pool_bytes min_pool_bytes min_pool_ratio min_limit_bytes"
+keys="$keys min_limit_ratio failed compactions moves bytes_moved largest_free_bytes_at_peak reserved_peak_bytes"
 keys="$keys reserved_ratio segments segments_at_peak memory_calls driver_calls"
 keys="$keys steals stream_waits host_waits hits misses cached_peak_bytes"
 keys="$keys ns_per_op_mean"
@@ -238,6 +238,38 @@ test_compaction_of_bytes() {
     done
 }
 
+# The smallest limit serves, and the size of the grid below it does not. What
+# lives in three.csv is two pages and a half.
+test_min_limit() {
+    local name=multistream bytes below
+    served "smallest limit" replay --json --min-limit --option handle=2M \
+        "$traces/$name.csv.gz"
+    verdict "of preset grow, below any pool" "pool yes" \
+        "$(value preset) $(awk -v r="$(value min_limit_ratio)" \
+            'BEGIN { print(r >= 1 && r < 1.02 ? "yes" : r) }')"
+    bytes=$(value min_limit_bytes)
+    below=$(awk -v b="$bytes" -v p="$(value peak_live_bytes)" \
+        'BEGIN { printf "%d", b - p / 1000 }')
+    served "the smallest limit serves" replay --preset grow \
+        --option handle=2M --pool "$bytes" "$traces/$name.csv.gz"
+    call replay --preset grow --option handle=2M --pool "$below" \
+        "$traces/$name.csv.gz"
+    verdict "a thousandth less does not" 1 "$status"
+    printf '%s\n' "$header" a,0,49152,0 a,1,65536,0 a,2,49152,0 f,0,0,0 f,2,0,0 \
+        a,3,65536,0 >"$folder/three.csv"
+    served "limits of whole pages" replay --json --min-limit "$folder/three.csv"
+    verdict "which are no less than they need" "163840 196608 1.2 " \
+        "$(values peak_live_bytes min_limit_bytes min_limit_ratio)"
+    served "limit of another preset" replay --json --min-limit --preset bfc \
+        --option split_threshold=never "$folder/three.csv"
+    served "a page is too much" replay --min-pool --min-limit "$folder/plain.csv"
+    verdict "which '-' tells" 1 "$(grep -cE ' 1\.[0-9]{3} +- ' "$folder/out")"
+    bad "limit of what cannot grow" "--option is 'grow=none', expected another" \
+        replay --min-limit --option grow=none "$folder/plain.csv"
+    bad "limit of a pool's options" "stable" \
+        replay --min-limit --option stable=64K "$folder/plain.csv"
+}
+
 test_min_pool() {
     local ratio
     served "smallest pool" replay --json --min-pool \
@@ -247,6 +279,7 @@ test_min_pool() {
         "$(awk -v r="$ratio" 'BEGIN { print(r >= 1 && r <= 1.5 ? "yes" : r) }')"
     served "the smallest pool serves" replay --pool "$(value min_pool_bytes)" \
         "$traces/multistream.csv.gz"
+    test_min_limit
     served "policies" policies --json "$folder/plain.csv" "$folder/rmm.log"
     verdict "policies have a line each, per trace and for the means" 0 \
         "$(($(wc -l <"$folder/out") % 3))"

@@ -29,7 +29,7 @@ _cuarena_values() {
 _cuarena_options() {
     local shared="--preset --memory --pool --option --api --repeat --json --help"
     case $1 in
-    replay) echo "$shared --policy --compact --min-pool --streams --verify" ;;
+    replay) echo "$shared --policy --compact --min-pool --min-limit --streams --verify" ;;
     policies) echo "$shared" ;;
     info) echo "--options --json --help" ;;
     *) echo "replay policies info --help --version" ;;
