@@ -1,54 +1,72 @@
 /*
- * Threads that share an arena, beside the heap alone behind one mutex: calls per second of all of
- * them together, and how long a pair of calls takes, with as many threads as the machine runs at
- * once, or 4 if that is more.
+ * Threads that share an arena of addresses alone, in the shapes of shapes.h, beside the heap alone
+ * behind one mutex: with as many threads as the machine runs at once, or 4 if that is more. For
+ * serving and training the arena grows (preset=grow); else it is a pool.
  *
- *   bench_threads [ALLOCATOR|SHAPE...]: only those
+ *   bench_threads [TRACE [ALLOCATOR|SHAPE...]]: only those; without a TRACE there is no training
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "shapes.h"
 
-#define MOST (4 * MIB)
+#define POOL (4 * GIB)
+#define HEAP (96 * GIB) /* eight times what is trained */
 
-/* ---- Rounds ------------------------------------------------------------ */
-
-static void measure(const shapes_allocator_t *allocator, shape_t shape, int threads)
+static cuarena_t *new_growing(void)
 {
-    shapes_result_t median = shapes_median(allocator, shape, threads, MOST);
-    printf("%-8s %-8s %2d thread%s %7.2f million calls per second, a pair %7.2f us, p99.9 %8.2f\n",
-           shape_names[shape], allocator->name, threads,
-           threads == 1 ? ": " : "s:", median.calls_per_second / 1e6, median.p50_ns / 1e3,
-           median.p999_ns / 1e3);
+    cuarena_config_t config;
+    cuarena_t *arena;
+    cuarena_config_init(&config);
+    must(cuarena_config_parse(&config, "memory=none,preset=grow"));
+    must(cuarena_create(&config, &arena));
+    return arena;
 }
 
-static int wanted(int argc, char **argv, const char *name, const char *other)
+/* Whether one of the names is asked for, or none of its kind is. */
+static bool wanted(char **asked, const char *const *names, size_t count, size_t which)
 {
-    int asked = 0;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], name) == 0)
-            return 1;
-        asked |= strcmp(argv[i], other) == 0;
+    bool others = false;
+    for (; *asked != NULL; asked++)
+        for (size_t i = 0; i < count; i++)
+            if (strcmp(*asked, names[i]) == 0) {
+                if (i == which)
+                    return true;
+                others = true;
+            }
+    return !others;
+}
+
+static void measure(const shapes_allocator_t *allocator, shape_t shape, const shapes_steps_t *steps)
+{
+    long most = sysconf(_SC_NPROCESSORS_ONLN);
+    for (int threads = shape_least(shape);
+         threads <= SHAPES_THREADS && (threads <= 4 || threads <= most); threads *= 2) {
+        shapes_result_t median = shapes_median(allocator, shape, threads, steps);
+        shapes_tell(allocator, shape, threads, &median);
     }
-    return !asked;
 }
 
 int main(int argc, char **argv)
 {
-    cuarena_t *arena = new_arena(4 * GIB, 0);
-    shapes_allocator_t allocators[] = {shapes_arena(arena, "arena"), shapes_mutex(4 * GIB)};
-    long most = sysconf(_SC_NPROCESSORS_ONLN);
-    for (shape_t shape = SHAPE_REPLACE; shape <= SHAPE_HANDOFF; shape++)
-        for (int a = 0; a < 2; a++)
-            for (int threads = shape == SHAPE_REPLACE ? 1 : 2;
-                 threads <= SHAPES_THREADS && (threads <= 4 || threads <= most); threads *= 2)
-                if (wanted(argc, argv, allocators[a].name, allocators[!a].name) &&
-                    wanted(argc, argv, shape_names[shape], shape_names[!shape]))
-                    measure(&allocators[a], shape, threads);
-    must(cuarena_destroy(&arena));
-    shapes_mutex_end(&allocators[1]);
+    static const char *const names[] = {"none", "mutex"};
+    shapes_steps_t *steps = argc > 1 ? shapes_steps_open(argv[1]) : NULL;
+    char **asked = argc > 1 ? argv + 2 : argv + 1;
+    cuarena_t *pool = new_arena(POOL, 0);
+    cuarena_t *growing = new_growing();
+    shapes_allocator_t mutex = shapes_mutex(HEAP);
+    for (shape_t shape = 0; shape < (steps != NULL ? SHAPES : SHAPE_TRAINING); shape++) {
+        shapes_allocator_t arena = shapes_arena(shape_grows(shape) ? growing : pool, names[0]);
+        const shapes_allocator_t *allocators[] = {&arena, &mutex};
+        for (size_t a = 0; a < 2; a++)
+            if (wanted(asked, names, 2, a) && wanted(asked, shape_names, SHAPES, shape))
+                measure(allocators[a], shape, steps);
+    }
+    shapes_mutex_end(&mutex);
+    must(cuarena_destroy(&growing));
+    must(cuarena_destroy(&pool));
+    if (steps != NULL)
+        shapes_steps_close(steps);
     return EXIT_SUCCESS;
 }

@@ -31,6 +31,7 @@ NAMES = {
     "device streams": "ours, device memory, streams",
     "mutex": "our heap behind a mutex",
     "driver streams": "cuMemAllocAsync, streams",
+    "pytorch": "PyTorch's allocator, streams",
     "cuarena device, stable": "ours, stable",
     "cuarena device, dynamic": "ours, dynamic",
 }

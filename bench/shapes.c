@@ -1,128 +1,25 @@
-#include "shapes.h"
+#include "shapes_work.h"
 
 #include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LIVE 64
-#define SIZES 4096             /* drawn beforehand, then taken in turns */
-#define SAMPLED 16u            /* of so many pairs one is timed */
-#define RING 256u              /* blocks on their way from one thread to another */
+#include "record.h"
+
 #define CALLS UINT64_C(400000) /* of each thread, in a round */
 #define ROUNDS 5
 
-const char *const shape_names[] = {"replace", "handoff"};
+const char *const shape_names[SHAPES] = {"replace", "handoff", "serving", "training"};
 
-typedef struct ring {
-    _Alignas(64) _Atomic uint64_t put;
-    _Alignas(64) _Atomic uint64_t got;
-    void *items[RING];
-} ring_t;
-
-typedef struct worker {
-    const shapes_allocator_t *allocator;
-    int number;
-    shape_t shape;
-    uint64_t pairs;
-    uint64_t most;
-    _Atomic int *ready; /* threads that are still to come */
-    ring_t *ring;
-    uint64_t begin_ns;
-    uint64_t end_ns;
-    uint32_t *samples; /* nanoseconds of a pair */
-    size_t sample_count;
-    uint64_t sizes[SIZES];
-    void *live[LIVE];
-} worker_t;
-
-static void *take(const worker_t *w, uint64_t bytes)
+int shape_least(shape_t shape)
 {
-    return w->allocator->alloc(w->allocator->user, w->number, bytes);
+    return shape == SHAPE_HANDOFF || shape == SHAPE_TRAINING ? 2 : 1;
 }
 
-static void give(const worker_t *w, void *pointer)
+bool shape_grows(shape_t shape)
 {
-    w->allocator->free(w->allocator->user, w->number, pointer);
-}
-
-static void sample(worker_t *w, uint64_t pair, uint64_t begin)
-{
-    if (pair % SAMPLED == 0)
-        w->samples[w->sample_count++] = (uint32_t)(now_ns() - begin);
-}
-
-/* ---- Shapes ------------------------------------------------------------ */
-
-static void replace(worker_t *w)
-{
-    random_state_t random = {(uint64_t)w->number + 1};
-    for (uint64_t i = 0; i < w->pairs; i++) {
-        uint64_t bits = random_next(&random);
-        void **pointer = &w->live[bits % LIVE];
-        uint64_t begin = i % SAMPLED == 0 ? now_ns() : 0;
-        give(w, *pointer);
-        *pointer = take(w, w->sizes[bits / LIVE % SIZES]);
-        sample(w, i, begin);
-    }
-}
-
-/* Waits without calls of the system at first: the other thread is a moment away. */
-static void pause_at(int *spins)
-{
-    if (++*spins % 1024 == 0)
-        (void)sched_yield();
-}
-
-static void hand(worker_t *w)
-{
-    for (uint64_t i = 0; i < w->pairs; i++) {
-        uint64_t begin = i % SAMPLED == 0 ? now_ns() : 0;
-        void *pointer = take(w, w->sizes[i % SIZES]);
-        sample(w, i, begin);
-        int spins = 0;
-        while (i - atomic_load_explicit(&w->ring->got, memory_order_acquire) >= RING)
-            pause_at(&spins);
-        w->ring->items[i % RING] = pointer;
-        atomic_store_explicit(&w->ring->put, i + 1, memory_order_release);
-    }
-}
-
-static void get(worker_t *w)
-{
-    for (uint64_t i = 0; i < w->pairs; i++) {
-        int spins = 0;
-        while (atomic_load_explicit(&w->ring->put, memory_order_acquire) == i)
-            pause_at(&spins);
-        void *pointer = w->ring->items[i % RING];
-        atomic_store_explicit(&w->ring->got, i + 1, memory_order_release);
-        give(w, pointer);
-    }
-}
-
-static void *work(void *argument)
-{
-    worker_t *w = argument;
-    random_state_t random = {(uint64_t)w->number + 101};
-    for (int i = 0; i < SIZES; i++)
-        w->sizes[i] = mixed_size(&random, 256, w->most);
-    for (int i = 0; w->shape == SHAPE_REPLACE && i < LIVE; i++)
-        w->live[i] = take(w, w->sizes[i]);
-    atomic_fetch_sub(w->ready, 1);
-    for (int spins = 0; atomic_load(w->ready) > 0;)
-        pause_at(&spins);
-    w->begin_ns = now_ns();
-    if (w->shape == SHAPE_REPLACE)
-        replace(w);
-    else if (w->number % 2 == 0)
-        hand(w);
-    else
-        get(w);
-    w->end_ns = now_ns();
-    for (int i = 0; w->shape == SHAPE_REPLACE && i < LIVE; i++)
-        give(w, w->live[i]);
-    return NULL;
+    return shape == SHAPE_SERVING || shape == SHAPE_TRAINING;
 }
 
 /* ---- A round ----------------------------------------------------------- */
@@ -152,39 +49,66 @@ static void find_quantiles(worker_t *workers, int threads, shapes_result_t *resu
     free(all);
 }
 
+static pair_t *new_pairs(int count, const shapes_steps_t *steps)
+{
+    pair_t *pairs = aligned_alloc(64, SHAPES_THREADS * sizeof *pairs);
+    expect(pairs != NULL, "memory");
+    memset(pairs, 0, SHAPES_THREADS * sizeof *pairs);
+    for (int i = 0; steps != NULL && i < count; i++) {
+        pairs[i].slots = calloc(steps->trace.slot_count, sizeof *pairs[i].slots);
+        expect(pairs[i].slots != NULL, "memory");
+    }
+    return pairs;
+}
+
+static void free_pairs(pair_t *pairs)
+{
+    for (int i = 0; i < SHAPES_THREADS; i++)
+        free(pairs[i].slots);
+    free(pairs);
+}
+
+/* Calls per second from when the first began until the last ended, and what each sampled. */
+static shapes_result_t count_up(worker_t *workers, int threads)
+{
+    uint64_t begin = UINT64_MAX;
+    uint64_t end = 0;
+    uint64_t calls = 0;
+    for (int i = 0; i < threads; i++) {
+        begin = workers[i].begin_ns < begin ? workers[i].begin_ns : begin;
+        end = workers[i].end_ns > end ? workers[i].end_ns : end;
+        calls += workers[i].calls;
+    }
+    shapes_result_t result = {.calls_per_second = (double)calls / (double)(end - begin) * 1e9};
+    find_quantiles(workers, threads, &result);
+    return result;
+}
+
 static shapes_result_t run(const shapes_allocator_t *allocator, shape_t shape, int threads,
-                           uint64_t most, uint64_t calls)
+                           const shapes_steps_t *steps, uint64_t calls)
 {
     pthread_t ids[SHAPES_THREADS];
     worker_t *workers = calloc(SHAPES_THREADS, sizeof *workers);
-    ring_t *rings = aligned_alloc(64, SHAPES_THREADS * sizeof *rings);
+    pair_t *pairs = new_pairs(threads / 2, shape == SHAPE_TRAINING ? steps : NULL);
     _Atomic int ready = threads;
-    expect(workers != NULL && rings != NULL && threads <= SHAPES_THREADS, "memory");
-    memset(rings, 0, SHAPES_THREADS * sizeof *rings);
-    uint64_t pairs = shape == SHAPE_REPLACE ? calls / 2 : calls;
+    expect(workers != NULL && threads <= SHAPES_THREADS, "memory");
     for (int i = 0; i < threads; i++) {
         worker_t *w = &workers[i];
-        *w = (worker_t){.allocator = allocator, .number = i, .shape = shape, .pairs = pairs};
-        w->most = most;
+        *w = (worker_t){.allocator = allocator, .number = i, .shape = shape, .most_calls = calls};
         w->ready = &ready;
-        w->ring = &rings[i / 2];
-        w->samples = malloc((pairs / SAMPLED + 1) * sizeof *w->samples);
+        w->pair = &pairs[i / 2];
+        w->steps = steps;
+        w->samples = malloc((calls / SHAPES_SAMPLED + 2) * sizeof *w->samples);
         expect(w->samples != NULL, "memory");
-        expect(!pthread_create(&ids[i], NULL, work, w), "a thread");
+        expect(!pthread_create(&ids[i], NULL, shapes_work, w), "a thread");
     }
-    uint64_t begin = UINT64_MAX;
-    uint64_t end = 0;
-    for (int i = 0; i < threads; i++) {
+    for (int i = 0; i < threads; i++)
         pthread_join(ids[i], NULL);
-        begin = workers[i].begin_ns < begin ? workers[i].begin_ns : begin;
-        end = workers[i].end_ns > end ? workers[i].end_ns : end;
-    }
-    shapes_result_t result = {(double)calls * threads / (double)(end - begin) * 1e9, 0, 0};
-    find_quantiles(workers, threads, &result);
+    shapes_result_t result = count_up(workers, threads);
     for (int i = 0; i < threads; i++)
         free(workers[i].samples);
     free(workers);
-    free(rings);
+    free_pairs(pairs);
     return result;
 }
 
@@ -197,14 +121,41 @@ static int by_calls(const void *a, const void *b)
 }
 
 shapes_result_t shapes_median(const shapes_allocator_t *allocator, shape_t shape, int threads,
-                              uint64_t most)
+                              const shapes_steps_t *steps)
 {
     shapes_result_t rounds[ROUNDS];
     uint64_t calls = allocator->slow ? CALLS / 2 / (uint64_t)threads : CALLS;
+    if (shape == SHAPE_TRAINING)
+        calls = shapes_whole_passes(steps, 2 * calls);
+    bool holds = shape_grows(shape) && allocator->held != NULL;
+    if (holds)
+        allocator->forget(allocator->user);
     for (int i = 0; i < ROUNDS; i++)
-        rounds[i] = run(allocator, shape, threads, most, calls);
+        rounds[i] = run(allocator, shape, threads, steps, calls);
     qsort(rounds, ROUNDS, sizeof *rounds, by_calls);
+    rounds[ROUNDS / 2].held_bytes = holds ? allocator->held(allocator->user) : 0;
     return rounds[ROUNDS / 2];
+}
+
+void shapes_tell(const shapes_allocator_t *allocator, shape_t shape, int threads,
+                 const shapes_result_t *result)
+{
+    const char *name = shape_names[shape];
+    printf("%-8s %-14s %2d thread%s %7.2f million calls per second, a pair %7.2f us, p99.9 %8.2f\n",
+           name, allocator->name, threads,
+           threads == 1 ? ": " : "s:", result->calls_per_second / 1e6, result->p50_ns / 1e3,
+           result->p999_ns / 1e3);
+    (void)fflush(stdout);
+    record_begin("threads");
+    record_text("shape", name);
+    record_text("allocator", allocator->name);
+    record_count("threads", (uint64_t)threads);
+    record_number("calls_per_second", result->calls_per_second);
+    record_number("p50_ns", result->p50_ns);
+    record_number("p999_ns", result->p999_ns);
+    if (result->held_bytes != 0)
+        record_count("held_bytes", result->held_bytes);
+    record_end();
 }
 
 /* ---- Arenas ------------------------------------------------------------ */
@@ -223,9 +174,38 @@ static void arena_free(void *user, int thread, void *pointer)
     must(cuarena_free(user, pointer));
 }
 
+uint64_t shapes_arena_held(cuarena_t *arena)
+{
+    cuarena_stats_t stats;
+    cuarena_stats_init(&stats);
+    must(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
+    return stats.peak_reserved_bytes;
+}
+
+void shapes_arena_forget(cuarena_t *arena)
+{
+    must(cuarena_trim(arena, 0, NULL));
+    must(cuarena_reset_peaks(arena));
+}
+
+static uint64_t arena_held(void *user)
+{
+    return shapes_arena_held(user);
+}
+
+static void arena_forget(void *user)
+{
+    shapes_arena_forget(user);
+}
+
 shapes_allocator_t shapes_arena(cuarena_t *arena, const char *name)
 {
-    return (shapes_allocator_t){name, arena, arena_alloc, arena_free, false};
+    return (shapes_allocator_t){.name = name,
+                                .user = arena,
+                                .alloc = arena_alloc,
+                                .free = arena_free,
+                                .held = arena_held,
+                                .forget = arena_forget};
 }
 
 /* ---- The heap behind a mutex ---------------------------------------------- */
@@ -266,7 +246,8 @@ shapes_allocator_t shapes_mutex(uint64_t bytes)
     pthread_mutex_init(&locked->mutex, NULL);
     must(cuarena_heap_create(&config, &locked->heap));
     must(cuarena_heap_segment_add(locked->heap, 0, bytes));
-    return (shapes_allocator_t){"mutex", locked, locked_alloc, locked_free, true};
+    return (shapes_allocator_t){
+        .name = "mutex", .user = locked, .alloc = locked_alloc, .free = locked_free, .slow = true};
 }
 
 void shapes_mutex_end(shapes_allocator_t *allocator)

@@ -295,15 +295,24 @@ part_benches() {
         arguments=(${quick:+--quick} --json "$out/results/$name.json")
         case $name in
         replay) arguments=("$here"/traces/*.csv.gz) ;;
-        threads) arguments=() ;;
+        threads) arguments=("$here"/traces/gpt2_train.csv.gz) ;;
+        threads_cuda) arguments+=("$here"/traces/gpt2_train.csv.gz) ;;
         esac
         [ "$name" != traces_cuda ] || arguments+=("$here"/traces/*.csv.gz)
         [ "$name" != stealing ] ||
             arguments+=("$here"/traces/multistream.csv.gz)
+        [ "$name" != threads_cuda ] || add_torch
         run "bench_$name" "$program" "${arguments[@]}"
         sed 's/^/    /' "$out/logs/bench_$name.log"
     done
     bench_rust
+}
+
+# PyTorch's allocator beside the others, where Python has it and it compiles.
+add_torch() {
+    local library
+    ! library=$(python3 "$here/torch/torch_library" "$out") ||
+        arguments+=("$library")
 }
 
 # By criterion, whose reports are below criterion/. It measures a few hundred
