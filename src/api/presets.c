@@ -1,112 +1,40 @@
-/* What the presets set, where an option says "as the preset says". */
+/* What the presets set, where an option says "as the preset says" or has its default. */
+#include <string.h>
+
 #include "api/config.h"
+#include "api/options.h"
 #include "base/bits.h"
+#include "base/error.h"
 
-typedef struct preset {
-    int32_t grow;
-    bool limited; /* by what the memory has, where nobody set a limit */
-    uint64_t split_threshold;
-    int32_t memory;
-    uint64_t alignment;
-    int32_t backing; /* of device memory */
-    int32_t placement;
-    int32_t steal;
-    bool whole; /* segments keep their length */
-    int32_t segments;
-    int32_t keep;
-    int32_t cache_bound;
-    int32_t soft_limit_rule;
-    uint64_t cache_limit; /* 0: as the soft limit */
-    uint64_t cache_page;
-    uint64_t soft_share; /* of what the memory has, in 1/1000 %; 0: no limit */
-    uint64_t round_powers;
-    uint64_t round_to;
-    uint64_t natural;
-    uint64_t threshold; /* of a driver's pool; 0: it stays as it is */
-} preset_t;
-
-/* cache_page, where a preset below has none. */
-#define CACHE_PAGE (4 * CUAI_KIB)
+/* The limit of memory that has none. */
+#define NO_LIMIT "18446744073709551615"
 
 /* The soft limit where nobody knows what the memory has. */
 #define UNKNOWN_SOFT (8 * CUAI_GIB)
 
-/* What is 0 in all but the last few: backing=auto, placement=default, steal=wait, in_place=1,
- * segments=shared, keep=all, cache_bound=strict, soft_limit_rule=store. */
-static const preset_t presets[] = {
-    [CUARENA_PRESET_POOL] =
-        {
-            .grow = CUARENA_GROW_NONE,
-            .limited = true,
-            .memory = CUARENA_MEMORY_PAGEABLE,
-            .alignment = 256,
-        },
-    [CUARENA_PRESET_GROW] =
-        {
-            .grow = CUARENA_GROW_EXACT,
-            .limited = true,
-            .memory = CUARENA_MEMORY_PAGEABLE,
-            .alignment = 256,
-        },
-    [CUARENA_PRESET_BFC] =
-        {
-            .grow = CUARENA_GROW_DOUBLING,
-            .split_threshold = 128 * CUAI_MIB,
-            .memory = CUARENA_MEMORY_PAGEABLE,
-            .alignment = 256,
-            .steal = CUARENA_STEAL_IDLE,
-        },
+static const char *const presets[] = {
+    [CUARENA_PRESET_POOL] = "grow=none",
+    [CUARENA_PRESET_GROW] = "grow=exact",
+    [CUARENA_PRESET_BFC] = "grow=doubling, limit=" NO_LIMIT ", split_threshold=128MiB, steal=idle",
     [CUARENA_PRESET_MLX_CPU] =
-        {
-            .grow = CUARENA_GROW_EXACT,
-            .limited = true,
-            .memory = CUARENA_MEMORY_PAGEABLE,
-            .alignment = 16,
-            .keep = CUARENA_KEEP_CACHE,
-            .cache_limit = 32 * CUAI_MIB,
-            .soft_share = 80000,
-        },
+        "grow=exact, alignment=16, keep=cache, cache_limit=32MiB, soft_limit=80%",
     [CUARENA_PRESET_MLX_CUDA] =
-        {
-            .grow = CUARENA_GROW_EXACT,
-            .limited = true,
-            .memory = CUARENA_MEMORY_DEVICE,
-            .alignment = 8,
-            .backing = CUARENA_BACKING_ASYNC,
-            .keep = CUARENA_KEEP_CACHE,
-            .cache_bound = CUARENA_CACHE_LATE,
-            .soft_limit_rule = CUARENA_SOFT_ENFORCE,
-            .cache_page = 16 * CUAI_KIB,
-            .soft_share = 95000,
-            .round_powers = 16 * CUAI_KIB,
-            .round_to = 16 * CUAI_KIB,
-            .natural = 256,
-        },
+        "grow=exact, memory=device, alignment=8, backing=async, keep=cache, cache_bound=late, "
+        "cache_page=16KiB, soft_limit=95%, soft_limit_rule=enforce, round_powers=16KiB, "
+        "round_to=16KiB, natural=256",
     [CUARENA_PRESET_CUPY_POOL] =
-        {
-            .grow = CUARENA_GROW_EXACT,
-            .memory = CUARENA_MEMORY_PAGEABLE,
-            .alignment = 512,
-            .backing = CUARENA_BACKING_MALLOC,
-            .placement = CUARENA_PLACEMENT_BEST,
-            .steal = CUARENA_STEAL_NEVER,
-            .whole = true,
-        },
+        "grow=exact, limit=" NO_LIMIT ", alignment=512, backing=malloc, placement=best, "
+        "steal=never, in_place=0",
     [CUARENA_PRESET_DRIVER_POOL] =
-        {
-            .grow = CUARENA_GROW_EXACT,
-            .memory = CUARENA_MEMORY_DEVICE,
-            .alignment = 512,
-            .backing = CUARENA_BACKING_ASYNC,
-            .segments = CUARENA_SEGMENTS_EACH,
-            .threshold = UINT64_MAX,
-        },
+        "grow=exact, limit=" NO_LIMIT ", memory=device, alignment=512, backing=async, "
+        "segments=each, release_threshold=never",
 };
 
-static bool is_whole(cuarena_amount_t amount)
-{
-    return amount.unit == CUARENA_AMOUNT_AUTO && amount.value == 0;
-}
+/* What a preset sets if it says nothing else. */
+static const char ordinary[] =
+    "memory=pageable, alignment=256, split_threshold=0, placement=default, steal=wait, in_place=1, "
+    "segments=shared, keep=all, cache_bound=strict, cache_page=4KiB, soft_limit=" NO_LIMIT ", "
+    "soft_limit_rule=store, round_powers=0, round_to=0, natural=0, release_threshold=unchanged";
 
 /* Resets the options of chunks, which a driver's pool has no use for. */
 static void forget_chunks(cuarena_config_t *config)
@@ -139,56 +67,6 @@ static void apply_mempool(cuarena_config_t *config)
         config->release_threshold = CUARENA_BYTES_UNCHANGED;
 }
 
-/* Memory, alignment and backing. */
-static void apply_memory(cuarena_config_t *config, const preset_t *preset)
-{
-    if (config->memory == CUARENA_MEMORY_PRESET)
-        config->memory = preset->memory;
-    if (config->alignment == CUARENA_BYTES_PRESET)
-        config->alignment = preset->alignment;
-    bool device = config->memory == CUARENA_MEMORY_DEVICE;
-    if (device && config->backing == CUARENA_BACKING_AUTO)
-        config->backing = preset->backing;
-}
-
-/* An arena that grows places blocks low, so that its end can go back, unless preset or option say
- * otherwise. */
-static void apply_placement(cuarena_config_t *config, const preset_t *preset)
-{
-    CUAI_ASSERT(config->grow != -1);
-    bool grows = config->grow != CUARENA_GROW_NONE;
-    bool low = grows && preset->placement == CUARENA_PLACEMENT_DEFAULT;
-    if (config->placement == -1)
-        config->placement = low ? CUARENA_PLACEMENT_LOW : preset->placement;
-}
-
-/* Without a driver's pool release_threshold=unchanged means nothing, and counts as not set. */
-static void apply_threshold(cuarena_config_t *config, const preset_t *preset)
-{
-    CUAI_ASSERT(config->memory != CUARENA_MEMORY_PRESET);
-    uint64_t *threshold = &config->release_threshold;
-    bool pooled =
-        config->memory == CUARENA_MEMORY_DEVICE && config->backing == CUARENA_BACKING_ASYNC;
-    if (pooled && *threshold == CUARENA_BYTES_PRESET)
-        *threshold = preset->threshold != 0 ? preset->threshold : CUARENA_BYTES_UNCHANGED;
-    if (!pooled && *threshold == CUARENA_BYTES_UNCHANGED)
-        *threshold = CUARENA_BYTES_PRESET;
-}
-
-static void apply_choice(int32_t *choice, int32_t value)
-{
-    CUAI_ASSERT(value != -1);
-    if (*choice == -1)
-        *choice = value;
-}
-
-static void apply_bytes(uint64_t *bytes, uint64_t value)
-{
-    CUAI_ASSERT(value != CUARENA_BYTES_PRESET);
-    if (*bytes == CUARENA_BYTES_PRESET)
-        *bytes = value;
-}
-
 /* Whether the memory may say what it has in all. */
 static bool is_counted(const cuarena_config_t *config)
 {
@@ -196,57 +74,47 @@ static bool is_counted(const cuarena_config_t *config)
            config->ops->total != NULL;
 }
 
-static cuarena_amount_t soft_limit_of(const cuarena_config_t *config, const preset_t *preset)
+/* Sets what the preset says where a member has its default. */
+static void fill(cuarena_config_t *config)
 {
-    CUAI_ASSERT(preset->soft_share <= 100000);
-    if (preset->soft_share == 0)
-        return (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, UINT64_MAX};
-    if (!is_counted(config))
-        return (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, UNKNOWN_SOFT};
-    return (cuarena_amount_t){CUARENA_AMOUNT_PERCENT, 0, preset->soft_share};
+    cuarena_config_t fresh;
+    cuarena_config_init(&fresh);
+    cuarena_config_t said = fresh;
+    cuarena_status_t status = cuarena_config_parse(&said, ordinary);
+    if (status == CUARENA_OK)
+        status = cuarena_config_parse(&said, presets[config->preset]);
+    CUAI_ASSERT(status == CUARENA_OK);
+    (void)status;
+    const cuai_option_t *option;
+    for (size_t i = 0; (option = cuai_option_at(i)) != NULL; i++) {
+        size_t at = option->offset;
+        if (memcmp((char *)config + at, (char *)&fresh + at, option->size) == 0)
+            memcpy((char *)config + at, (char *)&said + at, option->size);
+    }
 }
 
-static void apply_rounding(cuarena_config_t *config, const preset_t *preset)
-{
-    apply_bytes(&config->round_powers, preset->round_powers);
-    apply_bytes(&config->round_to, preset->round_to);
-    apply_bytes(&config->natural, preset->natural);
-}
-
-static void apply_keep(cuarena_config_t *config, const preset_t *preset)
-{
-    uint64_t page = preset->cache_page != 0 ? preset->cache_page : CACHE_PAGE;
-    apply_choice(&config->keep, preset->keep);
-    apply_choice(&config->cache_bound, preset->cache_bound);
-    apply_choice(&config->soft_limit_rule, preset->soft_limit_rule);
-    apply_bytes(&config->cache_page, page);
-    if (is_whole(config->soft_limit))
-        config->soft_limit = soft_limit_of(config, preset);
-    bool caches = config->keep == CUARENA_KEEP_CACHE;
-    if (caches && is_whole(config->cache_limit) && preset->cache_limit != 0)
-        config->cache_limit = (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, preset->cache_limit};
-}
-
+/* An arena that grows places blocks low, so that its end can go back, unless preset or option say
+ * otherwise. Without a driver's pool release_threshold=unchanged means nothing, and counts as not
+ * set. */
 void cuai_config_apply_preset(cuarena_config_t *config)
 {
     apply_mempool(config);
     CUAI_ASSERT(config->preset >= 0 && config->preset <= CUARENA_PRESET_DRIVER_POOL);
-    const preset_t *preset = &presets[config->preset];
-    apply_memory(config, preset);
-    apply_threshold(config, preset);
-    if (config->grow == -1)
-        config->grow = preset->grow;
-    if (config->split_threshold == CUARENA_BYTES_PRESET)
-        config->split_threshold = preset->split_threshold;
-    if (!preset->limited && is_whole(config->limit))
-        config->limit = (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, UINT64_MAX};
-    if (config->steal == -1)
-        config->steal = preset->steal;
-    if (config->in_place == -1)
-        config->in_place = !preset->whole;
-    if (config->segments == -1)
-        config->segments = preset->segments;
-    apply_placement(config, preset);
-    apply_rounding(config, preset);
-    apply_keep(config, preset);
+    const cuarena_config_t asked = *config;
+    fill(config);
+    bool device = config->memory == CUARENA_MEMORY_DEVICE;
+    if (!device)
+        config->backing = asked.backing;
+    if (!device || config->backing != CUARENA_BACKING_ASYNC)
+        config->release_threshold = asked.release_threshold == CUARENA_BYTES_UNCHANGED
+                                        ? CUARENA_BYTES_PRESET
+                                        : asked.release_threshold;
+    if (asked.placement == -1 && config->placement == CUARENA_PLACEMENT_DEFAULT &&
+        config->grow != CUARENA_GROW_NONE)
+        config->placement = CUARENA_PLACEMENT_LOW;
+    if (config->keep != CUARENA_KEEP_CACHE)
+        config->cache_limit = asked.cache_limit;
+    if (asked.soft_limit.unit == CUARENA_AMOUNT_AUTO &&
+        config->soft_limit.unit == CUARENA_AMOUNT_PERCENT && !is_counted(config))
+        config->soft_limit = (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, UNKNOWN_SOFT};
 }
