@@ -19,21 +19,11 @@ static const char *without_prefix(const char *name)
     return strncmp(name, ORT_PREFIX, length) == 0 ? name + length : name;
 }
 
-static bool is_in(const char *name, const char *list)
-{
-    const char *word;
-    size_t length;
-    while ((length = cuai_next_word(&list, &word)) != 0)
-        if (strlen(name) == length && memcmp(name, word, length) == 0)
-            return true;
-    return false;
-}
-
 static const cuai_option_t *find_ort(const char *name)
 {
     const cuai_option_t *option;
     for (size_t i = 0; (option = cuai_option_at(i)) != NULL; i++)
-        if (option->ort.names != NULL && is_in(name, option->ort.names))
+        if (option->ort.names != NULL && cuai_word_find(option->ort.names, name) >= 0)
             return option;
     return NULL;
 }
@@ -79,40 +69,33 @@ typedef struct nearest {
     const char *wanted;
     size_t length;
     size_t distance;
-    const char *name;
-    size_t name_length;
+    char *name;
 } nearest_t;
 
-static void look_at(nearest_t *nearest, const char *name, size_t length)
+static void look_at(nearest_t *nearest, const char *name)
 {
-    CUAI_ASSERT(length <= LONGEST_NAME);
-    size_t far = distance(nearest->wanted, nearest->length, name, length);
+    size_t far = distance(nearest->wanted, nearest->length, name, strlen(name));
     if (far >= nearest->distance)
         return;
     nearest->distance = far;
-    nearest->name = name;
-    nearest->name_length = length;
+    strcpy(nearest->name, name);
 }
 
 const char *cuai_key_nearest(const char *name)
 {
-    static _Thread_local char text[LONGEST_NAME + 1];
-    nearest_t nearest = {.wanted = without_prefix(name), .distance = SIZE_MAX};
+    static _Thread_local char found[CUAI_OPTION_TEXT_SIZE];
+    nearest_t nearest = {.wanted = without_prefix(name), .distance = SIZE_MAX, .name = found};
     size_t length = strlen(nearest.wanted);
     nearest.length = length < LONGEST_NAME ? length : LONGEST_NAME;
     const cuai_option_t *option;
     for (size_t i = 0; (option = cuai_option_at(i)) != NULL; i++) {
-        look_at(&nearest, option->key, strlen(option->key));
-        const char *list = option->ort.names;
-        const char *word;
-        size_t word_length;
-        while (list != NULL && (word_length = cuai_next_word(&list, &word)) != 0)
-            look_at(&nearest, word, word_length);
+        char ort[CUAI_OPTION_TEXT_SIZE];
+        look_at(&nearest, option->key);
+        for (int64_t n = 0; option->ort.names != NULL && cuai_word_copy(option->ort.names, n, ort);
+             n++)
+            look_at(&nearest, ort);
     }
-    CUAI_ASSERT(nearest.name != NULL);
-    memcpy(text, nearest.name, nearest.name_length);
-    text[nearest.name_length] = '\0';
-    return text;
+    return found;
 }
 
 /* ---- Values ------------------------------------------------------------ */
@@ -123,23 +106,13 @@ const char *cuai_key_accepted(cuai_key_t key)
     return key.ort ? key.option->ort.accepted : key.option->accepted;
 }
 
-static void nth_word(const char *list, uint64_t index, char text[CUAI_OPTION_TEXT_SIZE])
-{
-    const char *word = list;
-    size_t length = cuai_next_word(&list, &word);
-    while (index-- != 0)
-        length = cuai_next_word(&list, &word);
-    memcpy(text, word, length);
-    text[length] = '\0';
-}
-
 /* The number as our option's text. No limit is 0 there, and the most here. */
 static void translate(const cuai_option_t *option, uint64_t number,
                       char text[CUAI_OPTION_TEXT_SIZE])
 {
     bool unlimited = option->type == CUAI_OPTION_AMOUNT && number == 0;
     if (option->ort.words != NULL)
-        nth_word(option->ort.words, number, text);
+        (void)cuai_word_copy(option->ort.words, (int64_t)number, text);
     else if (number == 0 && option->ort.zero != NULL)
         (void)snprintf(text, CUAI_OPTION_TEXT_SIZE, "%s", option->ort.zero);
     else
@@ -178,17 +151,6 @@ static bool number_of_bytes(const cuai_option_t *option, const char *text, uint6
     return true;
 }
 
-/* Which of the words it is; UINT64_MAX: none. */
-static uint64_t number_of_word(const char *list, const char *text)
-{
-    const char *word;
-    size_t length;
-    for (uint64_t i = 0; (length = cuai_next_word(&list, &word)) != 0; i++)
-        if (strlen(text) == length && memcmp(text, word, length) == 0)
-            return i;
-    return UINT64_MAX;
-}
-
 bool cuai_key_print(cuai_key_t key, const cuarena_config_t *config,
                     char text[CUAI_OPTION_TEXT_SIZE])
 {
@@ -199,7 +161,7 @@ bool cuai_key_print(cuai_key_t key, const cuarena_config_t *config,
         return can;
     uint64_t number;
     if (ort->words != NULL)
-        number = number_of_word(ort->words, text);
+        number = (uint64_t)cuai_word_find(ort->words, text); /* none: out of range */
     else if (!number_of_bytes(key.option, text, &number))
         return false;
     if (key.option->type == CUAI_OPTION_AMOUNT && number == UINT64_MAX)

@@ -29,21 +29,22 @@
 #define COUNT(...) OPTION(COUNT, __VA_ARGS__)
 #define CHOICE(...) OPTION(CHOICE, __VA_ARGS__)
 #define TEXT(...) OPTION(TEXT, __VA_ARGS__)
-#define FLAG(name, member, text, ...) OPTION(FLAG, name, member, text, "0, 1", __VA_ARGS__)
+#define FLAG(name, member, text, ...)                                                              \
+    OPTION(FLAG, name, member, text, "0, 1", .last = 1, __VA_ARGS__)
 #define PROPERTY(name, member, ...)                                                                \
     OPTION(CHOICE, name, member, "off", "off, try, require", .first = CUARENA_PROPERTY_OFF,        \
-           __VA_ARGS__)
+           .last = CUARENA_PROPERTY_REQUIRE, __VA_ARGS__)
 
 static const cuai_option_t options[] = {
     /* What most programs set. */
     CHOICE("preset", preset, "pool", "pool, grow, bfc, mlx-cpu, mlx-cuda, cupy-pool, driver-pool",
            .help = "A pool of a fixed size, one that takes what requests need, or one that behaves "
                    "as ONNX Runtime's, MLX's or CuPy's.",
-           .first = CUARENA_PRESET_POOL, .common = true),
+           .first = CUARENA_PRESET_POOL, .last = CUARENA_PRESET_DRIVER_POOL, .common = true),
     CHOICE("memory", memory, "preset", "preset, pageable, none, device, managed, pinned",
            .help = "Where bytes come from; none: addresses without bytes. The presets say "
                    "pageable, but mlx-cuda and driver-pool device.",
-           .first = CUARENA_MEMORY_PRESET, .wordless = 2, .common = true),
+           .first = CUARENA_MEMORY_PRESET, .last = CUARENA_MEMORY_CUSTOM, .common = true),
     COUNT("device", device, "0", "0 to 1023",
           .help = "The device's number; see CUDA_VISIBLE_DEVICES.", .most = 1023, .common = true),
     AMOUNT("pool", pool, "auto-512MiB", AMOUNT_RANGE,
@@ -64,13 +65,13 @@ static const cuai_option_t options[] = {
     CHOICE("keep", keep, "preset", "preset, all, cache, none",
            .help = "What a free leaves behind: free bytes until they are trimmed, the block itself "
                    "in a cache, or nothing.",
-           .first = -1, .common = true),
+           .first = -1, .last = CUARENA_KEEP_NONE, .common = true),
     CHOICE(
         "steal", steal, "preset", "preset, wait, idle, never",
         .help =
             "Which bytes that another stream freed a stream may get: all, waiting for that stream "
             "on the device; those that are idle or waited for already, as in bfc; or none.",
-        .first = -1, .common = true),
+        .first = -1, .last = CUARENA_STEAL_NEVER, .common = true),
     TEXT("name", name, "", "up to 31 bytes", .help = "What logs and messages call the arena.",
          .common = true),
     /* The rest: docs/options.md and the command call them advanced. */
@@ -91,18 +92,19 @@ static const cuai_option_t options[] = {
         "grow", grow, "preset", "preset, none, exact, doubling",
         .help = "By how much to grow: as the preset says, never, by what a request lacks, or by "
                 "chunks that double.",
-        .first = -1,
+        .first = -1, .last = CUARENA_GROW_DOUBLING,
         .ort = {"extend_strategy, arena_extend_strategy", "0, 1", 0, 1, "doubling, exact", NULL}),
     CHOICE("zero", zero, "never", "never, create, alloc, free", .help = "When bytes are set to 0.",
-           .first = CUARENA_ZERO_NEVER),
+           .first = CUARENA_ZERO_NEVER, .last = CUARENA_ZERO_FREE),
     CHOICE("placement", placement, "preset", "preset, default, best, low",
-           .help = "How a free range is chosen for a request.", .first = -1),
+           .help = "How a free range is chosen for a request.", .first = -1,
+           .last = CUARENA_PLACEMENT_LOW),
     FLAG("compact_on_oom", compact_on_oom, "0",
          .help = "Whether blocks are moved together before a request is refused."),
     CHOICE("backing", backing, "auto", "auto, vmm, malloc, async",
            .help = "How memory=device gets its bytes; auto: as the preset says, in most vmm where "
                    "there is such, else malloc.",
-           .first = CUARENA_BACKING_AUTO),
+           .first = CUARENA_BACKING_AUTO, .last = CUARENA_BACKING_ASYNC),
     PROPERTY("fd", fd, .help = "Whether blocks can be exported to other processes."),
     PROPERTY("rdma", rdma, .help = "Whether network cards can reach the bytes."),
     PROPERTY("fabric", fabric, .help = "Whether handles can be exported to other hosts."),
@@ -121,7 +123,7 @@ static const cuai_option_t options[] = {
     CHOICE("events", events, "late", "late, eager",
            .help = "When an event is recorded on a stream: when its freed bytes are needed, or at "
                    "every free.",
-           .first = CUARENA_EVENTS_LATE),
+           .first = CUARENA_EVENTS_LATE, .last = CUARENA_EVENTS_EAGER),
     BYTES("initial_chunk", initial_chunk, "1MiB", "1 to below 256TiB",
           .help = "The first chunk of grow=doubling, and of take_first.", .least = 1,
           .most = MOST_BYTES, .ort = {"initial_chunk_size_bytes", ORT_INT, NULL, NULL}),
@@ -138,18 +140,18 @@ static const cuai_option_t options[] = {
     CHOICE("unknown_keys", unknown_keys, "error", "error, warn",
            .help = "What becomes of unknown keys, from then on, and at creation of options that "
                    "have no effect beside the others.",
-           .first = CUARENA_UNKNOWN_ERROR),
+           .first = CUARENA_UNKNOWN_ERROR, .last = CUARENA_UNKNOWN_WARN),
     CHOICE("in_place", in_place, "preset", "preset, 0, 1",
            .help = "Whether segments are lengthened, shortened and punched where the memory can; "
                    "else each keeps its length and goes back whole.",
-           .first = -1),
+           .first = -1, .last = 1),
     CHOICE("segments", segments, "preset", "preset, shared, each",
            .help = "Whether blocks are cut from segments, or each is one; each in driver-pool, "
                    "shared in other presets.",
-           .first = -1),
+           .first = -1, .last = CUARENA_SEGMENTS_EACH),
     CHOICE("driver_pool", driver_pool, "current", "current, default, own, external",
            .help = "Which of the driver's pools backing=async takes from.",
-           .first = CUARENA_DRIVER_POOL_CURRENT),
+           .first = CUARENA_DRIVER_POOL_CURRENT, .last = CUARENA_DRIVER_POOL_EXTERNAL),
     COUNT("driver_pool_handle", driver_pool_handle, "0", "0 to 18446744073709551615",
           .help = "The CUmemoryPool of driver_pool=external, as a number.", .most = UINT64_MAX),
     BYTES("driver_pool_max", driver_pool_max, "0", "0 to below 256TiB",
@@ -179,7 +181,7 @@ static const cuai_option_t options[] = {
     CHOICE("cache_bound", cache_bound, "preset", "preset, strict, late",
            .help = "Whether the cache of keep=cache never exceeds its limit, or may by one block "
                    "until the next allocation.",
-           .first = -1),
+           .first = -1, .last = CUARENA_CACHE_LATE),
     AMOUNT("cache_limit", cache_limit, "auto", "bytes, 0% to 100%, auto, auto-BYTES",
            .help = "The most bytes that keep=cache has in its cache; auto: as the preset says, "
                    "else the soft limit.",
@@ -196,7 +198,7 @@ static const cuai_option_t options[] = {
     CHOICE("soft_limit_rule", soft_limit_rule, "preset", "preset, store, enforce",
            .help = "What the soft limit does: nothing, programs may ask for it; or cached blocks "
                    "end to stay below it.",
-           .first = -1),
+           .first = -1, .last = CUARENA_SOFT_ENFORCE),
     BYTES("round_powers", round_powers, "preset", "0, a power of two to 1GiB, preset",
           .help = "Sizes below it are rounded up to a power of two.", .most = CUAI_GIB,
           .power_of_two = true, .or_zero = true, .from_preset = "preset"),
@@ -210,46 +212,6 @@ static const cuai_option_t options[] = {
 
 #define OPTION_COUNT (sizeof options / sizeof options[0])
 
-/* Words have consecutive values in the order of the table. */
-static_assert(CUARENA_PRESET_GROW == CUARENA_PRESET_POOL + 1, "preset");
-static_assert(CUARENA_PRESET_BFC == CUARENA_PRESET_POOL + 2, "preset");
-static_assert(CUARENA_PRESET_MLX_CPU == CUARENA_PRESET_POOL + 3, "preset");
-static_assert(CUARENA_PRESET_MLX_CUDA == CUARENA_PRESET_POOL + 4, "preset");
-static_assert(CUARENA_PRESET_CUPY_POOL == CUARENA_PRESET_POOL + 5, "preset");
-static_assert(CUARENA_PRESET_DRIVER_POOL == CUARENA_PRESET_POOL + 6, "preset");
-static_assert(CUARENA_MEMORY_PAGEABLE == CUARENA_MEMORY_PRESET + 1, "memory");
-static_assert(CUARENA_PLACEMENT_DEFAULT == 0, "placement");
-static_assert(CUARENA_STEAL_WAIT == 0, "steal");
-static_assert(CUARENA_MEMORY_NONE == CUARENA_MEMORY_PAGEABLE + 1, "memory");
-static_assert(CUARENA_MEMORY_DEVICE == CUARENA_MEMORY_PAGEABLE + 2, "memory");
-static_assert(CUARENA_MEMORY_MANAGED == CUARENA_MEMORY_PAGEABLE + 3, "memory");
-static_assert(CUARENA_MEMORY_PINNED == CUARENA_MEMORY_PAGEABLE + 4, "memory");
-static_assert(CUARENA_MEMORY_BYTES == CUARENA_MEMORY_PAGEABLE + 5, "memory");
-static_assert(CUARENA_MEMORY_CUSTOM == CUARENA_MEMORY_PAGEABLE + 6, "memory");
-static_assert(CUARENA_GROW_NONE == 0 && CUARENA_GROW_EXACT == 1, "grow");
-static_assert(CUARENA_GROW_DOUBLING == 2, "grow");
-static_assert(CUARENA_UNKNOWN_WARN == CUARENA_UNKNOWN_ERROR + 1, "unknown");
-static_assert(CUARENA_ZERO_CREATE == CUARENA_ZERO_NEVER + 1, "zero");
-static_assert(CUARENA_ZERO_ALLOC == CUARENA_ZERO_NEVER + 2, "zero");
-static_assert(CUARENA_ZERO_FREE == CUARENA_ZERO_NEVER + 3, "zero");
-static_assert(CUARENA_PLACEMENT_BEST == CUARENA_PLACEMENT_DEFAULT + 1, "fit");
-static_assert(CUARENA_PLACEMENT_LOW == CUARENA_PLACEMENT_DEFAULT + 2, "fit");
-static_assert(CUARENA_BACKING_VMM == CUARENA_BACKING_AUTO + 1, "backing");
-static_assert(CUARENA_BACKING_MALLOC == CUARENA_BACKING_AUTO + 2, "backing");
-static_assert(CUARENA_BACKING_ASYNC == CUARENA_BACKING_AUTO + 3, "backing");
-static_assert(CUARENA_PROPERTY_TRY == CUARENA_PROPERTY_OFF + 1, "property");
-static_assert(CUARENA_PROPERTY_REQUIRE == CUARENA_PROPERTY_OFF + 2, "property");
-static_assert(CUARENA_EVENTS_EAGER == CUARENA_EVENTS_LATE + 1, "events");
-static_assert(CUARENA_STEAL_IDLE == CUARENA_STEAL_WAIT + 1, "steal");
-static_assert(CUARENA_STEAL_NEVER == CUARENA_STEAL_WAIT + 2, "steal");
-static_assert(CUARENA_SEGMENTS_SHARED == 0 && CUARENA_SEGMENTS_EACH == 1, "segments");
-static_assert(CUARENA_DRIVER_POOL_DEFAULT == CUARENA_DRIVER_POOL_CURRENT + 1, "pool");
-static_assert(CUARENA_DRIVER_POOL_OWN == CUARENA_DRIVER_POOL_CURRENT + 2, "pool");
-static_assert(CUARENA_DRIVER_POOL_EXTERNAL == CUARENA_DRIVER_POOL_CURRENT + 3, "pool");
-static_assert(CUARENA_KEEP_ALL == 0 && CUARENA_KEEP_CACHE == 1, "keep");
-static_assert(CUARENA_KEEP_NONE == 2, "keep");
-static_assert(CUARENA_CACHE_STRICT == 0 && CUARENA_CACHE_LATE == 1, "bound");
-static_assert(CUARENA_SOFT_STORE == 0 && CUARENA_SOFT_ENFORCE == 1, "soft");
 static_assert(CUARENA_HEAP_MAX_BLOCKS == 67108864, "the text of max_blocks");
 static_assert(CUARENA_HEAP_MAX_SEGMENT == 256 * CUAI_TIB, "the text of pool");
 static_assert(sizeof((cuarena_config_t *)0)->name == 32, "the text of name");

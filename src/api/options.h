@@ -37,13 +37,13 @@ typedef struct cuai_option {
     size_t offset;        /* of the member */
     size_t size;          /* of the member */
     const char *fallback; /* the default, as text */
-    /* For choices and flags the words themselves, "a, b, c": the first has the value `first`, the
-     * next one more. For others the range in words. */
+    /* For choices and flags the words themselves, "a, b, c", of the values from `first` on. For
+     * others the range in words. */
     const char *accepted;
     const char *help; /* one sentence */
-    int32_t first;    /* choice: the value of the first word */
-    int32_t wordless; /* choice: how many values follow those that have words,
-                       * for programs to set by hand */
+    int32_t first;    /* choice: the least value */
+    int32_t last;     /* choice: the largest value; some before it may have no word, and are for
+                       * programs to set by hand */
     uint64_t least;   /* amount of bytes, bytes, count */
     uint64_t most;
     bool power_of_two;       /* bytes */
@@ -76,7 +76,9 @@ cuai_refusal_t cuai_option_check(const cuai_option_t *option, const cuarena_conf
 bool cuai_option_print(const cuai_option_t *option, const cuarena_config_t *config,
                        char text[CUAI_OPTION_TEXT_SIZE]);
 
-/* Words of a list, "a, b, c": cuts off the next one; its length, 0 behind the last. */
-size_t cuai_next_word(const char **list, const char **word);
+/* Which word of a list, "a, b, c", a text is, from 0 on; -1: none. */
+int64_t cuai_word_find(const char *list, const char *text);
+/* Copies the word of that number; false: the list has none. */
+bool cuai_word_copy(const char *list, int64_t number, char text[CUAI_OPTION_TEXT_SIZE]);
 
 #endif

@@ -60,7 +60,8 @@ static void store_number(const cuai_option_t *option, cuarena_config_t *config, 
 /* ---- Words -------------------------------------------------------------
  */
 
-size_t cuai_next_word(const char **list, const char **word)
+/* Cuts the next word off a list; its length, 0 behind the last. */
+static size_t next_word(const char **list, const char **word)
 {
     *word = *list;
     size_t length = strcspn(*list, ",");
@@ -69,13 +70,28 @@ size_t cuai_next_word(const char **list, const char **word)
     return length;
 }
 
-static int32_t count_words(const char *list)
+int64_t cuai_word_find(const char *list, const char *text)
 {
     const char *word;
-    int32_t count = 0;
-    while (cuai_next_word(&list, &word) != 0)
-        count++;
-    return count;
+    size_t length;
+    for (int64_t i = 0; (length = next_word(&list, &word)) != 0; i++)
+        if (strlen(text) == length && memcmp(text, word, length) == 0)
+            return i;
+    return -1;
+}
+
+bool cuai_word_copy(const char *list, int64_t number, char text[CUAI_OPTION_TEXT_SIZE])
+{
+    const char *word;
+    size_t length;
+    for (; (length = next_word(&list, &word)) != 0; number--) {
+        if (number != 0)
+            continue;
+        memcpy(text, word, length);
+        text[length] = '\0';
+        return true;
+    }
+    return false;
 }
 
 /* ---- Ranges ------------------------------------------------------------
@@ -114,10 +130,8 @@ static cuai_refusal_t check_amount(const cuai_option_t *option, cuarena_amount_t
 
 static cuai_refusal_t check_choice(const cuai_option_t *option, int32_t value)
 {
-    CUAI_ASSERT(option->accepted != NULL);
-    int32_t count = count_words(option->accepted) + option->wordless;
-    int64_t place = (int64_t)value - option->first;
-    return place >= 0 && place < count ? NULL : out_of_range;
+    CUAI_ASSERT(option->first < option->last);
+    return value >= option->first && value <= option->last ? NULL : out_of_range;
 }
 
 cuai_refusal_t cuai_option_check(const cuai_option_t *option, const cuarena_config_t *config)
@@ -192,17 +206,12 @@ static cuai_refusal_t read_choice(const cuai_option_t *option, const char *text,
                                   cuarena_config_t *config)
 {
     CUAI_ASSERT(option->size == sizeof(int32_t));
-    const char *list = option->accepted;
-    const char *word;
-    size_t length;
-    int32_t value = option->first;
-    for (; (length = cuai_next_word(&list, &word)) != 0; value++) {
-        if (strlen(text) != length || memcmp(text, word, length) != 0)
-            continue;
-        store(option, config, &value);
-        return NULL;
-    }
-    return "is none of the words";
+    int64_t number = cuai_word_find(option->accepted, text);
+    int32_t value = option->first + (int32_t)number;
+    if (number < 0)
+        return "is none of the words";
+    store(option, config, &value);
+    return NULL;
 }
 
 static cuai_refusal_t read_text(const cuai_option_t *option, const char *text,
@@ -260,16 +269,8 @@ static void print_number(const cuai_option_t *option, uint64_t value,
 static bool print_choice(const cuai_option_t *option, int32_t value,
                          char text[CUAI_OPTION_TEXT_SIZE])
 {
-    const char *list = option->accepted;
-    const char *word;
-    size_t length;
-    for (int32_t at = option->first; (length = cuai_next_word(&list, &word)) != 0; at++) {
-        if (at != value)
-            continue;
-        memcpy(text, word, length);
-        text[length] = '\0';
+    if (cuai_word_copy(option->accepted, (int64_t)value - option->first, text))
         return true;
-    }
     (void)snprintf(text, CUAI_OPTION_TEXT_SIZE, "%" PRId32, value);
     return false;
 }
