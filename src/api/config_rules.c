@@ -167,11 +167,11 @@ static void print(const char *key, const cuarena_config_t *full, char text[CUAI_
     (void)cuai_option_print(cuai_option_find(key), full, text);
 }
 
-static bool is_required(const char *key, const cuarena_config_t *full)
+static bool is(const char *key, const cuarena_config_t *full, const char *value)
 {
     char text[CUAI_OPTION_TEXT_SIZE];
     print(key, full, text);
-    return strcmp(text, "require") == 0;
+    return strcmp(text, value) == 0;
 }
 
 /* The config as it would be if only those options were set on which the use of others depends. */
@@ -186,16 +186,6 @@ static void leave_alone(const cuarena_config_t *full, cuarena_config_t *left)
     if (is_of(OF(DEVICE), full))
         left->backing = full->backing;
     cuai_config_apply_preset(left);
-}
-
-static bool is_left_alone(const char *key, const cuarena_config_t *full,
-                          const cuarena_config_t *left)
-{
-    char text[CUAI_OPTION_TEXT_SIZE];
-    char other[CUAI_OPTION_TEXT_SIZE];
-    print(key, full, text);
-    print(key, left, other);
-    return strcmp(text, other) == 0;
 }
 
 static cuarena_status_t refuse(const rule_t *rule, const cuarena_config_t *full)
@@ -228,8 +218,11 @@ static cuarena_status_t check_uses(const cuarena_config_t *full)
     leave_alone(full, &left);
     for (size_t i = 0; i < COUNT_OF(rules) && status == CUARENA_OK; i++) {
         const rule_t *rule = &rules[i];
-        bool used = is_of(rule->memories, full) && (rule->use == NULL || rule->use(full));
-        if (!used && !is_left_alone(rule->key, full, &left))
+        char alone[CUAI_OPTION_TEXT_SIZE];
+        if (is_of(rule->memories, full) && (rule->use == NULL || rule->use(full)))
+            continue;
+        print(rule->key, &left, alone);
+        if (!is(rule->key, full, alone))
             status = refuse(rule, full);
     }
     return status;
@@ -238,7 +231,7 @@ static cuarena_status_t check_uses(const cuarena_config_t *full)
 static cuarena_status_t check_requirements(const cuarena_config_t *full)
 {
     for (size_t i = 0; i < COUNT_OF(requirements); i++)
-        if (!is_of(requirements[i].memories, full) && is_required(requirements[i].key, full))
+        if (!is_of(requirements[i].memories, full) && is(requirements[i].key, full, "require"))
             return cuai_fail(CUARENA_UNSUPPORTED, "%s: 'require' with memory=%s; accepted: with %s",
                              requirements[i].key, memory_name(full->memory),
                              requirements[i].accepted);
@@ -282,7 +275,7 @@ static cuarena_status_t check_backing(const cuarena_config_t *full)
     static const char *const keys[] = {"fd", "fabric", "peers", "rdma"};
     for (size_t i = 0; plain && i < COUNT_OF(keys); i++) {
         bool can = strcmp(keys[i], full->backing == CUARENA_BACKING_MALLOC ? "rdma" : "peers") == 0;
-        if (!can && is_required(keys[i], full))
+        if (!can && is(keys[i], full, "require"))
             return cuai_fail(CUARENA_UNSUPPORTED,
                              "%s: 'require' with backing=%s; accepted: with "
                              "backing=vmm",
@@ -315,36 +308,25 @@ static cuarena_status_t check_pool(const cuarena_config_t *full)
     return CUARENA_OK;
 }
 
-/* Where each block is a segment of its own the regions have no bytes to allocate from. */
-static cuarena_status_t check_segments(const cuarena_config_t *full)
+/* Where each block is a segment of its own the regions have no bytes to allocate from. take_first
+ * is of use where bytes are taken later and blocks are cut from them. keep=none gives back what is
+ * freed, which a pool never does on its own. */
+static cuarena_status_t check_growth(const cuarena_config_t *full)
 {
     const cuarena_amount_t *stable = &full->stable;
-    if (cuts_segments(full))
-        return CUARENA_OK;
-    if (!grows(full))
+    bool shares = cuts_segments(full);
+    if (!shares && !grows(full))
         return cuai_fail(CUARENA_BAD_ARGUMENT, "segments: 'each' with an arena that does not grow; "
                                                "accepted: with grow=exact, doubling");
-    if (stable->unit != CUARENA_AMOUNT_BYTES || stable->value != 0)
+    if (!shares && (stable->unit != CUARENA_AMOUNT_BYTES || stable->value != 0))
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "stable: a region with segments=each; accepted: 0, or "
                          "with segments=shared");
-    return CUARENA_OK;
-}
-
-/* take_first is of use where bytes are taken later and blocks are cut from them: not in a pool, and
- * not where each block is a segment of its own. */
-static cuarena_status_t check_first(const cuarena_config_t *full)
-{
-    if (full->take_first == 0 || (grows(full) && cuts_segments(full)))
-        return CUARENA_OK;
-    return cuai_fail(CUARENA_BAD_ARGUMENT, "take_first: '1' with an arena that does not grow, or "
-                                           "with segments=each; accepted: 0, or preset=grow, bfc");
-}
-
-/* keep=none gives back what is freed, which a pool never does on its own. */
-static cuarena_status_t check_keep(const cuarena_config_t *full)
-{
-    if (full->keep == CUARENA_KEEP_NONE && full->grow == CUARENA_GROW_NONE)
+    if (full->take_first != 0 && !(grows(full) && shares))
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "take_first: '1' with an arena that does not grow, or "
+                         "with segments=each; accepted: 0, or preset=grow, bfc");
+    if (full->keep == CUARENA_KEEP_NONE && !grows(full))
         return cuai_fail(CUARENA_BAD_ARGUMENT, "keep: 'none' with an arena that does not grow; "
                                                "accepted: all, cache, or grow=exact, doubling");
     return CUARENA_OK;
@@ -353,8 +335,7 @@ static cuarena_status_t check_keep(const cuarena_config_t *full)
 cuarena_status_t cuai_check_together(const cuarena_config_t *full)
 {
     static cuarena_status_t (*const checks[])(const cuarena_config_t *) = {
-        check_members, check_uses,         check_segments, check_first,
-        check_keep,    check_requirements, check_pool,     check_backing};
+        check_members, check_uses, check_growth, check_requirements, check_pool, check_backing};
     cuarena_status_t status = CUARENA_OK;
     for (size_t i = 0; i < COUNT_OF(checks) && status == CUARENA_OK; i++)
         status = checks[i](full);
