@@ -16,6 +16,8 @@
 /* 10^18 is the last power of ten that 64 bits hold with room to spare. */
 #define MAX_DECIMALS 18
 
+__extension__ typedef unsigned __int128 wide_t;
+
 static const char letters[] = "kmgt";
 
 /* whole + fraction / 10^decimals; the last decimal is not 0. */
@@ -114,32 +116,18 @@ static cuai_refusal_t read_suffix(const char *text, uint32_t *shift)
     return "has an unknown suffix";
 }
 
-/*
- * fraction / 10^d * 2^shift is whole if 5^d divides the fraction and then 2^d what is left times
- * 2^shift. Both factors stay small: d is at most 18.
- */
-static bool scale_fraction(const number_t *number, uint32_t shift, uint64_t *bytes)
-{
-    uint64_t fives = 1;
-    for (uint32_t i = 0; i < number->decimals; i++)
-        fives *= 5;
-    if (number->fraction % fives != 0)
-        return false;
-    uint64_t scaled = (number->fraction / fives) << shift;
-    if (!cuai_is_aligned(scaled, UINT64_C(1) << number->decimals))
-        return false;
-    *bytes = scaled >> number->decimals;
-    return true;
-}
-
+/* The number times 2^shift, where shift is at most 40. */
 static cuai_refusal_t scale(const number_t *number, uint32_t shift, uint64_t *bytes)
 {
     uint64_t whole;
-    uint64_t part;
-    if (!scale_fraction(number, shift, &part))
+    uint64_t tens = 1;
+    wide_t part = (wide_t)number->fraction << shift;
+    for (uint32_t i = 0; i < number->decimals; i++)
+        tens *= 10;
+    if (part % tens != 0)
         return "is no whole number of bytes";
     if (!cuai_mul_checked(number->whole, UINT64_C(1) << shift, &whole) ||
-        !cuai_add_checked(whole, part, bytes))
+        !cuai_add_checked(whole, (uint64_t)(part / tens), bytes))
         return "is too large for 64 bits";
     return NULL;
 }
@@ -172,54 +160,40 @@ static cuai_refusal_t read_percent(const number_t *number, uint64_t *value)
 {
     if (number->decimals > 3)
         return "has more than three decimals";
-    if (number->whole > 100)
-        return "is more than 100 %";
     uint64_t part = number->fraction;
     for (uint32_t i = number->decimals; i < 3; i++)
         part *= 10;
-    if (number->whole * WHOLE_PERCENT + part > ALL_PERCENT)
+    if (number->whole > 100 || number->whole * WHOLE_PERCENT + part > ALL_PERCENT)
         return "is more than 100 %";
     *value = number->whole * WHOLE_PERCENT + part;
     return NULL;
 }
 
-static cuai_refusal_t read_auto(const char *rest, cuarena_amount_t *out)
+/* What follows "auto". */
+static cuai_refusal_t read_auto(const char *rest, uint64_t *kept)
 {
-    uint64_t kept = 0;
-    if (*rest != '\0' && *rest != '-')
-        return "has something behind auto";
-    if (*rest == '-') {
-        cuai_refusal_t refusal = cuai_bytes_read(rest + 1, &kept);
-        if (refusal != NULL)
-            return refusal;
-    }
-    *out = (cuarena_amount_t){.unit = CUARENA_AMOUNT_AUTO, .value = kept};
-    return NULL;
-}
-
-/* A percentage, or else bytes. */
-static cuai_refusal_t read_quantity(const char *text, cuarena_amount_t *out)
-{
-    number_t number;
-    uint64_t value;
-    cuai_refusal_t refusal = read_number(text, &number);
-    if (refusal != NULL)
-        return refusal;
-    bool percent = strcmp(number.rest, "%") == 0;
-    refusal = percent ? read_percent(&number, &value) : cuai_bytes_read(text, &value);
-    if (refusal == NULL)
-        *out = (cuarena_amount_t){
-            .unit = percent ? CUARENA_AMOUNT_PERCENT : CUARENA_AMOUNT_BYTES,
-            .value = value,
-        };
-    return refusal;
+    if (*rest == '\0')
+        return NULL;
+    return *rest == '-' ? cuai_bytes_read(rest + 1, kept) : "has something behind auto";
 }
 
 cuai_refusal_t cuai_amount_read(const char *text, cuarena_amount_t *out)
 {
-    if (strncmp(text, "auto", 4) == 0)
-        return read_auto(text + 4, out);
-    return read_quantity(text, out);
+    cuarena_amount_t amount = {.unit = CUARENA_AMOUNT_BYTES};
+    number_t number;
+    cuai_refusal_t refusal;
+    if (strncmp(text, "auto", 4) == 0) {
+        amount.unit = CUARENA_AMOUNT_AUTO;
+        refusal = read_auto(text + 4, &amount.value);
+    } else if (read_number(text, &number) == NULL && strcmp(number.rest, "%") == 0) {
+        amount.unit = CUARENA_AMOUNT_PERCENT;
+        refusal = read_percent(&number, &amount.value);
+    } else {
+        refusal = cuai_bytes_read(text, &amount.value);
+    }
+    if (refusal == NULL)
+        *out = amount;
+    return refusal;
 }
 
 cuarena_status_t cuarena_amount_parse(const char *text, cuarena_amount_t *amount_out)
@@ -307,49 +281,32 @@ static cuarena_status_t check_amount(cuarena_amount_t amount)
     return CUARENA_OK;
 }
 
-/* Asks the memory how many bytes it has: in all, or available. */
-static cuarena_status_t ask(cuarena_amount_t amount, bool all, const cuarena_memory_ops_t *ops,
-                            void *user, uint64_t *bytes_out)
-{
-    cuarena_status_t (*has)(void *, uint64_t *) = all ? ops->total : ops->available;
-    if (has != NULL)
-        return has(user, bytes_out);
-    char text[CUAI_NUMBER_TEXT];
-    cuai_amount_print(amount, text);
-    return cuai_fail(CUARENA_BAD_ARGUMENT, "%s: memory '%s' does not know what %s; accepted: bytes",
-                     text, ops->name, all ? "it has in all" : "is available");
-}
-
-static cuarena_status_t resolve_auto(cuarena_amount_t amount, const cuarena_memory_ops_t *ops,
-                                     void *user, uint64_t *bytes_out)
-{
-    uint64_t available = 0;
-    cuarena_status_t status = ask(amount, false, ops, user, &available);
-    if (status != CUARENA_OK)
-        return status;
-    char text[CUAI_NUMBER_TEXT];
-    cuai_amount_print(amount, text);
-    if (available < amount.value)
-        return cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, amount.value, available, 0, 0, 0,
-                               "%s: memory '%s' has %" PRIu64 " bytes available", text, ops->name,
-                               available);
-    *bytes_out = available - amount.value;
-    return CUARENA_OK;
-}
-
 cuarena_status_t cuai_amount_resolve(cuarena_amount_t amount, const cuarena_memory_ops_t *ops,
                                      void *user, uint64_t *bytes_out)
 {
-    uint64_t total = 0;
+    bool all = amount.unit == CUARENA_AMOUNT_PERCENT;
+    uint64_t bytes = 0;
+    char text[CUAI_NUMBER_TEXT];
     cuarena_status_t status = check_amount(amount);
     if (status != CUARENA_OK)
         return status;
-    if (amount.unit == CUARENA_AMOUNT_AUTO)
-        return resolve_auto(amount, ops, user, bytes_out);
-    bool bytes = amount.unit == CUARENA_AMOUNT_BYTES;
-    if (!bytes)
-        status = ask(amount, true, ops, user, &total);
-    if (status == CUARENA_OK)
-        *bytes_out = bytes ? amount.value : share_of(total, amount.value);
-    return status;
+    if (amount.unit == CUARENA_AMOUNT_BYTES) {
+        *bytes_out = amount.value;
+        return CUARENA_OK;
+    }
+    cuarena_status_t (*has)(void *, uint64_t *) = all ? ops->total : ops->available;
+    cuai_amount_print(amount, text);
+    if (has == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "%s: memory '%s' does not know what %s; accepted: bytes", text, ops->name,
+                         all ? "it has in all" : "is available");
+    status = has(user, &bytes);
+    if (status != CUARENA_OK)
+        return status;
+    if (!all && bytes < amount.value)
+        return cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, amount.value, bytes, 0, 0, 0,
+                               "%s: memory '%s' has %" PRIu64 " bytes available", text, ops->name,
+                               bytes);
+    *bytes_out = all ? share_of(bytes, amount.value) : bytes - amount.value;
+    return CUARENA_OK;
 }
