@@ -2,7 +2,6 @@
 #include "base/system.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -25,12 +24,12 @@ typedef struct group_layout {
     const char *droppable; /* key in memory.stat */
 } group_layout_t;
 
-static const group_layout_t unified = {"/sys/fs/cgroup", "memory.max", "memory.current",
+static const group_layout_t unified = {"/sys/fs/cgroup", "/memory.max", "/memory.current",
                                        "inactive_file"};
-static const group_layout_t hybrid = {"/sys/fs/cgroup/unified", "memory.max", "memory.current",
+static const group_layout_t hybrid = {"/sys/fs/cgroup/unified", "/memory.max", "/memory.current",
                                       "inactive_file"};
-static const group_layout_t legacy = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
-                                      "memory.usage_in_bytes", "total_inactive_file"};
+static const group_layout_t legacy = {"/sys/fs/cgroup/memory", "/memory.limit_in_bytes",
+                                      "/memory.usage_in_bytes", "total_inactive_file"};
 
 size_t cuai_system_page(void)
 {
@@ -39,36 +38,24 @@ size_t cuai_system_page(void)
 
 /* ---- Small text files -------------------------------------------------- */
 
-static ssize_t read_all(int file, char *text, size_t size)
+/* Reads the file of that folder; its name begins with a slash. false: errno says why. */
+static bool read_text(const char *folder, const char *name, char text[TEXT_SIZE])
 {
-    size_t filled = 0;
-    while (filled < size) {
-        ssize_t got = read(file, text + filled, size - filled);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        filled += (size_t)got;
-    }
-    return (ssize_t)filled;
-}
-
-/* false: errno says why. */
-static bool read_text(const char *path, char text[TEXT_SIZE])
-{
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "%s%s", folder, name);
+    FILE *file = NULL;
+    if (length > 0 && (size_t)length < sizeof path)
+        file = fopen(path, "re");
+    else
+        errno = ENAMETOOLONG;
+    if (file == NULL)
         return false;
-    ssize_t length = read_all(file, text, TEXT_SIZE - 1);
+    text[fread(text, 1, TEXT_SIZE - 1, file)] = '\0';
+    bool whole = !ferror(file);
     int error = errno;
-    (void)close(file);
+    (void)fclose(file);
     errno = error;
-    if (length < 0)
-        return false;
-    text[length] = '\0';
-    return true;
+    return whole;
 }
 
 /* The rest of the first line that begins with `key`, or NULL. */
@@ -96,13 +83,10 @@ static bool parse_u64(const char *text, uint64_t *value)
     return true;
 }
 
-static bool read_u64(const char *folder, const char *file, uint64_t *value)
+static bool read_u64(const char *folder, const char *name, uint64_t *value)
 {
-    char path[PATH_MAX];
     char text[TEXT_SIZE];
-    int length = snprintf(path, sizeof path, "%s/%s", folder, file);
-    return length > 0 && (size_t)length < sizeof path && read_text(path, text) &&
-           parse_u64(text, value);
+    return read_text(folder, name, text) && parse_u64(text, value);
 }
 
 /* ---- Control groups ---------------------------------------------------- */
@@ -110,13 +94,10 @@ static bool read_u64(const char *folder, const char *file, uint64_t *value)
 /* 0 if the group does not say. */
 static uint64_t droppable_bytes(const group_layout_t *layout, const char *folder)
 {
-    char path[PATH_MAX];
     char text[TEXT_SIZE];
-    int length = snprintf(path, sizeof path, "%s/memory.stat", folder);
-    if (length < 0 || (size_t)length >= sizeof path || !read_text(path, text))
-        return 0;
-    const char *rest = after_key(text, layout->droppable);
     uint64_t bytes = 0;
+    const char *rest =
+        read_text(folder, "/memory.stat", text) ? after_key(text, layout->droppable) : NULL;
     return rest != NULL && parse_u64(rest, &bytes) ? bytes : 0;
 }
 
@@ -146,18 +127,15 @@ typedef uint64_t (*measure_fn)(const group_layout_t *layout, const char *folder)
  * outside knows it and only its own part of the hierarchy: folders that are not there set no limit.
  */
 static uint64_t least_from(const char *root, const group_layout_t *layout, const char *name,
-                           size_t name_length, measure_fn measure)
+                           measure_fn measure)
 {
     char folder[PATH_MAX];
-    int length = snprintf(folder, sizeof folder, "%s%s", root, layout->mount);
-    if (length < 0 || (size_t)length + name_length >= sizeof folder)
+    size_t top = strlen(root) + strlen(layout->mount);
+    int length = snprintf(folder, sizeof folder, "%s%s%s", root, layout->mount, name);
+    if (length < 0 || (size_t)length >= sizeof folder)
         return UINT64_MAX;
-    size_t top = (size_t)length;
-    memcpy(folder + top, name, name_length);
-    folder[top + name_length] = '\0';
-
     uint64_t least = measure(layout, folder);
-    for (size_t end = top + name_length; end > top;) {
+    for (size_t end = (size_t)length; end > top;) {
         end--;
         if (folder[end] != '/')
             continue;
@@ -167,123 +145,66 @@ static uint64_t least_from(const char *root, const group_layout_t *layout, const
     return least;
 }
 
-/* One line of /proc/self/cgroup: "number:controllers:name". */
-typedef struct membership {
-    const char *controllers;
-    size_t controllers_length;
-    const char *name;
-    size_t name_length;
-} membership_t;
-
-static bool parse_membership(const char *line, membership_t *out)
+/* Whether "a,b,c" has the word "memory"; cuts it up. */
+static bool controls_memory(char *controllers)
 {
-    size_t length = strcspn(line, "\n");
-    const char *first = memchr(line, ':', length);
-    if (first == NULL)
-        return false;
-    const char *end = line + length;
-    const char *second = memchr(first + 1, ':', (size_t)(end - (first + 1)));
-    if (second == NULL)
-        return false;
-    *out = (membership_t){first + 1, (size_t)(second - (first + 1)), second + 1,
-                          (size_t)(end - (second + 1))};
-    return true;
-}
-
-/* Whether "a,b,c" has the word "memory". */
-static bool controls_memory(const membership_t *group)
-{
-    static const char word[] = "memory";
-    const size_t length = sizeof word - 1;
-    const char *end = group->controllers + group->controllers_length;
-    for (const char *at = group->controllers; at < end;) {
-        const char *comma = memchr(at, ',', (size_t)(end - at));
-        const char *stop = comma != NULL ? comma : end;
-        if ((size_t)(stop - at) == length && memcmp(at, word, length) == 0)
+    const char *word;
+    while ((word = strsep(&controllers, ",")) != NULL)
+        if (strcmp(word, "memory") == 0)
             return true;
-        at = stop + 1;
-    }
     return false;
 }
 
-static uint64_t least_for(const char *root, const membership_t *group, measure_fn measure)
+static uint64_t least_for(const char *root, char *controllers, const char *name, measure_fn measure)
 {
-    const char *name = group->name;
-    size_t length = group->name_length;
-    if (controls_memory(group))
-        return least_from(root, &legacy, name, length, measure);
-    if (group->controllers_length != 0)
-        return UINT64_MAX;
-    return cuai_min(least_from(root, &unified, name, length, measure),
-                    least_from(root, &hybrid, name, length, measure));
+    if (*controllers == '\0')
+        return cuai_min(least_from(root, &unified, name, measure),
+                        least_from(root, &hybrid, name, measure));
+    return controls_memory(controllers) ? least_from(root, &legacy, name, measure) : UINT64_MAX;
 }
 
-/* UINT64_MAX where there are no control groups. */
+/* Of all lines "number:controllers:name" of the process; UINT64_MAX where there are no control
+ * groups. */
 static uint64_t least_of_groups(const char *root, measure_fn measure)
 {
-    char path[PATH_MAX];
     char text[TEXT_SIZE];
-    int length = snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
-    if (length < 0 || (size_t)length >= sizeof path || !read_text(path, text))
-        return UINT64_MAX;
     uint64_t least = UINT64_MAX;
-    for (const char *line = text; *line != '\0';) {
-        membership_t group;
-        if (parse_membership(line, &group))
-            least = cuai_min(least, least_for(root, &group, measure));
-        line += strcspn(line, "\n");
-        line += *line == '\n';
+    char *lines = read_text(root, "/proc/self/cgroup", text) ? text : NULL;
+    for (char *line; (line = strsep(&lines, "\n")) != NULL;) {
+        (void)strsep(&line, ":");
+        char *controllers = strsep(&line, ":");
+        if (line != NULL)
+            least = cuai_min(least, least_for(root, controllers, line, measure));
     }
     return least;
 }
 
 /* ---- The whole --------------------------------------------------------- */
 
-/* The bytes in a line of the kernel's, such as "MemTotal:". */
-static cuarena_status_t kernel_has(const char *root, const char *key, uint64_t *bytes_out)
-{
-    char path[PATH_MAX];
-    char text[TEXT_SIZE];
-    int length = snprintf(path, sizeof path, "%s/proc/meminfo", root);
-    if (length < 0 || (size_t)length >= sizeof path)
-        return cuai_fail_driver(ENAMETOOLONG, "the path of meminfo is too long");
-    if (!read_text(path, text))
-        return cuai_fail_driver(errno, "the host's memory is not known: %s: %s", path,
-                                strerror(errno));
-    const char *rest = after_key(text, key);
-    uint64_t kib;
-    if (rest == NULL || !parse_u64(rest, &kib) || !cuai_mul_checked(kib, CUAI_KIB, bytes_out))
-        return cuai_fail_driver(ENODATA, "the host's memory is not known: %s has no %.*s", path,
-                                (int)strcspn(key, ":"), key);
-    return CUARENA_OK;
-}
-
+/* The bytes in a line of the kernel's, such as "MemTotal:", or fewer where a group has fewer. */
 static cuarena_status_t least(const char *root, const char *key, measure_fn measure,
                               uint64_t *bytes_out)
 {
+    char text[TEXT_SIZE];
+    if (!read_text(root, "/proc/meminfo", text))
+        return cuai_fail_driver(errno, "the host's memory is not known: %s/proc/meminfo: %s", root,
+                                strerror(errno));
+    const char *rest = after_key(text, key);
     uint64_t bytes;
-    cuarena_status_t status = kernel_has(root, key, &bytes);
-    if (status == CUARENA_OK)
-        *bytes_out = cuai_min(bytes, least_of_groups(root, measure));
-    return status;
+    if (rest == NULL || !parse_u64(rest, &bytes) || !cuai_mul_checked(bytes, CUAI_KIB, &bytes))
+        return cuai_fail_driver(ENODATA,
+                                "the host's memory is not known: %s/proc/meminfo has no %.*s", root,
+                                (int)strcspn(key, ":"), key);
+    *bytes_out = cuai_min(bytes, least_of_groups(root, measure));
+    return CUARENA_OK;
 }
 
-cuarena_status_t cuai_system_available_at(const char *root, uint64_t *bytes_out)
+cuarena_status_t cuai_system_available(const char *root, uint64_t *bytes_out)
 {
     return least(root, "MemAvailable:", left_in, bytes_out);
 }
 
-cuarena_status_t cuai_system_available(uint64_t *bytes_out)
-{
-    return cuai_system_available_at("", bytes_out);
-}
-
-cuarena_status_t cuai_system_total_at(const char *root, uint64_t *bytes_out)
+cuarena_status_t cuai_system_total(const char *root, uint64_t *bytes_out)
 {
     return least(root, "MemTotal:", limit_of, bytes_out);
-}
-
-cuarena_status_t cuai_system_total(uint64_t *bytes_out)
-{
-    return cuai_system_total_at("", bytes_out);
 }

@@ -1,5 +1,6 @@
 /*
- * Facts about the operating system and its memory.
+ * Facts about the operating system and its memory. `root`, without a slash at its end, stands
+ * before every path that is read: "", but in tests.
  */
 #ifndef CUAI_BASE_SYSTEM_H
 #define CUAI_BASE_SYSTEM_H
@@ -15,16 +16,12 @@ size_t cuai_system_page(void);
  * from its file cache counts as left. DRIVER if the system does not say. Cost: reads a few small
  * files.
  */
-cuarena_status_t cuai_system_available(uint64_t *bytes_out);
+cuarena_status_t cuai_system_available(const char *root, uint64_t *bytes_out);
 
 /*
  * How many bytes the machine has in all, or less where the limit of a control group around the
  * process is less. DRIVER and cost as above.
  */
-cuarena_status_t cuai_system_total(uint64_t *bytes_out);
-
-/* The same with `root` (no slash at its end) before every path. */
-cuarena_status_t cuai_system_available_at(const char *root, uint64_t *bytes_out);
-cuarena_status_t cuai_system_total_at(const char *root, uint64_t *bytes_out);
+cuarena_status_t cuai_system_total(const char *root, uint64_t *bytes_out);
 
 #endif

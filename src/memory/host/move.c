@@ -9,13 +9,13 @@
 cuarena_status_t cuai_host_available(void *user, uint64_t *bytes_out)
 {
     (void)user;
-    return cuai_system_available(bytes_out);
+    return cuai_system_available("", bytes_out);
 }
 
 cuarena_status_t cuai_host_total(void *user, uint64_t *bytes_out)
 {
     (void)user;
-    return cuai_system_total(bytes_out);
+    return cuai_system_total("", bytes_out);
 }
 
 cuarena_status_t cuai_move_relocate(void *user, const cuarena_relocation_t *list, size_t count,
