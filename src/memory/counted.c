@@ -282,7 +282,7 @@ static void give_on(void *user, cuarena_memory_segment_t *segment, cuarena_strea
     over(&call);
 }
 
-/* A caller's function need not set `bytes`. */
+/* The memory's own functions leave `bytes` to this one and to shrink. */
 static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
     call_t call;

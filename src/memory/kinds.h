@@ -11,10 +11,8 @@
 cuarena_status_t cuai_pageable_open(const cuarena_config_t *config, cuai_memory_t *out);
 /* Addresses that nothing stands behind. */
 cuarena_status_t cuai_none_open(const cuarena_config_t *config, cuai_memory_t *out);
-/* The caller's own bytes: one segment that keeps its length. */
+/* The caller's own bytes: one segment. */
 cuarena_status_t cuai_bytes_open(const cuarena_config_t *config, cuai_memory_t *out);
-/* The caller's own bytes, if the driver knows them. */
-cuarena_status_t cuai_device_bytes_open(const cuarena_config_t *config, cuai_memory_t *out);
 /* Memory of a device, with the backing that is asked for. */
 cuarena_status_t cuai_device_open(const cuarena_config_t *config, cuai_memory_t *out);
 /* Memory that device and CPU share by migration. */
@@ -23,5 +21,10 @@ cuarena_status_t cuai_managed_open(const cuarena_config_t *config, cuai_memory_t
 cuarena_status_t cuai_pinned_open(const cuarena_config_t *config, cuai_memory_t *out);
 /* The caller's own functions. */
 cuarena_status_t cuai_custom_open(const cuarena_config_t *config, cuai_memory_t *out);
+
+/* The grow and shrink of memories whose segments have all of their bytes already. */
+cuarena_status_t cuai_length_grow(void *user, cuarena_memory_segment_t *segment,
+                                  uint64_t new_bytes);
+void cuai_length_shrink(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes);
 
 #endif

@@ -21,7 +21,7 @@
 #include "memory/cuda/pools.h"
 #include "memory/cuda/store.h"
 #include "memory/cuda/vmm.h"
-#include "memory/host/move.h"
+#include "memory/host/common.h"
 #include "memory/kinds.h"
 
 #define GRANULARITY (2 * CUAI_MIB)

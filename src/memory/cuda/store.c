@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/host.h"
 #include "base/log.h"
-#include "memory/host/move.h"
+#include "memory/host/common.h"
 
 /* ---- Life -------------------------------------------------------------- */
 

@@ -281,18 +281,13 @@ static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment, uint
 {
     CUAI_ASSERT(new_bytes >= segment->bytes);
     CUAI_ASSERT(new_bytes <= segment->address_bytes);
-    cuarena_status_t status =
-        map_stretch(user, segment, segment->bytes, new_bytes - segment->bytes);
-    if (status == CUARENA_OK)
-        segment->bytes = new_bytes;
-    return status;
+    return map_stretch(user, segment, segment->bytes, new_bytes - segment->bytes);
 }
 
 static void shrink(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
     CUAI_ASSERT(new_bytes <= segment->bytes);
     unmap_stretch(user, segment, new_bytes, segment->bytes - new_bytes);
-    segment->bytes = new_bytes;
 }
 
 static void punch(void *user, cuarena_memory_segment_t *segment, uint64_t offset, uint64_t bytes)

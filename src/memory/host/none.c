@@ -17,7 +17,6 @@
 #include "base/error.h"
 #include "base/host.h"
 #include "base/lock.h"
-#include "memory/host/owned.h"
 #include "memory/kinds.h"
 
 /* Systems map nothing here by themselves: it is above the heaps of programs at low addresses and
@@ -328,8 +327,8 @@ cuarena_status_t cuai_none_open(const cuarena_config_t *config, cuai_memory_t *o
     ops->total = available;
     ops->get = get;
     ops->give_back = give_back;
-    ops->grow = cuai_owned_grow;
-    ops->shrink = cuai_owned_shrink;
+    ops->grow = cuai_length_grow;
+    ops->shrink = cuai_length_shrink;
     ops->punch = punch;
     ops->fill = fill;
     ops->relocate = relocate;

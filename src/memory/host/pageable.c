@@ -22,8 +22,7 @@
 #include "base/error.h"
 #include "base/host.h"
 #include "base/log.h"
-#include "memory/cuda/streams.h"
-#include "memory/host/move.h"
+#include "memory/host/common.h"
 #include "memory/kinds.h"
 
 /* The granularity, or the arena's alignment where that is more. */
@@ -173,10 +172,7 @@ static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment, uint
     (void)user;
     CUAI_ASSERT(new_bytes >= segment->bytes);
     CUAI_ASSERT(new_bytes <= segment->address_bytes);
-    cuarena_status_t status = commit(segment->address + segment->bytes, new_bytes - segment->bytes);
-    if (status == CUARENA_OK)
-        segment->bytes = new_bytes;
-    return status;
+    return commit(segment->address + segment->bytes, new_bytes - segment->bytes);
 }
 
 static void shrink(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
@@ -184,7 +180,6 @@ static void shrink(void *user, cuarena_memory_segment_t *segment, uint64_t new_b
     (void)user;
     CUAI_ASSERT(new_bytes <= segment->bytes);
     decommit(segment->address + new_bytes, segment->bytes - new_bytes);
-    segment->bytes = new_bytes;
 }
 
 static void punch(void *user, cuarena_memory_segment_t *segment, uint64_t offset, uint64_t bytes)
@@ -202,40 +197,24 @@ static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment, uint
     return commit(segment->address + offset, bytes);
 }
 
-static void end(void *user)
-{
-    pageable_t *pageable = user;
-    cuai_streams_end(&pageable->streams);
-    cuai_host_free(pageable);
-}
-
 cuarena_status_t cuai_pageable_open(const cuarena_config_t *config, cuai_memory_t *out)
 {
-    const uint64_t granularity = cuai_max(GRANULARITY, config->alignment);
-    pageable_t *pageable = cuai_host_alloc(sizeof *pageable);
+    cuarena_status_t status;
+    pageable_t *pageable = cuai_host_memory_open(sizeof *pageable, "pageable", &status);
     if (pageable == NULL)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a memory's record");
-    pageable->granularity = granularity;
-    cuai_streams_open_host(&pageable->streams, "pageable");
+        return status;
+    pageable->granularity = cuai_max(GRANULARITY, config->alignment);
     cuarena_memory_ops_t *ops = &out->ops;
-    cuarena_memory_ops_init(ops);
-    ops->name = "pageable";
-    ops->properties =
-        CUARENA_MEMORY_HOST_READABLE | CUARENA_MEMORY_TOUCHES | CUARENA_MEMORY_COMES_ZEROED;
-    ops->granularity = granularity;
-    ops->alignment = granularity;
-    ops->available = cuai_host_available;
-    ops->total = cuai_host_total;
+    cuai_host_memory_fill(&pageable->streams, ops);
+    ops->properties |= CUARENA_MEMORY_COMES_ZEROED;
+    ops->granularity = pageable->granularity;
+    ops->alignment = pageable->granularity;
     ops->get = get;
     ops->give_back = give_back;
     ops->grow = grow;
     ops->shrink = shrink;
     ops->punch = punch;
     ops->fill = fill;
-    ops->relocate = cuai_move_relocate;
-    ops->zero_bytes = cuai_move_zero;
-    ops->end = end;
-    cuai_streams_fill(ops);
     out->user = pageable;
     return CUARENA_OK;
 }

@@ -1,10 +1,10 @@
-#include "memory/host/move.h"
+#include "memory/host/common.h"
 
 #include <string.h>
 
-#include "base/compiler.h"
+#include "base/error.h"
+#include "base/host.h"
 #include "base/system.h"
-#include "memory/cuda/streams.h"
 
 cuarena_status_t cuai_host_available(void *user, uint64_t *bytes_out)
 {
@@ -40,4 +40,34 @@ cuarena_status_t cuai_move_zero(void *user, void *address, uint64_t bytes, cuare
     if (status == CUARENA_OK)
         memset(address, 0, bytes);
     return status;
+}
+
+static void end(void *user)
+{
+    cuai_streams_end(user);
+    cuai_host_free(user);
+}
+
+void *cuai_host_memory_open(size_t size, const char *name, cuarena_status_t *status)
+{
+    cuai_streams_t *streams = cuai_host_alloc(size);
+    *status = CUARENA_OK;
+    if (streams != NULL)
+        cuai_streams_open_host(streams, name);
+    else
+        *status = cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a memory's record");
+    return streams;
+}
+
+void cuai_host_memory_fill(const cuai_streams_t *streams, cuarena_memory_ops_t *ops)
+{
+    cuarena_memory_ops_init(ops);
+    ops->name = streams->name;
+    ops->properties = CUARENA_MEMORY_HOST_READABLE | CUARENA_MEMORY_TOUCHES;
+    ops->available = cuai_host_available;
+    ops->total = cuai_host_total;
+    ops->relocate = cuai_move_relocate;
+    ops->zero_bytes = cuai_move_zero;
+    ops->end = end;
+    cuai_streams_fill(ops);
 }
