@@ -129,9 +129,9 @@ bool measure_trace(const measure_ask_t *ask, const trace_t *trace, measure_t *me
         progress_step("verifying");
         (void)verify_trace(&setup, trace, ask->passes, &m.mismatch);
     }
-    if (ask->min_pool && !smallest_pool(&ask->setup, trace, &m.min_pool, fault))
+    if (ask->min_pool && !smallest_find(&ask->setup, trace, &m.min_pool, fault))
         return false;
-    if (ask->min_limit && !smallest_limit(&ask->growing, trace, &m.min_limit, fault))
+    if (ask->min_limit && !smallest_find(&ask->growing, trace, &m.min_limit, fault))
         return false;
     *measure_out = m;
     return true;

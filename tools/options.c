@@ -1,11 +1,15 @@
 #include "options.h"
 
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST_PASSES UINT64_C(1000000)
+/* Percent. */
+#define DEFAULT_ROOM 2
+#define MOST_ROOM 400
 
 /* ---- One function for each option: `value` is NULL if it takes none ------ */
 
@@ -86,15 +90,34 @@ static bool set_compact(options_t *o, const char *value, fault_t *fault)
     return set_word(&o->ask.setup.compact, "--compact", "never", "on-fragmented", value, fault);
 }
 
-static bool set_repeat(options_t *o, const char *value, fault_t *fault)
+static bool set_whole(uint64_t *number_out, const char *option, uint64_t least, uint64_t most,
+                      const char *value, fault_t *fault)
 {
     char *end = NULL;
-    o->ask.passes = strtoull(value, &end, 10);
-    if (strspn(value, "0123456789") == strlen(value) && o->ask.passes > 0 &&
-        o->ask.passes <= MOST_PASSES)
+    *number_out = strtoull(value, &end, 10);
+    if (value[0] != '\0' && strspn(value, "0123456789") == strlen(value) && *number_out >= least &&
+        *number_out <= most)
         return true;
-    return fault_set(fault, "--repeat is '%s', expected a whole number from 1 to %llu",
-                     fault_quote(value, strlen(value)), (unsigned long long)MOST_PASSES);
+    return fault_set(fault, "%s is '%s', expected a whole number from %" PRIu64 " to %" PRIu64,
+                     option, fault_quote(value, strlen(value)), least, most);
+}
+
+static bool set_repeat(options_t *o, const char *value, fault_t *fault)
+{
+    return set_whole(&o->ask.passes, "--repeat", 1, MOST_PASSES, value, fault);
+}
+
+static bool set_target(options_t *o, const char *value, fault_t *fault)
+{
+    o->advice.target = advice_target(value);
+    return o->advice.target != NULL ||
+           fault_set(fault, "--for is '%s', expected device or pageable",
+                     fault_quote(value, strlen(value)));
+}
+
+static bool set_room(options_t *o, const char *value, fault_t *fault)
+{
+    return set_whole(&o->advice.room_percent, "--room", 0, MOST_ROOM, value, fault);
 }
 
 static bool set_min_pool(options_t *o, const char *value, fault_t *fault)
@@ -156,7 +179,7 @@ static const option_row_t rows[] = {
     {"option", OPTIONS_SHARED, required_argument, set_option},
     {"api", OPTIONS_SHARED, required_argument, set_api},
     {"repeat", OPTIONS_SHARED, required_argument, set_repeat},
-    {"json", OPTIONS_SHARED | OPTIONS_INFO, no_argument, set_json},
+    {"json", OPTIONS_SHARED | OPTIONS_INFO | OPTIONS_ADVISE, no_argument, set_json},
     {"policy", OPTIONS_REPLAY, required_argument, set_policy},
     {"compact", OPTIONS_REPLAY, required_argument, set_compact},
     {"min-pool", OPTIONS_REPLAY, no_argument, set_min_pool},
@@ -164,6 +187,8 @@ static const option_row_t rows[] = {
     {"streams", OPTIONS_REPLAY, no_argument, set_streams},
     {"verify", OPTIONS_REPLAY, no_argument, set_verify},
     {"options", OPTIONS_INFO, no_argument, set_list_options},
+    {"for", OPTIONS_ADVISE, required_argument, set_target},
+    {"room", OPTIONS_ADVISE, required_argument, set_room},
 };
 
 #define ROW_COUNT (sizeof rows / sizeof rows[0])
@@ -227,7 +252,8 @@ bool options_parse(int argc, char **argv, unsigned groups, options_t *options_ou
 {
     struct option list[ROW_COUNT + 1];
     options_t *o = options_out;
-    *o = (options_t){.ask = {.pool_auto = true, .passes = 1, .runs = 1}};
+    *o = (options_t){.ask = {.pool_auto = true, .passes = 1, .runs = 1},
+                     .advice = {.target = advice_target("device"), .room_percent = DEFAULT_ROOM}};
     cuarena_config_init(&o->ask.setup.config);
     o->ask.setup.config.memory = CUARENA_MEMORY_NONE;
     list_rows(groups, list);

@@ -4,6 +4,7 @@
 #ifndef TOOLS_OPTIONS_H
 #define TOOLS_OPTIONS_H
 
+#include "advice.h"
 #include "measure.h"
 
 /* Which options a command takes, besides --help. */
@@ -12,9 +13,11 @@
                            */
 #define OPTIONS_REPLAY 2u /* policy, compact, min-pool, min-limit, streams, verify */
 #define OPTIONS_INFO 4u   /* options, json */
+#define OPTIONS_ADVISE 8u /* for, room, json */
 
 typedef struct options {
     measure_ask_t ask;
+    advice_ask_t advice;
     bool json;
     bool limit_given; /* by --option */
     bool list_options;

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 
-#include "json.h"
 #include "table.h"
 
 const char *report_option(const cuarena_config_t *config, const char *key)
@@ -25,8 +24,8 @@ static void add_setting(json_t *object, const measure_ask_t *ask, const trace_t 
     json_add_count(object, "streams", ask->setup.streams ? trace->stream_count : 0);
 }
 
-static void add_smallest(json_t *object, const char *bytes, const char *ratio,
-                         const smallest_t *smallest)
+void report_smallest(json_t *object, const char *bytes, const char *ratio,
+                     const smallest_t *smallest)
 {
     if (smallest->found) {
         json_add_count(object, bytes, smallest->bytes);
@@ -83,8 +82,8 @@ static void add_counts(json_t *object, const measure_t *m)
     json_add_count(object, "frees", m->frees);
     json_add_count(object, "peak_live_bytes", m->peak_live_bytes);
     json_add_count(object, "pool_bytes", m->tally.capacity_bytes);
-    add_smallest(object, "min_pool_bytes", "min_pool_ratio", &m->min_pool);
-    add_smallest(object, "min_limit_bytes", "min_limit_ratio", &m->min_limit);
+    report_smallest(object, "min_pool_bytes", "min_pool_ratio", &m->min_pool);
+    report_smallest(object, "min_limit_bytes", "min_limit_ratio", &m->min_limit);
     json_add_count(object, "failed", m->failed);
     json_add_count(object, "compactions", m->tally.compactions);
     json_add_count(object, "moves", m->tally.moves);

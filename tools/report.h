@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "json.h"
 #include "measure.h"
 
 /* The text of one option of a config. Good until the next call. */
@@ -18,5 +19,9 @@ bool report_json(const measure_ask_t *ask, const trace_t *trace, const measure_t
 
 void report_table(const measure_ask_t *ask, const trace_t *traces, const measure_t *measures,
                   size_t count, FILE *out);
+
+/* Adds what a search found under the two keys; null if it found nothing. */
+void report_smallest(json_t *object, const char *bytes, const char *ratio,
+                     const smallest_t *smallest);
 
 #endif

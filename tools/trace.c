@@ -46,6 +46,8 @@ static const dialect_t addresses = {
     .names_addresses = true,
 };
 
+#define RESERVED "_reserved"
+
 #define EXPECTED_HEADER                                                                            \
     "expected a header with op,id,size and perhaps stream, or with "                               \
     "Thread,Time,Action,Pointer,Size,Stream"
@@ -56,6 +58,7 @@ typedef struct reader {
     const dialect_t *dialect;
     size_t width;               /* fields of every line */
     size_t place[COLUMN_COUNT]; /* of those fields */
+    size_t figure_place[TRACE_FIGURES];
     names_t names;
     names_t streams; /* `slot` is the stream's number */
     uint16_t stream; /* of the line */
@@ -93,6 +96,14 @@ static size_t find_column(const reader_t *r, const char *name, size_t at)
     return at;
 }
 
+static bool wrong_header(const reader_t *r, csv_field_t twice)
+{
+    char name[64];
+    (void)snprintf(name, sizeof name, "%s", fault_quote(twice.text, twice.length));
+    return fault_set(r->fault, "%s:%" PRIu64 ": two columns '%s' in '%s', expected one", r->path,
+                     r->csv.line, name, fault_quote(r->csv.whole.text, r->csv.whole.length));
+}
+
 /* The columns that are needed of `dialect` and that the header has, and where all are. */
 static int find_columns(reader_t *r, const dialect_t *dialect, int *missing)
 {
@@ -114,9 +125,39 @@ static bool check_single(const reader_t *r)
     for (int column = 0; column < COLUMN_COUNT; column++) {
         const char *name = r->dialect->columns[column];
         if (r->place[column] < r->width && find_column(r, name, r->place[column] + 1) < r->width)
-            return fault_set(r->fault, "%s:%" PRIu64 ": two columns '%s' in '%s', expected one",
-                             r->path, r->csv.line, name,
-                             fault_quote(r->csv.whole.text, r->csv.whole.length));
+            return wrong_header(r, r->csv.fields[r->place[column]]);
+    }
+    return true;
+}
+
+static bool check_figure(const reader_t *r, size_t at)
+{
+    csv_field_t field = r->csv.fields[at];
+    for (size_t i = 0; i < r->trace.figure_count; i++) {
+        csv_field_t other = r->csv.fields[r->figure_place[i]];
+        if (other.length == field.length && memcmp(other.text, field.text, field.length) == 0)
+            return wrong_header(r, field);
+    }
+    return r->trace.figure_count < TRACE_FIGURES ||
+           fault_set(r->fault, "%s:%" PRIu64 ": more than %d columns such as '%s', expected fewer",
+                     r->path, r->csv.line, TRACE_FIGURES, fault_quote(field.text, field.length));
+}
+
+/* Columns that are called NAME_reserved. */
+static bool find_figures(reader_t *r)
+{
+    const size_t ending = sizeof RESERVED - 1;
+    for (size_t at = 0; at < r->width; at++) {
+        csv_field_t field = r->csv.fields[at];
+        if (field.length <= ending ||
+            memcmp(field.text + field.length - ending, RESERVED, ending) != 0)
+            continue;
+        if (!check_figure(r, at))
+            return false;
+        trace_figure_t *figure = &r->trace.figures[r->trace.figure_count];
+        (void)snprintf(figure->name, sizeof figure->name, "%s",
+                       fault_quote(field.text, field.length - ending));
+        r->figure_place[r->trace.figure_count++] = at;
     }
     return true;
 }
@@ -137,7 +178,7 @@ static bool read_header(reader_t *r)
         r->dialect = &ids;
     if (find_columns(r, r->dialect, &missing) == COLUMN_NEEDED) {
         r->trace.has_streams = r->place[COLUMN_STREAM] < r->width;
-        return check_single(r);
+        return check_single(r) && find_figures(r);
     }
     return fault_set(r->fault, "%s:%" PRIu64 ": no column '%s' in '%s', " EXPECTED_HEADER, r->path,
                      r->csv.line, r->dialect->columns[missing],
@@ -281,11 +322,28 @@ static bool check_line(const reader_t *r)
     return true;
 }
 
+/* Fields without a number say nothing. */
+static bool read_figures(reader_t *r)
+{
+    for (size_t i = 0; i < r->trace.figure_count; i++) {
+        uint64_t bytes = 0, *most = &r->trace.figures[i].most_bytes;
+        csv_field_t field = r->csv.fields[r->figure_place[i]];
+        if (field.length > 0 && !csv_decimal(field, TRACE_MAX_SIZE, &bytes))
+            return fault_set(r->fault,
+                             "%s:%" PRIu64 ": %s" RESERVED
+                             " is '%s', expected a number of bytes from 0 to 2^63",
+                             r->path, r->csv.line, r->trace.figures[i].name,
+                             fault_quote(field.text, field.length));
+        *most = bytes > *most ? bytes : *most;
+    }
+    return true;
+}
+
 static bool read_event(reader_t *r)
 {
     const dialect_t *dialect = r->dialect;
     csv_field_t op = field(r, COLUMN_OP);
-    if (!check_line(r))
+    if (!check_line(r) || !read_figures(r))
         return false;
     if (dialect->failure != NULL && csv_is(op, dialect->failure)) {
         r->trace.passed_over++;

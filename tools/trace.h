@@ -33,6 +33,15 @@ typedef struct trace_event {
     uint16_t stream;
 } trace_event_t;
 
+/* What another allocator had reserved while the program ran: the largest number of a column that is
+ * called NAME_reserved. */
+typedef struct trace_figure {
+    char name[32];
+    uint64_t most_bytes;
+} trace_figure_t;
+
+#define TRACE_FIGURES 4
+
 typedef struct trace {
     char *path; /* as it was given; "standard input" for "-" */
     /* The file's events, and behind them `closing_count` frees of what was still live at its end,
@@ -47,6 +56,8 @@ typedef struct trace {
     uint64_t frees;
     uint64_t passed_over; /* lines of failed requests, and of NULL */
     bool has_streams;     /* there is a column of them; else all are on one */
+    trace_figure_t figures[TRACE_FIGURES];
+    size_t figure_count;
 } trace_t;
 
 /* Reads either format that cuarena(1) tells of. The fault names file, line, value and what was

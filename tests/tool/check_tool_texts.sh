@@ -38,6 +38,15 @@ test_bad_arguments() {
     bad "value of --streams" "'--streams=2' has a value" \
         replay --streams=2 "$good"
     bad "policies: no trace" "no trace is named" policies
+    bad "advise: no trace" "no trace is named" advise
+    bad "advise: option of replay" "'--pool' of advise, expected --help, --json, --for or --room" \
+        advise --pool 1G "$good"
+    bad "advise: unknown memory" "--for is 'host', expected device or pageable" \
+        advise --for host "$good"
+    bad "advise: room of no number" "--room is '5%', expected a whole number" \
+        advise --room 5% "$good"
+    bad "advise: too much room" "--room is '401'" advise --room 401 "$good"
+    bad "advise: no file" "none.csv: No such file" advise "$folder/none.csv"
     bad "info: operand" "info has 'x'" info x
 }
 
@@ -45,7 +54,7 @@ test_bad_arguments() {
 
 test_texts() {
     local command
-    for command in "" replay policies info; do
+    for command in "" replay policies advise info; do
         # Without a command there is one word less.
         # shellcheck disable=SC2086
         served "help $command" $command --help
@@ -92,7 +101,7 @@ helped() {
 test_manual_is_as_help() {
     local manual=${srcdir:-.}/tools/cuarena.1 presets name missing=
     verdict "the manual has the options of --help" \
-        "$( (helped replay policies info && echo --version) | sort -u |
+        "$( (helped replay policies advise info && echo --version) | sort -u |
             tr '\n' ' ')" "$(documented | tr '\n' ' ')"
     verdict "the manual has the options of policies" \
         "$(helped policies | sed 's/ =//; /--help/d' | tr '\n' ' ')" \
@@ -143,7 +152,7 @@ print(*json.load(sys.stdin))' <"$folder/out" 2>/dev/null ||
 # Every option of the help is in the manual and in the completion.
 test_documents() {
     local tools=${srcdir:-.}/tools option command missing
-    for command in replay policies info; do
+    for command in replay policies advise info; do
         missing=
         for option in $("$cuarena" $command --help | grep -oE '^ .*--[a-z-]+' |
             grep -oE -- '--[a-z-]+' | sort -u); do

@@ -22,6 +22,8 @@ _cuarena_values() {
     --compact) echo "never on-fragmented" ;;
     --pool) echo "auto" ;;
     --repeat) echo "1 10 100" ;;
+    --for) echo "device pageable" ;;
+    --room) echo "0 2 10" ;;
     *) return 1 ;;
     esac
 }
@@ -31,8 +33,9 @@ _cuarena_options() {
     case $1 in
     replay) echo "$shared --policy --compact --min-pool --min-limit --streams --verify" ;;
     policies) echo "$shared" ;;
+    advise) echo "--for --room --json --help" ;;
     info) echo "--options --json --help" ;;
-    *) echo "replay policies info --help --version" ;;
+    *) echo "replay policies advise info --help --version" ;;
     esac
 }
 
@@ -48,7 +51,7 @@ _cuarena() {
         mapfile -t COMPREPLY < <(
             compgen -W "$(_cuarena_options "$command")" -- "$word"
         )
-    elif [[ $command == replay || $command == policies ]]; then
+    elif [[ $command == replay || $command == policies || $command == advise ]]; then
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
     fi

@@ -272,18 +272,23 @@ PROGRAMS = {
 }
 
 
-def events():
-    """The allocator's history as lines of a trace."""
+# What an entry does to what PyTorch has reserved.
+RESERVING = {"segment_alloc": 1, "segment_map": 1, "segment_free": -1, "segment_unmap": -1}
+
+
+def events(history, reserved):
+    """The allocator's history as lines of a trace; `reserved` bytes before it."""
     ids, streams, count = {}, {}, 0
-    for entry in torch.cuda.memory._snapshot()["device_traces"][0]:
+    for entry in history:
         stream = streams.setdefault(entry["stream"], len(streams))
         size, address = entry["size"], entry["addr"]
+        reserved += RESERVING.get(entry["action"], 0) * size
         if entry["action"] == "alloc":
             ids[address] = count
-            yield f"a,{count},{size},{stream}\n"
+            yield f"a,{count},{size},{stream},{reserved}\n"
             count += 1
         elif entry["action"] == "free_completed" and address in ids:
-            yield f"f,{ids.pop(address)},{size},{stream}\n"
+            yield f"f,{ids.pop(address)},{size},{stream},{reserved}\n"
 
 
 def record(name, folder):
@@ -296,14 +301,16 @@ def record(name, folder):
     torch.cuda.memory._record_memory_history(
         max_entries=MAX_EVENTS, context=None, stacks="python"
     )
+    reserved = torch.cuda.memory_reserved()
     # Held until the history was read: a trace ends while the program lives.
     held = PROGRAMS[name]()
     torch.cuda.synchronize()
-    lines = list(events())
+    history = torch.cuda.memory._snapshot()["device_traces"][0]
+    lines = list(events(history, reserved))
     del held
     path = os.path.join(folder, name + ".csv.gz")
     with gzip.open(path, "wt") as out:
-        out.write("op,id,size,stream\n")
+        out.write("op,id,size,stream,pytorch_reserved\n")
         out.writelines(lines)
     peak = torch.cuda.max_memory_allocated() >> 20
     reserved = torch.cuda.max_memory_reserved() >> 20
