@@ -14,6 +14,9 @@
 /* How often a thread looks whether it was served before it sleeps: some tens of microseconds. */
 #define SPINS 1000
 
+/* How often in a row the number of blocks that a bin gets or gives doubles, and one. */
+#define MOST_TREND 5
+
 /* How an ordinary block becomes KEPT, and back. */
 #define KEEPS ((uint32_t)(CUAI_BLOCK ^ CUAI_KEPT))
 
@@ -130,15 +133,26 @@ static bool put_magazine(const cuarena_t *arena, cuai_tcache_t *t, uint32_t numb
     return false;
 }
 
-/* Takes blocks from the heap until the bin is half full, or full where no frees feed it, or until
- * no more may be kept. */
+/* How many blocks a bin gets (`way` is 1) or gives away (-1): twice as many as the last time, or
+ * one if that went the other way. So few go back and forth where a thread frees as much as it
+ * allocates, and many go at once where it only does one of both. */
+static uint32_t blocks_to_move(cuai_bin_t *bin, int way)
+{
+    int trend = bin->trend * way;
+    trend = trend <= 0 ? 1 : trend + (trend < MOST_TREND);
+    bin->trend = (int16_t)(trend * way);
+    return 1u << (trend - 1);
+}
+
+/* Takes blocks from the heap until the bin has what its trend says, or until no more may be kept.
+ */
 static void refill(cuarena_t *arena, cuai_tcache_t *t, uint32_t number)
 {
     cuai_bin_t *bin = &t->bins[number];
     uint64_t size = cuai_bin_granules(number) << t->heap->granule_log2;
     uint32_t depth = cuai_bin_depth(t, size);
-    uint32_t wanted = bin->fed ? (depth + 1) / 2 : depth;
-    bin->fed = false;
+    uint32_t wanted = blocks_to_move(bin, 1);
+    wanted = wanted < depth ? wanted : depth;
     get_magazine(arena, t, number);
     while (bin->count < wanted && t->bytes + size <= t->room) {
         cuai_slot_t slot = alloc_kept(arena, t, size);
@@ -229,20 +243,20 @@ static CUAI_INLINE bool keep(cuai_tcache_t *t, cuai_slot_t slot)
         return false;
     end_names(t, slot);
     bin->slots[bin->count++] = slot;
-    bin->fed = true;
     t->bytes += size;
     return true;
 }
 
-/* Takes half of the blocks out of the bin of that size, those which were kept longest: for other
- * threads, or into the heap. */
+/* Takes blocks out of the bin of that size, those which were kept longest: for other threads, or
+ * into the heap. */
 static void spill(cuarena_t *arena, cuai_tcache_t *t, uint64_t size)
 {
     uint32_t number = cuai_bin_below(size >> t->heap->granule_log2);
     if (number >= CUAI_BINS)
         return;
     cuai_bin_t *bin = &t->bins[number];
-    uint32_t gone = (bin->count + 1u) / 2;
+    uint32_t gone = blocks_to_move(bin, -1);
+    gone = gone < bin->count ? gone : bin->count;
     bool left = gone != 0 && put_magazine(arena, t, number, gone);
     for (uint32_t i = 0; i < gone; i++) {
         t->bytes -= cuai_record(t->heap, bin->slots[i])->size;

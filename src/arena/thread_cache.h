@@ -52,7 +52,7 @@
 
 typedef struct cuai_bin {
     uint16_t count;
-    bool fed; /* a free put a block here since the last refill */
+    int16_t trend; /* how often in a row it was refilled; negative: spilled */
     cuai_slot_t slots[CUAI_BIN_DEPTH];
 } cuai_bin_t;
 

@@ -251,6 +251,8 @@ void cuai_heap_allow_separators(cuarena_heap_t *heap);
 
 /* Makes sure that `count` more slots can be allocated; moves the records. OUT_OF_MEMORY, LIMIT. */
 cuarena_status_t cuai_slots_reserve(cuarena_heap_t *heap, uint64_t count);
+/* Makes the next `count` slots FREE; memory for them is there. O(count). */
+void cuai_slots_use(cuarena_heap_t *heap, uint64_t count);
 
 /* Whether a slot can be allocated without host memory. */
 static inline bool cuai_slots_ready(const cuarena_heap_t *heap)

@@ -61,6 +61,20 @@ cuarena_status_t cuai_slots_reserve(cuarena_heap_t *heap, uint64_t count)
     return CUARENA_OK;
 }
 
+void cuai_slots_use(cuarena_heap_t *heap, uint64_t count)
+{
+    CUAI_ASSERT(count <= heap->committed - heap->unused);
+    cuai_slot_t first = heap->unused;
+    heap->unused += (cuai_slot_t)count;
+    for (cuai_slot_t slot = heap->unused; slot-- != first;) {
+        cuai_record_t *r = &heap->records[slot];
+        r->generation = heap->first_generation;
+        cuai_set_kind(r, CUAI_FREE);
+        r->next = heap->free_slot;
+        heap->free_slot = slot;
+    }
+}
+
 /* The most SEPARATORs that are not many. */
 static uint64_t separators_due(const cuarena_heap_t *heap)
 {
