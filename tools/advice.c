@@ -233,12 +233,15 @@ static bool add_grow(finding_t *f)
                       "others use the memory too: it takes what the program needs, no more");
 }
 
-/* The row of streams that share nothing is the last. */
+/* The row of streams that share nothing is the last. No less than the smallest limit, in which they
+ * share everything: other blocks may lie beside each other then. */
 static bool add_streams(finding_t *f)
 {
     const advice_row_t *row = &f->advice->rows[f->advice->row_count - 1];
-    return !f->advice->streams || row->failed > 0 ||
-           add_choice(f, "grow", "limit", row->reserved_bytes,
+    uint64_t limit = limit_of(f);
+    if (!f->advice->streams || row->failed > 0)
+        return true;
+    return add_choice(f, "grow", "limit", row->reserved_bytes > limit ? row->reserved_bytes : limit,
                       "its streams are to overlap: none has to wait for bytes of another");
 }
 

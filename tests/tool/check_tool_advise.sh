@@ -21,22 +21,19 @@ replay_options() {
     call replay "${words[@]}" "${@:2}"
 }
 
-# The options of a trace serve it, whatever replays them.
+# The options of a trace serve it, whatever replays them; they are left in
+# $folder/advised.
 serves() {
     local name=$1 file=$2 options count=0 refused=
     shift 2
+    advised "$file" >"$folder/advised"
     while read -r options; do
         count=$((count + 1))
         replay_options "$options" "$@" "$file"
         [ "$status" = 0 ] || refused="$refused $options"
-    done < <(advised "$file")
+    done <"$folder/advised"
     verdict "$name: what is advised serves" "yes" \
         "$([ "$count" -gt 0 ] && echo "${refused:-yes}")"
-}
-
-# first FILE: the preset that is advised first.
-first() {
-    advised "$@" | sed -n '1s/.*preset=\([a-z]*\).*/\1/p'
 }
 
 #### Texts ####
@@ -114,13 +111,13 @@ test_recorded() {
 
 #### What is advised ####
 
-# program FILE KIND SEED: writes a program that is like no recorded one. Sizes come
+# program FILE KIND COUNT: writes a program that is like no recorded one. Sizes come
 # again in rounds, are all the same in a stack, or are drawn evenly by
 # their logarithm.
 program() {
-    awk -v kind="$2" -v seed="$3" 'BEGIN {
-        srand(seed); print "op,id,size,stream"
-        for (i = 0; i < 1500; i++) {
+    awk -v kind="$2" -v count="$3" 'BEGIN {
+        srand(1); print "op,id,size,stream"
+        for (i = 0; i < count; i++) {
             stream = kind == "streams" ? i % 4 : 0
             if (kind == "ramp") size = 4096 * (1 + i % 997)
             else if (kind == "stack") size = 262144
@@ -136,12 +133,17 @@ program() {
 
 test_programs() {
     local kind file=$folder/program.csv
-    for kind in ramp stack sizes streams; do
-        program "$file" $kind 1
+    for kind in ramp stack sizes; do
+        program "$file" $kind 1500
         serves "$kind" "$file"
     done
+    program "$file" streams 4000
     serves "streams, on them" "$file" --streams
-    verdict "streams are to overlap" grow "$(first "$file")"
+    verdict "streams are to overlap" grow \
+        "$(sed -n '1s/.*preset=\([a-z]*\).*/\1/p' "$folder/advised")"
+    verdict "for which no limit is larger than theirs" "" \
+        "$(sed -n 's/.*limit=\([0-9]*\)MiB.*/\1/p' "$folder/advised" |
+            awk 'NR == 1 { first = $1 } $1 > first')"
     serves "cupy_analytics" "$traces/cupy_analytics.csv.gz"
 }
 
