@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/keys.h"
+#include "api/options.h"
 #include "base/bits.h"
 #include "base/error.h"
 #include "base/log.h"

@@ -1,4 +1,4 @@
-#include "api/keys.h"
+#include "api/options.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,12 +39,6 @@ cuai_key_t cuai_key_find(const char *name)
 
 /* ---- The nearest ------------------------------------------------------- */
 
-static size_t least_of(size_t a, size_t b, size_t c)
-{
-    size_t least = a < b ? a : b;
-    return least < c ? least : c;
-}
-
 /* How many bytes have to be put in, taken out or replaced to make one of the other; neither is
  * longer than LONGEST_NAME. */
 static size_t distance(const char *a, size_t a_length, const char *b, size_t b_length)
@@ -59,7 +53,7 @@ static size_t distance(const char *a, size_t a_length, const char *b, size_t b_l
         for (size_t j = 0; j < b_length; j++) {
             size_t replaced = corner + (a[i] != b[j]);
             corner = row[j + 1];
-            row[j + 1] = least_of(replaced, corner + 1, row[j] + 1);
+            row[j + 1] = cuai_min(replaced, cuai_min(corner, row[j]) + 1);
         }
     }
     return row[b_length];
@@ -85,8 +79,7 @@ const char *cuai_key_nearest(const char *name)
 {
     static _Thread_local char found[CUAI_OPTION_TEXT_SIZE];
     nearest_t nearest = {.wanted = without_prefix(name), .distance = SIZE_MAX, .name = found};
-    size_t length = strlen(nearest.wanted);
-    nearest.length = length < LONGEST_NAME ? length : LONGEST_NAME;
+    nearest.length = cuai_min(strlen(nearest.wanted), LONGEST_NAME);
     const cuai_option_t *option;
     for (size_t i = 0; (option = cuai_option_at(i)) != NULL; i++) {
         char ort[CUAI_OPTION_TEXT_SIZE];

@@ -26,27 +26,20 @@ static void store(const cuai_option_t *option, cuarena_config_t *config, const v
 static cuarena_amount_t amount_in(const cuai_option_t *option, const cuarena_config_t *config)
 {
     CUAI_ASSERT(option->size == sizeof(cuarena_amount_t));
-    cuarena_amount_t amount;
-    memcpy(&amount, member(option, config), sizeof amount);
-    return amount;
+    return *(const cuarena_amount_t *)member(option, config);
 }
 
 static int32_t choice_in(const cuai_option_t *option, const cuarena_config_t *config)
 {
     CUAI_ASSERT(option->size == sizeof(int32_t));
-    int32_t choice;
-    memcpy(&choice, member(option, config), sizeof choice);
-    return choice;
+    return *(const int32_t *)member(option, config);
 }
 
 /* Counts may have 32 bits; a negative one is out of every range. */
 static uint64_t number_in(const cuai_option_t *option, const cuarena_config_t *config)
 {
-    uint64_t number;
-    if (option->size == sizeof(int32_t))
-        return (uint64_t)choice_in(option, config);
-    memcpy(&number, member(option, config), sizeof number);
-    return number;
+    return option->size == sizeof(int32_t) ? (uint64_t)choice_in(option, config)
+                                           : *(const uint64_t *)member(option, config);
 }
 
 static void store_number(const cuai_option_t *option, cuarena_config_t *config, uint64_t value)
