@@ -39,13 +39,6 @@
 
 #define MOST_HANDLER_CALLS 16
 
-/* ---- What is refused at once ------------------------------------------- */
-
-static cuarena_status_t check_tag(const cuarena_t *arena, cuarena_tag_t tag)
-{
-    return cuai_tag_known(arena, tag) ? CUARENA_OK : cuai_no_tag(tag);
-}
-
 /* ---- The ladder -------------------------------------------------------- */
 
 /* One request, and what was tried for it. */
@@ -293,12 +286,6 @@ static outcome_t try_growth(ladder_t *ladder)
         cuai_error_keep(ladder->words);
     return ladder->growth == CUARENA_UNSUPPORTED ? STEP_SKIPPED
                                                  : outcome(ladder->growth == CUARENA_OK);
-}
-
-/* Whether the request alone is more than the limit of reserved bytes. */
-static bool exceeds_limit(const ladder_t *ladder)
-{
-    return ladder->request->size > ladder->call->arena->limits[CUARENA_LIMIT_RESERVED];
 }
 
 /* Whether fewer cached blocks may change the refusal: they do not change one by the limit of live
@@ -619,12 +606,6 @@ static cuarena_status_t explain(const ladder_t *ladder)
 
 /* ---- Allocation -------------------------------------------------------- */
 
-static bool steals_for(const ladder_t *ladder)
-{
-    return may_wait(ladder) &&
-           cuai_steals_for(ladder->call->arena, heap_of(ladder), ladder->request->size);
-}
-
 static bool is_refusal(cuarena_status_t status)
 {
     return status == CUARENA_OUT_OF_MEMORY || status == CUARENA_FRAGMENTED ||
@@ -636,12 +617,13 @@ static cuarena_status_t alloc_once(ladder_t *ladder)
 {
     CUAI_ASSERT(ladder->call->arena->inside != 0);
     cuarena_t *arena = ladder->call->arena;
-    ladder->request->soon = may_wait(ladder);
+    bool waits = may_wait(ladder);
+    ladder->request->soon = waits;
     if (ladder->stolen)
         ladder->refusal = CUARENA_OK;
     else if (ladder->request->dedicated)
         ladder->refusal = cuai_alloc_dedicated(arena, ladder->request, ladder->ref);
-    else if (steals_for(ladder))
+    else if (waits && cuai_steals_for(arena, heap_of(ladder), ladder->request->size))
         ladder->refusal = cuai_try_alloc_stealing(arena, ladder->request, ladder->ref);
     else
         ladder->refusal = cuai_try_alloc(arena, ladder->request, ladder->ref);
@@ -680,7 +662,8 @@ static bool is_hopeless(const ladder_t *ladder)
     const cuarena_t *arena = ladder->call->arena;
     bool grows = arena->config.grow != CUARENA_GROW_NONE && may_grow(ladder);
     bool lacks = grows && ladder->request->size > arena->reserved;
-    return exceeds_limit(ladder) && (lacks || ladder->request->dedicated);
+    return ladder->request->size > arena->limits[CUARENA_LIMIT_RESERVED] &&
+           (lacks || ladder->request->dedicated);
 }
 
 /* Takes the steps for a request that was refused. The errors of steps that failed are not seen if a
@@ -779,8 +762,8 @@ cuarena_status_t cuai_alloc_slow(cuai_call_t *call, const cuai_request_t *reques
                        .growth = CUARENA_UNSUPPORTED,
                        .deepest = -1};
     cuarena_status_t status = cuai_call_check(arena);
-    if (status == CUARENA_OK)
-        status = check_tag(arena, request->heap.tag);
+    if (status == CUARENA_OK && !cuai_tag_known(arena, request->heap.tag))
+        status = cuai_no_tag(request->heap.tag);
     if (status != CUARENA_OK)
         return status;
     status = cuai_request_check(arena, request);

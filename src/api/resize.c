@@ -61,19 +61,14 @@ static bool lengthen_on(cuarena_t *arena, cuai_block_ref_t ref, const cuai_reque
     return into(ref, request->size, request, freelist);
 }
 
-static bool lengthen_private(const cuarena_t *arena, cuai_block_ref_t ref,
-                             const cuai_request_t *request)
-{
-    uint32_t freelist = cuai_capture_grows_into(arena, ref, request->stream);
-    return freelist != 0 && into(ref, request->size, request, freelist);
-}
-
 /* Lengthens a block into the range behind it, if a request on the stream could have that. */
 static bool lengthen(cuarena_t *arena, cuai_block_ref_t ref, const cuai_request_t *request)
 {
     CUAI_ASSERT(request->size > cuai_block_record(ref)->size);
-    if (cuai_block_record(ref)->fixed)
-        return lengthen_private(arena, ref, request);
+    if (cuai_block_record(ref)->fixed) {
+        uint32_t freelist = cuai_capture_grows_into(arena, ref, request->stream);
+        return freelist != 0 && into(ref, request->size, request, freelist);
+    }
     if (into(ref, request->size, request, 0) || lengthen_on(arena, ref, request))
         return true;
     cuai_placement_note_cramped(ref.heap, ref.slot);
