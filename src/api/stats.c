@@ -35,17 +35,10 @@ static void from_heap(const cuarena_heap_t *heap, cuarena_stats_t *stats)
     cuarena_heap_stats_init(&now);
     if (heap == NULL || cuarena_heap_stats(heap, &now) != CUARENA_OK)
         return;
+    from_counts(cuai_counter_read(&heap->counter), stats);
     stats->capacity_bytes = now.capacity_bytes;
-    stats->live_bytes = now.live_bytes;
-    stats->requested_bytes = now.requested_bytes;
     stats->free_bytes = now.free_bytes;
     stats->largest_bytes = now.largest_bytes;
-    stats->live_blocks = now.live_blocks;
-    stats->peak_live_bytes = now.peak_live_bytes;
-    stats->peak_requested_bytes = now.peak_requested_bytes;
-    stats->peak_live_blocks = now.peak_live_blocks;
-    stats->allocs = now.allocs;
-    stats->frees = now.frees;
     stats->segments = now.segments;
     stats->free_ranges = now.ranges;
     stats->bookkeeping_bytes = now.bookkeeping_bytes;
@@ -86,8 +79,8 @@ static void from_arena(const cuarena_t *arena, cuarena_stats_t *stats)
     stats->steals = arena->steals;
     stats->stream_waits = arena->stream_waits;
     stats->host_waits = arena->host_waits;
-    stats->memory_calls = cuai_counted_calls(arena->memory.counted);
-    stats->driver_calls = cuai_counted_driver_calls(arena->memory.counted);
+    stats->memory_calls = arena->memory.counted->calls;
+    stats->driver_calls = arena->memory.counted->driver_calls;
     stats->captures = cuai_captures_count(arena);
     stats->captured_bytes = cuai_captures_bytes(arena);
 }

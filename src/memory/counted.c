@@ -15,6 +15,7 @@
 #include "base/frame.h"
 #include "base/host.h"
 #include "memory/cuda/driver.h"
+#include "memory/cuda/streams.h"
 
 /* ---- Calls ------------------------------------------------------------- */
 
@@ -439,12 +440,12 @@ static cuarena_status_t wait(void *user, void *event, cuarena_stream_t stream, i
                    OF(call, wait, event, stream, host));
 }
 
-static cuarena_status_t synchronize(void *user, cuarena_stream_t stream)
+cuarena_status_t cuai_counted_synchronize(cuai_counted_t *counted, cuarena_stream_t stream)
 {
     call_t call;
-    begin(&call, user);
-    CUAI_ASSERT(!call.memory->guest);
-    return over_with(&call, "", 0, call.memory->synchronize(call.memory->user, stream));
+    begin(&call, counted);
+    CUAI_ASSERT(!counted->guest);
+    return over_with(&call, "", 0, cuai_streams_synchronize(counted->user, stream));
 }
 
 static void unmark(void *user, void *event)
@@ -467,18 +468,16 @@ static void end(void *user)
 
 /* ---- The table --------------------------------------------------------- */
 
-void cuai_count_calls(cuai_memory_t *memory, cuai_counted_t *counted)
+void cuai_count_calls(cuai_memory_t *memory, cuai_counted_t *counted, bool guest)
 {
     cuarena_memory_ops_t *ops = &memory->ops;
     CUAI_ASSERT(memory->user != counted && ops->get != NULL && ops->give_back != NULL);
     counted->ops = memory->ops;
     counted->user = memory->user;
-    counted->synchronize = memory->synchronize;
-    counted->guest = memory->guest;
+    counted->guest = guest;
     cuai_lock_init(&counted->lock);
     memory->counted = counted;
     memory->user = counted;
-    memory->synchronize = memory->synchronize != NULL ? synchronize : NULL;
 #define COUNT(function) ops->function = ops->function != NULL ? function : NULL
     COUNT(available);
     COUNT(total);

@@ -23,8 +23,7 @@
 typedef struct cuai_counted {
     cuarena_memory_ops_t ops; /* the memory's own */
     void *user;
-    cuarena_status_t (*synchronize)(void *user, cuarena_stream_t stream);
-    bool guest;
+    bool guest;       /* the functions are the caller's own */
     cuai_lock_t lock; /* guards `given` */
     void *given;      /* tsearch's tree of the segments that a guest gave */
     _Atomic uint64_t calls;
@@ -32,16 +31,9 @@ typedef struct cuai_counted {
 } cuai_counted_t;
 
 /* Puts `counted`, which comes from cuai_host_alloc, in front of a memory, whose `end` frees it. */
-void cuai_count_calls(cuai_memory_t *memory, cuai_counted_t *counted);
+void cuai_count_calls(cuai_memory_t *memory, cuai_counted_t *counted, bool guest);
 
-static inline uint64_t cuai_counted_calls(const cuai_counted_t *counted)
-{
-    return atomic_load_explicit(&counted->calls, memory_order_relaxed);
-}
-
-static inline uint64_t cuai_counted_driver_calls(const cuai_counted_t *counted)
-{
-    return atomic_load_explicit(&counted->driver_calls, memory_order_relaxed);
-}
+/* Counts a call of cuai_streams_synchronize, for a memory whose streams are the driver's. */
+cuarena_status_t cuai_counted_synchronize(cuai_counted_t *counted, cuarena_stream_t stream);
 
 #endif

@@ -97,6 +97,5 @@ static cuarena_status_t copy_table(const cuarena_config_t *config, cuarena_memor
 cuarena_status_t cuai_custom_open(const cuarena_config_t *config, cuai_memory_t *out)
 {
     out->user = config->ops_user;
-    out->guest = true;
     return copy_table(config, &out->ops);
 }

@@ -53,9 +53,7 @@ cuarena_status_t cuai_memory_open(const cuarena_config_t *config, cuai_memory_t 
     CUAI_ASSERT(opened.ops.get != NULL && opened.ops.give_back != NULL);
     CUAI_ASSERT((opened.ops.mark == NULL) == (opened.ops.unmark == NULL));
     opened.driver_streams = opened.ops.mark == cuai_streams_mark;
-    if (opened.driver_streams)
-        opened.synchronize = cuai_streams_synchronize;
-    cuai_count_calls(&opened, counted);
+    cuai_count_calls(&opened, counted, config->memory == CUARENA_MEMORY_CUSTOM);
     if (config->in_place == 0)
         keep_lengths(&opened.ops);
     opened.facts.memory = config->memory;
@@ -97,8 +95,8 @@ cuarena_status_t cuai_memory_synchronize(const cuai_memory_t *memory, cuarena_st
     const cuarena_memory_ops_t *ops = &memory->ops;
     void *event = NULL;
     CUAI_ASSERT(ops->mark != NULL && ops->unmark != NULL);
-    if (memory->synchronize != NULL)
-        return memory->synchronize(memory->user, stream);
+    if (memory->driver_streams)
+        return cuai_counted_synchronize(memory->counted, stream);
     cuarena_status_t status = ops->mark(memory->user, stream, &event);
     if (status != CUARENA_OK)
         return status;

@@ -19,12 +19,9 @@
 
 typedef struct cuai_memory {
     cuarena_memory_ops_t ops;
-    void *user;          /* the first argument of every function of `ops` */
-    bool driver_streams; /* the streams of `ops` are the driver's own */
-    /* See cuai_streams_synchronize; NULL: the caller waits for an event instead. */
-    cuarena_status_t (*synchronize)(void *user, cuarena_stream_t stream);
+    void *user;                   /* the first argument of every function of `ops` */
+    bool driver_streams;          /* the streams of `ops` are the driver's own */
     struct cuai_counted *counted; /* `user`: see memory/counted.h */
-    bool guest;                   /* the functions are the caller's own */
     cuarena_properties_t facts;   /* filled by whoever opens a memory of a device */
     struct cuai_pool *pool;       /* the driver's pool that it allocates from; NULL: none */
 } cuai_memory_t;
