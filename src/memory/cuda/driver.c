@@ -69,11 +69,6 @@ static const char *library_name(void)
  * have one form. */
 #define ASSIGN(member, address) memcpy(&(member), &(address), sizeof(void *))
 
-static void *symbol(void *library, const char *name)
-{
-    return dlsym(library, name);
-}
-
 /* How the entry points are found: by cuGetProcAddress_v2, which drivers have from CUDA 12.0 on. */
 typedef struct finder {
     const char *library;
@@ -82,7 +77,7 @@ typedef struct finder {
 
 static bool find_finder(void *library, finder_t *finder)
 {
-    void *address = symbol(library, "cuGetProcAddress_v2");
+    void *address = dlsym(library, "cuGetProcAddress_v2");
     ASSIGN(finder->find, address);
     return address != NULL || because("%s has no cuGetProcAddress_v2", finder->library);
 }
@@ -101,7 +96,7 @@ static void *find(const finder_t *finder, const char *name, int since)
 /* Comes before anything else is looked up, which an old driver may lack. */
 static bool check_version(void *library, const char *name)
 {
-    void *address = symbol(library, "cuDriverGetVersion");
+    void *address = dlsym(library, "cuDriverGetVersion");
     cuai_cu_result_t (*get_version)(int *) = NULL;
     int version = 0;
     CUAI_ASSERT(library != NULL);

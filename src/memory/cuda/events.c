@@ -27,14 +27,6 @@ static void push_idle(cuai_event_t *event)
     cuai_unlock(&place->lock);
 }
 
-static void count(cuai_place_t *place, size_t change)
-{
-    cuai_lock(&place->lock);
-    place->event_count += change;
-    CUAI_ASSERT(place->event_count != 0);
-    cuai_unlock(&place->lock);
-}
-
 /* In a visit of the place. */
 static cuarena_status_t make(cuai_place_t *place, cuai_event_t **out)
 {
@@ -50,7 +42,9 @@ static cuarena_status_t make(cuai_place_t *place, cuai_event_t **out)
                                place->device);
     }
     event->place = place;
-    count(place, 1);
+    cuai_lock(&place->lock);
+    place->event_count++;
+    cuai_unlock(&place->lock);
     *out = event;
     return CUARENA_OK;
 }

@@ -39,7 +39,7 @@ typedef struct plain_kind {
     const char *name;
     const char *call; /* that allocates */
     cuai_cu_result_t (*alloc)(const plain_t *plain, uint64_t bytes, cuai_cu_stream_t stream,
-                              uint64_t *address_out);
+                              cuai_cu_pointer_t *address_out);
     cuai_cu_result_t (*free)(const plain_t *plain, uint64_t address, cuai_cu_stream_t stream);
     const char *free_call;
 } plain_kind_t;
@@ -60,13 +60,10 @@ static const cuai_cuda_t *cuda_of(const plain_t *plain)
 /* ---- Kinds ------------------------------------------------------------- */
 
 static cuai_cu_result_t alloc_malloc(const plain_t *plain, uint64_t bytes, cuai_cu_stream_t stream,
-                                     uint64_t *address_out)
+                                     cuai_cu_pointer_t *address_out)
 {
     (void)stream;
-    cuai_cu_pointer_t pointer = 0;
-    cuai_cu_result_t result = cuai_cu(cuda_of(plain))->cuMemAlloc(&pointer, bytes);
-    *address_out = pointer;
-    return result;
+    return cuai_cu(cuda_of(plain))->cuMemAlloc(address_out, bytes);
 }
 
 static cuai_cu_result_t free_malloc(const plain_t *plain, uint64_t address, cuai_cu_stream_t stream)
@@ -76,18 +73,15 @@ static cuai_cu_result_t free_malloc(const plain_t *plain, uint64_t address, cuai
 }
 
 static cuai_cu_result_t alloc_managed(const plain_t *plain, uint64_t bytes, cuai_cu_stream_t stream,
-                                      uint64_t *address_out)
+                                      cuai_cu_pointer_t *address_out)
 {
     (void)stream;
-    cuai_cu_pointer_t pointer = 0;
-    cuai_cu_result_t result =
-        cuai_cu(cuda_of(plain))->cuMemAllocManaged(&pointer, bytes, CUAI_CU_MEM_ATTACH_GLOBAL);
-    *address_out = pointer;
-    return result;
+    return cuai_cu(cuda_of(plain))
+        ->cuMemAllocManaged(address_out, bytes, CUAI_CU_MEM_ATTACH_GLOBAL);
 }
 
 static cuai_cu_result_t alloc_pinned(const plain_t *plain, uint64_t bytes, cuai_cu_stream_t stream,
-                                     uint64_t *address_out)
+                                     cuai_cu_pointer_t *address_out)
 {
     (void)stream;
     void *pointer = NULL;
@@ -104,14 +98,10 @@ static cuai_cu_result_t free_pinned(const plain_t *plain, uint64_t address, cuai
 }
 
 static cuai_cu_result_t alloc_pooled(const plain_t *plain, uint64_t bytes, cuai_cu_stream_t stream,
-                                     uint64_t *address_out)
+                                     cuai_cu_pointer_t *address_out)
 {
-    cuai_cu_pointer_t pointer = 0;
-    cuai_cu_result_t result =
-        cuai_cu(cuda_of(plain))
-            ->cuMemAllocFromPoolAsync(&pointer, bytes, plain->pool.handle, stream);
-    *address_out = pointer;
-    return result;
+    return cuai_cu(cuda_of(plain))
+        ->cuMemAllocFromPoolAsync(address_out, bytes, plain->pool.handle, stream);
 }
 
 static cuai_cu_result_t free_pooled(const plain_t *plain, uint64_t address, cuai_cu_stream_t stream)
@@ -132,7 +122,7 @@ static const plain_kind_t pooled_kind = {"device (async)", "cuMemAllocFromPoolAs
 /* ---- Pieces ------------------------------------------------------------ */
 
 static cuarena_status_t alloc_piece(plain_t *plain, uint64_t bytes, cuai_cu_stream_t stream,
-                                    uint64_t *address_out)
+                                    cuai_cu_pointer_t *address_out)
 {
     cuai_place_t *place = plain->store.place;
     cuai_visit_t visit;
@@ -165,7 +155,7 @@ static void free_piece(plain_t *plain, uint64_t address, cuai_cu_stream_t stream
 
 /* Allocates a piece in which `bytes` of the arena's alignment fit: a longer one if need be. */
 static cuarena_status_t alloc_aligned(plain_t *plain, uint64_t bytes, cuai_cu_stream_t stream,
-                                      uint64_t *taken_out)
+                                      cuai_cu_pointer_t *taken_out)
 {
     cuarena_status_t status = alloc_piece(plain, bytes, stream, taken_out);
     if (status != CUARENA_OK || cuai_is_aligned(*taken_out, plain->alignment))
@@ -196,7 +186,7 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
 {
     (void)address_bytes;
     plain_t *plain = user;
-    uint64_t taken = 0;
+    cuai_cu_pointer_t taken = 0;
     cuarena_status_t status = alloc_aligned(plain, bytes, NULL, &taken);
     if (status == CUARENA_OK)
         *segment_out = segment_in(plain, taken, bytes);
@@ -224,7 +214,7 @@ static cuarena_status_t get_at(plain_t *plain, uint64_t bytes, cuarena_stream_t 
                                cuarena_memory_segment_t *segment_out)
 {
     cuai_work_t work;
-    uint64_t taken = 0;
+    cuai_cu_pointer_t taken = 0;
     cuarena_status_t status = cuai_pool_check_soft(&plain->pool, bytes);
     if (status == CUARENA_OK)
         status = cuai_store_begin(&plain->store, stream, &work);
@@ -410,21 +400,14 @@ static cuarena_status_t open_malloc(const cuarena_config_t *config, cuai_memory_
     return finish(plain, status, true, out);
 }
 
-static cuarena_status_t check_rdma(const cuarena_config_t *config, const cuai_place_t *place)
-{
-    if (config->rdma != CUARENA_PROPERTY_REQUIRE)
-        return CUARENA_OK;
-    return cuai_fail(CUARENA_UNSUPPORTED,
-                     "device %d (%s) has no memory that network cards reach in "
-                     "its pools: rdma=require; accepted: off, try",
-                     place->device, place->facts.name);
-}
-
 /* There is no mover where each block is a segment, because such blocks never move. */
 static cuarena_status_t open_pool(plain_t *plain, const cuarena_config_t *config)
 {
     cuai_store_t *store = &plain->store;
-    cuarena_status_t status = check_rdma(config, store->place);
+    cuarena_status_t status = CUARENA_OK;
+    if (config->rdma == CUARENA_PROPERTY_REQUIRE)
+        status = lacks(plain, "memory that network cards reach in its pools: rdma=require; "
+                              "accepted: off, try");
     if (status == CUARENA_OK)
         status = cuai_pool_open(&plain->pool, store->place, config);
     if (status != CUARENA_OK)

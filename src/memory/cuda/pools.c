@@ -30,29 +30,6 @@ static cuarena_status_t set(cuai_pool_t *pool, cuai_cu_pool_attribute_t which, u
                              "attribute %d of a pool of device %d", which, place->device);
 }
 
-static cuarena_status_t ask_alone(cuai_pool_t *pool, cuai_cu_pool_attribute_t which,
-                                  uint64_t *value_out)
-{
-    cuai_visit_t visit;
-    cuarena_status_t status = cuai_place_enter(pool->place, &visit);
-    if (status != CUARENA_OK)
-        return status;
-    status = ask(pool, which, value_out);
-    cuai_place_leave(&visit);
-    return status;
-}
-
-static cuarena_status_t set_alone(cuai_pool_t *pool, cuai_cu_pool_attribute_t which, uint64_t value)
-{
-    cuai_visit_t visit;
-    cuarena_status_t status = cuai_place_enter(pool->place, &visit);
-    if (status != CUARENA_OK)
-        return status;
-    status = set(pool, which, value);
-    cuai_place_leave(&visit);
-    return status;
-}
-
 /* ---- Which pool -------------------------------------------------------- */
 
 static cuarena_status_t no_pools(const cuai_place_t *place)
@@ -300,19 +277,37 @@ cuarena_status_t cuai_pool_stats(cuai_pool_t *pool, cuarena_driver_pool_stats_t 
 
 cuarena_status_t cuai_pool_reset_peaks(cuai_pool_t *pool)
 {
-    cuarena_status_t status = set_alone(pool, CUAI_CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0);
-    return status == CUARENA_OK ? set_alone(pool, CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 0)
-                                : status;
+    cuai_visit_t visit;
+    cuarena_status_t status = cuai_place_enter(pool->place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    status = set(pool, CUAI_CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0);
+    if (status == CUARENA_OK)
+        status = set(pool, CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 0);
+    cuai_place_leave(&visit);
+    return status;
 }
 
 cuarena_status_t cuai_pool_get_threshold(cuai_pool_t *pool, uint64_t *bytes_out)
 {
-    return ask_alone(pool, CUAI_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, bytes_out);
+    cuai_visit_t visit;
+    cuarena_status_t status = cuai_place_enter(pool->place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    status = ask(pool, CUAI_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, bytes_out);
+    cuai_place_leave(&visit);
+    return status;
 }
 
 cuarena_status_t cuai_pool_set_threshold(cuai_pool_t *pool, uint64_t bytes)
 {
-    return set_alone(pool, CUAI_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, bytes);
+    cuai_visit_t visit;
+    cuarena_status_t status = cuai_place_enter(pool->place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    status = set(pool, CUAI_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, bytes);
+    cuai_place_leave(&visit);
+    return status;
 }
 
 /* Within a visit. */

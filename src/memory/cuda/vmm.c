@@ -26,12 +26,6 @@ static mapped_t *make_mapped(uint64_t handles)
     return mapped;
 }
 
-static bool is_mapped(const mapped_t *mapped, uint64_t handle)
-{
-    CUAI_ASSERT(handle / 64 < mapped->words);
-    return mapped->bits[handle / 64] >> (handle % 64) & 1;
-}
-
 static void set_mapped(mapped_t *mapped, uint64_t begin, uint64_t end, bool on)
 {
     CUAI_ASSERT(begin <= end && end <= mapped->words * 64);
@@ -47,7 +41,8 @@ static void set_mapped(mapped_t *mapped, uint64_t begin, uint64_t end, bool on)
 /* The first handle from `at` on that is mapped, or is not; `end`: none. */
 static uint64_t next_with(const mapped_t *mapped, uint64_t at, uint64_t end, bool on)
 {
-    while (at < end && is_mapped(mapped, at) != on)
+    CUAI_ASSERT(end <= mapped->words * 64);
+    while (at < end && (mapped->bits[at / 64] >> (at % 64) & 1) != on)
         at++;
     return at;
 }
@@ -70,13 +65,6 @@ static uint64_t reserve(const cuai_vmm_t *vmm, uint64_t bytes, uint64_t address_
             return 0;
         asked = cuai_max(bytes, cuai_align_down(asked / 2, vmm->handle_bytes));
     }
-}
-
-static void free_addresses(const cuai_vmm_t *vmm, uint64_t address, uint64_t bytes)
-{
-    cuai_place_t *place = vmm->store.place;
-    cuai_place_note(place, cuai_cu(place->cuda)->cuMemAddressFree(address, bytes),
-                    "cuMemAddressFree");
 }
 
 /* ---- Handles; within a visit ------------------------------------------- */
@@ -240,10 +228,13 @@ static cuarena_status_t get_addresses(cuai_vmm_t *vmm, uint64_t bytes, uint64_t 
 /* Returns a segment's addresses; not if handles that may be in use are still mapped there. */
 static void return_addresses(cuai_vmm_t *vmm, const cuarena_memory_segment_t *segment)
 {
+    cuai_place_t *place = vmm->store.place;
     cuai_visit_t visit;
     if (!cuai_store_enter_to_end(&vmm->store, &visit))
         return;
-    free_addresses(vmm, segment->address, segment->address_bytes);
+    cuai_place_note(
+        place, cuai_cu(place->cuda)->cuMemAddressFree(segment->address, segment->address_bytes),
+        "cuMemAddressFree");
     cuai_place_leave(&visit);
 }
 

@@ -33,11 +33,6 @@ static unsigned char *pointer_to(uint64_t address)
     return (unsigned char *)(uintptr_t)address;
 }
 
-static uint64_t address_of(const void *pointer)
-{
-    return (uint64_t)(uintptr_t)pointer;
-}
-
 static cuarena_status_t refused(int error, uint64_t bytes)
 {
     if (error == ENOMEM || error == EAGAIN) {
@@ -74,7 +69,7 @@ static uint64_t map_aligned(uint64_t bytes, uint64_t granularity)
     void *mapped = map_inaccessible(NULL, padded, 0);
     if (mapped == MAP_FAILED)
         return 0;
-    uint64_t begin = address_of(mapped);
+    uint64_t begin = (uint64_t)(uintptr_t)mapped;
     uint64_t aligned = cuai_align_up(begin, granularity);
     unmap(begin, aligned - begin);
     unmap(aligned + bytes, begin + padded - (aligned + bytes));
