@@ -37,9 +37,54 @@ void cuai_cache_remove(cuai_cache_t *cache, const cuai_record_t *records, cuai_s
     cuai_cache_get(cache, slot, records[slot].size);
 }
 
+/* The smallest of the blocks at and below a node, and of `best`. */
+static CUAI_INLINE cuai_slot_t least_of(cuai_cache_t *cache, const cuai_record_t *records,
+                                        cuai_slot_t slot, cuai_slot_t best)
+{
+    while (slot != 0) {
+        const cuai_slot_t *child = cache->nodes[slot].child;
+        if (best == 0 || records[slot].size < records[best].size)
+            best = slot;
+        slot = child[child[0] == 0];
+        cache->steps++;
+    }
+    return best;
+}
+
+/* The smallest block of at least `size` in that size's bin; 0: it has none. */
+static CUAI_INLINE cuai_slot_t find_in_bin(cuai_cache_t *cache, const cuai_record_t *records,
+                                           uint64_t size)
+{
+    uint32_t bin = cuai_cache_bin(size);
+    uint64_t digits = size << (63 - bin) << 1;
+    cuai_slot_t best = 0;
+    cuai_slot_t above = 0; /* the last branch of larger ones that was passed */
+    for (cuai_slot_t slot = cache->roots[bin]; slot != 0; digits <<= 1) {
+        uint64_t capacity = records[slot].size;
+        const cuai_slot_t *child = cache->nodes[slot].child;
+        cache->steps++;
+        if (capacity == size)
+            return slot;
+        if (capacity > size && (best == 0 || capacity < records[best].size))
+            best = slot;
+        if (digits >> 63 == 0 && child[1] != 0)
+            above = child[1];
+        slot = child[digits >> 63];
+    }
+    best = least_of(cache, records, above, best);
+    CUAI_ASSERT(best == 0 || records[best].size >= size);
+    return best;
+}
+
 cuai_slot_t cuai_cache_find(cuai_cache_t *cache, const cuai_record_t *records, uint64_t size)
 {
-    return cuai_cache_seek(cache, records, size);
+    uint32_t bin = cuai_cache_bin(size);
+    cuai_slot_t found = find_in_bin(cache, records, size);
+    uint64_t higher = cache->bins >> bin >> 1;
+    if (found != 0 || higher == 0)
+        return found;
+    uint32_t next = bin + 1 + cuai_ctz(higher);
+    return least_of(cache, records, cache->roots[next], 0);
 }
 
 /* ---- Audit ------------------------------------------------------------- */

@@ -124,23 +124,14 @@ static void absorb_sides(cuarena_heap_t *heap, sides_t sides, uint32_t freelist)
         cuai_range_transfer(heap, sides.before, freelist);
 }
 
-/* The first range of a list that has `bytes` with its sides; 0: none. */
-static cuai_slot_t find_wide(const cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes)
-{
-    while (slot != 0 && together(heap, slot, sides_of(heap, slot)) < bytes)
-        slot = cuai_record(heap, slot)->down;
-    return slot;
-}
-
-/* The first such range of a free list; 0: none. O(ranges of the free list). */
-static cuai_slot_t find_in_freelist(const cuarena_heap_t *heap, uint32_t freelist, uint64_t bytes)
+/* The first range that has `bytes` with its sides; 0: none. O(ranges of the free list). */
+static cuai_slot_t find_wide(const cuarena_heap_t *heap, uint32_t freelist, uint64_t bytes)
 {
     const cuai_index_t *index = heap->freelists[freelist];
-    cuai_slot_t found = 0;
-    uint32_t list = cuai_index_next(index, 0, 1);
-    for (; found == 0 && list < CUAI_LISTS; list = cuai_index_next(index, list + 1, 1))
-        found = find_wide(heap, index->heads[list], bytes);
-    return found;
+    cuai_slot_t slot = cuai_index_after(index, heap->records, 0);
+    while (slot != 0 && together(heap, slot, sides_of(heap, slot)) < bytes)
+        slot = cuai_index_after(index, heap->records, slot);
+    return slot;
 }
 
 /* Absorbs the sides of every range, a record at a time in address order because ranges merge.
@@ -168,7 +159,7 @@ bool cuai_freelist_absorb(cuarena_heap_t *heap, uint32_t freelist, uint64_t byte
     if (bytes == UINT64_MAX)
         absorb_all(heap, freelist);
     else
-        slot = find_in_freelist(heap, freelist, bytes);
+        slot = find_wide(heap, freelist, bytes);
     if (slot != 0)
         absorb_sides(heap, sides_of(heap, slot), freelist);
     cuai_note_change(heap);

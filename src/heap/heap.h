@@ -557,11 +557,6 @@ void cuai_planning_end(cuai_planning_t *planning);
 
 /* The last record of a segment. */
 cuai_slot_t cuai_segment_last(const cuarena_heap_t *heap, const cuai_segment_t *segment);
-/* As cuarena_heap_segment_extend, for checked arguments. OUT_OF_MEMORY. */
-cuarena_status_t cuai_segment_lengthen(cuarena_heap_t *heap, cuai_segment_t *segment,
-                                       uint64_t bytes);
-/* Removes the segment at `offset`, which has neither a block nor a range. */
-void cuai_segment_remove_at(cuarena_heap_t *heap, uint64_t offset);
 /* Allocates host memory, if there is any, so that each block that ends can leave a gap, which makes
  * one segment two. */
 void cuai_segments_ready_cuts(cuarena_heap_t *heap);

@@ -185,6 +185,16 @@ static inline uint32_t cuai_index_next(const cuai_index_t *index, uint32_t list,
     return CUAI_LISTS;
 }
 
+/* The range that comes after that of `slot` in the index, or with 0 the first; 0: there is none. */
+static inline cuai_slot_t cuai_index_after(const cuai_index_t *index, const cuai_record_t *records,
+                                           cuai_slot_t slot)
+{
+    if (slot != 0 && records[slot].down != 0)
+        return records[slot].down;
+    uint32_t list = cuai_index_next(index, slot == 0 ? 0 : records[slot].list + 1u, 1);
+    return list < CUAI_LISTS ? index->heads[list] : 0;
+}
+
 /* Makes the record one that is in no list. */
 static inline void cuai_index_forget(cuai_record_t *r)
 {

@@ -34,11 +34,6 @@ void cuarena_heap_plan_options_init(cuarena_heap_plan_options_t *options)
 
 /* ---- Planning: all the way --------------------------------------------- */
 
-static uint64_t aligned_for(const cuai_record_t *r, uint64_t offset)
-{
-    return cuai_align_up(offset, UINT64_C(1) << r->align_log2);
-}
-
 /* How much may still be moved. */
 typedef struct budget {
     uint64_t bytes;
@@ -385,7 +380,7 @@ static void plan_window(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan, c
     while (slot != w->last) {
         slot = cuai_record(heap, slot)->next;
         const cuai_record_t *r = cuai_record(heap, slot);
-        uint64_t to = aligned_for(r, top);
+        uint64_t to = cuai_align_up(top, UINT64_C(1) << r->align_log2);
         if (to < r->offset)
             plan->moves[plan->count++] = (cuai_move_t){cuai_id(heap, slot), r->offset, to, r->size};
         top = to < r->offset ? to + r->size : cuai_end(r);
@@ -451,16 +446,11 @@ static void delist(cuarena_heap_plan_t *plan)
     plan->planning = NULL;
 }
 
-static void keep_buffers(cuarena_heap_plan_t *plan, cuai_host_kept_t *kept)
-{
-    cuai_host_kept_free(&kept[0], plan->moves, plan->room);
-    cuai_host_kept_free(&kept[1], plan->runs, plan->runs_room);
-}
-
 static void end_plan(cuarena_heap_plan_t *plan)
 {
     if (plan->planning != NULL) {
-        keep_buffers(plan, plan->planning->kept);
+        cuai_host_kept_free(&plan->planning->kept[0], plan->moves, plan->room);
+        cuai_host_kept_free(&plan->planning->kept[1], plan->runs, plan->runs_room);
         delist(plan);
     } else {
         cuai_host_free(plan->moves);

@@ -45,11 +45,6 @@ static cuarena_status_t check_free_of_segments(const cuarena_heap_t *heap, uint6
                      (unsigned long long)next->begin);
 }
 
-static cuarena_status_t no_segment(uint64_t offset)
-{
-    return cuai_fail(CUARENA_BAD_ARGUMENT, "no segment begins at %llu", (unsigned long long)offset);
-}
-
 /* ---- Room --------------------------------------------------------------- */
 
 void cuai_segments_ready_cuts(cuarena_heap_t *heap)
@@ -81,6 +76,25 @@ static cuai_slot_t add_head(cuarena_heap_t *heap, uint64_t offset, uint64_t size
     cuai_zones_fit(heap);
     cuai_note_change(heap);
     return slot;
+}
+
+static void remove_segment(cuarena_heap_t *heap, cuai_segment_t *segment)
+{
+    cuai_range_drop(heap, segment->head);
+    cuai_unlink(heap, segment->head);
+    cuai_slot_end(heap, segment->head);
+    cuai_segment_drop(heap, segment);
+}
+
+/* Removes the segment at `offset`, which has neither a block nor a range. */
+static void remove_at(cuarena_heap_t *heap, uint64_t offset)
+{
+    cuai_segment_t *segment = cuai_segment_around(heap, offset);
+    CUAI_ASSERT(segment != NULL && segment->begin == offset);
+    heap->capacity -= segment->end - segment->begin;
+    remove_segment(heap, segment);
+    cuai_zones_fit(heap);
+    cuai_note_change(heap);
 }
 
 cuarena_status_t cuarena_heap_segment_add(cuarena_heap_t *heap, uint64_t offset, uint64_t size)
@@ -119,31 +133,13 @@ cuarena_status_t cuarena_heap_segment_add_block(cuarena_heap_t *heap, uint64_t o
     status = cuai_heap_add_block(heap, add_head(heap, offset, size), size, request, block_out);
     if (status == CUARENA_OK)
         return status;
-    cuai_segment_remove_at(heap, offset);
+    remove_at(heap, offset);
     return cuai_no_bookkeeping(status);
-}
-
-cuarena_status_t cuarena_heap_segment_extend(cuarena_heap_t *heap, uint64_t offset, uint64_t bytes)
-{
-    if (heap == NULL)
-        return cuai_fail(CUARENA_BAD_ARGUMENT, "heap is NULL");
-    cuai_segment_t *segment = cuai_segment_around(heap, offset);
-    if (segment == NULL || segment->begin != offset)
-        return no_segment(offset);
-    cuarena_status_t status = check_extent(heap, segment->end, bytes);
-    if (status == CUARENA_OK)
-        status = check_free_of_segments(heap, segment->end, bytes);
-    if (status != CUARENA_OK)
-        return status;
-    if (segment->end - segment->begin + bytes >= CUARENA_HEAP_MAX_SEGMENT)
-        return check_extent(heap, offset, CUARENA_HEAP_MAX_SEGMENT);
-    return cuai_segment_lengthen(heap, segment, bytes);
 }
 
 /* The new bytes become part of the last record's range, or get a SEPARATOR of their own if that is
  * of another free list. */
-cuarena_status_t cuai_segment_lengthen(cuarena_heap_t *heap, cuai_segment_t *segment,
-                                       uint64_t bytes)
+static cuarena_status_t lengthen(cuarena_heap_t *heap, cuai_segment_t *segment, uint64_t bytes)
 {
     cuai_slot_t last = cuai_segment_last(heap, segment);
     const cuai_record_t *r = cuai_record(heap, last);
@@ -164,6 +160,24 @@ cuarena_status_t cuai_segment_lengthen(cuarena_heap_t *heap, cuai_segment_t *seg
     }
     cuai_range_append(heap, last, bytes, 0);
     return CUARENA_OK;
+}
+
+cuarena_status_t cuarena_heap_segment_extend(cuarena_heap_t *heap, uint64_t offset, uint64_t bytes)
+{
+    if (heap == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "heap is NULL");
+    cuai_segment_t *segment = cuai_segment_around(heap, offset);
+    if (segment == NULL || segment->begin != offset)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "no segment begins at %llu",
+                         (unsigned long long)offset);
+    cuarena_status_t status = check_extent(heap, segment->end, bytes);
+    if (status == CUARENA_OK)
+        status = check_free_of_segments(heap, segment->end, bytes);
+    if (status != CUARENA_OK)
+        return status;
+    if (segment->end - segment->begin + bytes >= CUARENA_HEAP_MAX_SEGMENT)
+        return check_extent(heap, offset, CUARENA_HEAP_MAX_SEGMENT);
+    return lengthen(heap, segment, bytes);
 }
 
 /* ---- Cutting ----------------------------------------------------------------
@@ -221,24 +235,6 @@ static void lower_end(cuarena_heap_t *heap, cuai_slot_t slot, cuai_segment_t *se
     cuai_segment_fit(heap, segment);
     if (cuai_record(heap, slot)->key == 0)
         cuai_range_spent(heap, slot);
-}
-
-static void remove_segment(cuarena_heap_t *heap, cuai_segment_t *segment)
-{
-    cuai_range_drop(heap, segment->head);
-    cuai_unlink(heap, segment->head);
-    cuai_slot_end(heap, segment->head);
-    cuai_segment_drop(heap, segment);
-}
-
-void cuai_segment_remove_at(cuarena_heap_t *heap, uint64_t offset)
-{
-    cuai_segment_t *segment = cuai_segment_around(heap, offset);
-    CUAI_ASSERT(segment != NULL && segment->begin == offset);
-    heap->capacity -= segment->end - segment->begin;
-    remove_segment(heap, segment);
-    cuai_zones_fit(heap);
-    cuai_note_change(heap);
 }
 
 cuarena_status_t cuai_segment_cut_range(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t offset,

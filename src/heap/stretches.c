@@ -36,22 +36,14 @@ static bool contains(const cuarena_heap_t *heap, cuai_slot_t slot, uint64_t offs
     return cuai_end(r) <= offset && offset - cuai_end(r) < cuai_range(r);
 }
 
-static cuai_slot_t find_in_list(const cuarena_heap_t *heap, cuai_slot_t slot, uint64_t offset)
-{
-    while (slot != 0 && !contains(heap, slot, offset))
-        slot = cuai_record(heap, slot)->down;
-    return slot;
-}
-
 /* The owner of the free list's range around an offset; 0: none. O(ranges of the free list). */
 static cuai_slot_t find_around(const cuarena_heap_t *heap, uint32_t freelist, uint64_t offset)
 {
     const cuai_index_t *index = heap->freelists[freelist];
-    cuai_slot_t found = 0;
-    uint32_t list = cuai_index_next(index, 0, 1);
-    for (; found == 0 && list < CUAI_LISTS; list = cuai_index_next(index, list + 1, 1))
-        found = find_in_list(heap, index->heads[list], offset);
-    return found;
+    cuai_slot_t slot = cuai_index_after(index, heap->records, 0);
+    while (slot != 0 && !contains(heap, slot, offset))
+        slot = cuai_index_after(index, heap->records, slot);
+    return slot;
 }
 
 cuarena_status_t cuai_stretch_reclaim(cuarena_heap_t *heap, uint32_t freelist, uint64_t begin,
