@@ -42,14 +42,24 @@ static CUAI_INLINE uint64_t hand_out(cuai_tcache_t *t, cuai_slot_t slot, uint64_
     return name;
 }
 
+/* The first of the next two bins that has a block, which is at most half as large again; CUAI_BINS:
+ * neither has. */
+static uint32_t larger_bin(const cuai_tcache_t *t, uint32_t number)
+{
+    uint64_t end = cuai_min(number + 1 + cuai_min(2, number / 2), CUAI_BINS);
+    while (++number < end)
+        if (t->bins[number].count != 0)
+            return number;
+    return CUAI_BINS;
+}
+
 /* Allocates from the bin of that size, or from one of the next two. */
 static CUAI_INLINE bool hit(cuai_tcache_t *t, uint64_t bytes, int what, uint64_t *name_out)
 {
     uint32_t number = cuai_bin_above(granules_of(t, bytes));
-    uint32_t end = number + 3;
-    while (CUAI_UNLIKELY(number < CUAI_BINS && t->bins[number].count == 0) && number < end)
-        number++;
-    if (CUAI_UNLIKELY(number >= CUAI_BINS || number == end))
+    if (CUAI_UNLIKELY(number < CUAI_BINS && t->bins[number].count == 0))
+        number = larger_bin(t, number);
+    if (CUAI_UNLIKELY(number >= CUAI_BINS))
         return false;
     cuai_bin_t *bin = &t->bins[number];
     cuai_slot_t slot = bin->slots[--bin->count];

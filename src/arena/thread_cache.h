@@ -29,8 +29,9 @@
  * blocks they are too high by no more than what caches keep, of requested bytes too low by no more
  * than that.
  *
- * Cost: 8 kB for each cache, and 16 kB for the depot of an arena. All caches together keep at most
- * half of the bytes that are free, each an equal part, of which one bin has a sixteenth.
+ * Cost: 8 kB for each cache, and 16 kB for the depot of an arena. Each cache keeps at most an equal
+ * part of half of the bytes that were free when it last had the arena's lock, and one bin a
+ * sixteenth of that.
  */
 #ifndef CUAI_ARENA_THREAD_CACHE_H
 #define CUAI_ARENA_THREAD_CACHE_H

@@ -1,6 +1,6 @@
 /*
- * The life of threads' caches (src/arena/thread_cache.h), and what programs see of it: counts and
- * names are as without.
+ * The life of threads' caches, and what programs see of it: counts and names are as without, and
+ * what caches keep is bounded.
  */
 #include "support/crowd.h"
 
@@ -14,7 +14,7 @@ static void work_without_caches(void)
     crowd_start();
     for (int i = 0; i < 1000; i++)
         nap();
-    must(bookkeeping() <= before + sizeof(cuai_depot_t));
+    must(bookkeeping() <= before + DEPOT_MOST);
     crowd_end();
     must_ok(cuarena_validate(arena, NULL, 0));
     must(live_blocks(&f) == 0);
@@ -60,9 +60,11 @@ START_TEST(caches_end_with_their_threads)
     begin(false);
     uint64_t before = bookkeeping();
     for (int i = 0; i < 3; i++) {
-        crowd_begin(i == 0 ? sizeof(cuai_depot_t) : 0);
+        crowd_begin(i == 0 ? DEPOT_LEAST : 0);
+        expect_between(bookkeeping() - before, CROWD * CACHE_LEAST + DEPOT_LEAST,
+                       CROWD * CACHE_MOST + DEPOT_MOST);
         crowd_end();
-        expect_u64(bookkeeping(), before + sizeof(cuai_depot_t));
+        expect_between(bookkeeping() - before, DEPOT_LEAST, DEPOT_MOST);
     }
     crowd_start();
     expect_all_free();
@@ -239,7 +241,7 @@ START_TEST(one_of_two_frees_succeeds)
     begin_pool();
     memset(&duel, 0, sizeof duel);
     duel.by_id = _i;
-    duel.rounds = scale_pick(1000, 5000, 50000);
+    duel.rounds = scale_pick(500, 1000, 50000);
     for (int i = 0; i < RIVALS; i++)
         start(&workers[i], rival);
     for (uint64_t i = 1; i <= duel.rounds; i++) {
@@ -286,19 +288,62 @@ static void *misname(void *user)
     return NULL;
 }
 
+/* One that others touch on both sides: no larger block is ever allocated there again. */
+static void **one_between(void **row, size_t count, uint64_t bytes)
+{
+    for (size_t i = 1; i + 1 < count; i++)
+        if ((char *)row[i - 1] + bytes == row[i] && (char *)row[i] + bytes == row[i + 1])
+            return &row[i];
+    ck_abort_msg("no three of %zu blocks lie side by side", count);
+}
+
 START_TEST(names_of_nothing_are_stale)
 {
     begin_pool();
-    names.live = take(&f, 4096);
-    names.old = take(&f, KIB(512));
+    void *row[64];
+    take_pointer_row(&f, row, COUNT_OF(row), 256);
+    void **old = one_between(row, COUNT_OF(row), 256);
+    names.old = *old;
     drop(&f, names.old);
+    *old = NULL;
+    names.live = take(&f, 4096);
     names.stale = take_block(&f, 1000);
     drop_block(&f, names.stale);
     names.block = take_block(&f, 1000);
-    names.old = (char *)names.live + POOL / 2; /* where the calls below allocate nothing */
     run(WORKERS, misname);
     drop_block(&f, names.block);
     drop(&f, names.live);
+    drop_pointer_row(&f, row, COUNT_OF(row), 256);
+    expect_all_free();
+    finish();
+}
+END_TEST
+
+/* ---- What caches keep -------------------------------------------------- */
+
+#define LARGEST KIB(16)
+
+/* Blocks of each size, one at a time, so that those of larger sizes are kept already. */
+static void *take_each_size(void *user)
+{
+    for (uint64_t bytes = LARGEST; bytes != 0; bytes -= 256) {
+        void *p = NULL;
+        uint64_t allocated = 0;
+        must_ok(cuarena_alloc(arena, bytes, &p));
+        must_ok(cuarena_size_of(arena, p, NULL, &allocated));
+        must(allocated >= bytes && allocated <= bytes + bytes / 2);
+        must_ok(cuarena_free(arena, p));
+    }
+    return user;
+}
+
+/* The peak has live blocks and what is kept. */
+START_TEST(caches_keep_at_most_half_of_what_is_free)
+{
+    begin_pool();
+    expect_ok(cuarena_reset_peaks(arena));
+    run(WORKERS, take_each_size);
+    expect_between(arena_stats(arena).peak_live_bytes, 2 * LARGEST, POOL / 2 + WORKERS * LARGEST);
     expect_all_free();
     finish();
 }
@@ -311,7 +356,8 @@ int main(void)
         suite_add_list(suite, "life",
                        TEST_LIST(without_a_key_there_are_no_caches, a_thread_alone_gets_no_cache,
                                  caches_end_with_their_threads, threads_in_turn_leave_nothing,
-                                 threads_end_while_another_looks, names_of_nothing_are_stale));
+                                 threads_end_while_another_looks, names_of_nothing_are_stale,
+                                 caches_keep_at_most_half_of_what_is_free));
     tcase_add_loop_test(tcase, counts_are_exact, 0, 2);
     tcase_add_loop_test(tcase, one_of_two_frees_succeeds, 0, 2);
     tcase_set_timeout(tcase, scale_timeout(60));
