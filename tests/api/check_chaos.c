@@ -409,7 +409,7 @@ START_TEST(test_ort_reserves_that_failed_do_not_count)
         fixture_t f;
         void *pointer = NULL;
         cuarena_request_t request;
-        open_plain(&f, POOL);
+        fixture_open(&f, KIND_GROW_PLAIN, POOL);
         cuarena_request_init(&request);
         request.dedicated = 1;
         cuai_host_fail_at(nth);

@@ -13,9 +13,10 @@
 static const arena_kind_t *const memories[] = {
 #if defined(CUARENA_TEST_CUDA)
     &cuda_kinds[CUDA_POOL_VMM],     &cuda_kinds[CUDA_POOL_MALLOC], &cuda_kinds[CUDA_POOL_ASYNC],
-    &cuda_kinds[CUDA_POOL_MANAGED], &cuda_kinds[CUDA_POOL_PINNED], &arena_kinds[0]};
+    &cuda_kinds[CUDA_POOL_MANAGED], &cuda_kinds[CUDA_POOL_PINNED], &arena_kinds[POOL_PAGEABLE]};
 #else
-    &arena_kinds[0], &arena_kinds[1], &arena_kinds[2], &arena_kinds[3]};
+    &arena_kinds[POOL_PAGEABLE], &arena_kinds[POOL_NONE], &arena_kinds[POOL_BYTES],
+    &arena_kinds[POOL_CUSTOM]};
 #endif
 #define MEMORY_COUNT ((int)COUNT_OF(memories))
 

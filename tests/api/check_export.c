@@ -295,7 +295,7 @@ END_TEST
 START_TEST(test_a_memory_without_handles)
 {
     refusal_t r = {.options = sharing()};
-    fixture_open(&r.f, &arena_kinds[0], POOL);
+    fixture_open(&r.f, &arena_kinds[POOL_PAGEABLE], POOL);
     cuarena_block_t block = take_block(&r.f, 256);
     expect_refused(&r, block, 2, CUARENA_UNSUPPORTED, "fd=require");
     drop_block(&r.f, block);

@@ -18,11 +18,11 @@
 #if defined(CUARENA_TEST_CUDA)
 static const arena_kind_t *const memories[] = {
     &cuda_kinds[CUDA_POOL_VMM],     &cuda_kinds[CUDA_POOL_MALLOC], &cuda_kinds[CUDA_POOL_ASYNC],
-    &cuda_kinds[CUDA_POOL_MANAGED], &cuda_kinds[CUDA_POOL_PINNED], &arena_kinds[0]};
+    &cuda_kinds[CUDA_POOL_MANAGED], &cuda_kinds[CUDA_POOL_PINNED], &arena_kinds[POOL_PAGEABLE]};
 #define PROGRAM_MAIN cuda_kinds_main
 #else
-static const arena_kind_t *const memories[] = {&arena_kinds[0], &arena_kinds[1], &arena_kinds[2],
-                                               &arena_kinds[3]};
+static const arena_kind_t *const memories[] = {&arena_kinds[POOL_PAGEABLE], &arena_kinds[POOL_NONE],
+                                               &arena_kinds[POOL_BYTES], &arena_kinds[POOL_CUSTOM]};
 #define PROGRAM_MAIN suite_main
 #endif
 

@@ -17,8 +17,6 @@
 #define WORKERS 4
 #define SLOTS 16
 
-#include "support/kept_kinds.h"
-
 /* The kinds whose contents can be looked at, and one whose pool changes. */
 #if defined(CUARENA_TEST_CUDA)
 #include "support/cuda_kinds.h"
@@ -30,13 +28,18 @@ static const arena_kind_t *const kinds[] = {
     CUDA(POOL_VMM), CUDA(POOL_MALLOC), CUDA(POOL_MANAGED), CUDA(POOL_BYTES),
     CUDA(GROW_VMM), CUDA(GROW_ASYNC),  CUDA(GROW_PINNED),
 };
+#define FIRST_KEPT (HOST_KIND_COUNT + CUDA_KIND_COUNT)
+#define LAST_KEPT (HOST_KIND_COUNT + DEVICE_KIND_COUNT)
 #else
 #define POOL MIB(2)
 #define RESIZED KIND_CUSTOM_POOL
 static const arena_kind_t *const kinds[] = {
-    &arena_kinds[0], &arena_kinds[2], &arena_kinds[3],  &arena_kinds[4],
-    &arena_kinds[6], &arena_kinds[7], &arena_kinds[16], &arena_kinds[18],
+    &arena_kinds[POOL_PAGEABLE], &arena_kinds[POOL_BYTES],  &arena_kinds[POOL_CUSTOM],
+    &arena_kinds[GROW_PAGEABLE], &arena_kinds[GROW_BYTES],  &arena_kinds[GROW_CUSTOM],
+    &arena_kinds[CUPY_PAGEABLE], &arena_kinds[CUPY_CUSTOM],
 };
+#define FIRST_KEPT MLX_CPU_PAGEABLE
+#define LAST_KEPT HOST_KIND_COUNT
 #endif
 
 /* ---- What threads keep ----------------------------------------------------
@@ -338,7 +341,7 @@ END_TEST
 /* The presets of MLX, and CuPy's on a device. */
 START_TEST(test_threads_share_a_cache)
 {
-    const arena_kind_t *kind = &kept_kinds[_i];
+    const arena_kind_t *kind = &arena_kinds[_i];
     bool each = (kind->traits & KIND_EACH) != 0; /* it neither moves nor resizes */
     if ((kind->traits & KIND_READABLE) != 0 && !each)
         share(kind);
@@ -532,8 +535,8 @@ static void add_shared(Suite *suite)
 {
     TCase *tcase = new_case(suite, "every readable kind");
     tcase_add_loop_test(tcase, test_threads_share_an_arena, 0, COUNT_OF(kinds));
-    tcase_add_loop_test(new_case(suite, "what is kept"), test_threads_share_a_cache, 0,
-                        KEPT_KIND_COUNT);
+    tcase_add_loop_test(new_case(suite, "what is kept"), test_threads_share_a_cache, FIRST_KEPT,
+                        LAST_KEPT);
     tcase = suite_add_list(suite, "at once",
                            TEST_LIST(test_threads_work_while_the_pool_is_resized,
                                      test_compactions_of_two_threads_take_turns));

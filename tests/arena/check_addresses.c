@@ -133,7 +133,8 @@ END_TEST
 
 /* ---- resize_pool -------------------------------------------------------- */
 
-static const arena_kind_t *const resizing[] = {&arena_kinds[0], &arena_kinds[1]};
+static const arena_kind_t *const resizing[] = {&arena_kinds[POOL_PAGEABLE],
+                                               &arena_kinds[POOL_NONE]};
 
 START_TEST(test_a_pool_grows_under_a_pointer_up_to_its_reserve)
 {

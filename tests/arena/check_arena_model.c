@@ -18,7 +18,7 @@
 #define STEPS scale_pick(300, 800, 6000)
 #else
 #define KINDS arena_kinds
-#define KIND_ROWS (ARENA_KIND_COUNT + ARENA_CHUNKS_COUNT)
+#define KIND_ROWS MLX_CPU_PAGEABLE /* those without a cache */
 #define POOL KIB(512)
 #define SIZE_BITS 17
 #define STEPS scale_pick(1500, 5000, 100000)

@@ -104,7 +104,7 @@ START_TEST(test_growth_where_addresses_are_limited)
     ck_assert_int_eq(getrlimit(RLIMIT_AS, &before), 0);
     less = before;
     less.rlim_cur = 8 * UINT64_C(1024) * MIB(1);
-    fixture_prepare(&f, &arena_kinds[4], MIB(64));
+    fixture_prepare(&f, &arena_kinds[GROW_PAGEABLE], MIB(64));
     expect_ok(cuarena_config_parse(&f.config, "limit=64GiB"));
     ck_assert_int_eq(setrlimit(RLIMIT_AS, &less), 0);
     fixture_create(&f);

@@ -6,15 +6,12 @@
 #define EACH KIB(64)
 #define ROOM (32 * EACH)
 
-static const arena_kind_t kinds[] = {
-    {"pageable", CUARENA_PRESET_GROW, CUARENA_MEMORY_PAGEABLE, KIND_READABLE, 0, 0},
-    {"none", CUARENA_PRESET_GROW, CUARENA_MEMORY_NONE, 0, 0, 0},
-    {"custom", CUARENA_PRESET_GROW, CUARENA_MEMORY_CUSTOM, KIND_READABLE, 0, 0},
-};
+static const arena_kind_t *const kinds[] = {&arena_kinds[GROW_PAGEABLE], &arena_kinds[GROW_NONE],
+                                            &arena_kinds[GROW_CUSTOM]};
 
 static fixture_t *open_whole(fixture_t *f, int kind)
 {
-    fixture_prepare(f, &kinds[kind], ROOM);
+    fixture_prepare(f, kinds[kind], ROOM);
     f->config.in_place = 0;
     fixture_create(f);
     return f;
@@ -85,7 +82,7 @@ END_TEST
 /* A pool is one segment, which moves when its size changes. */
 START_TEST(test_a_pool_moves_to_another_size)
 {
-    fixture_t *f = prepared(&kinds[_i], ROOM);
+    fixture_t *f = prepared(kinds[_i], ROOM);
     f->config.preset = CUARENA_PRESET_POOL;
     f->config.limit = (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, 0};
     f->config.in_place = 0;
@@ -127,7 +124,7 @@ START_TEST(test_segments_are_as_small_as_the_memory_gives)
 {
     for (int32_t in_place = 0; in_place < 2; in_place++) {
         fixture_t f;
-        fixture_prepare(&f, &kinds[2], ROOM);
+        fixture_prepare(&f, kinds[2], ROOM);
         f.config.in_place = in_place;
         f.memory.ops.granularity = EACH;
         f.memory.ops.least_bytes = 4096;
@@ -146,7 +143,7 @@ END_TEST
 /* Where each block is a segment all keep their size, those of no bytes too. */
 START_TEST(test_empty_blocks_keep_their_size_where_each_is_a_segment)
 {
-    fixture_t *f = prepared(&kinds[_i], ROOM);
+    fixture_t *f = prepared(kinds[_i], ROOM);
     f->config.segments = CUARENA_SEGMENTS_EACH;
     fixture_create(f);
     cuarena_block_t empty = take_block(f, 0);

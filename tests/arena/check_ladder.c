@@ -57,7 +57,7 @@ END_TEST
 /* Growth came before it, in vain, and after it; it was trim that helped. */
 START_TEST(test_step_trim_serves)
 {
-    fixture_t *f = opened_plain(2 * EACH);
+    fixture_t *f = opened(KIND_GROW_PLAIN, 2 * EACH);
     void *first = take(f, EACH);
     void *second = take(f, EACH);
     drop(f, first);
@@ -71,7 +71,7 @@ END_TEST
 START_TEST(test_step_trim_serves_a_dedicated_block)
 {
     void *pointer = NULL;
-    fixture_t *f = opened_plain(2 * EACH);
+    fixture_t *f = opened(KIND_GROW_PLAIN, 2 * EACH);
     drop(f, take(f, EACH));
     step_ok(f, try_dedicated(f, 2 * EACH, &pointer));
     expect_text(steps_of(f->arena), "growth 1/1, trim 1/1");
@@ -83,7 +83,7 @@ END_TEST
 START_TEST(test_step_trim_is_not_for_the_limit_of_live_bytes)
 {
     void *pointer = UNTOUCHED;
-    fixture_t *f = opened_plain(4 * EACH);
+    fixture_t *f = opened(KIND_GROW_PLAIN, 4 * EACH);
     void *kept = take(f, EACH);
     drop(f, take(f, EACH));
     expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_LIVE, amount_of_bytes(EACH), NULL));
@@ -131,7 +131,7 @@ END_TEST
  * limit, and there is nothing to trim for. */
 START_TEST(test_step_trim_comes_again_after_the_handler)
 {
-    fixture_t *f = opened_plain(2 * EACH);
+    fixture_t *f = opened(KIND_GROW_PLAIN, 2 * EACH);
     helper_t helper = {.f = f, .spare = {take(f, EACH), take(f, EACH)}};
     use_handler(f, help, &helper);
     drop(f, take(f, 2 * EACH));
@@ -220,7 +220,7 @@ static void keep_line(void *user, int32_t level, const char *line)
 START_TEST(test_each_step_is_logged)
 {
     static lines_t lines;
-    fixture_t *f = opened_plain(2 * EACH);
+    fixture_t *f = opened(KIND_GROW_PLAIN, 2 * EACH);
     helper_t helper = {.f = f, .spare = {take(f, EACH), take(f, EACH)}};
     use_handler(f, help, &helper);
     expect_ok(cuarena_log_set_level(CUARENA_LOG_DEBUG));
@@ -228,17 +228,17 @@ START_TEST(test_each_step_is_logged)
     void *pointer = take(f, 2 * EACH);
     cuarena_log_set_callback(NULL, NULL);
     expect_ok(cuarena_log_set_level(CUARENA_LOG_OFF));
-    expect_text(lines.text, "arena 'grow-custom': no room for 131072 bytes: growth: "
+    expect_text(lines.text, "arena 'grow-custom-plain': no room for 131072 bytes: growth: "
                             "nothing\n"
-                            "arena 'grow-custom': no room for 131072 bytes: handler: try "
+                            "arena 'grow-custom-plain': no room for 131072 bytes: handler: try "
                             "again\n"
-                            "arena 'grow-custom': no room for 131072 bytes: growth: "
+                            "arena 'grow-custom-plain': no room for 131072 bytes: growth: "
                             "nothing\n"
-                            "arena 'grow-custom': no room for 131072 bytes: trim: try "
+                            "arena 'grow-custom-plain': no room for 131072 bytes: trim: try "
                             "again\n"
-                            "arena 'grow-custom': no room for 131072 bytes: growth: try "
+                            "arena 'grow-custom-plain': no room for 131072 bytes: growth: try "
                             "again\n"
-                            "arena 'grow-custom': no room for 131072 bytes: handler: "
+                            "arena 'grow-custom-plain': no room for 131072 bytes: handler: "
                             "allocated\n");
     drop(f, pointer);
 }
@@ -302,7 +302,7 @@ END_TEST
 START_TEST(test_error_of_a_dedicated_block_says_what_was_tried)
 {
     void *pointer = UNTOUCHED;
-    fixture_t *f = opened_plain(2 * EACH);
+    fixture_t *f = opened(KIND_GROW_PLAIN, 2 * EACH);
     helper_t helper = {.f = f};
     void *kept = take(f, EACH);
     use_handler(f, help, &helper);

@@ -266,7 +266,7 @@ END_TEST
 START_TEST(ShrinkToANumberOfBytes)
 {
     fixture_t *f = bfc_opened(_i, "arena.extend_strategy=1");
-    bool segments = (bfc_kinds[_i].traits & KIND_GIVES_WHOLE) != 0;
+    bool segments = (bfc_kinds[_i]->traits & KIND_GIVES_WHOLE) != 0;
     void *p = take(f, MIB(4));
     void *q = take(f, MIB(8));
     drop(f, p);

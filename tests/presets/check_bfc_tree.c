@@ -131,7 +131,7 @@ END_TEST
 START_TEST(TestShrink)
 {
     fixture_t *f = bfc_opened(_i, "arena.extend_strategy=1");
-    bool segments = (bfc_kinds[_i].traits & KIND_GIVES_WHOLE) != 0;
+    bool segments = (bfc_kinds[_i]->traits & KIND_GIVES_WHOLE) != 0;
     void *p = take(f, KIB(1));
     void *q = take(f, MIB(10));
     if (segments)
@@ -162,7 +162,7 @@ START_TEST(TestBackoffDoesntHang)
     fixture_t *f = bfc_opened(_i, "arena.initial_chunk_size_bytes=2147483647,"
                                   "max_doubling=never");
     void *p = NULL;
-    if (bfc_kinds[_i].memory == CUARENA_MEMORY_CUSTOM)
+    if (bfc_kinds[_i]->memory == CUARENA_MEMORY_CUSTOM)
         f->memory.budget_bytes = MIB(64);
     step(f, cuarena_alloc(f->arena, UINT64_C(200) << 40, &p), CUARENA_OUT_OF_MEMORY);
     ck_assert_ptr_null(p);
@@ -206,7 +206,7 @@ END_TEST
 static fixture_t *opened_for_streams(int kind, const char *options)
 {
     char text[160];
-    bool asks = FIRST_KIND == 0 && !(bfc_kinds[kind].traits & KIND_DEVICE);
+    bool asks = FIRST_KIND == 0 && !(bfc_kinds[kind]->traits & KIND_DEVICE);
     snprintf(text, sizeof text, "%s%s", options, asks ? ",device_only=1" : "");
     return bfc_opened(kind, text);
 }

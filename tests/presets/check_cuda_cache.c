@@ -12,16 +12,25 @@
 #include "support/cuda_kinds.h"
 #include "support/cuda_test.h"
 #include "support/cuda_work.h"
-#include "support/kept_kinds.h"
 
-/* The first rows of kept_kinds: mlx-cpu on each memory, then mlx-cuda. */
-#define KINDS 12
+/* The preset mlx-cpu on each memory, then mlx-cuda. */
+#define MEMORIES 6
+#define KINDS (2 * MEMORIES)
+
+static const arena_kind_t *kind_of(int kind)
+{
+    static const int first[] = {CUDA_MLX_CPU_VMM, CUDA_MLX_CUDA_VMM};
+    static const int pageable[] = {MLX_CPU_PAGEABLE, MLX_CUDA_PAGEABLE};
+    int preset = kind / MEMORIES;
+    int memory = kind % MEMORIES;
+    return memory == 0 ? &arena_kinds[pageable[preset]] : &cuda_kinds[first[preset] + memory - 1];
+}
 
 /* ---- An arena ---------------------------------------------------------- */
 
 static void open_cache(fixture_t *f, int kind, stream_use_t use, const char *options)
 {
-    fixture_prepare(f, &kept_kinds[kind], MIB(64));
+    fixture_prepare(f, kind_of(kind), MIB(64));
     f->config.limit = (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, 0};
     if (f->kind->backing == CUARENA_BACKING_VMM)
         f->config.handle_bytes = MIB(2); /* as others' pieces */
@@ -502,7 +511,7 @@ int main(void)
     TCase *lost = new_case(suite, "lost");
     if (driver_is_standin_for("test_a_lost_arena_with_cached_blocks"))
         for (int i = 0; i < KINDS; i++)
-            if (kept_kinds[i].memory != CUARENA_MEMORY_PAGEABLE)
+            if (kind_of(i)->memory != CUARENA_MEMORY_PAGEABLE)
                 tcase_add_loop_test(lost, test_a_lost_arena_with_cached_blocks, i * STREAM_USES,
                                     (i + 1) * STREAM_USES);
     return cuda_kinds_main(suite);

@@ -20,7 +20,7 @@
 START_TEST(test_ort_num_allocs_counts_allocs_and_reserves)
 {
     void *pointer = NULL;
-    fixture_t *f = opened_plain(POOL);
+    fixture_t *f = opened(KIND_GROW_PLAIN, POOL);
     drop(f, take(f, 300));
     drop(f, take_dedicated(f, EACH));
     expect_ok(cuarena_alloc(f->arena, 0, &pointer));
@@ -66,7 +66,7 @@ END_TEST
 START_TEST(test_ort_extensions_are_the_regions_that_live)
 {
     uint64_t given = 0;
-    fixture_t *f = opened_plain(POOL);
+    fixture_t *f = opened(KIND_GROW_PLAIN, POOL);
     expect_i64(ort_stats_of(f->arena).num_arena_extensions, 0);
     void *first = take(f, EACH);
     void *second = take(f, 2 * EACH);
@@ -142,7 +142,7 @@ END_TEST
 
 START_TEST(test_ort_bytes_as_taken_and_as_asked)
 {
-    fixture_t *f = opened_plain(POOL);
+    fixture_t *f = opened(KIND_GROW_PLAIN, POOL);
     void *small = take(f, 4);
     expect_i64(ort_stats_of(f->arena).bytes_in_use, 256);
     expect_i64(ort_stats_of(f->arena).bytes_requested_in_use, 4);
@@ -208,7 +208,7 @@ START_TEST(test_ort_max_alloc_size_is_the_largest_ever)
     fixture_t f;
     void *now = NULL;
     cuarena_request_t request;
-    open_plain(&f, POOL);
+    fixture_open(&f, KIND_GROW_PLAIN, POOL);
     drop(&f, take(&f, EACH));
     expect_i64(ort_stats_of(f.arena).max_alloc_size, EACH);
     drop(&f, take(&f, 300));
@@ -237,7 +237,7 @@ static _Alignas(4096) char foreign[KIB(8)];
 START_TEST(test_ort_adopted_bytes_count_as_a_reserve)
 {
     cuarena_block_t block = 0;
-    fixture_t *f = opened_plain(POOL);
+    fixture_t *f = opened(KIND_GROW_PLAIN, POOL);
     void *pointer = take(f, EACH);
     step_ok(f, cuarena_adopt(f->arena, foreign, sizeof foreign, 0, &block));
     cuarena_ort_stats_t now = ort_stats_of(f->arena);

@@ -2,18 +2,15 @@
 
 #include <string.h>
 
-#define BFC CUARENA_PRESET_BFC
-#define WHOLE (KIND_READABLE | KIND_GROWS | KIND_DEDICATES | KIND_GIVES_WHOLE)
-#define INNER (KIND_READABLE | KIND_GROWS | KIND_DEDICATES | KIND_GIVES_BACK)
-
-const arena_kind_t bfc_kinds[BFC_KINDS] = {
+const arena_kind_t *const bfc_kinds[BFC_KINDS] = {
 #if defined(CUARENA_TEST_CUDA)
-    CUDA_KINDS_OF("bfc", BFC, INNER, WHOLE),
+    &cuda_kinds[CUDA_BFC_VMM],     &cuda_kinds[CUDA_BFC_MALLOC], &cuda_kinds[CUDA_BFC_ASYNC],
+    &cuda_kinds[CUDA_BFC_MANAGED], &cuda_kinds[CUDA_BFC_PINNED],
 #else
-    {"bfc-pageable", BFC, CUARENA_MEMORY_PAGEABLE, INNER, 0, 0},
-    {"bfc-none", BFC, CUARENA_MEMORY_NONE, INNER & ~KIND_READABLE, 0, 0},
-    {"bfc-custom", BFC, CUARENA_MEMORY_CUSTOM, INNER, 0, 0},
-    {"bfc-custom-plain", BFC, CUARENA_MEMORY_CUSTOM, WHOLE, 0, 0},
+    &arena_kinds[BFC_PAGEABLE],
+    &arena_kinds[BFC_NONE],
+    &arena_kinds[BFC_CUSTOM],
+    KIND_BFC_PLAIN,
 #endif
 };
 
@@ -21,13 +18,10 @@ const arena_kind_t bfc_kinds[BFC_KINDS] = {
 
 fixture_t *bfc_opened(int kind, const char *options)
 {
-    fixture_t *f = prepared(&bfc_kinds[kind], MIB(64));
+    fixture_t *f = prepared(bfc_kinds[kind], MIB(64));
     f->config.limit = (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, 0};
-    if (bfc_kinds[kind].backing == CUARENA_BACKING_VMM)
+    if (f->kind->backing == CUARENA_BACKING_VMM)
         f->config.handle_bytes = MIB(2);
-    if (bfc_kinds[kind].memory == CUARENA_MEMORY_CUSTOM &&
-        (bfc_kinds[kind].traits & KIND_GIVES_WHOLE) != 0)
-        test_memory_make_plain(&f->memory);
     expect_ok(cuarena_config_parse(&f->config, options));
     fixture_create(f);
     return f;

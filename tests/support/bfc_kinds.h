@@ -23,7 +23,7 @@
 #else
 #define BFC_KINDS 4
 #endif
-extern const arena_kind_t bfc_kinds[BFC_KINDS];
+extern const arena_kind_t *const bfc_kinds[BFC_KINDS];
 
 /* With these options and no limit but the memory's; as `opened`. */
 fixture_t *bfc_opened(int kind, const char *options);

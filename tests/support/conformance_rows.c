@@ -13,12 +13,13 @@
 
 #define WORK (&cuda_work)
 
-/* The first kind of each preset in arena_kinds is pageable. */
-static const arena_kind_t *common_kind(int kind)
+static const arena_kind_t *kind_at(int kind)
 {
-    if (kind >= CUDA_KIND_COUNT)
-        return &arena_kinds[(kind - CUDA_KIND_COUNT) * ARENA_MEMORY_COUNT];
-    return &cuda_kinds[kind];
+    static const int pageable[PAGEABLE_ROWS] = {POOL_PAGEABLE,      GROW_PAGEABLE, BFC_PAGEABLE,
+                                                BFC_EXACT_PAGEABLE, CUPY_PAGEABLE, MLX_CPU_PAGEABLE,
+                                                MLX_CUDA_PAGEABLE};
+    return kind < DEVICE_KIND_COUNT ? &cuda_kinds[kind]
+                                    : &arena_kinds[pageable[kind - DEVICE_KIND_COUNT]];
 }
 
 static bool has_streams(const arena_kind_t *kind)
@@ -41,7 +42,7 @@ int rows_main(Suite *suite)
 
 #define WORK (&no_work)
 
-static const arena_kind_t *common_kind(int kind)
+static const arena_kind_t *kind_at(int kind)
 {
     return &arena_kinds[kind];
 }
@@ -63,11 +64,6 @@ int rows_main(Suite *suite)
 #endif
 
 /* ---- Rows -------------------------------------------------------------- */
-
-static const arena_kind_t *kind_at(int kind)
-{
-    return kind < COMMON_ROWS ? common_kind(kind) : &kept_kinds[kind - COMMON_ROWS];
-}
 
 const arena_kind_t *row_kind(int row)
 {

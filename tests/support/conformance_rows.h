@@ -1,24 +1,20 @@
 /*
  * The rows of the conformance suite: every kind of arena, with calls that go to no stream, to one,
- * and to many. With CUARENA_TEST_CUDA they are the kinds whose memory or streams a driver gives
- * (cuda_kinds.h).
+ * and to many. With CUARENA_TEST_CUDA they are the kinds whose memory or streams a driver gives.
  */
 #ifndef CUARENA_TEST_CONFORMANCE_ROWS_H
 #define CUARENA_TEST_CONFORMANCE_ROWS_H
 
 #include "support/fixture_streams.h"
-#include "support/kept_kinds.h"
 
 #if defined(CUARENA_TEST_CUDA)
 #include "support/cuda_kinds.h"
 /* Pageable memory too: its streams are a device's. */
-#define PAGEABLE_ROWS 4
-#define COMMON_ROWS (CUDA_KIND_COUNT + PAGEABLE_ROWS)
+#define PAGEABLE_ROWS 7
+#define KIND_ROWS (DEVICE_KIND_COUNT + PAGEABLE_ROWS)
 #else
-#define COMMON_ROWS (ARENA_KIND_COUNT + ARENA_CHUNKS_COUNT)
+#define KIND_ROWS HOST_KIND_COUNT
 #endif
-/* Behind them the presets with rules of their own (kept_kinds.h). */
-#define KIND_ROWS (COMMON_ROWS + KEPT_KIND_COUNT)
 #define ROWS (KIND_ROWS * STREAM_USES)
 
 /* What a row's arena may hold: so many blocks of so many bytes. Half of them are whole pages and,

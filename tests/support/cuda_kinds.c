@@ -2,27 +2,6 @@
 
 #include "support/cuda_test.h"
 
-#define POOL CUARENA_PRESET_POOL
-#define BFC CUARENA_PRESET_BFC
-#define WHOLE (KIND_READABLE | KIND_DEDICATES | KIND_GIVES_WHOLE)
-#define INNER (KIND_READABLE | KIND_DEDICATES | KIND_GIVES_BACK)
-#define GROWS(traits) ((traits) | KIND_GROWS)
-#define EXACT(traits) ((traits) | KIND_GROWS | KIND_EXACT)
-#define BYTES(name, traits, bytes_kind)                                                            \
-    {                                                                                              \
-        name, POOL, CUARENA_MEMORY_BYTES, KIND_READABLE | (traits), 0, bytes_kind                  \
-    }
-
-const arena_kind_t cuda_kinds[CUDA_KIND_COUNT] = {
-    CUDA_KINDS_OF("pool", POOL, INNER | KIND_RESIZES, WHOLE),
-    BYTES("pool-bytes", KIND_DEVICE, CUARENA_BYTES_DEVICE),
-    BYTES("pool-managed-bytes", 0, CUARENA_BYTES_MANAGED),
-    BYTES("pool-pinned-bytes", 0, CUARENA_BYTES_PINNED),
-    CUDA_KINDS_OF("grow", CUARENA_PRESET_GROW, GROWS(INNER), GROWS(WHOLE)),
-    CUDA_KINDS_OF("bfc", BFC, GROWS(INNER), GROWS(WHOLE)),
-    CUDA_KINDS_OF("bfc-exact", BFC, EXACT(INNER), EXACT(WHOLE)),
-};
-
 /* ---- Reaching device memory --------------------------------------------- */
 
 /* The driver, with a context that is current. */

@@ -2,18 +2,19 @@
 
 #include <string.h>
 
-#define CUPY CUARENA_PRESET_CUPY_POOL
-#define WHOLE (KIND_READABLE | KIND_GROWS | KIND_DEDICATES | KIND_GIVES_WHOLE)
-
 #if defined(CUARENA_TEST_CUDA)
 
 #include "support/cuda_expect.h"
 #include "support/cuda_kinds.h"
 #include "support/cuda_work.h"
 
-static const arena_kind_t kinds[CUPY_KINDS] = {
-    {"cupy-default", CUPY, CUARENA_MEMORY_DEVICE, WHOLE | KIND_DEVICE, 0, 0},
-    CUDA_KINDS_OF("cupy", CUPY, WHOLE, WHOLE),
+static const arena_kind_t *const kinds[CUPY_KINDS] = {
+    KIND_CUPY_DEFAULT,
+    &cuda_kinds[CUDA_CUPY_VMM],
+    &cuda_kinds[CUDA_CUPY_MALLOC],
+    &cuda_kinds[CUDA_CUPY_ASYNC],
+    &cuda_kinds[CUDA_CUPY_MANAGED],
+    &cuda_kinds[CUDA_CUPY_PINNED],
 };
 
 static void prepare(cupy_pool_t *p)
@@ -56,11 +57,7 @@ int cupy_main(Suite *suite)
 
 #else
 
-static const arena_kind_t kinds[CUPY_KINDS] = {
-    {"cupy-none", CUPY, CUARENA_MEMORY_NONE, WHOLE & ~KIND_READABLE, 0, 0},
-    {"cupy-simulated", CUPY, CUARENA_MEMORY_CUSTOM, (WHOLE & ~KIND_READABLE) | KIND_SIMULATED, 0,
-     0},
-};
+static const arena_kind_t *const kinds[CUPY_KINDS] = {&arena_kinds[CUPY_NONE], KIND_CUPY_SIMULATED};
 
 static void prepare(cupy_pool_t *p)
 {
@@ -125,7 +122,7 @@ cupy_pool_t *cupy_opened(int kind, const char *options)
 {
     cuarena_properties_t properties;
     cuarena_properties_init(&properties);
-    fixture_prepare(&pool.f, &kinds[kind], MIB(64));
+    fixture_prepare(&pool.f, kinds[kind], MIB(64));
     pool.f.config.limit = (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, 0};
     prepare(&pool);
     expect_ok(cuarena_config_parse(&pool.f.config, options));

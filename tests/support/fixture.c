@@ -10,37 +10,6 @@
 
 /* ---- Fixtures ---------------------------------------------------------- */
 
-#define WHOLE_CHUNKS (KIND_GROWS | KIND_DEDICATES | KIND_GIVES_WHOLE)
-
-/* A preset on each memory of the host, with the traits of all of them and, besides, of those that
- * are not the caller's bytes. */
-/* clang-format off */
-#define KINDS_OF(name, preset, all, besides)                                                       \
-    {name "-pageable", preset, CUARENA_MEMORY_PAGEABLE, KIND_READABLE | (all) | (besides), 0, 0},  \
-    {name "-none", preset, CUARENA_MEMORY_NONE, (all) | (besides), 0, 0},                          \
-    {name "-bytes", preset, CUARENA_MEMORY_BYTES, KIND_READABLE | (all), 0, 0},                    \
-    {name "-custom", preset, CUARENA_MEMORY_CUSTOM, KIND_READABLE | (all) | (besides), 0, 0}
-/* clang-format on */
-
-const arena_kind_t arena_kinds[ARENA_KIND_COUNT + ARENA_CHUNKS_COUNT] = {
-    KINDS_OF("pool", CUARENA_PRESET_POOL, 0, KIND_GIVES_BACK | KIND_RESIZES | KIND_DEDICATES),
-    KINDS_OF("grow", CUARENA_PRESET_GROW, KIND_GROWS, KIND_GIVES_BACK | KIND_DEDICATES),
-    KINDS_OF("bfc", CUARENA_PRESET_BFC, KIND_GROWS, KIND_GIVES_BACK | KIND_DEDICATES),
-    KINDS_OF("bfc-exact", CUARENA_PRESET_BFC, KIND_GROWS | KIND_EXACT,
-             KIND_GIVES_BACK | KIND_DEDICATES),
-    {"cupy-pageable", CUARENA_PRESET_CUPY_POOL, CUARENA_MEMORY_PAGEABLE,
-     WHOLE_CHUNKS | KIND_READABLE, 0, 0},
-    {"cupy-none", CUARENA_PRESET_CUPY_POOL, CUARENA_MEMORY_NONE, WHOLE_CHUNKS, 0, 0},
-    {"cupy-custom", CUARENA_PRESET_CUPY_POOL, CUARENA_MEMORY_CUSTOM, WHOLE_CHUNKS | KIND_READABLE,
-     0, 0},
-};
-
-const arena_kind_t simulated_kinds[] = {
-    {"simulated", CUARENA_PRESET_POOL, CUARENA_MEMORY_CUSTOM, KIND_SIMULATED, 0, 0},
-    {"simulated-host", CUARENA_PRESET_POOL, CUARENA_MEMORY_CUSTOM, KIND_SIMULATED | KIND_READABLE,
-     0, 0},
-};
-
 const arena_reach_t *arena_reach;
 
 cuarena_amount_t amount_of_bytes(uint64_t bytes)
@@ -63,6 +32,8 @@ static void prepare_bytes(fixture_t *f, uint64_t bytes)
 static void prepare_custom(fixture_t *f, uint64_t bytes)
 {
     test_memory_init(&f->memory);
+    if (f->kind->traits & KIND_PLAIN)
+        test_memory_make_plain(&f->memory);
     f->memory.quiet = bytes > MIB(64);
     f->config.ops = &f->memory.ops;
     f->config.ops_user = &f->memory;
@@ -154,13 +125,6 @@ void fixture_open_text(fixture_t *f, const char *options)
     fixture_create(f);
 }
 
-void open_plain(fixture_t *f, uint64_t limit)
-{
-    fixture_prepare(f, KIND_CUSTOM_GROW, limit);
-    test_memory_make_plain(&f->memory);
-    fixture_create(f);
-}
-
 void fixture_release(fixture_t *f)
 {
     if (f->bytes != NULL && f->kind->bytes_kind != CUARENA_BYTES_HOST)
@@ -238,13 +202,6 @@ fixture_t *opened(const arena_kind_t *kind, uint64_t bytes)
 {
     fixture_t *f = new_fixture(fixture_close);
     fixture_open(f, kind, bytes);
-    return f;
-}
-
-fixture_t *opened_plain(uint64_t limit)
-{
-    fixture_t *f = new_fixture(fixture_close);
-    open_plain(f, limit);
     return f;
 }
 

@@ -2,7 +2,7 @@
  * What the tests of arenas share: a fixture that makes an arena of any kind,
  * a recount of what lives in it, and contents that tell a wrong byte.
  *
- *   kind     one row of a table: a preset on a memory
+ *   kind     one row of a table (kinds.h): a preset on a memory
  *   fixture  an arena of some kind with the memory behind it
  */
 #ifndef CUARENA_TEST_FIXTURE_H
@@ -11,6 +11,7 @@
 #include "arena_memory.h"
 #include "support/configs.h"
 #include "support/expect.h"
+#include "support/kinds.h"
 #include "support/random.h"
 #include "support/scale.h"
 #include "support/sim_streams.h"
@@ -37,27 +38,6 @@
 
 /* ---- Fixtures ---------------------------------------------------------- */
 
-#define KIND_READABLE 1u     /* blocks have contents */
-#define KIND_GIVES_BACK 2u   /* trim gives bytes back */
-#define KIND_GROWS 4u        /* holds nothing until it must */
-#define KIND_RESIZES 8u      /* resize_pool is offered */
-#define KIND_DEDICATES 16u   /* blocks with a segment of their own */
-#define KIND_GIVES_WHOLE 32u /* trim gives whole segments back, no less */
-#define KIND_DEVICE 64u      /* the CPU reaches contents by arena_reach only */
-#define KIND_EXACT 128u      /* a preset of chunks, without them */
-#define KIND_CACHES 256u     /* a free leaves the block, in a cache */
-#define KIND_EACH 512u       /* each block is a segment */
-#define KIND_SIMULATED 1024u /* streams are simulated: sim_streams.h */
-
-typedef struct arena_kind {
-    const char *name;
-    int32_t preset;
-    int32_t memory;
-    uint32_t traits;
-    int32_t backing;    /* of device memory */
-    int32_t bytes_kind; /* of the caller's bytes */
-} arena_kind_t;
-
 /* How tests reach what the CPU cannot; set by programs with such kinds. */
 typedef struct arena_reach {
     void (*write)(void *to, const void *from, uint64_t bytes);
@@ -67,23 +47,6 @@ typedef struct arena_reach {
     void (*give)(int32_t bytes_kind, void *bytes);
 } arena_reach_t;
 extern const arena_reach_t *arena_reach;
-
-/* The presets pool and grow on every memory that there is, and behind them ARENA_CHUNKS_COUNT rows
- * of bfc, by chunks and without, and of cupy-pool. */
-extern const arena_kind_t arena_kinds[];
-#define ARENA_KIND_COUNT 8
-#define ARENA_CHUNKS_COUNT 11
-/* The pool of cuArena's tests on each memory: a prefix of the same rows. */
-#define ARENA_MEMORY_COUNT 4
-/* The kind that tells most: pool on the test memory. */
-#define KIND_CUSTOM_POOL (&arena_kinds[3])
-#define KIND_NONE_POOL (&arena_kinds[1])
-#define KIND_CUSTOM_GROW (&arena_kinds[7])
-/* A pool on simulated streams A, B and C (fixture_streams.h), of memory of a device, or such that
- * the host can read too. */
-extern const arena_kind_t simulated_kinds[];
-#define SIMULATED (&simulated_kinds[0])
-#define SIMULATED_HOST (&simulated_kinds[1])
 
 /* Calls on streams: see support/fixture_streams.h. */
 typedef struct stream_work stream_work_t;
@@ -121,8 +84,6 @@ void fixture_create(fixture_t *f);
 void fixture_open(fixture_t *f, const arena_kind_t *kind, uint64_t bytes);
 /* An arena of these options alone. */
 void fixture_open_text(fixture_t *f, const char *options);
-/* A memory without growth in place, holes or moves, and a limit. */
-void open_plain(fixture_t *f, uint64_t limit);
 /* Ends an arena in which nothing lives and checks that nothing leaked. */
 void fixture_close(fixture_t *f);
 /* The same with blocks still living. */
@@ -133,7 +94,6 @@ void fixture_release(fixture_t *f);
 /* The fixture of a test, which is closed after it; released, if there is no arena then. It is
  * opened, or prepared, or is still to be, and ends by `close`, such as fixture_close. */
 fixture_t *opened(const arena_kind_t *kind, uint64_t bytes);
-fixture_t *opened_plain(uint64_t limit);
 fixture_t *opened_text(const char *options);
 fixture_t *prepared(const arena_kind_t *kind, uint64_t bytes);
 fixture_t *new_fixture(void (*close)(fixture_t *f));
