@@ -2,6 +2,7 @@
  * Life of an arena: create, destroy and reset at their edges, on a memory that records what is
  * asked of it. What holds on every memory is in check_conformance.c.
  */
+#include "support/base_support.h"
 #include "support/fixture.h"
 
 #include <stdio.h>
@@ -81,11 +82,120 @@ START_TEST(test_create_refuses_a_broken_config)
 }
 END_TEST
 
-START_TEST(test_create_refuses_a_memory_without_get)
+/* One member set to one value. */
+typedef struct table_fault {
+    size_t offset;
+    size_t size;
+    uint64_t value;
+    const char *message;
+} table_fault_t;
+
+#define FAULT(member, value, message)                                                              \
+    {                                                                                              \
+        offsetof(cuarena_memory_ops_t, member), sizeof(((cuarena_memory_ops_t *)0)->member),       \
+            value, message                                                                         \
+    }
+
+static const table_fault_t faults[] = {
+    FAULT(name, 0, "has no name"),
+    FAULT(get, 0, "has no get"),
+    FAULT(give_back, 0, "has no give_back"),
+    FAULT(grow, 0, "one of grow and shrink"),
+    FAULT(shrink, 0, "one of grow and shrink"),
+    FAULT(punch, 0, "one of punch and fill"),
+    FAULT(fill, 0, "one of punch and fill"),
+    FAULT(identify, 0, "some of identify"),
+    FAULT(mark, 0, "some of identify"),
+    FAULT(query, 0, "some of identify"),
+    FAULT(wait, 0, "some of identify"),
+    FAULT(unmark, 0, "some of identify"),
+    FAULT(properties, CUARENA_MEMORY_HOST_READABLE, "without TOUCHES"),
+    FAULT(properties, 0x100, "properties 0x100"),
+    FAULT(zero, 1, "zero 1"),
+    FAULT(granularity, 0, "granularity 0"),
+    FAULT(least_bytes, 128, "least_bytes 128"),
+    FAULT(least_bytes, 768, "least_bytes 768"),
+    FAULT(least_bytes, 1 << 20, "least_bytes 1048576"),
+    FAULT(granularity, 5000, "granularity 5000"),
+    FAULT(granularity, 128, "granularity 128"),
+    FAULT(alignment, 0, "alignment 0"),
+    FAULT(alignment, 128, "alignment 128"),
+    FAULT(struct_size, 8, "unknown struct_size"),
+};
+
+static const size_t of_streams[] = {
+    offsetof(cuarena_memory_ops_t, identify), offsetof(cuarena_memory_ops_t, mark),
+    offsetof(cuarena_memory_ops_t, query), offsetof(cuarena_memory_ops_t, wait),
+    offsetof(cuarena_memory_ops_t, unmark)};
+
+/* The functions of streams are missing one by one where the others are there. */
+static cuarena_memory_ops_t *prepare_table(fixture_t *f, size_t offset)
 {
-    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
-    f->memory.ops.get = NULL;
+    for (size_t i = 0; i < COUNT_OF(of_streams); i++)
+        if (offset == of_streams[i]) {
+            fixture_prepare(f, SIMULATED, POOL);
+            return &f->sim.ops;
+        }
+    fixture_prepare(f, KIND_CUSTOM_POOL, POOL);
+    return &f->memory.ops;
+}
+
+START_TEST(test_create_refuses_a_table_with_a_fault)
+{
+    const table_fault_t *fault = &faults[_i];
+    const uint32_t half = (uint32_t)fault->value;
+    const void *value = fault->size == sizeof half ? (const void *)&half : &fault->value;
+    fixture_t *f = new_fixture(fixture_close);
+    cuarena_memory_ops_t *ops = prepare_table(f, fault->offset);
+    memcpy((char *)ops + fault->offset, value, fault->size);
+    f->arena = UNTOUCHED;
     expect_status(cuarena_create(&f->config, &f->arena), CUARENA_BAD_ARGUMENT);
+    expect_message("ops:", fault->message);
+    expect_ptr(f->arena, UNTOUCHED);
+    expect_u64(f->memory.counts[OP_GET] + f->memory.counts[OP_END], 0);
+}
+END_TEST
+
+#define ALIGNED ((uint64_t)1 << 20)
+
+static const cuarena_memory_segment_t nonsense[] = {
+    {0, 4096, 4096, NULL},
+    {ALIGNED + 128, 4096, 4096, NULL},
+    {ALIGNED, 4095, 4096, NULL},
+    {ALIGNED, 8192, 8192, NULL},
+    {ALIGNED, 4096, 0, NULL},
+    {ALIGNED, 4096, 4096 + 256, NULL},
+    {0 - ALIGNED, 4096, 2 * ALIGNED, NULL},
+};
+
+static const cuarena_memory_segment_t *answer;
+static int given_back;
+
+static cuarena_status_t get_nonsense(void *user, uint64_t bytes, uint64_t address_bytes,
+                                     cuarena_memory_segment_t *segment_out)
+{
+    (void)user, (void)bytes, (void)address_bytes;
+    *segment_out = *answer;
+    return CUARENA_OK;
+}
+
+static void give_nonsense_back(void *user, cuarena_memory_segment_t *segment)
+{
+    (void)user;
+    given_back += segment->address == answer->address;
+}
+
+START_TEST(test_create_refuses_a_segment_that_makes_no_sense)
+{
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, 4096);
+    f->config.address_bytes = 0;
+    f->memory.ops.get = get_nonsense;
+    f->memory.ops.give_back = give_nonsense_back;
+    answer = &nonsense[_i];
+    given_back = 0;
+    expect_status(cuarena_create(&f->config, &f->arena), CUARENA_DRIVER);
+    expect_message("get", "4096");
+    ck_assert_int_eq(given_back, 1);
 }
 END_TEST
 
@@ -357,6 +467,9 @@ int main(void)
     Suite *suite = suite_create("arena");
     TCase *broken = new_case(suite, "broken configs");
     tcase_add_loop_test(broken, test_create_refuses_a_broken_config, 0, COUNT_OF(broken_configs));
+    tcase_add_loop_test(broken, test_create_refuses_a_table_with_a_fault, 0, COUNT_OF(faults));
+    tcase_add_loop_test(broken, test_create_refuses_a_segment_that_makes_no_sense, 0,
+                        COUNT_OF(nonsense));
     tcase_add_loop_test(broken, test_create_passes_on_what_the_memory_says, 0, COUNT_OF(refusals));
     tcase_add_loop_test(broken, test_create_auto_with_nothing_or_less_than_the_margin, 0,
                         COUNT_OF(too_little));
@@ -364,9 +477,9 @@ int main(void)
     suite_add_list(
         suite, "create",
         TEST_LIST(test_create_pool_takes_its_bytes_now, test_create_grow_takes_nothing,
-                  test_create_null_arguments, test_create_refuses_a_memory_without_get,
-                  test_create_pool_above_the_limit, test_create_percent_of_all_that_there_is,
-                  test_create_auto_minus_a_margin, test_create_percent_of_a_memory_that_cannot_tell,
+                  test_create_null_arguments, test_create_pool_above_the_limit,
+                  test_create_percent_of_all_that_there_is, test_create_auto_minus_a_margin,
+                  test_create_percent_of_a_memory_that_cannot_tell,
                   test_create_copies_the_table_of_functions, test_create_a_pool_of_a_tebibyte,
                   test_create_two_arenas_share_nothing, test_base_is_where_the_pool_is));
     suite_add_list(suite, "destroy",

@@ -336,6 +336,39 @@ START_TEST(default_streams_of_threads_that_ended_need_no_number)
 }
 END_TEST
 
+static void *take_on_the_threads_own(void *user)
+{
+    fixture_t *f = user;
+    (void)take_on(f, 256, CUARENA_STREAM_PER_THREAD);
+    expect_u64(stream_stats_of(f, CUARENA_STREAM_PER_THREAD).live_blocks, 1);
+    return NULL;
+}
+
+/* Of addresses that nothing stands behind: any number is one, and its work is done. */
+START_TEST(streams_of_no_memory_are_labels)
+{
+    static const cuarena_stream_t handles[] = {NULL, CUARENA_STREAM_LEGACY, A, B,
+                                               CUARENA_STREAM_PER_THREAD};
+    static const uint64_t live[] = {2, 2, 1, 1, 1};
+    pthread_t thread;
+    fixture_t *f = new_fixture(fixture_close_forced);
+    fixture_open(f, KIND_NONE_POOL, POOL);
+    for (size_t i = 0; i < COUNT_OF(handles); i++)
+        (void)take_on(f, 256, handles[i]);
+    pthread_create(&thread, NULL, take_on_the_threads_own, f);
+    pthread_join(thread, NULL);
+    for (size_t i = 0; i < COUNT_OF(handles); i++)
+        expect_u64(stream_stats_of(f, handles[i]).live_blocks, live[i]);
+    drop_on(f, take_on(f, POOL / 2, A), A);
+    drop_on(f, take_on(f, POOL / 2, B), B);
+    reclaim_idle(f);
+    expect_u64(stream_stats_of(f, B).free_bytes, 0);
+    drop(f, take(f, POOL / 2));
+    expect_u64(stats_of(f).host_waits, 0);
+    expect_u64(stats_of(f).driver_calls, 0);
+}
+END_TEST
+
 START_TEST(streams_are_limited_and_released_ones_do_not_count)
 {
     fixture_t *f = opened(SIMULATED, POOL);
@@ -721,6 +754,7 @@ int main(void)
                    TEST_LIST(null_and_legacy_are_one_stream,
                              the_per_thread_stream_is_each_threads_own,
                              default_streams_of_threads_that_ended_need_no_number,
+                             streams_of_no_memory_are_labels,
                              streams_are_limited_and_released_ones_do_not_count));
     suite_add_list(suite, "rest",
                    TEST_LIST(memories_without_streams_say_so, streams_that_cannot_be_used_are_named,

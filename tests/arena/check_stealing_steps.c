@@ -1,7 +1,7 @@
 /*
  * How many ranges a request looks at that is served from other streams' free lists, while these
  * have 2^10 to 2^16 (CUARENA_TEST_SCALE=long: 2^18; under a sanitizer 2^12). Nothing here looks at
- * a clock.
+ * a clock. And how many pieces streams leave of the free bytes.
  *
  * Layouts are strings of blocks of one granule, again and again: each is then freed on the stream
  * of its letter, and lives on if that is '-'.
@@ -12,6 +12,8 @@
 
 #include "arena/streams.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -331,6 +333,61 @@ START_TEST(streams_steal_whatever_numbers_their_freelists_have)
 }
 END_TEST
 
+/* ---- Pieces that streams leave ------------------------------------------- */
+
+#define SIM_BLOCKS 3000
+#define SIM_ROUNDS 12
+#define SIM_POOL KIB(64 << 10)
+
+/* Work on the streams runs late or not at all: `run` items for each block. */
+static uint64_t most_pieces(fixture_t *f, uint64_t run)
+{
+    random_state_t state = {scale_seed("check_stealing_steps")}, *random = &state;
+    static void *held[SIM_BLOCKS];
+    const cuarena_stream_t streams[] = {A, B, C};
+    const cuarena_heap_t *heap = f->arena->heaps[CUAI_DYNAMIC];
+    uint64_t most = 0;
+    memset(held, 0, sizeof(held));
+    for (size_t n = 0; n < SIM_ROUNDS * SIM_BLOCKS; n++) {
+        size_t i = random_below(random, SIM_BLOCKS);
+        cuarena_stream_t stream = streams[random_below(random, 3)];
+        if (held[i] != NULL)
+            expect_ok(cuarena_free_on(f->arena, held[i], stream));
+        uint64_t bytes = 256 * (1 + random_below(random, 32));
+        stream = streams[random_below(random, 3)];
+        expect_ok(cuarena_alloc_on(f->arena, bytes, stream, NULL, &held[i]));
+        sim_write(&f->sim, stream, held[i], bytes, 1 + n % 200);
+        sim_order(&f->sim, A, stream);
+        sim_order(&f->sim, B, stream);
+        sim_order(&f->sim, C, stream);
+        sim_run(&f->sim, run);
+        most = cuai_max(most, heap->separators);
+        if (n % SIM_BLOCKS == 0)
+            expect_sound(f);
+    }
+    for (size_t i = 0; i < SIM_BLOCKS; i++)
+        if (held[i] != NULL)
+            expect_ok(cuarena_free_on(f->arena, held[i], A));
+    expect_sound(f);
+    return most;
+}
+
+START_TEST(pieces_of_streams_stay_few_while_work_is_done)
+{
+    fixture_t *f = opened(SIMULATED, SIM_POOL);
+    uint64_t most = most_pieces(f, 8);
+    printf("%" PRIu64 " pieces of %d blocks\n", most, SIM_BLOCKS);
+    expect_between(most, 1024, 1024 + SIM_BLOCKS / 2);
+}
+END_TEST
+
+START_TEST(bytes_that_work_is_under_way_on_are_not_joined_early)
+{
+    fixture_t *f = opened(SIMULATED, SIM_POOL);
+    expect_between(most_pieces(f, (uint64_t)_i), 1024, UINT64_MAX);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("stealing_steps");
@@ -341,5 +398,9 @@ int main(void)
     suite_add_list(suite, "large", TEST_LIST(a_large_request_sees_a_bounded_number_of_ranges));
     suite_add_list(suite, "freelists",
                    TEST_LIST(streams_steal_whatever_numbers_their_freelists_have));
+    TCase *pieces =
+        suite_add_list(suite, "pieces", TEST_LIST(pieces_of_streams_stay_few_while_work_is_done));
+    tcase_add_loop_test(pieces, bytes_that_work_is_under_way_on_are_not_joined_early, 0, 2);
+    tcase_set_timeout(pieces, scale_timeout(300));
     return suite_main(suite);
 }

@@ -1,13 +1,17 @@
 /*
  * The host's own memory runs out: each call is made to fail at its first request for memory, then
  * at its second, until it succeeds. A failed call leaves the heap as it was. Calls that never take
- * memory are made with all requests counted.
+ * memory are made with all requests counted. And how much is taken, by the sentences of heap.h.
  */
 #include "support/heap_rig.h"
 
 #include "base/host.h"
 #include "base/host_test.h"
+#include "heap/heap.h"
 #include "support/scale.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 #define MANY 4000u
 
@@ -367,6 +371,80 @@ START_TEST(test_host_plan_abort_takes_no_memory)
 }
 END_TEST
 
+/* ---- How much is taken --------------------------------------------------- */
+
+/* A heap with room for `most` blocks. */
+static void open_room_for(uint64_t most)
+{
+    cuarena_heap_config_t config = map_config();
+    config.max_blocks = most;
+    map_open_with(&map, &config, "");
+    expect_ok(cuarena_heap_segment_add(map.heap, 0, most * MAP_GRANULE));
+}
+
+static void fill_with(uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        cuarena_block_t block;
+        uint64_t offset;
+        cuarena_heap_request_t request = {.size = MAP_GRANULE};
+        expect_ok(cuarena_heap_alloc(map.heap, &request, &block, &offset));
+    }
+}
+
+/* Records and look-up come to the system when they outgrow their addresses: a few times, and at
+ * each step where assertions are on. */
+START_TEST(slabs_are_few_however_many_blocks)
+{
+    uint64_t most = scale_pick(20000, 100000, 1000000);
+    open_room_for(most);
+    cuai_host_fail_at(0);
+    fill_with(most);
+    printf("%" PRIu64 " blocks: %" PRIu64 " slabs\n", most, cuai_host_calls());
+    uint64_t steps = most * 80 / CUAI_HOST_STEP + 8;
+    expect_between(cuai_host_calls(), 2, CUAI_HOST_GROWTH == 1 ? steps : 16);
+    expect_valid(map.heap);
+}
+END_TEST
+
+START_TEST(addresses_are_at_most_four_times_what_is_used)
+{
+    static const uint64_t max_blocks[] = {1, 30000, 1 << 20, CUARENA_HEAP_MAX_BLOCKS};
+    cuarena_heap_config_t config = map_config();
+    config.max_blocks = max_blocks[_i];
+    map_open_with(&map, &config, "");
+    const cuarena_heap_t *heap = map.heap;
+    uint64_t slots = cuai_min(4 * config.max_blocks + 4096, 1 << 27);
+    expect_u64(heap->max_slots, cuai_max(slots, 1 << 17));
+    expect_between(heap->record_region.room, 1, 4 * heap->record_region.committed);
+    expect_between(heap->table.region.room, 1, 4 * heap->table.region.committed);
+}
+END_TEST
+
+static uint64_t heap_bytes(void)
+{
+    cuarena_heap_stats_t stats;
+    cuarena_heap_stats_init(&stats);
+    expect_ok(cuarena_heap_stats(map.heap, &stats));
+    return stats.bookkeeping_bytes;
+}
+
+START_TEST(a_plan_takes_32_bytes_for_each_block_and_2_for_each_record)
+{
+    cuarena_heap_plan_options_t options = all_the_way();
+    open_room_for(10000);
+    fill_with(10000);
+    uint64_t before = cuai_host_live();
+    expect_ok(cuarena_heap_plan_create(map.heap, &options, &map_plan));
+    expect_between(cuai_host_live() - before, 10000 * 34, 10000 * 34 + 512);
+    cuarena_heap_plan_destroy(map.heap, &map_plan);
+    uint64_t kept = heap_bytes();
+    expect_ok(cuarena_heap_plan_create(map.heap, &options, &map_plan));
+    cuarena_heap_plan_destroy(map.heap, &map_plan);
+    expect_u64(heap_bytes(), kept);
+}
+END_TEST
+
 /* ---- The suite ---------------------------------------------------------- */
 
 static TCase *add(Suite *suite, const char *name, const TTest *const *tests)
@@ -411,5 +489,9 @@ int main(void)
     add_blocks(suite);
     add_segments(suite);
     add_freelists_and_plans(suite);
+    TCase *amounts = add(suite, "amounts",
+                         TEST_LIST(slabs_are_few_however_many_blocks,
+                                   a_plan_takes_32_bytes_for_each_block_and_2_for_each_record));
+    tcase_add_loop_test(amounts, addresses_are_at_most_four_times_what_is_used, 0, 4);
     return suite_main(suite);
 }
