@@ -1,7 +1,7 @@
 /*
  * What a call answers where one call of the driver failed, and what it leaves under way: the last
  * error is that of the status, frees never lack memory, and no copy reads what its caller may
- * free. For the stand-in driver.
+ * free. And what a create answers on a device that lacks something. For the stand-in driver.
  */
 #include "support/base_support.h"
 #include "support/cuda_expect.h"
@@ -169,6 +169,155 @@ START_TEST(a_compaction_whose_kernel_is_refused_says_so)
 }
 END_TEST
 
+/* ---- An arena that cannot be made ------------------------------------------ */
+
+static cuarena_status_t create_of(const char *options, cuarena_t **arena_out)
+{
+    cuarena_config_t config = config_of(options);
+    config.pool = amount_of_bytes(MIB(8));
+    return cuarena_create(&config, arena_out);
+}
+
+static const char *const openers[] = {"cuModuleLoadDataEx", "cuLaunchKernel",
+                                      "cuMemHostGetDevicePointer", "cuMemAddressReserve",
+                                      "cuMemCreate"};
+
+/* The last error is that of the call, whatever is ended after it. */
+START_TEST(a_create_that_meets_a_sticky_error_is_lost)
+{
+    ck_assert(standin_is_here());
+    standin->standin_fail(openers[_i], 1, CUAI_CUDA_ERROR_ILLEGAL_ADDRESS, 0);
+    expect_status(create_of("memory=device,backing=vmm", &arena), CUARENA_LOST);
+    expect_message(openers[_i], "CUDA_ERROR_ILLEGAL_ADDRESS");
+    expect_no_report();
+}
+END_TEST
+
+typedef struct lack_case {
+    const char *key; /* of the stand-in */
+    const char *value;
+    const char *options;
+    cuarena_status_t status;
+    const char *words[2]; /* of the message */
+    int32_t backing;      /* what it comes to, without descriptors; 0: that is another's to say */
+} lack_case_t;
+
+static const lack_case_t lack_cases[] = {
+    {"LACK", "vmm", "memory=device", CUARENA_OK, {NULL}, CUARENA_BACKING_MALLOC},
+    {"LACK", "vmm", "memory=device,fd=try,peers=try", CUARENA_OK, {NULL}, CUARENA_BACKING_MALLOC},
+    {"LACK", "vmm", "memory=device,backing=vmm", CUARENA_UNSUPPORTED, {"vmm", "accepted:"}, 0},
+    {"LACK", "vmm", "memory=device,fd=require", CUARENA_UNSUPPORTED, {"fd", "accepted:"}, 0},
+    {"LACK", "vmm", "memory=device,handle=2MiB", CUARENA_UNSUPPORTED, {"handle", "accepted:"}, 0},
+    {"LACK",
+     "pools",
+     "memory=device,backing=async",
+     CUARENA_UNSUPPORTED,
+     {"stream-ordered", "accepted:"},
+     0},
+    {"LACK", "pools", "memory=device", CUARENA_OK, {NULL}, CUARENA_BACKING_VMM},
+    {"LACK", "fd", "memory=device,fd=require", CUARENA_UNSUPPORTED, {"fd", "accepted:"}, 0},
+    {"LACK", "fd", "memory=device,fd=try", CUARENA_OK, {NULL}, CUARENA_BACKING_VMM},
+    {"LACK", "managed", "memory=managed", CUARENA_UNSUPPORTED, {"managed", "accepted:"}, 0},
+    {"LACK", "cuMemCreate", "memory=device", CUARENA_OK, {NULL}, CUARENA_BACKING_MALLOC},
+    {"LACK",
+     "rdma",
+     "memory=device,backing=malloc,rdma=require",
+     CUARENA_UNSUPPORTED,
+     {"rdma=require", "device 0"},
+     0},
+    {"LACK", "fd", "memory=device,backing=malloc,rdma=require", CUARENA_OK, {NULL}, 0},
+    {"LACK", "rdma", "memory=device,backing=malloc,rdma=try", CUARENA_OK, {NULL}, 0},
+    {"LACK",
+     "fd",
+     "memory=device,backing=async,rdma=require",
+     CUARENA_UNSUPPORTED,
+     {"rdma: 'require'", "accepted:"},
+     0},
+    {"LACK",
+     "vmm",
+     "memory=device,fabric=require",
+     CUARENA_UNSUPPORTED,
+     {"fabric", "virtual memory management"},
+     0},
+    {"LACK",
+     "vmm",
+     "memory=device,peers=require",
+     CUARENA_UNSUPPORTED,
+     {"peers", "virtual memory management"},
+     0},
+    {"LACK",
+     "fabric",
+     "memory=device,fabric=require",
+     CUARENA_UNSUPPORTED,
+     {"fabric: 'require'", "device 0"},
+     0},
+    /* The device says that it can, and refuses. */
+    {"LACK",
+     "fd",
+     "memory=device,fabric=require",
+     CUARENA_UNSUPPORTED,
+     {"fabric: 'require'", "device 0"},
+     0},
+    {"LACK",
+     "rdma",
+     "memory=device,fabric=require,fd=try",
+     CUARENA_UNSUPPORTED,
+     {"fabric: 'require'", "device 0"},
+     0},
+    {"LACK", "pools", "memory=device,fabric=try,fd=require", CUARENA_OK, {NULL}, 0},
+    {"LACK", "pools", "memory=device,fabric=try,rdma=try,fd=try", CUARENA_OK, {NULL}, 0},
+    {"LACK",
+     "mapping",
+     "memory=pinned,mapped=1",
+     CUARENA_UNSUPPORTED,
+     {"mapped=1", "accepted: mapped=0"},
+     0},
+    {"FAIL", "cuMemGetAllocationGranularity:1:801", "memory=device,fd=try", CUARENA_OK, {NULL}, 0},
+    {"FAIL",
+     "cuMemGetAllocationGranularity:1:801",
+     "memory=device,fd=require",
+     CUARENA_UNSUPPORTED,
+     {"fd: 'require'", "device 0"},
+     0},
+    {"FAIL",
+     "cuMemGetAllocationGranularity:1:801",
+     "memory=device",
+     CUARENA_DRIVER,
+     {"cuMemGetAllocationGranularity", "NOT_SUPPORTED"},
+     0},
+    {"LACK", "mapping", "memory=pinned,mapped=0", CUARENA_OK, {NULL}, 0},
+    {"LACK", "unified", "memory=pinned,mapped=1", CUARENA_OK, {NULL}, 0},
+    {"LACK", "unified", "memory=pinned,mapped=1,write_combined=1", CUARENA_OK, {NULL}, 0},
+    {"PEERS",
+     "0",
+     "memory=device,backing=async,peers=require",
+     CUARENA_UNSUPPORTED,
+     {"peers: 'require'", "device 1"},
+     0},
+    {"PEERS", "0", "memory=device,backing=async,peers=try", CUARENA_OK, {NULL}, 0},
+};
+
+START_TEST(what_is_lacking_is_named)
+{
+    const lack_case_t *row = &lack_cases[_i];
+    cuarena_properties_t properties;
+    cuarena_properties_init(&properties);
+    ck_assert(standin_is_here());
+    standin->standin_configure("DEVICES", "2");
+    standin->standin_configure(row->key, row->value);
+    expect_status(create_of(row->options, &arena), row->status);
+    if (row->status != CUARENA_OK) {
+        expect_message(row->words[0], row->words[1]);
+    } else {
+        expect_ok(cuarena_properties(arena, &properties));
+        ck_assert_int_eq(properties.backing, row->backing != 0 ? row->backing : properties.backing);
+        ck_assert(row->backing == 0 || properties.fd == 0);
+        expect_ok(cuarena_destroy(&arena));
+    }
+    expect_nothing_left();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("answers of CUDA arenas");
@@ -178,5 +327,7 @@ int main(void)
     add_standin_test(tcase, a_free_never_lacks_memory, COUNT_OF(freeing));
     add_standin_test(tcase, a_compaction_whose_kernel_is_refused_says_so, 1);
     add_standin_test(tcase, a_trim_tells_the_failure_that_it_answers, 1);
+    add_standin_test(tcase, a_create_that_meets_a_sticky_error_is_lost, COUNT_OF(openers));
+    add_standin_test(tcase, what_is_lacking_is_named, COUNT_OF(lack_cases));
     return cuda_kinds_main(suite);
 }

@@ -1,5 +1,5 @@
 /*
- * Device memory where the driver fails, lacks something, is lost, or runs out: nothing may be lost
+ * Device memory where the driver fails, is old, is lost, or runs out: nothing may be lost
  * but what the driver keeps. For the stand-in driver; on a real one little of it runs.
  */
 #include <stdlib.h>
@@ -351,52 +351,7 @@ START_TEST(test_a_small_device_runs_out)
 }
 END_TEST
 
-/* ---- Drivers and devices that lack something -------------------------------
- */
-
-typedef struct lack_case {
-    const char *lack; /* of the stand-in */
-    const char *options;
-    cuarena_status_t status;
-    int32_t backing; /* if it is OK */
-    const char *word;
-} lack_case_t;
-
-static const lack_case_t lack_cases[] = {
-    {"vmm", "memory=device,pool=2MiB", CUARENA_OK, CUARENA_BACKING_MALLOC, ""},
-    {"vmm", "memory=device,pool=2MiB,fd=try,peers=try", CUARENA_OK, CUARENA_BACKING_MALLOC, ""},
-    {"vmm", "memory=device,pool=2MiB,backing=vmm", CUARENA_UNSUPPORTED, 0, "vmm"},
-    {"vmm", "memory=device,pool=2MiB,fd=require", CUARENA_UNSUPPORTED, 0, "fd"},
-    {"vmm", "memory=device,pool=2MiB,handle=2MiB", CUARENA_UNSUPPORTED, 0, "handle"},
-    {"pools", "memory=device,pool=2MiB,backing=async", CUARENA_UNSUPPORTED, 0, "stream-ordered"},
-    {"pools", "memory=device,pool=2MiB", CUARENA_OK, CUARENA_BACKING_VMM, ""},
-    {"fd", "memory=device,pool=2MiB,fd=require", CUARENA_UNSUPPORTED, 0, "fd"},
-    {"fd", "memory=device,pool=2MiB,fd=try", CUARENA_OK, CUARENA_BACKING_VMM, ""},
-    {"managed", "memory=managed,pool=2MiB", CUARENA_UNSUPPORTED, 0, "managed"},
-    {"cuMemCreate", "memory=device,pool=2MiB", CUARENA_OK, CUARENA_BACKING_MALLOC, ""},
-};
-
-START_TEST(test_what_is_lacking_is_named)
-{
-    const lack_case_t *row = &lack_cases[_i];
-    cuarena_t *arena = NULL;
-    cuarena_properties_t properties;
-    cuarena_properties_init(&properties);
-    ck_assert(standin_is_here());
-    standin->standin_configure("LACK", row->lack);
-    cuarena_config_t config = config_of(row->options);
-    expect_status(cuarena_create(&config, &arena), row->status);
-    if (row->status != CUARENA_OK) {
-        expect_message(row->word, "accepted:");
-    } else {
-        expect_ok(cuarena_properties(arena, &properties));
-        ck_assert_int_eq(properties.backing, row->backing);
-        ck_assert_int_eq(properties.fd, 0);
-        expect_ok(cuarena_destroy(&arena));
-    }
-    expect_nothing_left();
-}
-END_TEST
+/* ---- An old driver ---------------------------------------------------------- */
 
 START_TEST(test_an_old_driver)
 {
@@ -454,7 +409,6 @@ static void add_failures(Suite *suite)
     add_rows(suite, "lost", test_a_lost_arena, arenas);
     tcase_add_loop_test(new_case(suite, "forked"), test_a_forked_child, 0, (int)arenas);
     add_rows(suite, "running out", test_a_small_device_runs_out, 1);
-    add_rows(suite, "lacking", test_what_is_lacking_is_named, COUNT_OF(lack_cases));
     add_rows(suite, "old", test_an_old_driver, 1);
     add_rows(suite, "peers", test_devices_that_are_no_peers, 1);
 }

@@ -1,7 +1,7 @@
 /*
- * The memories of a device, without an arena, where the host has no memory, a call of the driver
- * fails, or the device lacks something: an error that says what, and nothing is left. For the
- * stand-in driver; on a real one little of it runs. See check_cuda_memory.c.
+ * The memories of a device, without an arena, where the host has no memory or a call of the driver
+ * fails: an error that says what, and nothing is left. For the stand-in driver; on a real one
+ * little of it runs. See check_cuda_memory.c, and tests/device/check_cuda_answers.c for arenas.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -139,121 +139,7 @@ START_TEST(test_each_failure_with_bytes_of_the_callers)
 }
 END_TEST
 
-/* ---- Sticky errors --------------------------------------------------------
- */
-
-static const char *const openers[] = {"cuModuleLoadDataEx", "cuLaunchKernel",
-                                      "cuMemHostGetDevicePointer", "cuMemAddressReserve",
-                                      "cuMemCreate"};
-
-/* The last error is that of the call, whatever is ended after it. */
-START_TEST(test_sticky_error_loses_the_memory)
-{
-    ck_assert(standin_is_here());
-    options = "memory=device,backing=vmm,pool=8MiB";
-    standin->standin_fail(openers[_i], 1, CUAI_CUDA_ERROR_ILLEGAL_ADDRESS, 0);
-    expect_status(live(), CUARENA_LOST);
-    expect_message(openers[_i], "CUDA_ERROR_ILLEGAL_ADDRESS");
-    expect_no_report();
-}
-END_TEST
-
-/* ---- What the device lacks ------------------------------------------------
- */
-
-typedef struct lack_case {
-    const char *key; /* of the stand-in */
-    const char *value;
-    const char *options;
-    cuarena_status_t status;
-    const char *words[2]; /* of the message */
-} lack_case_t;
-
-static const lack_case_t lack_cases[] = {
-    {"LACK",
-     "rdma",
-     "memory=device,backing=malloc,rdma=require",
-     CUARENA_UNSUPPORTED,
-     {"rdma=require", "device 0"}},
-    {"LACK", "fd", "memory=device,backing=malloc,rdma=require", CUARENA_OK, {NULL}},
-    {"LACK", "rdma", "memory=device,backing=malloc,rdma=try", CUARENA_OK, {NULL}},
-    {"LACK",
-     "fd",
-     "memory=device,backing=async,rdma=require",
-     CUARENA_UNSUPPORTED,
-     {"rdma=require", "pools"}},
-    {"LACK",
-     "vmm",
-     "memory=device,fabric=require,pool=8MiB",
-     CUARENA_UNSUPPORTED,
-     {"fabric", "virtual memory management"}},
-    {"LACK",
-     "vmm",
-     "memory=device,peers=require,pool=8MiB",
-     CUARENA_UNSUPPORTED,
-     {"peers", "virtual memory management"}},
-    {"LACK",
-     "fabric",
-     "memory=device,fabric=require,pool=8MiB",
-     CUARENA_UNSUPPORTED,
-     {"fabric: 'require'", "device 0"}},
-    /* The device says that it can, and refuses. */
-    {"LACK",
-     "fd",
-     "memory=device,fabric=require,pool=8MiB",
-     CUARENA_UNSUPPORTED,
-     {"fabric: 'require'", "device 0"}},
-    {"LACK",
-     "rdma",
-     "memory=device,fabric=require,fd=try,pool=8MiB",
-     CUARENA_UNSUPPORTED,
-     {"fabric: 'require'", "device 0"}},
-    {"LACK", "pools", "memory=device,fabric=try,fd=require,pool=8MiB", CUARENA_OK, {NULL}},
-    {"LACK", "pools", "memory=device,fabric=try,rdma=try,fd=try,pool=8MiB", CUARENA_OK, {NULL}},
-    {"LACK",
-     "mapping",
-     "memory=pinned,mapped=1",
-     CUARENA_UNSUPPORTED,
-     {"mapped=1", "accepted: mapped=0"}},
-    {"FAIL",
-     "cuMemGetAllocationGranularity:1:801",
-     "memory=device,fd=try,pool=8MiB",
-     CUARENA_OK,
-     {NULL}},
-    {"FAIL",
-     "cuMemGetAllocationGranularity:1:801",
-     "memory=device,fd=require,pool=8MiB",
-     CUARENA_UNSUPPORTED,
-     {"fd: 'require'", "device 0"}},
-    {"FAIL",
-     "cuMemGetAllocationGranularity:1:801",
-     "memory=device,pool=8MiB",
-     CUARENA_DRIVER,
-     {"cuMemGetAllocationGranularity", "NOT_SUPPORTED"}},
-    {"LACK", "mapping", "memory=pinned,mapped=0", CUARENA_OK, {NULL}},
-    {"LACK", "unified", "memory=pinned,mapped=1", CUARENA_OK, {NULL}},
-    {"LACK", "unified", "memory=pinned,mapped=1,write_combined=1", CUARENA_OK, {NULL}},
-    {"PEERS",
-     "0",
-     "memory=device,backing=async,peers=require",
-     CUARENA_UNSUPPORTED,
-     {"peers: 'require'", "device 1"}},
-    {"PEERS", "0", "memory=device,backing=async,peers=try", CUARENA_OK, {NULL}},
-};
-
-START_TEST(test_what_the_device_lacks)
-{
-    const lack_case_t *row = &lack_cases[_i];
-    ck_assert(standin_is_here());
-    standin->standin_configure("DEVICES", "2");
-    standin->standin_configure(row->key, row->value);
-    options = row->options;
-    expect_status(live(), row->status);
-    if (row->status != CUARENA_OK)
-        expect_message(row->words[0], row->words[1]);
-    expect_nothing_left();
-}
-END_TEST
+/* ---- Pinned bytes ---------------------------------------------------------- */
 
 /* The kernels that zero bytes in a graph write to where the CPU has them. */
 static const char *const pinned_lives[] = {"memory=pinned,mapped=1", "memory=pinned,mapped=0",
@@ -399,8 +285,6 @@ int main(void)
     add_rows(suite, "calls", test_each_call_fails, COUNT_OF(lives));
     add_rows(suite, "host", test_each_refusal_of_the_host, COUNT_OF(lives));
     add_rows(suite, "bytes", test_each_failure_with_bytes_of_the_callers, COUNT_OF(byte_kinds));
-    add_rows(suite, "sticky", test_sticky_error_loses_the_memory, COUNT_OF(openers));
-    add_rows(suite, "lacking", test_what_the_device_lacks, COUNT_OF(lack_cases));
     add_rows(suite, "pinned", test_pinned_bytes_that_have_another_address_on_the_device,
              COUNT_OF(pinned_lives));
     add_rows(suite, "room", test_export_of_more_handles_than_there_is_room_for, 1);

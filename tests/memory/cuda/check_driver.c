@@ -5,11 +5,9 @@
  * Most of it needs the stand-in, whose environment says what driver it is.
  */
 #include "support/base_support.h"
+#include "support/configs.h"
 #include "support/cuda_test.h"
 #include "support/expect.h"
-
-#include "memory/cuda/place.h"
-#include "memory/memory.h"
 
 #include <cuarena.h>
 #include <pthread.h>
@@ -27,19 +25,20 @@ static void set(const char *name, const char *value)
     ck_assert_int_eq(setenv(name, value, 1), 0);
 }
 
+static cuarena_status_t open_driver(void)
+{
+    cuarena_driver_info_t info;
+    cuarena_driver_info_init(&info);
+    return cuarena_driver_info(&info);
+}
+
 /* There is no driver, and the message has these words. */
 #define expect_no_device(...)                                                                      \
     do {                                                                                           \
-        ck_assert_ptr_null(cuai_cuda());                                                           \
-        ck_assert_ptr_null(cuai_cuda_if_open());                                                   \
+        expect_status(open_driver(), CUARENA_NO_DEVICE);                                           \
         expect_message("no device", __VA_ARGS__);                                                  \
-        expect_last_status(CUARENA_NO_DEVICE);                                                     \
+        expect_status(last_error().status, CUARENA_NO_DEVICE);                                     \
     } while (0)
-
-static void expect_last_status(cuarena_status_t want)
-{
-    expect_status(last_error().status, want);
-}
 
 /* Runs `body` in a fork; the status that it exits with. */
 static int status_of_child(int (*body)(void))
@@ -141,16 +140,13 @@ static void use_host_arena(void)
 
 START_TEST(test_stream_without_a_driver)
 {
-    cuarena_config_t config;
-    cuai_memory_t memory = {0};
-    cuarena_stream_info_t info;
+    void *pointer = UNTOUCHED;
     set(VARIABLE, "/nowhere/libcuda.so.1");
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_resolve(&config));
-    expect_ok(cuai_memory_open(&config, &memory));
-    expect_status(memory.ops.identify(memory.user, NULL, &info), CUARENA_NO_DEVICE);
+    cuarena_t *arena = arena_of("pool=1MiB");
+    expect_status(cuarena_alloc_on(arena, 256, NULL, NULL, &pointer), CUARENA_NO_DEVICE);
     expect_message("/nowhere");
-    cuai_memory_close(&memory);
+    ck_assert_ptr_eq(pointer, UNTOUCHED);
+    expect_ok(cuarena_destroy(&arena));
     use_host_arena();
 }
 END_TEST
@@ -188,7 +184,7 @@ END_TEST
 START_TEST(test_optional_call_is_missing)
 {
     set("CUARENA_STANDIN_LACK", optional[_i]);
-    ck_assert_ptr_nonnull(cuai_cuda());
+    expect_ok(open_driver());
 }
 END_TEST
 
@@ -224,10 +220,12 @@ END_TEST
 /* By the driver, or else by nobody. */
 START_TEST(test_codes_that_the_library_does_not_know_are_named)
 {
-    ck_assert_ptr_nonnull(cuai_cuda());
-    expect_text(cuai_cuda_name(77777), "an unknown error");
-    expect_status(cuai_cuda_fail(77777, "cuThis", "that"), CUARENA_DRIVER);
-    expect_message("cuThis", "an unknown error", "no text");
+    cuarena_t *arena = NULL;
+    standin = driver_standin();
+    expect_ok(open_driver());
+    standin->standin_fail("cuMemAlloc", 1, 77777, 0);
+    expect_status(cuarena_open("memory=device,backing=malloc,pool=1MiB", &arena), CUARENA_DRIVER);
+    expect_message("cuMemAlloc", "an unknown error", "no text");
     ck_assert_int_eq(last_error().driver_code, 77777);
 }
 END_TEST
@@ -362,7 +360,7 @@ START_TEST(test_attribute_that_the_driver_does_not_know_is_0)
 {
     cuarena_device_info_t info;
     standin = driver_standin();
-    ck_assert_ptr_nonnull(cuai_cuda());
+    expect_ok(open_driver());
     standin->standin_fail("cuDeviceGetAttribute", 1, CUAI_CUDA_ERROR_INVALID_VALUE, 1);
     cuarena_device_info_init(&info);
     expect_ok(cuarena_device_info(0, &info));
@@ -392,18 +390,18 @@ START_TEST(test_info_of_no_size)
 {
     cuarena_driver_info_t driver = {0};
     cuarena_device_info_t device = {0};
+    set(VARIABLE, "/nowhere/libcuda.so.1"); /* which is not looked for */
     expect_status(cuarena_driver_info(NULL), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_driver_info(&driver), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_device_info(0, NULL), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_device_info(0, &device), CUARENA_BAD_ARGUMENT);
-    ck_assert_ptr_null(cuai_cuda_if_open());
 }
 END_TEST
 
 static void *open_it(void *argument)
 {
     (void)argument;
-    return (void *)(uintptr_t)(cuai_cuda() != NULL);
+    return (void *)(uintptr_t)(open_driver() == CUARENA_OK);
 }
 
 START_TEST(test_threads_open_it_once)
@@ -438,57 +436,47 @@ static bool is_mapped(const char *name)
 START_TEST(test_host_memory_opens_nothing)
 {
     use_host_arena();
-    ck_assert_ptr_null(cuai_cuda_if_open());
     ck_assert(!is_mapped("libcuda"));
-    ck_assert_ptr_nonnull(cuai_cuda());
+    expect_ok(open_driver());
     ck_assert(is_mapped("libcuda"));
 }
 END_TEST
 
 /* ---- Forks ------------------------------------------------------------- */
 
-static cuai_place_t *place;
-
 static int child_of_an_open_driver(void)
 {
-    cuai_visit_t visit;
     cuarena_device_info_t info;
     cuarena_device_info_init(&info);
     uint64_t calls = driver_standin() != NULL ? driver_standin()->standin_calls(NULL) : 0;
-    if (cuai_cuda() != NULL || cuai_cuda_if_open() != NULL)
+    if (open_driver() != CUARENA_NO_DEVICE)
         return 1;
     if (strstr(last_error().message, "forked after CUDA was used") == NULL)
         return 2;
-    if (cuai_place_enter(place, &visit) != CUARENA_NO_DEVICE)
-        return 3;
     if (cuarena_device_info(0, &info) != CUARENA_NO_DEVICE)
-        return 4;
-    cuai_place_close(place);
+        return 3;
     use_host_arena();
-    return driver_standin() != NULL && driver_standin()->standin_calls(NULL) != calls ? 5 : 0;
+    return driver_standin() != NULL && driver_standin()->standin_calls(NULL) != calls ? 4 : 0;
 }
 
 START_TEST(test_fork_after_opening)
 {
-    cuai_visit_t visit;
-    expect_ok(cuai_place_open_ordinal(0, &place));
+    expect_ok(open_driver());
     ck_assert_int_eq(status_of_child(child_of_an_open_driver), 0);
-    expect_ok(cuai_place_enter(place, &visit));
-    cuai_place_leave(&visit);
-    cuai_place_close(place);
+    expect_ok(open_driver());
 }
 END_TEST
 
 static int child_of_no_driver(void)
 {
-    return cuai_cuda() != NULL ? 0 : 1;
+    return open_driver() == CUARENA_OK ? 0 : 1;
 }
 
 START_TEST(test_fork_before_opening)
 {
     use_host_arena();
     ck_assert_int_eq(status_of_child(child_of_no_driver), 0);
-    ck_assert_ptr_nonnull(cuai_cuda());
+    expect_ok(open_driver());
 }
 END_TEST
 
@@ -504,7 +492,7 @@ START_TEST(test_fork_while_another_thread_opens)
     ck_assert_int_eq(status_of_child(child_of_no_driver), 1);
     ck_assert_int_eq(standin->standin_hold("cuInit", 0), 0);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
-    ck_assert_ptr_nonnull(cuai_cuda());
+    expect_ok(open_driver());
 }
 END_TEST
 
@@ -588,7 +576,7 @@ static int child_that_ends(void)
 {
     if (atexit(look_at_exit) != 0)
         return 2;
-    if (cuai_place_open_ordinal(0, &place) != CUARENA_OK)
+    if (cuarena_open("memory=device,pool=2MiB", &arena) != CUARENA_OK)
         return 3;
     calls_at_exit = driver_standin()->standin_calls(NULL);
     return calls_at_exit > 0 ? 0 : 4;
