@@ -98,17 +98,13 @@ static bool enter(cuarena_t *arena)
     return CUAI_SINGLE_THREADED ? cuai_lock_try(&arena->lock, true) : enter_heap(arena);
 }
 
-/* Takes the lock where the process has one thread, which is the case that is inlined; false: it has
- * more, or a signal handler interrupted this one in a call. The lock is let go of likewise: no
- * thread starts meanwhile. */
-static CUAI_INLINE bool enter_alone(cuarena_t *arena)
+/* Takes the lock if that is possible at once, in the cases that are inlined: the process has one
+ * thread, or no thread has a cache. */
+static CUAI_INLINE bool enter_at_once(cuarena_t *arena)
 {
-    return CUAI_LIKELY(CUAI_SINGLE_THREADED) && CUAI_LIKELY(cuai_lock_try(&arena->lock, true));
-}
-
-static CUAI_INLINE void leave_alone(cuarena_t *arena)
-{
-    cuai_unlock_as(&arena->lock, true);
+    bool alone = CUAI_SINGLE_THREADED;
+    return CUAI_LIKELY(alone || !cuai_arena_is_tcached(arena)) &&
+           CUAI_LIKELY(cuai_lock_try(&arena->lock, alone));
 }
 
 /* ---- Allocation -------------------------------------------------------- */
@@ -225,8 +221,8 @@ static CUAI_INLINE cuai_slot_t alloc_on(cuarena_t *arena, cuarena_stream_t strea
     return slot;
 }
 
-/* Allocates beside other threads: by this thread's cache, or as the calls of one thread do where
- * there are no caches, or none any more. False: nothing was done. */
+/* Allocates where the lock could not be had at once: by this thread's cache or, where there are no
+ * caches, or none any more, as soon as the lock is free. False: nothing was done. */
 static CUAI_OUTLINE bool alloc_beside(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
                                       int what, uint64_t *name_out)
 {
@@ -269,13 +265,13 @@ cuarena_status_t cuarena_alloc(cuarena_t *arena, uint64_t bytes, void **pointer_
 {
     if (CUAI_UNLIKELY(arena == NULL || pointer_out == NULL || bytes - 1 >= MOST))
         return cuai_pointer_alloc(arena, bytes, CUARENA_NO_STREAM, NULL, pointer_out);
-    if (CUAI_UNLIKELY(!enter_alone(arena)))
+    if (CUAI_UNLIKELY(!enter_at_once(arena)))
         return pointer_alloc_beside(arena, bytes, CUARENA_NO_STREAM, pointer_out);
     uint64_t offset;
     cuai_slot_t slot = alloc(arena, bytes, CUAI_BY_POINTER, &offset);
     if (CUAI_LIKELY(slot != 0))
         *pointer_out = cuai_pointer(offset);
-    leave_alone(arena);
+    cuai_unlock(&arena->lock);
     return CUAI_LIKELY(slot != 0)
                ? CUARENA_OK
                : cuai_pointer_alloc(arena, bytes, CUARENA_NO_STREAM, NULL, pointer_out);
@@ -287,13 +283,13 @@ cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes, cuarena_stre
     if (CUAI_UNLIKELY(arena == NULL || request != NULL) ||
         CUAI_UNLIKELY(pointer_out == NULL || bytes - 1 >= MOST))
         return cuai_pointer_alloc(arena, bytes, stream, request, pointer_out);
-    if (CUAI_UNLIKELY(!enter_alone(arena)))
+    if (CUAI_UNLIKELY(!enter_at_once(arena)))
         return pointer_alloc_beside(arena, bytes, stream, pointer_out);
     uint64_t offset;
     cuai_slot_t slot = alloc_on(arena, stream, bytes, CUAI_BY_POINTER, &offset);
     if (CUAI_LIKELY(slot != 0))
         *pointer_out = cuai_pointer(offset);
-    leave_alone(arena);
+    cuai_unlock(&arena->lock);
     return CUAI_LIKELY(slot != 0) ? CUARENA_OK
                                   : cuai_pointer_alloc(arena, bytes, stream, NULL, pointer_out);
 }
@@ -302,13 +298,13 @@ cuarena_status_t cuarena_block_alloc(cuarena_t *arena, uint64_t bytes, cuarena_b
 {
     if (CUAI_UNLIKELY(arena == NULL || block_out == NULL || bytes - 1 >= MOST))
         return cuai_block_alloc(arena, bytes, CUARENA_NO_STREAM, NULL, block_out);
-    if (CUAI_UNLIKELY(!enter_alone(arena)))
+    if (CUAI_UNLIKELY(!enter_at_once(arena)))
         return block_alloc_beside(arena, bytes, CUARENA_NO_STREAM, block_out);
     uint64_t offset;
     cuai_slot_t slot = alloc(arena, bytes, CUAI_BY_ID, &offset);
     if (CUAI_LIKELY(slot != 0))
         *block_out = cuai_id(arena->heaps[CUAI_DYNAMIC], slot);
-    leave_alone(arena);
+    cuai_unlock(&arena->lock);
     return CUAI_LIKELY(slot != 0)
                ? CUARENA_OK
                : cuai_block_alloc(arena, bytes, CUARENA_NO_STREAM, NULL, block_out);
@@ -320,13 +316,13 @@ cuarena_status_t cuarena_block_alloc_on(cuarena_t *arena, uint64_t bytes, cuaren
 {
     if (CUAI_UNLIKELY(arena == NULL || block_out == NULL || request != NULL || bytes - 1 >= MOST))
         return cuai_block_alloc(arena, bytes, stream, request, block_out);
-    if (CUAI_UNLIKELY(!enter_alone(arena)))
+    if (CUAI_UNLIKELY(!enter_at_once(arena)))
         return block_alloc_beside(arena, bytes, stream, block_out);
     uint64_t offset;
     cuai_slot_t slot = alloc_on(arena, stream, bytes, CUAI_BY_ID, &offset);
     if (CUAI_LIKELY(slot != 0))
         *block_out = cuai_id(arena->heaps[CUAI_DYNAMIC], slot);
-    leave_alone(arena);
+    cuai_unlock(&arena->lock);
     return CUAI_LIKELY(slot != 0) ? CUARENA_OK
                                   : cuai_block_alloc(arena, bytes, stream, NULL, block_out);
 }
@@ -511,7 +507,7 @@ static CUAI_INLINE bool free_block(cuarena_t *arena, cuarena_block_t block, cuar
     return free_at_once(arena, slot, NULL, CUAI_BY_ID);
 }
 
-/* Frees the block of a name beside other threads, likewise. */
+/* Frees the block of a name likewise. */
 static CUAI_OUTLINE bool free_beside(cuarena_t *arena, uint64_t name, cuarena_stream_t stream,
                                      int what)
 {
@@ -546,10 +542,10 @@ cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
 {
     if (CUAI_UNLIKELY(arena == NULL || pointer == NULL))
         return cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
-    if (CUAI_UNLIKELY(!enter_alone(arena)))
+    if (CUAI_UNLIKELY(!enter_at_once(arena)))
         return pointer_free_beside(arena, pointer, CUARENA_NO_STREAM);
     bool done = free_pointer(arena, pointer, CUARENA_NO_STREAM);
-    leave_alone(arena);
+    cuai_unlock(&arena->lock);
     return CUAI_LIKELY(done) ? CUARENA_OK : cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
 }
 
@@ -558,11 +554,11 @@ cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer, cuarena_stream
 {
     if (CUAI_UNLIKELY(arena == NULL || pointer == NULL))
         return cuai_pointer_free(arena, pointer, stream);
-    if (CUAI_UNLIKELY(!enter_alone(arena)))
+    if (CUAI_UNLIKELY(!enter_at_once(arena)))
         return pointer_free_beside(arena, pointer, stream);
     cuai_slot_t *link = link_to(arena, pointer);
     bool done = free_on(arena, *link, link, stream, CUAI_BY_POINTER);
-    leave_alone(arena);
+    cuai_unlock(&arena->lock);
     return CUAI_LIKELY(done) ? CUARENA_OK : cuai_pointer_free(arena, pointer, stream);
 }
 
@@ -570,10 +566,10 @@ cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
 {
     if (CUAI_UNLIKELY(arena == NULL || block == 0))
         return cuai_block_free(arena, block, CUARENA_NO_STREAM);
-    if (CUAI_UNLIKELY(!enter_alone(arena)))
+    if (CUAI_UNLIKELY(!enter_at_once(arena)))
         return block_free_beside(arena, block, CUARENA_NO_STREAM);
     bool done = free_block(arena, block, CUARENA_NO_STREAM);
-    leave_alone(arena);
+    cuai_unlock(&arena->lock);
     return CUAI_LIKELY(done) ? CUARENA_OK : cuai_block_free(arena, block, CUARENA_NO_STREAM);
 }
 
@@ -582,11 +578,11 @@ cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_block_t block,
 {
     if (CUAI_UNLIKELY(arena == NULL || block == 0))
         return cuai_block_free(arena, block, stream);
-    if (CUAI_UNLIKELY(!enter_alone(arena)))
+    if (CUAI_UNLIKELY(!enter_at_once(arena)))
         return block_free_beside(arena, block, stream);
     cuai_slot_t slot = cuai_slot_named(arena->heaps[CUAI_DYNAMIC], block);
     bool done = free_on(arena, slot, NULL, stream, CUAI_BY_ID);
-    leave_alone(arena);
+    cuai_unlock(&arena->lock);
     return CUAI_LIKELY(done) ? CUARENA_OK : cuai_block_free(arena, block, stream);
 }
 
