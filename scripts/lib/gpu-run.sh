@@ -291,9 +291,10 @@ part_benches() {
     for program in "$here"/bench/*; do
         name=${program##*/bench_}
         wanted "bench_$name" || continue
-        [ "$name" != rust ] || continue
+        case $name in rust | workers) continue ;; esac
         arguments=(${quick:+--quick} --json "$out/results/$name.json")
         case $name in
+        alone) arguments=() ;;
         replay) arguments=("$here"/traces/*.csv.gz) ;;
         threads) arguments=("$here"/traces/gpt2_train.csv.gz) ;;
         threads_cuda) arguments+=("$here"/traces/gpt2_train.csv.gz) ;;
@@ -306,6 +307,7 @@ part_benches() {
         sed 's/^/    /' "$out/logs/bench_$name.log"
     done
     bench_rust
+    bench_workers
 }
 
 # PyTorch's allocator beside the others, where Python has it and it compiles.
@@ -323,6 +325,14 @@ bench_rust() {
     CRITERION_HOME=$out/criterion CUARENA_BENCH_JSON=$out/results/rust.json \
         run bench_rust "$here/bench/bench_rust" --bench ${quick:+--quick}
     grep -E '^[a-z].*/|time:' "$out/logs/bench_rust.log" | sed 's/^/    /'
+}
+
+# Programs of rayon and tokio.
+bench_workers() {
+    [ -x "$here/bench/bench_workers" ] && wanted bench_workers || return 0
+    CUARENA_BENCH_WORKERS_JSON=$out/results/workers.json \
+        run bench_workers "$here/bench/bench_workers" --bench ${quick:+--quick}
+    sed 's/^/    /' "$out/logs/bench_workers.log"
 }
 
 #### All of it ####
