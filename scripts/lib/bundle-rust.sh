@@ -71,7 +71,8 @@ bundle_rust_app() {
 bundle_rust_bench() {
     local name path
     bundle_build bench --quiet --no-run | while read -r name path; do
-        bundle_put bench bench_rust "$path"
+        [ "$name" != arena ] || name=rust
+        bundle_put bench "bench_$name" "$path"
     done
 }
 

@@ -5,16 +5,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use cuarena_sys as ffi;
 use serde_json::{json, Value};
 
-/// The members that `bench/results.py` reads.
-pub fn describe() -> Value {
+/// The members that `bench/results.py` reads, for the benchmark of that name.
+pub fn describe(bench: &str) -> Value {
     let driver = driver();
     let device = device();
     json!({
         "kind": "machine",
-        "bench": "rust",
+        "bench": bench,
         "version": env!("CARGO_PKG_VERSION"),
         "date": today(),
-        "command": "bench_rust --bench",
+        "command": format!("bench_{bench} --bench"),
         "device": device,
         "host": host(),
         "driver": std::env::var("CUARENA_BENCH_DRIVER").unwrap_or_else(|_| "unknown".into()),

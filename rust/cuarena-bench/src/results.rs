@@ -19,7 +19,7 @@ pub fn write(order: &[String], more: &[Value]) -> io::Result<()> {
     }
     records.sort_by_key(|record| place(record, order));
     let mut file = io::BufWriter::new(fs::File::create(path)?);
-    writeln!(file, "{}", crate::machine::describe())?;
+    writeln!(file, "{}", crate::machine::describe("rust"))?;
     for record in records.iter().chain(more) {
         writeln!(file, "{record}")?;
     }

@@ -9,8 +9,11 @@ use std::sync::Arc;
 
 use cudarc::driver::{sys, CudaContext};
 
+/// With which the pool keeps all.
+pub const MOST: u64 = u64::MAX;
+
 /// What a threshold is set to, and what rows say of it.
-pub const BOTH: [(u64, &str); 2] = [(0, "threshold 0"), (u64::MAX, "threshold max")];
+pub const BOTH: [(u64, &str); 2] = [(0, "threshold 0"), (MOST, "threshold max")];
 
 /// A threshold of the device's current pool while this lives; then what it was.
 pub struct Threshold {
@@ -25,6 +28,7 @@ unsafe impl Sync for Threshold {}
 
 const ATTRIBUTE: sys::CUmemPool_attribute =
     sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+const HELD: sys::CUmemPool_attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH;
 
 impl Threshold {
     /// None where the device has no pools.
@@ -36,34 +40,66 @@ impl Threshold {
         if !context.has_async_alloc() {
             return None;
         }
-        let (mut pool, mut before) = (std::ptr::null_mut(), 0_u64);
-        // SAFETY: the outputs live as long as the calls, and are what they want.
+        let mut pool = std::ptr::null_mut();
+        // SAFETY: the output lives as long as the call.
         unsafe {
             sys::cuDeviceGetMemPool(&mut pool, context.cu_device())
                 .result()
                 .expect("a pool");
-            let before = std::ptr::from_mut(&mut before).cast();
-            sys::cuMemPoolGetAttribute(pool, ATTRIBUTE, before)
-                .result()
-                .expect("a threshold");
         }
-        write(pool, bytes);
+        let before = read(pool, ATTRIBUTE);
+        write(pool, ATTRIBUTE, bytes);
         Some(Self { pool, before })
+    }
+
+    /// The most that the pool held, since it was made or told to forget.
+    ///
+    /// # Panics
+    ///
+    /// If the driver refuses.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        read(self.pool, HELD)
+    }
+
+    /// Gives back what is free, and forgets the most that was held.
+    ///
+    /// # Panics
+    ///
+    /// If the driver refuses.
+    pub fn forget(&self) {
+        // SAFETY: waits for what was freed; the pool is the device's.
+        unsafe {
+            sys::cuCtxSynchronize().result().expect("a wait");
+            sys::cuMemPoolTrimTo(self.pool, 0).result().expect("a trim");
+        }
+        write(self.pool, HELD, 0);
     }
 }
 
-fn write(pool: sys::CUmemoryPool, mut bytes: u64) {
+fn read(pool: sys::CUmemoryPool, attribute: sys::CUmemPool_attribute) -> u64 {
+    let mut bytes = 0_u64;
     // SAFETY: the pool is the device's, and the value lives as long as the call.
     unsafe {
-        sys::cuMemPoolSetAttribute(pool, ATTRIBUTE, std::ptr::from_mut(&mut bytes).cast())
+        sys::cuMemPoolGetAttribute(pool, attribute, std::ptr::from_mut(&mut bytes).cast())
             .result()
-            .expect("a threshold");
+            .expect("a number of a pool");
+    }
+    bytes
+}
+
+fn write(pool: sys::CUmemoryPool, attribute: sys::CUmemPool_attribute, mut bytes: u64) {
+    // SAFETY: as above.
+    unsafe {
+        sys::cuMemPoolSetAttribute(pool, attribute, std::ptr::from_mut(&mut bytes).cast())
+            .result()
+            .expect("a pool that can be set");
     }
 }
 
 impl Drop for Threshold {
     fn drop(&mut self) {
-        write(self.pool, self.before);
+        write(self.pool, ATTRIBUTE, self.before);
     }
 }
 
