@@ -138,6 +138,8 @@ struct cuarena_arena {
     bool cpu_touches; /* the CPU uses the bytes as well, so that the order of streams is not enough
                          to reuse them */
     bool reclaiming;  /* a thread reclaims: see reclaim.h */
+    uint64_t gained;  /* bytes that it made idle, and of blocks that it ended */
+    uint64_t gained_idle;               /* those of them that are idle */
     cuai_introduction_t *introductions; /* handles that the memory is being asked about */
     cuai_uses_t uses;
     cuai_point_t moved;    /* behind the last copies of a compaction; serial 0: all are done */

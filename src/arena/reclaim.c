@@ -19,15 +19,17 @@ void cuai_reclaim_begin(cuarena_t *arena)
     while (arena->reclaiming)
         cuai_arena_wait(arena);
     arena->reclaiming = true;
+    arena->gained = arena->gained_idle = 0;
 }
 
-void cuai_reclaim_end(cuarena_t *arena)
+bool cuai_reclaim_end(cuarena_t *arena)
 {
     cuai_assert_locked(arena);
     CUAI_ASSERT(arena->reclaiming);
     arena->reclaiming = false;
     cuai_streams_recycle(arena);
     cuai_cond_wake(&arena->changed);
+    return arena->gained != 0;
 }
 
 /* ---- One stream -------------------------------------------------------- */
@@ -159,10 +161,7 @@ void cuai_stream_close(cuarena_t *arena, uint32_t number)
     cuai_reclaim_end(arena);
 }
 
-/* Makes the bytes of the closed free list idle if its event is complete, else BUSY; or waits for
- * it. Drops the lock. */
-static cuarena_status_t reclaim_closed(cuarena_t *arena, cuai_stream_t *s, bool wait,
-                                       cuai_gain_t *gain)
+cuarena_status_t cuai_stream_reclaim(cuarena_t *arena, cuai_stream_t *s, bool wait)
 {
     CUAI_ASSERT(arena->reclaiming);
     if (s->behind_closed == 0 || cuai_is_lost(arena))
@@ -170,29 +169,25 @@ static cuarena_status_t reclaim_closed(cuarena_t *arena, cuai_stream_t *s, bool 
     cuarena_status_t status = cuai_timeline_see(arena, 0, cuai_closed(s), wait);
     if (status != CUARENA_OK)
         return status;
-    gain->idle += freelist_bytes(arena, s, !s->turn);
+    uint64_t bytes = freelist_bytes(arena, s, !s->turn);
+    arena->gained += bytes;
+    arena->gained_idle += bytes;
     reclaim_freelist(arena, s, !s->turn);
     s->behind_closed = 0;
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_stream_poll(cuarena_t *arena, cuai_stream_t *s)
-{
-    cuai_gain_t gain = {0, 0};
-    return reclaim_closed(arena, s, false, &gain);
-}
-
 /* Waits for what is closed, closes what is open, and waits for that; OK, with the last error as it
  * was, also for a stream that is being captured. Drops the lock. */
-static cuarena_status_t drain(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *gain)
+static cuarena_status_t drain(cuarena_t *arena, cuai_stream_t *s)
 {
     cuai_first_error_t first;
     cuai_first_begin(&first);
-    cuarena_status_t status = reclaim_closed(arena, s, true, gain);
+    cuarena_status_t status = cuai_stream_reclaim(arena, s, true);
     if (status == CUARENA_OK)
         status = close_freelist(arena, s);
     if (status == CUARENA_OK)
-        status = reclaim_closed(arena, s, true, gain);
+        status = cuai_stream_reclaim(arena, s, true);
     cuai_first_note(&first, status);
     return cuai_first_end(&first);
 }
@@ -209,34 +204,28 @@ void cuai_stream_tidy(cuarena_t *arena, uint32_t number)
 
 /* ---- All streams ------------------------------------------------------- */
 
-static bool has(const cuai_gain_t *gain)
-{
-    return gain->idle != 0 || gain->freed != 0;
-}
-
 /* Asks about copies of compactions as well, for calls are slow until these are done. Drops the
  * lock. */
-static void poll_streams(cuarena_t *arena, cuai_gain_t *gain)
+static void poll_streams(cuarena_t *arena)
 {
     cuai_stream_t *s;
     for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
-        reclaim_closed(arena, s, false, gain);
+        cuai_stream_reclaim(arena, s, false);
     if (!cuai_is_lost(arena))
         cuai_moving_stream(arena);
 }
 
-static void poll_all(cuarena_t *arena, cuai_gain_t *gain)
+static void poll_all(cuarena_t *arena)
 {
-    cuai_uses_reclaim(arena, CUAI_USES_ASK, gain);
-    poll_streams(arena, gain);
+    cuai_uses_reclaim(arena, CUAI_USES_ASK);
+    poll_streams(arena);
 }
 
 bool cuai_reclaim_complete(cuarena_t *arena)
 {
     CUAI_ASSERT(arena->reclaiming);
-    cuai_gain_t gain = {0, 0};
-    poll_all(arena, &gain);
-    return has(&gain);
+    poll_all(arena);
+    return arena->gained != 0;
 }
 
 static cuarena_status_t close_all(cuarena_t *arena, uint32_t except)
@@ -252,15 +241,13 @@ static cuarena_status_t close_all(cuarena_t *arena, uint32_t except)
 
 bool cuai_reclaim_ready(cuarena_t *arena, uint32_t except)
 {
-    cuai_gain_t gain = {0, 0};
     cuai_reclaim_begin(arena);
-    poll_all(arena, &gain);
-    if (!has(&gain)) {
+    poll_all(arena);
+    if (arena->gained == 0) {
         close_all(arena, except);
-        poll_all(arena, &gain);
+        poll_all(arena);
     }
-    cuai_reclaim_end(arena);
-    return has(&gain);
+    return cuai_reclaim_end(arena);
 }
 
 /* The stream whose closed free list has most; NULL: none has any. */
@@ -281,76 +268,71 @@ static cuai_stream_t *fullest(const cuarena_t *arena)
 
 /* Looks for an event with nothing behind it, which is left where the bytes were stolen or were
  * cached blocks only, and which keeps the open free list from being closed. Drops the lock. */
-static void await_open(cuarena_t *arena, uint32_t except, cuai_gain_t *gain)
+static void await_open(cuarena_t *arena, uint32_t except)
 {
     cuai_stream_t *s;
-    for (uint32_t n = 0; !has(gain) && (s = cuai_stream_next(arena, &n)) != NULL;)
+    for (uint32_t n = 0; arena->gained == 0 && (s = cuai_stream_next(arena, &n)) != NULL;)
         if (n != except && freelist_bytes(arena, s, s->turn) != 0 &&
-            reclaim_closed(arena, s, true, gain) == CUARENA_OK && !has(gain) &&
+            cuai_stream_reclaim(arena, s, true) == CUARENA_OK && arena->gained == 0 &&
             close_freelist(arena, s) == CUARENA_OK)
-            reclaim_closed(arena, s, true, gain);
+            cuai_stream_reclaim(arena, s, true);
 }
 
 bool cuai_reclaim_one(cuarena_t *arena, uint32_t except)
 {
-    cuai_gain_t gain = {0, 0};
     cuai_reclaim_begin(arena);
     cuai_stream_t *s = fullest(arena);
     if (s != NULL) {
-        reclaim_closed(arena, s, true, &gain);
+        cuai_stream_reclaim(arena, s, true);
     } else {
-        cuai_uses_reclaim(arena, CUAI_USES_WAIT, &gain);
-        await_open(arena, except, &gain);
+        cuai_uses_reclaim(arena, CUAI_USES_WAIT);
+        await_open(arena, except);
     }
-    cuai_reclaim_end(arena);
-    return has(&gain);
+    return cuai_reclaim_end(arena);
 }
 
 bool cuai_reclaim_mine(cuarena_t *arena, uint32_t number, bool wait)
 {
-    cuai_gain_t gain = {0, 0};
     cuai_reclaim_begin(arena);
-    cuai_uses_reclaim(arena, wait ? CUAI_USES_WAIT : CUAI_USES_ASK, &gain);
+    cuai_uses_reclaim(arena, wait ? CUAI_USES_WAIT : CUAI_USES_ASK);
     cuai_stream_t *s = number == 0 ? NULL : cuai_stream(arena, number);
-    if (s != NULL && !has(&gain)) {
+    if (s != NULL && arena->gained == 0) {
         close_freelist(arena, s);
         if (wait)
-            drain(arena, s, &gain);
+            drain(arena, s);
         else
-            reclaim_closed(arena, s, false, &gain);
+            cuai_stream_reclaim(arena, s, false);
     }
-    cuai_reclaim_end(arena);
-    return has(&gain);
+    return cuai_reclaim_end(arena);
 }
 
 /* Ends blocks that streams use first, so that their bytes are in a free list then. Drops the lock.
  * */
-static cuarena_status_t reclaim_all(cuarena_t *arena, bool wait, cuai_gain_t *gain)
+static cuarena_status_t reclaim_all(cuarena_t *arena, bool wait)
 {
     CUAI_ASSERT(arena->reclaiming);
     cuarena_status_t status = CUARENA_OK;
-    poll_all(arena, gain);
+    poll_all(arena);
     if (wait)
-        status = cuai_uses_reclaim(arena, CUAI_USES_WAIT, gain);
+        status = cuai_uses_reclaim(arena, CUAI_USES_WAIT);
     if (status == CUARENA_OK)
         status = close_all(arena, 0);
     cuai_stream_t *s;
     for (uint32_t n = 0; wait && (s = cuai_stream_next(arena, &n)) != NULL;)
         if (status == CUARENA_OK)
-            status = drain(arena, s, gain);
+            status = drain(arena, s);
     if (status == CUARENA_OK)
-        poll_all(arena, gain);
+        poll_all(arena);
     return status;
 }
 
 cuarena_status_t cuai_reclaim_all(cuarena_t *arena, bool wait, uint64_t *reclaimed_out)
 {
-    cuai_gain_t gain = {0, 0};
     cuai_reclaim_begin(arena);
-    cuarena_status_t status = reclaim_all(arena, wait, &gain);
+    cuarena_status_t status = reclaim_all(arena, wait);
     cuai_reclaim_end(arena);
     if (reclaimed_out != NULL)
-        *reclaimed_out = gain.idle;
+        *reclaimed_out = arena->gained_idle;
     return status;
 }
 
@@ -394,10 +376,9 @@ static cuarena_status_t await_freed(cuarena_t *arena, cuai_stream_t *s)
 cuarena_status_t cuai_await_freed(cuarena_t *arena, uint32_t number)
 {
     cuai_assert_locked(arena);
-    cuai_gain_t gain = {0, 0};
     cuai_stream_t *s;
     cuai_reclaim_begin(arena);
-    cuarena_status_t status = cuai_uses_reclaim(arena, CUAI_USES_WAIT, &gain);
+    cuarena_status_t status = cuai_uses_reclaim(arena, CUAI_USES_WAIT);
     for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
         if (status == CUARENA_OK && (number == 0 || n == number))
             status = await_freed(arena, s);
@@ -410,7 +391,7 @@ void cuai_stream_return_idle(cuarena_t *arena, cuai_stream_t *s)
     CUAI_ASSERT(arena->reclaiming);
     bool stays = arena->config.steal == CUARENA_STEAL_NEVER && !s->released;
     if (!stays || !reclaim_own(arena, s))
-        cuai_stream_poll(arena, s);
+        cuai_stream_reclaim(arena, s, false);
 }
 
 /* From now on no call uses the handle. The open free list is empty. */
@@ -459,9 +440,8 @@ static cuarena_status_t still_busy(const cuarena_t *arena)
 
 static bool is_idle(cuarena_t *arena)
 {
-    cuai_gain_t gain = {0, 0};
     cuai_reclaim_begin(arena);
-    poll_streams(arena, &gain);
+    poll_streams(arena);
     cuai_reclaim_end(arena);
     return unreclaimed(arena) == NULL && arena->uses.first == NULL && arena->moved.serial == 0;
 }
@@ -496,9 +476,8 @@ cuarena_status_t cuai_check_idle(cuarena_t *arena)
         return still_busy(arena);
     if (status != CUARENA_OK && status != CUARENA_LOST)
         return status;
-    cuai_gain_t gain = {0, 0};
     cuai_reclaim_begin(arena);
-    status = cuai_uses_reclaim(arena, CUAI_USES_DONE, &gain);
+    status = cuai_uses_reclaim(arena, CUAI_USES_DONE);
     cuai_reclaim_end(arena);
     return status;
 }

@@ -11,16 +11,11 @@
 
 #include "arena/arena.h"
 
-/* What reclaiming brought. */
-typedef struct cuai_gain {
-    uint64_t idle;  /* bytes that are idle now */
-    uint64_t freed; /* bytes of blocks that ended: in a stream's free list, or given back */
-} cuai_gain_t;
-
 /* From here to the end nobody else reclaims, so no event of a stream goes. The first waits for its
- * turn. Drops the lock. */
+ * turn. The second returns whether bytes became idle, joined a free list or were given back since
+ * then. Drops the lock. */
 void cuai_reclaim_begin(cuarena_t *arena);
-void cuai_reclaim_end(cuarena_t *arena);
+bool cuai_reclaim_end(cuarena_t *arena);
 
 /* ---- For a request ----------------------------------------------------- */
 
@@ -75,9 +70,9 @@ void cuai_stream_tidy(cuarena_t *arena, uint32_t number);
 /* Puts all that was freed on the stream so far into its closed free list, with an event behind it:
  * what was open joins what was closed. The caller reclaims. Drops the lock. */
 cuarena_status_t cuai_stream_cover(cuarena_t *arena, cuai_stream_t *s);
-/* Reclaims the closed free list if its event is complete, else BUSY. The caller reclaims. Drops the
- * lock. */
-cuarena_status_t cuai_stream_poll(cuarena_t *arena, cuai_stream_t *s);
+/* Reclaims the closed free list if its event is complete, else BUSY; or waits for it. The caller
+ * reclaims. Drops the lock. */
+cuarena_status_t cuai_stream_reclaim(cuarena_t *arena, cuai_stream_t *s, bool wait);
 /* The event of the open free list, if it has one, does not cover what joins it next, for instance
  * what the stream got from others by a wait after that: another one is to come. */
 void cuai_stream_uncover(const cuarena_t *arena, cuai_stream_t *s);

@@ -490,7 +490,7 @@ static cuarena_status_t wait_for(cuarena_t *arena, const cuai_stream_t *requeste
     if (status != CUARENA_OK || s->behind_closed == 0)
         return status;
     if (open || requester == NULL)
-        status = cuai_stream_poll(arena, s);
+        status = cuai_stream_reclaim(arena, s, false);
     *idle_out = s->behind_closed == 0;
     if (requester == NULL || *idle_out)
         return status;
@@ -670,6 +670,6 @@ void cuai_note_wait(cuarena_t *arena, uint32_t waiter, uint32_t producer, uint64
     if (known)
         cuai_note_seen(arena, waiter, (cuai_point_t){producer, serial});
     if (known && cuai_has_seen(arena, 0, cuai_closed(s)))
-        cuai_stream_poll(arena, s);
+        cuai_stream_reclaim(arena, s, false);
     cuai_reclaim_end(arena);
 }

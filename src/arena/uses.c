@@ -368,7 +368,7 @@ static cuai_block_ref_t find_ending(const cuarena_t *arena, cuarena_block_t bloc
 
 /* Ends the block: its bytes join the free list of the target, or its segment goes back. Drops the
  * lock. */
-static void end_block(cuarena_t *arena, cuai_use_t *use, cuai_block_ref_t ref, cuai_gain_t *gain)
+static void end_block(cuarena_t *arena, cuai_use_t *use, cuai_block_ref_t ref)
 {
     CUAI_ASSERT(!cuai_block_record(ref)->moving &&
                 (cuai_block_record(ref)->flags & CUAI_BLOCK_ENDING));
@@ -376,7 +376,8 @@ static void end_block(cuarena_t *arena, cuai_use_t *use, cuai_block_ref_t ref, c
     bool dedicated = r->flags & CUAI_BLOCK_DEDICATED;
     cuarena_memory_segment_t segment = cuai_dedicated_segment(r);
     bool joins = cuai_freelist_for_free(arena, ref.region, use->target) != 0;
-    *(joins || dedicated ? &gain->freed : &gain->idle) += r->size;
+    arena->gained += r->size;
+    arena->gained_idle += joins || dedicated ? 0 : r->size;
     cuai_end_block(arena, ref, use->target);
     end_use(arena, use);
     if (dedicated)
@@ -399,8 +400,7 @@ static bool is_handed(const cuarena_t *arena, uint32_t target)
 
 /* Ends a block if its uses are done: then it is out of the queue, and OK is returned. A target that
  * is released meanwhile is one more to ask about. Drops the lock. */
-static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link, pass_t *pass,
-                                cuai_gain_t *gain)
+static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link, pass_t *pass)
 {
     cuai_use_t *use = *link;
     bool handed;
@@ -425,11 +425,11 @@ static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link, pass_t *pas
     if (status != CUARENA_OK)
         return status;
     dequeue(&arena->uses, link);
-    end_block(arena, use, ref, gain);
+    end_block(arena, use, ref);
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_uses_reclaim(cuarena_t *arena, cuai_uses_how_t how, cuai_gain_t *gain)
+cuarena_status_t cuai_uses_reclaim(cuarena_t *arena, cuai_uses_how_t how)
 {
     cuai_assert_locked(arena);
     CUAI_ASSERT(arena->reclaiming);
@@ -442,7 +442,7 @@ cuarena_status_t cuai_uses_reclaim(cuarena_t *arena, cuai_uses_how_t how, cuai_g
     cuai_use_t **link = &arena->uses.first;
     while (*link != NULL) {
         cuai_use_t *use = *link;
-        cuarena_status_t status = try_end(arena, link, &pass, gain);
+        cuarena_status_t status = try_end(arena, link, &pass);
         if (status != CUARENA_OK)
             link = &use->next;
         cuai_first_note(&first, status);

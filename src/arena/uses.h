@@ -33,7 +33,7 @@ typedef enum cuai_uses_how {
     CUAI_USES_DONE /* the caller knows; nothing is queued on a stream */
 } cuai_uses_how_t;
 /* Ends freed blocks whose uses are done. The caller reclaims. Drops the lock. */
-cuarena_status_t cuai_uses_reclaim(cuarena_t *arena, cuai_uses_how_t how, cuai_gain_t *gain);
+cuarena_status_t cuai_uses_reclaim(cuarena_t *arena, cuai_uses_how_t how);
 /* Forgets all uses without ending blocks. */
 void cuai_uses_clear(cuarena_t *arena);
 
