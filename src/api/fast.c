@@ -178,7 +178,7 @@ static CUAI_INLINE cuai_slot_t alloc(cuarena_t *arena, uint64_t bytes, int what,
 static cuai_slot_t alloc_from_any(cuarena_t *arena, cuai_stream_t *s, uint64_t bytes, int what)
 {
     uint64_t offset;
-    uint32_t freelists[] = {s->fast.freelist, s->freelists[CUAI_DYNAMIC][!s->turn], 0};
+    uint32_t freelists[] = {s->fast.freelist, s->freelists[!s->turn][CUAI_DYNAMIC], 0};
     cuai_slot_t slot = 0;
     for (int i = arena->cpu_touches ? 2 : 0; slot == 0 && i < 3; i++)
         slot = try_alloc(arena, CUAI_DYNAMIC, arena->heaps[CUAI_DYNAMIC]->freelists[freelists[i]],
@@ -599,9 +599,8 @@ static bool find_freelist(const cuarena_t *arena, const cuai_stream_t *s, const 
     *freelist_out = shrinks && s != NULL ? s->fast.freelist : shrinks ? 0 : after;
     if (shrinks || after == 0)
         return true;
-    const uint32_t *own = s == NULL ? NULL : s->freelists[CUAI_DYNAMIC];
-    return own != NULL && !arena->cpu_touches && r->owner == s->number &&
-           (after == own[0] || after == own[1]);
+    return s != NULL && !arena->cpu_touches && r->owner == s->number &&
+           cuai_is_freelist_of(s, CUAI_DYNAMIC, after);
 }
 
 /* Resizes an ordinary block of the dynamic region in place; false: nothing was done. */

@@ -76,7 +76,7 @@ static uint32_t freelists_for(const cuarena_t *arena, const cuai_tcache_t *t, ui
     if (t->number != 0) {
         const cuai_stream_t *s = cuai_stream(arena, t->number);
         freelists[count++] = s->fast.freelist;
-        freelists[count++] = s->freelists[CUAI_DYNAMIC][!s->turn];
+        freelists[count++] = s->freelists[!s->turn][CUAI_DYNAMIC];
     }
     freelists[count++] = 0;
     return count;

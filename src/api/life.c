@@ -311,7 +311,7 @@ static bool is_settled(const cuarena_t *arena, const ended_t *ended)
 {
     return arena->moving_blocks == 0 && !arena->reclaiming &&
            arena->heaps[CUAI_DYNAMIC]->cached_blocks == 0 && arena->block_pins == 0 &&
-           cuai_captures_count(arena) == 0 && dedicated_count(arena) <= ended->room;
+           arena->captures.count == 0 && dedicated_count(arena) <= ended->room;
 }
 
 /* Waits for what the reset must come after, again if other calls began meanwhile. Drops the lock.

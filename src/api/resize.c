@@ -51,9 +51,8 @@ static bool lengthen_on(cuarena_t *arena, cuai_block_ref_t ref, const cuai_reque
     if (request->stream == 0 || arena->cpu_touches || cuai_is_captured(arena, request->stream))
         return false;
     const cuai_record_t *r = cuai_block_record(ref);
-    const uint32_t *freelists = cuai_stream(arena, request->stream)->freelists[ref.region];
     uint32_t freelist = cuai_range_freelist(r);
-    bool own = freelist == freelists[0] || freelist == freelists[1];
+    bool own = cuai_is_freelist_of(cuai_stream(arena, request->stream), ref.region, freelist);
     if (r->key == 0 || !own || cuai_range(r) < request->size - r->size)
         return false;
     if (r->owner != request->stream && cuai_use_add(arena, ref, request->stream) != CUARENA_OK)

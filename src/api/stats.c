@@ -81,8 +81,8 @@ static void from_arena(const cuarena_t *arena, cuarena_stats_t *stats)
     stats->host_waits = arena->host_waits;
     stats->memory_calls = arena->memory.counted->calls;
     stats->driver_calls = arena->memory.counted->driver_calls;
-    stats->captures = cuai_captures_count(arena);
-    stats->captured_bytes = cuai_captures_bytes(arena);
+    stats->captures = arena->captures.count;
+    stats->captured_bytes = arena->captures.bytes;
 }
 
 static cuarena_status_t begin(cuarena_t *arena, const cuarena_stats_t *stats)
@@ -128,16 +128,6 @@ cuarena_status_t cuarena_tag_stats(cuarena_t *arena, cuarena_tag_t tag, cuarena_
     return cuai_query_end(arena, CUARENA_OK);
 }
 
-static uint64_t free_bytes_of(const cuarena_t *arena, const cuai_stream_t *s)
-{
-    CUAI_ASSERT(s != NULL);
-    uint64_t bytes = 0;
-    for (int region = 0; region < CUAI_LISTED; region++)
-        for (int i = 0; arena->heaps[region] != NULL && i < 2; i++)
-            bytes += arena->heaps[region]->freelists[s->freelists[region][i]]->free_bytes;
-    return bytes;
-}
-
 cuarena_status_t cuarena_stream_stats(cuarena_t *arena, cuarena_stream_t stream,
                                       cuarena_stats_t *stats)
 {
@@ -150,7 +140,7 @@ cuarena_status_t cuarena_stream_stats(cuarena_t *arena, cuarena_stream_t stream,
         return cuai_query_end(arena, cuai_no_stream(stream));
     const cuai_stream_t *s = cuai_stream(arena, number);
     from_counts(cuai_counter_read(&s->counter), &now);
-    now.free_bytes = free_bytes_of(arena, s);
+    now.free_bytes = cuai_stream_bytes(arena, s, 0) + cuai_stream_bytes(arena, s, 1);
     cuai_sized_write(stats, &now);
     return cuai_query_end(arena, CUARENA_OK);
 }

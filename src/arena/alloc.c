@@ -67,13 +67,13 @@ static cuarena_status_t take_on(const cuarena_t *arena, int32_t region,
     const cuai_stream_t *s = cuai_stream(arena, request->stream);
     bool own = !arena->cpu_touches;
     for (uint32_t i = 0; own && i < 2; i++) {
-        uint32_t freelist = s->freelists[region][i == 0 ? s->turn : !s->turn];
+        uint32_t freelist = s->freelists[i == 0 ? s->turn : !s->turn][region];
         if (heap->freelists[freelist]->free_bytes >= request->size &&
             take(arena, heap, request, freelist, slot_out) == CUARENA_OK)
             return CUARENA_OK;
     }
     cuarena_status_t status = take(arena, heap, request, 0, slot_out);
-    uint32_t open = s->freelists[region][s->turn];
+    uint32_t open = s->freelists[s->turn][region];
     bool both = own && !request->soon && heap->freelists[open]->free_bytes != 0 &&
                 heap->freelists[open]->free_bytes + heap->freelists[0]->free_bytes >= request->size;
     if (both && (status == CUARENA_FRAGMENTED || status == CUARENA_OUT_OF_MEMORY))

@@ -50,6 +50,16 @@ typedef struct cuai_cache_counts {
     uint64_t evicted; /* blocks */
 } cuai_cache_counts_t;
 
+/* All capture sessions (capture.h). */
+typedef struct cuai_captures {
+    struct cuarena_capture *first;
+    uint32_t count;
+    uint64_t bytes;                 /* of all stretches */
+    struct cuai_stretch *stretches; /* in address order */
+    size_t stretch_count;
+    size_t stretch_room;
+} cuai_captures_t;
+
 /* Who is told that no block lives any more; `done` is NULL if nobody is. */
 typedef struct cuai_retired {
     cuarena_retired_fn done;
@@ -132,8 +142,8 @@ struct cuarena_arena {
     cuai_stream_t **streams;           /* by number; NULL before the first stream */
     cuai_recent_t recent[CUAI_RECENT]; /* streams that were found last, by their handles */
     uint32_t stream_count;             /* numbers in use */
-    struct cuai_captures *captures;    /* NULL before the first session */
-    uint32_t capturing;                /* open sessions */
+    cuai_captures_t captures;
+    uint32_t capturing;   /* open sessions */
     uint32_t marking_all; /* threads that record an event of all work, which ends captures */
     bool cpu_touches; /* the CPU uses the bytes as well, so that the order of streams is not enough
                          to reuse them */

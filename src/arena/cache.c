@@ -198,7 +198,7 @@ static uint32_t freelist_behind(const cuarena_t *arena, const cuai_record_t *r)
     if (s == NULL || s->timeline.done > cuai_stamp(r))
         return 0;
     if (s->behind_closed > cuai_stamp(r))
-        return s->freelists[CUAI_DYNAMIC][!s->turn];
+        return s->freelists[!s->turn][CUAI_DYNAMIC];
     return cuai_freelist_for_free(arena, CUAI_DYNAMIC, r->owner);
 }
 

@@ -33,9 +33,9 @@ static size_t stretch_above(const cuai_captures_t *all, uint64_t address)
 
 cuarena_capture_t *cuai_capture_around(const cuarena_t *arena, uint64_t address)
 {
-    const cuai_captures_t *all = arena->captures;
-    size_t at = all == NULL ? 0 : stretch_above(all, address);
-    bool inside = all != NULL && at < all->stretch_count && all->stretches[at].begin <= address;
+    const cuai_captures_t *all = &arena->captures;
+    size_t at = stretch_above(all, address);
+    bool inside = at < all->stretch_count && all->stretches[at].begin <= address;
     return inside ? all->stretches[at].capture : NULL;
 }
 
@@ -74,7 +74,7 @@ static void touch(cuai_captures_t *all, uint64_t begin, uint64_t end)
 void cuai_capture_drop_stretches(cuarena_t *arena, const cuarena_capture_t *capture)
 {
     cuai_assert_locked(arena);
-    cuai_captures_t *all = arena->captures;
+    cuai_captures_t *all = &arena->captures;
     size_t kept = 0;
     for (size_t i = 0; i < all->stretch_count; i++)
         if (all->stretches[i].capture != capture)
@@ -86,39 +86,37 @@ void cuai_capture_drop_stretches(cuarena_t *arena, const cuarena_capture_t *capt
 
 /* A stretch is as long as all that the stream has, within bounds, so that at most half of it is
  * more than the stream needs, and stretches are few. */
-static uint64_t stretch_bytes(const cuarena_heap_t *heap, const cuai_member_t *member,
-                              uint64_t size)
+static uint64_t stretch_bytes(const cuarena_heap_t *heap, const cuai_stream_t *s, uint64_t size)
 {
     uint64_t share =
         cuai_align_down(heap->freelists[0]->free_bytes / SHARE, heap->granule_mask + 1);
-    return cuai_max(size, cuai_min(member->bytes, share));
+    return cuai_max(size, cuai_min(s->private_bytes, share));
 }
 
 static cuarena_status_t take_stretch(cuarena_t *arena, int32_t region,
-                                     const cuai_request_t *request, cuarena_capture_t *capture,
-                                     uint32_t number)
+                                     const cuai_request_t *request)
 {
-    CUAI_ASSERT(capture->open && number < capture->member_count);
     cuarena_heap_t *heap = arena->heaps[region];
-    cuai_member_t *member = &capture->members[number];
-    uint64_t bytes = stretch_bytes(heap, member, request->size);
+    cuai_stream_t *s = cuai_stream(arena, request->stream);
+    CUAI_ASSERT(s->capture->open);
+    uint32_t freelist = s->freelists[CUAI_PRIVATE][region];
+    uint64_t bytes = stretch_bytes(heap, s, request->size);
     uint64_t begin;
-    if (!ready_stretch(arena->captures))
+    if (!ready_stretch(&arena->captures))
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a session's private bytes");
-    cuarena_status_t status = cuai_stretch_assign(heap, member->freelists[region], bytes,
-                                                  request->heap.alignment, &begin);
+    cuarena_status_t status =
+        cuai_stretch_assign(heap, freelist, bytes, request->heap.alignment, &begin);
     if (status != CUARENA_OK && bytes > request->size) {
         bytes = request->size;
-        status = cuai_stretch_assign(heap, member->freelists[region], bytes,
-                                     request->heap.alignment, &begin);
+        status = cuai_stretch_assign(heap, freelist, bytes, request->heap.alignment, &begin);
     }
     if (status != CUARENA_OK)
         return status;
-    cuai_stretch_t stretch = {begin, begin + bytes, begin, capture, number, region, false};
-    add_stretch(arena->captures, &stretch);
-    member->bytes += bytes;
-    capture->bytes += bytes;
-    arena->captures->bytes += bytes;
+    cuai_stretch_t stretch = {begin, begin + bytes, begin, s->capture, s->number, region, false};
+    add_stretch(&arena->captures, &stretch);
+    s->private_bytes += bytes;
+    s->capture->bytes += bytes;
+    arena->captures.bytes += bytes;
     return CUARENA_OK;
 }
 
@@ -142,11 +140,10 @@ cuarena_status_t cuai_capture_try_alloc(cuarena_t *arena, int32_t region,
     CUAI_ASSERT(cuai_is_captured(arena, request->stream));
     cuarena_heap_t *heap = arena->heaps[region];
     const cuai_stream_t *s = cuai_stream(arena, request->stream);
-    cuarena_capture_t *capture = s->capture;
-    uint32_t freelist = capture->members[s->member].freelists[region];
+    uint32_t freelist = s->freelists[CUAI_PRIVATE][region];
     cuarena_status_t status = take_from(arena, heap, freelist, request, slot_out);
     if (status == CUARENA_OUT_OF_MEMORY || status == CUARENA_FRAGMENTED) {
-        status = take_stretch(arena, region, request, capture, s->member);
+        status = take_stretch(arena, region, request);
         if (status == CUARENA_OK)
             status = take_from(arena, heap, freelist, request, slot_out);
     }
@@ -154,8 +151,8 @@ cuarena_status_t cuai_capture_try_alloc(cuarena_t *arena, int32_t region,
         return status;
     cuai_record_t *r = cuai_record(heap, *slot_out);
     r->fixed = 1;
-    touch(arena->captures, r->offset, cuai_end(r));
-    cuai_counter_begin_block(&capture->counter, r);
+    touch(&arena->captures, r->offset, cuai_end(r));
+    cuai_counter_begin_block(&s->capture->counter, r);
     return CUARENA_OK;
 }
 
@@ -194,7 +191,7 @@ static uint32_t member_freelist(const cuarena_t *arena, cuai_block_ref_t ref,
     const cuai_stream_t *s = number == 0 ? NULL : cuai_stream(arena, number);
     if (s == NULL || s->capture != capture || arena->cpu_touches)
         return 0;
-    return capture->members[s->member].freelists[ref.region];
+    return s->freelists[CUAI_PRIVATE][ref.region];
 }
 
 /* Without a stream the one decides on which the block was allocated. A block that an export kept
@@ -226,7 +223,7 @@ uint32_t cuai_capture_free(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stre
 
 bool cuai_capture_ready(cuarena_t *arena, uint32_t number)
 {
-    return !cuai_is_captured(arena, number) || ready_stretch(arena->captures);
+    return !cuai_is_captured(arena, number) || ready_stretch(&arena->captures);
 }
 
 void cuai_capture_adopt(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
@@ -241,11 +238,11 @@ void cuai_capture_adopt(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
                               .end = cuai_end(r),
                               .touched = cuai_end(r),
                               .capture = s->capture,
-                              .member = s->member,
+                              .stream = number,
                               .region = CUAI_APART};
-    add_stretch(arena->captures, &stretch);
+    add_stretch(&arena->captures, &stretch);
     s->capture->bytes += r->size;
-    arena->captures->bytes += r->size;
+    arena->captures.bytes += r->size;
     r->fixed = 1;
     cuai_counter_begin_block(&s->capture->counter, r);
 }
@@ -253,7 +250,7 @@ void cuai_capture_adopt(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 /* The block's segment is no longer the session's. */
 static void disown(cuarena_t *arena, cuai_block_ref_t ref)
 {
-    cuai_captures_t *all = arena->captures;
+    cuai_captures_t *all = &arena->captures;
     cuai_record_t *r = cuai_block_record(ref);
     size_t at = stretch_above(all, r->offset);
     CUAI_ASSERT(at < all->stretch_count && all->stretches[at].begin == r->offset);
@@ -270,7 +267,7 @@ void cuai_capture_keep(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
     cuai_assert_locked(arena);
     cuai_record_t *r = cuai_block_record(ref);
     CUAI_ASSERT(r->fixed && ref.region == CUAI_APART);
-    cuai_captures_t *all = arena->captures;
+    cuai_captures_t *all = &arena->captures;
     cuai_stretch_t *stretch = &all->stretches[stretch_above(all, r->offset)];
     cuai_capture_note(arena, stretch->capture, stream);
     cuai_capture_note_uses(arena, stretch->capture, ref, 0);
@@ -282,7 +279,7 @@ void cuai_capture_keep(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 /* The block of a stretch that is over; heap NULL: there is none. */
 static cuai_block_ref_t find_over(const cuarena_t *arena, const cuarena_capture_t *capture)
 {
-    const cuai_captures_t *all = arena->captures;
+    const cuai_captures_t *all = &arena->captures;
     cuarena_heap_t *heap = arena->heaps[CUAI_APART];
     for (size_t i = 0; i < all->stretch_count; i++) {
         const cuai_stretch_t *s = &all->stretches[i];
@@ -336,7 +333,7 @@ void cuai_capture_resized(cuarena_t *arena, const cuai_record_t *r, uint64_t mor
     CUAI_ASSERT(r->fixed);
     cuarena_capture_t *capture = cuai_capture_around(arena, r->offset);
     cuai_counter_resize(&capture->counter, more, more_requested);
-    touch(arena->captures, r->offset, cuai_end(r));
+    touch(&arena->captures, r->offset, cuai_end(r));
 }
 
 /* ---- What was never handed out ----------------------------------------- */
@@ -345,23 +342,23 @@ void cuai_capture_resized(cuarena_t *arena, const cuai_record_t *r, uint64_t mor
 static uint64_t reclaim_untouched(cuarena_t *arena, cuai_stretch_t *stretch)
 {
     CUAI_ASSERT(stretch->begin <= stretch->touched && stretch->touched <= stretch->end);
-    cuai_member_t *member = &stretch->capture->members[stretch->member];
+    cuai_stream_t *s = cuai_stream(arena, stretch->stream);
     uint64_t bytes = stretch->end - stretch->touched;
-    if (bytes == 0 ||
-        cuai_stretch_reclaim(arena->heaps[stretch->region], member->freelists[stretch->region],
-                             stretch->touched, stretch->end) != CUARENA_OK)
+    if (bytes == 0 || cuai_stretch_reclaim(arena->heaps[stretch->region],
+                                           s->freelists[CUAI_PRIVATE][stretch->region],
+                                           stretch->touched, stretch->end) != CUARENA_OK)
         return 0;
     stretch->end = stretch->touched;
-    member->bytes -= bytes;
+    s->private_bytes -= bytes;
     stretch->capture->bytes -= bytes;
-    arena->captures->bytes -= bytes;
+    arena->captures.bytes -= bytes;
     return bytes;
 }
 
 uint64_t cuai_capture_reclaim(cuarena_t *arena, cuarena_capture_t *capture)
 {
     cuai_assert_locked(arena);
-    cuai_captures_t *all = arena->captures;
+    cuai_captures_t *all = &arena->captures;
     uint64_t bytes = 0;
     size_t kept = 0;
     for (size_t i = 0; i < all->stretch_count; i++) {
@@ -380,7 +377,7 @@ uint64_t cuai_captures_reclaim(cuarena_t *arena)
     uint64_t bytes = 0;
     if (arena->capturing == 0)
         return 0;
-    for (cuarena_capture_t *c = arena->captures->first; c != NULL; c = c->next)
+    for (cuarena_capture_t *c = arena->captures.first; c != NULL; c = c->next)
         if (c->open)
             bytes += cuai_capture_reclaim(arena, c);
     return bytes;
@@ -388,7 +385,7 @@ uint64_t cuai_captures_reclaim(cuarena_t *arena)
 
 uint64_t cuai_capture_untouched(const cuarena_t *arena, const cuarena_capture_t *capture)
 {
-    const cuai_captures_t *all = arena->captures;
+    const cuai_captures_t *all = &arena->captures;
     uint64_t most = 0;
     for (size_t i = 0; i < all->stretch_count; i++) {
         const cuai_stretch_t *stretch = &all->stretches[i];
@@ -404,8 +401,8 @@ static bool names_captured(const cuarena_t *arena, const cuarena_heap_t *heap, c
 {
     cuai_stream_set_t set = {{0, 0}};
     cuai_set_add_block(arena, &set, heap, slot);
-    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++)
-        if (cuai_set_has(&set, n) && cuai_is_captured(arena, n))
+    for (uint32_t n = 0; cuai_set_next(&set, &n);)
+        if (cuai_is_captured(arena, n))
             return true;
     return false;
 }

@@ -1,7 +1,7 @@
 /*
  * Capture sessions: private ranges of streams that are captured into graphs.
  *
- *   member    a stream of a session, with a free list of the session's in each heap, from which
+ *   member    a stream of a session, which has a private free list in each heap, from which
  *             requests on the stream are allocated while the session is open
  *   kept      the free list of a session from which nothing is allocated
  *   stretch   bytes that came to a session at once; above `touched` nothing of it was ever handed
@@ -29,19 +29,11 @@
 #include "arena/find.h"
 #include "cuarena/capture.h"
 
-typedef struct cuai_member {
-    uint32_t number;
-    uint32_t freelists[CUAI_LISTED];
-    uint64_t bytes; /* of its stretches */
-} cuai_member_t;
-
 struct cuarena_capture {
     struct cuarena_capture *next;
     bool open;
     bool busy; /* a thread works on it and drops the lock meanwhile */
-    cuai_member_t *members;
-    uint32_t member_count;
-    size_t member_room;
+    cuai_stream_set_t members;
     uint32_t kept[CUAI_LISTED];
     cuai_stream_set_t streams; /* streams whose work may use private bytes; each counts the session
                                   among its waits */
@@ -54,19 +46,10 @@ typedef struct cuai_stretch {
     uint64_t end;
     uint64_t touched;
     cuarena_capture_t *capture;
-    uint32_t member; /* the member that got it */
+    uint32_t stream; /* the member that got it */
     int32_t region;  /* APART: it is the segment of a dedicated block */
     bool over;       /* the dedicated block was freed */
 } cuai_stretch_t;
-
-typedef struct cuai_captures {
-    cuarena_capture_t *first;
-    uint32_t count;
-    uint64_t bytes;            /* of all stretches */
-    cuai_stretch_t *stretches; /* in address order */
-    size_t stretch_count;
-    size_t stretch_room;
-} cuai_captures_t;
 
 /* ---- Private bytes (capture.c) ----------------------------------------- */
 
@@ -136,16 +119,5 @@ void cuai_captures_count_waits(const cuarena_t *arena, uint64_t *waits);
 const char *cuai_captures_wrong(const cuarena_t *arena);
 /* Ends all sessions when the arena ends. No lock. */
 void cuai_captures_forget(cuarena_t *arena);
-
-static inline uint32_t cuai_captures_count(const cuarena_t *arena)
-{
-    return arena->captures == NULL ? 0 : arena->captures->count;
-}
-
-/* The private bytes of all sessions. */
-static inline uint64_t cuai_captures_bytes(const cuarena_t *arena)
-{
-    return arena->captures == NULL ? 0 : arena->captures->bytes;
-}
 
 #endif

@@ -34,36 +34,17 @@ bool cuai_reclaim_end(cuarena_t *arena)
 
 /* ---- One stream -------------------------------------------------------- */
 
-/* The free bytes of one of the stream's two free lists, in all regions. */
-static uint64_t freelist_bytes(const cuarena_t *arena, const cuai_stream_t *s, uint32_t which)
-{
-    uint64_t bytes = 0;
-    for (int region = 0; region < CUAI_LISTED; region++)
-        if (arena->heaps[region] != NULL)
-            bytes += arena->heaps[region]->freelists[s->freelists[region][which]]->free_bytes;
-    return bytes;
-}
-
 static void reclaim_freelist(cuarena_t *arena, const cuai_stream_t *s, uint32_t which)
 {
     for (int region = 0; region < CUAI_LISTED; region++)
         if (arena->heaps[region] != NULL)
-            cuarena_heap_freelist_reclaim(arena->heaps[region], s->freelists[region][which]);
-}
-
-/* The ranges of one free list join the other. */
-static void merge_freelist(cuarena_t *arena, const cuai_stream_t *s, uint32_t which)
-{
-    for (int region = 0; region < CUAI_LISTED; region++)
-        if (arena->heaps[region] != NULL)
-            cuarena_heap_freelist_merge(arena->heaps[region], s->freelists[region][which],
-                                        s->freelists[region][!which]);
+            cuarena_heap_freelist_reclaim(arena->heaps[region], s->freelists[which][region]);
 }
 
 /* Whether anything was freed since the last event, so that another one is wanted. */
 static bool has_open(const cuarena_t *arena, const cuai_stream_t *s)
 {
-    return (s->cache_lacks_event && s->cached != 0) || freelist_bytes(arena, s, s->turn) != 0;
+    return (s->cache_lacks_event && s->cached != 0) || cuai_stream_bytes(arena, s, s->turn) != 0;
 }
 
 static void set_open(const cuarena_t *arena, cuai_stream_t *s, uint64_t serial)
@@ -90,7 +71,7 @@ static void reopen(cuarena_t *arena, cuai_stream_t *s)
     CUAI_ASSERT(!s->released);
     if (cuai_stream_ranges(arena, s, !s->turn) > cuai_stream_ranges(arena, s, s->turn))
         take_turns(arena, s);
-    merge_freelist(arena, s, !s->turn);
+    cuai_freelists_merge(arena, s->freelists[!s->turn], s->freelists[s->turn]);
 }
 
 /* Opens the closed free list again before its event is complete, so cached blocks need another one.
@@ -138,7 +119,7 @@ static cuarena_status_t close_freelist(cuarena_t *arena, cuai_stream_t *s)
         return status;
     }
     s->behind_closed = open.serial;
-    if (s->eager && s->behind_open == CUAI_TO_COME && freelist_bytes(arena, s, s->turn) == 0)
+    if (s->eager && s->behind_open == CUAI_TO_COME && cuai_stream_bytes(arena, s, s->turn) == 0)
         s->behind_open = 0;
     return status;
 }
@@ -169,7 +150,7 @@ cuarena_status_t cuai_stream_reclaim(cuarena_t *arena, cuai_stream_t *s, bool wa
     cuarena_status_t status = cuai_timeline_see(arena, 0, cuai_closed(s), wait);
     if (status != CUARENA_OK)
         return status;
-    uint64_t bytes = freelist_bytes(arena, s, !s->turn);
+    uint64_t bytes = cuai_stream_bytes(arena, s, !s->turn);
     arena->gained += bytes;
     arena->gained_idle += bytes;
     reclaim_freelist(arena, s, !s->turn);
@@ -197,7 +178,7 @@ void cuai_stream_tidy(cuarena_t *arena, uint32_t number)
     cuai_assert_locked(arena);
     cuai_stream_t *s = cuai_stream(arena, number);
     if (s->behind_open == 0)
-        merge_freelist(arena, s, s->turn);
+        cuai_freelists_merge(arena, s->freelists[s->turn], s->freelists[!s->turn]);
     if (s->behind_closed == 0)
         reclaim_freelist(arena, s, !s->turn);
 }
@@ -257,7 +238,7 @@ static cuai_stream_t *fullest(const cuarena_t *arena)
     uint64_t most = 0;
     cuai_stream_t *s;
     for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;) {
-        uint64_t bytes = s->behind_closed == 0 ? 0 : freelist_bytes(arena, s, !s->turn);
+        uint64_t bytes = s->behind_closed == 0 ? 0 : cuai_stream_bytes(arena, s, !s->turn);
         if (bytes > most) {
             most = bytes;
             best = s;
@@ -272,7 +253,7 @@ static void await_open(cuarena_t *arena, uint32_t except)
 {
     cuai_stream_t *s;
     for (uint32_t n = 0; arena->gained == 0 && (s = cuai_stream_next(arena, &n)) != NULL;)
-        if (n != except && freelist_bytes(arena, s, s->turn) != 0 &&
+        if (n != except && cuai_stream_bytes(arena, s, s->turn) != 0 &&
             cuai_stream_reclaim(arena, s, true) == CUARENA_OK && arena->gained == 0 &&
             close_freelist(arena, s) == CUARENA_OK)
             cuai_stream_reclaim(arena, s, true);
@@ -338,7 +319,7 @@ cuarena_status_t cuai_reclaim_all(cuarena_t *arena, bool wait, uint64_t *reclaim
 
 static bool reclaim_own(cuarena_t *arena, cuai_stream_t *s)
 {
-    bool any = !s->released && freelist_bytes(arena, s, !s->turn) != 0;
+    bool any = !s->released && cuai_stream_bytes(arena, s, !s->turn) != 0;
     if (any)
         open_again(arena, s);
     return any;
@@ -366,7 +347,7 @@ static cuarena_status_t await_freed(cuarena_t *arena, cuai_stream_t *s)
     cuai_first_error_t first;
     cuai_first_begin(&first);
     cuarena_status_t status = cuai_stream_cover(arena, s);
-    bool any = s->behind_closed != 0 && freelist_bytes(arena, s, !s->turn) != 0;
+    bool any = s->behind_closed != 0 && cuai_stream_bytes(arena, s, !s->turn) != 0;
     if (status == CUARENA_OK && any)
         status = cuai_timeline_see(arena, 0, cuai_closed(s), true);
     cuai_first_note(&first, status);

@@ -14,7 +14,7 @@
 
 static bool is_known(const cuarena_t *arena, const cuarena_capture_t *capture)
 {
-    const cuarena_capture_t *at = arena->captures == NULL ? NULL : arena->captures->first;
+    const cuarena_capture_t *at = arena->captures.first;
     while (at != NULL && at != capture)
         at = at->next;
     return at != NULL;
@@ -48,76 +48,27 @@ static void let_go(cuarena_t *arena, cuarena_capture_t *capture)
 
 cuarena_status_t cuai_captures_check_none(const cuarena_t *arena, const char *what)
 {
-    uint32_t count = cuai_captures_count(arena);
-    if (count == 0)
+    if (arena->captures.count == 0)
         return CUARENA_OK;
     return cuai_fail(CUARENA_BUSY,
                      "%s: %u capture sessions have private bytes; "
                      "cuarena_capture_release ends them",
-                     what, (unsigned)count);
-}
-
-/* ---- Free lists ------------------------------------------------------------- */
-
-static void end_freelists(const cuarena_t *arena, const uint32_t *freelists)
-{
-    for (int region = 0; region < CUAI_LISTED; region++)
-        if (freelists[region] != 0)
-            cuarena_heap_freelist_destroy(arena->heaps[region], freelists[region]);
-}
-
-/* On an error no free list was made. */
-static cuarena_status_t make_freelists(const cuarena_t *arena, uint32_t *freelists)
-{
-    cuarena_status_t status = CUARENA_OK;
-    for (int region = 0; region < CUAI_LISTED; region++) {
-        freelists[region] = 0;
-        if (arena->heaps[region] != NULL && status == CUARENA_OK)
-            status = cuarena_heap_freelist_create(arena->heaps[region], &freelists[region]);
-    }
-    if (status != CUARENA_OK)
-        end_freelists(arena, freelists);
-    return status;
-}
-
-/* Moves the ranges of the members' free lists into the kept ones. */
-static void keep_freelists(const cuarena_t *arena, const cuarena_capture_t *capture)
-{
-    for (uint32_t i = 0; i < capture->member_count; i++) {
-        const uint32_t *freelists = capture->members[i].freelists;
-        for (int region = 0; region < CUAI_LISTED; region++)
-            if (freelists[region] != 0)
-                cuarena_heap_freelist_merge(arena->heaps[region], freelists[region],
-                                            capture->kept[region]);
-        end_freelists(arena, freelists);
-    }
+                     what, (unsigned)arena->captures.count);
 }
 
 /* ---- Members ----------------------------------------------------------- */
-
-static bool ready_member(cuarena_capture_t *capture)
-{
-    void *items = cuai_host_make_room(capture->members, capture->member_count,
-                                      &capture->member_room, sizeof *capture->members);
-    if (items != NULL)
-        capture->members = items;
-    return items != NULL;
-}
 
 static cuarena_status_t add_member(cuarena_t *arena, cuarena_capture_t *capture, uint32_t number)
 {
     cuai_stream_t *s = cuai_stream(arena, number);
     CUAI_ASSERT(s->capture == NULL);
-    if (!ready_member(capture))
-        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a session's stream");
-    cuai_member_t *member = &capture->members[capture->member_count];
-    *member = (cuai_member_t){.number = number};
-    cuarena_status_t status = make_freelists(arena, member->freelists);
+    cuarena_status_t status = cuai_freelists_make(arena, s->freelists[CUAI_PRIVATE]);
     if (status != CUARENA_OK)
         return status;
     cuai_capture_note(arena, capture, number);
+    cuai_set_add(&capture->members, number);
     s->capture = capture;
-    s->member = capture->member_count++;
+    s->private_bytes = 0;
     cuai_stream_unlearn(arena, s);
     return CUARENA_OK;
 }
@@ -172,15 +123,6 @@ static cuarena_status_t check_zero(const cuarena_t *arena)
                                           "create, alloc");
 }
 
-static cuarena_status_t ready_captures(cuarena_t *arena)
-{
-    if (arena->captures == NULL)
-        arena->captures = cuai_host_alloc(sizeof *arena->captures);
-    if (arena->captures != NULL)
-        return CUARENA_OK;
-    return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for sessions");
-}
-
 static cuarena_status_t make(cuarena_t *arena, uint32_t number, cuarena_capture_t **capture_out)
 {
     cuarena_capture_t *capture = cuai_host_alloc(sizeof *capture);
@@ -188,21 +130,18 @@ static cuarena_status_t make(cuarena_t *arena, uint32_t number, cuarena_capture_
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a session");
     cuarena_status_t status = cuai_dedicated_ready_for_capture(arena);
     if (status == CUARENA_OK)
-        status = make_freelists(arena, capture->kept);
-    if (status == CUARENA_OK) {
+        status = cuai_freelists_make(arena, capture->kept);
+    if (status == CUARENA_OK)
         status = add_member(arena, capture, number);
-        if (status != CUARENA_OK)
-            end_freelists(arena, capture->kept);
-    }
     if (status != CUARENA_OK) {
-        cuai_host_free(capture->members);
+        cuai_freelists_end(arena, capture->kept);
         cuai_host_free(capture);
         return status;
     }
     capture->open = true;
-    capture->next = arena->captures->first;
-    arena->captures->first = capture;
-    arena->captures->count++;
+    capture->next = arena->captures.first;
+    arena->captures.first = capture;
+    arena->captures.count++;
     arena->capturing++;
     *capture_out = capture;
     return CUARENA_OK;
@@ -214,8 +153,6 @@ cuarena_status_t cuai_capture_begin(cuarena_t *arena, cuarena_stream_t stream,
     cuai_assert_locked(arena);
     uint32_t number = 0;
     cuarena_status_t status = check_zero(arena);
-    if (status == CUARENA_OK)
-        status = ready_captures(arena);
     if (status == CUARENA_OK)
         status = find_stream(arena, stream, &number);
     if (status == CUARENA_OK)
@@ -302,17 +239,16 @@ static cuarena_status_t see_moves(cuarena_t *arena, cuai_stream_t *s)
 static cuarena_status_t quiet(cuarena_t *arena, const cuarena_capture_t *capture)
 {
     cuarena_status_t status = CUARENA_OK;
-    for (uint32_t i = 0; i < capture->member_count; i++)
-        if (status == CUARENA_OK)
-            status = check_over(arena, capture->members[i].number);
-    for (uint32_t i = 0; status == CUARENA_OK && i < capture->member_count;) {
-        cuai_stream_t *s = cuai_stream(arena, capture->members[i].number);
+    for (uint32_t n = 0; status == CUARENA_OK && cuai_set_next(&capture->members, &n);)
+        status = check_over(arena, n);
+    for (uint32_t n = 0; status == CUARENA_OK && cuai_set_next(&capture->members, &n);) {
+        cuai_stream_t *s = cuai_stream(arena, n);
         bool behind = !cuai_is_lost(arena) && cuai_stream_is_mine(s) &&
-                      !cuai_has_seen(arena, s->number, arena->moved);
-        i = behind || s->touching != 0 ? 0 : i + 1;
+                      !cuai_has_seen(arena, n, arena->moved);
+        n = behind || s->touching != 0 ? 0 : n;
         if (behind)
             status = see_moves(arena, s);
-        else if (i == 0)
+        else if (n == 0)
             cuai_arena_wait(arena);
     }
     return status;
@@ -325,10 +261,13 @@ static cuarena_status_t end(cuarena_t *arena, cuarena_capture_t *capture)
     if (status != CUARENA_OK)
         return status;
     cuai_capture_reclaim(arena, capture);
-    keep_freelists(arena, capture);
-    for (uint32_t i = 0; i < capture->member_count; i++)
-        cuai_stream(arena, capture->members[i].number)->capture = NULL;
-    capture->member_count = 0;
+    for (uint32_t n = 0; cuai_set_next(&capture->members, &n);) {
+        cuai_stream_t *s = cuai_stream(arena, n);
+        cuai_freelists_merge(arena, s->freelists[CUAI_PRIVATE], capture->kept);
+        cuai_freelists_end(arena, s->freelists[CUAI_PRIVATE]);
+        s->capture = NULL;
+    }
+    capture->members = (cuai_stream_set_t){{0, 0}};
     capture->open = false;
     arena->capturing--;
     return CUARENA_OK;
@@ -433,16 +372,10 @@ static void unlink_capture(cuai_captures_t *all, cuarena_capture_t *capture)
     all->count--;
 }
 
-static void free_capture(cuarena_capture_t *capture)
-{
-    cuai_host_free(capture->members);
-    cuai_host_free(capture);
-}
-
 /* Ends the session. Does not drop the lock, so nobody sees a part of it done. */
 static void finish(cuarena_t *arena, cuarena_capture_t *capture, uint32_t number)
 {
-    CUAI_ASSERT(capture->busy && !capture->open && capture->member_count == 0);
+    CUAI_ASSERT(capture->busy && !capture->open);
     for (int32_t region = 0; region < CUAI_HEAPS; region++) {
         if (arena->heaps[region] == NULL)
             continue;
@@ -450,15 +383,14 @@ static void finish(cuarena_t *arena, cuarena_capture_t *capture, uint32_t number
         if (region < CUAI_LISTED)
             free_ranges(arena, capture, region, number);
     }
-    end_freelists(arena, capture->kept);
+    cuai_freelists_end(arena, capture->kept);
     cuai_capture_drop_stretches(arena, capture);
-    CUAI_ASSERT(arena->captures->bytes >= capture->bytes);
-    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++)
-        if (cuai_set_has(&capture->streams, n))
-            cuai_stream(arena, n)->waits--;
-    arena->captures->bytes -= capture->bytes;
-    unlink_capture(arena->captures, capture);
-    free_capture(capture);
+    CUAI_ASSERT(arena->captures.bytes >= capture->bytes);
+    for (uint32_t n = 0; cuai_set_next(&capture->streams, &n);)
+        cuai_stream(arena, n)->waits--;
+    arena->captures.bytes -= capture->bytes;
+    unlink_capture(&arena->captures, capture);
+    cuai_host_free(capture);
     cuai_cond_wake(&arena->changed);
 }
 
@@ -509,44 +441,38 @@ cuarena_status_t cuai_capture_release(cuarena_t *arena, cuarena_capture_t *captu
 
 void cuai_captures_forget(cuarena_t *arena)
 {
-    cuai_captures_t *all = arena->captures;
-    while (all != NULL && all->first != NULL) {
-        cuarena_capture_t *capture = all->first;
-        all->first = capture->next;
-        free_capture(capture);
+    while (arena->captures.first != NULL) {
+        cuarena_capture_t *capture = arena->captures.first;
+        arena->captures.first = capture->next;
+        cuai_host_free(capture);
     }
-    if (all != NULL)
-        cuai_host_free(all->stretches);
-    cuai_host_free(all);
-    arena->captures = NULL;
+    cuai_host_free(arena->captures.stretches);
 }
 
 /* ---- Validation -------------------------------------------------------- */
 
 void cuai_captures_count_waits(const cuarena_t *arena, uint64_t *waits)
 {
-    const cuarena_capture_t *c = arena->captures == NULL ? NULL : arena->captures->first;
-    for (; c != NULL; c = c->next)
-        for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++)
-            waits[n] += cuai_set_has(&c->streams, n);
+    for (const cuarena_capture_t *c = arena->captures.first; c != NULL; c = c->next)
+        for (uint32_t n = 0; cuai_set_next(&c->streams, &n);)
+            waits[n]++;
 }
 
-static bool has_freelist(const cuarena_capture_t *capture, int32_t region, uint32_t freelist)
+static bool has_freelist(const cuarena_t *arena, const cuarena_capture_t *capture, int32_t region,
+                         uint32_t freelist)
 {
-    if (capture->kept[region] == freelist)
-        return true;
-    for (uint32_t i = 0; i < capture->member_count; i++)
-        if (capture->members[i].freelists[region] == freelist)
-            return true;
-    return false;
+    bool found = capture->kept[region] == freelist;
+    for (uint32_t n = 0; !found && cuai_set_next(&capture->members, &n);)
+        found = cuai_stream(arena, n)->freelists[CUAI_PRIVATE][region] == freelist;
+    return found;
 }
 
 /* The session that has a free list; NULL: none has. */
-static const cuarena_capture_t *freelist_owner(const cuai_captures_t *all, int32_t region,
+static const cuarena_capture_t *freelist_owner(const cuarena_t *arena, int32_t region,
                                                uint32_t freelist)
 {
-    const cuarena_capture_t *c = all->first;
-    while (c != NULL && (freelist == 0 || !has_freelist(c, region, freelist)))
+    const cuarena_capture_t *c = freelist == 0 ? NULL : arena->captures.first;
+    while (c != NULL && !has_freelist(arena, c, region, freelist))
         c = c->next;
     return c;
 }
@@ -554,70 +480,46 @@ static const cuarena_capture_t *freelist_owner(const cuai_captures_t *all, int32
 /* What the records say of a session. */
 typedef struct tally {
     const cuarena_capture_t *capture;
-    uint64_t live_blocks;
-    uint64_t live_bytes;
+    uint64_t blocks; /* dedicated ones that were freed are among them */
+    uint64_t block_bytes;
     uint64_t free_bytes;
 } tally_t;
 
-static bool is_all_of(const cuarena_t *arena, const cuarena_capture_t *capture, uint64_t begin,
-                      uint64_t end)
+/* Whether bytes are a session's or, with NULL, not private. */
+static bool is_of(const cuarena_t *arena, const cuarena_capture_t *capture, uint64_t begin,
+                  uint64_t end)
 {
     return cuai_capture_around(arena, begin) == capture &&
            cuai_capture_around(arena, end - 1) == capture;
 }
 
-/* Whether the stretch that begins there is of a dedicated block that was freed. */
-static bool is_over(const cuarena_t *arena, uint64_t address)
-{
-    const cuai_captures_t *all = arena->captures;
-    size_t at = 0;
-    while (at < all->stretch_count && all->stretches[at].begin != address)
-        at++;
-    return at < all->stretch_count && all->stretches[at].over;
-}
-
 static const char *tally_record(const cuarena_t *arena, int32_t region, const cuai_record_t *r,
                                 tally_t *tally)
 {
-    bool block = cuai_has_bytes(r);
-    const cuarena_capture_t *around = block ? cuai_capture_around(arena, r->offset) : NULL;
-    if (block && r->fixed != (around != NULL))
-        return "a block is fixed and not private, or private and not fixed";
-    if (around != NULL && around == tally->capture) {
-        bool over = is_over(arena, r->offset);
-        tally->live_blocks += !over;
-        *(over ? &tally->free_bytes : &tally->live_bytes) += r->size;
-        if (over && !(r->flags & CUAI_BLOCK_ENDING))
-            return "a session keeps a dedicated block that was not freed";
-        if (!is_all_of(arena, around, r->offset, cuai_end(r)))
-            return "a private block has bytes that are not its session's";
+    if (cuai_has_bytes(r)) {
+        const cuarena_capture_t *around = cuai_capture_around(arena, r->offset);
+        if (r->fixed != (around != NULL) || !is_of(arena, around, r->offset, cuai_end(r)))
+            return "a block is fixed and not private, or private and not fixed";
+        tally->blocks += around == tally->capture;
+        tally->block_bytes += around == tally->capture ? r->size : 0;
     }
-    uint64_t begin = cuai_end(r);
     uint64_t bytes = cuai_range(r);
     if (bytes == 0 || region == CUAI_APART)
         return NULL;
-    const cuarena_capture_t *owner =
-        freelist_owner(arena->captures, region, cuai_range_freelist(r));
-    if (owner == tally->capture && owner != NULL) {
-        tally->free_bytes += bytes;
-        if (!is_all_of(arena, owner, begin, begin + bytes))
-            return "a session's free list has bytes that are not private";
-    }
-    return owner == NULL && cuai_capture_around(arena, begin) != NULL
-               ? "private bytes are in a free list that is not their session's"
-               : NULL;
+    const cuarena_capture_t *owner = freelist_owner(arena, region, cuai_range_freelist(r));
+    tally->free_bytes += owner == tally->capture ? bytes : 0;
+    return is_of(arena, owner, cuai_end(r), cuai_end(r) + bytes)
+               ? NULL
+               : "free bytes are private and in no free list of their session, or the reverse";
 }
 
 static const char *tally_heap(const cuarena_t *arena, int32_t region, tally_t *tally)
 {
     const cuarena_heap_t *heap = arena->heaps[region];
-    cuai_slot_t slot = heap == NULL ? 0 : cuai_record(heap, 0)->next;
     const char *wrong = NULL;
-    for (; slot != 0 && wrong == NULL; slot = cuai_record(heap, slot)->next)
-        wrong = tally_record(arena, region, cuai_record(heap, slot), tally);
-    slot = heap == NULL ? 0 : cuai_heap_next_standalone(heap, 1);
-    for (; slot != 0 && wrong == NULL; slot = cuai_heap_next_standalone(heap, slot + 1))
-        wrong = tally_record(arena, region, cuai_record(heap, slot), tally);
+    for (cuai_slot_t slot = 1; heap != NULL && wrong == NULL && slot < heap->unused; slot++)
+        if (cuai_record(heap, slot)->kind != CUAI_FREE)
+            wrong = tally_record(arena, region, cuai_record(heap, slot), tally);
     return wrong;
 }
 
@@ -630,17 +532,19 @@ static const char *capture_wrong(const cuarena_t *arena, const cuarena_capture_t
     if (wrong != NULL)
         return wrong;
     cuai_counts_t counts = cuai_counter_read(&capture->counter);
-    if (tally.live_blocks != counts.live_blocks || tally.live_bytes != counts.live_bytes)
-        return "a session's counts are not those of its blocks";
-    if (tally.live_bytes + tally.free_bytes != capture->bytes)
-        return "a session has another number of bytes than it says";
-    for (uint32_t i = 0; i < capture->member_count; i++) {
-        const cuai_stream_t *s = cuai_stream(arena, capture->members[i].number);
-        if (!capture->busy && (s->capture != capture || s->member != i))
-            return "a stream of a session does not know it";
+    for (size_t i = 0; i < arena->captures.stretch_count; i++) {
+        const cuai_stretch_t *s = &arena->captures.stretches[i];
+        counts.live_blocks += s->capture == capture && s->over;
+        counts.live_bytes += s->capture == capture && s->over ? s->end - s->begin : 0;
     }
-    return capture->open || capture->member_count == 0 ? NULL
-                                                       : "a session that has ended has streams";
+    if (tally.blocks != counts.live_blocks || tally.block_bytes != counts.live_bytes)
+        return "a session's counts are not those of its blocks";
+    if (tally.block_bytes + tally.free_bytes != capture->bytes)
+        return "a session has another number of bytes than it says";
+    for (uint32_t n = 0; cuai_set_next(&capture->members, &n);)
+        if (!capture->open || (!capture->busy && cuai_stream(arena, n)->capture != capture))
+            return "a stream of a session does not know it, or the session has ended";
+    return NULL;
 }
 
 static const char *stretches_wrong(const cuai_captures_t *all)
@@ -657,9 +561,7 @@ static const char *stretches_wrong(const cuai_captures_t *all)
 
 const char *cuai_captures_wrong(const cuarena_t *arena)
 {
-    const cuai_captures_t *all = arena->captures;
-    if (all == NULL)
-        return NULL;
+    const cuai_captures_t *all = &arena->captures;
     uint32_t open = 0;
     uint32_t count = 0;
     uint64_t bytes = 0;

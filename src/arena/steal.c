@@ -103,11 +103,10 @@ static bool has_waited(const cuarena_t *arena, const cuai_stream_t *requester,
 
 static void note_owner(search_t *search, const cuai_stream_t *s)
 {
-    const uint32_t *freelists = s->freelists[search->region];
     bool excluded = cuai_set_has(&search->excluded, s->number) || s->capture != NULL;
     uint8_t must = excluded ? NOBODY : (uint8_t)s->number;
-    search->owners[freelists[s->turn]] = must;
-    search->owners[freelists[!s->turn]] =
+    search->owners[s->freelists[s->turn][search->region]] = must;
+    search->owners[s->freelists[!s->turn][search->region]] =
         has_waited(search->arena, search->requester, s) ? 0 : must;
 }
 
@@ -123,7 +122,7 @@ static void assume_waited(search_t *search, cuai_point_t wait)
         for (int open = 0; s->capture == NULL && open < 2; open++) {
             uint64_t behind = open ? s->behind_open : s->behind_closed;
             uint64_t seen = s == owner ? wait.serial : cuai_had_seen(&owner->timeline, at, n);
-            uint8_t *its = &search->owners[s->freelists[search->region][s->turn ^ !open]];
+            uint8_t *its = &search->owners[s->freelists[s->turn ^ !open][search->region]];
             if (*its != NOBODY && behind != 0 && behind <= seen)
                 *its = 0;
         }
@@ -143,8 +142,9 @@ static void note_owners(search_t *search)
     const cuarena_t *arena = search->arena;
     count_freelists(search);
     memset(search->owners, NOBODY, search->freelists);
-    const uint32_t *own = search->requester->freelists[search->region];
-    search->owners[0] = search->owners[own[0]] = search->owners[own[1]] = 0;
+    search->owners[0] = 0;
+    for (int i = 0; i < 2; i++)
+        search->owners[search->requester->freelists[i][search->region]] = 0;
     for (uint32_t n = 1, seen = 0; seen < arena->stream_count; n++) {
         seen += arena->streams[n] != NULL;
         if (arena->streams[n] != NULL && n != search->request->stream)
@@ -167,15 +167,14 @@ static cuai_point_t point_of(const search_t *search, const cuai_record_t *r)
         return (cuai_point_t){0, 0};
     CUAI_ASSERT(owner != NOBODY);
     const cuai_stream_t *s = cuai_stream(search->arena, owner);
-    bool open = cuai_range_freelist(r) == s->freelists[search->region][s->turn];
+    bool open = cuai_range_freelist(r) == s->freelists[s->turn][search->region];
     return (cuai_point_t){owner, open ? CUAI_TO_COME : s->behind_closed};
 }
 
 static bool is_own(const search_t *search, const cuai_record_t *r)
 {
-    const uint32_t *freelists = search->requester->freelists[search->region];
     uint32_t freelist = cuai_range_freelist(r);
-    return freelist == 0 || freelist == freelists[0] || freelist == freelists[1];
+    return freelist == 0 || cuai_is_freelist_of(search->requester, search->region, freelist);
 }
 
 /* ---- Runs -------------------------------------------------------------- */
@@ -452,7 +451,7 @@ static cuarena_status_t alloc_part(const search_t *search, const candidate_t *pa
     cuai_slot_t owner;
     cuarena_status_t status =
         cuai_freelist_gather(search->heap, part->last, part->begin, part->end,
-                             requester->freelists[search->region][requester->turn], &owner);
+                             requester->freelists[requester->turn][search->region], &owner);
     if (status != CUARENA_OK)
         return status;
     cuai_stream_uncover(search->arena, requester);
@@ -615,18 +614,18 @@ static cuarena_status_t steal_freelists(cuarena_t *arena, cuai_stream_t *request
 {
     CUAI_ASSERT(arena->reclaiming && s != requester);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    const uint32_t *freelists = s->freelists[CUAI_DYNAMIC];
-    bool open = heap->freelists[freelists[s->turn]]->ranges != 0;
+    uint32_t closed = s->freelists[!s->turn][CUAI_DYNAMIC];
+    bool open = heap->freelists[s->freelists[s->turn][CUAI_DYNAMIC]]->ranges != 0;
     bool idle = false;
     cuarena_status_t status = CUARENA_OK;
-    if (!open && heap->freelists[freelists[!s->turn]]->ranges == 0)
+    if (!open && heap->freelists[closed]->ranges == 0)
         return status;
     status = wait_for(arena, requester, s, open, &idle);
     if (status != CUARENA_OK || !has_waited(arena, requester, s))
         return status;
     cuai_stream_uncover(arena, requester);
-    return cuarena_heap_freelist_merge(heap, freelists[!s->turn],
-                                       requester->freelists[CUAI_DYNAMIC][requester->turn]);
+    return cuarena_heap_freelist_merge(heap, closed,
+                                       requester->freelists[requester->turn][CUAI_DYNAMIC]);
 }
 
 cuarena_status_t cuai_steal_all(cuarena_t *arena, uint32_t number)

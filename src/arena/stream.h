@@ -34,6 +34,8 @@
 
 /* Heaps with free lists: dynamic and stable. */
 #define CUAI_LISTED 2
+/* The free lists of a stream in an open capture session, beside the two that take turns. */
+#define CUAI_PRIVATE 2
 /* Streams whose handles are found without a search. */
 #define CUAI_RECENT 16u
 _Static_assert(CUARENA_MAX_STREAMS < CUARENA_HEAP_MAX_OWNER, "owners");
@@ -67,7 +69,7 @@ typedef struct cuai_stream {
     cuarena_stream_info_t info;
     uint32_t number;
     uint64_t thread;                    /* whose default stream it is, or 0 */
-    uint32_t freelists[CUAI_LISTED][2]; /* of each heap; [turn] is the open one */
+    uint32_t freelists[3][CUAI_LISTED]; /* by heap: [turn] are open, [CUAI_PRIVATE] its session's */
     uint32_t turn;
     cuai_fast_t fast; /* with the open free list of the dynamic region's heap */
     bool released; /* the handle must not be used any more; all bytes are in the closed free list */
@@ -89,8 +91,8 @@ typedef struct cuai_stream {
     uint32_t touching;               /* threads that use the handle without the lock */
     bool cache_lacks_event;          /* no event is behind all of its cached blocks yet */
     uint64_t cached;                 /* blocks that were freed on it and are cached */
-    uint32_t member;                 /* its index among the members of `capture` */
-    struct cuarena_capture *capture; /* NULL: none */
+    struct cuarena_capture *capture; /* the open session that it is in; NULL: none */
+    uint64_t private_bytes;          /* that it got in that session */
     cuai_timeline_t timeline;
 } cuai_stream_t;
 
@@ -134,6 +136,15 @@ static inline bool cuai_set_has(const cuai_stream_set_t *set, uint32_t number)
 {
     CUAI_ASSERT(number < CUAI_STREAM_NUMBERS);
     return set->bits[number / 64] >> number % 64 & 1;
+}
+
+/* Makes a number the next one in the set; false: there is none. 0 comes before all. */
+static inline bool cuai_set_next(const cuai_stream_set_t *set, uint32_t *number)
+{
+    while (++*number < CUAI_STREAM_NUMBERS)
+        if (cuai_set_has(set, *number))
+            return true;
+    return false;
 }
 
 #endif

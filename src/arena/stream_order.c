@@ -48,8 +48,8 @@ cuarena_status_t cuai_order_before(cuarena_t *arena, const cuai_stream_set_t *se
 {
     cuai_assert_locked(arena);
     cuarena_status_t status = CUARENA_OK;
-    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && status == CUARENA_OK; n++)
-        if (n != number && cuai_set_has(set, n))
+    for (uint32_t n = 0; status == CUARENA_OK && cuai_set_next(set, &n);)
+        if (n != number)
             status = wait_for_stream(arena, n, number);
     return status == CUARENA_OK ? cuai_see_moves(arena, number) : status;
 }
@@ -149,8 +149,8 @@ static void note_moved(cuarena_t *arena, cuai_point_t moved)
 static bool let_wait(cuarena_t *arena, const cuai_stream_set_t *set)
 {
     bool all = true;
-    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++)
-        if (cuai_set_has(set, n) && can_wait(cuai_stream(arena, n)))
+    for (uint32_t n = 0; cuai_set_next(set, &n);)
+        if (can_wait(cuai_stream(arena, n)))
             all = cuai_see_moves(arena, n) == CUARENA_OK && all;
     return all;
 }

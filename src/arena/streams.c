@@ -62,13 +62,13 @@ uint32_t cuai_freelist_for_free(const cuarena_t *arena, int32_t region, uint32_t
         return 0;
     const cuai_stream_t *s = cuai_stream(arena, number);
     if (s->behind_open != 0)
-        return s->freelists[region][s->turn];
-    return s->behind_closed != 0 ? s->freelists[region][!s->turn] : 0;
+        return s->freelists[s->turn][region];
+    return s->behind_closed != 0 ? s->freelists[!s->turn][region] : 0;
 }
 
 void cuai_stream_note_open(const cuarena_t *arena, cuai_stream_t *s)
 {
-    s->fast.freelist = s->freelists[CUAI_DYNAMIC][s->turn];
+    s->fast.freelist = s->freelists[s->turn][CUAI_DYNAMIC];
     s->fast.index = arena->heaps[CUAI_DYNAMIC]->freelists[s->fast.freelist];
 }
 
@@ -77,29 +77,44 @@ uint64_t cuai_stream_ranges(const cuarena_t *arena, const cuai_stream_t *s, uint
     uint64_t ranges = 0;
     for (int region = 0; region < CUAI_LISTED; region++)
         if (arena->heaps[region] != NULL)
-            ranges += arena->heaps[region]->freelists[s->freelists[region][which]]->ranges;
+            ranges += arena->heaps[region]->freelists[s->freelists[which][region]]->ranges;
     return ranges;
 }
 
-static void end_freelists(cuarena_t *arena, const cuai_stream_t *s)
+uint64_t cuai_stream_bytes(const cuarena_t *arena, const cuai_stream_t *s, uint32_t which)
 {
+    uint64_t bytes = 0;
     for (int region = 0; region < CUAI_LISTED; region++)
-        for (int i = 0; i < 2; i++)
-            if (s->freelists[region][i] != 0)
-                cuarena_heap_freelist_destroy(arena->heaps[region], s->freelists[region][i]);
+        if (arena->heaps[region] != NULL)
+            bytes += arena->heaps[region]->freelists[s->freelists[which][region]]->free_bytes;
+    return bytes;
 }
 
-static cuarena_status_t make_freelists(cuarena_t *arena, cuai_stream_t *s)
+void cuai_freelists_end(const cuarena_t *arena, uint32_t *freelists)
+{
+    for (int region = 0; region < CUAI_LISTED; region++) {
+        if (freelists[region] != 0)
+            cuarena_heap_freelist_destroy(arena->heaps[region], freelists[region]);
+        freelists[region] = 0;
+    }
+}
+
+cuarena_status_t cuai_freelists_make(const cuarena_t *arena, uint32_t *freelists)
 {
     cuarena_status_t status = CUARENA_OK;
-    for (int region = 0; region < CUAI_LISTED; region++)
-        for (int i = 0; i < 2; i++)
-            if (arena->heaps[region] != NULL && status == CUARENA_OK)
-                status =
-                    cuarena_heap_freelist_create(arena->heaps[region], &s->freelists[region][i]);
+    for (int region = 0; region < CUAI_LISTED && status == CUARENA_OK; region++)
+        if (arena->heaps[region] != NULL)
+            status = cuarena_heap_freelist_create(arena->heaps[region], &freelists[region]);
     if (status != CUARENA_OK)
-        end_freelists(arena, s);
+        cuai_freelists_end(arena, freelists);
     return status;
+}
+
+void cuai_freelists_merge(const cuarena_t *arena, const uint32_t *from, const uint32_t *to)
+{
+    for (int region = 0; region < CUAI_LISTED; region++)
+        if (arena->heaps[region] != NULL)
+            cuarena_heap_freelist_merge(arena->heaps[region], from[region], to[region]);
 }
 
 /* ---- Recently found ---------------------------------------------------- */
@@ -162,11 +177,13 @@ void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s)
 void cuai_stream_forget(cuarena_t *arena, uint32_t number)
 {
     cuai_assert_locked(arena);
-    CUAI_ASSERT(arena->streams[number] != NULL && arena->stream_count != 0);
-    cuai_stream_unlearn(arena, arena->streams[number]);
-    end_freelists(arena, arena->streams[number]);
-    cuai_host_free(arena->streams[number]->scopes);
-    cuai_host_free(arena->streams[number]);
+    cuai_stream_t *s = arena->streams[number];
+    CUAI_ASSERT(s != NULL && s->capture == NULL && arena->stream_count != 0);
+    cuai_stream_unlearn(arena, s);
+    cuai_freelists_end(arena, s->freelists[0]);
+    cuai_freelists_end(arena, s->freelists[1]);
+    cuai_host_free(s->scopes);
+    cuai_host_free(s);
     arena->streams[number] = NULL;
     arena->stream_count--;
     note_freelists(arena);
@@ -238,8 +255,11 @@ static cuarena_status_t add(cuarena_t *arena, cuarena_stream_t handle,
     s->eager = info->per_thread || arena->config.events == CUARENA_EVENTS_EAGER;
     s->behind_open = s->eager ? 0 : CUAI_TO_COME;
     s->timeline.head.next = s->timeline.head.previous = &s->timeline.head;
-    status = make_freelists(arena, s);
+    status = cuai_freelists_make(arena, s->freelists[0]);
+    if (status == CUARENA_OK)
+        status = cuai_freelists_make(arena, s->freelists[1]);
     if (status != CUARENA_OK) {
+        cuai_freelists_end(arena, s->freelists[0]);
         cuai_host_free(s);
         return status;
     }
@@ -467,7 +487,7 @@ uint64_t cuai_freelists_largest(const cuarena_t *arena, int region, bool streams
     const cuai_stream_t *s;
     for (uint32_t n = 0; streams && (s = cuai_stream_next(arena, &n)) != NULL;)
         for (int i = 0; s->capture == NULL && i < 2; i++)
-            largest = cuai_max(largest, freelist_largest(heap, s->freelists[region][i]));
+            largest = cuai_max(largest, freelist_largest(heap, s->freelists[i][region]));
     return largest;
 }
 

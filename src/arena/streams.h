@@ -111,7 +111,19 @@ cuarena_status_t cuai_stream_touch_for_work(cuarena_t *arena, uint32_t number,
 /* The free list for bytes that are idle once the stream's work so far is done (of an eager stream:
  * its work before its last event). */
 uint32_t cuai_freelist_for_free(const cuarena_t *arena, int32_t region, uint32_t number);
-/* How many ranges one of the stream's two free lists has, in all regions. */
+/* Makes a free list in each heap that has some, where there is none yet; on an error none. */
+cuarena_status_t cuai_freelists_make(const cuarena_t *arena, uint32_t *freelists);
+/* Ends them; their bytes are idle. */
+void cuai_freelists_end(const cuarena_t *arena, uint32_t *freelists);
+/* Moves all ranges of the first into the second. */
+void cuai_freelists_merge(const cuarena_t *arena, const uint32_t *from, const uint32_t *to);
+/* Whether the free list of a region is one of the two that take turns. */
+static inline bool cuai_is_freelist_of(const cuai_stream_t *s, int32_t region, uint32_t freelist)
+{
+    return freelist == s->freelists[0][region] || freelist == s->freelists[1][region];
+}
+/* How many bytes, or ranges, one of the stream's two free lists has, in all regions. */
+uint64_t cuai_stream_bytes(const cuarena_t *arena, const cuai_stream_t *s, uint32_t which);
 uint64_t cuai_stream_ranges(const cuarena_t *arena, const cuai_stream_t *s, uint32_t which);
 /* Another free list of the stream is the open one: updates what is derived from that. */
 void cuai_stream_note_open(const cuarena_t *arena, cuai_stream_t *s);

@@ -250,7 +250,7 @@ static freelists_t idle_freelists(cuarena_t *arena, uint32_t number)
     for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
         if ((number == 0 || n == number) && s->behind_closed != 0 && !cuai_is_lost(arena) &&
             cuai_timeline_see(arena, 0, cuai_closed(s), false) == CUARENA_OK)
-            add_freelist(&freelists, s->freelists[CUAI_DYNAMIC][!s->turn]);
+            add_freelist(&freelists, s->freelists[!s->turn][CUAI_DYNAMIC]);
     return freelists;
 }
 

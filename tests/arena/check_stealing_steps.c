@@ -321,7 +321,7 @@ START_TEST(streams_steal_whatever_numbers_their_freelists_have)
         drop(f, take_on(f, 256, sim_handle(i)));
     }
     uint32_t number = cuai_stream_known(f->arena, last);
-    ck_assert_uint_gt(cuai_stream(f->arena, number)->freelists[CUAI_DYNAMIC][1],
+    ck_assert_uint_gt(cuai_stream(f->arena, number)->freelists[1][CUAI_DYNAMIC],
                       2 * (CUARENA_MAX_STREAMS + 1));
     void *one = fill(f);
     drop_on(f, one, last);
