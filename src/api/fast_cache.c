@@ -118,7 +118,7 @@ static CUAI_OUTLINE cuai_freed_t put(cuarena_t *arena, cuai_slot_t slot, uint64_
     cuai_raise(&arena->cache.peak_bytes, heap->cached_bytes);
     if (s != NULL) {
         s->cached++;
-        s->cache_lacks_event = true;
+        s->cached_last = arena->event_serial;
     }
     return CUAI_FREED;
 }

@@ -62,7 +62,8 @@ void cuai_arena_cache_put(cuarena_t *arena, cuai_block_ref_t ref, uint32_t strea
     if (s == NULL)
         return;
     s->cached++;
-    s->cache_lacks_event = true;
+    CUAI_ASSERT(s->cached_last <= stamp);
+    s->cached_last = stamp;
     if (s->behind_open == 0)
         cuai_stream_uncover(arena, s);
 }

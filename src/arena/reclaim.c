@@ -44,7 +44,9 @@ static void reclaim_freelist(cuarena_t *arena, const cuai_stream_t *s, uint32_t 
 /* Whether anything was freed since the last event, so that another one is wanted. */
 static bool has_open(const cuarena_t *arena, const cuai_stream_t *s)
 {
-    return (s->cache_lacks_event && s->cached != 0) || cuai_stream_bytes(arena, s, s->turn) != 0;
+    uint64_t behind = cuai_max(s->behind_closed, s->timeline.done);
+    return (s->cached != 0 && s->cached_last >= behind) ||
+           cuai_stream_bytes(arena, s, s->turn) != 0;
 }
 
 static void set_open(const cuarena_t *arena, cuai_stream_t *s, uint64_t serial)
@@ -81,7 +83,6 @@ static void open_again(cuarena_t *arena, cuai_stream_t *s)
     cuai_point_t closed = cuai_closed(s);
     reopen(arena, s);
     s->behind_closed = 0;
-    s->cache_lacks_event = true;
     if (s->behind_open == 0)
         s->behind_open = closed.serial;
     else
@@ -107,7 +108,6 @@ static cuarena_status_t close_freelist(cuarena_t *arena, cuai_stream_t *s)
     cuai_point_t open = {s->number, s->behind_open};
     take_turns(arena, s);
     s->behind_closed = open.serial;
-    s->cache_lacks_event = false;
     if (open.serial == CUAI_TO_COME)
         status = cuai_timeline_record(arena, &open, true);
     else
@@ -115,7 +115,6 @@ static cuarena_status_t close_freelist(cuarena_t *arena, cuai_stream_t *s)
     if (status != CUARENA_OK) {
         reopen(arena, s);
         s->behind_closed = 0;
-        s->cache_lacks_event = true;
         return status;
     }
     s->behind_closed = open.serial;
@@ -379,7 +378,6 @@ void cuai_stream_return_idle(cuarena_t *arena, cuai_stream_t *s)
 static void end_handle(cuarena_t *arena, cuai_stream_t *s)
 {
     s->released = true;
-    s->cache_lacks_event = false;
     cuai_stream_uncover(arena, s);
     cuai_stream_unlearn(arena, s);
 }

@@ -89,8 +89,8 @@ typedef struct cuai_stream {
     uint64_t born_serial;            /* the last serial of the arena when the stream became known */
     struct cuai_scopes *scopes;      /* of its peaks; NULL before the first */
     uint32_t touching;               /* threads that use the handle without the lock */
-    bool cache_lacks_event;          /* no event is behind all of its cached blocks yet */
     uint64_t cached;                 /* blocks that were freed on it and are cached */
+    uint64_t cached_last;            /* the largest stamp that one had */
     struct cuarena_capture *capture; /* the open session that it is in; NULL: none */
     uint64_t private_bytes;          /* that it got in that session */
     cuai_timeline_t timeline;
