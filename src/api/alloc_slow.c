@@ -646,7 +646,7 @@ static cuarena_status_t zero_new(cuarena_t *arena, const cuai_request_t *request
     cuai_peaks_kept_t with;
     cuai_peaks_keep(arena, &where, &with);
     cuai_mark_moving(arena, ref);
-    cuarena_status_t status = cuai_zero_block(arena, ref, request->stream);
+    cuarena_status_t status = cuai_zero_block(arena, ref, 0, request->stream);
     bool ended = cuai_end_moving(arena, ref, request->stream);
     if (status == CUARENA_OK || ended)
         return status;

@@ -222,7 +222,7 @@ static cuarena_status_t zero_apart(cuarena_t *arena)
         if (!cuai_zeroes_freed(arena, ref) || cuai_block_record(ref)->moving)
             continue; /* whoever frees it does that */
         cuai_mark_moving(arena, ref);
-        status = cuai_zero_block(arena, ref, 0);
+        status = cuai_zero_block(arena, ref, 0, 0);
         cuai_clear_moving(arena, ref);
     }
     return status;

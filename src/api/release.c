@@ -51,7 +51,7 @@ static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_block_ref_t ref, ui
     cuai_record_t *r = cuai_block_record(ref);
     cuai_mark_ending(arena, r);
     cuai_mark_moving(arena, ref);
-    cuarena_status_t status = cuai_zero_block(arena, ref, number);
+    cuarena_status_t status = cuai_zero_block(arena, ref, 0, number);
     if (status != CUARENA_OK && !is_moot(status)) {
         cuai_clear_ending(arena, r);
         cuai_clear_moving(arena, ref);

@@ -164,12 +164,12 @@ static cuarena_status_t zero_left(cuarena_t *arena, cuai_block_ref_t from, cuai_
 {
     if (!cuai_zeroes_freed(arena, from) || cuai_is_lost(arena))
         return CUARENA_OK;
-    cuarena_status_t status = cuai_zero_block(arena, from, stream);
+    cuarena_status_t status = cuai_zero_block(arena, from, 0, stream);
     if (status == CUARENA_OK || cuai_block_record(to)->size == 0)
         return status;
     cuai_kept_error_t words;
     cuai_error_keep(&words);
-    if (cuai_zero_block(arena, to, stream) != CUARENA_OK)
+    if (cuai_zero_block(arena, to, 0, stream) != CUARENA_OK)
         cuai_lose(arena);
     cuai_error_restore(&words);
     cuai_await_queued(arena, stream);
@@ -296,7 +296,7 @@ static cuarena_status_t zero_tail(cuarena_t *arena, cuarena_block_t block,
         cuai_block_record(*ref)->size <= request->size)
         return status;
     cuai_mark_moving(arena, *ref);
-    status = cuai_zero_tail(arena, *ref, request->size, stream);
+    status = cuai_zero_block(arena, *ref, request->size, stream);
     if (status == CUARENA_OK)
         (void)cuai_stream_note_free(arena, stream);
     if (cuai_end_moving(arena, *ref, stream) && status == CUARENA_OK)

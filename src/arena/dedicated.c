@@ -8,6 +8,7 @@
 #include "arena/life.h"
 #include "arena/streams.h"
 #include "arena/uses.h"
+#include "arena/zero.h"
 #include "base/log.h"
 
 /* Makes the heap of the APART region at the first block there. */
@@ -94,9 +95,9 @@ static cuarena_status_t get_segment(const cuarena_t *arena, uint64_t bytes,
                                     cuarena_stream_t *stream, cuarena_memory_segment_t *segment)
 {
     cuarena_status_t status = get_bytes(arena, bytes, stream, segment);
-    if (status != CUARENA_OK || arena->config.zero != CUARENA_ZERO_CREATE)
+    if (status != CUARENA_OK)
         return status;
-    status = cuai_memory_zero_fresh(&arena->memory, segment->address, bytes, *stream);
+    status = cuai_zero_fresh(arena, segment->address, bytes, *stream);
     if (status != CUARENA_OK)
         give_back(arena, *stream, segment);
     return status;

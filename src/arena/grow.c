@@ -12,6 +12,7 @@
 #include "arena/counts.h"
 #include "arena/holes.h"
 #include "arena/segments.h"
+#include "arena/zero.h"
 #include "base/log.h"
 
 /* One way to grow, chosen under the lock. */
@@ -384,12 +385,24 @@ static cuarena_status_t act(cuarena_t *arena, step_t *step, cuarena_memory_segme
     cuarena_status_t status = try_step(arena, step, segment, address_out);
     while (status == CUARENA_OUT_OF_MEMORY && back_off(arena, step, &asked))
         status = try_step(arena, step, segment, address_out);
-    if (status != CUARENA_OK || arena->config.zero != CUARENA_ZERO_CREATE)
+    if (status != CUARENA_OK)
         return status;
-    status = cuai_memory_zero_fresh(&arena->memory, *address_out, step->bytes, CUARENA_NO_STREAM);
+    status = cuai_zero_fresh(arena, *address_out, step->bytes, CUARENA_NO_STREAM);
     if (status != CUARENA_OK)
         undo(arena, step, segment);
     return status;
+}
+
+cuarena_status_t cuai_take_segment(cuarena_t *arena, uint64_t bytes,
+                                   cuarena_memory_segment_t *segment)
+{
+    uint64_t more = bytes - segment->bytes;
+    step_t step = {.kind = segment->bytes == 0 ? STEP_NEW : STEP_EXTEND,
+                   .bytes = more,
+                   .least = more,
+                   .reserve = cuai_max(more, arena->address_bytes)};
+    uint64_t address;
+    return act(arena, &step, segment, &address);
 }
 
 /* ---- Committing -------------------------------------------------------- */
@@ -616,12 +629,7 @@ cuarena_status_t cuai_grow_first(cuarena_t *arena)
         return CUARENA_OK;
     if (!cuai_segments_room(&arena->segments))
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a segment's record");
-    step_t step = {.kind = STEP_NEW,
-                   .bytes = bytes,
-                   .least = bytes,
-                   .reserve = cuai_max(bytes, arena->address_bytes)};
-    uint64_t address;
-    cuarena_status_t status = act(arena, &step, &arena->segments.items[0], &address);
+    cuarena_status_t status = cuai_take_segment(arena, bytes, &arena->segments.items[0]);
     if (status != CUARENA_OK)
         return status;
     arena->segments.count = 1;

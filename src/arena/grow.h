@@ -13,6 +13,11 @@ cuarena_status_t cuai_grow_first(cuarena_t *arena);
  * UNSUPPORTED without words: the arena is as large as it may be. Drops the lock.
  */
 cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_request_t *request, uint64_t *taken_out);
+/* Takes so many bytes of the memory for a segment: a new one, if it has none yet, with addresses to
+ * grow there, else more in place. They are zeroed as the option `zero` says. On an error nothing
+ * was taken. No lock. */
+cuarena_status_t cuai_take_segment(cuarena_t *arena, uint64_t bytes,
+                                   cuarena_memory_segment_t *segment);
 /* How many bytes a pool gave back of its dynamic region. */
 uint64_t cuai_pool_untaken(const cuarena_t *arena);
 /* Takes all of these again, so that blocks can be moved across them. Nobody else may grow: the

@@ -3,6 +3,7 @@
 #include "arena/alloc.h"
 #include "arena/cache.h"
 #include "arena/counts.h"
+#include "arena/grow.h"
 #include "arena/holes.h"
 #include "arena/move.h"
 #include "arena/reclaim.h"
@@ -21,21 +22,6 @@ static cuarena_status_t over_limit(const cuarena_t *arena, uint64_t bytes)
     return cuai_fail_bytes(CUARENA_LIMIT, bytes, limit, arena->reserved, 0, 0,
                            "a pool of %llu bytes exceeds the limit of %llu",
                            (unsigned long long)bytes, (unsigned long long)limit);
-}
-
-/* Lengthens the first segment. Drops the lock. */
-static cuarena_status_t grow_first(cuarena_t *arena, cuarena_memory_segment_t *segment,
-                                   uint64_t bytes)
-{
-    const cuarena_memory_ops_t *ops = &arena->memory.ops;
-    uint64_t end = segment->address + segment->bytes;
-    uint64_t more = bytes - segment->bytes;
-    cuai_unlock(&arena->lock);
-    cuarena_status_t status = ops->grow(arena->memory.user, segment, bytes);
-    if (status == CUARENA_OK && arena->config.zero == CUARENA_ZERO_CREATE)
-        status = cuai_memory_zero_fresh(&arena->memory, end, more, CUARENA_NO_STREAM);
-    cuai_arena_lock(arena);
-    return status;
 }
 
 /* Whether a hole reaches up to the pool's end. */
@@ -78,8 +64,11 @@ cuarena_status_t cuai_lengthen_pool(cuarena_t *arena, uint64_t bytes)
     bool trimmed = segment.address + segment.bytes < segment.address + arena->pool_bytes;
     bool from_hole = ends_in_hole(arena, &segment);
     cuarena_status_t status = CUARENA_OK;
-    if (!trimmed && more != 0)
-        status = grow_first(arena, &segment, wanted);
+    if (!trimmed && more != 0) {
+        cuai_unlock(&arena->lock);
+        status = cuai_take_segment(arena, wanted, &segment);
+        cuai_arena_lock(arena);
+    }
     if (status != CUARENA_OK)
         return status;
     if (!trimmed) {
@@ -190,20 +179,6 @@ static cuarena_status_t publish_holes(cuarena_t *arena)
     return status;
 }
 
-static cuarena_status_t get_other(cuarena_t *arena, uint64_t bytes,
-                                  cuarena_memory_segment_t *segment)
-{
-    const cuarena_memory_ops_t *ops = &arena->memory.ops;
-    void *user = arena->memory.user;
-    cuarena_status_t status = ops->get(user, bytes, cuai_max(bytes, arena->address_bytes), segment);
-    if (status != CUARENA_OK || arena->config.zero != CUARENA_ZERO_CREATE)
-        return status;
-    status = cuai_memory_zero_fresh(&arena->memory, segment->address, bytes, CUARENA_NO_STREAM);
-    if (status != CUARENA_OK)
-        ops->give_back(user, segment);
-    return status;
-}
-
 /* With ZERO_FREE sets the old bytes of what moved to 0 before they go back. No lock. */
 static cuarena_status_t zero_old(const cuarena_t *arena, const cuai_batch_t *batch)
 {
@@ -222,7 +197,7 @@ static cuarena_status_t fill_other(cuarena_t *arena, uint64_t bytes, cuai_batch_
                                    cuarena_memory_segment_t *segment, bool *gone_out)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
-    cuarena_status_t status = get_other(arena, bytes, segment);
+    cuarena_status_t status = cuai_take_segment(arena, bytes, segment);
     if (status != CUARENA_OK)
         return status;
     cuai_batch_shift(batch, segment->address - arena->segments.items[0].address);

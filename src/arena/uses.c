@@ -418,7 +418,7 @@ static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link, pass_t *pas
     bool zeroes = cuai_zeroes_freed(arena, ref) && !cuai_is_lost(arena);
     cuai_mark_moving(arena, ref); /* nobody else does */
     if (zeroes)
-        status = cuai_zero_block(arena, ref, pass->how == CUAI_USES_DONE ? 0 : use->target);
+        status = cuai_zero_block(arena, ref, 0, pass->how == CUAI_USES_DONE ? 0 : use->target);
     if (status == CUARENA_OK)
         drop_all(arena, use);
     cuai_clear_moving(arena, ref);

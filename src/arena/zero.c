@@ -49,13 +49,18 @@ void cuai_lose(cuarena_t *arena)
     cuai_arena_lock(arena);
 }
 
-cuarena_status_t cuai_zero_block(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
+cuarena_status_t cuai_zero_fresh(const cuarena_t *arena, uint64_t address, uint64_t bytes,
+                                 cuarena_stream_t stream)
 {
-    return cuai_zero_tail(arena, ref, 0, number);
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    if (arena->config.zero != CUARENA_ZERO_CREATE ||
+        (ops->properties & CUARENA_MEMORY_COMES_ZEROED) != 0)
+        return CUARENA_OK;
+    return ops->zero_bytes(arena->memory.user, cuai_pointer(address), bytes, stream);
 }
 
-cuarena_status_t cuai_zero_tail(cuarena_t *arena, cuai_block_ref_t ref, uint64_t kept,
-                                uint32_t number)
+cuarena_status_t cuai_zero_block(cuarena_t *arena, cuai_block_ref_t ref, uint64_t kept,
+                                 uint32_t number)
 {
     cuai_assert_locked(arena);
     const cuarena_memory_ops_t *ops = &arena->memory.ops;

@@ -4,12 +4,14 @@
 
 #include "arena/find.h"
 
-/* Sets the bytes of a block, which is marked as moving, to 0 on a stream. In an open session the
- * stream's graph does it. Drops the lock. */
-cuarena_status_t cuai_zero_block(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number);
-/* The same of its bytes but the first `kept`. */
-cuarena_status_t cuai_zero_tail(cuarena_t *arena, cuai_block_ref_t ref, uint64_t kept,
-                                uint32_t number);
+/* Sets the bytes of a block, which is marked as moving, but the first `kept` to 0 on a stream. In
+ * an open session the stream's graph does it. Drops the lock. */
+cuarena_status_t cuai_zero_block(cuarena_t *arena, cuai_block_ref_t ref, uint64_t kept,
+                                 uint32_t number);
+/* With ZERO_CREATE sets bytes that the memory has just given to 0, unless they come zeroed; on a
+ * stream if they are ordered by one. No lock. */
+cuarena_status_t cuai_zero_fresh(const cuarena_t *arena, uint64_t address, uint64_t bytes,
+                                 cuarena_stream_t stream);
 /* Whether a block's bytes are set to 0 before they leave it: with ZERO_FREE, but not the caller's
  * own. */
 bool cuai_zeroes_freed(const cuarena_t *arena, cuai_block_ref_t ref);

@@ -43,17 +43,4 @@ cuarena_status_t cuai_memory_mark_thread(const cuai_memory_t *memory, cuarena_st
  * the stream is one of the driver's. */
 cuarena_status_t cuai_memory_synchronize(const cuai_memory_t *memory, cuarena_stream_t stream);
 
-/* Sets fresh bytes of the memory to 0, unless they come zeroed; on `stream` if they are ordered by
- * one. UNSUPPORTED where the memory cannot. */
-static inline cuarena_status_t cuai_memory_zero_fresh(const cuai_memory_t *memory, uint64_t address,
-                                                      uint64_t bytes, cuarena_stream_t stream)
-{
-    if (memory->ops.properties & CUARENA_MEMORY_COMES_ZEROED)
-        return CUARENA_OK;
-    if (memory->ops.zero_bytes == NULL)
-        return cuai_fail(CUARENA_UNSUPPORTED, "zero: memory '%s' cannot set bytes to 0",
-                         memory->ops.name);
-    return memory->ops.zero_bytes(memory->user, (void *)(uintptr_t)address, bytes, stream);
-}
-
 #endif

@@ -210,6 +210,7 @@ static const struct {
     memory_op_t op;
     uint64_t bytes;
 } failing_resizes[] = {{1, OP_GROW, 2 * POOL},
+                       {1, OP_ZERO, 2 * POOL},
                        {0, OP_GET, 2 * POOL},
                        {0, OP_RELOCATE, 2 * POOL},
                        {1, OP_RELOCATE, POOL / 2}};
@@ -219,10 +220,14 @@ START_TEST(test_resize_pool_refused_by_the_memory_changes_nothing)
     fixture_t f;
     cuarena_block_t row[COUNT];
     heard_t heard = {.count = 0};
-    if (failing_resizes[_i].in_place)
-        fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    else
+    if (failing_resizes[_i].in_place) {
+        fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
+        if (failing_resizes[_i].op == OP_ZERO)
+            f.config.zero = CUARENA_ZERO_CREATE;
+        fixture_create(&f);
+    } else {
         open_without_growth(&f);
+    }
     take_row(&f, row, COUNT, EACH);
     for (size_t i = 0; i < 4; i++) {
         drop_block(&f, row[i]);
