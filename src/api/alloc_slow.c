@@ -19,8 +19,6 @@
  * The option `steal` says how much of joining, stealing and waiting there is. If nothing brings
  * room, the error says what was tried. Each step uses something up, so there is an end to it.
  */
-#include <stdio.h>
-
 #include "api/call.h"
 #include "arena/cache.h"
 #include "arena/capture.h"
@@ -495,33 +493,29 @@ static bool lacks_record(const ladder_t *ladder, cuarena_status_t status, uint64
            largest >= ladder->request->size;
 }
 
-/* " aligned to 4096", where the request asks for more than the arena's alignment. */
-static void name_alignment(const ladder_t *ladder, char *text, size_t room)
+/* Adds " aligned to 4096", where the request asks for more than the arena's alignment. */
+static void add_alignment(const ladder_t *ladder)
 {
     uint64_t alignment = ladder->request->heap.alignment;
-    text[0] = '\0';
     if (alignment > cuai_granule(ladder->call->arena))
-        snprintf(text, room, " aligned to %llu", (unsigned long long)alignment);
+        cuai_error_add(" aligned to %llu", (unsigned long long)alignment);
 }
 
-/* " while ... is the limit", where a limit stands in the way. */
-static void name_limit(const ladder_t *ladder, cuarena_status_t status, char *text, size_t room)
+/* Adds " while ... is the limit", where a limit stands in the way. */
+static void add_limit(const ladder_t *ladder)
 {
-    CUAI_ASSERT(room != 0);
     const cuarena_t *arena = ladder->call->arena;
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    text[0] = '\0';
-    if (status != CUARENA_LIMIT)
-        return;
-    if (ladder->refusal != CUARENA_LIMIT)
-        snprintf(text, room, " while %llu reserved bytes are the limit",
-                 (unsigned long long)arena->limits[CUARENA_LIMIT_RESERVED]);
-    else if (cuai_heap_blocks(heap) >= heap->max_blocks)
-        snprintf(text, room, " while %llu live blocks are the limit",
-                 (unsigned long long)heap->max_blocks);
-    else
-        snprintf(text, room, " while %llu live bytes are the limit",
-                 (unsigned long long)arena->limits[CUARENA_LIMIT_LIVE]);
+    uint64_t limit = arena->limits[CUARENA_LIMIT_LIVE];
+    const char *what = "live bytes";
+    if (ladder->refusal != CUARENA_LIMIT) {
+        limit = arena->limits[CUARENA_LIMIT_RESERVED];
+        what = "reserved bytes";
+    } else if (cuai_heap_blocks(heap) >= heap->max_blocks) {
+        limit = heap->max_blocks;
+        what = "live blocks";
+    }
+    cuai_error_add(" while %llu %s are the limit", (unsigned long long)limit, what);
 }
 
 /* Adds ", reclaiming, growth" to the error: the steps that were tried, and why compaction brought
@@ -541,52 +535,48 @@ static void add_steps(const ladder_t *ladder, const char *before)
         cuai_error_add(" (%d handler calls are the most)", MOST_HANDLER_CALLS);
 }
 
-/* "; memory 'device' answered 2" where the memory had no more; its own words where it has no
+/* Adds "; memory 'device' answered 2" where the memory had no more; its own words where it has no
  * number. */
-static void name_cause(const ladder_t *ladder, char *text, size_t room)
+static void add_cause(const ladder_t *ladder)
 {
-    CUAI_ASSERT(room != 0);
     const cuarena_error_info_t *words = &ladder->words->error;
-    text[0] = '\0';
+    char room[CUAI_SHOWN + sizeof("...")];
     if (ladder->growth != CUARENA_OUT_OF_MEMORY)
         return;
     if (words->driver_code != 0)
-        snprintf(text, room, "; memory '%s' answered %d", ladder->call->arena->memory.ops.name,
-                 (int)words->driver_code);
+        cuai_error_add("; memory '%s' answered %d",
+                       cuai_shown(ladder->call->arena->memory.ops.name, 60, room),
+                       (int)words->driver_code);
     else
-        snprintf(text, room, "; %.60s", words->message);
+        cuai_error_add("; %s", cuai_shown(words->message, 60, room));
+    cuai_error_code(words->driver_code);
 }
 
-static cuarena_status_t explain_figures(const ladder_t *ladder, cuarena_status_t status)
+static void explain_figures(const ladder_t *ladder, cuarena_status_t status)
 {
     CUAI_ASSERT(status != CUARENA_OK);
     const cuarena_t *arena = ladder->call->arena;
     int region = is_stable(ladder) ? CUAI_STABLE : CUAI_DYNAMIC;
-    char aligned[40];
-    char limit[64];
-    char cause[64];
-    uint64_t largest = cuai_freelists_largest(arena, region, may_wait(ladder));
-    name_alignment(ladder, aligned, sizeof aligned);
-    name_limit(ladder, status, limit, sizeof limit);
-    name_cause(ladder, cause, sizeof cause);
-    if (lacks_record(ladder, status, largest))
-        snprintf(limit, sizeof limit, ", but no host memory for its record");
     uint64_t asked = ladder->request->heap.size;
+    uint64_t largest = cuai_freelists_largest(arena, region, may_wait(ladder));
     uint64_t free_bytes =
         may_wait(ladder) ? all_free(ladder) : arena->heaps[region]->freelists[0]->free_bytes;
     if (region == CUAI_DYNAMIC)
         free_bytes += cuai_pool_untaken(arena);
     cuai_fail_bytes(status, asked, met_limit(arena, status), arena->reserved, free_bytes, largest,
-                    "no room for %llu bytes%s in the %s region%s: %llu free, the largest "
-                    "range has %llu, %llu reserved%s; tried: reserved bytes",
-                    (unsigned long long)asked, aligned,
-                    region == CUAI_STABLE ? "stable" : "dynamic", limit,
-                    (unsigned long long)free_bytes, (unsigned long long)largest,
-                    (unsigned long long)arena->reserved, cause);
-    if (cause[0] != '\0')
-        cuai_error_code(ladder->words->error.driver_code);
+                    "no room for %llu bytes", (unsigned long long)asked);
+    add_alignment(ladder);
+    cuai_error_add(" in the %s region", region == CUAI_STABLE ? "stable" : "dynamic");
+    if (lacks_record(ladder, status, largest))
+        cuai_error_add(", but no host memory for its record");
+    else if (status == CUARENA_LIMIT)
+        add_limit(ladder);
+    cuai_error_add(": %llu free, the largest range has %llu, %llu reserved",
+                   (unsigned long long)free_bytes, (unsigned long long)largest,
+                   (unsigned long long)arena->reserved);
+    add_cause(ladder);
+    cuai_error_add("; tried: reserved bytes");
     add_steps(ladder, ", ");
-    return status;
 }
 
 /* Sets the last error of a request that is refused; its status. Failures of the memory keep the
@@ -595,10 +585,11 @@ static cuarena_status_t explain(const ladder_t *ladder)
 {
     CUAI_ASSERT(ladder->refusal != CUARENA_OK);
     cuarena_status_t status = final_status(ladder);
-    if (!ladder->request->dedicated && !is_final(status))
-        return explain_figures(ladder, status);
-    if (is_final(status) || ladder->request->dedicated)
-        cuai_error_restore(ladder->words);
+    if (!ladder->request->dedicated && !is_final(status)) {
+        explain_figures(ladder, status);
+        return status;
+    }
+    cuai_error_restore(ladder->words);
     cuai_error_asked(ladder->request->heap.size);
     add_steps(ladder, "; tried: ");
     return status;

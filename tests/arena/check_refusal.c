@@ -131,6 +131,21 @@ START_TEST(test_refusal_names_the_memory_and_its_code)
 }
 END_TEST
 
+START_TEST(test_refusal_shows_the_begin_of_a_long_name)
+{
+    static char name[] =
+        "a memory whose name is longer than what is shown of it in a message, by far";
+    void *pointer = UNTOUCHED;
+    fixture_t *f = prepared(KIND_CUSTOM_GROW, POOL);
+    f->memory.ops.name = name;
+    fixture_create(f);
+    f->memory.budget_bytes = EACH;
+    step(f, cuarena_alloc(f->arena, 2 * EACH, &pointer), CUARENA_OUT_OF_MEMORY);
+    expect_in_error("; memory 'a memory whose name is longer than what is shown of it in a ...' "
+                    "answered 2; tried: reserved bytes, growth");
+}
+END_TEST
+
 START_TEST(test_refusal_names_the_code_of_a_callers_memory)
 {
     void *pointer = UNTOUCHED;
@@ -357,16 +372,16 @@ int main(void)
                              test_trimmed_pool_whose_memory_has_no_more));
     suite_add_list(
         suite, "what is said and left",
-        TEST_LIST(test_refusal_names_the_memory_and_its_code,
-                  test_refusal_names_the_code_of_a_callers_memory,
-                  test_refusal_of_a_dedicated_block_outlives_the_handler,
-                  test_refusal_by_alignment_names_it, test_refusal_by_alignment_may_be_fragmented,
-                  test_refusal_near_the_largest_size_counts, test_limit_of_live_bytes_counts_rests,
-                  test_refusal_that_nothing_helps_gives_nothing_back,
-                  test_refusal_that_nothing_helps_keeps_the_cache,
-                  test_create_says_what_was_available,
-                  test_create_above_the_limit_says_what_was_available,
-                  test_create_of_host_memory_has_errno));
+        TEST_LIST(
+            test_refusal_names_the_memory_and_its_code, test_refusal_shows_the_begin_of_a_long_name,
+            test_refusal_names_the_code_of_a_callers_memory,
+            test_refusal_of_a_dedicated_block_outlives_the_handler,
+            test_refusal_by_alignment_names_it, test_refusal_by_alignment_may_be_fragmented,
+            test_refusal_near_the_largest_size_counts, test_limit_of_live_bytes_counts_rests,
+            test_refusal_that_nothing_helps_gives_nothing_back,
+            test_refusal_that_nothing_helps_keeps_the_cache, test_create_says_what_was_available,
+            test_create_above_the_limit_says_what_was_available,
+            test_create_of_host_memory_has_errno));
     suite_add_rows(suite, "peaks", test_refusal_by_zeroing_leaves_peaks, 2);
     return suite_main(suite);
 }
