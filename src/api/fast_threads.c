@@ -358,12 +358,12 @@ static bool try_lock(cuarena_t *arena, int attempt)
 }
 
 /* Waits until somebody has served the cache, or does it; *name_out is what was wanted. A signal
- * handler that interrupted this thread while it had the arena's lock is served by nobody. Its calls
- * of the same cache begin when `state` is the last to be reset. */
+ * handler that interrupted this thread while it had the arena's lock is served by nobody, and does
+ * not get the lock. Calls of handlers use this cache once `state` is reset, so that is last. */
 static bool await(cuarena_t *arena, cuai_tcache_t *t, uint64_t *name_out)
 {
     int attempt = 0;
-    while (is_wanting(t) && attempt <= SPINS && !cuai_lock_is_own(&arena->lock)) {
+    while (is_wanting(t) && attempt <= SPINS) {
         if (try_lock(arena, attempt))
             serve_all(arena, t);
         cuai_relax();

@@ -85,9 +85,8 @@ bool cuai_tcaches_enter(cuarena_t *arena)
     return entered;
 }
 
-/* The free list for a block that is KEPT. It was freed on its stream some time ago, so an event
- * that was recorded since may stand for it; on a default stream that is nobody's, one is to come.
- */
+/* The free list for a block that is KEPT. Its free recorded no event, so the one that an eager
+ * stream has behind its open free list may be older than the free: another one is to come. */
 static uint32_t freelist_for(const cuarena_t *arena, uint32_t number)
 {
     cuai_stream_t *s = number == 0 ? NULL : cuai_stream(arena, number);

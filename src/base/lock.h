@@ -134,13 +134,6 @@ static CUAI_INLINE bool cuai_lock_enter(cuai_lock_t *lock)
            cuai_lock_contended(lock, &met);
 }
 
-/* Whether this thread is known to hold it; a mutex does not say that. */
-static inline bool cuai_lock_is_own(const cuai_lock_t *lock)
-{
-    return (atomic_load_explicit(&lock->word, memory_order_relaxed) & ~CUAI_LOCK_WAITED) ==
-           cuai_lock_self;
-}
-
 /* As cuai_lock_try beside other threads, but does not write to the lock while somebody has it: for
  * a thread that tries again and again. */
 static inline bool cuai_lock_try_seen_free(cuai_lock_t *lock)
@@ -152,7 +145,8 @@ static inline bool cuai_lock_try_seen_free(cuai_lock_t *lock)
 /* Whether this thread holds it. */
 static inline bool cuai_lock_is_held(const cuai_lock_t *lock)
 {
-    return cuai_lock_is_own(lock);
+    return (atomic_load_explicit(&lock->word, memory_order_relaxed) & ~CUAI_LOCK_WAITED) ==
+           cuai_lock_self;
 }
 
 /* Lets go of a lock that was entered `alone`, or not. No thread starts in between: who holds a lock
@@ -180,12 +174,6 @@ bool cuai_lock_contended(cuai_lock_t *lock, bool *met_out);
 bool cuai_lock_is_held(const cuai_lock_t *lock);
 void cuai_unlock(cuai_lock_t *lock);
 bool cuai_lock_try(cuai_lock_t *lock, bool alone);
-
-static inline bool cuai_lock_is_own(const cuai_lock_t *lock)
-{
-    (void)lock;
-    return false;
-}
 
 static inline bool cuai_lock_try_seen_free(cuai_lock_t *lock)
 {
