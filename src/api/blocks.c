@@ -65,16 +65,15 @@ CUAI_NOINLINE cuarena_status_t cuai_block_resize(cuarena_t *arena, cuarena_block
                                                  uint64_t bytes, cuarena_stream_t stream)
 {
     cuai_call_t call;
-    cuarena_status_t status =
-        cuai_call_begin(&call, arena, "it", CUAI_CALL_WHOLE | CUAI_CALL_BESIDE);
+    cuai_block_ref_t ref;
+    cuarena_status_t status = cuai_call_begin(&call, arena, "it", CUAI_CALL_BESIDE);
     if (status != CUARENA_OK)
         return status;
     status = cuai_call_on(&call, stream);
-    cuai_block_ref_t ref;
-    if (!cuai_reclaim_block(arena, block, &ref))
-        return cuai_call_end(&call, cuai_no_block(block));
     if (status == CUARENA_OK)
-        status = cuai_resize_block(&call, ref, bytes, call.stream);
+        status = cuai_reclaim_block(arena, block, &ref)
+                     ? cuai_resize_block(&call, ref, bytes, call.stream)
+                     : cuai_no_block(block);
     return cuai_call_end(&call, status);
 }
 

@@ -124,7 +124,8 @@ cuarena_status_t cuai_release(cuai_call_t *call, cuai_block_ref_t ref, uint32_t 
 void cuai_end_now(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number);
 /* Ends a block that was freed, when nothing needs its bytes any more. Drops the lock. */
 void cuai_end_released(cuarena_t *arena, cuai_block_ref_t ref);
-/* Changes the size of a live block, on a stream; contents and id stay. Drops the lock. */
+/* Changes the size of a live block, on a stream; contents and id stay. LOST if the arena is. Drops
+ * the lock. */
 cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_block_ref_t ref, uint64_t bytes,
                                    uint32_t stream);
 /* Waits until nothing moves the block; false: it has ended. Drops the lock. */

@@ -96,9 +96,7 @@ static cuarena_status_t resize_found(cuai_call_t *call, cuai_block_ref_t ref, ui
             *pointer_out = NULL;
         return freed;
     }
-    cuarena_status_t status = cuai_call_check(arena);
-    if (status == CUARENA_OK)
-        status = cuai_resize_block(call, ref, bytes, stream);
+    cuarena_status_t status = cuai_resize_block(call, ref, bytes, stream);
     if (status == CUARENA_OK)
         *pointer_out = cuai_pointer(cuai_block_record(cuai_find_block(arena, block))->offset);
     return status;

@@ -328,7 +328,9 @@ cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_block_ref_t ref, uint
     cuarena_t *arena = call->arena;
     cuarena_block_t block = cuai_id(ref.heap, ref.slot);
     cuai_request_t request;
-    cuarena_status_t status = cuai_request_make(arena, bytes, NULL, &request);
+    cuarena_status_t status = cuai_call_check(arena);
+    if (status == CUARENA_OK)
+        status = cuai_request_make(arena, bytes, NULL, &request);
     if (status == CUARENA_OK && (cuai_block_record(ref)->flags & CUAI_BLOCK_EXPORTED))
         status = cuai_fail(CUARENA_BUSY, "block %#llx is exported: it keeps its size",
                            (unsigned long long)block);

@@ -596,6 +596,7 @@ static void expect_lost(fixture_t *f, cuarena_block_t block)
     expect_status(cuarena_block_resize(f->arena, block, 1), CUARENA_LOST);
     ck_assert_uint_gt(live_blocks(f), 0);
     expect_ok(cuarena_block_free(f->arena, block));
+    expect_status(cuarena_block_resize(f->arena, block, 1), CUARENA_STALE);
 }
 
 START_TEST(test_compact_that_fails_halfway_loses_the_arena)
