@@ -348,13 +348,16 @@ static void clear(cuarena_t *arena, const ended_t *ended)
 }
 
 /* Where allocations are work of a stream, blocks that were allocated since the reset waited end
- * behind that. Drops the lock. */
+ * behind that; it is too late to refuse the reset if the wait fails. Drops the lock. */
 static void give_back_ended(cuarena_t *arena, const ended_t *ended, uint64_t count)
 {
+    cuarena_status_t waited = CUARENA_OK;
     if (count != 0 && arena->memory.ops.get_on != NULL)
-        (void)cuai_wait_for_work(arena);
-    for (uint64_t i = 0; i < count; i++)
-        cuai_return_segment(arena, ended->segments[i], 0);
+        waited = cuai_wait_for_work(arena);
+    for (uint64_t i = 0; i < count; i++) {
+        cuai_count_reserved(arena, 0 - ended->segments[i].bytes);
+        cuai_return_waited(arena, ended->segments[i], CUARENA_NO_STREAM, waited);
+    }
 }
 
 /* Drops the lock. */

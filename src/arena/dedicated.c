@@ -205,23 +205,29 @@ cuarena_status_t cuai_alloc_dedicated(cuarena_t *arena, const cuai_request_t *re
     return status;
 }
 
+void cuai_return_waited(cuarena_t *arena, cuarena_memory_segment_t segment, cuarena_stream_t stream,
+                        cuarena_status_t waited)
+{
+    cuai_assert_locked(arena);
+    cuai_unlock(&arena->lock);
+    if (waited == CUARENA_OK || waited == CUARENA_LOST)
+        give_back(arena, stream, &segment);
+    else
+        cuai_log(CUARENA_LOG_WARN, "%s: %llu bytes that a stream may be using are not given back",
+                 arena->label, (unsigned long long)segment.bytes);
+    cuai_arena_lock(arena);
+}
+
 void cuai_return_segment(cuarena_t *arena, cuarena_memory_segment_t segment, uint32_t number)
 {
     cuai_assert_locked(arena);
-    CUAI_ASSERT(segment.bytes <= arena->reserved);
     bool ordered = arena->memory.ops.give_on != NULL && !cuai_is_lost(arena);
     uint32_t touched = ordered ? number : 0;
     CUAI_ASSERT(!cuai_is_captured(arena, touched));
     cuai_count_reserved(arena, 0 - segment.bytes);
     cuarena_stream_t stream;
     cuarena_status_t status = cuai_stream_touch_for_work(arena, touched, &stream);
-    cuai_unlock(&arena->lock);
-    if (status == CUARENA_OK || status == CUARENA_LOST)
-        give_back(arena, stream, &segment);
-    else
-        cuai_log(CUARENA_LOG_WARN, "%s: %llu bytes that a stream may be using are not given back",
-                 arena->label, (unsigned long long)segment.bytes);
-    cuai_arena_lock(arena);
+    cuai_return_waited(arena, segment, stream, status);
     cuai_stream_untouch(arena, touched);
 }
 

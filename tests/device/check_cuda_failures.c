@@ -269,6 +269,35 @@ START_TEST(test_a_lost_arena)
 }
 END_TEST
 
+/* A reset waits before it ends blocks, and again before their segments go back: where the first
+ * fails nothing has changed, where the second does the segment stays taken. */
+START_TEST(test_a_reset_that_cannot_wait_gives_nothing_back)
+{
+    cuarena_block_t block = 0;
+    cuarena_request_t request;
+    uint64_t failed;
+    uint64_t nth = 1;
+    ck_assert(standin_is_here());
+    cuarena_request_init(&request);
+    request.dedicated = 1;
+    do {
+        cuarena_t *arena = arena_of("memory=device,backing=async,preset=grow,limit=64MiB");
+        expect_ok(cuarena_block_alloc_on(arena, MIB(2), CUARENA_STREAM_LEGACY, &request, &block));
+        standin->standin_counts_clear();
+        standin->standin_fail("cuEventSynchronize", nth++, CUAI_CUDA_ERROR_INVALID_VALUE, 0);
+        cuarena_status_t status = cuarena_reset(arena);
+        failed = standin->standin_failed();
+        standin->standin_fail_clear();
+        ck_assert(status == CUARENA_OK || failed == 1);
+        expect_u64(standin->standin_calls("cuMemFreeAsync") + standin->standin_calls("cuMemFree"),
+                   failed == 0);
+        expect_ok(cuarena_validate(arena, NULL, 0));
+        expect_ok(cuarena_destroy_forced(&arena));
+    } while (failed != 0);
+    expect_u64(nth, 4); /* each of the two waits has failed once */
+}
+END_TEST
+
 /* ---- A forked child -------------------------------------------------------
  */
 
@@ -406,6 +435,7 @@ static void add_failures(Suite *suite)
     add_rows(suite, "enders fail", test_enders_that_fail_are_survived, COUNT_OF(enders) * arenas);
     add_rows(suite, "stayed mapped", test_bytes_that_stayed_mapped_are_taken_again, 4);
     add_rows(suite, "no events", test_a_zeroing_free_without_events, 1);
+    add_rows(suite, "reset", test_a_reset_that_cannot_wait_gives_nothing_back, 1);
     add_rows(suite, "lost", test_a_lost_arena, arenas);
     tcase_add_loop_test(new_case(suite, "forked"), test_a_forked_child, 0, (int)arenas);
     add_rows(suite, "running out", test_a_small_device_runs_out, 1);
