@@ -281,7 +281,7 @@ static outcome_t try_growth(ladder_t *ladder)
     ladder->growth = cuai_grow(ladder->call->arena, ladder->request, &taken);
     cuai_call_note(ladder->call, CUARENA_EVENT_GROW, taken);
     if (is_final(ladder->growth) || ladder->growth == CUARENA_OUT_OF_MEMORY)
-        cuai_error_keep(ladder->words);
+        *ladder->words = cuai_error_kept();
     return ladder->growth == CUARENA_UNSUPPORTED ? STEP_SKIPPED
                                                  : outcome(ladder->growth == CUARENA_OK);
 }
@@ -392,7 +392,7 @@ static outcome_t try_compaction(ladder_t *ladder)
         cuai_compact_for(ladder->call, ladder->request, &ladder->no_compaction);
     if (status == CUARENA_OUT_OF_MEMORY || status == CUARENA_LIMIT || is_final(status)) {
         ladder->growth = status;
-        cuai_error_keep(ladder->words);
+        *ladder->words = cuai_error_kept();
     }
     return outcome(status == CUARENA_OK);
 }
@@ -621,7 +621,7 @@ static cuarena_status_t alloc_once(ladder_t *ladder)
     if (is_refusal(ladder->refusal) && cuai_tcaches_flush(arena))
         return alloc_once(ladder);
     if (ladder->request->dedicated && ladder->refusal != CUARENA_OK)
-        cuai_error_keep(ladder->words);
+        *ladder->words = cuai_error_kept();
     return ladder->refusal;
 }
 
@@ -663,8 +663,7 @@ static cuarena_status_t descend(ladder_t *ladder)
 {
     CUAI_ASSERT(ladder->refusal != CUARENA_OK);
     cuarena_t *arena = ladder->call->arena;
-    cuai_kept_error_t before;
-    cuai_error_keep(&before);
+    cuai_kept_error_t before = cuai_error_kept();
     cuarena_status_t status = cuai_check_entry(arena, "alloc", false);
     if (status != CUARENA_OK)
         return status;

@@ -97,7 +97,7 @@ cuarena_status_t cuai_call_begin(cuai_call_t *call, cuarena_t *arena, const char
 cuarena_status_t cuai_call_on(cuai_call_t *call, cuarena_stream_t stream)
 {
     CUAI_ASSERT(call->arena->inside != 0 && call->stream == 0);
-    return cuai_stream_find(call->arena, stream, &call->stream);
+    return cuai_stream_find(call->arena, stream, false, &call->stream);
 }
 
 cuarena_status_t cuai_call_on_free(cuai_call_t *call, cuarena_stream_t stream)
@@ -136,8 +136,7 @@ static void tell(cuai_call_t *call, cuarena_status_t status)
     CUAI_ASSERT(call->arena->inside != 0);
     cuai_unlock(&call->arena->lock);
     (void)cuai_log_error(call->arena->label, status);
-    cuai_kept_error_t words; /* what the listener calls may fail */
-    cuai_error_keep(&words);
+    cuai_kept_error_t words = cuai_error_kept(); /* what the listener calls may fail */
     deliver(call);
     if (status != CUARENA_OK)
         cuai_error_restore(&words);

@@ -355,7 +355,7 @@ static cuarena_status_t find_streams(progress_t *progress)
         status = check_stream(arena, progress->stream);
     for (size_t i = 0; i < options->stream_count && status == CUARENA_OK; i++) {
         uint32_t number = 0;
-        status = cuai_stream_find(arena, options->streams[i], &number);
+        status = cuai_stream_find(arena, options->streams[i], false, &number);
         add_stream(progress, number);
         if (status == CUARENA_OK)
             status = cuai_check_captured(arena, number);

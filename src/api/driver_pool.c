@@ -191,8 +191,7 @@ cuarena_status_t cuarena_create_per_device(const cuarena_config_t *config,
     }
     if (status == CUARENA_OK)
         return cuai_told(status);
-    cuai_kept_error_t words;
-    cuai_error_keep(&words);
+    cuai_kept_error_t words = cuai_error_kept();
     while (made != 0)
         (void)cuarena_destroy_forced(&arenas_out[--made]);
     cuai_error_restore(&words);

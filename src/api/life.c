@@ -187,7 +187,7 @@ static void clear_apart(cuarena_t *arena, cuarena_memory_segment_t *segments)
     cuarena_heap_t *heap = arena->heaps[CUAI_APART];
     if (heap == NULL)
         return;
-    for (cuai_slot_t slot = 0; (slot = cuai_heap_next_standalone(heap, slot + 1)) != 0;) {
+    for (cuai_slot_t slot = 0; (slot = cuai_heap_next_standalone(heap, slot)) != 0;) {
         *segments++ = cuai_dedicated_segment(cuai_record(heap, slot));
         cuai_heap_free(heap, slot, 0);
     }
@@ -216,10 +216,10 @@ static cuarena_status_t zero_apart(cuarena_t *arena)
     CUAI_ASSERT(arena->compacting);
     cuarena_heap_t *heap = arena->heaps[CUAI_APART];
     cuarena_status_t status = CUARENA_OK;
-    cuai_slot_t slot = heap == NULL ? 0 : cuai_heap_next_standalone(heap, 1);
-    for (; slot != 0 && status == CUARENA_OK; slot = cuai_heap_next_standalone(heap, slot + 1)) {
+    for (cuai_slot_t slot = 0; (slot = cuai_heap_next_standalone(heap, slot)) != 0;) {
         cuai_block_ref_t ref = {heap, slot, CUAI_APART};
-        if (!cuai_zeroes_freed(arena, ref) || cuai_block_record(ref)->moving)
+        if (status != CUARENA_OK || !cuai_zeroes_freed(arena, ref) ||
+            cuai_block_record(ref)->moving)
             continue; /* whoever frees it does that */
         cuai_mark_moving(arena, ref);
         status = cuai_zero_block(arena, ref, 0, 0);

@@ -236,8 +236,7 @@ static void inspect_heap(const cuarena_t *arena, int region, cuarena_inspection_
         inspect_range(cuai_record(heap, slot), ref);
         inspect_block(cuai_record(heap, slot), region != CUAI_DYNAMIC, ref);
     }
-    slot = cuai_heap_next_standalone(heap, 1);
-    for (; slot != 0; slot = cuai_heap_next_standalone(heap, slot + 1))
+    while ((slot = cuai_heap_next_standalone(heap, slot)) != 0)
         inspect_block(cuai_record(heap, slot), true, ref);
 }
 

@@ -149,8 +149,8 @@ struct cuarena_arena {
                          to reuse them */
     bool reclaiming;  /* a thread reclaims: see reclaim.h */
     uint64_t gained;  /* bytes that it made idle, and of blocks that it ended */
-    uint64_t gained_idle;               /* those of them that are idle */
-    cuai_introduction_t *introductions; /* handles that the memory is being asked about */
+    uint64_t gained_idle; /* those of them that are idle */
+    uint32_t introducing; /* threads that ask the memory about a stream that is new */
     cuai_uses_t uses;
     cuai_point_t moved;    /* behind the last copies of a compaction; serial 0: all are done */
     uint64_t event_serial; /* the last serial that an event got */

@@ -117,9 +117,9 @@ cuarena_status_t cuai_dedicated_ready_for_capture(cuarena_t *arena)
     cuai_assert_locked(arena);
     const cuarena_heap_t *heap = arena->heaps[CUAI_APART];
     cuarena_status_t status = CUARENA_OK;
-    cuai_slot_t slot = heap == NULL ? 0 : cuai_heap_next_standalone(heap, 1);
-    for (; slot != 0 && status == CUARENA_OK; slot = cuai_heap_next_standalone(heap, slot + 1))
-        if (!(cuai_record(heap, slot)->flags & (CUAI_BLOCK_USED | CUAI_BLOCK_ENDING)))
+    for (cuai_slot_t slot = 0; (slot = cuai_heap_next_standalone(heap, slot)) != 0;)
+        if (status == CUARENA_OK &&
+            !(cuai_record(heap, slot)->flags & (CUAI_BLOCK_USED | CUAI_BLOCK_ENDING)))
             status = cuai_use_add(arena, block_apart(arena, slot), 0);
     return status;
 }
@@ -251,8 +251,7 @@ static bool is_ours(const cuarena_t *arena, uint64_t begin, uint64_t end)
         if (overlaps(&arena->segments.items[i], begin, end))
             return true;
     const cuarena_heap_t *apart = arena->heaps[CUAI_APART];
-    cuai_slot_t slot = apart == NULL ? 0 : cuai_heap_next_standalone(apart, 1);
-    for (; slot != 0; slot = cuai_heap_next_standalone(apart, slot + 1)) {
+    for (cuai_slot_t slot = 0; (slot = cuai_heap_next_standalone(apart, slot)) != 0;) {
         cuarena_memory_segment_t segment = cuai_dedicated_segment(cuai_record(apart, slot));
         if (overlaps(&segment, begin, end))
             return true;

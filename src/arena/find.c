@@ -2,11 +2,6 @@
 #include "arena/find.h"
 #include "arena/arena.h"
 
-static cuai_block_ref_t found_in(const cuarena_t *arena, int32_t region, cuai_slot_t slot)
-{
-    return (cuai_block_ref_t){slot != 0 ? arena->heaps[region] : NULL, slot, region};
-}
-
 static bool is_ending(cuai_block_ref_t ref)
 {
     return cuai_block_record(ref)->flags & CUAI_BLOCK_ENDING;
@@ -22,28 +17,31 @@ cuai_block_ref_t cuai_find_address(const cuarena_t *arena, uint64_t address)
 {
     cuai_assert_locked(arena);
     for (int32_t region = 0; region < CUAI_HEAPS; region++) {
-        const cuarena_heap_t *heap = arena->heaps[region];
-        if (heap == NULL)
-            continue;
-        cuai_slot_t slot = cuai_table_find(&heap->table, heap->records, address);
-        cuai_block_ref_t ref = found_in(arena, region, slot);
+        cuarena_heap_t *heap = arena->heaps[region];
+        cuai_slot_t slot = heap == NULL ? 0 : cuai_table_find(&heap->table, heap->records, address);
+        cuai_block_ref_t ref = {heap, slot, region};
         if (slot != 0 && is_live(ref))
             return ref;
     }
     return (cuai_block_ref_t){0};
 }
 
-cuai_block_ref_t cuai_find_block(const cuarena_t *arena, cuarena_block_t block)
+cuai_block_ref_t cuai_find_any(const cuarena_t *arena, cuarena_block_t block)
 {
     cuai_assert_locked(arena);
     for (int32_t region = 0; region < CUAI_HEAPS; region++) {
-        const cuarena_heap_t *heap = arena->heaps[region];
+        cuarena_heap_t *heap = arena->heaps[region];
         cuai_slot_t slot = heap == NULL ? 0 : cuai_slot_of(heap, block);
-        cuai_block_ref_t ref = found_in(arena, region, slot);
-        if (slot != 0 && !is_ending(ref))
-            return ref;
+        if (slot != 0)
+            return (cuai_block_ref_t){heap, slot, region};
     }
     return (cuai_block_ref_t){0};
+}
+
+cuai_block_ref_t cuai_find_block(const cuarena_t *arena, cuarena_block_t block)
+{
+    cuai_block_ref_t ref = cuai_find_any(arena, block);
+    return ref.heap == NULL || is_ending(ref) ? (cuai_block_ref_t){0} : ref;
 }
 
 int32_t cuai_block_region(cuai_block_ref_t ref)

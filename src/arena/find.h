@@ -32,9 +32,11 @@ typedef struct cuai_block_ref {
     int32_t region; /* CUAI_DYNAMIC, CUAI_STABLE or CUAI_APART */
 } cuai_block_ref_t;
 
-/* Both return a ref without a heap where there is no such block that callers may name. */
+/* These return a ref without a heap where there is no such block that callers may name. */
 cuai_block_ref_t cuai_find_address(const cuarena_t *arena, uint64_t address);
 cuai_block_ref_t cuai_find_block(const cuarena_t *arena, cuarena_block_t block);
+/* As cuai_find_block, but also a block that is ENDING. */
+cuai_block_ref_t cuai_find_any(const cuarena_t *arena, cuarena_block_t block);
 
 static inline cuai_record_t *cuai_block_record(cuai_block_ref_t ref)
 {

@@ -11,6 +11,7 @@
 #include "arena/dedicated.h"
 #include "arena/exports.h"
 #include "arena/grow.h"
+#include "arena/pool.h"
 #include "arena/segments.h"
 #include "arena/streams.h"
 #include "arena/tags.h"
@@ -100,12 +101,9 @@ static cuarena_status_t check_against_limit(const cuarena_t *arena)
 {
     bool pool = arena->config.grow == CUARENA_GROW_NONE;
     uint64_t bytes = pool ? arena->pool_bytes : arena->stable_bytes;
-    uint64_t limit = arena->limits[CUARENA_LIMIT_RESERVED];
-    if (bytes <= limit)
+    if (bytes <= arena->limits[CUARENA_LIMIT_RESERVED])
         return CUARENA_OK;
-    return cuai_fail_bytes(CUARENA_LIMIT, bytes, limit, 0, 0, 0,
-                           "a pool of %llu bytes exceeds the limit of %llu",
-                           (unsigned long long)bytes, (unsigned long long)limit);
+    return cuai_pool_over_limit(arena, bytes);
 }
 
 /* What the memory has available; a memory that cannot say it, or fails to, is no error here. */
@@ -285,10 +283,9 @@ static void tell_refusal(const cuarena_t *arena)
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     uint64_t limit = arena->limits[CUARENA_LIMIT_RESERVED];
     uint64_t available = 0;
-    cuai_kept_error_t words;
     if (ops->get == NULL) /* the memory itself was refused */
         return;
-    cuai_error_keep(&words);
+    cuai_kept_error_t words = cuai_error_kept();
     bool known =
         ops->available != NULL && ops->available(arena->memory.user, &available) == CUARENA_OK;
     bool limited = limit != UINT64_MAX;
@@ -349,8 +346,7 @@ static void give_back_all(cuarena_t *arena, cuai_segments_t *segments)
 static void give_back_dedicated(cuarena_t *arena)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_APART];
-    cuai_slot_t slot = heap == NULL ? 0 : cuai_heap_next_standalone(heap, 1);
-    for (; slot != 0; slot = cuai_heap_next_standalone(heap, slot + 1)) {
+    for (cuai_slot_t slot = 0; (slot = cuai_heap_next_standalone(heap, slot)) != 0;) {
         cuarena_memory_segment_t segment = cuai_dedicated_segment(cuai_record(heap, slot));
         arena->memory.ops.give_back(arena->memory.user, &segment);
     }

@@ -16,7 +16,7 @@ static uint64_t page_multiple(const cuarena_t *arena, uint64_t bytes)
     return cuai_align_up(bytes, arena->memory.ops.granularity);
 }
 
-static cuarena_status_t over_limit(const cuarena_t *arena, uint64_t bytes)
+cuarena_status_t cuai_pool_over_limit(const cuarena_t *arena, uint64_t bytes)
 {
     uint64_t limit = arena->limits[CUARENA_LIMIT_RESERVED];
     return cuai_fail_bytes(CUARENA_LIMIT, bytes, limit, arena->reserved, 0, 0,
@@ -59,7 +59,7 @@ cuarena_status_t cuai_lengthen_pool(cuarena_t *arena, uint64_t bytes)
         return CUARENA_UNSUPPORTED;
     uint64_t more = wanted > segment.bytes ? wanted - segment.bytes : 0;
     if (more > cuai_affordable(arena))
-        return over_limit(arena, bytes);
+        return cuai_pool_over_limit(arena, bytes);
     /* What was trimmed from the end stays so until a request needs it. */
     bool trimmed = segment.address + segment.bytes < segment.address + arena->pool_bytes;
     bool from_hole = ends_in_hole(arena, &segment);
@@ -284,7 +284,7 @@ cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes, cuai_batch_t *
     CUAI_ASSERT(arena->segments.count == 1);
     uint64_t wanted = page_multiple(arena, bytes);
     if (wanted > cuai_affordable(arena))
-        return over_limit(arena, bytes + arena->reserved);
+        return cuai_pool_over_limit(arena, bytes + arena->reserved);
     cuarena_status_t status = cuai_batch_all(arena, batch);
     if (status != CUARENA_OK)
         return status;

@@ -4,6 +4,8 @@
 
 #include "cuarena/arena.h"
 
+/* LIMIT, put into words: a pool of so many bytes exceeds the limit. */
+cuarena_status_t cuai_pool_over_limit(const cuarena_t *arena, uint64_t bytes);
 /* UNSUPPORTED, without words, where the memory or the addresses set aside do not allow it. Both
  * drop the lock. */
 cuarena_status_t cuai_lengthen_pool(cuarena_t *arena, uint64_t bytes);

@@ -161,8 +161,7 @@ cuarena_status_t cuai_stream_reclaim(cuarena_t *arena, cuai_stream_t *s, bool wa
  * was, also for a stream that is being captured. Drops the lock. */
 static cuarena_status_t drain(cuarena_t *arena, cuai_stream_t *s)
 {
-    cuai_first_error_t first;
-    cuai_first_begin(&first);
+    cuai_first_error_t first = cuai_first_begin();
     cuarena_status_t status = cuai_stream_reclaim(arena, s, true);
     if (status == CUARENA_OK)
         status = close_freelist(arena, s);
@@ -210,9 +209,8 @@ bool cuai_reclaim_complete(cuarena_t *arena)
 
 static cuarena_status_t close_all(cuarena_t *arena, uint32_t except)
 {
-    cuai_first_error_t first;
     cuai_stream_t *s;
-    cuai_first_begin(&first);
+    cuai_first_error_t first = cuai_first_begin();
     for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
         if (n != except)
             cuai_first_note(&first, close_freelist(arena, s));
@@ -343,8 +341,7 @@ void cuai_reclaim_split_up(cuarena_t *arena, cuarena_heap_t *heap)
 
 static cuarena_status_t await_freed(cuarena_t *arena, cuai_stream_t *s)
 {
-    cuai_first_error_t first;
-    cuai_first_begin(&first);
+    cuai_first_error_t first = cuai_first_begin();
     cuarena_status_t status = cuai_stream_cover(arena, s);
     bool any = s->behind_closed != 0 && cuai_stream_bytes(arena, s, !s->turn) != 0;
     if (status == CUARENA_OK && any)

@@ -101,7 +101,7 @@ static cuarena_status_t find_stream(cuarena_t *arena, cuarena_stream_t stream, u
     *number_out = 0;
     cuarena_status_t status = check_stream(stream);
     if (status == CUARENA_OK)
-        status = cuai_stream_find_captured(arena, stream, number_out);
+        status = cuai_stream_find(arena, stream, true, number_out);
     if (status == CUARENA_OK)
         status = close_freelist(arena, *number_out);
     while (status == CUARENA_OK && *number_out != 0 &&
@@ -424,7 +424,7 @@ cuarena_status_t cuai_capture_release(cuarena_t *arena, cuarena_capture_t *captu
     if (capture->open)
         status = end(arena, capture);
     if (status == CUARENA_OK)
-        status = cuai_stream_find(arena, stream, &number);
+        status = cuai_stream_find(arena, stream, false, &number);
     if (is_moot(arena, status))
         status = CUARENA_OK;
     if (status == CUARENA_OK)

@@ -102,12 +102,6 @@ static inline cuai_point_t cuai_closed(const cuai_stream_t *s)
     return (cuai_point_t){s->number, s->behind_closed};
 }
 
-/* A handle that the memory is being asked about. The thread that asks has it on its stack. */
-typedef struct cuai_introduction {
-    cuarena_stream_t handle;
-    struct cuai_introduction *next;
-} cuai_introduction_t;
-
 /* A handle, as callers pass it, and the stream that it stands for. Without a stream the handle is
  * one that nobody passes. */
 typedef struct cuai_recent {

@@ -298,24 +298,6 @@ static uint32_t find_or_make_room(cuarena_t *arena, cuarena_stream_t handle)
     return find_known(arena, handle);
 }
 
-static void end_introduction(cuarena_t *arena, const cuai_introduction_t *ended)
-{
-    CUAI_ASSERT(arena->introductions != NULL);
-    cuai_introduction_t **link = &arena->introductions;
-    while (*link != ended)
-        link = &(*link)->next;
-    *link = ended->next;
-    cuai_cond_wake(&arena->changed);
-}
-
-static bool is_introduced(const cuarena_t *arena, cuarena_stream_t handle)
-{
-    const cuai_introduction_t *one = arena->introductions;
-    while (one != NULL && one->handle != handle)
-        one = one->next;
-    return one != NULL;
-}
-
 /* The number of a stream that is known and is not being released; 0: there is none. What the
  * caller queued on a stream that is released meanwhile may come after its last event. Drops the
  * lock. */
@@ -333,7 +315,7 @@ uint32_t cuai_stream_find_known(cuarena_t *arena, cuarena_stream_t stream)
 {
     cuarena_stream_t handle = cuai_stream_normal(stream);
     cuai_assert_locked(arena);
-    while (is_introduced(arena, handle))
+    while (arena->introducing != 0)
         cuai_arena_wait(arena);
     uint32_t number = find_staying(arena, handle);
     if (number != 0)
@@ -341,15 +323,14 @@ uint32_t cuai_stream_find_known(cuarena_t *arena, cuarena_stream_t stream)
     return number;
 }
 
-/* Asks the memory about a handle. A release of the handle waits meanwhile. Drops the lock. */
+/* Asks the memory about a handle. Releases wait meanwhile. Drops the lock. */
 static cuarena_status_t identify(cuarena_t *arena, cuarena_stream_t handle,
                                  cuarena_stream_info_t *info)
 {
-    cuai_introduction_t one = {handle, arena->introductions};
-    /* cppcheck-suppress autoVariables; it leaves the list before the return */
-    arena->introductions = &one;
+    arena->introducing++;
     cuarena_status_t status = cuai_unlocked_identify(arena, handle, info);
-    end_introduction(arena, &one);
+    arena->introducing--;
+    cuai_cond_wake(&arena->changed);
     return status;
 }
 
@@ -369,9 +350,10 @@ static cuarena_status_t introduce(cuarena_t *arena, cuarena_stream_t handle, boo
     return *number_out != 0 ? CUARENA_OK : add(arena, handle, &info, number_out);
 }
 
-static cuarena_status_t find(cuarena_t *arena, cuarena_stream_t stream, bool captured,
-                             uint32_t *number_out)
+cuarena_status_t cuai_stream_find(cuarena_t *arena, cuarena_stream_t stream, bool may_be_captured,
+                                  uint32_t *number_out)
 {
+    cuai_assert_locked(arena);
     *number_out = 0;
     if (stream == CUARENA_NO_STREAM)
         return CUARENA_OK;
@@ -380,25 +362,13 @@ static cuarena_status_t find(cuarena_t *arena, cuarena_stream_t stream, bool cap
     uint32_t number = recent != NULL ? recent->number : find_staying(arena, handle);
     cuarena_status_t status = CUARENA_OK;
     if (number == 0 && !cuai_is_lost(arena))
-        status = introduce(arena, handle, captured, &number);
+        status = introduce(arena, handle, may_be_captured, &number);
     if (status != CUARENA_OK || number == 0)
         return status;
     cuai_stream(arena, number)->callers++;
     learn(arena, stream, cuai_stream(arena, number));
     *number_out = number;
     return CUARENA_OK;
-}
-
-cuarena_status_t cuai_stream_find(cuarena_t *arena, cuarena_stream_t stream, uint32_t *number_out)
-{
-    cuai_assert_locked(arena);
-    return find(arena, stream, false, number_out);
-}
-
-cuarena_status_t cuai_stream_find_captured(cuarena_t *arena, cuarena_stream_t stream,
-                                           uint32_t *number_out)
-{
-    return find(arena, stream, true, number_out);
 }
 
 cuarena_status_t cuai_check_captured(const cuarena_t *arena, uint32_t number)

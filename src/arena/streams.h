@@ -14,15 +14,13 @@ static inline cuai_stream_t *cuai_stream(const cuarena_t *arena, uint32_t number
 /* ---- Handles and numbers ----------------------------------------------- */
 
 /* The number of a stream that the caller of the API has just passed. The stream is made known if it
- * is not, and keeps its number until cuai_stream_leave. Drops the lock if it is new. */
-cuarena_status_t cuai_stream_find(cuarena_t *arena, cuarena_stream_t stream, uint32_t *number_out);
-/* The same for a stream that may be captured already. */
-cuarena_status_t cuai_stream_find_captured(cuarena_t *arena, cuarena_stream_t stream,
-                                           uint32_t *number_out);
+ * is not, unless it is being captured and may not be, and keeps its number until cuai_stream_leave.
+ * Drops the lock if it is new. */
+cuarena_status_t cuai_stream_find(cuarena_t *arena, cuarena_stream_t stream, bool may_be_captured,
+                                  uint32_t *number_out);
 void cuai_stream_leave(cuarena_t *arena, uint32_t number);
 /* The number of a stream if it is known, kept until cuai_stream_leave, else 0. Waits until no call
- * asks the memory about the handle, so that its stream may go if it is not known. Drops the lock.
- */
+ * asks the memory about a handle, so that its stream may go if it is not known. Drops the lock. */
 uint32_t cuai_stream_find_known(cuarena_t *arena, cuarena_stream_t stream);
 /* The number of a stream if it is known, else 0. */
 uint32_t cuai_stream_known(const cuarena_t *arena, cuarena_stream_t stream);

@@ -118,8 +118,7 @@ cuarena_status_t cuai_unlocked_synchronize(cuarena_t *arena, uint32_t number)
 void cuai_await_queued(cuarena_t *arena, uint32_t number)
 {
     cuai_assert_locked(arena);
-    cuai_kept_error_t words;
-    cuai_error_keep(&words);
+    cuai_kept_error_t words = cuai_error_kept();
     cuarena_status_t status = cuai_unlocked_synchronize(arena, number);
     cuai_error_restore(&words);
     if (status == CUARENA_OK || cuai_is_lost(arena))

@@ -119,6 +119,22 @@ static cuai_use_t *new_use(cuarena_t *arena, cuarena_block_t block)
     return use;
 }
 
+/* There is room for the wait: see ready_waits. */
+static void add_wait(cuarena_t *arena, cuai_use_t *use, uint32_t number)
+{
+    CUAI_ASSERT(use->count < use->room && number != 0);
+    use->waits[use->count++] = (cuai_point_t){number, 0};
+    cuai_stream(arena, number)->waits++;
+}
+
+/* Leaves the first `kept` waits; streams are not kept for the others any more. */
+static void cut_waits(const cuarena_t *arena, cuai_use_t *use, uint32_t kept)
+{
+    CUAI_ASSERT(kept <= use->count);
+    for (; use->count > kept; use->count--)
+        cuai_stream(arena, use->waits[use->count - 1].stream)->waits--;
+}
+
 cuarena_status_t cuai_use_add(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
     cuai_assert_locked(arena);
@@ -131,16 +147,13 @@ cuarena_status_t cuai_use_add(cuarena_t *arena, cuai_block_ref_t ref, uint32_t n
     cuai_block_record(ref)->flags |= CUAI_BLOCK_USED;
     if (number == 0 || has_stream(use, number))
         return CUARENA_OK;
-    use->waits[use->count++] = (cuai_point_t){number, 0};
-    cuai_stream(arena, number)->waits++;
+    add_wait(arena, use, number);
     return CUARENA_OK;
 }
 
-/* Ends a use: it keeps no stream any more. */
 static void end_use(cuarena_t *arena, cuai_use_t *use)
 {
-    for (uint32_t i = 0; i < use->count; i++)
-        cuai_stream(arena, use->waits[i].stream)->waits--;
+    cut_waits(arena, use, 0);
     take_out(&arena->uses, use);
     free_use(use);
 }
@@ -222,14 +235,6 @@ static uint32_t choose_target(const cuarena_t *arena, cuai_block_ref_t ref, uint
     return covers ? number : 0;
 }
 
-/* There is room for the wait: see ready_waits. */
-static void add_wait(cuarena_t *arena, cuai_use_t *use, uint32_t number)
-{
-    CUAI_ASSERT(use->count < use->room && number != 0);
-    use->waits[use->count++] = (cuai_point_t){number, 0};
-    cuai_stream(arena, number)->waits++;
-}
-
 static void enqueue(cuai_uses_t *uses, cuai_use_t *use)
 {
     use->next = NULL;
@@ -265,15 +270,13 @@ static void end_pins(cuarena_t *arena, cuai_block_ref_t ref)
 static void take_back(cuarena_t *arena, cuai_record_t *r, cuai_use_t *use, uint32_t count,
                       bool pinned)
 {
-    CUAI_ASSERT(count <= use->count);
     drop_all(arena, use);
     cuai_clear_ending(arena, r);
     if (pinned) {
         r->pins--;
         r->flags &= (uint8_t)~CUAI_BLOCK_BORN_PIN;
     }
-    for (; use->count > count; use->count--)
-        cuai_stream(arena, use->waits[use->count - 1].stream)->waits--;
+    cut_waits(arena, use, count);
 }
 
 /* The block is marked as moving meanwhile, so nobody else ends it. */
@@ -309,8 +312,7 @@ void cuai_end_behind(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
     cuai_use_t *use = cuai_use_find(arena, cuai_id(ref.heap, ref.slot));
     cuai_record_t *r = cuai_block_record(ref);
     CUAI_ASSERT(use != NULL && number != 0);
-    for (; use->count != 0; use->count--)
-        cuai_stream(arena, use->waits[use->count - 1].stream)->waits--;
+    cut_waits(arena, use, 0);
     end_pins(arena, ref);
     cuai_mark_ending(arena, r);
     use->target = 0;
@@ -353,17 +355,6 @@ static cuarena_status_t see_all(cuarena_t *arena, const cuai_use_t *use, pass_t 
         if (!cuai_is_lost(arena) && pass->how != CUAI_USES_DONE)
             status = see(arena, &use->waits[i], pass);
     return cuai_is_lost(arena) ? CUARENA_OK : status;
-}
-
-static cuai_block_ref_t find_ending(const cuarena_t *arena, cuarena_block_t block)
-{
-    for (int32_t region = 0; region < CUAI_HEAPS; region++) {
-        cuarena_heap_t *heap = arena->heaps[region];
-        cuai_slot_t slot = heap == NULL ? 0 : cuai_slot_of(heap, block);
-        if (slot != 0)
-            return (cuai_block_ref_t){heap, slot, region};
-    }
-    return (cuai_block_ref_t){0};
 }
 
 /* Ends the block: its bytes join the free list of the target, or its segment goes back. Drops the
@@ -409,7 +400,7 @@ static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link, pass_t *pas
         handed = is_handed(arena, use->target);
         status = see_all(arena, use, pass);
     } while (status == CUARENA_OK && handed != is_handed(arena, use->target));
-    cuai_block_ref_t ref = find_ending(arena, use->block);
+    cuai_block_ref_t ref = cuai_find_any(arena, use->block);
     CUAI_ASSERT(ref.heap != NULL);
     const cuai_record_t *r = cuai_block_record(ref);
     bool stays = r->moving || (r->flags & CUAI_BLOCK_EXPORTED);
@@ -433,11 +424,10 @@ cuarena_status_t cuai_uses_reclaim(cuarena_t *arena, cuai_uses_how_t how)
 {
     cuai_assert_locked(arena);
     CUAI_ASSERT(arena->reclaiming);
-    cuai_first_error_t first;
     pass_t pass = {.how = how};
     if (arena->uses.first == NULL)
         return CUARENA_OK;
-    cuai_first_begin(&first);
+    cuai_first_error_t first = cuai_first_begin();
     memset(pass.busy, 0xff, sizeof pass.busy);
     cuai_use_t **link = &arena->uses.first;
     while (*link != NULL) {
@@ -458,10 +448,9 @@ void cuai_uses_clear(cuarena_t *arena)
         while (uses->buckets[i] != NULL) {
             cuai_use_t *use = uses->buckets[i];
             uses->buckets[i] = use->chain;
-            for (uint32_t w = 0; w < use->count; w++) {
+            for (uint32_t w = 0; w < use->count; w++)
                 cuai_timeline_forgo(arena, use->waits[w]);
-                cuai_stream(arena, use->waits[w].stream)->waits--;
-            }
+            cut_waits(arena, use, 0);
             free_use(use);
         }
     cuai_host_free(uses->buckets);

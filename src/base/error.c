@@ -138,9 +138,9 @@ void cuai_error_add(const char *format, ...)
     va_end(arguments);
 }
 
-void cuai_error_keep(cuai_kept_error_t *kept)
+cuai_kept_error_t cuai_error_kept(void)
 {
-    *kept = (cuai_kept_error_t){last, unlogged};
+    return (cuai_kept_error_t){last, unlogged};
 }
 
 void cuai_error_restore(const cuai_kept_error_t *kept)
@@ -149,10 +149,9 @@ void cuai_error_restore(const cuai_kept_error_t *kept)
     unlogged = kept->unlogged;
 }
 
-void cuai_first_begin(cuai_first_error_t *first)
+cuai_first_error_t cuai_first_begin(void)
 {
-    first->status = CUARENA_OK;
-    cuai_error_keep(&first->words);
+    return (cuai_first_error_t){CUARENA_OK, cuai_error_kept()};
 }
 
 void cuai_first_note(cuai_first_error_t *first, cuarena_status_t status)
@@ -160,7 +159,7 @@ void cuai_first_note(cuai_first_error_t *first, cuarena_status_t status)
     if (first->status != CUARENA_OK || status == CUARENA_OK || status == CUARENA_BUSY)
         return;
     first->status = status;
-    cuai_error_keep(&first->words);
+    first->words = cuai_error_kept();
 }
 
 cuarena_status_t cuai_first_end(const cuai_first_error_t *first)

@@ -46,7 +46,7 @@ typedef struct cuai_kept_error {
     cuarena_error_info_t error;
     bool unlogged;
 } cuai_kept_error_t;
-void cuai_error_keep(cuai_kept_error_t *kept);
+cuai_kept_error_t cuai_error_kept(void);
 void cuai_error_restore(const cuai_kept_error_t *kept);
 
 /* Of several steps that each may fail, the first failure with its words; BUSY is none. If there is
@@ -55,7 +55,7 @@ typedef struct cuai_first_error {
     cuarena_status_t status;
     cuai_kept_error_t words;
 } cuai_first_error_t;
-void cuai_first_begin(cuai_first_error_t *first);
+cuai_first_error_t cuai_first_begin(void);
 void cuai_first_note(cuai_first_error_t *first, cuarena_status_t status);
 cuarena_status_t cuai_first_end(const cuai_first_error_t *first);
 

@@ -303,9 +303,9 @@ static void end_standalone(cuarena_heap_t *heap, cuai_slot_t slot)
     cuai_slot_end(heap, slot);
 }
 
-cuai_slot_t cuai_heap_next_standalone(const cuarena_heap_t *heap, cuai_slot_t from)
+cuai_slot_t cuai_heap_next_standalone(const cuarena_heap_t *heap, cuai_slot_t slot)
 {
-    for (cuai_slot_t slot = from; slot < heap->unused; slot++)
+    while (heap != NULL && ++slot < heap->unused)
         if (cuai_record(heap, slot)->kind == CUAI_STANDALONE)
             return slot;
     return 0;
@@ -323,8 +323,7 @@ static void become_separator(cuarena_heap_t *heap, cuai_record_t *r, uint64_t of
     r->pins = 0;
     if (r->generation != CUAI_LAST_GENERATION)
         CUAI_STORE(r->generation, r->generation + 1);
-    heap->separators++;
-    cuai_note_plain(heap);
+    cuai_count_separators(heap, 1);
 }
 
 /* Frees a block's bytes that a range of another free list touches on at least one side. */
@@ -500,7 +499,7 @@ static void end_all_blocks(cuarena_heap_t *heap)
     heap->cramped = 0;
     heap->standalone_blocks = 0;
     heap->standalone_bytes = 0;
-    cuai_note_plain(heap);
+    cuai_refresh_fast(heap);
 }
 
 void cuai_heap_clear(cuarena_heap_t *heap)

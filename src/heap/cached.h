@@ -16,7 +16,7 @@ static inline void cuai_count_cached(cuarena_heap_t *heap, cuai_slot_t slot, boo
     heap->cached_bytes += in ? size : 0 - size;
     heap->cached_blocks += in ? 1 : UINT64_MAX;
     if (CUAI_UNLIKELY(heap->cached_blocks == in))
-        cuai_note_plain(heap);
+        cuai_refresh_fast(heap);
 }
 
 /* Whether the block can be cached: its slot has ids left. */

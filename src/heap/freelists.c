@@ -20,7 +20,7 @@ cuarena_status_t cuarena_heap_freelist_create(cuarena_heap_t *heap, uint32_t *fr
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a free list");
     heap->freelists[freelist] = index;
     heap->freelist_count++;
-    cuai_note_plain(heap);
+    cuai_refresh_fast(heap);
     *freelist_out = freelist;
     return CUARENA_OK;
 }
@@ -74,7 +74,7 @@ cuarena_status_t cuarena_heap_freelist_destroy(cuarena_heap_t *heap, uint32_t fr
     cuai_host_free(heap->freelists[freelist]);
     heap->freelists[freelist] = NULL;
     heap->freelist_count--;
-    cuai_note_plain(heap);
+    cuai_refresh_fast(heap);
     return CUARENA_OK;
 }
 

@@ -233,9 +233,17 @@ cuarena_status_t cuai_check_freelist(const cuarena_heap_t *heap, uint32_t freeli
 
 /* ---- Slots (slots.c) --------------------------------------------------- */
 
-/* Works out `smooth`, `simple` and `ready_blocks` anew: called after a change of what they are made
- * of. */
-void cuai_note_plain(cuarena_heap_t *heap);
+/* Works out anew what the fast path may do: `smooth`, `simple`, `ready_blocks` and `fast_blocks`.
+ * Called after a change of what they are made of. */
+void cuai_refresh_fast(cuarena_heap_t *heap);
+
+/* Counts one SEPARATOR more or, with UINT64_MAX, less. */
+static inline void cuai_count_separators(cuarena_heap_t *heap, uint64_t more)
+{
+    CUAI_ASSERT(more == 1 || heap->separators != 0);
+    heap->separators += more;
+    cuai_refresh_fast(heap);
+}
 
 /*
  * The heap is split up while it has more SEPARATORs than the limit: then it has no fast path. Its
@@ -286,7 +294,7 @@ static inline void cuai_slot_free(cuarena_heap_t *heap, cuai_slot_t slot)
     cuai_set_kind(r, CUAI_FREE);
     if (CUAI_UNLIKELY(generation == 0)) {
         heap->retired++;
-        cuai_note_plain(heap);
+        cuai_refresh_fast(heap);
         return;
     }
     CUAI_STORE(r->generation, generation);
@@ -505,8 +513,9 @@ cuarena_status_t cuai_heap_add_block(cuarena_heap_t *heap, cuai_slot_t prev, uin
 cuarena_status_t cuai_heap_add_standalone(cuarena_heap_t *heap, uint64_t offset, uint64_t size,
                                           const cuarena_heap_request_t *request, cuai_note_t note,
                                           cuai_slot_t *slot_out);
-/* The first STANDALONE block from a slot on; 0: there is none. O(slots). */
-cuai_slot_t cuai_heap_next_standalone(const cuarena_heap_t *heap, cuai_slot_t from);
+/* The first STANDALONE block of a heap, which may be NULL, after a slot; 0: there is none.
+ * O(slots). */
+cuai_slot_t cuai_heap_next_standalone(const cuarena_heap_t *heap, cuai_slot_t slot);
 /* Says that a block or a segment has no record: LIMIT or OUT_OF_MEMORY. */
 cuarena_status_t cuai_no_bookkeeping(cuarena_status_t status);
 /* Ends every block, STANDALONE ones too; segments stay, each one idle range. Nothing is cached now.

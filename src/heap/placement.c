@@ -38,7 +38,7 @@ void cuai_placement_note_cramped(cuarena_heap_t *heap, cuai_slot_t slot)
     const cuai_record_t *r = cuai_record(heap, slot);
     if (r->kind == CUAI_BLOCK && r->size < heap->small_bytes)
         heap->cramped |= cuai_class_bit(heap, r->size);
-    cuai_note_plain(heap);
+    cuai_refresh_fast(heap);
 }
 
 /* Whether the block fits into the record's range. */

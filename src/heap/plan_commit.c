@@ -104,7 +104,7 @@ static void note_plans(cuarena_heap_t *heap, uint64_t plans)
 {
     CUAI_ASSERT(heap->plans + plans == 1);
     heap->plans = plans;
-    cuai_note_plain(heap);
+    cuai_refresh_fast(heap);
     cuai_note_change(heap);
 }
 

@@ -8,18 +8,16 @@ static void place_separator(cuarena_heap_t *heap, cuai_slot_t prev, uint64_t off
     CUAI_ASSERT(bytes != 0 && !cuai_range_joins(cuai_record(heap, prev), freelist));
     cuai_slot_t slot = cuai_record_put(heap, prev, CUAI_SEPARATOR, offset);
     cuai_range_set(heap, slot, bytes, freelist);
-    heap->separators++;
-    cuai_note_plain(heap);
+    cuai_count_separators(heap, 1);
 }
 
 static void remove_separator(cuarena_heap_t *heap, cuai_slot_t slot)
 {
-    CUAI_ASSERT(cuai_record(heap, slot)->kind == CUAI_SEPARATOR && heap->separators != 0);
+    CUAI_ASSERT(cuai_record(heap, slot)->kind == CUAI_SEPARATOR);
     cuai_range_drop(heap, slot);
     cuai_unlink(heap, slot);
     cuai_slot_end(heap, slot);
-    heap->separators--;
-    cuai_note_plain(heap);
+    cuai_count_separators(heap, UINT64_MAX);
 }
 
 void cuai_range_absorb(cuarena_heap_t *heap, cuai_slot_t slot)
@@ -161,7 +159,6 @@ cuai_slot_t cuai_separator_to_block(cuarena_heap_t *heap, cuai_slot_t separator,
         to_block_before(heap, separator, size, attributes);
     else
         to_block_after(heap, separator, owner, size, attributes);
-    heap->separators--;
-    cuai_note_plain(heap);
+    cuai_count_separators(heap, UINT64_MAX);
     return separator;
 }

@@ -310,8 +310,7 @@ static void dissolve_segment_start(cuarena_heap_t *heap, cuai_slot_t head)
         return;
     }
     h->kind = CUAI_SEPARATOR;
-    heap->separators++;
-    cuai_note_plain(heap);
+    cuai_count_separators(heap, 1);
     cuai_range_absorb(heap, prev);
 }
 

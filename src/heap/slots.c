@@ -29,7 +29,7 @@ static uint64_t ready_blocks(const cuarena_heap_t *heap)
     return cuai_min((heap->committed - others) / 2 + 1, heap->max_blocks);
 }
 
-void cuai_note_plain(cuarena_heap_t *heap)
+void cuai_refresh_fast(cuarena_heap_t *heap)
 {
     bool calm = heap->plans == 0 && heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES;
     heap->simple = calm && heap->freelist_count == 1 && heap->separators == 0;
@@ -57,7 +57,7 @@ cuarena_status_t cuai_slots_reserve(cuarena_heap_t *heap, uint64_t count)
         return CUARENA_OUT_OF_MEMORY;
     heap->committed = slots;
     CUAI_ASSERT(wanted <= slots);
-    cuai_note_plain(heap);
+    cuai_refresh_fast(heap);
     return CUARENA_OK;
 }
 
@@ -89,7 +89,7 @@ bool cuai_heap_has_many_separators(const cuarena_heap_t *heap)
 void cuai_heap_allow_separators(cuarena_heap_t *heap)
 {
     heap->separator_limit = cuai_max(separators_due(heap), heap->separators + heap->separators / 8);
-    cuai_note_plain(heap);
+    cuai_refresh_fast(heap);
 }
 
 cuarena_status_t cuai_heap_begin_cache(cuarena_heap_t *heap)

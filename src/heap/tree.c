@@ -218,7 +218,7 @@ cuai_segment_t *cuai_segment_put(cuarena_heap_t *heap, cuai_segment_t segment)
     put(all, &heap->segment_root, n);
     fit_gap(heap, all[n].above);
     heap->segment_count++;
-    cuai_note_plain(heap);
+    cuai_refresh_fast(heap);
     return &all[n];
 }
 
@@ -235,7 +235,7 @@ void cuai_segment_drop(cuarena_heap_t *heap, cuai_segment_t *segment)
     *segment = (cuai_segment_t){.above = heap->segment_free};
     heap->segment_free = n;
     heap->segment_count--;
-    cuai_note_plain(heap);
+    cuai_refresh_fast(heap);
 }
 
 /* ---- Validation -------------------------------------------------------- */

@@ -364,7 +364,7 @@ static void audit_counts(audit_t *audit)
     EXPECT(audit, heap->simple == (calm && heap->freelist_count == 1 && audit->separators == 0),
            "the heap is wrong about being simple");
     cuarena_heap_t again = *heap;
-    cuai_note_plain(&again);
+    cuai_refresh_fast(&again);
     expect_equal(audit, "blocks that are ready", again.ready_blocks, heap->ready_blocks);
     expect_equal(audit, "blocks of the fast path", again.fast_blocks, heap->fast_blocks);
 }

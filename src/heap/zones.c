@@ -67,7 +67,7 @@ static uint64_t lower_bound(const cuarena_heap_t *heap, uint64_t base, uint64_t 
 void cuai_zones_fit(cuarena_heap_t *heap)
 {
     cuai_placement_fit(heap);
-    cuai_note_plain(heap);
+    cuai_refresh_fast(heap);
     if (heap->segment_count == 0)
         return;
     uint64_t base = cuai_segment_first(heap)->begin;

@@ -119,7 +119,7 @@ static cuarena_status_t trim_list(const char *list, uint64_t *given_back)
             one = cuai_shared_trim(item.memory, item.device, given_back);
         if (one != CUARENA_OK && status == CUARENA_OK) {
             status = one;
-            cuai_error_keep(&words);
+            words = cuai_error_kept();
         }
     }
     if (status != CUARENA_OK)

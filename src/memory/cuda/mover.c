@@ -312,8 +312,7 @@ static cuarena_status_t queue_in_turn(cuai_mover_t *mover, const cuarena_relocat
         status = queue_kernels(mover, list, count, stream, done_out);
     else
         status = queue_copies(mover, list, count, stream, done_out);
-    cuai_kept_error_t words;
-    cuai_error_keep(&words);
+    cuai_kept_error_t words = cuai_error_kept();
     cuarena_status_t marked = mark_last(mover, stream);
     if (status == CUARENA_OK)
         return marked;

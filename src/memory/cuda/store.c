@@ -241,8 +241,7 @@ static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list, s
     status = cuai_mover_queue(&store->mover, list, count, work.stream, done_out);
     if (status == CUARENA_OK)
         return finish_work(&work);
-    cuai_kept_error_t words;
-    cuai_error_keep(&words);
+    cuai_kept_error_t words = cuai_error_kept();
     if (*done_out != 0 && finish_work(&work) == CUARENA_LOST)
         return CUARENA_LOST;
     cuai_error_restore(&words);
