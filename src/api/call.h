@@ -40,8 +40,8 @@ enum {
  * Begins a call that may drop the lock or wait: it takes the lock, and is counted as inside and
  * known to its thread until it ends. BAD_ARGUMENT for a NULL arena; REENTERED for a call from a
  * function of the arena's memory, which names `what`, and in a signal handler that interrupted this
- * thread in a call; LOST in a forked child where the arena was left behind (arena/all.c). The log
- * is told of an error, and the call has ended.
+ * thread in a call; LOST in a forked child where the arena was left behind (arena/arenas.c). The
+ * log is told of an error, and the call has ended.
  */
 cuarena_status_t cuai_call_begin(cuai_call_t *call, cuarena_t *arena, const char *what, int needs);
 /* The call is on a stream: sets call->stream. Drops the lock if the arena sees the stream for the

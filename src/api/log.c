@@ -9,7 +9,7 @@ cuarena_status_t cuarena_log_set_level(int32_t level)
         return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT, "log level: %d, %d to %d is accepted",
                                    (int)level, CUARENA_LOG_OFF, CUARENA_LOG_DEBUG));
     cuai_log_set(level);
-    cuai_all_set_log();
+    cuai_arenas_set_log();
     return CUARENA_OK;
 }
 

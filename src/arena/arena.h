@@ -13,7 +13,7 @@
 #ifndef CUAI_ARENA_ARENA_H
 #define CUAI_ARENA_ARENA_H
 
-#include "arena/all.h"
+#include "arena/arenas.h"
 #include "arena/peaks.h"
 #include "arena/segments.h"
 #include "arena/slow.h"
@@ -163,7 +163,7 @@ struct cuarena_arena {
     uint32_t running;       /* caches in use: see thread_cache.h */
     uint32_t meetings;      /* how often a thread waited for the lock, while there are no caches */
     cuai_retired_t retired; /* while SLOW_RETIRED */
-    cuai_all_link_t all;
+    cuai_arenas_link_t listed;
 
     cuarena_relocation_fn relocation_fn;
     void *relocation_user;
@@ -182,6 +182,12 @@ void cuai_slow_set(cuarena_t *arena, uint32_t bits, bool on);
 static inline uint64_t cuai_granule(const cuarena_t *arena)
 {
     return arena->granule_mask + 1;
+}
+
+/* The bytes rounded up to whole pages of the memory. */
+static inline uint64_t cuai_page_multiple(const cuarena_t *arena, uint64_t bytes)
+{
+    return cuai_align_up(bytes, arena->memory.ops.granularity);
 }
 
 static inline uint64_t cuai_address(const void *pointer)

@@ -11,7 +11,6 @@
 #include "arena/alloc.h"
 #include "arena/counts.h"
 #include "arena/find.h"
-#include "arena/peaks.h"
 #include "arena/reclaim.h"
 #include "arena/steal.h"
 #include "arena/streams.h"
@@ -122,9 +121,7 @@ static void take(cuarena_t *arena, const cuai_request_t *request, cuai_slot_t sl
     cuarena_heap_t *heap = heap_of(arena);
     cuai_record_t *r = cuai_record(heap, slot);
     const cuarena_heap_request_t *asked = &request->heap;
-    cuai_counted_in_t where = {CUAI_DYNAMIC, asked->owner, asked->tag};
-    if (request->before != NULL)
-        cuai_peaks_keep(arena, &where, request->before);
+    cuai_prepare_counts(arena, request, CUAI_DYNAMIC);
     bool stolen = r->owner != 0 && r->owner != request->stream &&
                   cuai_stream(arena, r->owner)->timeline.done <= cuai_stamp(r);
     arena->steals += stolen;

@@ -17,13 +17,13 @@
 /* ---- Stretches --------------------------------------------------------- */
 
 /* The first stretch that ends above an address. O(log stretches). */
-static size_t stretch_above(const cuai_captures_t *all, uint64_t address)
+static size_t stretch_above(const cuai_captures_t *captures, uint64_t address)
 {
     size_t low = 0;
-    size_t high = all->stretch_count;
+    size_t high = captures->stretch_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (all->stretches[middle].end <= address)
+        if (captures->stretches[middle].end <= address)
             low = middle + 1;
         else
             high = middle;
@@ -33,39 +33,39 @@ static size_t stretch_above(const cuai_captures_t *all, uint64_t address)
 
 cuarena_capture_t *cuai_capture_around(const cuarena_t *arena, uint64_t address)
 {
-    const cuai_captures_t *all = &arena->captures;
-    size_t at = stretch_above(all, address);
-    bool inside = at < all->stretch_count && all->stretches[at].begin <= address;
-    return inside ? all->stretches[at].capture : NULL;
+    const cuai_captures_t *captures = &arena->captures;
+    size_t at = stretch_above(captures, address);
+    bool inside = at < captures->stretch_count && captures->stretches[at].begin <= address;
+    return inside ? captures->stretches[at].capture : NULL;
 }
 
-static bool ready_stretch(cuai_captures_t *all)
+static bool ready_stretch(cuai_captures_t *captures)
 {
-    void *items = cuai_host_make_room(all->stretches, all->stretch_count, &all->stretch_room,
-                                      sizeof *all->stretches);
+    void *items = cuai_host_make_room(captures->stretches, captures->stretch_count,
+                                      &captures->stretch_room, sizeof *captures->stretches);
     if (items != NULL)
-        all->stretches = items;
+        captures->stretches = items;
     return items != NULL;
 }
 
 /* The caller has made room (ready_stretch). */
-static void add_stretch(cuai_captures_t *all, const cuai_stretch_t *stretch)
+static void add_stretch(cuai_captures_t *captures, const cuai_stretch_t *stretch)
 {
-    CUAI_ASSERT(all->stretch_count < all->stretch_room);
+    CUAI_ASSERT(captures->stretch_count < captures->stretch_room);
     CUAI_ASSERT(stretch->begin < stretch->end);
-    size_t at = stretch_above(all, stretch->begin);
-    memmove(&all->stretches[at + 1], &all->stretches[at],
-            (all->stretch_count - at) * sizeof *stretch);
-    all->stretches[at] = *stretch;
-    all->stretch_count++;
+    size_t at = stretch_above(captures, stretch->begin);
+    memmove(&captures->stretches[at + 1], &captures->stretches[at],
+            (captures->stretch_count - at) * sizeof *stretch);
+    captures->stretches[at] = *stretch;
+    captures->stretch_count++;
 }
 
 /* Notes that the bytes were handed out. A block may lie in several stretches that touch. */
-static void touch(cuai_captures_t *all, uint64_t begin, uint64_t end)
+static void touch(cuai_captures_t *captures, uint64_t begin, uint64_t end)
 {
-    size_t at = stretch_above(all, begin);
-    for (; at < all->stretch_count && all->stretches[at].begin < end; at++) {
-        cuai_stretch_t *stretch = &all->stretches[at];
+    size_t at = stretch_above(captures, begin);
+    for (; at < captures->stretch_count && captures->stretches[at].begin < end; at++) {
+        cuai_stretch_t *stretch = &captures->stretches[at];
         uint64_t top = cuai_min(end, stretch->end);
         stretch->touched = cuai_max(stretch->touched, top);
     }
@@ -74,12 +74,12 @@ static void touch(cuai_captures_t *all, uint64_t begin, uint64_t end)
 void cuai_capture_drop_stretches(cuarena_t *arena, const cuarena_capture_t *capture)
 {
     cuai_assert_locked(arena);
-    cuai_captures_t *all = &arena->captures;
+    cuai_captures_t *captures = &arena->captures;
     size_t kept = 0;
-    for (size_t i = 0; i < all->stretch_count; i++)
-        if (all->stretches[i].capture != capture)
-            all->stretches[kept++] = all->stretches[i];
-    all->stretch_count = kept;
+    for (size_t i = 0; i < captures->stretch_count; i++)
+        if (captures->stretches[i].capture != capture)
+            captures->stretches[kept++] = captures->stretches[i];
+    captures->stretch_count = kept;
 }
 
 /* ---- Allocating -------------------------------------------------------- */
@@ -250,15 +250,15 @@ void cuai_capture_adopt(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 /* The block's segment is no longer the session's. */
 static void disown(cuarena_t *arena, cuai_block_ref_t ref)
 {
-    cuai_captures_t *all = &arena->captures;
+    cuai_captures_t *captures = &arena->captures;
     cuai_record_t *r = cuai_block_record(ref);
-    size_t at = stretch_above(all, r->offset);
-    CUAI_ASSERT(at < all->stretch_count && all->stretches[at].begin == r->offset);
-    all->stretches[at].capture->bytes -= r->size;
-    all->bytes -= r->size;
-    all->stretch_count--;
-    memmove(&all->stretches[at], &all->stretches[at + 1],
-            (all->stretch_count - at) * sizeof *all->stretches);
+    size_t at = stretch_above(captures, r->offset);
+    CUAI_ASSERT(at < captures->stretch_count && captures->stretches[at].begin == r->offset);
+    captures->stretches[at].capture->bytes -= r->size;
+    captures->bytes -= r->size;
+    captures->stretch_count--;
+    memmove(&captures->stretches[at], &captures->stretches[at + 1],
+            (captures->stretch_count - at) * sizeof *captures->stretches);
     r->fixed = 0;
 }
 
@@ -267,8 +267,8 @@ void cuai_capture_keep(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
     cuai_assert_locked(arena);
     cuai_record_t *r = cuai_block_record(ref);
     CUAI_ASSERT(r->fixed && ref.region == CUAI_APART);
-    cuai_captures_t *all = &arena->captures;
-    cuai_stretch_t *stretch = &all->stretches[stretch_above(all, r->offset)];
+    cuai_captures_t *captures = &arena->captures;
+    cuai_stretch_t *stretch = &captures->stretches[stretch_above(captures, r->offset)];
     cuai_capture_note(arena, stretch->capture, stream);
     cuai_capture_note_uses(arena, stretch->capture, ref, 0);
     cuai_counter_end_block(&stretch->capture->counter, r);
@@ -279,10 +279,10 @@ void cuai_capture_keep(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 /* The block of a stretch that is over; heap NULL: there is none. */
 static cuai_block_ref_t find_over(const cuarena_t *arena, const cuarena_capture_t *capture)
 {
-    const cuai_captures_t *all = &arena->captures;
+    const cuai_captures_t *captures = &arena->captures;
     cuarena_heap_t *heap = arena->heaps[CUAI_APART];
-    for (size_t i = 0; i < all->stretch_count; i++) {
-        const cuai_stretch_t *s = &all->stretches[i];
+    for (size_t i = 0; i < captures->stretch_count; i++) {
+        const cuai_stretch_t *s = &captures->stretches[i];
         if (s->capture == capture && s->over)
             return (cuai_block_ref_t){heap, cuai_table_find(&heap->table, heap->records, s->begin),
                                       CUAI_APART};
@@ -358,17 +358,17 @@ static uint64_t reclaim_untouched(cuarena_t *arena, cuai_stretch_t *stretch)
 uint64_t cuai_capture_reclaim(cuarena_t *arena, cuarena_capture_t *capture)
 {
     cuai_assert_locked(arena);
-    cuai_captures_t *all = &arena->captures;
+    cuai_captures_t *captures = &arena->captures;
     uint64_t bytes = 0;
     size_t kept = 0;
-    for (size_t i = 0; i < all->stretch_count; i++) {
-        cuai_stretch_t *stretch = &all->stretches[i];
+    for (size_t i = 0; i < captures->stretch_count; i++) {
+        cuai_stretch_t *stretch = &captures->stretches[i];
         if (stretch->capture == capture)
             bytes += reclaim_untouched(arena, stretch);
         if (stretch->begin != stretch->end)
-            all->stretches[kept++] = *stretch;
+            captures->stretches[kept++] = *stretch;
     }
-    all->stretch_count = kept;
+    captures->stretch_count = kept;
     return bytes;
 }
 
@@ -385,10 +385,10 @@ uint64_t cuai_captures_reclaim(cuarena_t *arena)
 
 uint64_t cuai_capture_untouched(const cuarena_t *arena, const cuarena_capture_t *capture)
 {
-    const cuai_captures_t *all = &arena->captures;
+    const cuai_captures_t *captures = &arena->captures;
     uint64_t most = 0;
-    for (size_t i = 0; i < all->stretch_count; i++) {
-        const cuai_stretch_t *stretch = &all->stretches[i];
+    for (size_t i = 0; i < captures->stretch_count; i++) {
+        const cuai_stretch_t *stretch = &captures->stretches[i];
         if (stretch->capture == capture)
             most = cuai_max(most, stretch->end - stretch->touched);
     }

@@ -65,7 +65,7 @@ cuai_chunk_t cuai_chunk_for(const cuarena_t *arena, uint64_t need)
     uint64_t most = affordable(arena);
     cuai_chunk_t chunk = {.bytes = most};
     if (bytes < most)
-        chunk.bytes = cuai_align_up(bytes, arena->memory.ops.granularity);
+        chunk.bytes = cuai_page_multiple(arena, bytes);
     chunk.bytes = cuai_min(chunk.bytes, most);
     chunk.next = bytes > arena->next_chunk ? bytes : advanced(arena, bytes);
     return chunk;

@@ -36,11 +36,6 @@ static uint64_t granularity_of(const cuarena_t *arena)
     return arena->memory.ops.granularity;
 }
 
-static uint64_t page_multiple(const cuarena_t *arena, uint64_t bytes)
-{
-    return cuai_align_up(bytes, granularity_of(arena));
-}
-
 static bool is_pool(const cuarena_t *arena)
 {
     return arena->config.grow == CUARENA_GROW_NONE;
@@ -82,11 +77,11 @@ static step_t fill_step(const cuarena_t *arena, const cuai_hole_t *hole,
 {
     CUAI_ASSERT(hole->bytes != 0 && !hole->at_end);
     step_t step = {.kind = STEP_FILL, .address = hole->begin};
-    uint64_t whole = page_multiple(arena, hole->bytes);
+    uint64_t whole = cuai_page_multiple(arena, hole->bytes);
     uint64_t need = room_at(arena, request, hole->begin - hole->below);
     uint64_t top = room_at_page(arena, request);
-    uint64_t low = need > hole->below ? page_multiple(arena, need - hole->below) : 0;
-    uint64_t high = top > hole->above ? page_multiple(arena, top - hole->above) : 0;
+    uint64_t low = need > hole->below ? cuai_page_multiple(arena, need - hole->below) : 0;
+    uint64_t high = top > hole->above ? cuai_page_multiple(arena, top - hole->above) : 0;
     if (low <= hole->bytes && (low <= high || high > hole->bytes)) {
         step.bytes = low;
     } else if (high <= hole->bytes && whole == hole->bytes) {
@@ -110,7 +105,8 @@ static step_t extend_step(const cuarena_t *arena, size_t at, const cuai_hole_t *
     if (arena->memory.ops.grow == NULL || lacks > hole->bytes)
         return step;
     uint64_t taken_end = segment->address + segment->bytes;
-    uint64_t end = page_multiple(arena, hole->begin + lacks - segment->address) + segment->address;
+    uint64_t end =
+        cuai_page_multiple(arena, hole->begin + lacks - segment->address) + segment->address;
     if (end <= taken_end || end > segment->address + segment->address_bytes)
         return step;
     step.kind = STEP_EXTEND;
@@ -127,10 +123,10 @@ static step_t new_step(const cuarena_t *arena, uint64_t need)
         return step;
     bool whole = pool && arena->memory.ops.grow == NULL;
     step.kind = STEP_NEW;
-    step.bytes = page_multiple(arena, whole ? arena->pool_bytes : need);
+    step.bytes = cuai_page_multiple(arena, whole ? arena->pool_bytes : need);
     step.reserve = cuai_max(step.bytes, arena->address_bytes);
     if (pool)
-        step.reserve = cuai_max(step.reserve, page_multiple(arena, arena->pool_bytes));
+        step.reserve = cuai_max(step.reserve, cuai_page_multiple(arena, arena->pool_bytes));
     return step;
 }
 
@@ -169,7 +165,7 @@ static step_t run_step(const cuarena_t *arena, const run_t *run, const cuai_hole
         return step;
     return (step_t){.kind = STEP_FILL,
                     .address = run->first.begin,
-                    .bytes = page_multiple(arena, run->first.bytes)};
+                    .bytes = cuai_page_multiple(arena, run->first.bytes)};
 }
 
 /* The best step of each kind so far. */
@@ -225,7 +221,8 @@ static bool is_cheap(const cuarena_t *arena, const steps_t *steps, uint64_t need
 {
     uint64_t granularity = granularity_of(arena);
     return steps->fill.kind != STEP_NONE &&
-           steps->fill.bytes <= cuai_max(page_multiple(arena, need) - granularity, granularity);
+           steps->fill.bytes <=
+               cuai_max(cuai_page_multiple(arena, need) - granularity, granularity);
 }
 
 /* Weighs the lowest few holes of at least so many bytes, until one is cheap. */
@@ -255,7 +252,7 @@ static void consider_few(const cuarena_t *arena, size_t at, const cuai_request_t
 {
     const cuarena_memory_segment_t *segment = &arena->segments.items[at];
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    uint64_t need = page_multiple(arena, room_for(arena, request));
+    uint64_t need = cuai_page_multiple(arena, room_for(arena, request));
     cuai_hole_t hole;
     if (cuai_next_hole(arena, segment, 0, request->reach, &hole))
         weigh(arena, at, request, &hole, steps);
@@ -457,7 +454,7 @@ static bool is_short(const cuarena_t *arena, const step_t *step,
                      const cuarena_memory_segment_t *segment)
 {
     return step->kind == STEP_NEW && is_pool(arena) &&
-           segment->address_bytes < page_multiple(arena, arena->pool_bytes);
+           segment->address_bytes < cuai_page_multiple(arena, arena->pool_bytes);
 }
 
 /* Takes the bytes of a step: reserved under the lock, got without it, committed or given back under
@@ -522,7 +519,7 @@ static cuarena_status_t try_choice(cuarena_t *arena, const cuai_request_t *reque
         status = take(arena, step);
     if (status != CUARENA_BUSY)
         return status;
-    step->bytes = step->least = page_multiple(arena, arena->pool_bytes);
+    step->bytes = step->least = cuai_page_multiple(arena, arena->pool_bytes);
     status = cuai_check_reserved_limit(arena, step->bytes);
     return status == CUARENA_OK ? take(arena, step) : status;
 }
@@ -566,10 +563,10 @@ static step_t lowest_hole(const cuarena_t *arena)
     step.address = hole.begin;
     if (!hole.at_end) {
         step.kind = STEP_FILL;
-        step.bytes = page_multiple(arena, hole.bytes);
+        step.bytes = cuai_page_multiple(arena, hole.bytes);
     } else if (arena->memory.ops.grow != NULL) {
         step.kind = STEP_EXTEND;
-        step.bytes = page_multiple(arena, arena->pool_bytes) - segment->bytes;
+        step.bytes = cuai_page_multiple(arena, arena->pool_bytes) - segment->bytes;
     }
     step.least = step.bytes;
     return step;
@@ -614,7 +611,7 @@ static uint64_t first_chunk(const cuarena_t *arena)
     if (is_pool(arena) || arena->config.take_first == 0)
         return 0;
     uint64_t left = arena->limits[CUARENA_LIMIT_RESERVED] - arena->stable_bytes;
-    return cuai_min(page_multiple(arena, arena->next_chunk),
+    return cuai_min(cuai_page_multiple(arena, arena->next_chunk),
                     cuai_align_down(left, granularity_of(arena)));
 }
 
@@ -624,7 +621,7 @@ cuarena_status_t cuai_grow_first(cuarena_t *arena)
     cuai_chunks_start(arena);
     uint64_t chunk = first_chunk(arena);
     uint64_t bytes = is_pool(arena) ? arena->pool_bytes : arena->stable_bytes + chunk;
-    bytes = page_multiple(arena, bytes);
+    bytes = cuai_page_multiple(arena, bytes);
     if (bytes == 0)
         return CUARENA_OK;
     if (!cuai_segments_room(&arena->segments))

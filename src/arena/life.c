@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arena/all.h"
+#include "arena/arenas.h"
 #include "arena/cache.h"
 #include "arena/capture.h"
 #include "arena/counts.h"
@@ -90,7 +90,7 @@ static cuarena_status_t resolve_stable(cuarena_t *arena)
         return status;
     bytes = cuai_align_up(bytes, cuai_granule(arena));
     if (arena->config.grow != CUARENA_GROW_NONE) /* the rest comes in pages */
-        bytes = cuai_align_up(bytes, arena->memory.ops.granularity);
+        bytes = cuai_page_multiple(arena, bytes);
     if (bytes > arena->pool_bytes)
         return refuse_stable(arena, bytes);
     arena->stable_bytes = bytes;
@@ -327,7 +327,7 @@ cuarena_status_t cuai_arena_new(const cuarena_config_t *config, cuarena_t **aren
     if (status == CUARENA_OUT_OF_MEMORY || status == CUARENA_LIMIT)
         tell_refusal(arena);
     if (status == CUARENA_OK)
-        status = cuai_all_add(arena);
+        status = cuai_arenas_add(arena);
     if (status != CUARENA_OK) {
         cuai_arena_end(arena);
         return status;
@@ -354,7 +354,7 @@ static void give_back_dedicated(cuarena_t *arena)
 
 void cuai_arena_end(cuarena_t *arena)
 {
-    cuai_all_remove(arena);
+    cuai_arenas_remove(arena);
     cuai_arena_lock(arena);
     cuai_uses_clear(arena);
     cuai_unlock(&arena->lock);

@@ -11,11 +11,6 @@
 #include "arena/stream_order.h"
 #include "arena/zero.h"
 
-static uint64_t page_multiple(const cuarena_t *arena, uint64_t bytes)
-{
-    return cuai_align_up(bytes, arena->memory.ops.granularity);
-}
-
 cuarena_status_t cuai_pool_over_limit(const cuarena_t *arena, uint64_t bytes)
 {
     uint64_t limit = arena->limits[CUARENA_LIMIT_RESERVED];
@@ -43,7 +38,7 @@ static bool ends_in_hole(const cuarena_t *arena, const cuarena_memory_segment_t 
 static cuarena_status_t publish_more(cuarena_t *arena, uint64_t bytes, bool from_hole)
 {
     const cuarena_memory_segment_t *segment = &arena->segments.items[0];
-    uint64_t first = from_hole ? page_multiple(arena, arena->pool_bytes) : arena->pool_bytes;
+    uint64_t first = from_hole ? cuai_page_multiple(arena, arena->pool_bytes) : arena->pool_bytes;
     uint64_t begin = segment->address + first;
     uint64_t end = segment->address + cuai_min(bytes, segment->bytes);
     return end > begin ? cuai_publish(arena, 0, begin, end - begin) : CUARENA_OK;
@@ -54,7 +49,7 @@ cuarena_status_t cuai_lengthen_pool(cuarena_t *arena, uint64_t bytes)
     cuai_assert_locked(arena);
     CUAI_ASSERT(arena->segments.count == 1 && bytes >= arena->pool_bytes);
     cuarena_memory_segment_t segment = arena->segments.items[0];
-    uint64_t wanted = page_multiple(arena, bytes);
+    uint64_t wanted = cuai_page_multiple(arena, bytes);
     if (wanted > segment.address_bytes || arena->memory.ops.grow == NULL)
         return CUARENA_UNSUPPORTED;
     uint64_t more = wanted > segment.bytes ? wanted - segment.bytes : 0;
@@ -127,7 +122,7 @@ static uint64_t backed_above(const cuarena_t *arena, const cuarena_memory_segmen
     uint64_t from = 0;
     while (cuai_next_hole(arena, segment, from, CUAI_REACH_IDLE, &hole) && !hole.at_end) {
         from = hole.begin + hole.bytes;
-        uint64_t end = segment->address + page_multiple(arena, from - segment->address);
+        uint64_t end = segment->address + cuai_page_multiple(arena, from - segment->address);
         if (end > floor)
             bytes -= end - cuai_max(hole.begin, floor);
     }
@@ -144,7 +139,7 @@ cuarena_status_t cuai_shorten_pool(cuarena_t *arena, uint64_t bytes)
     if (!is_free_above(arena->heaps[CUAI_DYNAMIC], begin))
         return cuai_fail(CUARENA_BUSY, "blocks stand above the pool's new size of %llu",
                          (unsigned long long)bytes);
-    uint64_t kept = page_multiple(arena, bytes);
+    uint64_t kept = cuai_page_multiple(arena, bytes);
     if (arena->memory.ops.shrink == NULL && kept < segment.bytes)
         return CUARENA_UNSUPPORTED;
     uint64_t backed = backed_above(arena, &segment, kept);
@@ -282,7 +277,7 @@ cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes, cuai_batch_t *
 {
     cuai_assert_locked(arena);
     CUAI_ASSERT(arena->segments.count == 1);
-    uint64_t wanted = page_multiple(arena, bytes);
+    uint64_t wanted = cuai_page_multiple(arena, bytes);
     if (wanted > cuai_affordable(arena))
         return cuai_pool_over_limit(arena, bytes + arena->reserved);
     cuarena_status_t status = cuai_batch_all(arena, batch);

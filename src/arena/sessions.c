@@ -362,14 +362,14 @@ static void free_ranges(cuarena_t *arena, const cuarena_capture_t *capture, int3
         cuarena_heap_freelist_merge(arena->heaps[region], capture->kept[region], heir);
 }
 
-static void unlink_capture(cuai_captures_t *all, cuarena_capture_t *capture)
+static void unlink_capture(cuai_captures_t *captures, cuarena_capture_t *capture)
 {
-    CUAI_ASSERT(all->count != 0);
-    cuarena_capture_t **link = &all->first;
+    CUAI_ASSERT(captures->count != 0);
+    cuarena_capture_t **link = &captures->first;
     while (*link != capture)
         link = &(*link)->next;
     *link = capture->next;
-    all->count--;
+    captures->count--;
 }
 
 /* Ends the session. Does not drop the lock, so nobody sees a part of it done. */
@@ -547,11 +547,11 @@ static const char *capture_wrong(const cuarena_t *arena, const cuarena_capture_t
     return NULL;
 }
 
-static const char *stretches_wrong(const cuai_captures_t *all)
+static const char *stretches_wrong(const cuai_captures_t *captures)
 {
     uint64_t end = 0;
-    for (size_t i = 0; i < all->stretch_count; i++) {
-        const cuai_stretch_t *s = &all->stretches[i];
+    for (size_t i = 0; i < captures->stretch_count; i++) {
+        const cuai_stretch_t *s = &captures->stretches[i];
         if (s->begin < end || s->begin >= s->end || s->touched < s->begin || s->touched > s->end)
             return "private stretches are not in order";
         end = s->end;
@@ -561,19 +561,19 @@ static const char *stretches_wrong(const cuai_captures_t *all)
 
 const char *cuai_captures_wrong(const cuarena_t *arena)
 {
-    const cuai_captures_t *all = &arena->captures;
+    const cuai_captures_t *captures = &arena->captures;
     uint32_t open = 0;
     uint32_t count = 0;
     uint64_t bytes = 0;
-    const char *wrong = stretches_wrong(all);
-    for (const cuarena_capture_t *c = all->first; c != NULL; c = c->next) {
+    const char *wrong = stretches_wrong(captures);
+    for (const cuarena_capture_t *c = captures->first; c != NULL; c = c->next) {
         open += c->open;
         count++;
         bytes += c->bytes;
         if (wrong == NULL)
             wrong = capture_wrong(arena, c);
     }
-    bool same = open == arena->capturing && count == all->count && bytes == all->bytes;
+    bool same = open == arena->capturing && count == captures->count && bytes == captures->bytes;
     if (wrong == NULL && !same)
         wrong = "the counts of sessions are wrong";
     return wrong;

@@ -26,7 +26,7 @@
 #define CUAI_SLOW_CACHE 0x80u
 /* The arena was retired: whoever ends the last block tells the owner. */
 #define CUAI_SLOW_RETIRED 0x200u
-/* This is a forked child's copy: see all.h. */
+/* This is a forked child's copy: see arenas.h. */
 #define CUAI_SLOW_LEFT 0x400u
 /* Threads have caches: only their paths know what these keep. */
 #define CUAI_SLOW_THREADS 0x800u

@@ -186,7 +186,7 @@ static void end_thread(void *unused)
 {
     (void)unused;
     thread.ended = true;
-    cuai_all_lock();
+    cuai_lock(&cuai_arenas_lock);
     for (cuai_tcache_t *t = thread.all; t != NULL;) {
         cuai_tcache_t *next = t->of_thread;
         cuarena_t *arena = atomic_load_explicit(&t->arena, memory_order_relaxed);
@@ -196,7 +196,7 @@ static void end_thread(void *unused)
         cuai_host_free(t);
         t = next;
     }
-    cuai_all_unlock();
+    cuai_unlock(&cuai_arenas_lock);
     thread.all = NULL;
     for (uint32_t i = 0; i < PLACES; i++)
         thread.places[i] = NULL;

@@ -27,7 +27,7 @@ static uint64_t min_pages(const cuarena_t *arena, uint64_t bytes, uint64_t most)
 {
     uint64_t wanted = bytes;
     if (most < bytes)
-        wanted = cuai_align_up(most, arena->memory.ops.granularity);
+        wanted = cuai_page_multiple(arena, most);
     return cuai_min(bytes, wanted);
 }
 

@@ -12,31 +12,31 @@
  *
  * O(arenas) at a fork and where the level is set; other calls pay nothing.
  */
-#ifndef CUAI_ARENA_ALL_H
-#define CUAI_ARENA_ALL_H
+#ifndef CUAI_ARENA_ARENAS_H
+#define CUAI_ARENA_ARENAS_H
 
 #include <stdbool.h>
 
+#include "base/lock.h"
 #include "cuarena/arena.h"
 
 /* The place of an arena among all, and whether the fork under way has its lock. */
-typedef struct cuai_all_link {
+typedef struct cuai_arenas_link {
     cuarena_t *next;
     cuarena_t **link; /* what points to this one; NULL: it is not among them */
     bool locked;
-} cuai_all_link_t;
+} cuai_arenas_link_t;
 
 /* Adds a new arena, which no other thread knows: from now on forks take its lock, and it follows
  * the level of the log. OUT_OF_MEMORY: the host has no room for a fork handler. */
-cuarena_status_t cuai_all_add(cuarena_t *arena);
+cuarena_status_t cuai_arenas_add(cuarena_t *arena);
 /* Takes it out when it ends, and away from the caches of threads; one that was never added is fine.
  */
-void cuai_all_remove(cuarena_t *arena);
+void cuai_arenas_remove(cuarena_t *arena);
 /* Keeps arenas from ending, so that a thread that ends can leave those that it has caches of. Locks
  * of arenas are taken inside it. */
-void cuai_all_lock(void);
-void cuai_all_unlock(void);
+extern cuai_lock_t cuai_arenas_lock;
 /* The log's level changed: every arena follows it. The caller has no arena's lock. */
-void cuai_all_set_log(void);
+void cuai_arenas_set_log(void);
 
 #endif

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "arena/all.h"
+#include "arena/arenas.h"
 
 #include <pthread.h>
 
@@ -9,9 +9,9 @@
 #include "base/log.h"
 
 /* Locks of arenas are taken inside this one, never the other way. */
-static cuai_lock_t lock = CUAI_LOCK_INIT;
+cuai_lock_t cuai_arenas_lock = CUAI_LOCK_INIT;
 static bool locked;       /* by the fork under way */
-static bool heeds_forks;  /* guarded by `lock`, like what follows */
+static bool heeds_forks;  /* guarded by that lock, like what follows */
 static cuarena_t *arenas; /* all that there are */
 
 /* ---- Forks ------------------------------------------------------------- */
@@ -20,8 +20,8 @@ static cuarena_t *arenas; /* all that there are */
  * forks. */
 static void lock_for_fork(cuarena_t *arena)
 {
-    arena->all.locked = cuai_lock_enter(&arena->lock);
-    if (arena->all.locked && cuai_tcaches_stop(arena))
+    arena->listed.locked = cuai_lock_enter(&arena->lock);
+    if (arena->listed.locked && cuai_tcaches_stop(arena))
         cuai_tcaches_flush(arena);
 }
 
@@ -29,8 +29,8 @@ static void lock_for_fork(cuarena_t *arena)
  * thread goes on with what was interrupted, in both processes. */
 static void before_fork(void)
 {
-    locked = cuai_lock_enter(&lock);
-    for (cuarena_t *arena = arenas; arena != NULL; arena = arena->all.next)
+    locked = cuai_lock_enter(&cuai_arenas_lock);
+    for (cuarena_t *arena = arenas; arena != NULL; arena = arena->listed.next)
         lock_for_fork(arena);
     cuai_log_before_fork();
 }
@@ -38,27 +38,27 @@ static void before_fork(void)
 static void after_fork(void)
 {
     cuai_log_after_fork(false);
-    for (cuarena_t *arena = arenas; arena != NULL; arena = arena->all.next)
-        if (arena->all.locked)
+    for (cuarena_t *arena = arenas; arena != NULL; arena = arena->listed.next)
+        if (arena->listed.locked)
             cuai_unlock(&arena->lock);
     if (locked)
-        cuai_unlock(&lock);
+        cuai_unlock(&cuai_arenas_lock);
 }
 
 static void after_fork_in_child(void)
 {
     cuai_log_after_fork(true);
-    for (cuarena_t *arena = arenas; arena != NULL; arena = arena->all.next) {
+    for (cuarena_t *arena = arenas; arena != NULL; arena = arena->listed.next) {
         uint64_t own = cuai_frame_count(CUAI_FRAME_CALL, arena);
         if (arena->inside > own)
             cuai_slow_set(arena, CUAI_SLOW_LEFT, true);
         arena->inside = own;
         cuai_tcaches_after_fork(arena);
-        if (arena->all.locked)
+        if (arena->listed.locked)
             cuai_lock_reset(&arena->lock);
     }
     if (locked)
-        cuai_lock_reset(&lock);
+        cuai_lock_reset(&cuai_arenas_lock);
 }
 
 /* ---- The list ---------------------------------------------------------- */
@@ -72,58 +72,48 @@ static void follow_log(cuarena_t *arena)
 
 static void add(cuarena_t *arena)
 {
-    CUAI_ASSERT(arena->all.link == NULL);
-    arena->all.next = arenas;
-    arena->all.link = &arenas;
+    CUAI_ASSERT(arena->listed.link == NULL);
+    arena->listed.next = arenas;
+    arena->listed.link = &arenas;
     if (arenas != NULL)
-        arenas->all.link = &arena->all.next;
+        arenas->listed.link = &arena->listed.next;
     arenas = arena;
     follow_log(arena);
 }
 
-cuarena_status_t cuai_all_add(cuarena_t *arena)
+cuarena_status_t cuai_arenas_add(cuarena_t *arena)
 {
-    cuai_lock(&lock);
+    cuai_lock(&cuai_arenas_lock);
     if (!heeds_forks)
         heeds_forks = pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
     bool done = heeds_forks;
     if (done)
         add(arena);
-    cuai_unlock(&lock);
+    cuai_unlock(&cuai_arenas_lock);
     return done ? CUARENA_OK
                 : cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a fork handler");
 }
 
-void cuai_all_remove(cuarena_t *arena)
+void cuai_arenas_remove(cuarena_t *arena)
 {
-    cuai_lock(&lock);
-    if (arena->all.link != NULL)
-        *arena->all.link = arena->all.next;
-    if (arena->all.link != NULL && arena->all.next != NULL)
-        arena->all.next->all.link = arena->all.link;
+    cuai_lock(&cuai_arenas_lock);
+    if (arena->listed.link != NULL)
+        *arena->listed.link = arena->listed.next;
+    if (arena->listed.link != NULL && arena->listed.next != NULL)
+        arena->listed.next->listed.link = arena->listed.link;
     cuai_tcaches_leave(arena);
-    cuai_unlock(&lock);
-}
-
-void cuai_all_lock(void)
-{
-    cuai_lock(&lock);
-}
-
-void cuai_all_unlock(void)
-{
-    cuai_unlock(&lock);
+    cuai_unlock(&cuai_arenas_lock);
 }
 
 /* The level is read under the list's lock: of two threads that set it, the last one here sees what
  * the other set. */
-void cuai_all_set_log(void)
+void cuai_arenas_set_log(void)
 {
-    cuai_lock(&lock);
-    for (cuarena_t *arena = arenas; arena != NULL; arena = arena->all.next) {
+    cuai_lock(&cuai_arenas_lock);
+    for (cuarena_t *arena = arenas; arena != NULL; arena = arena->listed.next) {
         cuai_arena_lock(arena);
         follow_log(arena);
         cuai_unlock(&arena->lock);
     }
-    cuai_unlock(&lock);
+    cuai_unlock(&cuai_arenas_lock);
 }
