@@ -196,10 +196,8 @@ static cuarena_status_t copy_contents(cuarena_t *arena, cuai_block_ref_t from, c
 /* Ends the helper block without counting that; after the exchange it has the old place. */
 static void end_helper(cuarena_t *arena, cuai_block_ref_t helper, uint32_t stream)
 {
-    CUAI_ASSERT(helper.heap != NULL && helper.slot != 0);
-    cuarena_heap_t *heap = helper.heap;
+    cuai_uncount_block(arena, helper);
     cuai_end_block(arena, helper, stream);
-    cuai_uncount(arena, heap);
 }
 
 static void exchange(cuarena_t *arena, cuai_block_ref_t block, cuai_block_ref_t helper)

@@ -110,24 +110,12 @@ void cuai_change_owner(cuarena_t *arena, cuai_record_t *r, uint32_t number)
     r->owner = number & CUARENA_HEAP_MAX_OWNER;
 }
 
-static void uncount_in(cuarena_heap_t *heap)
-{
-    cuai_counter_uncount(&heap->counter);
-    heap->changes += 3; /* the version must not return to an earlier one */
-}
-
-void cuai_uncount(cuarena_t *arena, cuarena_heap_t *heap)
-{
-    uncount_in(heap);
-    if (arena->slow & CUAI_SLOW_WHOLE)
-        cuai_counter_uncount(&arena->whole);
-}
-
 void cuai_uncount_block(cuarena_t *arena, cuai_block_ref_t ref)
 {
     cuai_assert_locked(arena);
     const cuai_record_t *r = cuai_block_record(ref);
-    uncount_in(ref.heap);
+    cuai_counter_uncount(&ref.heap->counter);
+    ref.heap->changes += 3; /* the version must not return to an earlier one */
     if (r->fixed)
         cuai_capture_uncount(arena, ref);
     counters_t counters = counters_of(arena, r);

@@ -21,9 +21,6 @@ void cuai_change_owner(cuarena_t *arena, cuai_record_t *r, uint32_t number);
 /* A live block's size changed by `more`, modulo 2^64. */
 void cuai_count_resize(cuarena_t *arena, const cuai_record_t *r, uint64_t more,
                        uint64_t more_requested);
-/* Leaves a block without tag and owner that a call allocated and freed for its own use out of the
- * counts of allocations and frees. */
-void cuai_uncount(cuarena_t *arena, cuarena_heap_t *heap);
 /* Leaves a block that no caller got, and which ends next, out of all counts of allocations and
  * frees. */
 void cuai_uncount_block(cuarena_t *arena, cuai_block_ref_t ref);
