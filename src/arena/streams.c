@@ -174,9 +174,9 @@ void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s)
 
 /* ---- Numbers ----------------------------------------------------------- */
 
-void cuai_stream_forget(cuarena_t *arena, uint32_t number)
+/* Ends a stream whose free lists are empty. */
+static void forget(cuarena_t *arena, uint32_t number)
 {
-    cuai_assert_locked(arena);
     cuai_stream_t *s = arena->streams[number];
     CUAI_ASSERT(s != NULL && s->capture == NULL && arena->stream_count != 0);
     cuai_stream_unlearn(arena, s);
@@ -202,7 +202,7 @@ void cuai_streams_recycle(cuarena_t *arena)
     cuai_stream_t *s;
     for (uint32_t n = 0; !arena->reclaiming && (s = cuai_stream_next(arena, &n)) != NULL;)
         if (s->released && cuai_timeline_is_empty(&s->timeline) && is_unneeded(s))
-            cuai_stream_forget(arena, n);
+            forget(arena, n);
 }
 
 cuai_stream_t *cuai_stream_left_idle(const cuarena_t *arena)

@@ -37,8 +37,6 @@ void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s);
 void cuai_streams_begin(cuarena_t *arena);
 /* Notes a stream that a handle found as the one used last, if nothing makes the arena slow. */
 void cuai_stream_note_used(cuarena_t *arena, cuarena_stream_t handle, cuai_stream_t *s);
-/* Ends a stream whose free lists are empty. */
-void cuai_stream_forget(cuarena_t *arena, uint32_t number);
 /* Ends all streams when the arena ends; events go back to the memory. No lock. */
 void cuai_streams_forget(cuarena_t *arena);
 

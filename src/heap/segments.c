@@ -63,6 +63,16 @@ static cuarena_status_t ready_for_segment(cuarena_heap_t *heap, uint64_t slots)
     return status == CUARENA_OK ? status : cuai_no_bookkeeping(status);
 }
 
+/* Checks a new segment, and makes it and so many slots ready. */
+static cuarena_status_t prepare_segment(cuarena_heap_t *heap, uint64_t offset, uint64_t size,
+                                        uint64_t slots)
+{
+    cuarena_status_t status = check_extent(heap, offset, size);
+    if (status == CUARENA_OK)
+        status = check_free_of_segments(heap, offset, size);
+    return status == CUARENA_OK ? ready_for_segment(heap, slots) : status;
+}
+
 /* Adds a segment and its SEGMENT_START, which has no range yet; returns that. Slot and segment are
  * ready. */
 static cuai_slot_t add_head(cuarena_heap_t *heap, uint64_t offset, uint64_t size)
@@ -101,11 +111,7 @@ cuarena_status_t cuarena_heap_segment_add(cuarena_heap_t *heap, uint64_t offset,
 {
     if (heap == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "heap is NULL");
-    cuarena_status_t status = check_extent(heap, offset, size);
-    if (status == CUARENA_OK)
-        status = check_free_of_segments(heap, offset, size);
-    if (status == CUARENA_OK)
-        status = ready_for_segment(heap, 1);
+    cuarena_status_t status = prepare_segment(heap, offset, size, 1);
     if (status != CUARENA_OK)
         return status;
     cuai_range_set(heap, add_head(heap, offset, size), size, 0);
@@ -123,11 +129,7 @@ cuarena_status_t cuarena_heap_segment_add_block(cuarena_heap_t *heap, uint64_t o
     if (request->size == 0 || request->size > size)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "size %llu of the request is not in 1 .. %llu",
                          (unsigned long long)request->size, (unsigned long long)size);
-    cuarena_status_t status = check_extent(heap, offset, size);
-    if (status == CUARENA_OK)
-        status = check_free_of_segments(heap, offset, size);
-    if (status == CUARENA_OK)
-        status = ready_for_segment(heap, 2);
+    cuarena_status_t status = prepare_segment(heap, offset, size, 2);
     if (status != CUARENA_OK)
         return status;
     status = cuai_heap_add_block(heap, add_head(heap, offset, size), size, request, block_out);
