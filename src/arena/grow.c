@@ -110,7 +110,6 @@ static step_t extend_step(const cuarena_t *arena, size_t at, const cuai_hole_t *
     if (end <= taken_end || end > segment->address + segment->address_bytes)
         return step;
     step.kind = STEP_EXTEND;
-    step.segment = at;
     step.bytes = end - taken_end;
     return step;
 }

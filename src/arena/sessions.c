@@ -402,16 +402,6 @@ static void give_back_over(cuarena_t *arena, const cuarena_capture_t *capture, u
         ;
 }
 
-static cuarena_status_t release(cuarena_t *arena, cuarena_capture_t *capture, uint32_t number)
-{
-    cuarena_status_t status = cuai_check_captured(arena, number);
-    if (status == CUARENA_OK && capture->open)
-        status = end(arena, capture);
-    if (status == CUARENA_OK)
-        status = order(arena, capture, number);
-    return status;
-}
-
 /* The stream may be one that was a member. */
 cuarena_status_t cuai_capture_release(cuarena_t *arena, cuarena_capture_t *capture,
                                       cuarena_stream_t stream)
@@ -428,7 +418,9 @@ cuarena_status_t cuai_capture_release(cuarena_t *arena, cuarena_capture_t *captu
     if (is_moot(arena, status))
         status = CUARENA_OK;
     if (status == CUARENA_OK)
-        status = release(arena, capture, number);
+        status = cuai_check_captured(arena, number);
+    if (status == CUARENA_OK)
+        status = order(arena, capture, number);
     if (status == CUARENA_OK)
         give_back_over(arena, capture, number);
     if (status == CUARENA_OK)
