@@ -492,7 +492,8 @@ static void close_replay(replay_t *r)
 
 static const server_t servers[] = {
     {"grow, steal=wait", "memory=device,preset=grow"},
-    {"grow, steal=wait, handle=2MiB", "memory=device,preset=grow,handle=2MiB"},
+    {"grow, steal=first", "memory=device,preset=grow,steal=first"},
+    {"grow, steal=first, handle=2MiB", "memory=device,preset=grow,steal=first,handle=2MiB"},
     {"grow, steal=idle", "memory=device,preset=grow,steal=idle"},
     {"grow, steal=never", "memory=device,preset=grow,steal=never"},
     {NULL, NULL},

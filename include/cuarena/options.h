@@ -109,11 +109,12 @@ typedef struct cuarena_amount {
 #define CUARENA_EVENTS_EAGER 1
 
 /* What a request on a stream gets of bytes that were freed on another one: see streams.h. */
-#define CUARENA_STEAL_WAIT 0 /* all: its stream waits on the device */
+#define CUARENA_STEAL_FIRST 0 /* all: its stream waits on the device, before the arena grows */
+#define CUARENA_STEAL_WAIT 1  /* all, but it waits only where the arena cannot grow */
 #define CUARENA_STEAL_IDLE                                                                         \
-    1                         /* those whose work is known to be done, or for                      \
+    2                         /* those whose work is known to be done, or for                      \
                                * which its stream has waited */
-#define CUARENA_STEAL_NEVER 2 /* none: until a call reclaims them */
+#define CUARENA_STEAL_NEVER 3 /* none: until a call reclaims them */
 
 /* What a free leaves behind. */
 #define CUARENA_KEEP_ALL 0   /* free bytes, until they are trimmed */

@@ -84,7 +84,10 @@
  *   wait, and no wait of the host, and comes before the arena grows. The option `steal` says how
  *   far all this goes:
  *
- *   wait    as told here
+ *   first   as told here; what most presets set
+ *   wait    an arena that can grow does so before A waits, so that streams which have nothing to do
+ *           with each other overlap, and it holds more. Without a wait A gets what is idle, and
+ *           what it has waited for. In a pool this is the same as `first`
  *   idle    no stream is made to wait: a request gets what is idle, and what
  *           its stream has waited for (cuarena_stream_waited). Before it
  *           fails, the caller waits for more to become idle

@@ -9,6 +9,7 @@
  *   steal       bytes of all free lists together, for which its stream waits
  *   reclaim     bytes of other streams whose work is done: they become idle
  *   grow        more bytes from the memory, or waiting for another thread's growth
+ *   steal       with steal=wait only here may its stream be made to wait
  *   cache       cached blocks end, the least recently cached first
  *   wait        the host waits for streams, whose bytes become idle
  *   trim        where a limit or the memory stands in the way of growth: what is free elsewhere
@@ -46,6 +47,8 @@ typedef struct ladder {
     cuai_block_ref_t *ref;
     bool stolen;               /* stealing has set *ref */
     bool took_from_sessions;   /* what they had not touched, for now */
+    bool outgrown;             /* the last growth brought nothing */
+    uint32_t looked;           /* bits, by may_wait: stealing has looked in this round */
     bool missed;               /* the cache had no block that fits */
     cuarena_status_t refusal;  /* of the last attempt */
     cuarena_status_t growth;   /* of the last growth; UNSUPPORTED: none */
@@ -103,10 +106,20 @@ static bool may_steal(const ladder_t *ladder)
            ladder->call->arena->config.steal != CUARENA_STEAL_NEVER;
 }
 
-/* Whether its stream may also be made to wait for that work. */
+/* The stable region has all the bytes that it will ever have. */
+static bool is_stable(const ladder_t *ladder)
+{
+    return ladder->request->region == CUARENA_REGION_STABLE &&
+           ladder->call->arena->heaps[CUAI_STABLE] != NULL;
+}
+
+/* Whether its stream may also be made to wait for that work: at once, or where growth has nothing
+ * more. */
 static bool may_wait(const ladder_t *ladder)
 {
-    return may_steal(ladder) && ladder->call->arena->config.steal == CUARENA_STEAL_WAIT;
+    const cuarena_t *arena = ladder->call->arena;
+    return may_steal(ladder) && cuai_steal_waits(arena) &&
+           (cuai_steal_waits_first(arena) || is_stable(ladder) || ladder->outgrown);
 }
 
 /* Joins ranges that touch across the stream's own two free lists. Where the stream may wait,
@@ -156,10 +169,11 @@ static outcome_t try_stealing(ladder_t *ladder)
     CUAI_ASSERT(!ladder->stolen);
     cuarena_t *arena = ladder->call->arena;
     bool waits = may_wait(ladder);
-    if (!may_steal(ladder) || ladder->refusal == CUARENA_LIMIT)
+    if (!may_steal(ladder) || ladder->refusal == CUARENA_LIMIT || (ladder->looked & 1u << waits))
         return STEP_SKIPPED;
-    if (waits)
-        ladder->request->reach = CUAI_REACH_FREELISTS;
+    ladder->looked |= 1u << waits;
+    ladder->request->waits = waits;
+    ladder->request->reach = waits ? CUAI_REACH_FREELISTS : CUAI_REACH_IDLE;
     cuai_stolen_t came = cuai_steal(arena, ladder->request, ladder->ref);
     if (came == CUAI_STOLEN_NOWHERE)
         return STEP_SKIPPED;
@@ -197,13 +211,6 @@ static outcome_t try_reclaiming(ladder_t *ladder)
     if (arena->config.steal == CUARENA_STEAL_NEVER)
         return outcome(cuai_reclaim_mine(arena, only_stream(ladder), false));
     return outcome(cuai_reclaim_ready(arena, own_stream(ladder)));
-}
-
-/* The stable region has all the bytes that it will ever have. */
-static bool is_stable(const ladder_t *ladder)
-{
-    return ladder->request->region == CUARENA_REGION_STABLE &&
-           ladder->call->arena->heaps[CUAI_STABLE] != NULL;
 }
 
 /* Whether growth may help: dedicated blocks and the stable region have nothing that grows. */
@@ -279,6 +286,7 @@ static outcome_t try_growth(ladder_t *ladder)
         return STEP_SKIPPED;
     uint64_t taken = 0;
     ladder->growth = cuai_grow(ladder->call->arena, ladder->request, &taken);
+    ladder->outgrown = ladder->growth != CUARENA_OK;
     cuai_call_note(ladder->call, CUARENA_EVENT_GROW, taken);
     if (is_final(ladder->growth) || ladder->growth == CUARENA_OUT_OF_MEMORY)
         *ladder->words = cuai_error_kept();
@@ -446,12 +454,14 @@ static bool take_step(ladder_t *ladder, int32_t step)
     return came == STEP_BROUGHT;
 }
 
-/* Takes steps until one brings something. False: none is left, or the device is lost. */
+/* Takes steps until one brings something; behind growth stealing may wait. False: none is left. */
 static bool try_more(ladder_t *ladder)
 {
     CUAI_ASSERT(ladder->refusal != CUARENA_OK);
+    ladder->looked = 0;
     for (int32_t step = 0; step < CUARENA_STEP_COUNT; step++) {
-        if (take_step(ladder, step))
+        if (take_step(ladder, step) ||
+            (step == CUARENA_STEP_GROW && take_step(ladder, CUARENA_STEP_STEAL)))
             return true;
         if (ladder->growth == CUARENA_LOST)
             return false;
@@ -608,13 +618,12 @@ static cuarena_status_t alloc_once(ladder_t *ladder)
 {
     CUAI_ASSERT(ladder->call->arena->inside != 0);
     cuarena_t *arena = ladder->call->arena;
-    bool waits = may_wait(ladder);
-    ladder->request->soon = waits;
+    ladder->request->waits = ladder->request->soon = may_wait(ladder);
     if (ladder->stolen)
         ladder->refusal = CUARENA_OK;
     else if (ladder->request->dedicated)
         ladder->refusal = cuai_alloc_dedicated(arena, ladder->request, ladder->ref);
-    else if (waits && cuai_steals_for(arena, heap_of(ladder), ladder->request->size))
+    else if (may_steal(ladder) && cuai_steals_for(arena, heap_of(ladder), ladder->request->size))
         ladder->refusal = cuai_try_alloc_stealing(arena, ladder->request, ladder->ref);
     else
         ladder->refusal = cuai_try_alloc(arena, ladder->request, ladder->ref);

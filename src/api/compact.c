@@ -208,8 +208,7 @@ static cuarena_status_t run_batches(progress_t *progress)
 static bool may_steal(const progress_t *progress)
 {
     const cuarena_t *arena = progress->call->arena;
-    return progress->stream != 0 && !arena->cpu_touches &&
-           arena->config.steal == CUARENA_STEAL_WAIT;
+    return progress->stream != 0 && !arena->cpu_touches && cuai_steal_waits(arena);
 }
 
 /* Whether taking again what a pool gave back would reach the goal. */

@@ -67,10 +67,11 @@ static const cuai_option_t options[] = {
                    "in a cache, or nothing.",
            .first = -1, .last = CUARENA_KEEP_NONE, .common = true),
     CHOICE(
-        "steal", steal, "preset", "preset, wait, idle, never",
+        "steal", steal, "preset", "preset, first, wait, idle, never",
         .help =
             "Which bytes that another stream freed a stream may get: all, waiting for that stream "
-            "on the device; those that are idle or waited for already, as in bfc; or none.",
+            "on the device before the arena grows, or only where it cannot grow; those that are "
+            "idle or waited for already, as in bfc; or none.",
         .first = -1, .last = CUARENA_STEAL_NEVER, .common = true),
     TEXT("name", name, "", "up to 31 bytes", .help = "What logs and messages call the arena.",
          .common = true),

@@ -23,7 +23,8 @@ typedef struct cuai_request {
     cuai_peaks_kept_t *before; /* gets the peaks before the block is counted; NULL: nobody asks */
     bool zeroed;
     bool dedicated;
-    bool soon; /* only bytes that a bounded search finds count: stealing looks for the others */
+    bool waits; /* its stream may be made to wait for others */
+    bool soon;  /* only bytes that a bounded search finds count: stealing looks for the others */
 } cuai_request_t;
 
 /* The region that has the heap of a request. Without a stable region a stable block is a pinned one

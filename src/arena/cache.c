@@ -143,10 +143,9 @@ static void take(cuarena_t *arena, const cuai_request_t *request, cuai_slot_t sl
 static bool await(cuarena_t *arena, const cuai_request_t *request, cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(heap_of(arena), slot);
-    int32_t steal = arena->config.steal;
-    if (steal == CUARENA_STEAL_NEVER || cuai_is_lost(arena))
+    if (arena->config.steal == CUARENA_STEAL_NEVER || cuai_is_lost(arena))
         return false;
-    uint32_t number = steal == CUARENA_STEAL_WAIT ? request->stream : 0;
+    uint32_t number = cuai_steal_waits_first(arena) ? request->stream : 0;
     return cuai_stream_await(arena, number, r->owner, cuai_stamp(r)) == CUARENA_OK;
 }
 

@@ -529,9 +529,9 @@ static void begin_search(search_t *search, cuarena_t *arena, const cuai_request_
     search->alignment = cuai_max(request->heap.alignment, granule);
     search->need = request->size + search->alignment - granule;
     search->is_large = request->size >= heap->capacity >> CUAI_LARGE_SHIFT;
-    search->waits = arena->config.steal == CUARENA_STEAL_WAIT;
-    search->in_parts = !search->waits || (arena->config.grow == CUARENA_GROW_NONE &&
-                                          cuai_heap_bytes(heap) < heap->capacity / 2);
+    search->waits = request->waits;
+    search->in_parts = !request->waits || (arena->config.grow == CUARENA_GROW_NONE &&
+                                           cuai_heap_bytes(heap) < heap->capacity / 2);
     search->high = request->heap.low == 0 && cuai_goes_high(heap, free_bytes, request->size);
     search->excluded = (cuai_stream_set_t){{0, 0}};
 }
@@ -594,8 +594,7 @@ cuai_stolen_t cuai_steal(cuarena_t *arena, const cuai_request_t *request,
     cuai_assert_locked(arena);
     cuai_stolen_t stolen = CUAI_STOLEN_NOTHING;
     search_t search;
-    if (arena->config.steal != CUARENA_STEAL_WAIT &&
-        !is_behind_any(arena, cuai_stream(arena, request->stream)))
+    if (!request->waits && !is_behind_any(arena, cuai_stream(arena, request->stream)))
         return CUAI_STOLEN_NOWHERE;
     cuai_reclaim_begin(arena);
     begin_search(&search, arena, request);

@@ -17,12 +17,25 @@ typedef enum cuai_stolen {
  * all free lists that its stream may use. */
 #define CUAI_LARGE_SHIFT 10
 
+/* Whether streams may be made to wait for others. */
+static inline bool cuai_steal_waits(const cuarena_t *arena)
+{
+    return arena->config.steal <= CUARENA_STEAL_WAIT;
+}
+
+/* Whether they are as soon as they need bytes: the arena has no others, or is not to take any. */
+static inline bool cuai_steal_waits_first(const cuarena_t *arena)
+{
+    return arena->config.steal == CUARENA_STEAL_FIRST ||
+           (cuai_steal_waits(arena) && arena->config.grow == CUARENA_GROW_NONE);
+}
+
 /* Whether requests of this size on a stream are placed across the free lists. */
 static inline bool cuai_steals_for(const cuarena_t *arena, const cuarena_heap_t *heap,
                                    uint64_t size)
 {
     return arena->stream_count > 1 && size >= heap->capacity >> CUAI_LARGE_SHIFT &&
-           arena->config.steal == CUARENA_STEAL_WAIT && !arena->cpu_touches;
+           cuai_steal_waits(arena) && !arena->cpu_touches;
 }
 
 /* Places a request across the free lists that its stream may use without a wait. On failure returns

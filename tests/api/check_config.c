@@ -38,19 +38,19 @@ static const struct {
     int32_t keep;
 } resolved[] = {
     {CUARENA_PRESET_POOL, CUARENA_MEMORY_PAGEABLE, 256, CUARENA_GROW_NONE,
-     CUARENA_PLACEMENT_DEFAULT, CUARENA_STEAL_WAIT, 1, CUARENA_KEEP_ALL},
+     CUARENA_PLACEMENT_DEFAULT, CUARENA_STEAL_FIRST, 1, CUARENA_KEEP_ALL},
     {CUARENA_PRESET_GROW, CUARENA_MEMORY_PAGEABLE, 256, CUARENA_GROW_EXACT, CUARENA_PLACEMENT_LOW,
-     CUARENA_STEAL_WAIT, 1, CUARENA_KEEP_ALL},
+     CUARENA_STEAL_FIRST, 1, CUARENA_KEEP_ALL},
     {CUARENA_PRESET_BFC, CUARENA_MEMORY_PAGEABLE, 256, CUARENA_GROW_DOUBLING, CUARENA_PLACEMENT_LOW,
      CUARENA_STEAL_IDLE, 1, CUARENA_KEEP_ALL},
     {CUARENA_PRESET_MLX_CPU, CUARENA_MEMORY_PAGEABLE, 16, CUARENA_GROW_EXACT, CUARENA_PLACEMENT_LOW,
-     CUARENA_STEAL_WAIT, 1, CUARENA_KEEP_CACHE},
+     CUARENA_STEAL_FIRST, 1, CUARENA_KEEP_CACHE},
     {CUARENA_PRESET_MLX_CUDA, CUARENA_MEMORY_DEVICE, 8, CUARENA_GROW_EXACT, CUARENA_PLACEMENT_LOW,
-     CUARENA_STEAL_WAIT, 1, CUARENA_KEEP_CACHE},
+     CUARENA_STEAL_FIRST, 1, CUARENA_KEEP_CACHE},
     {CUARENA_PRESET_CUPY_POOL, CUARENA_MEMORY_PAGEABLE, 512, CUARENA_GROW_EXACT,
      CUARENA_PLACEMENT_BEST, CUARENA_STEAL_NEVER, 0, CUARENA_KEEP_ALL},
     {CUARENA_PRESET_DRIVER_POOL, CUARENA_MEMORY_DEVICE, 512, CUARENA_GROW_EXACT,
-     CUARENA_PLACEMENT_LOW, CUARENA_STEAL_WAIT, 1, CUARENA_KEEP_ALL},
+     CUARENA_PLACEMENT_LOW, CUARENA_STEAL_FIRST, 1, CUARENA_KEEP_ALL},
 };
 
 START_TEST(test_config_resolve_gives_what_the_preset_says)
@@ -167,7 +167,7 @@ END_TEST
     D(handle, "handle", "'100'", config->handle_bytes = 100)                                       \
     D(mapped, "mapped", "'-1'", config->mapped = -1)                                               \
     D(events, "events", "'2'", config->events = 2)                                                 \
-    D(steal, "steal", "'3'", config->steal = 3)                                                    \
+    D(steal, "steal", "'4'", config->steal = 4)                                                    \
     D(name, "name", "xxx", memset(config->name, 'x', sizeof(config->name)))                        \
     D(initial_chunk, "initial_chunk", "'0'", config->initial_chunk = 0)                            \
     D(growth_after_trim, "growth_after_trim", "18446744073709551615",                              \

@@ -436,9 +436,64 @@ END_TEST
 
 /* ---- How far it goes --------------------------------------------------- */
 
-START_TEST(stealing_comes_before_growth)
+START_TEST(growth_comes_before_a_wait)
 {
     fixture_t *f = open_with(new_fixture(fixture_close), CUARENA_STEAL_WAIT, CUARENA_PRESET_GROW);
+    free_use(f, POOL, A);
+    uint64_t held = stats_of(f).reserved_bytes;
+    costs(f);
+    free_use(f, POOL, B);
+    expect_costs(f, 1, 0, 0);
+    expect_u64(stats_of(f).steals, 0);
+    expect_between(stats_of(f).reserved_bytes, held + 1, held + POOL);
+}
+END_TEST
+
+START_TEST(what_is_known_to_be_done_comes_before_growth)
+{
+    fixture_t *f = open_with(new_fixture(fixture_close), CUARENA_STEAL_WAIT, CUARENA_PRESET_GROW);
+    free_use(f, POOL, A);
+    uint64_t held = stats_of(f).reserved_bytes;
+    expect_ok(cuarena_stream_mark(f->arena, A, &(uint64_t){0}));
+    sim_run_all(&f->sim);
+    costs(f);
+    free_use(f, POOL, B);
+    expect_costs(f, 0, 0, 0);
+    expect_u64(stats_of(f).reserved_bytes, held);
+}
+END_TEST
+
+START_TEST(what_the_stream_has_waited_for_comes_before_growth)
+{
+    uint64_t mark;
+    fixture_t *f = open_with(new_fixture(fixture_close), CUARENA_STEAL_WAIT, CUARENA_PRESET_GROW);
+    free_use(f, POOL, A);
+    uint64_t held = stats_of(f).reserved_bytes;
+    expect_ok(cuarena_stream_mark(f->arena, A, &mark));
+    sim_order(&f->sim, B, A);
+    expect_ok(cuarena_stream_waited(f->arena, B, A, mark));
+    free_use(f, POOL, B);
+    expect_u64(stats_of(f).steals, 1);
+    expect_u64(stats_of(f).reserved_bytes, held);
+}
+END_TEST
+
+START_TEST(where_the_limit_forbids_growth_a_stream_waits)
+{
+    fixture_t *f = open_with(new_fixture(fixture_close), CUARENA_STEAL_WAIT, CUARENA_PRESET_GROW);
+    free_use(f, 3 * POOL, A);
+    uint64_t held = stats_of(f).reserved_bytes;
+    costs(f);
+    free_use(f, 3 * POOL, B);
+    expect_costs(f, 1, 1, 0);
+    expect_u64(stats_of(f).steals, 1);
+    expect_u64(stats_of(f).reserved_bytes, held);
+}
+END_TEST
+
+START_TEST(first_means_that_a_wait_comes_before_growth)
+{
+    fixture_t *f = open_with(new_fixture(fixture_close), CUARENA_STEAL_FIRST, CUARENA_PRESET_GROW);
     free_use(f, POOL, A);
     uint64_t held = stats_of(f).reserved_bytes;
     costs(f);
@@ -451,7 +506,7 @@ END_TEST
 /* The free end of the segment counts, whosever it is. */
 START_TEST(growth_takes_what_freelists_together_lack)
 {
-    fixture_t *f = open_with(new_fixture(fixture_close), CUARENA_STEAL_WAIT, CUARENA_PRESET_GROW);
+    fixture_t *f = open_with(new_fixture(fixture_close), CUARENA_STEAL_FIRST, CUARENA_PRESET_GROW);
     free_use(f, POOL / 2, A);
     uint64_t held = stats_of(f).reserved_bytes;
     free_use(f, held + POOL, B);
@@ -684,9 +739,12 @@ int main(void)
                              a_mark_does_not_pass_to_the_heir_of_a_number));
     suite_add_list(
         suite, "steal",
-        TEST_LIST(stealing_comes_before_growth, growth_takes_what_freelists_together_lack,
-                  idle_means_that_nothing_is_stolen, never_means_until_a_call_reclaims,
-                  never_keeps_freelists_apart_and_not_uses,
+        TEST_LIST(growth_comes_before_a_wait, what_is_known_to_be_done_comes_before_growth,
+                  what_the_stream_has_waited_for_comes_before_growth,
+                  where_the_limit_forbids_growth_a_stream_waits,
+                  first_means_that_a_wait_comes_before_growth,
+                  growth_takes_what_freelists_together_lack, idle_means_that_nothing_is_stolen,
+                  never_means_until_a_call_reclaims, never_keeps_freelists_apart_and_not_uses,
                   never_on_memory_of_the_host_reclaims_the_own_freelist,
                   calls_without_a_stream_do_not_steal, on_memory_of_the_host_nothing_is_stolen));
     suite_add_list(suite, "compaction",

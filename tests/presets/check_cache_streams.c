@@ -53,7 +53,7 @@ static void end(void *at, cuarena_stream_t stream)
 
 START_TEST(a_stream_gets_what_it_freed_at_once)
 {
-    open_cache(CUARENA_STEAL_WAIT);
+    open_cache(CUARENA_STEAL_FIRST);
     void *at = cache_one(A);
     sim_calls(&f.sim);
     void *again = take_on(&f, BYTES, A);
@@ -66,7 +66,7 @@ END_TEST
 
 START_TEST(another_stream_waits_for_it)
 {
-    open_cache(CUARENA_STEAL_WAIT);
+    open_cache(CUARENA_STEAL_FIRST);
     void *at = cache_one(A);
     void *again = take_on(&f, BYTES, B);
     ck_assert_ptr_eq(again, at);
@@ -80,7 +80,7 @@ END_TEST
 /* One wait is for all that was freed before it. */
 START_TEST(what_was_freed_before_a_wait_needs_no_other)
 {
-    open_cache(CUARENA_STEAL_WAIT);
+    open_cache(CUARENA_STEAL_FIRST);
     void *a = take_on(&f, BYTES, A);
     void *b = take_on(&f, BYTES, A);
     drop_on(&f, a, A);
@@ -97,7 +97,7 @@ END_TEST
 
 START_TEST(what_is_freed_after_a_wait_needs_another)
 {
-    open_cache(CUARENA_STEAL_WAIT);
+    open_cache(CUARENA_STEAL_FIRST);
     void *at = cache_one(A);
     void *kept = take_on(&f, BYTES, A);
     sim_write(&f.sim, A, kept, BYTES, 3);
@@ -117,7 +117,7 @@ END_TEST
 
 START_TEST(of_equals_one_that_need_not_be_waited_for_is_taken)
 {
-    open_cache(CUARENA_STEAL_WAIT);
+    open_cache(CUARENA_STEAL_FIRST);
     void *a = take_on(&f, BYTES, A);
     void *b = take_on(&f, BYTES, B);
     sim_write(&f.sim, A, a, BYTES, 1);
@@ -162,7 +162,7 @@ END_TEST
 
 START_TEST(without_a_stream_a_block_is_had_once_its_work_is_done)
 {
-    open_cache(CUARENA_STEAL_WAIT);
+    open_cache(CUARENA_STEAL_FIRST);
     void *at = cache_one(A);
     void *other = take(&f, BYTES);
     ck_assert_ptr_ne(other, at);
@@ -193,7 +193,7 @@ END_TEST
 
 START_TEST(a_released_stream_leaves_blocks_that_others_wait_for)
 {
-    open_cache(CUARENA_STEAL_WAIT);
+    open_cache(CUARENA_STEAL_FIRST);
     void *at = cache_one(A);
     expect_ok(cuarena_release_stream(f.arena, A));
     expect_sound(&f);
@@ -207,7 +207,7 @@ END_TEST
 
 START_TEST(a_released_streams_blocks_may_be_evicted)
 {
-    open_cache(CUARENA_STEAL_WAIT);
+    open_cache(CUARENA_STEAL_FIRST);
     cache_one(A);
     expect_ok(cuarena_release_stream(f.arena, A));
     sim_stream_kill(&f.sim, A);
@@ -258,7 +258,7 @@ END_TEST
 
 START_TEST(a_block_that_others_use_is_not_cached)
 {
-    open_cache(CUARENA_STEAL_WAIT);
+    open_cache(CUARENA_STEAL_FIRST);
     void *at = take_on(&f, BYTES, A);
     expect_ok(cuarena_record_use(f.arena, at, B));
     sim_write(&f.sim, B, at, BYTES, 7);
@@ -270,7 +270,7 @@ END_TEST
 
 START_TEST(clear_waits_for_the_streams_of_cached_blocks)
 {
-    open_cache(CUARENA_STEAL_WAIT);
+    open_cache(CUARENA_STEAL_FIRST);
     cache_one(A);
     uint64_t blocks = 0;
     expect_ok(cuarena_cache_clear(f.arena, &blocks));
@@ -302,7 +302,7 @@ END_TEST
 
 START_TEST(destroy_is_busy_while_work_behind_cached_blocks_is)
 {
-    open_cache(CUARENA_STEAL_WAIT);
+    open_cache(CUARENA_STEAL_FIRST);
     cache_one(A);
     expect_status(cuarena_destroy(&f.arena), CUARENA_BUSY);
     fixture_close(&f);
@@ -312,7 +312,7 @@ END_TEST
 /* Cached blocks serve what fits in none of them. */
 START_TEST(a_request_that_only_all_cached_bytes_serve_waits_for_them)
 {
-    open_cache(CUARENA_STEAL_WAIT);
+    open_cache(CUARENA_STEAL_FIRST);
     void *at[4];
     for (int i = 0; i < 4; i++)
         at[i] = take_on(&f, KIB(64), i % 2 == 0 ? A : B);

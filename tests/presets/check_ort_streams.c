@@ -74,7 +74,7 @@ START_TEST(no_stream_gets_unfinished_bytes_of_another_unless_asked)
 {
     for (int asked = 0; asked < 2; asked++) {
         fixture_t f;
-        bfc_open(&f, asked ? CUARENA_STEAL_WAIT : -1);
+        bfc_open(&f, asked ? CUARENA_STEAL_FIRST : -1);
         void *p = take_on(&f, SMALL, A);
         write_and_free(&f, p, SMALL, A, 1);
         sim_calls(&f.sim);
@@ -143,7 +143,7 @@ START_TEST(a_wait_gives_what_was_freed_before_the_event)
         ck_assert(!steals || r == p);
         sim_calls(&f.sim);
         expect_ok(cuarena_alloc_on(f.arena, SMALL, B, NULL, &other));
-        expect_u64(f.sim.counts[SIM_WAIT], steal == CUARENA_STEAL_WAIT);
+        expect_u64(f.sim.counts[SIM_WAIT], steal == CUARENA_STEAL_FIRST);
         write_and_free(&f, r, SMALL, B, 3);
         write_and_free(&f, other, SMALL, B, 4);
         fixture_close(&f);

@@ -100,7 +100,7 @@ void prepare_row(fixture_t *f, int row)
 {
     const arena_kind_t *kind = row_kind(row);
     fixture_prepare(f, kind, ROW_BLOCKS * row_block_bytes(kind));
-    f->config.steal = CUARENA_STEAL_WAIT; /* what the suite counts on */
+    f->config.steal = CUARENA_STEAL_FIRST; /* what the suite counts on */
     fixture_use_streams(f, row_use(row), WORK);
 }
 

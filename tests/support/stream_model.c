@@ -534,7 +534,7 @@ static void configure(model_t *m, cuarena_config_t *config)
     if (config->preset == CUARENA_PRESET_BFC)
         configure_chunks(m, config);
     config->events = (int32_t)any(m, 2);
-    config->steal = any(m, 3) == 0 ? (int32_t)any(m, 3) : CUARENA_STEAL_WAIT;
+    config->steal = any(m, 3) == 0 ? (int32_t)any(m, 4) : CUARENA_STEAL_FIRST;
     if (config->preset == CUARENA_PRESET_CUPY_POOL && any(m, 2) == 0)
         config->steal = CUARENA_STEAL_NEVER;
     config->device_only = (int32_t)any(m, 2);

@@ -267,7 +267,11 @@ choice! {
 choice! {
     /// Which bytes that another stream freed a stream may get.
     Steal {
-        /// All: the stream waits for the other one, on the device.
+        /// All: the stream waits for the other one, on the device, before the
+        /// arena grows.
+        First = CUARENA_STEAL_FIRST,
+        /// All, but the stream is made to wait only where the arena cannot
+        /// grow.
         Wait = CUARENA_STEAL_WAIT,
         /// Those that are known to be idle, or that the stream has waited for.
         Idle = CUARENA_STEAL_IDLE,
