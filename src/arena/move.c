@@ -267,6 +267,14 @@ static void abort_batch(cuarena_t *arena, const cuai_batch_t *batch)
         cuai_stream_tidy(arena, batch->stream);
 }
 
+void cuai_batch_count(cuarena_t *arena, const cuai_batch_t *batch)
+{
+    cuai_assert_locked(arena);
+    arena->compactions++;
+    arena->moves += batch->count;
+    arena->bytes_moved += batch->bytes;
+}
+
 cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch)
 {
     cuai_assert_locked(arena);
@@ -287,9 +295,7 @@ cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch)
         cuai_cond_wake(&arena->changed);
     if (status != CUARENA_OK)
         return status;
-    arena->compactions++;
-    arena->moves += batch->count;
-    arena->bytes_moved += batch->bytes;
+    cuai_batch_count(arena, batch);
     return CUARENA_OK;
 }
 

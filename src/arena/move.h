@@ -31,6 +31,8 @@ cuarena_status_t cuai_batch_begin(cuarena_t *arena, const cuarena_heap_plan_opti
  * error nothing moved, or the arena is lost. Drops the lock. */
 cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch);
 void cuai_batch_end(cuarena_t *arena, cuai_batch_t *batch);
+/* Counts the moves of a batch that were made. */
+void cuai_batch_count(cuarena_t *arena, const cuai_batch_t *batch);
 
 /* Makes a batch of all blocks of the dynamic region, and marks them as moving. cuai_batch_shift
  * then says by how many bytes they move. */

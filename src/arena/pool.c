@@ -308,6 +308,7 @@ cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes, cuai_batch_t *
         return status;
     }
     cuai_count_reserved(arena, wanted);
+    cuai_batch_count(arena, batch);
     status = reclaim_in(arena, bytes, &segment);
     cuai_batch_reclaim(arena, batch, 0);
     cuai_unlock(&arena->lock);

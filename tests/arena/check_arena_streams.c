@@ -382,6 +382,7 @@ START_TEST(streams_are_limited_and_released_ones_do_not_count)
     cuarena_stream_t more = sim_handle(10 + CUARENA_MAX_STREAMS);
     void *p = NULL;
     expect_status(cuarena_alloc_on(f->arena, 256, more, NULL, &p), CUARENA_LIMIT);
+    expect_u64(stats_of(f).failed, 1);
     expect_ok(cuarena_release_stream(f->arena, sim_handle(10)));
     expect_status(cuarena_alloc_on(f->arena, 256, more, NULL, &p),
                   CUARENA_LIMIT); /* its work is under way */

@@ -151,6 +151,9 @@ START_TEST(test_resize_pool_into_a_new_segment_moves_all)
     expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
     step_ok(f, cuarena_resize_pool(f->arena, 2 * POOL));
     expect_u64(heard.count, COUNT);
+    expect_u64(stats_of(f).moves, COUNT);
+    expect_u64(stats_of(f).bytes_moved, POOL);
+    expect_u64(stats_of(f).compactions, 1);
     expect_reserved(f, 2 * POOL);
     expect_u64(test_memory_segments(&f->memory), 1);
     drop_row(f, row, COUNT, EACH);
