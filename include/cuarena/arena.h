@@ -54,8 +54,9 @@
  * some, which a handler that interrupted malloc must not do.
  *
  * Forks. The child has every arena as it was, and its own copy of host memory. Where another thread
- * was in a long call at the fork (not a short allocation or free), or in a callback of one, calls
- * on the child's copy are LOST but for queries: what that thread began would never end. A child
+ * was in a long call at the fork (an allocation that finds no room at once, so that it asks streams
+ * or the memory, is one), or in a callback of one, calls on the child's copy are LOST but for
+ * queries: what that thread began would never end. A child
  * that was forked in a callback must not return from it.
  */
 #ifndef CUARENA_ARENA_H

@@ -17,7 +17,7 @@
  *     had, DRIVER for any other refusal, LOST if nothing will work any more. A
  *     failing function changed nothing. give_back, shrink and punch must not
  *     fail, also after LOST.
- *   - It must not call an arena that uses it (REENTERED).
+ *   - It must not call an arena that uses it; such a call may be REENTERED.
  *   - It must return, rather than leave by longjmp or an exception.
  */
 #ifndef CUARENA_MEMORY_H

@@ -37,6 +37,8 @@
 #include "base/log.h"
 
 #define MOST_HANDLER_CALLS 16
+/* How often all steps are taken again because other threads have changed what is free meanwhile. */
+#define MOST_ROUNDS 64
 
 /* ---- The ladder -------------------------------------------------------- */
 
@@ -56,6 +58,8 @@ typedef struct ladder {
                                 * segment failed: later steps have others */
     const char *no_compaction; /* why compaction brought nothing; NULL: it was
                                 * not tried */
+    uint64_t seen;             /* the changes before the last attempt ended */
+    int32_t rounds;
     int32_t handler_calls;
     int32_t memory_waits;
     uint32_t tried;  /* bits: the steps that had something to do */
@@ -258,7 +262,8 @@ static bool wait_for_memory(ladder_t *ladder)
 }
 
 /* Waits on the host for work on free bytes. The request's own stream comes last: it can use its
- * bytes as they are, so only trim and growth beside them need them idle. */
+ * bytes as they are, so they need to be idle only for trim, for growth beside them, or to be joined
+ * to idle ones where stealing does not do that. */
 static outcome_t try_waiting(ladder_t *ladder)
 {
     CUAI_ASSERT(ladder->call->arena->inside != 0);
@@ -268,7 +273,7 @@ static outcome_t try_waiting(ladder_t *ladder)
     if (arena->config.steal == CUARENA_STEAL_NEVER)
         return outcome(cuai_reclaim_mine(arena, only_stream(ladder), true) ||
                        wait_for_memory(ladder));
-    bool own = lacks_bytes(ladder) || has_holes(arena);
+    bool own = lacks_bytes(ladder) || has_holes(arena) || !may_wait(ladder);
     return outcome(cuai_reclaim_one(arena, own_stream(ladder)) ||
                    (own && cuai_reclaim_mine(arena, own_stream(ladder), true)) ||
                    wait_for_memory(ladder));
@@ -613,6 +618,22 @@ static bool is_refusal(cuarena_status_t status)
            status == CUARENA_LIMIT;
 }
 
+/* A number that changes whenever bytes are freed or become idle. */
+static uint64_t changes(const ladder_t *ladder)
+{
+    const cuarena_t *arena = ladder->call->arena;
+    const cuarena_heap_t *heap = heap_of(ladder);
+    uint64_t frees = heap->counter.allocs - cuai_heap_blocks(heap);
+    return frees + arena->reclaims;
+}
+
+/* Whether other threads have changed what is free since the last attempt, while a step of this one
+ * dropped the lock. Without that look a request is refused whose bytes another thread reclaims. */
+static bool has_changed(ladder_t *ladder)
+{
+    return changes(ladder) != ladder->seen && ladder->rounds++ < MOST_ROUNDS;
+}
+
 /* What caches of threads keep is free, so it is freed before a refusal. */
 static cuarena_status_t alloc_once(ladder_t *ladder)
 {
@@ -631,29 +652,8 @@ static cuarena_status_t alloc_once(ladder_t *ladder)
         return alloc_once(ladder);
     if (ladder->request->dedicated && ladder->refusal != CUARENA_OK)
         *ladder->words = cuai_error_kept();
+    ladder->seen = changes(ladder);
     return ladder->refusal;
-}
-
-/* Sets a new block to 0, of which nobody knows yet. On an error it ends, uncounted. Drops the
- * lock. */
-static cuarena_status_t zero_new(cuarena_t *arena, const cuai_request_t *request,
-                                 cuai_block_ref_t ref)
-{
-    CUAI_ASSERT(ref.heap != NULL && ref.slot != 0);
-    if (!request->zeroed || request->size == 0)
-        return CUARENA_OK;
-    cuai_counted_in_t where = {ref.region, request->heap.owner, request->heap.tag};
-    cuai_peaks_kept_t with;
-    cuai_peaks_keep(arena, &where, &with);
-    cuai_mark_moving(arena, ref);
-    cuarena_status_t status = cuai_zero_block(arena, ref, 0, request->stream);
-    bool ended = cuai_end_moving(arena, ref, request->stream);
-    if (status == CUARENA_OK || ended)
-        return status;
-    cuai_uncount_block(arena, ref);
-    cuai_end_now(arena, ref, request->stream);
-    cuai_peaks_restore(arena, &where, request->before, &with);
-    return status;
 }
 
 /* Whether neither what is reserved nor all that may ever be is enough: no step can help. */
@@ -681,12 +681,15 @@ static cuarena_status_t descend(ladder_t *ladder)
         ladder->growth = CUARENA_LIMIT;
         return explain(ladder);
     }
-    while (is_refusal(status) && try_more(ladder))
+    while (is_refusal(status) && (try_more(ladder) || has_changed(ladder)))
+        status = alloc_once(ladder);
+    if (is_refusal(status) && changes(ladder) != ladder->seen)
         status = alloc_once(ladder);
     if (is_refusal(status))
         return explain(ladder);
-    if (status == CUARENA_OK) {
-        CUAI_ASSERT(ladder->deepest >= 0);
+    if (status == CUARENA_OK && ladder->deepest < 0)
+        cuai_error_restore(&before);
+    else if (status == CUARENA_OK) {
         arena->steps[ladder->deepest].served++;
         log_step(ladder, steps[ladder->deepest].name, "allocated");
         cuai_error_restore(&before);
@@ -771,7 +774,7 @@ cuarena_status_t cuai_alloc_slow(cuai_call_t *call, const cuai_request_t *reques
     if (status == CUARENA_REENTERED)
         return status;
     if (status == CUARENA_OK)
-        status = zero_new(arena, &own, *block_out);
+        status = cuai_zero_new(arena, &own, *block_out);
     if (status != CUARENA_OK)
         cuai_call_note_failure(call, status, request->heap.size, request->heap.tag);
     else

@@ -122,6 +122,10 @@ cuarena_status_t cuai_alloc_slow(cuai_call_t *call, const cuai_request_t *reques
 cuarena_status_t cuai_release(cuai_call_t *call, cuai_block_ref_t ref, uint32_t stream);
 /* Ends a block now, on a stream, whatever its flags; it is not cached. Drops the lock. */
 void cuai_end_now(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number);
+/* Sets a new block to 0, of which nobody knows yet, if the request says so. On an error it ends,
+ * uncounted. Drops the lock. */
+cuarena_status_t cuai_zero_new(cuarena_t *arena, const cuai_request_t *request,
+                               cuai_block_ref_t ref);
 /* Ends a block that was freed, when nothing needs its bytes any more. Drops the lock. */
 void cuai_end_released(cuarena_t *arena, cuai_block_ref_t ref);
 /* Changes the size of a live block, on a stream; contents and id stay. LOST if the arena is. Drops

@@ -34,6 +34,26 @@ void cuai_end_now(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
         cuai_return_segment(arena, segment, number);
 }
 
+cuarena_status_t cuai_zero_new(cuarena_t *arena, const cuai_request_t *request,
+                               cuai_block_ref_t ref)
+{
+    CUAI_ASSERT(ref.heap != NULL && ref.slot != 0);
+    if (!request->zeroed || request->size == 0)
+        return CUARENA_OK;
+    cuai_counted_in_t where = {ref.region, request->heap.owner, request->heap.tag};
+    cuai_peaks_kept_t with;
+    cuai_peaks_keep(arena, &where, &with);
+    cuai_mark_moving(arena, ref);
+    cuarena_status_t status = cuai_zero_block(arena, ref, 0, request->stream);
+    bool ended = cuai_end_moving(arena, ref, request->stream);
+    if (status == CUARENA_OK || ended)
+        return status;
+    cuai_uncount_block(arena, ref);
+    cuai_end_now(arena, ref, request->stream);
+    cuai_peaks_restore(arena, &where, request->before, &with);
+    return status;
+}
+
 /* ---- Frees ------------------------------------------------------------- */
 
 /* Whether zeroing failed because nobody can read the bytes again: the device is lost, or stayed

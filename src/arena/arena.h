@@ -150,6 +150,7 @@ struct cuarena_arena {
     bool reclaiming;  /* a thread reclaims: see reclaim.h */
     uint64_t gained;  /* bytes that it made idle, and of blocks that it ended */
     uint64_t gained_idle; /* those of them that are idle */
+    uint64_t reclaims;    /* how often that was something, ever */
     uint32_t introducing; /* threads that ask the memory about a stream that is new */
     cuai_uses_t uses;
     cuai_point_t moved;    /* behind the last copies of a compaction; serial 0: all are done */

@@ -69,8 +69,10 @@ static counters_t counters_of(cuarena_t *arena, const cuai_record_t *r)
         counters.items[counters.count++] = &arena->whole;
     if (cuai_tag_of(r) != 0)
         counters.items[counters.count++] = &arena->tags[cuai_tag_of(r)].counter;
-    if (r->owner != 0)
-        counters.items[counters.count++] = &cuai_stream(arena, r->owner)->counter;
+    uint32_t owner =
+        CUAI_LOAD(r->owner); /* a free of a stale id may look at the record meanwhile */
+    if (owner != 0)
+        counters.items[counters.count++] = &cuai_stream(arena, owner)->counter;
     return counters;
 }
 

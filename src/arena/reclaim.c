@@ -27,6 +27,7 @@ bool cuai_reclaim_end(cuarena_t *arena)
     cuai_assert_locked(arena);
     CUAI_ASSERT(arena->reclaiming);
     arena->reclaiming = false;
+    arena->reclaims += arena->gained != 0;
     cuai_streams_recycle(arena);
     cuai_cond_wake(&arena->changed);
     return arena->gained != 0;

@@ -527,6 +527,22 @@ START_TEST(idle_means_that_nothing_is_stolen)
 }
 END_TEST
 
+/* What is idle and what the stream freed itself lie in turns, and no wait joins them but its own.
+ */
+START_TEST(idle_gets_a_whole_pool_that_is_free_on_several_streams)
+{
+    cuarena_stream_t streams[] = {A, B, C};
+    void *p[16];
+    fixture_t *f = open_with(new_fixture(fixture_close), CUARENA_STEAL_IDLE, CUARENA_PRESET_POOL);
+    for (int i = 0; i < 16; i++)
+        p[i] = take_on(f, POOL / 16, streams[i % 3]);
+    for (int i = 0; i < 16; i++)
+        drop_on(f, p[i], streams[i % 3]);
+    free_use(f, POOL, A);
+    expect_u64(stats_of(f).steals, 0);
+}
+END_TEST
+
 START_TEST(never_means_until_a_call_reclaims)
 {
     void *p = NULL;
@@ -744,6 +760,7 @@ int main(void)
                   where_the_limit_forbids_growth_a_stream_waits,
                   first_means_that_a_wait_comes_before_growth,
                   growth_takes_what_freelists_together_lack, idle_means_that_nothing_is_stolen,
+                  idle_gets_a_whole_pool_that_is_free_on_several_streams,
                   never_means_until_a_call_reclaims, never_keeps_freelists_apart_and_not_uses,
                   never_on_memory_of_the_host_reclaims_the_own_freelist,
                   calls_without_a_stream_do_not_steal, on_memory_of_the_host_nothing_is_stolen));
