@@ -1,10 +1,12 @@
-"""The parts of docs/benchmarks.md that a tool makes, each between two marks."""
+"""The parts of documents that a tool makes, each between two marks."""
 
 import difflib
 import sys
 from pathlib import Path
 
-DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
+TOP = Path(__file__).resolve().parent.parent
+BENCHMARKS = TOP / "docs" / "benchmarks.md"
+README = TOP / "README.md"
 MODES = ("--write", "--check")
 
 
@@ -17,22 +19,22 @@ def arguments():
     return mode, Path(words[0]) if words else None
 
 
-def deliver(tool, mode, text):
+def deliver(tool, mode, text, document=BENCHMARKS):
     """Prints the text, puts it between the marks of the tool, or fails if something else is there."""
     begin = f"<!-- {tool} --write: what follows is made by it -->\n"
     end = f"<!-- {tool} --write: its end -->\n"
     if not mode:
         print(text, end="")
         return
-    old = DOCUMENT.read_text()
+    old = document.read_text()
     if begin not in old or end not in old:
-        sys.exit(f"{DOCUMENT}: one of these lines is missing:\n{begin}{end}")
+        sys.exit(f"{document}: one of these lines is missing:\n{begin}{end}")
     head, rest = old.split(begin, 1)
     there, tail = rest.split(end, 1)
     made = "\n" + text
     if mode == "--write":
-        DOCUMENT.write_text(head + begin + made + end + tail)
+        document.write_text(head + begin + made + end + tail)
     elif there != made:
-        lines = difflib.unified_diff(there.splitlines(), made.splitlines(), str(DOCUMENT),
+        lines = difflib.unified_diff(there.splitlines(), made.splitlines(), str(document),
                                      tool, lineterm="")
         sys.exit("\n".join(lines) + f"\n{tool} --write puts this right")

@@ -332,7 +332,7 @@ stage_tool() {
     [ -n "$(list_in gcc tool_tests)" ] || skip "no test of the command"
     make_in gcc
     # shellcheck disable=SC2016
-    make_in gcc check check_PROGRAMS= TESTS='$(tool_tests)' VERBOSE=1
+    make_in gcc check check_PROGRAMS=bench/bench_pack TESTS='$(tool_tests)' VERBOSE=1
 }
 
 # The tables of the documents that a tool makes are those that it makes now: of
@@ -341,6 +341,7 @@ stage_figures() {
     has python3
     python3 bench/tables --check
     python3 bench/counts --check
+    python3 bench/pools --check
     mkdir -p build/plots
     ! python3 -c 'import matplotlib' 2>/dev/null || python3 bench/plot bench/results build/plots
     [ "$CUARENA_TEST_SCALE" = long ] || return 0
