@@ -414,7 +414,7 @@ bool cuai_tcache_alloc(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream
         t->want.frees = false;
         t->want.what = what;
         t->want.bytes = bytes;
-        atomic_store_explicit(&t->want.state, CUAI_WANTED, memory_order_release);
+        atomic_store_explicit(&t->want.state, CUAI_WANTED, memory_order_relaxed);
     }
     leave(t);
     if (CUAI_LIKELY(done))
@@ -434,7 +434,7 @@ bool cuai_tcache_free(cuarena_t *arena, uint64_t name, cuarena_stream_t stream, 
         t->want.frees = true;
         t->want.what = what;
         t->want.name = name;
-        atomic_store_explicit(&t->want.state, CUAI_WANTED, memory_order_release);
+        atomic_store_explicit(&t->want.state, CUAI_WANTED, memory_order_relaxed);
     }
     leave(t);
     return wants ? await(arena, t, &name) : done;

@@ -291,11 +291,12 @@ static bool is_for(const cuai_tcache_t *t, const cuarena_t *arena, cuarena_strea
 }
 
 /* A cache of an arena that has ended, or a new one; NULL: the thread has enough, or the host has no
- * memory. */
+ * memory. Another thread may have ended that arena just now: what it wrote to the cache is before
+ * what this one will. */
 static cuai_tcache_t *get_unused(void)
 {
     cuai_tcache_t *t = thread.all;
-    while (t != NULL && atomic_load_explicit(&t->arena, memory_order_relaxed) != NULL)
+    while (t != NULL && atomic_load_explicit(&t->arena, memory_order_acquire) != NULL)
         t = t->of_thread;
     if (t != NULL || thread.count == MOST || !heed_end())
         return t;
@@ -374,7 +375,7 @@ void cuai_tcaches_leave(cuarena_t *arena)
     for (cuai_tcache_t *t = arena->tcaches; t != NULL;) {
         cuai_tcache_t *next = t->next;
         t->running = false;
-        atomic_store_explicit(&t->arena, NULL, memory_order_relaxed);
+        atomic_store_explicit(&t->arena, NULL, memory_order_release); /* see get_unused */
         t = next;
     }
     cuai_host_free(arena->depot);

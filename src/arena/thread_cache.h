@@ -71,7 +71,8 @@ typedef struct cuai_depot {
     cuai_magazine_t magazines[CUAI_BINS][CUAI_MAGAZINES];
 } cuai_depot_t;
 
-/* A call that its cache cannot do alone. */
+/* A call that its cache cannot do alone. The cache's lock orders what it asks for, `state` what it
+ * got. */
 typedef enum cuai_want_state {
     CUAI_WANTS_NOTHING,
     CUAI_WANTED, /* whoever has the arena's lock may do it */

@@ -118,9 +118,9 @@ static inline uint32_t cuai_class(const cuarena_heap_t *heap, uint64_t bytes)
     return cuai_class_of(bytes >> heap->granule_log2);
 }
 
-static inline cuarena_block_t cuai_id(const cuarena_heap_t *heap, cuai_slot_t slot)
+static CUAI_INLINE cuarena_block_t cuai_id(const cuarena_heap_t *heap, cuai_slot_t slot)
 {
-    return heap->id_base + heap->records[slot].generation * heap->id_step + slot;
+    return heap->id_base + CUAI_LOAD(heap->records[slot].generation) * heap->id_step + slot;
 }
 
 /* The slot that an id of the heap names. */

@@ -262,6 +262,41 @@ START_TEST(one_of_two_frees_succeeds)
 }
 END_TEST
 
+static fixture_t first;
+static atomic_bool gone;
+
+/* Nobody is told but by a flag that orders nothing: the owner of the cache has to see by itself
+ * what this thread did to it. */
+static void *end_first(void *unused)
+{
+    must_ok(cuarena_destroy(&first.arena));
+    atomic_store_explicit(&gone, true, memory_order_relaxed);
+    return unused;
+}
+
+START_TEST(a_cache_goes_on_in_another_arena)
+{
+    prepare_workers(false);
+    crowd.stream = CUARENA_NO_STREAM;
+    fixture_open(&first, KIND_CUSTOM_POOL, POOL);
+    arena = first.arena;
+    warm();
+    crowd_begin(DEPOT_LEAST);
+    call_once(&workers[0]);
+    crowd_end();
+    begin_pool();
+    uint64_t before = bookkeeping();
+    start(&workers[0], end_first);
+    while (!atomic_load_explicit(&gone, memory_order_relaxed))
+        nap();
+    call_once(&workers[1]);
+    pthread_join(workers[0].thread, NULL);
+    expect_between(bookkeeping() - before, CACHE_LEAST, CACHE_MOST);
+    finish();
+    fixture_release(&first);
+}
+END_TEST
+
 static struct {
     char *live;
     void *old;
@@ -352,12 +387,12 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("thread_caches");
-    TCase *tcase =
-        suite_add_list(suite, "life",
-                       TEST_LIST(without_a_key_there_are_no_caches, a_thread_alone_gets_no_cache,
-                                 caches_end_with_their_threads, threads_in_turn_leave_nothing,
-                                 threads_end_while_another_looks, names_of_nothing_are_stale,
-                                 caches_keep_at_most_half_of_what_is_free));
+    TCase *tcase = suite_add_list(
+        suite, "life",
+        TEST_LIST(without_a_key_there_are_no_caches, a_thread_alone_gets_no_cache,
+                  caches_end_with_their_threads, threads_in_turn_leave_nothing,
+                  threads_end_while_another_looks, a_cache_goes_on_in_another_arena,
+                  names_of_nothing_are_stale, caches_keep_at_most_half_of_what_is_free));
     tcase_add_loop_test(tcase, counts_are_exact, 0, 2);
     tcase_add_loop_test(tcase, one_of_two_frees_succeeds, 0, 2);
     tcase_set_timeout(tcase, scale_timeout(60));
