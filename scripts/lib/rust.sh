@@ -75,6 +75,7 @@ stage_rust_clippy() {
     cd rust
     cargo clippy --quiet --workspace --all-targets \
         --features "$(cd .. && rust_features)" -- -D warnings
+    (cd cuarena-model && cargo clippy --quiet --all-targets -- -D warnings)
     rust_is_at_least 1.88 || return 0
     # With features of its own: nothing is linked, so no C is built for them.
     (cd cuarena-bench && DOCS_RS=1 cargo clippy --quiet --all-targets -- -D warnings)
@@ -119,6 +120,24 @@ stage_rust_test() {
     cd rust
     cargo test --quiet --no-fail-fast -p cuarena-sys -p cuarena --features "$features"
     ! rust_is_at_least 1.88 || cargo run --quiet -p systest
+}
+
+# The protocol between threads in every order of its steps, as the model has it,
+# and that the model is what the C code has. At short length the largest scenes
+# have few preemptions.
+stage_model() {
+    local out=$root/build/logs/model.out
+    rust_begin
+    export CARGO_PROFILE_DEV_DEBUG=0
+    cd rust/cuarena-model
+    cargo fetch --quiet || skip "what the model depends on could not be had"
+    cargo test --quiet -- --show-output >"$out" || {
+        cat "$out"
+        return 1
+    }
+    grep ' executions, ' "$out" | sort
+    echo "note: $(awk '/ executions, / { all += $2; scenes++ }
+        END { print all " executions of " scenes " scenes" }' "$out")"
 }
 
 # As users read it; where there is a nightly compiler, also as docs.rs makes it.

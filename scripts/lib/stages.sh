@@ -14,7 +14,7 @@ all_stages=(
     gcc tool readme installcheck
     coverage clang tsan valgrind fuzz figures
     demo in-place distcheck aarch64 aarch64-tests
-    "${rust_stages[@]}"
+    model "${rust_stages[@]}"
 )
 
 # Stages after it build nothing that another one uses.

@@ -1,0 +1,90 @@
+//! The protocol between threads, explored under [loom](https://docs.rs/loom): every order of the
+//! steps of a few threads, or every one with few preemptions where these are too many, and every
+//! value that the C11 memory model lets each of them read.
+//!
+//! The model is the C code, function by function; each names the one that it is. `lock.rs` is
+//! `src/base/lock.c` with its futex, `heap.rs` what of the heap a thread reads beside changes,
+//! `cache.rs` the caches of threads, `calls.rs` the calls of a program around them, and
+//! `scenes.rs` has the scenes that are explored. `sites.rs` lists every use of an atomic with its
+//! memory order, which is the one that the model uses; `drift.rs` fails where C has another one, or
+//! takes locks elsewhere. What C reads and writes without atomics is `Plain` here, and a race for
+//! it fails a scene. What depends on a long wait or a full bin comes soon here: a thread spins once,
+//! a bin has one block, two threads that meet once get caches.
+//!
+//! Each scene is explored again with faults, one at a time: each memory order that is stronger than
+//! relaxed made relaxed, and each look and each lock that the protocol depends on left out. The
+//! scene fails then, so none of them is there for nothing, and no scene is vacuous.
+//!
+//! | part | scenes | what holds |
+//! |---|---|---|
+//! | claim of a block | `one_of_two_frees_succeeds`, `a_full_bin_puts_back` | one of two frees succeeds, the other finds no live block |
+//! | stale ids | `a_late_free_leaves_the_next_block`, `two_late_frees_leave_the_next_block` | the slot's next block stays as it is, and its own free succeeds |
+//! | pins | `a_pin_keeps_a_block` | a block is pinned or freed |
+//! | look-up by address | `a_look_up_beside_changes` | a live block is found, with the lock if not without; a freed one is not |
+//! | wants | `two_threads_want`, `three_threads_want`, `a_want_beside_a_slow_path` | each is served or refused once, and nobody waits for ever |
+//! | stopping | `a_slow_path_beside_hits`, `caches_end_beside_a_call` | nothing changes while a slow path has the arena; counts are exact |
+//! | beginning | `threads_get_caches`, `caches_begin_beside_a_fast_path`, `caches_begin_beside_a_slow_path` | who does not know of caches yet leaves the heap alone, or stops them |
+//! | ends | `a_thread_ends`, `a_thread_ends_beside_its_arena`, `an_arena_ends` | no block is lost, no cache is used that has ended, and one whose arena ended is used again |
+//! | streams | `a_stream_ends` | a cache has no blocks of a stream that has ended |
+//! | lock | `two_threads_meet`, `three_threads_meet`, `a_lock_knows_its_thread`, `the_next_one_ends_the_lock` | one thread at a time; nobody sleeps for ever; the lock may end once the next one has it |
+//! | condition | `a_condition_wakes` | no wake is lost |
+//!
+//! The scenes have two threads; those with `three` in their names, and
+//! `two_late_frees_leave_the_next_block`, have three. Loom explored so many executions of them, with
+//! so many preemptions; the stage prints what they are now:
+//!
+//! | scene | executions | preemptions | with `--long` |
+//! |---|---|---|---|
+//! | `one_of_two_frees_succeeds` | 20 | any | any |
+//! | `a_full_bin_puts_back` | 484 | any | any |
+//! | `a_late_free_leaves_the_next_block` | 12270 | any | any |
+//! | `two_late_frees_leave_the_next_block` | 367 | any | any |
+//! | `a_pin_keeps_a_block` | 33 | any | any |
+//! | `a_look_up_beside_changes` | 7143 | any | any |
+//! | `two_threads_want` | 912 | at most 4 | at most 6 |
+//! | `three_threads_want` | 224 | at most 1 | at most 2 |
+//! | `a_want_beside_a_slow_path` | 231 | any | any |
+//! | `a_slow_path_beside_hits` | 297 | any | any |
+//! | `caches_end_beside_a_call` | 297 | any | any |
+//! | `threads_get_caches` | 25 | any | any |
+//! | `caches_begin_beside_a_fast_path` | 2930 | at most 3 | at most 5 |
+//! | `caches_begin_beside_a_slow_path` | 3763 | at most 4 | at most 6 |
+//! | `a_thread_ends` | 129 | any | any |
+//! | `a_thread_ends_beside_its_arena` | 17 | any | any |
+//! | `an_arena_ends` | 65 | any | any |
+//! | `a_stream_ends` | 165 | any | any |
+//! | `two_threads_meet` | 4510 | at most 5 | at most 7 |
+//! | `three_threads_meet` | 5004 | at most 2 | at most 3 |
+//! | `a_lock_knows_its_thread` | 1105 | at most 5 | any |
+//! | `the_next_one_ends_the_lock` | 40 | any | any |
+//! | `a_condition_wakes` | 3264 | at most 5 | at most 7 |
+//!
+//! What the model leaves out:
+//!
+//! - Signal handlers and forks: loom has neither. `tests/api/check_reentry.c` and the tests of forks
+//!   have them.
+//! - Words of several sizes at one place. `upper`, the byte of its kind and the attributes are one
+//!   word here, since loom, like C11, knows no mixed accesses. The compilers' atomics of these sizes
+//!   are single accesses of the processor, aligned.
+//! - What only guards of locks decide: the depot, the sizes of bins, and how much a cache may keep.
+//! - Reads of what will be written only later, which loom does not explore; no processor's effect of
+//!   these is known to reach what is asked of this protocol, since each write to a record depends on
+//!   a lock or on a compare-exchange before it.
+//! - The lock in a process of one thread, and the pthread mutex that replaces it where there is no
+//!   futex.
+//! - More threads, more calls, longer chains, and longer waits than the scenes have.
+//!
+//! Of loom itself: it remembers the last seven writes of a word; a compare-exchange that fails sees
+//! the newest value, which C11 does not promise; and it has a wait without end fail by the number of
+//! its steps. So the kernel's part of a futex is a list of sleepers under a lock here, and a lock
+//! that is not itself explored is a word that waiters look at.
+#![cfg(test)]
+
+mod cache;
+mod calls;
+mod drift;
+mod explore;
+mod heap;
+mod lock;
+mod scenes;
+mod sites;
