@@ -107,6 +107,18 @@ static CUAI_INLINE bool enter_at_once(cuarena_t *arena)
            CUAI_LIKELY(cuai_lock_try(&arena->lock, alone));
 }
 
+/* The same, inlined for a process of one thread only: calls on a stream have more to do. */
+static CUAI_INLINE bool enter_alone(cuarena_t *arena)
+{
+    return CUAI_LIKELY(CUAI_SINGLE_THREADED) && CUAI_LIKELY(cuai_lock_try(&arena->lock, true));
+}
+
+/* Lets go after enter_alone: no thread starts meanwhile. */
+static CUAI_INLINE void leave_alone(cuarena_t *arena)
+{
+    cuai_unlock_as(&arena->lock, true);
+}
+
 /* ---- Allocation -------------------------------------------------------- */
 
 /* Allocates from one free list, whose index this is; 0: it has no room, as far as the fast path
@@ -283,13 +295,13 @@ cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes, cuarena_stre
     if (CUAI_UNLIKELY(arena == NULL || request != NULL) ||
         CUAI_UNLIKELY(pointer_out == NULL || bytes - 1 >= MOST))
         return cuai_pointer_alloc(arena, bytes, stream, request, pointer_out);
-    if (CUAI_UNLIKELY(!enter_at_once(arena)))
+    if (CUAI_UNLIKELY(!enter_alone(arena)))
         return pointer_alloc_beside(arena, bytes, stream, pointer_out);
     uint64_t offset;
     cuai_slot_t slot = alloc_on(arena, stream, bytes, CUAI_BY_POINTER, &offset);
     if (CUAI_LIKELY(slot != 0))
         *pointer_out = cuai_pointer(offset);
-    cuai_unlock(&arena->lock);
+    leave_alone(arena);
     return CUAI_LIKELY(slot != 0) ? CUARENA_OK
                                   : cuai_pointer_alloc(arena, bytes, stream, NULL, pointer_out);
 }
@@ -316,13 +328,13 @@ cuarena_status_t cuarena_block_alloc_on(cuarena_t *arena, uint64_t bytes, cuaren
 {
     if (CUAI_UNLIKELY(arena == NULL || block_out == NULL || request != NULL || bytes - 1 >= MOST))
         return cuai_block_alloc(arena, bytes, stream, request, block_out);
-    if (CUAI_UNLIKELY(!enter_at_once(arena)))
+    if (CUAI_UNLIKELY(!enter_alone(arena)))
         return block_alloc_beside(arena, bytes, stream, block_out);
     uint64_t offset;
     cuai_slot_t slot = alloc_on(arena, stream, bytes, CUAI_BY_ID, &offset);
     if (CUAI_LIKELY(slot != 0))
         *block_out = cuai_id(arena->heaps[CUAI_DYNAMIC], slot);
-    cuai_unlock(&arena->lock);
+    leave_alone(arena);
     return CUAI_LIKELY(slot != 0) ? CUARENA_OK
                                   : cuai_block_alloc(arena, bytes, stream, NULL, block_out);
 }
@@ -554,11 +566,11 @@ cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer, cuarena_stream
 {
     if (CUAI_UNLIKELY(arena == NULL || pointer == NULL))
         return cuai_pointer_free(arena, pointer, stream);
-    if (CUAI_UNLIKELY(!enter_at_once(arena)))
+    if (CUAI_UNLIKELY(!enter_alone(arena)))
         return pointer_free_beside(arena, pointer, stream);
     cuai_slot_t *link = link_to(arena, pointer);
     bool done = free_on(arena, *link, link, stream, CUAI_BY_POINTER);
-    cuai_unlock(&arena->lock);
+    leave_alone(arena);
     return CUAI_LIKELY(done) ? CUARENA_OK : cuai_pointer_free(arena, pointer, stream);
 }
 
@@ -578,11 +590,11 @@ cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_block_t block,
 {
     if (CUAI_UNLIKELY(arena == NULL || block == 0))
         return cuai_block_free(arena, block, stream);
-    if (CUAI_UNLIKELY(!enter_at_once(arena)))
+    if (CUAI_UNLIKELY(!enter_alone(arena)))
         return block_free_beside(arena, block, stream);
     cuai_slot_t slot = cuai_slot_named(arena->heaps[CUAI_DYNAMIC], block);
     bool done = free_on(arena, slot, NULL, stream, CUAI_BY_ID);
-    cuai_unlock(&arena->lock);
+    leave_alone(arena);
     return CUAI_LIKELY(done) ? CUARENA_OK : cuai_block_free(arena, block, stream);
 }
 

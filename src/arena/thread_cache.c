@@ -182,6 +182,12 @@ static void leave_arena(cuarena_t *arena, cuai_tcache_t *t)
     cuai_unlock(&arena->lock);
 }
 
+static void forget_places(void)
+{
+    for (uint32_t i = 0; i < PLACES; i++)
+        thread.places[i] = NULL;
+}
+
 static void end_thread(void *unused)
 {
     (void)unused;
@@ -198,8 +204,7 @@ static void end_thread(void *unused)
     }
     cuai_unlock(&cuai_arenas_lock);
     thread.all = NULL;
-    for (uint32_t i = 0; i < PLACES; i++)
-        thread.places[i] = NULL;
+    forget_places();
 }
 
 static void make_key(void)
@@ -207,11 +212,31 @@ static void make_key(void)
     has_key = pthread_key_create(&key, end_thread) == 0;
 }
 
-/* Without this the key of a library that was unloaded would call what is not there any more. */
+/* Frees the caches of this thread whose arenas have ended. */
+static void free_unused(void)
+{
+    forget_places();
+    for (cuai_tcache_t **link = &thread.all; *link != NULL;) {
+        cuai_tcache_t *t = *link;
+        if (atomic_load_explicit(&t->arena, memory_order_acquire) != NULL) {
+            link = &t->of_thread;
+            continue;
+        }
+        *link = t->of_thread;
+        thread.count--;
+        cuai_lock_cleanup(&t->lock);
+        cuai_host_free(t);
+    }
+}
+
+/* Without this the key of a library that was unloaded would call what is not there any more, and
+ * the caches of the thread that ends the process, of which no key tells, would look lost. */
 __attribute__((destructor)) static void end_key(void)
 {
-    if (has_key)
-        (void)pthread_key_delete(key);
+    if (!has_key)
+        return;
+    (void)pthread_key_delete(key);
+    free_unused();
 }
 
 /* Makes sure that the thread's caches end with it; false: they would not. */
