@@ -628,9 +628,11 @@ static uint64_t changes(const ladder_t *ladder)
 }
 
 /* Whether other threads have changed what is free since the last attempt, while a step of this one
- * dropped the lock. Without that look a request is refused whose bytes another thread reclaims. */
+ * dropped the lock; what their caches keep is freed for that. Without this look a request is
+ * refused whose bytes another thread reclaims. */
 static bool has_changed(ladder_t *ladder)
 {
+    (void)cuai_tcaches_flush(ladder->call->arena);
     return changes(ladder) != ladder->seen && ladder->rounds++ < MOST_ROUNDS;
 }
 

@@ -212,13 +212,20 @@ static void make_key(void)
     has_key = pthread_key_create(&key, end_thread) == 0;
 }
 
+/* Whether the cache is of no arena, because its arena has ended. Another thread may have ended it
+ * just now: what that wrote to the cache is before what this thread will. */
+static bool is_unused(const cuai_tcache_t *t)
+{
+    return atomic_load_explicit(&t->arena, memory_order_acquire) == NULL;
+}
+
 /* Frees the caches of this thread whose arenas have ended. */
 static void free_unused(void)
 {
     forget_places();
     for (cuai_tcache_t **link = &thread.all; *link != NULL;) {
         cuai_tcache_t *t = *link;
-        if (atomic_load_explicit(&t->arena, memory_order_acquire) != NULL) {
+        if (!is_unused(t)) {
             link = &t->of_thread;
             continue;
         }
@@ -316,12 +323,11 @@ static bool is_for(const cuai_tcache_t *t, const cuarena_t *arena, cuarena_strea
 }
 
 /* A cache of an arena that has ended, or a new one; NULL: the thread has enough, or the host has no
- * memory. Another thread may have ended that arena just now: what it wrote to the cache is before
- * what this one will. */
+ * memory. */
 static cuai_tcache_t *get_unused(void)
 {
     cuai_tcache_t *t = thread.all;
-    while (t != NULL && atomic_load_explicit(&t->arena, memory_order_acquire) != NULL)
+    while (t != NULL && !is_unused(t))
         t = t->of_thread;
     if (t != NULL || thread.count == MOST || !heed_end())
         return t;

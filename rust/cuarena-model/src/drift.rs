@@ -72,6 +72,7 @@ const LOCKS: &[(&str, &str, &str)] = &[
     ("api/fast_threads.c", "leave", "unlock(t)"),
     ("api/fast_threads.c", "enter", "enter(t) unlock(t)"),
     ("api/fast.c", "enter_at_once", "try(arena)"),
+    ("api/fast.c", "enter_alone", "try(arena)"),
     (
         "api/fast.c",
         "enter_contended",

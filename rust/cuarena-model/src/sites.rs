@@ -53,7 +53,7 @@ sites! {
     TcachesEnd: "arena/thread_cache.c" "cuai_tcaches_end" "store" [Relaxed];
     EndThreadArena: "arena/thread_cache.c" "end_thread" "load" [Relaxed];
     IsFor: "arena/thread_cache.c" "is_for" "load" [Relaxed];
-    GetUnused: "arena/thread_cache.c" "get_unused" "load" [Acquire];
+    GetUnused: "arena/thread_cache.c" "is_unused" "load" [Acquire];
     JoinArena: "arena/thread_cache.c" "join_arena" "store" [Relaxed];
     TcachesLeave: "arena/thread_cache.c" "cuai_tcaches_leave" "store" [Release];
 
