@@ -41,7 +41,9 @@ cuai_block_ref_t cuai_find_any(const cuarena_t *arena, cuarena_block_t block)
 cuai_block_ref_t cuai_find_block(const cuarena_t *arena, cuarena_block_t block)
 {
     cuai_block_ref_t ref = cuai_find_any(arena, block);
-    return ref.heap == NULL || is_ending(ref) ? (cuai_block_ref_t){0} : ref;
+    if (ref.heap != NULL && is_ending(ref))
+        return (cuai_block_ref_t){0};
+    return ref;
 }
 
 int32_t cuai_block_region(cuai_block_ref_t ref)

@@ -147,6 +147,7 @@ void cuai_tcaches_begin(cuarena_t *arena)
     cuai_lock_assert_held(&arena->lock);
     if (arena->depot == NULL)
         arena->depot = cuai_host_alloc(sizeof *arena->depot);
+    arena->heaps[CUAI_DYNAMIC]->slots_at_once = CUAI_SLOTS_AT_ONCE;
     cuai_slow_set(arena, CUAI_SLOW_THREADS, true);
     atomic_store_explicit(&arena->tcached, true, memory_order_relaxed);
 }
@@ -156,6 +157,7 @@ void cuai_tcaches_end(cuarena_t *arena)
     cuai_assert_locked(arena);
     cuai_tcaches_flush(arena);
     arena->meetings = 0;
+    arena->heaps[CUAI_DYNAMIC]->slots_at_once = 1;
     cuai_slow_set(arena, CUAI_SLOW_THREADS, false);
     atomic_store_explicit(&arena->tcached, false, memory_order_relaxed);
 }

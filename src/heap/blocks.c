@@ -13,10 +13,6 @@
 
 /* ---- Allocation -------------------------------------------------------- */
 
-/* As many slots are made FREE at once as these have of the heap's blocks, and at most so many. */
-#define BLOCKS_PER_FRESH 8
-#define MOST_FRESH 64
-
 /* With several free lists, or a plan under way, a free may need a SEPARATOR: one slot per live
  * block is kept ready for that. */
 static inline bool needs_separators(const cuarena_heap_t *heap)
@@ -24,8 +20,8 @@ static inline bool needs_separators(const cuarena_heap_t *heap)
     return heap->freelist_count > 1 || heap->plans != 0;
 }
 
-/* Makes a slot ready, and the look-up large enough for it. Where none is FREE it makes several, so
- * that the fast path has some while the heap comes to have more blocks. LIMIT, OUT_OF_MEMORY. */
+/* Makes a slot ready, and the look-up large enough for it; where none is FREE, as many as the heap
+ * says. LIMIT, OUT_OF_MEMORY. */
 static CUAI_NOINLINE cuarena_status_t prepare_slot(cuarena_heap_t *heap)
 {
     if (cuai_heap_blocks(heap) >= heap->max_blocks)
@@ -34,8 +30,7 @@ static CUAI_NOINLINE cuarena_status_t prepare_slot(cuarena_heap_t *heap)
     cuarena_status_t status = cuai_slots_reserve(heap, separators + 1);
     if (status != CUARENA_OK || heap->free_slot != 0)
         return status;
-    uint64_t fresh = cuai_min(cuai_heap_blocks(heap) / BLOCKS_PER_FRESH, MOST_FRESH);
-    fresh = cuai_min(fresh + 1, heap->committed - heap->unused);
+    uint64_t fresh = cuai_min(heap->slots_at_once, heap->committed - heap->unused);
     status = cuai_table_grow(&heap->table, heap->records, heap->unused + fresh);
     if (status == CUARENA_OK)
         cuai_slots_use(heap, fresh);

@@ -108,6 +108,7 @@ static bool make_sentinel(cuarena_heap_t *heap)
     if (cuai_slots_reserve(heap, 1) != CUARENA_OK)
         return false;
     heap->unused = 1;
+    heap->slots_at_once = 1;
     heap->records[0].kind = CUAI_SENTINEL;
     heap->records[0].offset = UINT64_MAX;
     return true;

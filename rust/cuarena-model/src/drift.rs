@@ -207,7 +207,7 @@ fn compare(what: &str, model: Vec<String>, code: Vec<String>) {
     let only_code: Vec<_> = code.difference(&model).collect();
     assert!(
         only_model.is_empty() && only_code.is_empty(),
-        "{what} are not those of the model.\nIn the model only: {only_model:#?}\nIn C only: {only_code:#?}"
+        "{what} are not those of the model. In the model only: {only_model:#?}, in C only: {only_code:#?}"
     );
 }
 
