@@ -613,17 +613,16 @@ static cuarena_status_t steal_freelists(cuarena_t *arena, cuai_stream_t *request
 {
     CUAI_ASSERT(arena->reclaiming && s != requester);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    uint32_t closed = s->freelists[!s->turn][CUAI_DYNAMIC];
     bool open = heap->freelists[s->freelists[s->turn][CUAI_DYNAMIC]]->ranges != 0;
     bool idle = false;
     cuarena_status_t status = CUARENA_OK;
-    if (!open && heap->freelists[closed]->ranges == 0)
+    if (!open && heap->freelists[s->freelists[!s->turn][CUAI_DYNAMIC]]->ranges == 0)
         return status;
     status = wait_for(arena, requester, s, open, &idle);
     if (status != CUARENA_OK || !has_waited(arena, requester, s))
         return status;
     cuai_stream_uncover(arena, requester);
-    return cuarena_heap_freelist_merge(heap, closed,
+    return cuarena_heap_freelist_merge(heap, s->freelists[!s->turn][CUAI_DYNAMIC],
                                        requester->freelists[requester->turn][CUAI_DYNAMIC]);
 }
 

@@ -48,8 +48,8 @@
 #define CUAI_BIN_SHARE 16
 /* The share of the free bytes that caches may keep. */
 #define CUAI_KEPT_SHARE 2
-/* How many slots become FREE at once while threads have caches: for each the slow path stops these.
- */
+/* How many slots become FREE at once while threads have caches. Only the slow path makes them, and
+ * it stops all caches for that. */
 #define CUAI_SLOTS_AT_ONCE 64u
 /* How often threads meet at a lock before they get caches. */
 #define CUAI_MEETINGS 16u

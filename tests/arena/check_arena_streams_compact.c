@@ -141,6 +141,25 @@ START_TEST(vacated_bytes_are_the_compactions)
 }
 END_TEST
 
+/* Bytes that a stream freed just now, with its work still running: they are the compaction's once
+ * its stream waits for them. */
+START_TEST(compaction_takes_what_another_stream_freed_last)
+{
+    fixture_t *f = opened(SIMULATED, POOL);
+    open_holes(f, A);
+    compact(f, C);
+    expect_u64(stream_stats_of(f, A).free_bytes, 0);
+    expect_u64(stream_stats_of(f, C).free_bytes, POOL / 2);
+    sim_calls(&f->sim);
+    void *p = take_on(f, POOL / 2, C);
+    expect_no_calls(f);
+    sim_write(&f->sim, C, p, POOL / 2, 50);
+    expect_sound(f);
+    drop_on(f, p, C);
+    close_holes(f, A);
+}
+END_TEST
+
 /* The default stream of this thread, whose free list is always eager. */
 START_TEST(compaction_on_the_per_thread_stream)
 {
@@ -447,6 +466,52 @@ START_TEST(blocks_may_be_freed_while_they_are_copied)
 }
 END_TEST
 
+/* Blocks 2 and 4 at first, then 6. */
+static void *write_and_free_elsewhere(void *user)
+{
+    meddler_t *m = user;
+    for (int i = m->done == 1 ? 2 : 6; i <= (m->done == 1 ? 4 : 6); i += 2) {
+        write_block_on(m->f, row[i], SIZE, A, 9);
+        expect_ok(cuarena_block_free_on(m->f->arena, row[i], A));
+    }
+    return NULL;
+}
+
+static void free_during_query_and_wait(sim_t *sim, sim_op_t op)
+{
+    meddler_t *m = sim->hook_user;
+    if (m->done == 2 || op != (m->done == 0 ? SIM_QUERY : SIM_WAIT))
+        return;
+    m->done++;
+    pthread_t thread;
+    pthread_create(&thread, NULL, write_and_free_elsewhere, m);
+    pthread_join(thread, NULL);
+}
+
+/* What is freed behind the event that the compaction's stream waits for stays its stream's. Blocks
+ * are C's, so that nothing else makes C wait for A; and more is freed while the first event is
+ * asked about, so that another one is recorded. */
+START_TEST(bytes_that_are_freed_while_a_compaction_waits_are_not_taken)
+{
+    fixture_t *f = opened(SIMULATED, POOL);
+    take_row_on(f, row, ROW, C);
+    sim_order(&f->sim, A, C);
+    expect_ok(cuarena_block_free_on(f->arena, row[0], A));
+    meddler_t m = {f, 0};
+    f->sim.hook = free_during_query_and_wait;
+    f->sim.hook_user = &m;
+    compact(f, C);
+    f->sim.hook = NULL;
+    expect_u64((uint64_t)m.done, 2);
+    expect_u64(stream_stats_of(f, A).free_bytes, SIZE);
+    expect_u64(stream_stats_of(f, C).free_bytes, 3 * SIZE);
+    use_anew(f, 3 * SIZE, C);
+    for (int i = 1; i < ROW; i += 2)
+        expect_ok(cuarena_block_free_on(f->arena, row[i], C));
+    fixture_close(f);
+}
+END_TEST
+
 /* ---- Running out, failing, losing -------------------------------------- */
 
 static void free_during_wait(sim_t *sim, sim_op_t op)
@@ -624,6 +689,7 @@ int main(void)
         suite, "order",
         TEST_LIST(compaction_on_the_own_stream_waits_for_nobody,
                   compaction_waits_for_those_that_blocks_name, vacated_bytes_are_the_compactions,
+                  compaction_takes_what_another_stream_freed_last,
                   compaction_on_the_per_thread_stream, moved_blocks_keep_their_stream,
                   the_caller_names_streams_of_blocks_without_one,
                   compaction_without_a_stream_waits_for_all,
@@ -634,7 +700,8 @@ int main(void)
                              a_pointer_that_is_pinned_again_is_where_it_is,
                              compactions_on_several_streams_follow_each_other,
                              the_callback_may_use_streams,
-                             blocks_may_be_freed_while_they_are_copied));
+                             blocks_may_be_freed_while_they_are_copied,
+                             bytes_that_are_freed_while_a_compaction_waits_are_not_taken));
     suite_add_list(suite, "failures",
                    TEST_LIST(running_out_compacts_on_the_requests_stream,
                              a_block_that_is_freed_before_its_copy_fails_waits_for_its_stream,
