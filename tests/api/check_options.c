@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -416,6 +417,149 @@ START_TEST(test_option_info_bad_arguments)
 }
 END_TEST
 
+/* ---- The words of choices ---------------------------------------------- */
+
+/* What a word stands for. A choice has the name of its member. */
+typedef struct choice {
+    const char *key;
+    const char *word;
+    size_t offset; /* of the member */
+    size_t size;
+    int32_t value;
+} choice_t;
+
+#define CHOICE(name, text, number)                                                                 \
+    {                                                                                              \
+        .key = #name, .word = text, .offset = offsetof(cuarena_config_t, name),                    \
+        .size = sizeof(((cuarena_config_t *)0)->name), .value = number                             \
+    }
+
+/* Every word of every choice, in the order of the public list; -1: as the preset says. */
+static const choice_t choices[] = {
+    CHOICE(preset, "pool", CUARENA_PRESET_POOL),
+    CHOICE(preset, "grow", CUARENA_PRESET_GROW),
+    CHOICE(preset, "bfc", CUARENA_PRESET_BFC),
+    CHOICE(preset, "mlx-cpu", CUARENA_PRESET_MLX_CPU),
+    CHOICE(preset, "mlx-cuda", CUARENA_PRESET_MLX_CUDA),
+    CHOICE(preset, "cupy-pool", CUARENA_PRESET_CUPY_POOL),
+    CHOICE(preset, "driver-pool", CUARENA_PRESET_DRIVER_POOL),
+    CHOICE(memory, "preset", CUARENA_MEMORY_PRESET),
+    CHOICE(memory, "pageable", CUARENA_MEMORY_PAGEABLE),
+    CHOICE(memory, "none", CUARENA_MEMORY_NONE),
+    CHOICE(memory, "device", CUARENA_MEMORY_DEVICE),
+    CHOICE(memory, "managed", CUARENA_MEMORY_MANAGED),
+    CHOICE(memory, "pinned", CUARENA_MEMORY_PINNED),
+    CHOICE(keep, "preset", -1),
+    CHOICE(keep, "all", CUARENA_KEEP_ALL),
+    CHOICE(keep, "cache", CUARENA_KEEP_CACHE),
+    CHOICE(keep, "none", CUARENA_KEEP_NONE),
+    CHOICE(steal, "preset", -1),
+    CHOICE(steal, "first", CUARENA_STEAL_FIRST),
+    CHOICE(steal, "wait", CUARENA_STEAL_WAIT),
+    CHOICE(steal, "idle", CUARENA_STEAL_IDLE),
+    CHOICE(steal, "never", CUARENA_STEAL_NEVER),
+    CHOICE(grow, "preset", -1),
+    CHOICE(grow, "none", CUARENA_GROW_NONE),
+    CHOICE(grow, "exact", CUARENA_GROW_EXACT),
+    CHOICE(grow, "doubling", CUARENA_GROW_DOUBLING),
+    CHOICE(zero, "never", CUARENA_ZERO_NEVER),
+    CHOICE(zero, "create", CUARENA_ZERO_CREATE),
+    CHOICE(zero, "alloc", CUARENA_ZERO_ALLOC),
+    CHOICE(zero, "free", CUARENA_ZERO_FREE),
+    CHOICE(placement, "preset", -1),
+    CHOICE(placement, "default", CUARENA_PLACEMENT_DEFAULT),
+    CHOICE(placement, "best", CUARENA_PLACEMENT_BEST),
+    CHOICE(placement, "low", CUARENA_PLACEMENT_LOW),
+    CHOICE(backing, "auto", CUARENA_BACKING_AUTO),
+    CHOICE(backing, "vmm", CUARENA_BACKING_VMM),
+    CHOICE(backing, "malloc", CUARENA_BACKING_MALLOC),
+    CHOICE(backing, "async", CUARENA_BACKING_ASYNC),
+    CHOICE(fd, "off", CUARENA_PROPERTY_OFF),
+    CHOICE(fd, "try", CUARENA_PROPERTY_TRY),
+    CHOICE(fd, "require", CUARENA_PROPERTY_REQUIRE),
+    CHOICE(rdma, "off", CUARENA_PROPERTY_OFF),
+    CHOICE(rdma, "try", CUARENA_PROPERTY_TRY),
+    CHOICE(rdma, "require", CUARENA_PROPERTY_REQUIRE),
+    CHOICE(fabric, "off", CUARENA_PROPERTY_OFF),
+    CHOICE(fabric, "try", CUARENA_PROPERTY_TRY),
+    CHOICE(fabric, "require", CUARENA_PROPERTY_REQUIRE),
+    CHOICE(peers, "off", CUARENA_PROPERTY_OFF),
+    CHOICE(peers, "try", CUARENA_PROPERTY_TRY),
+    CHOICE(peers, "require", CUARENA_PROPERTY_REQUIRE),
+    CHOICE(events, "late", CUARENA_EVENTS_LATE),
+    CHOICE(events, "eager", CUARENA_EVENTS_EAGER),
+    CHOICE(unknown_keys, "error", CUARENA_UNKNOWN_ERROR),
+    CHOICE(unknown_keys, "warn", CUARENA_UNKNOWN_WARN),
+    CHOICE(in_place, "preset", -1),
+    CHOICE(in_place, "0", 0),
+    CHOICE(in_place, "1", 1),
+    CHOICE(segments, "preset", -1),
+    CHOICE(segments, "shared", CUARENA_SEGMENTS_SHARED),
+    CHOICE(segments, "each", CUARENA_SEGMENTS_EACH),
+    CHOICE(driver_pool, "current", CUARENA_DRIVER_POOL_CURRENT),
+    CHOICE(driver_pool, "default", CUARENA_DRIVER_POOL_DEFAULT),
+    CHOICE(driver_pool, "own", CUARENA_DRIVER_POOL_OWN),
+    CHOICE(driver_pool, "external", CUARENA_DRIVER_POOL_EXTERNAL),
+    CHOICE(cache_bound, "preset", -1),
+    CHOICE(cache_bound, "strict", CUARENA_CACHE_STRICT),
+    CHOICE(cache_bound, "late", CUARENA_CACHE_LATE),
+    CHOICE(soft_limit_rule, "preset", -1),
+    CHOICE(soft_limit_rule, "store", CUARENA_SOFT_STORE),
+    CHOICE(soft_limit_rule, "enforce", CUARENA_SOFT_ENFORCE),
+};
+
+/* The member holds what no word stands for, until it is set. */
+START_TEST(test_config_parse_gives_each_word_its_constant)
+{
+    const choice_t *row = &choices[_i];
+    cuarena_config_t config = config_fresh();
+    char *member = (char *)&config + row->offset;
+    int32_t found = INT32_MIN;
+    expect_u64(row->size, sizeof(found));
+    memcpy(member, &found, sizeof(found));
+    char text[64];
+    snprintf(text, sizeof(text), "%s=%s", row->key, row->word);
+    cuarena_status_t status = cuarena_config_parse(&config, text);
+    memcpy(&found, member, sizeof(found));
+    ck_assert_msg(status == CUARENA_OK && found == row->value,
+                  "%s=%s: expected %" PRId32 ", found %" PRId32 ", status %d", row->key, row->word,
+                  row->value, found, (int)status);
+}
+END_TEST
+
+/* Joins the words that the table has for a key, as the public list does; gives their number. */
+static size_t words_in_table(const char *key, char *text, size_t size)
+{
+    size_t count = 0;
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < COUNT_OF(choices); i++)
+        if (strcmp(choices[i].key, key) == 0) {
+            used += (size_t)snprintf(text + used, size - used, "%s%s", count > 0 ? ", " : "",
+                                     choices[i].word);
+            ck_assert_msg(used < size, "%s: the words do not fit", key);
+            count++;
+        }
+    return count;
+}
+
+START_TEST(test_option_info_lists_the_words_of_each_choice)
+{
+    cuarena_option_info_t info;
+    size_t rows = 0;
+    for (size_t i = 0; info_at(i, &info); i++) {
+        if (strcmp(info.type, "choice") != 0)
+            continue;
+        char words[128];
+        rows += words_in_table(info.key, words, sizeof(words));
+        ck_assert_msg(strcmp(words, info.accepted) == 0, "%s: expected the words '%s', found '%s'",
+                      info.key, words, info.accepted);
+    }
+    ck_assert_msg(rows == COUNT_OF(choices), "%zu words of the table are of no choice",
+                  COUNT_OF(choices) - rows);
+}
+END_TEST
+
 /* ---- docs/options.md --------------------------------------------------- */
 
 static const char docs_head[] =
@@ -563,6 +707,10 @@ int main(int argc, char **argv)
                              test_option_info_words_are_accepted,
                              test_option_info_has_the_advanced_ones_last,
                              test_option_info_bad_arguments));
+    suite_add_rows(suite, "words", test_config_parse_gives_each_word_its_constant,
+                   COUNT_OF(choices));
+    suite_add_list(suite, "words listed",
+                   TEST_LIST(test_option_info_lists_the_words_of_each_choice));
     suite_add_list(suite, "docs", TEST_LIST(test_docs_are_what_the_table_says));
     return suite_main(suite);
 }
