@@ -24,14 +24,16 @@
  * Threads. Any thread may call anything at any time; destroy must be the last call. An arena has
  * one lock, which is held for a bounded time, and never across a call of the memory or of the
  * caller's functions. Once threads have met at it 16 times, each gets a cache of blocks of its own,
- * for its calls without a stream and for each stream that it names, at most 32: allocations and
- * frees of blocks below 8 MiB then take the lock once for several. Such a block may have up to half
- * as many bytes again as were asked for. What caches keep is free: each at most an equal part of
- * half of what is free when it takes some, given back before a request is refused or the arena
- * grows, and to whatever looks at the whole arena, such as statistics, trim, compaction and reset.
- * A cache ends with its thread. Arenas with a cache of their own (keep, round_to, round_powers,
- * natural), with zeroing, a listener or a limit of live bytes have none, and no stream whose bytes
- * the CPU touches. Programs of one thread never have any.
+ * for its calls without a stream and for each stream that it names; a thread has at most 32, those
+ * of other arenas included. Allocations and frees of blocks of at most 61440 granules, which are 15
+ * MiB with an alignment of 256, then take the lock once for several. Such a block may have up to
+ * half as many bytes again as it has otherwise. What caches keep is free: each at most an equal
+ * part of half of what is free when it takes some, given back before a request is refused or the
+ * arena grows, and to whatever looks at the whole arena, such as statistics, trim, compaction and
+ * reset. A cache ends with its thread. Arenas that keep or round in their own way (keep, round_to,
+ * round_powers, natural), with zero=alloc or free, a listener, a limit of live bytes or the log at
+ * level debug have none, nor has a stream with events=eager or where the CPU touches the bytes.
+ * Programs of one thread never have any.
  *
  * Errors that any call may return: BAD_ARGUMENT (a NULL arena or output, a value out of range: the
  * message of cuarena_last_error names it) and LOST. Calls that take a pointer or a block also
