@@ -77,10 +77,11 @@ CUARENA_API void cuarena_compact_report_init(cuarena_compact_report_t *report);
  * With `options->stream`, the call does not wait (but on memory that the CPU touches). Instead that
  * stream waits on the device for every stream that a moved block was allocated on or is used by
  * (cuarena_record_use), then copies the bytes, and those streams wait for the copies. The bytes
- * that become free are the stream's. Of blocks that were allocated without a stream the arena knows
- * no stream: you must name those that use them in `options->streams`, or ensure yourself that their
- * work is done. Without a stream the call waits for all of these streams, and for what was freed on
- * streams.
+ * that become free are the stream's. With steal=first and wait it also waits for the streams that
+ * freed bytes, which become its own; with a goal only if that cannot be reached otherwise. Of
+ * blocks that were allocated without a stream the arena knows no stream: you must name those that
+ * use them in `options->streams`, or ensure yourself that their work is done. Without a stream the
+ * call waits for all of these streams, and for what was freed on streams.
  *
  * FRAGMENTED: no blocks within the limits of the options can make room for the goal; nothing moved.
  * UNSUPPORTED: the memory cannot move bytes. What a trimmed pool gave back it takes again if the
