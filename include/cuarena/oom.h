@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 /* The steps for a request that no free bytes have room for, in this order. After a step that
- * brought something the request is tried again, and the steps begin anew. With steal=wait the
+ * brought something the request is tried again, and the steps begin anew. Unless steal=first, the
  * stream of an arena that grows waits only behind growth: there stealing is tried once more. */
 #define CUARENA_STEP_JOIN 0    /* join the free bytes of its own stream */
 #define CUARENA_STEP_STEAL 1   /* steal: its stream waits for others */

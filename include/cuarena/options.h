@@ -217,6 +217,10 @@ typedef struct cuarena_config {
     int32_t in_place;           /* 1: segments are lengthened, shortened and punched
                                  * where the memory can; 0: each keeps its length, and
                                  * goes back whole; as the preset says: -1 */
+    int32_t reuse;              /* 1: growth by what is lacking gives as many idle
+                                 * pages back first, where the memory can take them
+                                 * out anywhere and as long as that is worth it; 0:
+                                 * it does not; as the preset says: -1 */
     int32_t segments;           /* CUARENA_SEGMENTS_...; as the preset says: -1 */
     /* backing = async */
     int32_t driver_pool;         /* CUARENA_DRIVER_POOL_...; current */

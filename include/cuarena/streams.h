@@ -78,16 +78,15 @@
  *
  * Stealing
  *   An allocation on A looks into A's free list, then into the idle one, then where ranges of both
- *   touch. If none has room, it steals: A waits, on the device, for the stream whose free list has
- *   the bytes, or for several whose ranges touch, and gets as many bytes as it needs; the rest
+ *   touch. If none has room, the arena grows. Where it cannot, because it is a pool, or by a limit
+ *   or the memory, the allocation steals: A waits, on the device, for the stream whose free list
+ *   has the bytes, or for several whose ranges touch, and gets as many bytes as it needs; the rest
  *   stays. What A has waited for once it need not wait for again. That takes one event, one queued
- *   wait, and no wait of the host, and comes before the arena grows. The option `steal` says how
- *   far all this goes:
+ *   wait, and no wait of the host. The option `steal` says how far all this goes:
  *
- *   first   as told here; what most presets set
- *   wait    an arena that can grow does so before A waits, so that streams which have nothing to do
- *           with each other overlap, and it holds more. Without a wait A gets what is idle, and
- *           what it has waited for. In a pool this is the same as `first`
+ *   first   A waits before the arena grows: it holds less, and streams that have nothing to do with
+ *           each other may run one after the other
+ *   wait    as told here, so that streams overlap; what most presets set
  *   idle    no stream is made to wait: a request gets what is idle, and what
  *           its stream has waited for (cuarena_stream_waited). Before it
  *           fails, the caller waits for more to become idle

@@ -6,10 +6,10 @@
  * each that brought something:
  *
  *   join        bytes of the two free lists of its stream together
- *   steal       bytes of all free lists together, for which its stream waits
+ *   steal       bytes of all free lists together, behind whose work its stream is already
  *   reclaim     bytes of other streams whose work is done: they become idle
  *   grow        more bytes from the memory, or waiting for another thread's growth
- *   steal       with steal=wait only here may its stream be made to wait
+ *   steal       where that brings nothing, bytes for which its stream has to wait
  *   cache       cached blocks end, the least recently cached first
  *   wait        the host waits for streams, whose bytes become idle
  *   trim        where a limit or the memory stands in the way of growth: what is free elsewhere
@@ -17,8 +17,9 @@
  *   handler     the caller's, as long as it says that it freed something
  *   compact     if compact_on_oom is set
  *
- * The option `steal` says how much of joining, stealing and waiting there is. If nothing brings
- * room, the error says what was tried. Each step uses something up, so there is an end to it.
+ * In a pool, and with steal=first, its stream may wait at the first of these two. The option
+ * `steal` says how much of joining, stealing and waiting there is. If nothing brings room, the
+ * error says what was tried. Each step uses something up, so there is an end to it.
  */
 #include "api/call.h"
 #include "arena/cache.h"

@@ -53,6 +53,12 @@ static bool lengthens_segments(const cuarena_config_t *full)
            full->backing != CUARENA_BACKING_ASYNC;
 }
 
+static bool takes_pages(const cuarena_config_t *full)
+{
+    CUAI_ASSERT(full->grow != -1);
+    return lengthens_segments(full) && full->grow == CUARENA_GROW_EXACT;
+}
+
 static bool caches(const cuarena_config_t *full)
 {
     CUAI_ASSERT(full->keep != -1);
@@ -116,6 +122,9 @@ static const rule_t rules[] = {
     {"steal", ALL, cuts_segments, SHARED},
     {"events", ALL, cuts_segments, SHARED},
     {"in_place", ALL, cuts_segments, SHARED},
+    {"reuse", OF(PAGEABLE) | OF(NONE) | OF(DEVICE) | OF(CUSTOM), takes_pages,
+     "memory=pageable, none, device with backing=vmm, or custom, with grow=exact, "
+     "segments=shared and in_place=1"},
     {"compact_on_oom", ALL, cuts_segments, SHARED},
     {"cache_limit", ALL, caches, "keep=cache"},
     {"cache_bound", ALL, caches, "keep=cache"},

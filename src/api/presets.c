@@ -32,8 +32,8 @@ static const char *const presets[] = {
 
 /* What a preset sets if it says nothing else. */
 static const char ordinary[] =
-    "memory=pageable, alignment=256, split_threshold=0, placement=default, steal=first, "
-    "in_place=1, "
+    "memory=pageable, alignment=256, split_threshold=0, placement=default, steal=wait, "
+    "in_place=1, reuse=1, "
     "segments=shared, keep=all, cache_bound=strict, cache_page=4KiB, soft_limit=" NO_LIMIT ", "
     "soft_limit_rule=store, round_powers=0, round_to=0, natural=0, release_threshold=unchanged";
 

@@ -5,6 +5,13 @@
  * place, else as a new segment. The free bytes on both sides count, so no more is taken than that;
  * or, where growth is by chunks, at least a chunk, but for holes. If the memory does not have a
  * chunk, smaller ones are tried, down to what is lacking.
+ *
+ * Growth that is not by chunks reuses: as many idle pages as it takes go back first, wherever they
+ * are, so that the arena holds no more than before. It takes more instead
+ *
+ *   - up to a little above the most that was ever in use, for that costs little memory
+ *   - as often as it has reused so many times that much. So a program that needs the same pages
+ *     now here and now there comes to hold both, and then its calls of the memory end
  */
 #include "arena/grow.h"
 #include "arena/alloc.h"
@@ -12,6 +19,8 @@
 #include "arena/counts.h"
 #include "arena/holes.h"
 #include "arena/segments.h"
+#include "arena/streams.h"
+#include "arena/trim.h"
 #include "arena/zero.h"
 #include "base/log.h"
 
@@ -28,6 +37,8 @@ typedef struct step {
     uint64_t bytes;   /* to take */
     uint64_t least;   /* how many of them are lacking */
     uint64_t reserve; /* NEW: addresses to set aside */
+    uint64_t begin;   /* where the request is to be, with free bytes that are there already */
+    uint64_t end;
     uint64_t next_chunk;
 } step_t;
 
@@ -76,7 +87,7 @@ static step_t fill_step(const cuarena_t *arena, const cuai_hole_t *hole,
                         const cuai_request_t *request)
 {
     CUAI_ASSERT(hole->bytes != 0 && !hole->at_end);
-    step_t step = {.kind = STEP_FILL, .address = hole->begin};
+    step_t step = {.kind = STEP_FILL, .address = hole->begin, .begin = hole->begin - hole->below};
     uint64_t whole = cuai_page_multiple(arena, hole->bytes);
     uint64_t need = room_at(arena, request, hole->begin - hole->below);
     uint64_t top = room_at_page(arena, request);
@@ -86,12 +97,13 @@ static step_t fill_step(const cuarena_t *arena, const cuai_hole_t *hole,
         step.bytes = low;
     } else if (high <= hole->bytes && whole == hole->bytes) {
         step.bytes = high;
-        step.address = hole->begin + hole->bytes - high;
+        step.address = step.begin = hole->begin + hole->bytes - high;
     } else if (hole->below + hole->bytes + hole->above >= need) {
         step.bytes = whole;
     } else {
         step.kind = STEP_NONE;
     }
+    step.end = step.begin + room_at(arena, request, step.begin);
     return step;
 }
 
@@ -111,6 +123,8 @@ static step_t extend_step(const cuarena_t *arena, size_t at, const cuai_hole_t *
         return step;
     step.kind = STEP_EXTEND;
     step.bytes = end - taken_end;
+    step.begin = hole->begin - hole->below;
+    step.end = end;
     return step;
 }
 
@@ -164,7 +178,9 @@ static step_t run_step(const cuarena_t *arena, const run_t *run, const cuai_hole
         return step;
     return (step_t){.kind = STEP_FILL,
                     .address = run->first.begin,
-                    .bytes = cuai_page_multiple(arena, run->first.bytes)};
+                    .bytes = cuai_page_multiple(arena, run->first.bytes),
+                    .begin = run->first.begin - run->first.below,
+                    .end = run->first.begin - run->first.below + need};
 }
 
 /* The best step of each kind so far. */
@@ -505,10 +521,66 @@ cuarena_status_t cuai_check_reserved_limit(const cuarena_t *arena, uint64_t byte
                            (unsigned long long)arena->reserved);
 }
 
+/* ---- Reusing ----------------------------------------------------------- */
+
+/* An arena reuses no pages while it holds at most this share more than the most that was in use. */
+#define SPARE_SHARE 64
+/* How many bytes are reused for each one that is taken instead. A GiB in pages of 2 MiB costs an
+ * H200 49 ms each time that it is moved (bench/results/vmm.json). */
+#define REUSED_FOR_ONE 1024
+
+/* What growth by this step takes instead of reusing it, for as much was reused often enough. */
+static bool has_earned(cuarena_t *arena, const step_t *step)
+{
+    if (arena->reused / REUSED_FOR_ONE < step->bytes)
+        return false;
+    arena->reused -= step->bytes * REUSED_FOR_ONE;
+    return true;
+}
+
+/* Whether idle pages may go for those that the step takes: there are some, the limit is met then,
+ * and the memory can do without them anywhere. */
+static bool can_reuse(const cuarena_t *arena, const step_t *step)
+{
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    uint64_t idle = arena->heaps[CUAI_DYNAMIC]->freelists[0]->free_bytes;
+    return step->kind != STEP_NONE && arena->config.reuse == 1 &&
+           arena->config.grow == CUARENA_GROW_EXACT && ops->punch != NULL && ops->fill != NULL &&
+           step->bytes <= cuai_affordable(arena) + idle &&
+           cuai_freelists_largest(arena, CUAI_DYNAMIC, false) >= granularity_of(arena);
+}
+
+static bool reuses(cuarena_t *arena, const cuai_request_t *request, const step_t *step)
+{
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    cuai_raise(&arena->most_used, cuai_heap_bytes(heap) + request->size);
+    uint64_t most = arena->most_used + arena->most_used / SPARE_SHARE;
+    return heap->capacity + step->bytes > most && can_reuse(arena, step) &&
+           !has_earned(arena, step);
+}
+
+/* Chooses a step, and gives idle pages back for what it will take, but for those that the request
+ * is to have with it. Other threads and what was given back may change the choice. Drops the
+ * lock. */
+static step_t choose_reusing(cuarena_t *arena, const cuai_request_t *request, bool *at_all)
+{
+    step_t step = choose(arena, request, at_all);
+    uint64_t given = 0;
+    uint64_t more = reuses(arena, request, &step);
+    while (more != 0 && step.kind != STEP_NONE && given < step.least) {
+        more = cuai_trim_beside(arena, step.least - given, step.begin, step.end);
+        given += more;
+        if (more != 0)
+            step = choose(arena, request, at_all);
+    }
+    arena->reused += given;
+    return step;
+}
+
 static cuarena_status_t try_choice(cuarena_t *arena, const cuai_request_t *request, bool *at_all,
                                    step_t *step)
 {
-    *step = choose(arena, request, at_all);
+    *step = choose_reusing(arena, request, at_all);
     if (step->kind == STEP_NONE)
         return CUARENA_UNSUPPORTED;
     cuarena_status_t status = cuai_check_reserved_limit(arena, step->bytes);

@@ -83,17 +83,24 @@ static bool may_go(const cuai_record_t *r, const freelists_t *freelists)
     return r->key != 0 && (freelists->bits[freelist / 64] >> freelist % 64 & 1) != 0;
 }
 
-/* Cuts what may go of a range, at most about `most` bytes; returns how many. */
-static uint64_t take(cuarena_t *arena, cuai_cuts_t *cuts, cuai_slot_t slot, uint64_t most)
+/* Cuts what may go of [begin, end), which is within a record's range, at most about `most` bytes;
+ * returns how many. */
+static uint64_t take_part(cuarena_t *arena, cuai_cuts_t *cuts, cuai_slot_t slot, uint64_t begin,
+                          uint64_t end, uint64_t most)
 {
-    const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
     cuai_cut_t *cut = &cuts->items[cuts->count];
-    uint64_t begin = cuai_end(r);
-    uint64_t end = begin + cuai_range(r);
-    if (!choose_cut(arena, begin, end, most, cut) || !cut_heap(arena, slot, cut, end))
+    if (begin >= end || !choose_cut(arena, begin, end, most, cut) ||
+        !cut_heap(arena, slot, cut, end))
         return 0;
     cuts->count++;
     return cut->bytes;
+}
+
+/* Cuts what may go of a record's range. */
+static uint64_t take(cuarena_t *arena, cuai_cuts_t *cuts, cuai_slot_t slot, uint64_t most)
+{
+    const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
+    return take_part(arena, cuts, slot, cuai_end(r), cuai_end(r) + cuai_range(r), most);
 }
 
 uint64_t cuai_cuts_take(cuarena_t *arena, cuai_cuts_t *cuts, cuai_slot_t slot, uint64_t most)
@@ -215,6 +222,39 @@ static uint64_t trim(cuarena_t *arena, const freelists_t *freelists, cuai_cuts_t
         count = cuts->count;
         given += cuai_cuts_give(arena, cuts);
     } while (count == CUAI_CUTS_PER_BATCH);
+    return given;
+}
+
+/* Cuts of an idle range what is not in [begin, end). */
+static uint64_t take_beside(cuarena_t *arena, cuai_cuts_t *cuts, cuai_slot_t slot, uint64_t begin,
+                            uint64_t end, uint64_t most)
+{
+    const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
+    uint64_t low = cuai_end(r);
+    uint64_t high = low + cuai_range(r);
+    if (r->key == 0 || cuai_range_freelist(r) != 0)
+        return 0;
+    if (begin >= high || end <= low)
+        return take_part(arena, cuts, slot, low, high, most);
+    uint64_t bytes = take_part(arena, cuts, slot, cuai_max(low, end), high, most);
+    return bytes != 0 ? bytes : take_part(arena, cuts, slot, low, begin, most);
+}
+
+uint64_t cuai_trim_beside(cuarena_t *arena, uint64_t bytes, uint64_t begin, uint64_t end)
+{
+    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    cuai_cuts_t cuts;
+    uint64_t given = 0;
+    cuai_cuts_begin(arena, &cuts);
+    cuai_slot_t slot = cuai_record(heap, 0)->prev;
+    while (slot != 0 && cuts.count < CUAI_CUTS_PER_BATCH && given < bytes) {
+        cuai_slot_t below = cuai_record(heap, slot)->prev;
+        given += take_beside(arena, &cuts, slot, begin, end, bytes - given);
+        slot = below;
+    }
+    given = cuai_cuts_give(arena, &cuts);
+    cuai_cuts_end(arena);
+    arena->trims += given != 0;
     return given;
 }
 

@@ -370,7 +370,7 @@ START_TEST(test_option_info_defaults_are_accepted_and_are_the_defaults)
         ck_assert_msg(info.help[strlen(info.help) - 1] == '.', "%s: no sentence", info.key);
         ck_assert_ptr_nonnull(info.type);
     }
-    expect_u64(index, 51);
+    expect_u64(index, 52);
 }
 END_TEST
 
@@ -408,7 +408,7 @@ START_TEST(test_option_info_bad_arguments)
 {
     cuarena_option_info_t info;
     cuarena_option_info_init(&info);
-    expect_status(cuarena_option_info(51, &info), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_option_info(52, &info), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_option_info(SIZE_MAX, &info), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_option_info(0, NULL), CUARENA_BAD_ARGUMENT);
     info.struct_size = 3;
@@ -493,6 +493,9 @@ static const choice_t choices[] = {
     CHOICE(in_place, "preset", -1),
     CHOICE(in_place, "0", 0),
     CHOICE(in_place, "1", 1),
+    CHOICE(reuse, "preset", -1),
+    CHOICE(reuse, "0", 0),
+    CHOICE(reuse, "1", 1),
     CHOICE(segments, "preset", -1),
     CHOICE(segments, "shared", CUARENA_SEGMENTS_SHARED),
     CHOICE(segments, "each", CUARENA_SEGMENTS_EACH),

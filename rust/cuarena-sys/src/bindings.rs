@@ -1208,6 +1208,8 @@ pub struct cuarena_config {
     pub unknown_keys: i32,
     #[doc = " 1: segments are lengthened, shortened and punched\n where the memory can; 0: each keeps its length, and\n goes back whole; as the preset says: -1"]
     pub in_place: i32,
+    #[doc = " 1: growth by what is lacking gives as many idle\n pages back first, where the memory can take them\n out anywhere and as long as that is worth it; 0:\n it does not; as the preset says: -1"]
+    pub reuse: i32,
     #[doc = " CUARENA_SEGMENTS_...; as the preset says: -1"]
     pub segments: i32,
     #[doc = " CUARENA_DRIVER_POOL_...; current"]
@@ -1328,10 +1330,12 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_config, unknown_keys) - 284usize];
     ["Offset of field: cuarena_config::in_place"]
         [::core::mem::offset_of!(cuarena_config, in_place) - 288usize];
+    ["Offset of field: cuarena_config::reuse"]
+        [::core::mem::offset_of!(cuarena_config, reuse) - 292usize];
     ["Offset of field: cuarena_config::segments"]
-        [::core::mem::offset_of!(cuarena_config, segments) - 292usize];
+        [::core::mem::offset_of!(cuarena_config, segments) - 296usize];
     ["Offset of field: cuarena_config::driver_pool"]
-        [::core::mem::offset_of!(cuarena_config, driver_pool) - 296usize];
+        [::core::mem::offset_of!(cuarena_config, driver_pool) - 300usize];
     ["Offset of field: cuarena_config::driver_pool_handle"]
         [::core::mem::offset_of!(cuarena_config, driver_pool_handle) - 304usize];
     ["Offset of field: cuarena_config::driver_pool_max"]

@@ -152,6 +152,9 @@ setters! {
     /// Whether segments are lengthened, shortened and punched where the memory
     /// can; else each keeps its length and goes back whole. As the preset says.
     in_place(on: bool) => in_place = on.into();
+    /// Whether an arena that grows by what is lacking gives idle pages back for
+    /// those that it takes, as long as that is worth it. As the preset says.
+    reuse(on: bool) => reuse = on.into();
     /// Whether blocks are cut from segments, or each is one; as the preset
     /// says.
     segments(segments: Segments) => segments = segments.code();

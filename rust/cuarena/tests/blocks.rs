@@ -385,6 +385,7 @@ fn typed_options_are_those_of_the_table() {
         .take_first(true)
         .unknown_keys(UnknownKeys::Warn)
         .in_place(false)
+        .reuse(false)
         .segments(Segments::Each)
         .driver_pool_max(1 << 33)
         .release_threshold(ReleaseThreshold::Bytes(1 << 20))
@@ -438,6 +439,7 @@ fn typed_options_are_those_of_the_table() {
         ("take_first", "1"),
         ("unknown_keys", "warn"),
         ("in_place", "0"),
+        ("reuse", "0"),
         ("segments", "each"),
         ("driver_pool", "own"),
         ("driver_pool_handle", "77"),

@@ -1,0 +1,180 @@
+/*
+ * Growth that reuses: idle pages elsewhere go back for the pages that it takes, as long as that is
+ * worth it.
+ *
+ * Rows of blocks of a page each are in address order in one range, because nothing else is there.
+ */
+#include "support/fixture.h"
+
+#define PAGE KIB(64)
+#define ROW 64
+#define WIDE (24 * PAGE) /* fewer pages than every other block of a row leaves */
+
+static void *row[ROW];
+
+static void take_pages(fixture_t *f)
+{
+    take_pointer_row(f, row, ROW, PAGE);
+}
+
+/* Frees every other block, from the first on. */
+static void leave_holes(fixture_t *f)
+{
+    for (int i = 0; i < ROW; i += 2) {
+        drop(f, row[i]);
+        row[i] = NULL;
+    }
+}
+
+static uint64_t memory_calls(const fixture_t *f)
+{
+    return stats_of(f).memory_calls;
+}
+
+static const char *const memories[] = {
+    "preset=grow,memory=none,handle=64KiB",
+    "preset=grow,memory=pageable",
+};
+#define MEMORIES ((int)COUNT_OF(memories))
+
+/* Contents of the blocks that stay are looked at when they are dropped. */
+START_TEST(growth_takes_the_place_of_idle_pages)
+{
+    fixture_t *f = opened_text(memories[_i]);
+    take_pages(f);
+    leave_holes(f);
+    expect_u64(reserved_bytes(f), ROW * PAGE);
+    void *wide = take(f, WIDE);
+    expect_u64(reserved_bytes(f), ROW * PAGE);
+    expect_u64(stats_of(f).peak_reserved_bytes, ROW * PAGE);
+    drop(f, wide);
+    drop_pointer_row(f, row, ROW, PAGE);
+    fixture_close(f);
+}
+END_TEST
+
+/* One page in 64 of what was in use. */
+START_TEST(a_little_more_is_taken_without_giving_anything_back)
+{
+    fixture_t *f = opened_text(memories[0]);
+    take_pages(f);
+    drop(f, row[1]);
+    row[1] = NULL;
+    void *two = take(f, 2 * PAGE);
+    expect_u64(reserved_bytes(f), (ROW + 2) * PAGE);
+    expect_u64(stats_of(f).trims, 0);
+    drop(f, two);
+    drop_pointer_row(f, row, ROW, PAGE);
+    fixture_close(f);
+}
+END_TEST
+
+/* A hole of 16 pages with 8 idle ones above it: the request has both, so these stay. */
+START_TEST(idle_pages_that_the_request_is_to_have_stay)
+{
+    fixture_t *f = opened_text(memories[0]);
+    void *low = take(f, 16 * PAGE);
+    void *middle = take(f, 8 * PAGE);
+    void *top = take(f, 8 * PAGE);
+    drop(f, low);
+    void *high = take(f, 20 * PAGE); /* takes the 16 pages and 4 more above all */
+    expect_u64(reserved_bytes(f), 36 * PAGE);
+    drop(f, middle);
+    void *again = take(f, 24 * PAGE);
+    expect_ptr(again, low);
+    expect_u64(reserved_bytes(f), 52 * PAGE);
+    drop(f, top);
+    drop(f, high);
+    drop(f, again);
+    fixture_close(f);
+}
+END_TEST
+
+/* Without holes in segments, or by chunks, or in a pool, growth takes what it lacks. */
+START_TEST(arenas_that_cannot_reuse_grow)
+{
+    static const char *const options[] = {
+        "preset=bfc,memory=none,handle=64KiB,initial_chunk=64KiB,max_doubling=64KiB",
+    };
+    fixture_t *f = opened_text(options[0]);
+    take_pages(f);
+    leave_holes(f);
+    uint64_t before = reserved_bytes(f);
+    void *wide = take(f, WIDE);
+    ck_assert_uint_ge(reserved_bytes(f), before + WIDE);
+    expect_u64(stats_of(f).trims, 0);
+    drop(f, wide);
+    drop_pointer_row(f, row, ROW, PAGE);
+    fixture_close(f);
+}
+END_TEST
+
+static void play_once(fixture_t *f)
+{
+    take_pages(f);
+    leave_holes(f);
+    void *wide = take(f, WIDE);
+    drop(f, wide);
+    for (int i = 1; i < ROW; i += 2)
+        drop(f, row[i]);
+}
+
+/* It reuses pages until it has done so often enough, then holds them all. */
+START_TEST(a_loop_comes_to_an_end_of_reusing)
+{
+    fixture_t *f = opened_text(memories[0]);
+    play_once(f);
+    uint64_t first = reserved_bytes(f);
+    uint64_t calls = 0;
+    int quiet = 0;
+    for (int i = 0; i < 20000 && quiet < 100; i++) {
+        play_once(f);
+        quiet = memory_calls(f) == calls ? quiet + 1 : 0;
+        calls = memory_calls(f);
+    }
+    ck_assert_msg(quiet == 100, "pages are reused in the 20000th pass as well");
+    ck_assert_uint_le(first, (ROW + 2) * PAGE);
+    ck_assert_uint_le(reserved_bytes(f), ROW * PAGE + WIDE);
+    fixture_close(f);
+}
+END_TEST
+
+/* Pages went back for the request, and then the memory has none: all that lived stays sound, and
+ * what went back can be taken again. */
+START_TEST(a_growth_that_fails_after_pages_went_back_loses_no_block)
+{
+    fixture_t *f = opened(&arena_kinds[GROW_CUSTOM], MIB(64));
+    take_pages(f);
+    leave_holes(f);
+    for (int again = 0; again < 8; again++) {
+        void *wide = NULL;
+        f->memory.fail_op = -1;
+        f->memory.fail_in = 1 + again;
+        f->memory.fail_again = 0;
+        f->memory.fail_with = CUARENA_OUT_OF_MEMORY;
+        cuarena_status_t status = cuarena_alloc(f->arena, WIDE, &wide);
+        f->memory.fail_in = 0;
+        expect_sound(f);
+        ck_assert_msg(status == CUARENA_OK || status == CUARENA_OUT_OF_MEMORY, "%s",
+                      cuarena_status_name(status));
+        if (wide == NULL)
+            wide = take(f, WIDE);
+        drop(f, wide);
+    }
+    drop_pointer_row(f, row, ROW, PAGE);
+    fixture_close(f);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("reuse");
+    TCase *growth =
+        suite_add_list(suite, "growth",
+                       TEST_LIST(a_little_more_is_taken_without_giving_anything_back,
+                                 idle_pages_that_the_request_is_to_have_stay,
+                                 arenas_that_cannot_reuse_grow, a_loop_comes_to_an_end_of_reusing,
+                                 a_growth_that_fails_after_pages_went_back_loses_no_block));
+    tcase_add_loop_test(growth, growth_takes_the_place_of_idle_pages, 0, MEMORIES);
+    return suite_main(suite);
+}
