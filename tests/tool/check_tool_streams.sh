@@ -88,8 +88,11 @@ test_streams_of_lines() {
 test_counts_of_waits() {
     local steals waits
     export CUARENA_STANDIN_PACE=0
-    served "bytes of a trace cross" replay --json --streams --preset grow \
+    served "an arena grows first" replay --json --streams --preset grow \
         --memory device "$traces/multistream.csv.gz"
+    verdict "and no stream waits" "0 0 " "$(values steals stream_waits)"
+    served "bytes of a trace cross" replay --json --streams --preset grow \
+        --option steal=first --memory device "$traces/multistream.csv.gz"
     steals=$(value steals) waits=$(value stream_waits)
     verdict "steals ($steals) by no more waits ($waits) of streams" yes \
         "$([ "$waits" -gt 0 ] && [ "$waits" -le "$steals" ] && echo yes)"
