@@ -295,7 +295,8 @@ stage_valgrind() {
     for program in $programs; do
         echo "valgrind $program"
         (cd build/gcc && CUARENA_TEST_SCALE=short ./libtool --mode=execute \
-            valgrind --quiet --leak-check=full --error-exitcode=99 "./$program") ||
+            valgrind --quiet --fair-sched=try --leak-check=full \
+                --error-exitcode=99 "./$program") ||
             [ $? -eq 77 ]
     done
 }
