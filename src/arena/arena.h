@@ -117,7 +117,7 @@ struct cuarena_arena {
     uint64_t moves;
     uint64_t bytes_moved;
     uint64_t most_used; /* bytes that blocks of the dynamic region had, or asked for, at a growth */
-    uint64_t reused;    /* bytes, less those that growth took for it since (grow.c) */
+    uint64_t reuses;    /* of idle pages, less those that growth was paid for with (grow.c) */
     uint64_t oom_handler_calls;
     uint64_t steals;
     uint64_t stream_waits;

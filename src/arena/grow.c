@@ -10,7 +10,7 @@
  * are, so that the arena holds no more than before. It takes more instead
  *
  *   - up to a little above the most that was ever in use, for that costs little memory
- *   - as often as it has reused so many times that much. So a program that needs the same pages
+ *   - a page for every few times that it has reused some. So a program that needs the same pages
  *     now here and now there comes to hold both, and then its calls of the memory end
  */
 #include "arena/grow.h"
@@ -523,18 +523,20 @@ cuarena_status_t cuai_check_reserved_limit(const cuarena_t *arena, uint64_t byte
 
 /* ---- Reusing ----------------------------------------------------------- */
 
-/* An arena reuses no pages while it holds at most this share more than the most that was in use. */
+/* An arena reuses no pages while it holds at most this share, and so many pages, more than the most
+ * that was in use. */
 #define SPARE_SHARE 64
-/* How many bytes are reused for each one that is taken instead. A GiB in pages of 2 MiB costs an
- * H200 49 ms each time that it is moved (bench/results/vmm.json). */
-#define REUSED_FOR_ONE 1024
+#define SPARE_PAGES 3
+/* How often pages are reused, one or several at once, before a page is taken instead. */
+#define REUSES_OF_A_PAGE 8
 
-/* What growth by this step takes instead of reusing it, for as much was reused often enough. */
+/* Whether pages were reused so often that the step takes its own instead, which that pays for. */
 static bool has_earned(cuarena_t *arena, const step_t *step)
 {
-    if (arena->reused / REUSED_FOR_ONE < step->bytes)
+    uint64_t price = step->bytes / granularity_of(arena) * REUSES_OF_A_PAGE;
+    if (arena->reuses < price)
         return false;
-    arena->reused -= step->bytes * REUSED_FOR_ONE;
+    arena->reuses -= price;
     return true;
 }
 
@@ -554,8 +556,8 @@ static bool reuses(cuarena_t *arena, const cuai_request_t *request, const step_t
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     cuai_raise(&arena->most_used, cuai_heap_bytes(heap) + request->size);
-    uint64_t most = arena->most_used + arena->most_used / SPARE_SHARE;
-    return heap->capacity + step->bytes > most && can_reuse(arena, step) &&
+    uint64_t spare = arena->most_used / SPARE_SHARE + SPARE_PAGES * granularity_of(arena);
+    return heap->capacity + step->bytes > arena->most_used + spare && can_reuse(arena, step) &&
            !has_earned(arena, step);
 }
 
@@ -573,7 +575,7 @@ static step_t choose_reusing(cuarena_t *arena, const cuai_request_t *request, bo
         if (more != 0)
             step = choose(arena, request, at_all);
     }
-    arena->reused += given;
+    arena->reuses += given != 0;
     return step;
 }
 
