@@ -83,8 +83,8 @@ CUARENA_API void cuarena_stats_init(cuarena_stats_t *stats);
 /* For CUARENA_REGION_ALL the peaks are those of the whole arena at one moment. A stable block of an
  * arena without a stable region counts as dynamic. While threads have caches (arena.h) all is exact
  * but the peaks: those of live bytes and blocks are too high by at most what caches kept, and those
- * of requested bytes too low by at most that. O(1), and with such caches O(what they keep), since
- * they give that back. */
+ * of requested bytes too low or too high by about that. O(1), and with such caches O(what they
+ * keep), since they give that back. */
 CUARENA_API cuarena_status_t cuarena_stats(cuarena_t *arena, int32_t region,
                                            cuarena_stats_t *stats);
 /* Live and requested bytes, counts and peaks of one tag; the other members are 0. */

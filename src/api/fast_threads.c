@@ -311,15 +311,18 @@ static CUAI_INLINE bool free_kept(cuai_tcache_t *t, uint64_t name, int what, boo
 
 /* ---- Calls that want the heap -------------------------------------------- */
 
-/* Does what a cache wants, if it runs or can be started. Both locks held. */
+/* Does what a cache wants, if it runs or can be started. Both locks held. What the cache did is
+ * counted each time, for peaks of requested bytes: its blocks may be as large as the heap. */
 static bool serve(cuarena_t *arena, cuai_tcache_t *t)
 {
     cuai_want_t *want = &t->want;
     if (!cuai_tcache_start(arena, t))
         return false;
     cuai_tcache_fit(arena, t);
-    return want->frees ? free_both(arena, t, want->name, want->what)
-                       : alloc_both(arena, t, want->bytes, want->what, &want->name);
+    bool done = want->frees ? free_both(arena, t, want->name, want->what)
+                            : alloc_both(arena, t, want->bytes, want->what, &want->name);
+    cuai_tcache_count(arena, t);
+    return done;
 }
 
 static bool is_wanting(const cuai_tcache_t *t)

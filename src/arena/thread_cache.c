@@ -38,8 +38,10 @@ static void add(cuai_counter_t *counter, const cuai_tcache_t *t)
     cuai_counter_resize(counter, 0, t->requested);
 }
 
-static void count(cuarena_t *arena, cuai_tcache_t *t)
+void cuai_tcache_count(cuarena_t *arena, cuai_tcache_t *t)
 {
+    cuai_lock_assert_held(&arena->lock);
+    cuai_lock_assert_held(&t->lock);
     if (t->allocs == 0 && t->requested == 0)
         return;
     add(&t->heap->counter, t);
@@ -61,7 +63,7 @@ static void stop(cuarena_t *arena, cuai_tcache_t *t)
         return;
     t->running = false;
     arena->running--;
-    count(arena, t);
+    cuai_tcache_count(arena, t);
     cuai_unlock(&t->lock);
 }
 

@@ -23,11 +23,12 @@
  * While caches run nobody moves the records, the look-up or a block, and what of a record may
  * change meanwhile is read and written atomically (heap/record.h).
  *
- * A KEPT block is live for the heap and its counters. What the caches changed besides is added when
- * they are stopped, so counts are exact then but for kept blocks, and exact after
- * cuai_tcaches_flush, which frees these. Peaks are those of the times in between: of bytes and
- * blocks they are too high by no more than what caches keep, of requested bytes too low by no more
- * than that.
+ * A KEPT block is live for the heap and its counters. What a cache changed besides is added when it
+ * has exchanged blocks with the heap, and when it is stopped. So counts are exact when all are
+ * stopped but for kept blocks, and exact after cuai_tcaches_flush, which frees these. Peaks are
+ * those of the times in between: of bytes and blocks they are too high by no more than what caches
+ * keep, of requested bytes too low or too high by about that, since a cache that exchanges nothing
+ * hands out only what it kept, and keeps only what it has room for.
  *
  * Cost: 8 kB for each cache, and 16 kB for the depot of an arena. Each cache keeps at most an equal
  * part of half of the bytes that were free when it last had the arena's lock, and one bin a
@@ -170,6 +171,8 @@ bool cuai_tcache_start(cuarena_t *arena, cuai_tcache_t *t);
 /* Ends a KEPT block of the arena. Both locks of a running cache held, or the arena's and no cache
  * runs. */
 void cuai_kept_free(cuarena_t *arena, cuai_slot_t slot);
+/* Adds what the cache's calls did to the counters. Both locks held. */
+void cuai_tcache_count(cuarena_t *arena, cuai_tcache_t *t);
 /* Works out anew how much the cache may keep. Both locks held. */
 void cuai_tcache_fit(const cuarena_t *arena, cuai_tcache_t *t);
 

@@ -206,6 +206,55 @@ START_TEST(counts_are_exact)
 }
 END_TEST
 
+/* Blocks that live together: all that are larger than a cache may keep, or that it gets a few at a
+ * time. */
+static const struct {
+    uint64_t count, bytes;
+} together[] = {{10, KIB(64)}, {2000, 256}};
+
+static void live_together(uint64_t count, uint64_t bytes, cuarena_stream_t stream)
+{
+    void *p[2000];
+    for (uint64_t i = 0; i < count; i++)
+        expect_ok(get(bytes, stream, &p[i]));
+    for (uint64_t i = 0; i < count; i++)
+        expect_ok(put(p[i], stream));
+}
+
+/* _i: with a stream, a row of `together`. */
+START_TEST(peaks_of_requested_bytes_are_seen_while_caches_run)
+{
+    uint64_t count = together[_i % 2].count, bytes = together[_i % 2].bytes;
+    if (_i / 2)
+        begin_streams();
+    else
+        begin_pool();
+    live_together(count, bytes, crowd.stream);
+    expect_ok(cuarena_reset_peaks(arena));
+    live_together(count, bytes, crowd.stream);
+    uint64_t peak = arena_stats(arena).peak_requested_bytes;
+    expect_between(peak, count * bytes - POOL / 16, count * bytes);
+    if (_i / 2)
+        expect_u64(stream_stats_of(&f, crowd.stream).peak_requested_bytes, peak);
+    expect_all_free();
+    finish();
+}
+END_TEST
+
+/* Both regions of the arena count, and the whole. */
+START_TEST(peaks_of_requested_bytes_are_seen_with_a_stable_region)
+{
+    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
+    f.config.stable = amount_of_bytes(KIB(64));
+    begin_met(false);
+    expect_ok(cuarena_reset_peaks(arena));
+    live_together(10, KIB(64), CUARENA_NO_STREAM);
+    expect_u64(arena_stats(arena).peak_requested_bytes, 10 * KIB(64));
+    expect_u64(region_stats_of(&f, CUARENA_REGION_DYNAMIC).peak_requested_bytes, 10 * KIB(64));
+    finish();
+}
+END_TEST
+
 /* ---- Names ------------------------------------------------------------- */
 
 #define RIVALS 2
@@ -392,8 +441,10 @@ int main(void)
         TEST_LIST(without_a_key_there_are_no_caches, a_thread_alone_gets_no_cache,
                   caches_end_with_their_threads, threads_in_turn_leave_nothing,
                   threads_end_while_another_looks, a_cache_goes_on_in_another_arena,
-                  names_of_nothing_are_stale, caches_keep_at_most_half_of_what_is_free));
+                  names_of_nothing_are_stale, caches_keep_at_most_half_of_what_is_free,
+                  peaks_of_requested_bytes_are_seen_with_a_stable_region));
     tcase_add_loop_test(tcase, counts_are_exact, 0, 2);
+    tcase_add_loop_test(tcase, peaks_of_requested_bytes_are_seen_while_caches_run, 0, 4);
     tcase_add_loop_test(tcase, one_of_two_frees_succeeds, 0, 2);
     tcase_set_timeout(tcase, scale_timeout(60));
     return suite_main(suite);

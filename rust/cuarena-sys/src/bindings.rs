@@ -2430,7 +2430,7 @@ extern "C" {
         pointer: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
     pub fn cuarena_stats_init(stats: *mut cuarena_stats_t);
-    #[doc = " For CUARENA_REGION_ALL the peaks are those of the whole arena at one moment. A stable block of an\n arena without a stable region counts as dynamic. While threads have caches (arena.h) all is exact\n but the peaks: those of live bytes and blocks are too high by at most what caches kept, and those\n of requested bytes too low by at most that. O(1), and with such caches O(what they keep), since\n they give that back."]
+    #[doc = " For CUARENA_REGION_ALL the peaks are those of the whole arena at one moment. A stable block of an\n arena without a stable region counts as dynamic. While threads have caches (arena.h) all is exact\n but the peaks: those of live bytes and blocks are too high by at most what caches kept, and those\n of requested bytes too low or too high by about that. O(1), and with such caches O(what they\n keep), since they give that back."]
     pub fn cuarena_stats(
         arena: *mut cuarena_t,
         region: i32,
