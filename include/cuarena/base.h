@@ -110,9 +110,9 @@ typedef struct cuarena_error_info {
     uint64_t asked_bytes;    /* what the call asked for */
     uint64_t limit_bytes;    /* the limit or capacity that stood in the way */
     uint64_t reserved_bytes; /* what the arena had taken from its memory */
-    uint64_t free_bytes;     /* what was free in the region, and what a trimmed pool
-                              * may take again; of cuarena_create, what the memory
-                              * had available */
+    uint64_t free_bytes;     /* what was free in the region and the request could
+                              * use, and what a trimmed pool may take again; of
+                              * cuarena_create, what the memory had available */
     uint64_t largest_bytes;  /* the largest free range there, exact */
     char message[512];       /* one line: the value, and what would be accepted; ends
                               * in "..." if it was longer */

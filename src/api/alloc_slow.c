@@ -568,15 +568,18 @@ static void add_cause(const ladder_t *ladder)
     cuai_error_code(words->driver_code);
 }
 
+/* What is free is what the request could use. */
 static void explain_figures(const ladder_t *ladder, cuarena_status_t status)
 {
     CUAI_ASSERT(status != CUARENA_OK);
     const cuarena_t *arena = ladder->call->arena;
     int region = is_stable(ladder) ? CUAI_STABLE : CUAI_DYNAMIC;
     uint64_t asked = ladder->request->heap.size;
-    uint64_t largest = cuai_freelists_largest(arena, region, may_wait(ladder));
+    uint32_t own = own_stream(ladder);
+    uint64_t largest = may_wait(ladder) ? cuai_freelists_largest(arena, region, true)
+                                        : cuai_usable_largest(arena, region, own);
     uint64_t free_bytes =
-        may_wait(ladder) ? all_free(ladder) : arena->heaps[region]->freelists[0]->free_bytes;
+        may_wait(ladder) ? all_free(ladder) : cuai_usable_bytes(arena, region, own);
     if (region == CUAI_DYNAMIC)
         free_bytes += cuai_pool_untaken(arena);
     cuai_fail_bytes(status, asked, met_limit(arena, status), arena->reserved, free_bytes, largest,

@@ -461,6 +461,40 @@ uint64_t cuai_freelists_largest(const cuarena_t *arena, int region, bool streams
     return largest;
 }
 
+/* The free lists that a request on the stream of that number can use: that of idle bytes, and the
+ * stream's own, which one that is released has no more. */
+static uint32_t usable(const cuarena_t *arena, int region, uint32_t number, uint32_t *freelists)
+{
+    uint32_t count = 0;
+    freelists[count++] = 0;
+    for (int i = 0; number != 0 && i < 2; i++) {
+        uint32_t own = cuai_stream(arena, number)->freelists[i][region];
+        if (own != 0)
+            freelists[count++] = own;
+    }
+    return count;
+}
+
+uint64_t cuai_usable_bytes(const cuarena_t *arena, int region, uint32_t number)
+{
+    uint32_t freelists[3];
+    uint32_t count = usable(arena, region, number, freelists);
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++)
+        bytes += arena->heaps[region]->freelists[freelists[i]]->free_bytes;
+    return bytes;
+}
+
+uint64_t cuai_usable_largest(const cuarena_t *arena, int region, uint32_t number)
+{
+    uint32_t freelists[3];
+    uint32_t count = usable(arena, region, number, freelists);
+    uint64_t largest = 0;
+    for (uint32_t i = 0; i < count; i++)
+        largest = cuai_max(largest, freelist_largest(arena->heaps[region], freelists[i]));
+    return largest;
+}
+
 /* ---- The end ----------------------------------------------------------- */
 
 void cuai_streams_forget(cuarena_t *arena)

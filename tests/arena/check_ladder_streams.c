@@ -94,6 +94,31 @@ START_TEST(a_refusal_names_the_steps_of_streams)
 }
 END_TEST
 
+/* A has two quarters of the pool that do not touch; B can use neither. */
+START_TEST(a_refusal_with_steal_never_tells_of_what_its_own_stream_has_free)
+{
+    void *p = NULL;
+    cuarena_block_t row[4];
+    fixture_t *f = prepared(SIMULATED, POOL);
+    f->config.steal = CUARENA_STEAL_NEVER;
+    fixture_create(f);
+    take_row_on(f, row, 4, A);
+    for (int i = 0; i < 4; i += 2) {
+        sim_write(&f->sim, A, address_of(f, row[i]), POOL / 4, 7);
+        expect_ok(cuarena_block_free_on(f->arena, row[i], A));
+    }
+    expect_status(cuarena_alloc_on(f->arena, POOL / 2, A, NULL, &p), CUARENA_FRAGMENTED);
+    cuarena_error_info_t error = last_error();
+    expect_u64(error.free_bytes, POOL / 2);
+    expect_u64(error.largest_bytes, POOL / 4);
+    ck_assert_ptr_nonnull(strstr(error.message, "32768 free, the largest range has 16384"));
+    ck_assert_int_ne(cuarena_alloc_on(f->arena, POOL / 4, B, NULL, &p), CUARENA_OK);
+    expect_u64(last_error().free_bytes + last_error().largest_bytes, 0);
+    for (int i = 1; i < 4; i += 2)
+        expect_ok(cuarena_block_free_on(f->arena, row[i], A));
+}
+END_TEST
+
 /* A handler that frees on a stream whose work is under way: the request waits for it. */
 typedef struct helper {
     fixture_t *f;
@@ -156,6 +181,7 @@ int main(void)
     suite_add_list(suite, "steps",
                    TEST_LIST(joining_serves, stealing_serves, reclaiming_serves, waiting_serves,
                              a_refusal_names_the_steps_of_streams,
+                             a_refusal_with_steal_never_tells_of_what_its_own_stream_has_free,
                              a_handler_that_frees_on_a_stream_is_waited_for,
                              a_handler_that_releases_the_stream_of_the_request));
     return suite_main(suite);

@@ -154,7 +154,7 @@ pub struct cuarena_error_info {
     pub limit_bytes: u64,
     #[doc = " what the arena had taken from its memory"]
     pub reserved_bytes: u64,
-    #[doc = " what was free in the region, and what a trimmed pool\n may take again; of cuarena_create, what the memory\n had available"]
+    #[doc = " what was free in the region and the request could\n use, and what a trimmed pool may take again; of\n cuarena_create, what the memory had available"]
     pub free_bytes: u64,
     #[doc = " the largest free range there, exact"]
     pub largest_bytes: u64,
