@@ -277,6 +277,9 @@ bool options_parse(int argc, char **argv, unsigned groups, options_t *options_ou
     if (o->limit_given && o->ask.setup.config.grow != CUARENA_GROW_NONE)
         return fault_set(fault, "--option has 'limit', expected another key: "
                                 "--pool sets the limit of an arena that grows");
+    if (o->limit_given && o->ask.min_limit)
+        return fault_set(fault, "--option has 'limit', expected another key with --min-limit: "
+                                "it searches the limit");
     return !o->ask.min_limit || set_growing(o, fault);
 }
 

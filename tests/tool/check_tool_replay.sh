@@ -272,6 +272,8 @@ test_min_limit() {
     verdict "which '-' tells" 1 "$(grep -cE ' 1\.[0-9]{3} +- ' "$folder/out")"
     bad "limit of what cannot grow" "--option is 'grow=none', expected another" \
         replay --min-limit --option grow=none "$folder/plain.csv"
+    bad "limit of what is searched" "expected another key with --min-limit" \
+        replay --min-limit --option limit=1G "$folder/plain.csv"
     bad "limit of a pool's options" "stable" \
         replay --min-limit --option stable=64K "$folder/plain.csv"
 }
