@@ -38,6 +38,7 @@
 #include "base/log.h"
 
 #define MOST_HANDLER_CALLS 16
+#define MOST_MEMORY_WAITS 2
 /* How often all steps are taken again because other threads have changed what is free meanwhile. */
 #define MOST_ROUNDS 64
 
@@ -243,8 +244,6 @@ static bool has_holes(const cuarena_t *arena)
     return arena->config.grow == CUARENA_GROW_NONE && arena->reserved < arena->pool_bytes;
 }
 
-#define MOST_MEMORY_WAITS 2
-
 /* A memory that takes and gives in stream order has what was freed on streams, and may be able to
  * give it when the request's stream is idle or, without a stream, when all are. It does not say
  * when that is, so it is asked twice. Drivers without an event of all streams are asked again
@@ -293,6 +292,7 @@ static outcome_t try_growth(ladder_t *ladder)
     uint64_t taken = 0;
     ladder->growth = cuai_grow(ladder->call->arena, ladder->request, &taken);
     ladder->outgrown = ladder->growth != CUARENA_OK;
+    ladder->request->grown = ladder->request->grown || !ladder->outgrown;
     cuai_call_note(ladder->call, CUARENA_EVENT_GROW, taken);
     if (is_final(ladder->growth) || ladder->growth == CUARENA_OUT_OF_MEMORY)
         *ladder->words = cuai_error_kept();
@@ -640,6 +640,19 @@ static bool has_changed(ladder_t *ladder)
     return changes(ladder) != ladder->seen && ladder->rounds++ < MOST_ROUNDS;
 }
 
+/* Across free lists an aligned request needs room for any beginning. What was taken for it fits as
+ * it is. */
+static cuarena_status_t try_free_lists(const ladder_t *ladder)
+{
+    cuarena_t *arena = ladder->call->arena;
+    const cuai_request_t *request = ladder->request;
+    bool steals = may_steal(ladder) && cuai_steals_for(arena, heap_of(ladder), request->size);
+    cuarena_status_t status =
+        steals ? cuai_try_alloc_stealing(arena, request, ladder->ref) : CUARENA_FRAGMENTED;
+    bool alone = !steals || (is_refusal(status) && request->grown);
+    return alone ? cuai_try_alloc(arena, request, ladder->ref) : status;
+}
+
 /* What caches of threads keep is free, so it is freed before a refusal. */
 static cuarena_status_t alloc_once(ladder_t *ladder)
 {
@@ -650,10 +663,8 @@ static cuarena_status_t alloc_once(ladder_t *ladder)
         ladder->refusal = CUARENA_OK;
     else if (ladder->request->dedicated)
         ladder->refusal = cuai_alloc_dedicated(arena, ladder->request, ladder->ref);
-    else if (may_steal(ladder) && cuai_steals_for(arena, heap_of(ladder), ladder->request->size))
-        ladder->refusal = cuai_try_alloc_stealing(arena, ladder->request, ladder->ref);
     else
-        ladder->refusal = cuai_try_alloc(arena, ladder->request, ladder->ref);
+        ladder->refusal = try_free_lists(ladder);
     if (is_refusal(ladder->refusal) && cuai_tcaches_flush(arena))
         return alloc_once(ladder);
     if (ladder->request->dedicated && ladder->refusal != CUARENA_OK)
@@ -691,16 +702,14 @@ static cuarena_status_t descend(ladder_t *ladder)
         status = alloc_once(ladder);
     if (is_refusal(status) && changes(ladder) != ladder->seen)
         status = alloc_once(ladder);
-    if (is_refusal(status))
-        return explain(ladder);
-    if (status == CUARENA_OK && ladder->deepest < 0)
-        cuai_error_restore(&before);
-    else if (status == CUARENA_OK) {
+    if (status != CUARENA_OK)
+        return is_refusal(status) ? explain(ladder) : status;
+    if (ladder->deepest >= 0) {
         arena->steps[ladder->deepest].served++;
         log_step(ladder, steps[ladder->deepest].name, "allocated");
-        cuai_error_restore(&before);
     }
-    return status;
+    cuai_error_restore(&before);
+    return CUARENA_OK;
 }
 
 /* Reclaims where frees on many streams have split the free bytes into more pieces than the

@@ -19,7 +19,6 @@
 #include "arena/counts.h"
 #include "arena/holes.h"
 #include "arena/segments.h"
-#include "arena/streams.h"
 #include "arena/trim.h"
 #include "arena/zero.h"
 #include "base/log.h"
@@ -545,11 +544,13 @@ static bool has_earned(cuarena_t *arena, const step_t *step)
 static bool can_reuse(const cuarena_t *arena, const step_t *step)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
-    uint64_t idle = arena->heaps[CUAI_DYNAMIC]->freelists[0]->free_bytes;
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    uint64_t idle = heap->freelists[0]->free_bytes;
+    cuai_slot_t slot;
     return step->kind != STEP_NONE && arena->config.reuse == 1 &&
            arena->config.grow == CUARENA_GROW_EXACT && ops->punch != NULL && ops->fill != NULL &&
            step->bytes <= cuai_affordable(arena) + idle &&
-           cuai_freelists_largest(arena, CUAI_DYNAMIC, false) >= granularity_of(arena);
+           cuai_heap_large_ranges(heap, 0, granularity_of(arena), &slot, 1) != 0;
 }
 
 static bool reuses(cuarena_t *arena, const cuai_request_t *request, const step_t *step)
@@ -562,20 +563,23 @@ static bool reuses(cuarena_t *arena, const cuai_request_t *request, const step_t
 }
 
 /* Chooses a step, and gives idle pages back for what it will take, but for those that the request
- * is to have with it. Other threads and what was given back may change the choice. Drops the
- * lock. */
+ * is to have with it, and once for a request: else it might take and give for ever. Other threads
+ * and what was given back may change the choice. Drops the lock. */
 static step_t choose_reusing(cuarena_t *arena, const cuai_request_t *request, bool *at_all)
 {
     step_t step = choose(arena, request, at_all);
     uint64_t given = 0;
-    uint64_t more = reuses(arena, request, &step);
+    uint64_t more = !request->grown && reuses(arena, request, &step);
     while (more != 0 && step.kind != STEP_NONE && given < step.least) {
         more = cuai_trim_beside(arena, step.least - given, step.begin, step.end);
         given += more;
         if (more != 0)
             step = choose(arena, request, at_all);
     }
-    arena->reuses += given != 0;
+    if (given != 0)
+        arena->reuses++;
+    if (given > step.bytes) /* else what is held shrinks again, and the loop goes on for ever */
+        arena->reuses += (given - step.bytes) / granularity_of(arena) * REUSES_OF_A_PAGE;
     return step;
 }
 

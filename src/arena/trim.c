@@ -232,27 +232,35 @@ static uint64_t take_beside(cuarena_t *arena, cuai_cuts_t *cuts, cuai_slot_t slo
     const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
     uint64_t low = cuai_end(r);
     uint64_t high = low + cuai_range(r);
-    if (r->key == 0 || cuai_range_freelist(r) != 0)
-        return 0;
+    CUAI_ASSERT(r->key != 0 && cuai_range_freelist(r) == 0);
     if (begin >= high || end <= low)
         return take_part(arena, cuts, slot, low, high, most);
     uint64_t bytes = take_part(arena, cuts, slot, cuai_max(low, end), high, most);
     return bytes != 0 ? bytes : take_part(arena, cuts, slot, low, begin, most);
 }
 
+/* Cuts ranges of at least `least` bytes, until about `bytes` are cut. */
+static uint64_t cut_beside(cuarena_t *arena, cuai_cuts_t *cuts, uint64_t least, uint64_t bytes,
+                           uint64_t begin, uint64_t end)
+{
+    cuai_slot_t slots[CUAI_CUTS_PER_BATCH];
+    size_t count = cuai_heap_large_ranges(arena->heaps[CUAI_DYNAMIC], 0, least, slots,
+                                          CUAI_CUTS_PER_BATCH - cuts->count);
+    uint64_t cut = 0;
+    for (size_t i = 0; i < count && cut < bytes; i++)
+        cut += take_beside(arena, cuts, slots[i], begin, end, bytes - cut);
+    return cut;
+}
+
 uint64_t cuai_trim_beside(cuarena_t *arena, uint64_t bytes, uint64_t begin, uint64_t end)
 {
-    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    uint64_t page = arena->memory.ops.granularity;
     cuai_cuts_t cuts;
-    uint64_t given = 0;
     cuai_cuts_begin(arena, &cuts);
-    cuai_slot_t slot = cuai_record(heap, 0)->prev;
-    while (slot != 0 && cuts.count < CUAI_CUTS_PER_BATCH && given < bytes) {
-        cuai_slot_t below = cuai_record(heap, slot)->prev;
-        given += take_beside(arena, &cuts, slot, begin, end, bytes - given);
-        slot = below;
-    }
-    given = cuai_cuts_give(arena, &cuts);
+    uint64_t cut = cut_beside(arena, &cuts, 2 * page, bytes, begin, end); /* surely have a page */
+    if (cut < bytes)
+        (void)cut_beside(arena, &cuts, page, bytes - cut, begin, end);
+    uint64_t given = cuai_cuts_give(arena, &cuts);
     cuai_cuts_end(arena);
     arena->trims += given != 0;
     return given;

@@ -11,8 +11,9 @@ uint64_t cuai_trim(cuarena_t *arena, uint64_t keep_bytes);
  * lock. */
 cuarena_status_t cuai_trim_freelists(cuarena_t *arena, uint32_t number, uint64_t keep_bytes,
                                      uint64_t *given_out);
-/* Gives about so many idle bytes back, but none of [begin, end); returns how many. Nobody grows,
- * trims or compacts. Drops the lock. */
+/* Gives about so many idle bytes back, but none of [begin, end); returns how many. Looks at a
+ * bounded number of ranges, so there may be more. Nobody grows, trims or compacts. Drops the
+ * lock. */
 uint64_t cuai_trim_beside(cuarena_t *arena, uint64_t bytes, uint64_t begin, uint64_t end);
 /* Gives all idle bytes back; with steal=never also what streams freed, after waiting for it.
  * Returns how many. Drops the lock. */

@@ -514,6 +514,10 @@ cuarena_status_t cuai_heap_add_block(cuarena_heap_t *heap, cuai_slot_t prev, uin
 cuarena_status_t cuai_heap_add_standalone(cuarena_heap_t *heap, uint64_t offset, uint64_t size,
                                           const cuarena_heap_request_t *request, cuai_note_t note,
                                           cuai_slot_t *slot_out);
+/* Up to `room` ranges of a free list that have so many bytes, a granule or more: of the highest
+ * zones first, and there of the largest classes. Returns how many. Looks at a bounded number. */
+size_t cuai_heap_large_ranges(const cuarena_heap_t *heap, uint32_t freelist, uint64_t bytes,
+                              cuai_slot_t *slots, size_t room);
 /* The first STANDALONE block of a heap, which may be NULL, after a slot; 0: there is none.
  * O(slots). */
 cuai_slot_t cuai_heap_next_standalone(const cuarena_heap_t *heap, cuai_slot_t slot);

@@ -161,6 +161,42 @@ static uint64_t largest_of(const cuarena_heap_t *heap, const cuai_index_t *index
     return largest;
 }
 
+/* Ranges that were found. */
+typedef struct cuai_large {
+    cuai_slot_t *slots;
+    size_t room;
+    size_t count;
+    uint32_t looks;
+} cuai_large_t;
+
+/* How many ranges are looked at for large ones. */
+#define MOST_LOOKS 256
+
+/* Notes the ranges of one list that have so many bytes. */
+static void add_large(const cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes,
+                      cuai_large_t *found)
+{
+    for (; slot != 0 && found->count < found->room && found->looks < MOST_LOOKS;
+         slot = cuai_record(heap, slot)->down, found->looks++)
+        if (cuai_range(cuai_record(heap, slot)) >= bytes)
+            found->slots[found->count++] = slot;
+}
+
+size_t cuai_heap_large_ranges(const cuarena_heap_t *heap, uint32_t freelist, uint64_t bytes,
+                              cuai_slot_t *slots, size_t room)
+{
+    const cuai_index_t *index = heap->freelists[freelist];
+    cuai_large_t found = {slots, room, 0, 0};
+    uint32_t least = cuai_class_of(bytes >> heap->granule_log2);
+    for (uint32_t zone = CUAI_ZONES; zone-- > 0;) {
+        uint64_t classes = cuai_zone_classes(index, zone, least);
+        for (; classes != 0; classes &= ~(UINT64_C(1) << cuai_log2_floor(classes)))
+            add_large(heap, index->heads[cuai_list_of(zone, cuai_log2_floor(classes))], bytes,
+                      &found);
+    }
+    return found.count;
+}
+
 /* Counts what was ever used of the addresses that are set aside: the rest was not touched. */
 static uint64_t bookkeeping(const cuarena_heap_t *heap)
 {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define POOL KIB(64)
+#define PAGE KIB(4)
 
 #define expect_bad_argument(call) expect_status(call, CUARENA_BAD_ARGUMENT)
 
@@ -449,6 +450,30 @@ START_TEST(growth_comes_before_a_wait)
 }
 END_TEST
 
+/* Idle pages elsewhere go back for those, and the stream must not wait for the other. */
+START_TEST(an_aligned_request_gets_what_was_taken_for_it)
+{
+    void *mine[16], *others[4], *p = NULL;
+    cuarena_request_t aligned;
+    cuarena_request_init(&aligned);
+    aligned.alignment = KIB(1);
+    fixture_t *f =
+        open_with(new_fixture(fixture_close_forced), CUARENA_STEAL_WAIT, CUARENA_PRESET_GROW);
+    for (size_t i = 0; i < COUNT_OF(mine); i++)
+        mine[i] = take_on(f, 2 * PAGE, A);
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        others[i] = take_on(f, PAGE, B);
+    for (size_t i = 0; i < COUNT_OF(mine); i += 2)
+        drop(f, mine[i]);
+    for (size_t i = 0; i < COUNT_OF(others); i += 2)
+        use_and_free(f, others[i], PAGE, B);
+    uint64_t grows = stats_of(f).grows;
+    expect_ok(cuarena_alloc_on(f->arena, 8 * PAGE, A, &aligned, &p));
+    expect_sound(f);
+    expect_u64(stats_of(f).grows, grows + 1);
+}
+END_TEST
+
 START_TEST(what_is_known_to_be_done_comes_before_growth)
 {
     fixture_t *f = open_with(new_fixture(fixture_close), CUARENA_STEAL_WAIT, CUARENA_PRESET_GROW);
@@ -755,7 +780,8 @@ int main(void)
                              a_mark_does_not_pass_to_the_heir_of_a_number));
     suite_add_list(
         suite, "steal",
-        TEST_LIST(growth_comes_before_a_wait, what_is_known_to_be_done_comes_before_growth,
+        TEST_LIST(growth_comes_before_a_wait, an_aligned_request_gets_what_was_taken_for_it,
+                  what_is_known_to_be_done_comes_before_growth,
                   what_the_stream_has_waited_for_comes_before_growth,
                   where_the_limit_forbids_growth_a_stream_waits,
                   first_means_that_a_wait_comes_before_growth,
