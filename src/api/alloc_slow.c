@@ -292,7 +292,7 @@ static outcome_t try_growth(ladder_t *ladder)
     uint64_t taken = 0;
     ladder->growth = cuai_grow(ladder->call->arena, ladder->request, &taken);
     ladder->outgrown = ladder->growth != CUARENA_OK;
-    ladder->request->grown = ladder->request->grown || !ladder->outgrown;
+    ladder->request->grown = true;
     cuai_call_note(ladder->call, CUARENA_EVENT_GROW, taken);
     if (is_final(ladder->growth) || ladder->growth == CUARENA_OUT_OF_MEMORY)
         *ladder->words = cuai_error_kept();
@@ -622,13 +622,13 @@ static bool is_refusal(cuarena_status_t status)
            status == CUARENA_LIMIT;
 }
 
-/* A number that changes whenever bytes are freed or become idle. */
+/* A number that changes whenever bytes are freed, become idle or go back. */
 static uint64_t changes(const ladder_t *ladder)
 {
     const cuarena_t *arena = ladder->call->arena;
     const cuarena_heap_t *heap = heap_of(ladder);
     uint64_t frees = heap->counter.allocs - cuai_heap_blocks(heap);
-    return frees + arena->reclaims;
+    return frees + arena->reclaims + arena->trims;
 }
 
 /* Whether other threads have changed what is free since the last attempt, while a step of this one
