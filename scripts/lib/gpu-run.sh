@@ -340,7 +340,7 @@ bench_workers() {
 bench_torch_streams() {
     local library=$out/torch_streams.so
     wanted bench_torch_streams && python3 -c 'import torch' 2>/dev/null || return 0
-    gcc -shared -fPIC -I"$here/include" "$here/torch/torch_streams.c" \
+    gcc -shared -fPIC -I"$here/include" "$here/torch/torch_plugin.c" \
         -o "$library" -L"$here/lib" -l:libcuarena.so -Wl,-rpath,"$here/lib" \
         -lpthread || return 0
     run bench_torch_streams python3 "$here/torch/torch_streams" "$library" \
