@@ -576,7 +576,7 @@ static void explain_figures(const ladder_t *ladder, cuarena_status_t status)
     int region = is_stable(ladder) ? CUAI_STABLE : CUAI_DYNAMIC;
     uint64_t asked = ladder->request->heap.size;
     uint32_t own = own_stream(ladder);
-    uint64_t largest = may_wait(ladder) ? cuai_freelists_largest(arena, region, true)
+    uint64_t largest = may_wait(ladder) ? cuai_freelists_largest(arena, region)
                                         : cuai_usable_largest(arena, region, own);
     uint64_t free_bytes =
         may_wait(ladder) ? all_free(ladder) : cuai_usable_bytes(arena, region, own);

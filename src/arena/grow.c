@@ -530,7 +530,7 @@ cuarena_status_t cuai_check_reserved_limit(const cuarena_t *arena, uint64_t byte
 #define REUSES_OF_A_PAGE 8
 
 /* Whether pages were reused so often that the step takes its own instead, which that pays for. */
-static bool has_earned(cuarena_t *arena, const step_t *step)
+static bool pays_for(cuarena_t *arena, const step_t *step)
 {
     uint64_t price = step->bytes / granularity_of(arena) * REUSES_OF_A_PAGE;
     if (arena->reuses < price)
@@ -559,7 +559,7 @@ static bool reuses(cuarena_t *arena, const cuai_request_t *request, const step_t
     cuai_raise(&arena->most_used, cuai_heap_bytes(heap) + request->size);
     uint64_t spare = arena->most_used / SPARE_SHARE + SPARE_PAGES * granularity_of(arena);
     return heap->capacity + step->bytes > arena->most_used + spare && can_reuse(arena, step) &&
-           !has_earned(arena, step);
+           !pays_for(arena, step);
 }
 
 /* Chooses a step, and gives idle pages back for what it will take, but for those that the request

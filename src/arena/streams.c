@@ -450,12 +450,12 @@ static uint64_t freelist_largest(const cuarena_heap_t *heap, uint32_t freelist)
     return largest;
 }
 
-uint64_t cuai_freelists_largest(const cuarena_t *arena, int region, bool streams)
+uint64_t cuai_freelists_largest(const cuarena_t *arena, int region)
 {
     const cuarena_heap_t *heap = arena->heaps[region];
     uint64_t largest = freelist_largest(heap, 0);
     const cuai_stream_t *s;
-    for (uint32_t n = 0; streams && (s = cuai_stream_next(arena, &n)) != NULL;)
+    for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
         for (int i = 0; s->capture == NULL && i < 2; i++)
             largest = cuai_max(largest, freelist_largest(heap, s->freelists[i][region]));
     return largest;

@@ -123,8 +123,8 @@ uint64_t cuai_stream_bytes(const cuarena_t *arena, const cuai_stream_t *s, uint3
 uint64_t cuai_stream_ranges(const cuarena_t *arena, const cuai_stream_t *s, uint32_t which);
 /* Another free list of the stream is the open one: updates what is derived from that. */
 void cuai_stream_note_open(const cuarena_t *arena, cuai_stream_t *s);
-/* The largest range that is idle or, if `streams`, in a stream's free list. */
-uint64_t cuai_freelists_largest(const cuarena_t *arena, int region, bool streams);
+/* The largest range that is idle or in a stream's free list. */
+uint64_t cuai_freelists_largest(const cuarena_t *arena, int region);
 /* The bytes, and the largest range, that are idle or in the free lists of the stream of that
  * number; 0: of none. */
 uint64_t cuai_usable_bytes(const cuarena_t *arena, int region, uint32_t number);
