@@ -68,7 +68,9 @@ typedef struct cuarena_stats {
                               * reserved bytes and a free make none, but: some 10
                               * at the first use of a stream, at most 20 for a
                               * zeroed request, at most 30 for bytes of another
-                              * stream (record, ask, wait), and some 10 for a free
+                              * stream (record, ask, wait), some 10 for each stream
+                              * when events are looked at (see streams.h), and
+                              * some 10 for a free
                               * with events=eager, for a free on the default
                               * stream of a thread once another thread has needed
                               * what was freed on it before, for each stream that

@@ -102,12 +102,17 @@
  *   can be given back of their free lists goes back; the rest stays theirs.
  *
  * Events
- *   With events=late, the default, the event behind what was freed is recorded when a request finds
- *   no room, before a trim or a compaction, when a capture session begins, and by cuarena_reclaim,
- *   cuarena_stream_mark and cuarena_release_stream. It covers work that was queued after the free
- *   as well. So a program whose kernels on one stream wait for a kernel on another by polling
- *   memory can deadlock when one stream steals from the other; events=eager, which records an event
- *   at each free, is for such programs.
+ *   In an arena that grows and knows several streams, allocations look at the events of what was
+ *   freed, and record those that are to come: once in a while, after requests on streams for a 16th
+ *   of what the arena has, and 4 for each stream. So bytes that were freed long ago are idle when
+ *   another stream needs them, and the arena need not grow. Not with steal=never.
+ *
+ *   With events=late, the default, the event behind what was freed is recorded at such a look, when
+ *   a request finds no room, before a trim or a compaction, when a capture session begins, and by
+ * cuarena_reclaim, cuarena_stream_mark and cuarena_release_stream. It covers work that was queued
+ * after the free as well. So a program whose kernels on one stream wait for a kernel on another by
+ * polling memory can deadlock when one stream steals from the other; events=eager, which records an
+ * event at each free, is for such programs.
  *
  * Memory that the CPU touches
  *   The order of a stream does not order the CPU. So on pageable, pinned and managed memory even A
@@ -126,11 +131,12 @@
  * is no memory for a stream that was not known, or for an event that is recorded; NO_DEVICE;
  * DRIVER.
  *
- * Cost: as without a stream, and no driver call, once the stream is known. A request that neither
- * its stream's free list nor the idle one has room for looks at a bounded number of ranges for each
- * stream that it waits for, and at all of them only before the arena grows or the request is
- * refused. With steal=never it looks at the ranges of its own stream's free list instead. To record
- * an event costs O(ranges freed on the stream since the last event) if that is not complete.
+ * Cost: as without a stream, and no driver call but for looks, once the stream is known. A request
+ * that neither its stream's free list nor the idle one has room for looks at a bounded number of
+ * ranges for each stream that it waits for, and at all of them only before the arena grows or the
+ * request is refused. With steal=never it looks at the ranges of its own stream's free list
+ * instead. To record an event costs O(ranges freed on the stream since the last event) if that is
+ * not complete.
  */
 #ifndef CUARENA_STREAMS_H
 #define CUARENA_STREAMS_H

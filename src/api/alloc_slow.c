@@ -290,6 +290,8 @@ static outcome_t try_growth(ladder_t *ladder)
     if (!may_grow(ladder))
         return STEP_SKIPPED;
     uint64_t taken = 0;
+    if (ladder->request->reach != CUAI_REACH_FREELISTS)
+        ladder->request->reach = own_stream(ladder) != 0 ? CUAI_REACH_OWN : CUAI_REACH_IDLE;
     ladder->growth = cuai_grow(ladder->call->arena, ladder->request, &taken);
     ladder->outgrown = ladder->growth != CUARENA_OK;
     ladder->request->grown = true;
@@ -712,21 +714,9 @@ static cuarena_status_t descend(ladder_t *ladder)
     return CUARENA_OK;
 }
 
-/* Reclaims where frees on many streams have split the free bytes into more pieces than the
- * bookkeeping should have records for. Drops the lock then. */
-static void join_pieces(const ladder_t *ladder)
-{
-    CUAI_ASSERT(ladder->call->arena->inside != 0);
-    cuarena_t *arena = ladder->call->arena;
-    int region = cuai_region_for(arena, ladder->request->region);
-    if (CUAI_UNLIKELY(cuai_heap_is_split_up(arena->heaps[region])) &&
-        !cuai_frame_within(CUAI_FRAME_MEMORY, arena->memory.counted))
-        cuai_reclaim_split_up(arena, arena->heaps[region]);
-}
-
 static cuarena_status_t alloc_uncached(ladder_t *ladder)
 {
-    join_pieces(ladder);
+    cuai_reclaim_before(ladder->call->arena, ladder->request);
     cuarena_status_t status = alloc_once(ladder);
     return is_refusal(status) ? descend(ladder) : status;
 }

@@ -9,6 +9,7 @@
 /* Which free bytes beside a hole count for a request. */
 typedef enum cuai_reach {
     CUAI_REACH_IDLE,
+    CUAI_REACH_OWN,      /* those of its stream's free lists too */
     CUAI_REACH_FREELISTS /* those of all free lists too: the request's stream can steal them */
 } cuai_reach_t;
 

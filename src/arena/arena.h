@@ -147,13 +147,15 @@ struct cuarena_arena {
     cuai_captures_t captures;
     uint32_t capturing;   /* open sessions */
     uint32_t marking_all; /* threads that record an event of all work, which ends captures */
-    bool cpu_touches; /* the CPU uses the bytes as well, so that the order of streams is not enough
-                         to reuse them */
-    bool reclaiming;  /* a thread reclaims: see reclaim.h */
-    uint64_t gained;  /* bytes that it made idle, and of blocks that it ended */
-    uint64_t gained_idle; /* those of them that are idle */
-    uint64_t reclaims;    /* how often that was something, ever */
-    uint32_t introducing; /* threads that ask the memory about a stream that is new */
+    bool cpu_touches;  /* the CPU uses the bytes as well, so that the order of streams is not enough
+                          to reuse them */
+    bool reclaiming;   /* a thread reclaims: see reclaim.h */
+    uint64_t unlooked; /* requests on streams since the last look at their events */
+    uint64_t unlooked_bytes; /* what they asked for */
+    uint64_t gained;         /* bytes that it made idle, and of blocks that it ended */
+    uint64_t gained_idle;    /* those of them that are idle */
+    uint64_t reclaims;       /* how often that was something, ever */
+    uint32_t introducing;    /* threads that ask the memory about a stream that is new */
     cuai_uses_t uses;
     cuai_point_t moved;    /* behind the last copies of a compaction; serial 0: all are done */
     uint64_t event_serial; /* the last serial that an event got */

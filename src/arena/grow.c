@@ -222,7 +222,7 @@ static void consider_from(const cuarena_t *arena, size_t at, const cuai_request_
     const cuarena_memory_segment_t *segment = &arena->segments.items[at];
     cuai_hole_t hole;
     run_t run = {0};
-    while (cuai_next_hole(arena, segment, from, request->reach, &hole)) {
+    while (cuai_next_hole(arena, segment, from, request, &hole)) {
         extend_run(&run, &hole);
         prefer(&steps->run, run_step(arena, &run, &hole, request), at);
         weigh(arena, at, request, &hole, steps);
@@ -254,7 +254,7 @@ static void consider_wide(const cuarena_t *arena, size_t at, const cuai_request_
             break;
         from = s->end;
         const cuai_segment_t *below = cuai_segment_numbered(heap, s->below);
-        if (cuai_next_hole(arena, segment, below->begin, request->reach, &hole))
+        if (cuai_next_hole(arena, segment, below->begin, request, &hole))
             weigh(arena, at, request, &hole, steps);
     }
 }
@@ -268,7 +268,7 @@ static void consider_few(const cuarena_t *arena, size_t at, const cuai_request_t
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     uint64_t need = cuai_page_multiple(arena, room_for(arena, request));
     cuai_hole_t hole;
-    if (cuai_next_hole(arena, segment, 0, request->reach, &hole))
+    if (cuai_next_hole(arena, segment, 0, request, &hole))
         weigh(arena, at, request, &hole, steps);
     if (need > granularity_of(arena))
         consider_wide(arena, at, request, need - granularity_of(arena), steps);
@@ -635,7 +635,7 @@ static step_t lowest_hole(const cuarena_t *arena)
     const cuarena_memory_segment_t *segment = &arena->segments.items[0];
     step_t step = {.kind = STEP_NONE, .next_chunk = arena->next_chunk};
     cuai_hole_t hole;
-    if (arena->segments.count == 0 || !cuai_next_hole(arena, segment, 0, CUAI_REACH_IDLE, &hole))
+    if (arena->segments.count == 0 || !cuai_next_hole(arena, segment, 0, NULL, &hole))
         return step;
     step.address = hole.begin;
     if (!hole.at_end) {

@@ -10,25 +10,30 @@
 #include "arena/alloc.h"
 #include "arena/capture.h"
 #include "arena/segments.h"
+#include "arena/streams.h"
 
-/* Whether a request can use the range of a record. Those of a session are its own. */
-static bool counts(const cuarena_t *arena, const cuai_record_t *r, cuai_reach_t reach)
+/* Whether a request can use the range of a record; NULL: one that has no stream. Those of a session
+ * are its own. */
+static bool counts(const cuarena_t *arena, const cuai_record_t *r, const cuai_request_t *request)
 {
     uint32_t freelist = cuai_range_freelist(r);
     if (r->key == 0 || freelist == 0)
         return r->key != 0;
-    return reach == CUAI_REACH_FREELISTS && freelist != CUAI_FREELIST_PLANNED &&
-           cuai_capture_around(arena, cuai_end(r)) == NULL;
+    if (request == NULL || request->reach == CUAI_REACH_IDLE || freelist == CUAI_FREELIST_PLANNED)
+        return false;
+    if (request->reach == CUAI_REACH_OWN)
+        return cuai_is_freelist_of(cuai_stream(arena, request->stream), CUAI_DYNAMIC, freelist);
+    return cuai_capture_around(arena, cuai_end(r)) == NULL;
 }
 
 /* The free bytes at the upper end of a stretch. */
 static uint64_t free_at_end(const cuarena_t *arena, const cuai_segment_t *stretch,
-                            cuai_reach_t reach)
+                            const cuai_request_t *request)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     const cuai_record_t *r = cuai_record(heap, cuai_segment_last(heap, stretch));
     uint64_t bytes = 0;
-    for (; counts(arena, r, reach); r = cuai_record(heap, r->prev)) {
+    for (; counts(arena, r, request); r = cuai_record(heap, r->prev)) {
         bytes += cuai_range(r);
         if (r->kind != CUAI_SEPARATOR)
             break;
@@ -37,13 +42,13 @@ static uint64_t free_at_end(const cuarena_t *arena, const cuai_segment_t *stretc
 }
 
 static uint64_t free_at_begin(const cuarena_t *arena, const cuai_segment_t *stretch,
-                              cuai_reach_t reach)
+                              const cuai_request_t *request)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     const cuai_record_t *r = cuai_record(heap, stretch->head);
     uint64_t bytes = 0;
     do {
-        if (counts(arena, r, reach))
+        if (counts(arena, r, request))
             bytes += cuai_range(r);
         else
             break;
@@ -69,7 +74,7 @@ static const cuai_segment_t *next_stretch(const cuarena_heap_t *heap, uint64_t f
 }
 
 bool cuai_next_hole(const cuarena_t *arena, const cuarena_memory_segment_t *segment, uint64_t from,
-                    cuai_reach_t reach, cuai_hole_t *hole_out)
+                    const cuai_request_t *request, cuai_hole_t *hole_out)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     uint64_t end = usable_end(arena, segment);
@@ -78,7 +83,7 @@ bool cuai_next_hole(const cuarena_t *arena, const cuarena_memory_segment_t *segm
     const cuai_segment_t *stretch = next_stretch(heap, begin, end);
     while (stretch != NULL && stretch->begin <= begin) {
         begin = stretch->end;
-        below = free_at_end(arena, stretch, reach);
+        below = free_at_end(arena, stretch, request);
         stretch = cuai_segment_next(heap, stretch);
         if (stretch != NULL && stretch->begin >= end)
             stretch = NULL;
@@ -95,7 +100,7 @@ bool cuai_next_hole(const cuarena_t *arena, const cuarena_memory_segment_t *segm
         .bytes = stop - begin,
         .below = below,
         .above =
-            stretch != NULL && stop == stretch->begin ? free_at_begin(arena, stretch, reach) : 0,
+            stretch != NULL && stop == stretch->begin ? free_at_begin(arena, stretch, request) : 0,
         .at_end = at_end,
     };
     CUAI_ASSERT(hole_out->bytes != 0);

@@ -13,8 +13,9 @@ typedef struct cuai_hole {
     bool at_end;    /* above the segment's usable bytes: only growing in place fills it */
 } cuai_hole_t;
 
-/* The next hole of a segment at or above `from`; false: no more. */
+/* The next hole of a segment at or above `from`, for a request, or NULL: for none in particular;
+ * false: no more. */
 bool cuai_next_hole(const cuarena_t *arena, const cuarena_memory_segment_t *segment, uint64_t from,
-                    cuai_reach_t reach, cuai_hole_t *hole_out);
+                    const cuai_request_t *request, cuai_hole_t *hole_out);
 
 #endif

@@ -25,7 +25,7 @@ static bool ends_in_hole(const cuarena_t *arena, const cuarena_memory_segment_t 
     uint64_t end = segment->address + arena->pool_bytes;
     cuai_hole_t hole;
     uint64_t from = 0;
-    while (cuai_next_hole(arena, segment, from, CUAI_REACH_IDLE, &hole)) {
+    while (cuai_next_hole(arena, segment, from, NULL, &hole)) {
         from = hole.begin + hole.bytes;
         if (from == end)
             return true;
@@ -120,7 +120,7 @@ static uint64_t backed_above(const cuarena_t *arena, const cuarena_memory_segmen
     uint64_t floor = segment->address + kept;
     cuai_hole_t hole;
     uint64_t from = 0;
-    while (cuai_next_hole(arena, segment, from, CUAI_REACH_IDLE, &hole) && !hole.at_end) {
+    while (cuai_next_hole(arena, segment, from, NULL, &hole) && !hole.at_end) {
         from = hole.begin + hole.bytes;
         uint64_t end = segment->address + cuai_page_multiple(arena, from - segment->address);
         if (end > floor)
@@ -166,7 +166,7 @@ static cuarena_status_t publish_holes(cuarena_t *arena)
     cuarena_status_t status = CUARENA_OK;
     cuai_hole_t hole;
     uint64_t from = 0;
-    while (status == CUARENA_OK && cuai_next_hole(arena, segment, from, CUAI_REACH_IDLE, &hole) &&
+    while (status == CUARENA_OK && cuai_next_hole(arena, segment, from, NULL, &hole) &&
            !hole.at_end) {
         status = cuai_publish(arena, 0, hole.begin, hole.bytes);
         from = hole.begin + hole.bytes;

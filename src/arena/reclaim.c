@@ -12,6 +12,7 @@
 #include "arena/streams.h"
 #include "arena/unlocked.h"
 #include "arena/uses.h"
+#include "base/frame.h"
 
 void cuai_reclaim_begin(cuarena_t *arena)
 {
@@ -331,11 +332,49 @@ bool cuai_reclaim_own(cuarena_t *arena, uint32_t number)
     return any;
 }
 
-void cuai_reclaim_split_up(cuarena_t *arena, cuarena_heap_t *heap)
+/* Whether bytes that are idle sooner may keep the arena from growing. */
+static bool gains_by_looks(const cuarena_t *arena)
+{
+    return arena->config.grow != CUARENA_GROW_NONE && arena->config.steal != CUARENA_STEAL_NEVER &&
+           (arena->stream_count > 1 || arena->cpu_touches);
+}
+
+/* Default streams of other threads stay as they are, for frees on them cost more from then on.
+ * Drops the lock. */
+static void look(cuarena_t *arena)
+{
+    cuai_stream_t *s;
+    cuai_reclaim_begin(arena);
+    poll_all(arena);
+    for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
+        if (cuai_stream_is_mine(s))
+            (void)close_freelist(arena, s);
+    cuai_reclaim_end(arena);
+}
+
+static void join_pieces(cuarena_t *arena, cuarena_heap_t *heap)
 {
     if (cuai_heap_has_many_separators(heap))
         (void)cuai_reclaim_all(arena, false, NULL);
     cuai_heap_allow_separators(heap);
+}
+
+void cuai_reclaim_before(cuarena_t *arena, const cuai_request_t *request)
+{
+    cuai_assert_locked(arena);
+    cuarena_heap_t *heap = arena->heaps[cuai_region_for(arena, request->region)];
+    bool due = request->stream != 0 && cuai_look_is_due(arena, request->size);
+    bool split = cuai_heap_is_split_up(heap);
+    if (CUAI_LIKELY(!due && !split) || cuai_frame_within(CUAI_FRAME_MEMORY, arena->memory.counted))
+        return;
+    cuai_kept_error_t before = cuai_error_kept();
+    if (due)
+        arena->unlooked = arena->unlooked_bytes = 0;
+    if (due && gains_by_looks(arena))
+        look(arena);
+    if (split)
+        join_pieces(arena, heap);
+    cuai_error_restore(&before);
 }
 
 /* ---- Idle bytes that stay where they are ------------------------------- */

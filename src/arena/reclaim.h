@@ -9,7 +9,12 @@
 #ifndef CUAI_ARENA_RECLAIM_H
 #define CUAI_ARENA_RECLAIM_H
 
-#include "arena/arena.h"
+#include "arena/alloc.h"
+
+/* How often events are looked at, at most, while streams ask for as many bytes as the arena has,
+ * and between how many requests for each stream. */
+#define CUAI_LOOKS 16
+#define CUAI_UNLOOKED 4
 
 /* From here to the end nobody else reclaims, so no event of a stream goes. The first waits for its
  * turn. The second returns whether bytes became idle, joined a free list or were given back since
@@ -36,12 +41,26 @@ bool cuai_reclaim_own(cuarena_t *arena, uint32_t number);
 /* Reclaims what is complete, of all streams. The caller reclaims. */
 bool cuai_reclaim_complete(cuarena_t *arena);
 
+/* Counts a request on a stream. True: a look at the events is due. Then streams have asked for a
+ * share of what the arena has since the last one, so looks cost little beside the work on so many
+ * bytes; and for a few blocks each, so they cost little beside the calls. */
+static inline bool cuai_look_is_due(cuarena_t *arena, uint64_t bytes)
+{
+    arena->unlooked++;
+    arena->unlooked_bytes += bytes;
+    return arena->unlooked_bytes > arena->heaps[CUAI_DYNAMIC]->capacity / CUAI_LOOKS &&
+           arena->unlooked > CUAI_UNLOOKED * (uint64_t)arena->stream_count;
+}
+/* Before a request: looks, if that is due in an arena that grows and whose streams share bytes:
+ * reclaims what is complete, and closes what is open, so that an event is behind it long before
+ * somebody needs it. Also joins the pieces where frees on many streams have split the free bytes
+ * into more than the bookkeeping should have records for. Drops the lock then. */
+void cuai_reclaim_before(cuarena_t *arena, const cuai_request_t *request);
+
 /* ---- All streams ------------------------------------------------------- */
 
 /* Closes every open free list; with `wait`, waits until all bytes are idle. Drops the lock. */
 cuarena_status_t cuai_reclaim_all(cuarena_t *arena, bool wait, uint64_t *reclaimed_out);
-/* Sets the heap's limit of SEPARATORs anew; if it has many, reclaims first. Drops the lock. */
-void cuai_reclaim_split_up(cuarena_t *arena, cuarena_heap_t *heap);
 /* BUSY, put into words, if work behind freed bytes is under way. Handles are used only as
  * cuai_wait_for_work uses them, for streams may be gone. Drops the lock. */
 cuarena_status_t cuai_check_idle(cuarena_t *arena);

@@ -528,18 +528,6 @@ START_TEST(first_means_that_a_wait_comes_before_growth)
 }
 END_TEST
 
-/* The free end of the segment counts, whosever it is. */
-START_TEST(growth_takes_what_freelists_together_lack)
-{
-    fixture_t *f = open_with(new_fixture(fixture_close), CUARENA_STEAL_FIRST, CUARENA_PRESET_GROW);
-    free_use(f, POOL / 2, A);
-    uint64_t held = stats_of(f).reserved_bytes;
-    free_use(f, held + POOL, B);
-    expect_u64(stats_of(f).reserved_bytes, held + POOL);
-    expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
-}
-END_TEST
-
 START_TEST(idle_means_that_nothing_is_stolen)
 {
     fixture_t *f = open_with(new_fixture(fixture_close), CUARENA_STEAL_IDLE, CUARENA_PRESET_POOL);
@@ -784,8 +772,7 @@ int main(void)
                   what_is_known_to_be_done_comes_before_growth,
                   what_the_stream_has_waited_for_comes_before_growth,
                   where_the_limit_forbids_growth_a_stream_waits,
-                  first_means_that_a_wait_comes_before_growth,
-                  growth_takes_what_freelists_together_lack, idle_means_that_nothing_is_stolen,
+                  first_means_that_a_wait_comes_before_growth, idle_means_that_nothing_is_stolen,
                   idle_gets_a_whole_pool_that_is_free_on_several_streams,
                   never_means_until_a_call_reclaims, never_keeps_freelists_apart_and_not_uses,
                   never_on_memory_of_the_host_reclaims_the_own_freelist,

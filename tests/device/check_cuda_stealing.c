@@ -298,13 +298,12 @@ START_TEST(no_reuse_is_ever_unordered)
     ck_assert_uint_gt(moved, 0);
     cuarena_config_t config = config_of(kinds[_i]);
     expect_ok(cuarena_config_resolve(&config));
-    /* A real device may have done what a stream would have had to wait for, and what grows waits at
-     * its limit only. */
+    /* A device may have done what a stream would have had to wait for, and what grows waits at its
+     * limit only, where it may find enough that is done. */
     bool grows = config.steal == CUARENA_STEAL_WAIT && config.grow != CUARENA_GROW_NONE;
-    bool real = driver_standin() == NULL;
-    uint64_t least = !real && !grows ? seeds * 5 : 0;
+    uint64_t least = driver_standin() != NULL ? seeds * 5 : 0;
     if (config.steal <= CUARENA_STEAL_WAIT)
-        ck_assert_msg(steals > least || (real && grows), "%llu steals, expected more than %llu",
+        ck_assert_msg(steals > least || grows, "%llu steals, expected more than %llu",
                       (unsigned long long)steals, (unsigned long long)least);
     else
         expect_u64(config.steal == CUARENA_STEAL_IDLE ? steals_apart : steals, 0);

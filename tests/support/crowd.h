@@ -62,10 +62,15 @@ static inline cuarena_status_t put(void *p, cuarena_stream_t stream)
     return on_stream(stream) ? cuarena_free_on(arena, p, stream) : cuarena_free(arena, p);
 }
 
+static inline void nap_for(long nanoseconds)
+{
+    const struct timespec moment = {0, nanoseconds};
+    (void)nanosleep(&moment, NULL);
+}
+
 static inline void nap(void)
 {
-    const struct timespec moment = {0, 200000};
-    (void)nanosleep(&moment, NULL);
+    nap_for(200000);
 }
 
 /* ---- Threads ----------------------------------------------------------- */
@@ -184,15 +189,18 @@ static inline void crowd_start(void)
         ck_assert_int_eq(pthread_create(&crowd.threads[i], NULL, mingle, NULL), 0);
 }
 
+/* To look for the caches stops them, so each look is longer after the last one. */
 static inline void crowd_begin(uint64_t more)
 {
+    long wait = 200000;
     uint64_t want = bookkeeping() + CROWD * CACHE_LEAST + more;
     time_t end = time(NULL) + LONGEST;
     atomic_store(&crowd.idle, false);
     crowd_start();
     while (bookkeeping() < want) {
         ck_assert_msg(time(NULL) < end, "threads met for %d s and got no caches", LONGEST);
-        nap();
+        nap_for(wait);
+        wait += wait < 250000000 ? wait : 0;
     }
     atomic_store(&crowd.idle, true);
     while (atomic_load(&crowd.calls) != 0)

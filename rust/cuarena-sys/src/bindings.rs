@@ -1468,7 +1468,7 @@ pub struct cuarena_stats {
     pub captured_bytes: u64,
     #[doc = " calls of the memory's functions that reach the\n driver, or would if there were one: to take, give\n back, move, zero and export bytes, to identify\n streams, and to record, ask and wait for events"]
     pub memory_calls: u64,
-    #[doc = " calls of the driver by the memory since it was\n opened; 0 without a driver. An allocation from\n reserved bytes and a free make none, but: some 10\n at the first use of a stream, at most 20 for a\n zeroed request, at most 30 for bytes of another\n stream (record, ask, wait), and some 10 for a free\n with events=eager, for a free on the default\n stream of a thread once another thread has needed\n what was freed on it before, for each stream that\n was recorded to use the block, and for the first\n free after a compaction"]
+    #[doc = " calls of the driver by the memory since it was\n opened; 0 without a driver. An allocation from\n reserved bytes and a free make none, but: some 10\n at the first use of a stream, at most 20 for a\n zeroed request, at most 30 for bytes of another\n stream (record, ask, wait), some 10 for each stream\n when events are looked at (see streams.h), and\n some 10 for a free\n with events=eager, for a free on the default\n stream of a thread once another thread has needed\n what was freed on it before, for each stream that\n was recorded to use the block, and for the first\n free after a compaction"]
     pub driver_calls: u64,
     #[doc = " free ranges of all free lists, also for one region;\n two that touch are one if they are in the same\n free list. 0 with segments=each, whose free bytes\n are the memory's, which does not tell"]
     pub free_ranges: u64,
