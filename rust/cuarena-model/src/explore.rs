@@ -2,11 +2,12 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::AtomicBool;
+use loom::thread::{self, Thread};
 
 use crate::sites::Site;
 
@@ -75,6 +76,7 @@ fn run(bound: Bound, scene: impl Fn() + Send + Sync + 'static) -> usize {
     let counted = orders.clone();
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = bound;
+    // No scene takes nearly so many steps: what does has no end.
     builder.max_branches = 1_000;
     builder.check(move || {
         counted.fetch_add(1, Ordering::Relaxed);
@@ -128,35 +130,62 @@ impl<T: Copy> Plain<T> {
     }
 }
 
+/// Threads that are blocked until another one wakes them. Were they to look again and again instead,
+/// two of them could take turns without end while a third, which would end their wait, never has the
+/// processor. That takes no preemption, so no bound of these would end it, and loom explores it.
+pub struct Waiters(Mutex<Vec<Thread>>);
+
+impl Waiters {
+    pub fn new() -> Self {
+        Waiters(Mutex::new(Vec::new()))
+    }
+
+    /// Blocks the thread. Loom lets no other thread run between the step before and this.
+    pub fn wait(&self) {
+        self.0.lock().unwrap().push(thread::current());
+        thread::park();
+    }
+
+    /// Wakes those that have waited longest, in one step with the one before.
+    pub fn wake(&self, most: usize) {
+        let mut all = self.0.lock().unwrap();
+        let most = most.min(all.len());
+        all.drain(..most).for_each(|thread| thread.unpark());
+    }
+}
+
 /// A lock where the lock itself is not what is explored; `lock.rs` explores that. Loom's own mutex
 /// would order what it guards with what all others guard, and hardly ever refuse an attempt.
-pub struct Lock(AtomicBool);
+pub struct Lock {
+    is_held: AtomicBool,
+    waiters: Waiters,
+}
 
 /// Lets go of the lock when it ends.
 pub struct Held<'a>(&'a Lock);
 
 impl Lock {
     pub fn new() -> Self {
-        Lock(AtomicBool::new(false))
+        Lock {
+            is_held: AtomicBool::new(false),
+            waiters: Waiters::new(),
+        }
     }
 
     pub fn attempt(&self) -> Option<Held<'_>> {
         let site = Site::LockTake;
-        self.0
+        self.is_held
             .compare_exchange(false, true, site.order(), site.failure())
             .is_ok()
             .then(|| Held(self))
     }
 
-    /// Waits by loads: if threads wrote in turn while they wait, loom would go on with these turns.
     pub fn enter(&self) -> Held<'_> {
         loop {
             if let Some(held) = self.attempt() {
                 return held;
             }
-            while self.0.load(Ordering::Relaxed) {
-                loom::thread::yield_now();
-            }
+            self.waiters.wait();
         }
     }
 }
@@ -164,7 +193,8 @@ impl Lock {
 impl Drop for Held<'_> {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            self.0 .0.store(false, Site::LockLetGo.order());
+            self.0.is_held.store(false, Site::LockLetGo.order());
+            self.0.waiters.wake(usize::MAX);
         }
     }
 }

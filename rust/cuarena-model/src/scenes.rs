@@ -200,7 +200,7 @@ fn two_threads_want() {
     want(&callers::<2>(2));
 }
 
-scene!(two_threads_want, short: Some(4), long: Some(6),
+scene!(two_threads_want, short: None, long: None,
     tells_without_release: Weak(ServeOne) => "Causality violation",
     sees_without_acquire: Weak(IsWanting) => "Causality violation",
     serves_without_a_look: Without(ServeLooksAgain) => "a want is served twice",
@@ -212,7 +212,7 @@ fn three_threads_want() {
     want(&callers::<3>(3));
 }
 
-scene!(three_threads_want, short: Some(1), long: Some(2),);
+scene!(three_threads_want, short: Some(2), long: Some(4),);
 
 /// A want of a thread whose cache a slow path stops is left to its thread, which is served or
 /// refused.
@@ -298,7 +298,7 @@ fn caches_begin_beside_a_fast_path() {
     settle(&one, None);
 }
 
-scene!(caches_begin_beside_a_fast_path, short: Some(3), long: Some(5),
+scene!(caches_begin_beside_a_fast_path, short: Some(3), long: None,
     reads_an_id_plainly: Without(IdLoadsAtomically) => "Causality violation",
     overlooks_slow: Without(FastPathLooksAtSlow) => "Causality violation",
 );
@@ -314,7 +314,7 @@ fn caches_begin_beside_a_slow_path() {
     assert_ne!(freed, other.join().unwrap(), "a block is pinned or freed");
 }
 
-scene!(caches_begin_beside_a_slow_path, short: Some(4), long: Some(6),
+scene!(caches_begin_beside_a_slow_path, short: None, long: None,
     does_not_stop_again: Without(EnterStopsAgain) => "Causality violation",
 );
 
