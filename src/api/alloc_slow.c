@@ -578,10 +578,12 @@ static void explain_figures(const ladder_t *ladder, cuarena_status_t status)
     int region = is_stable(ladder) ? CUAI_STABLE : CUAI_DYNAMIC;
     uint64_t asked = ladder->request->heap.size;
     uint32_t own = own_stream(ladder);
-    uint64_t largest = may_wait(ladder) ? cuai_freelists_largest(arena, region)
-                                        : cuai_usable_largest(arena, region, own);
-    uint64_t free_bytes =
-        may_wait(ladder) ? all_free(ladder) : cuai_usable_bytes(arena, region, own);
+    uint64_t largest;
+    uint64_t free_bytes = cuai_usable_bytes(arena, region, own, &largest);
+    if (may_wait(ladder)) {
+        free_bytes = all_free(ladder);
+        largest = cuai_freelists_largest(arena, region);
+    }
     if (region == CUAI_DYNAMIC)
         free_bytes += cuai_pool_untaken(arena);
     cuai_fail_bytes(status, asked, met_limit(arena, status), arena->reserved, free_bytes, largest,

@@ -12,8 +12,8 @@
 #include "arena/segments.h"
 #include "arena/streams.h"
 
-/* Whether a request can use the range of a record; NULL: one that has no stream. Those of a session
- * are its own. */
+/* Whether a request, or NULL: any request, can use the range of a record. Those of a session are
+ * its own. */
 static bool counts(const cuarena_t *arena, const cuai_record_t *r, const cuai_request_t *request)
 {
     uint32_t freelist = cuai_range_freelist(r);

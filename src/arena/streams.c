@@ -461,38 +461,20 @@ uint64_t cuai_freelists_largest(const cuarena_t *arena, int region)
     return largest;
 }
 
-/* The free lists that a request on the stream of that number can use: that of idle bytes, and the
- * stream's own, which one that is released has no more. */
-static uint32_t usable(const cuarena_t *arena, int region, uint32_t number, uint32_t *freelists)
+uint64_t cuai_usable_bytes(const cuarena_t *arena, int region, uint32_t number,
+                           uint64_t *largest_out)
 {
-    uint32_t count = 0;
-    freelists[count++] = 0;
+    const cuarena_heap_t *heap = arena->heaps[region];
+    uint64_t bytes = heap->freelists[0]->free_bytes;
+    *largest_out = freelist_largest(heap, 0);
     for (int i = 0; number != 0 && i < 2; i++) {
         uint32_t own = cuai_stream(arena, number)->freelists[i][region];
-        if (own != 0)
-            freelists[count++] = own;
+        if (own == 0) /* the stream was released */
+            continue;
+        bytes += heap->freelists[own]->free_bytes;
+        *largest_out = cuai_max(*largest_out, freelist_largest(heap, own));
     }
-    return count;
-}
-
-uint64_t cuai_usable_bytes(const cuarena_t *arena, int region, uint32_t number)
-{
-    uint32_t freelists[3];
-    uint32_t count = usable(arena, region, number, freelists);
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < count; i++)
-        bytes += arena->heaps[region]->freelists[freelists[i]]->free_bytes;
     return bytes;
-}
-
-uint64_t cuai_usable_largest(const cuarena_t *arena, int region, uint32_t number)
-{
-    uint32_t freelists[3];
-    uint32_t count = usable(arena, region, number, freelists);
-    uint64_t largest = 0;
-    for (uint32_t i = 0; i < count; i++)
-        largest = cuai_max(largest, freelist_largest(arena->heaps[region], freelists[i]));
-    return largest;
 }
 
 /* ---- The end ----------------------------------------------------------- */

@@ -127,8 +127,8 @@ void cuai_stream_note_open(const cuarena_t *arena, cuai_stream_t *s);
 uint64_t cuai_freelists_largest(const cuarena_t *arena, int region);
 /* The bytes, and the largest range, that are idle or in the free lists of the stream of that
  * number; 0: of none. */
-uint64_t cuai_usable_bytes(const cuarena_t *arena, int region, uint32_t number);
-uint64_t cuai_usable_largest(const cuarena_t *arena, int region, uint32_t number);
+uint64_t cuai_usable_bytes(const cuarena_t *arena, int region, uint32_t number,
+                           uint64_t *largest_out);
 /* What in the state of streams and uses contradicts blocks and ranges (recount.c); NULL: nothing.
  * O(records + uses). */
 const char *cuai_streams_wrong(const cuarena_t *arena);
