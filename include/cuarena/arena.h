@@ -49,7 +49,8 @@
  * cached blocks count too. Where blocks of several streams lie beside each other it is about 92 B,
  * and 132 B if all blocks are then freed at once; see streams.h. Each segment that the memory gave
  * takes 128 B more and, with keep=none, each hole. The cache of a thread takes 8 kB, and what
- * threads hand to each other 16 kB. A free never allocates, but for the cache of its thread.
+ * threads hand to each other 16 kB. A free never fails for want of host memory. It takes some only
+ * for the cache of its thread, for a stream that the arena did not know, and for events.
  *
  * Signal handlers. A call in a handler is REENTERED where it would have to wait for a call of this
  * thread that the handler interrupted; otherwise it works. Calls take host memory when they need

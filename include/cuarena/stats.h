@@ -70,12 +70,11 @@ typedef struct cuarena_stats {
                               * zeroed request, at most 30 for bytes of another
                               * stream (record, ask, wait), some 10 for each stream
                               * when events are looked at (see streams.h), and
-                              * some 10 for a free
-                              * with events=eager, for a free on the default
-                              * stream of a thread once another thread has needed
-                              * what was freed on it before, for each stream that
-                              * was recorded to use the block, and for the first
-                              * free after a compaction */
+                              * some 10 for a free with events=eager, for a free on
+                              * the default stream of a thread once another thread
+                              * has needed what was freed on it before, for each
+                              * stream that was recorded to use the block, and for
+                              * the first free after a compaction */
     uint64_t free_ranges;    /* free ranges of all free lists, also for one region;
                               * two that touch are one if they are in the same
                               * free list. 0 with segments=each, whose free bytes

@@ -78,11 +78,13 @@
  *
  * Stealing
  *   An allocation on A looks into A's free list, then into the idle one, then where ranges of both
- *   touch. If none has room, the arena grows. Where it cannot, because it is a pool, or by a limit
- *   or the memory, the allocation steals: A waits, on the device, for the stream whose free list
- *   has the bytes, or for several whose ranges touch, and gets as many bytes as it needs; the rest
- *   stays. What A has waited for once it need not wait for again. That takes one event, one queued
- *   wait, and no wait of the host. The option `steal` says how far all this goes:
+ *   touch; a large one, of a 1024th of the arena and above, into all of these and what A has waited
+ *   for together. If none has room, and no more is idle by then, the arena grows. Where it cannot,
+ *   because it is a pool, or by a limit or the memory, the allocation steals: A waits, on the
+ *   device, for the stream whose free list has the bytes, or for several whose ranges touch, and
+ *   gets as many bytes as it needs; the rest stays. What A has waited for once it need not wait for
+ *   again. That takes one event, one queued wait, and no wait of the host. The option `steal` says
+ *   how far all this goes:
  *
  *   first   A waits before the arena grows: it holds less, and streams that have nothing to do with
  *           each other may run one after the other
@@ -102,17 +104,20 @@
  *   can be given back of their free lists goes back; the rest stays theirs.
  *
  * Events
- *   In an arena that grows and knows several streams, allocations look at the events of what was
- *   freed, and record those that are to come: once in a while, after requests on streams for a 16th
- *   of what the arena has, and 4 for each stream. So bytes that were freed long ago are idle when
- *   another stream needs them, and the arena need not grow. Not with steal=never.
+ *   In an arena that grows and knows several streams, or whose bytes the CPU touches, allocations
+ *   look at the events of what was freed, and record those that are to come: once in a while, after
+ *   requests on streams for a 16th of what the arena has, and 4 for each stream. Requests that
+ *   their stream's free list or the cache of their thread serves in the shortest way do not count.
+ *   So bytes whose work is done by then are idle when another stream needs them, and the arena need
+ *   not grow for them. Not with steal=never. Default streams of other threads are asked, but
+ *   nothing is recorded on them.
  *
  *   With events=late, the default, the event behind what was freed is recorded at such a look, when
  *   a request finds no room, before a trim or a compaction, when a capture session begins, and by
- * cuarena_reclaim, cuarena_stream_mark and cuarena_release_stream. It covers work that was queued
- * after the free as well. So a program whose kernels on one stream wait for a kernel on another by
- * polling memory can deadlock when one stream steals from the other; events=eager, which records an
- * event at each free, is for such programs.
+ *   cuarena_reclaim, cuarena_stream_mark and cuarena_release_stream. It covers work that was queued
+ *   after the free as well. So a program whose kernels on one stream wait for a kernel on another
+ *   by polling memory can deadlock when one stream steals from the other; events=eager, which
+ *   records an event at each free, is for such programs.
  *
  * Memory that the CPU touches
  *   The order of a stream does not order the CPU. So on pageable, pinned and managed memory even A
