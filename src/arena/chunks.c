@@ -2,9 +2,11 @@
  * Chunks: how much growth takes beyond what a request lacks.
  *
  *   next      the size of the next chunk; it begins at initial_chunk, but never above the limit,
- * and after a trim at growth_after_trim raised    a request above `next` doubles it until it fits,
- * whatever max_doubling says, and it stays there advanced  otherwise a chunk that was taken doubles
- * `next`, to max_doubling at most: from above that it falls back to max_doubling
+ *             and after a trim at growth_after_trim
+ *   raised    a request above `next` doubles it until it fits, whatever max_doubling says, and it
+ *             stays there
+ *   advanced  otherwise a chunk that was taken doubles `next`, to max_doubling at most: from above
+ *             that it falls back to max_doubling
  *
  * Chunks are multiples of the granule, as in ONNX Runtime's arena. What is taken is rounded up to
  * the memory's granularity and cut to what the limit leaves, so it is the same as there, byte by

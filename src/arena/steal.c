@@ -3,7 +3,8 @@
  *
  *   requester   the stream of the request
  *   owner       of a range: the stream that the requester must wait for first; 0 if it need not:
- * the range is idle, its own, or in the closed free list of a stream whose event it has waited for
+ *               the range is idle, its own, or in the closed free list of a stream whose event it
+ *               has waited for
  *   run         ranges of whatever free lists without a gap between them
  *   candidate   a run, or a part of one, that the request fits in
  *
