@@ -132,10 +132,12 @@ cuarena_status_t cuarena_heap_segment_add_block(cuarena_heap_t *heap, uint64_t o
     cuarena_status_t status = prepare_segment(heap, offset, size, 2);
     if (status != CUARENA_OK)
         return status;
+    const uint64_t changes = heap->changes;
     status = cuai_heap_add_block(heap, add_head(heap, offset, size), size, request, block_out);
     if (status == CUARENA_OK)
         return status;
     remove_at(heap, offset);
+    heap->changes = changes; /* all is as it was, so plans are good */
     return cuai_no_bookkeeping(status);
 }
 

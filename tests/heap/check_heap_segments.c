@@ -126,6 +126,25 @@ START_TEST(test_segment_add_block_fills_a_segment)
 }
 END_TEST
 
+/* A failed call changes nothing, so a plan that was made before may begin after it. */
+START_TEST(test_segment_add_block_above_max_blocks_leaves_plans_good)
+{
+    cuarena_heap_plan_t *plan = NULL;
+    cuarena_heap_plan_options_t options;
+    cuarena_heap_config_t config = map_config();
+    config.max_blocks = 2;
+    cuarena_heap_plan_options_init(&options);
+    map_open_with(&map, &config, "a4 -4");
+    expect_ok(map_alloc(&map, 'b', 1));
+    expect_ok(cuarena_heap_plan_create(map.heap, &options, &plan));
+    expect_status(add_block(10, 3, 700), CUARENA_LIMIT);
+    expect_map(&map, "a4 b1 -3");
+    expect_ok(cuarena_heap_plan_begin(map.heap, plan));
+    expect_ok(cuarena_heap_plan_abort(map.heap, plan));
+    cuarena_heap_plan_destroy(map.heap, &plan);
+}
+END_TEST
+
 START_TEST(test_segment_add_block_freed_is_a_idle_range)
 {
     map_open(&map, "a4 -4");
@@ -305,6 +324,7 @@ static void add_adding(Suite *suite)
                         test_segment_calls_with_null_heap_are_bad));
     add_tests(suite, "adding a block",
               TEST_LIST(test_segment_add_block_fills_a_segment,
+                        test_segment_add_block_above_max_blocks_leaves_plans_good,
                         test_segment_add_block_freed_is_a_idle_range,
                         test_segment_add_block_request_of_0_or_beyond_is_bad,
                         test_segment_add_block_overlap_is_bad, test_segment_add_block_null_is_bad,
