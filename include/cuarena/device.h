@@ -64,7 +64,7 @@ typedef struct cuarena_properties {
     int32_t compute_minor;
     uint64_t granularity;   /* of the memory: it gives and takes bytes in pages of so
                              * many bytes */
-    uint64_t handle_bytes;  /* bytes of a vmm handle; 0: there are none */
+    uint64_t handle_bytes;  /* of the smallest vmm handle; 0: there are none */
     void *context;          /* CUcontext */
     uint64_t granule_bytes; /* addresses and sizes of blocks are multiples of it:
                              * the option `alignment` */

@@ -111,8 +111,9 @@ static const cuai_option_t options[] = {
     PROPERTY("fabric", fabric, .help = "Whether handles can be exported to other hosts."),
     PROPERTY("peers", peers, .help = "Whether the other devices can reach the bytes."),
     BYTES("handle", handle_bytes, "0", "0, or a power of two to 64GiB",
-          .help = "What backing=vmm takes and gives back at a time; 0: by the arena's size. "
-                  "memory=none does the same.",
+          .help = "What backing=vmm takes and gives back at a time; 0: by the size of a pool; "
+                  "of what grows a little, and more the more there is. memory=none: pages of "
+                  "this size; 0: of 64 KiB.",
           .most = 64 * CUAI_GIB, .power_of_two = true, .or_zero = true),
     FLAG("mapped", mapped, "1", .help = "Whether devices can reach pinned memory."),
     FLAG("write_combined", write_combined, "0",

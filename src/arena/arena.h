@@ -195,6 +195,14 @@ static inline uint64_t cuai_page_multiple(const cuarena_t *arena, uint64_t bytes
     return cuai_align_up(bytes, arena->memory.ops.granularity);
 }
 
+/* How large the handles are that the memory takes now, at the least a page. Growth takes whole ones
+ * where it can, for the next requests, and counts in them what it costs to reuse pages. */
+static inline uint64_t cuai_handle_now(const cuarena_t *arena)
+{
+    const cuai_memory_t *memory = &arena->memory;
+    return cuai_handle_bytes(memory->ops.granularity, memory->most_handle_bytes, arena->reserved);
+}
+
 static inline uint64_t cuai_address(const void *pointer)
 {
     return (uint64_t)(uintptr_t)pointer;

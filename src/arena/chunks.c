@@ -59,13 +59,15 @@ static uint64_t affordable(const cuarena_t *arena)
                            arena->memory.ops.granularity);
 }
 
-cuai_chunk_t cuai_chunk_for(const cuarena_t *arena, uint64_t need)
+cuai_chunk_t cuai_chunk_for(const cuarena_t *arena, uint64_t need, uint64_t lacking)
 {
-    if (arena->config.grow != CUARENA_GROW_DOUBLING)
-        return (cuai_chunk_t){.next = arena->next_chunk};
-    uint64_t bytes = raised(arena->next_chunk, need);
     uint64_t most = affordable(arena);
-    cuai_chunk_t chunk = {.bytes = most};
+    cuai_chunk_t chunk = {.bytes = most, .next = arena->next_chunk};
+    if (arena->config.grow != CUARENA_GROW_DOUBLING) {
+        chunk.bytes = cuai_min(cuai_align_up(lacking, cuai_handle_now(arena)), most);
+        return chunk;
+    }
+    uint64_t bytes = raised(arena->next_chunk, need);
     if (bytes < most)
         chunk.bytes = cuai_page_multiple(arena, bytes);
     chunk.bytes = cuai_min(chunk.bytes, most);

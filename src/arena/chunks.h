@@ -12,8 +12,9 @@ typedef struct cuai_chunk {
 /* The next chunk is the first one; or the first one after a trim. */
 void cuai_chunks_start(cuarena_t *arena);
 void cuai_chunks_trimmed(cuarena_t *arena);
-/* The chunk for a request that needs so many bytes in one piece. */
-cuai_chunk_t cuai_chunk_for(const cuarena_t *arena, uint64_t need);
+/* The chunk for a request that needs so many bytes in one piece. Growth by what is lacking takes
+ * whole handles. */
+cuai_chunk_t cuai_chunk_for(const cuarena_t *arena, uint64_t need, uint64_t lacking);
 /* What to ask for when the memory did not have the pages of `*asked`, which goes down; 0: less than
  * `least` is of no use. */
 uint64_t cuai_chunk_smaller(const cuarena_t *arena, uint64_t *asked, uint64_t least);

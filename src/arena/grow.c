@@ -10,7 +10,7 @@
  * are, so that the arena holds no more than before. It takes more instead
  *
  *   - up to a little above the most that was ever in use, for that costs little memory
- *   - a page for every few times that it has reused some. So a program that needs the same pages
+ *   - a handle for every few times that it has reused pages. So a program that needs the same pages
  *     now here and now there comes to hold both, and then its calls of the memory end
  */
 #include "arena/grow.h"
@@ -322,7 +322,7 @@ static step_t least_step(const cuarena_t *arena, const cuai_request_t *request, 
 static step_t choose(const cuarena_t *arena, const cuai_request_t *request, bool *at_all)
 {
     step_t step = least_step(arena, request, at_all);
-    cuai_chunk_t chunk = cuai_chunk_for(arena, room_for(arena, request));
+    cuai_chunk_t chunk = cuai_chunk_for(arena, room_for(arena, request), step.bytes);
     step.least = step.bytes;
     step.next_chunk = arena->next_chunk;
     if (step.kind != STEP_EXTEND && step.kind != STEP_NEW)
@@ -523,16 +523,18 @@ cuarena_status_t cuai_check_reserved_limit(const cuarena_t *arena, uint64_t byte
 /* ---- Reusing ----------------------------------------------------------- */
 
 /* An arena reuses no pages while it holds at most this share, and so many pages, more than the most
- * that was in use. */
+ * that was in use; so many handles where these follow what is reserved, for they are a device's,
+ * whose calls take long. */
 #define SPARE_SHARE 64
 #define SPARE_PAGES 3
-/* How often pages are reused, one or several at once, before a page is taken instead. */
-#define REUSES_OF_A_PAGE 8
+#define SPARE_HANDLES 6
+/* How often pages are reused, one or several at once, before a handle is taken instead. */
+#define REUSES_OF_A_HANDLE 8
 
 /* Whether pages were reused so often that the step takes its own instead, which that pays for. */
 static bool pays_for(cuarena_t *arena, const step_t *step)
 {
-    uint64_t price = step->bytes / granularity_of(arena) * REUSES_OF_A_PAGE;
+    uint64_t price = step->bytes * REUSES_OF_A_HANDLE / cuai_handle_now(arena);
     if (arena->reuses < price)
         return false;
     arena->reuses -= price;
@@ -553,13 +555,19 @@ static bool can_reuse(const cuarena_t *arena, const step_t *step)
            cuai_heap_large_ranges(heap, 0, granularity_of(arena), &slot, 1) != 0;
 }
 
+static uint64_t spare_bytes(const cuarena_t *arena)
+{
+    bool follows = arena->memory.most_handle_bytes != 0;
+    uint64_t spare = (follows ? SPARE_HANDLES : SPARE_PAGES) * cuai_handle_now(arena);
+    return arena->most_used / SPARE_SHARE + spare;
+}
+
 static bool reuses(cuarena_t *arena, const cuai_request_t *request, const step_t *step)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     cuai_raise(&arena->most_used, cuai_heap_bytes(heap) + request->size);
-    uint64_t spare = arena->most_used / SPARE_SHARE + SPARE_PAGES * granularity_of(arena);
-    return heap->capacity + step->bytes > arena->most_used + spare && can_reuse(arena, step) &&
-           !pays_for(arena, step);
+    return heap->capacity + step->bytes > arena->most_used + spare_bytes(arena) &&
+           can_reuse(arena, step) && !pays_for(arena, step);
 }
 
 /* Chooses a step, and gives idle pages back for what it will take, but for those that the request
@@ -576,10 +584,12 @@ static step_t choose_reusing(cuarena_t *arena, const cuai_request_t *request, bo
         if (more != 0)
             step = choose(arena, request, at_all);
     }
-    if (given != 0)
+    if (given != 0) {
+        step.bytes = step.least;
         arena->reuses++;
+    }
     if (given > step.bytes) /* else what is held shrinks again, and the loop goes on for ever */
-        arena->reuses += (given - step.bytes) / granularity_of(arena) * REUSES_OF_A_PAGE;
+        arena->reuses += (given - step.bytes) * REUSES_OF_A_HANDLE / cuai_handle_now(arena);
     return step;
 }
 
@@ -710,6 +720,6 @@ cuarena_status_t cuai_grow_first(cuarena_t *arena)
     cuai_count_reserved(arena, bytes);
     arena->extensions++;
     if (chunk != 0)
-        arena->next_chunk = cuai_chunk_for(arena, 0).next;
+        arena->next_chunk = cuai_chunk_for(arena, 0, 0).next;
     return publish_first(arena);
 }

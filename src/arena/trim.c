@@ -38,6 +38,30 @@ static uint64_t pool_end(const cuarena_t *arena, const cuarena_memory_segment_t 
                                                    : UINT64_MAX;
 }
 
+/* Makes a range of addresses one that can go: of whole handles. The end of the segment is whole. */
+static void whole_pages(const cuarena_t *arena, const cuarena_memory_segment_t *s, bool to_end,
+                        uint64_t *first, uint64_t *last)
+{
+    uint64_t granularity = arena->memory.ops.granularity;
+    uint64_t begin = cuai_align_up(*first - s->address, granularity);
+    uint64_t end = *last - s->address;
+    if (!to_end)
+        end = cuai_align_down(end, granularity);
+    if (arena->memory.whole_handles != NULL && begin < end)
+        arena->memory.whole_handles(s, &begin, &end);
+    *first = s->address + begin;
+    *last = s->address + end;
+}
+
+/* Where the handle around an address begins; one begins at `first`. */
+static uint64_t lower_edge(const cuarena_t *arena, const cuarena_memory_segment_t *s,
+                           uint64_t first, uint64_t address)
+{
+    CUAI_ASSERT(first <= address);
+    whole_pages(arena, s, false, &first, &address);
+    return address;
+}
+
 /* Chooses what can go of [begin, end), a free range; at most about `most` bytes. The odd end of a
  * pool goes with the page that it is in. */
 static bool choose_cut(const cuarena_t *arena, uint64_t begin, uint64_t end, uint64_t most,
@@ -49,10 +73,9 @@ static bool choose_cut(const cuarena_t *arena, uint64_t begin, uint64_t end, uin
     const cuarena_memory_segment_t *s = &arena->segments.items[at];
     uint64_t taken_end = s->address + s->bytes;
     bool to_end = end == cuai_min(taken_end, pool_end(arena, s));
-    uint64_t granularity = ops->granularity;
-    uint64_t first = s->address + cuai_align_up(begin - s->address, granularity);
-    uint64_t last =
-        to_end ? taken_end : s->address + cuai_align_down(end - s->address, granularity);
+    uint64_t first = begin;
+    uint64_t last = to_end ? taken_end : end;
+    whole_pages(arena, s, to_end, &first, &last);
     cut->segment = at;
     if (begin == s->address && to_end && ops->shrink == NULL) {
         *cut = (cuai_cut_t){CUAI_CUT_WHOLE, at, begin, s->bytes};
@@ -61,8 +84,9 @@ static bool choose_cut(const cuarena_t *arena, uint64_t begin, uint64_t end, uin
     if (first >= last || (to_end ? ops->shrink == NULL : ops->punch == NULL))
         return false;
     cut->kind = to_end ? CUAI_CUT_SHRINK : CUAI_CUT_PUNCH;
-    cut->bytes = min_pages(arena, last - first, most);
-    cut->address = last - cut->bytes;
+    cut->address = last - min_pages(arena, last - first, most);
+    cut->address = lower_edge(arena, s, first, cut->address);
+    cut->bytes = last - cut->address;
     if (to_end && cut->address == s->address)
         cut->kind = CUAI_CUT_WHOLE; /* no segment is left with 0 bytes */
     return cut->bytes != 0;
@@ -255,9 +279,10 @@ static uint64_t cut_beside(cuarena_t *arena, cuai_cuts_t *cuts, uint64_t least, 
 uint64_t cuai_trim_beside(cuarena_t *arena, uint64_t bytes, uint64_t begin, uint64_t end)
 {
     uint64_t page = arena->memory.ops.granularity;
+    uint64_t sure = 2 * cuai_handle_now(arena); /* has a whole handle */
     cuai_cuts_t cuts;
     cuai_cuts_begin(arena, &cuts);
-    uint64_t cut = cut_beside(arena, &cuts, 2 * page, bytes, begin, end); /* surely have a page */
+    uint64_t cut = cut_beside(arena, &cuts, sure, bytes, begin, end);
     if (cut < bytes)
         (void)cut_beside(arena, &cuts, page, bytes - cut, begin, end);
     uint64_t given = cuai_cuts_give(arena, &cuts);

@@ -24,15 +24,18 @@ static opener_t opener_of(int32_t kind)
     return kind > 0 && kind < OPENER_COUNT ? openers[kind] : NULL;
 }
 
-/* Makes the table one whose segments keep their length. */
-static void keep_lengths(cuarena_memory_ops_t *ops)
+/* Makes it a memory whose segments keep their length. */
+static void keep_lengths(cuai_memory_t *memory)
 {
+    cuarena_memory_ops_t *ops = &memory->ops;
     ops->grow = NULL;
     ops->shrink = NULL;
     ops->punch = NULL;
     ops->fill = NULL;
     if (ops->least_bytes != 0)
         ops->granularity = ops->least_bytes;
+    memory->most_handle_bytes = 0;
+    memory->whole_handles = NULL;
 }
 
 cuarena_status_t cuai_memory_open(const cuarena_config_t *config, cuai_memory_t *out)
@@ -55,7 +58,7 @@ cuarena_status_t cuai_memory_open(const cuarena_config_t *config, cuai_memory_t 
     opened.driver_streams = opened.ops.mark == cuai_streams_mark;
     cuai_count_calls(&opened, counted, config->memory == CUARENA_MEMORY_CUSTOM);
     if (config->in_place == 0)
-        keep_lengths(&opened.ops);
+        keep_lengths(&opened);
     opened.facts.memory = config->memory;
     opened.facts.bytes_kind = config->bytes_kind;
     opened.facts.granularity = opened.ops.granularity;

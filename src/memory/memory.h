@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 
+#include "base/bits.h"
 #include "base/error.h"
 #include "cuarena/arena.h"
 #include "cuarena/device.h"
@@ -24,7 +25,23 @@ typedef struct cuai_memory {
     struct cuai_counted *counted; /* `user`: see memory/counted.h */
     cuarena_properties_t facts;   /* filled by whoever opens a memory of a device */
     struct cuai_pool *pool;       /* the driver's pool that it allocates from; NULL: none */
+    uint64_t most_handle_bytes;   /* a page may be mapped with others, in a handle of so many bytes
+                                   * at most, which goes as a whole; 0: each by itself */
+    /* Makes a range of a segment's offsets one of whole handles, which may be none. NULL: pages. */
+    void (*whole_handles)(const cuarena_memory_segment_t *segment, uint64_t *begin, uint64_t *end);
 } cuai_memory_t;
+
+/* A new handle has at most this share of the segment's bytes: it is rounded up by little beside
+ * what is there, and an arena that doubles takes some ten of them. */
+#define CUAI_HANDLE_SHARE 8
+
+/* How large the handles are, with so many bytes in the segment, between the least and the most. */
+static inline uint64_t cuai_handle_bytes(uint64_t least, uint64_t most, uint64_t segment_bytes)
+{
+    uint64_t share = segment_bytes / CUAI_HANDLE_SHARE;
+    uint64_t power = share == 0 ? 0 : UINT64_C(1) << cuai_log2_floor(share);
+    return cuai_max(least, cuai_min(power, most));
+}
 
 /*
  * Opens the memory that a checked configuration names. BAD_ARGUMENT for bytes or a table that

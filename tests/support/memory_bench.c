@@ -12,7 +12,8 @@ cuarena_config_t bench_config_of(const char *options)
     cuarena_config_t config;
     cuarena_config_init(&config);
     expect_ok(cuarena_config_parse(&config, options));
-    config.grow = CUARENA_GROW_NONE;
+    if (config.grow < 0) /* as the preset says */
+        config.grow = CUARENA_GROW_NONE;
     if (config.alignment == CUARENA_BYTES_PRESET)
         config.alignment = 256;
     config.in_place = 1;

@@ -1097,7 +1097,7 @@ const _: () = {
 };
 #[doc = " How often a step was taken since the arena was made. Frozen."]
 pub type cuarena_step_stats_t = cuarena_step_stats;
-#[doc = " The handler is asked when nothing else helps, before compact_on_oom, but not for more bytes than\n the limit of reserved bytes and all that is reserved. It returns 1 if it freed something: the\n request is tried again. If it returns 0, or has returned 1 sixteen times without enough room, it\n is not asked again for this request. `attempt` counts its calls for one request, from 0 on.\n\n It is called with no lock held, so other threads go on meanwhile, and several may be in it at\n once. On one thread it is not entered twice: a request that is made in it and finds no room fails\n without it. It may make every call of the arena but destroy it (REENTERED). It must return,\n rather than leave by longjmp or an exception."]
+#[doc = " The handler is asked when nothing else helps, before compact_on_oom; in an arena that grows not\n for more bytes than both the limit of reserved bytes and all that is reserved. It returns 1 if it\n freed something: the request is tried again. If it returns 0, or has returned 1 sixteen times\n without enough room, it is not asked again for this request. `attempt` counts its calls for one\n request, from 0 on.\n\n It is called with no lock held, so other threads go on meanwhile, and several may be in it at\n once. On one thread it is not entered twice: a request that is made in it and finds no room fails\n without it. It may make every call of the arena but destroy it (REENTERED). It must return,\n rather than leave by longjmp or an exception."]
 pub type cuarena_oom_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -1468,7 +1468,7 @@ pub struct cuarena_stats {
     pub captured_bytes: u64,
     #[doc = " calls of the memory's functions that reach the\n driver, or would if there were one: to take, give\n back, move, zero and export bytes, to identify\n streams, and to record, ask and wait for events"]
     pub memory_calls: u64,
-    #[doc = " calls of the driver by the memory since it was\n opened; 0 without a driver. An allocation from\n reserved bytes and a free make none, but: some 10\n at the first use of a stream, at most 20 for a\n zeroed request, at most 30 for bytes of another\n stream (record, ask, wait), some 10 for each stream\n when events are looked at (see streams.h), and\n some 10 for a free\n with events=eager, for a free on the default\n stream of a thread once another thread has needed\n what was freed on it before, for each stream that\n was recorded to use the block, and for the first\n free after a compaction"]
+    #[doc = " calls of the driver by the memory since it was\n opened; 0 without a driver. An allocation from\n reserved bytes and a free make none, but: some 10\n at the first use of a stream, at most 20 for a\n zeroed request, at most 30 for bytes of another\n stream (record, ask, wait), some 10 for each stream\n when events are looked at (see streams.h), and\n some 10 for a free with events=eager, for a free on\n the default stream of a thread once another thread\n has needed what was freed on it before, for each\n stream that was recorded to use the block, and for\n the first free after a compaction"]
     pub driver_calls: u64,
     #[doc = " free ranges of all free lists, also for one region;\n two that touch are one if they are in the same\n free list. 0 with segments=each, whose free bytes\n are the memory's, which does not tell"]
     pub free_ranges: u64,
@@ -1783,7 +1783,7 @@ pub struct cuarena_properties {
     pub compute_minor: i32,
     #[doc = " of the memory: it gives and takes bytes in pages of so\n many bytes"]
     pub granularity: u64,
-    #[doc = " bytes of a vmm handle; 0: there are none"]
+    #[doc = " of the smallest vmm handle; 0: there are none"]
     pub handle_bytes: u64,
     #[doc = " CUcontext"]
     pub context: *mut ::core::ffi::c_void,

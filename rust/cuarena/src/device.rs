@@ -73,7 +73,7 @@ pub struct Properties {
     pub compute: (i32, i32),
     /// What the memory gives and takes back in multiples of.
     pub granularity: usize,
-    /// Of a handle of the backing `vmm`; 0 without.
+    /// Of the smallest handle of the backing `vmm`; 0 without.
     pub handle_bytes: usize,
     /// What addresses and sizes of blocks are multiples of, whoever configured
     /// the arena.

@@ -24,30 +24,30 @@ static cuarena_status_t descriptor_of(cuai_place_t *place, uint64_t address, int
                              "the handle at 0x%" PRIx64, address);
 }
 
-/* Bytes of a segment, by address. */
+/* Bytes of a segment, as offsets. */
 typedef struct stretch {
+    const cuarena_memory_segment_t *segment;
     uint64_t begin;
     uint64_t end;
-    uint64_t base;        /* of the segment */
-    uint64_t segment_end; /* its last handle may be smaller */
 } stretch_t;
 
-/* Describes the part of the stretch that is in the handle at `address`. */
-static cuarena_status_t make_piece(const cuai_vmm_t *vmm, uint64_t address,
-                                   const stretch_t *stretch, cuarena_export_piece_t *piece)
+/* Describes the part of the stretch that is in the handle at an offset. */
+static cuarena_status_t make_piece(const cuai_vmm_t *vmm, uint64_t offset, const stretch_t *stretch,
+                                   cuarena_export_piece_t *piece)
 {
     int fd = -1;
-    cuarena_status_t status = descriptor_of(vmm->store.place, address, &fd);
+    uint64_t handle = cuai_vmm_handle_begin(stretch->segment, offset);
+    uint64_t behind = cuai_vmm_handle_end(stretch->segment, offset);
+    cuarena_status_t status =
+        descriptor_of(vmm->store.place, stretch->segment->address + handle, &fd);
     if (status != CUARENA_OK)
         return status;
-    uint64_t behind = cuai_min(address + vmm->handle_bytes, stretch->segment_end);
-    uint64_t first = cuai_max(stretch->begin, address);
     uint64_t last = cuai_min(stretch->end, behind);
-    CUAI_ASSERT(first < last);
+    CUAI_ASSERT(handle <= offset && offset < last);
     *piece = (cuarena_export_piece_t){.fd = fd,
-                                      .handle_bytes = behind - address,
-                                      .offset = first - address,
-                                      .bytes = last - first};
+                                      .handle_bytes = behind - handle,
+                                      .offset = offset - handle,
+                                      .bytes = last - offset};
     return CUARENA_OK;
 }
 
@@ -57,15 +57,25 @@ static void close_pieces(const cuarena_export_piece_t *pieces, size_t count)
         (void)close(pieces[i].fd);
 }
 
-static cuarena_status_t make_pieces(const cuai_vmm_t *vmm, const stretch_t *stretch, uint64_t first,
-                                    size_t count, cuarena_export_piece_t *pieces)
+/* How many handles the stretch is in. */
+static size_t count_pieces(const stretch_t *stretch)
+{
+    size_t count = 0;
+    for (uint64_t at = stretch->begin; at < stretch->end; count++)
+        at = cuai_vmm_handle_end(stretch->segment, at);
+    return count;
+}
+
+static cuarena_status_t make_pieces(const cuai_vmm_t *vmm, const stretch_t *stretch,
+                                    cuarena_export_piece_t *pieces)
 {
     size_t made = 0;
     cuarena_status_t status = CUARENA_OK;
-    while (made < count && status == CUARENA_OK) {
-        uint64_t address = stretch->base + (first + made) * vmm->handle_bytes;
-        status = make_piece(vmm, address, stretch, &pieces[made]);
+    uint64_t at = stretch->begin;
+    while (at < stretch->end && status == CUARENA_OK) {
+        status = make_piece(vmm, at, stretch, &pieces[made]);
         made += status == CUARENA_OK;
+        at = cuai_vmm_handle_end(stretch->segment, at);
     }
     if (status != CUARENA_OK)
         close_pieces(pieces, made);
@@ -78,11 +88,8 @@ cuarena_status_t cuai_vmm_export(void *user, const cuarena_memory_segment_t *seg
 {
     const cuai_vmm_t *vmm = user;
     CUAI_ASSERT(bytes != 0 && offset + bytes <= segment->bytes);
-    const stretch_t stretch = {segment->address + offset, segment->address + offset + bytes,
-                               segment->address, segment->address + segment->bytes};
-    uint64_t first = offset / vmm->handle_bytes;
-    uint64_t last = (offset + bytes - 1) / vmm->handle_bytes;
-    size_t count = (size_t)(last - first + 1);
+    const stretch_t stretch = {segment, offset, offset + bytes};
+    size_t count = count_pieces(&stretch);
     cuai_visit_t visit;
     if (pieces == NULL) {
         *count_out = count;
@@ -94,7 +101,7 @@ cuarena_status_t cuai_vmm_export(void *user, const cuarena_memory_segment_t *seg
     cuarena_status_t status = cuai_place_enter(vmm->store.place, &visit);
     if (status != CUARENA_OK)
         return status;
-    status = make_pieces(vmm, &stretch, first, count, pieces);
+    status = make_pieces(vmm, &stretch, pieces);
     cuai_place_leave(&visit);
     if (status == CUARENA_OK)
         *count_out = count;

@@ -17,12 +17,11 @@
 /*
  * On an H200 a GiB costs, grown and given back, 26.7 and 22.1 ms in handles of 2 MiB, 6.8 and 6.5
  * in handles of 8 MiB, 1.8 and 2.2 in handles of 32 MiB, 0.5 and 1.1 in handles of 128 MiB
- * (bench/results/vmm.json). An arena that grows uses small ones, so that it reserves little more
- * than it needs, and moves what it has to where it needs it: six recorded programs of 0.7 to 12 GiB
- * reserve 1.5 % more than their peaks in handles of 2 MiB, 4 % in those of 16 MiB and 5 % in those
- * of 32 MiB; in twenty passes 3, 6 and 6 %. A pool reserves all its bytes at once.
+ * (bench/results/vmm.json). A pool reserves all its bytes at once. An arena that grows begins with
+ * the smallest, so that it reserves little more than it needs, and takes larger ones as it has more
+ * (cuai_handle_bytes): what it reserves above its peak is a share of it, and so are its calls.
  */
-#define MOST_TO_GROW (16 * CUAI_MIB)
+#define MOST_TO_GROW (32 * CUAI_MIB)
 #define MOST_OF_POOL (128 * CUAI_MIB)
 /* An arena of a known size has about so many handles at least, so that rounding costs little. To
  * serve what needs nearly all of its limit, one that grows has more. */
@@ -240,9 +239,11 @@ static cuarena_status_t choose_size(cuai_vmm_t *vmm, const cuarena_config_t *con
         asked = round_down_to_power(expected_bytes(place, config) / count);
     if (config->handle_bytes == 0)
         asked = cuai_max(least, cuai_min(asked, most));
-    vmm->handle_bytes = cuai_max(asked, config->alignment);
+    const bool follows = config->handle_bytes == 0 && !pool;
     vmm->least_bytes = cuai_max(least, config->alignment);
-    CUAI_ASSERT(cuai_is_power_of_two(vmm->handle_bytes) && vmm->least_bytes <= vmm->handle_bytes);
+    vmm->most_bytes = cuai_max(asked, config->alignment);
+    vmm->page_bytes = follows ? vmm->least_bytes : vmm->most_bytes;
+    CUAI_ASSERT(cuai_is_power_of_two(vmm->most_bytes) && vmm->least_bytes <= vmm->most_bytes);
     bool unlimited =
         config->limit.unit != CUARENA_AMOUNT_BYTES || config->limit.value == UINT64_MAX;
     bool open_ended = config->address_bytes == 0 && unlimited && config->grow != CUARENA_GROW_NONE;

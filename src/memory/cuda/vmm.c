@@ -8,43 +8,102 @@
 #include "base/host.h"
 #include "base/log.h"
 
-/* ---- Which handles are mapped ------------------------------------------ */
+/* ---- Which pages are mapped -------------------------------------------- */
 
-/* The cookie of a segment. */
+/* The cookie of a segment: bits for its pages. */
 typedef struct mapped {
-    size_t words;
-    uint64_t bits[]; /* a bit for the place of each handle, set while one is mapped there */
+    uint64_t page_bytes;
+    uint64_t pages;
+    size_t words;    /* of each of the two rows of bits */
+    uint64_t bits[]; /* [0 to words): the page is mapped; from there on: a handle begins with it */
 } mapped_t;
 
-static mapped_t *make_mapped(uint64_t handles)
+static mapped_t *make_mapped(uint64_t page_bytes, uint64_t pages)
 {
-    CUAI_ASSERT(handles != 0);
-    size_t words = (size_t)((handles + 63) / 64);
-    mapped_t *mapped = cuai_host_alloc(sizeof *mapped + words * sizeof mapped->bits[0]);
-    if (mapped != NULL)
-        mapped->words = words; /* the rest comes zeroed */
+    CUAI_ASSERT(pages != 0);
+    size_t words = (size_t)((pages + 63) / 64);
+    mapped_t *mapped = cuai_host_alloc(sizeof *mapped + 2 * words * sizeof mapped->bits[0]);
+    if (mapped == NULL)
+        return NULL;
+    mapped->page_bytes = page_bytes;
+    mapped->pages = pages;
+    mapped->words = words; /* the rest comes zeroed */
     return mapped;
 }
 
-static void set_mapped(mapped_t *mapped, uint64_t begin, uint64_t end, bool on)
+static void set_bit(uint64_t *bits, uint64_t at, bool on)
 {
-    CUAI_ASSERT(begin <= end && end <= mapped->words * 64);
-    for (uint64_t handle = begin; handle < end; handle++) {
-        uint64_t bit = UINT64_C(1) << (handle % 64);
-        if (on)
-            mapped->bits[handle / 64] |= bit;
-        else
-            mapped->bits[handle / 64] &= ~bit;
+    uint64_t bit = UINT64_C(1) << (at % 64);
+    if (on)
+        bits[at / 64] |= bit;
+    else
+        bits[at / 64] &= ~bit;
+}
+
+/* The pages in [begin, end) are unmapped, or mapped in handles of `handle` pages from the first on;
+ * 0: unmapped. */
+static void set_mapped(mapped_t *mapped, uint64_t begin, uint64_t end, uint64_t handle)
+{
+    CUAI_ASSERT(begin <= end && end <= mapped->pages);
+    for (uint64_t page = begin; page < end; page++) {
+        set_bit(mapped->bits, page, handle != 0);
+        set_bit(mapped->bits + mapped->words, page, handle != 0 && (page - begin) % handle == 0);
     }
 }
 
-/* The first handle from `at` on that is mapped, or is not; `end`: none. */
+static bool is_mapped(const mapped_t *mapped, uint64_t page)
+{
+    CUAI_ASSERT(page < mapped->pages);
+    return mapped->bits[page / 64] >> (page % 64) & 1;
+}
+
+/* Whether no handle has both this page and the one below it. */
+static bool is_edge(const mapped_t *mapped, uint64_t page)
+{
+    return page >= mapped->pages || !is_mapped(mapped, page) ||
+           (mapped->bits[mapped->words + page / 64] >> (page % 64) & 1);
+}
+
+/* The first page from `at` on that is mapped, or is not; `end`: none. */
 static uint64_t next_with(const mapped_t *mapped, uint64_t at, uint64_t end, bool on)
 {
-    CUAI_ASSERT(end <= mapped->words * 64);
-    while (at < end && (mapped->bits[at / 64] >> (at % 64) & 1) != on)
+    CUAI_ASSERT(end <= mapped->pages);
+    while (at < end && is_mapped(mapped, at) != on)
         at++;
     return at;
+}
+
+/* `whole_handles` of the memory. */
+static void whole_handles(const cuarena_memory_segment_t *segment, uint64_t *begin, uint64_t *end)
+{
+    const mapped_t *mapped = segment->cookie;
+    uint64_t first = *begin / mapped->page_bytes;
+    uint64_t last = cuai_align_up(*end, mapped->page_bytes) / mapped->page_bytes;
+    CUAI_ASSERT(cuai_is_aligned(*begin, mapped->page_bytes));
+    while (first < last && !is_edge(mapped, first))
+        first++;
+    while (last > first && !is_edge(mapped, last))
+        last--;
+    *begin = first * mapped->page_bytes;
+    *end = cuai_min(*end, last * mapped->page_bytes);
+}
+
+uint64_t cuai_vmm_handle_end(const cuarena_memory_segment_t *segment, uint64_t offset)
+{
+    const mapped_t *mapped = segment->cookie;
+    uint64_t page = offset / mapped->page_bytes + 1;
+    while (!is_edge(mapped, page))
+        page++;
+    return cuai_min(page * mapped->page_bytes, segment->bytes);
+}
+
+uint64_t cuai_vmm_handle_begin(const cuarena_memory_segment_t *segment, uint64_t offset)
+{
+    const mapped_t *mapped = segment->cookie;
+    uint64_t page = offset / mapped->page_bytes;
+    while (!is_edge(mapped, page))
+        page--;
+    return page * mapped->page_bytes;
 }
 
 /* ---- Addresses --------------------------------------------------------- */
@@ -63,7 +122,7 @@ static uint64_t reserve(const cuai_vmm_t *vmm, uint64_t bytes, uint64_t address_
             return asked;
         if (asked == bytes || cuai_cuda_is_sticky(*result_out))
             return 0;
-        asked = cuai_max(bytes, cuai_align_down(asked / 2, vmm->handle_bytes));
+        asked = cuai_max(bytes, cuai_align_down(asked / 2, vmm->page_bytes));
     }
 }
 
@@ -82,7 +141,7 @@ static cuarena_status_t map_one(const cuai_vmm_t *vmm, uint64_t address, uint64_
 {
     cuai_place_t *place = vmm->store.place;
     const cuai_cuda_t *cuda = place->cuda;
-    CUAI_ASSERT(bytes != 0 && bytes <= vmm->handle_bytes);
+    CUAI_ASSERT(bytes != 0 && bytes <= vmm->most_bytes);
     cuai_cu_handle_t handle;
     cuai_cu_result_t result = cuai_cu(cuda)->cuMemCreate(&handle, bytes, &vmm->wanted, 0);
     if (result != CUAI_CUDA_SUCCESS)
@@ -108,12 +167,12 @@ static cuarena_status_t allow_access(const cuai_vmm_t *vmm, uint64_t address, ui
 /* Maps handle by handle, then allows access to all at once. `done_out` is how many bytes are
  * mapped, also when it fails. */
 static cuarena_status_t map(const cuai_vmm_t *vmm, uint64_t address, uint64_t bytes,
-                            uint64_t *done_out)
+                            uint64_t handle_bytes, uint64_t *done_out)
 {
     cuarena_status_t status = CUARENA_OK;
     uint64_t done = 0;
     while (done < bytes && status == CUARENA_OK) {
-        uint64_t now = cuai_min(vmm->handle_bytes, bytes - done);
+        uint64_t now = cuai_min(handle_bytes, bytes - done);
         status = map_one(vmm, address + done, now);
         done += status == CUARENA_OK ? now : 0;
     }
@@ -125,28 +184,32 @@ static cuarena_status_t map(const cuai_vmm_t *vmm, uint64_t address, uint64_t by
 
 /* ---- Stretches of a segment -------------------------------------------- */
 
-/* How many handles begin below an offset. */
-static uint64_t handles_to(const cuai_vmm_t *vmm, uint64_t offset)
+/* How many pages begin below an offset. */
+static uint64_t pages_to(const cuai_vmm_t *vmm, uint64_t offset)
 {
-    return cuai_align_up(offset, vmm->handle_bytes) / vmm->handle_bytes;
+    return cuai_align_up(offset, vmm->page_bytes) / vmm->page_bytes;
 }
 
-/* Unmaps the handles in [begin, end), with one call of the driver for each row of them. A row that
- * the driver does not unmap stays mapped until it is tried again: before something is mapped there,
- * or when the segment ends. */
+/* Unmaps the handles that have pages in [begin, end), with one call of the driver for each row of
+ * them. A row that the driver does not unmap stays mapped until it is tried again: before something
+ * is mapped where it is, or when the segment ends. Only such a row reaches beyond the range. */
 static void unmap_rows(const cuai_vmm_t *vmm, const cuarena_memory_segment_t *segment,
                        uint64_t begin, uint64_t end)
 {
     mapped_t *mapped = segment->cookie;
-    const uint64_t granularity = vmm->handle_bytes;
+    const uint64_t page_bytes = vmm->page_bytes;
+    while (begin < end && !is_edge(mapped, begin))
+        begin--;
+    while (begin < end && !is_edge(mapped, end))
+        end++;
     uint64_t first = next_with(mapped, begin, end, true);
     while (first < end) {
         uint64_t behind = next_with(mapped, first, end, false);
-        /* the last handle of a segment that keeps its length may be shorter */
+        /* the last page of a segment that keeps its length may be shorter */
         uint64_t stop =
-            behind == handles_to(vmm, segment->bytes) ? segment->bytes : behind * granularity;
-        if (unmap(vmm, segment->address + first * granularity, stop - first * granularity))
-            set_mapped(mapped, first, behind, false);
+            behind == pages_to(vmm, segment->bytes) ? segment->bytes : behind * page_bytes;
+        if (unmap(vmm, segment->address + first * page_bytes, stop - first * page_bytes))
+            set_mapped(mapped, first, behind, 0);
         first = next_with(mapped, behind, end, true);
     }
 }
@@ -154,8 +217,8 @@ static void unmap_rows(const cuai_vmm_t *vmm, const cuarena_memory_segment_t *se
 static void unmap_stretch(cuai_vmm_t *vmm, const cuarena_memory_segment_t *segment, uint64_t offset,
                           uint64_t bytes)
 {
-    uint64_t begin = handles_to(vmm, offset);
-    uint64_t end = handles_to(vmm, offset + bytes);
+    uint64_t begin = pages_to(vmm, offset);
+    uint64_t end = pages_to(vmm, offset + bytes);
     cuai_visit_t visit;
     if (next_with(segment->cookie, begin, end, true) == end ||
         !cuai_store_enter_to_end(&vmm->store, &visit))
@@ -164,21 +227,33 @@ static void unmap_stretch(cuai_vmm_t *vmm, const cuarena_memory_segment_t *segme
     cuai_place_leave(&visit);
 }
 
+/* How large the handles of a stretch are that makes the segment so long. One that keeps its length
+ * goes as a whole. */
+static uint64_t handle_bytes_for(const cuai_vmm_t *vmm, const cuarena_memory_segment_t *segment,
+                                 uint64_t length)
+{
+    if (segment->address_bytes == length)
+        return vmm->most_bytes;
+    return cuai_handle_bytes(vmm->page_bytes, vmm->most_bytes, length);
+}
+
 /* Maps all of a stretch, or nothing. */
 static cuarena_status_t map_stretch(cuai_vmm_t *vmm, const cuarena_memory_segment_t *segment,
                                     uint64_t offset, uint64_t bytes)
 {
-    uint64_t begin = handles_to(vmm, offset);
+    uint64_t begin = pages_to(vmm, offset);
+    uint64_t length = cuai_max(segment->bytes, offset + bytes);
+    uint64_t handle_bytes = handle_bytes_for(vmm, segment, length);
     uint64_t done = 0;
     cuai_visit_t visit;
-    CUAI_ASSERT(cuai_is_aligned(offset, vmm->handle_bytes));
+    CUAI_ASSERT(cuai_is_aligned(offset, vmm->page_bytes));
     unmap_stretch(vmm, segment, offset, bytes);
     cuarena_status_t status = cuai_place_enter(vmm->store.place, &visit);
     if (status != CUARENA_OK)
         return status;
-    status = map(vmm, segment->address + offset, bytes, &done);
-    uint64_t end = handles_to(vmm, offset + done);
-    set_mapped(segment->cookie, begin, end, true);
+    status = map(vmm, segment->address + offset, bytes, handle_bytes, &done);
+    uint64_t end = pages_to(vmm, offset + done);
+    set_mapped(segment->cookie, begin, end, handle_bytes / vmm->page_bytes);
     if (status != CUARENA_OK) {
         unmap_rows(vmm, segment, begin, end);
         cuai_error_asked(bytes);
@@ -194,8 +269,8 @@ static uint64_t reserve_for(const cuai_vmm_t *vmm, uint64_t bytes, uint64_t addr
 {
     if (address_bytes <= bytes)
         return bytes;
-    uint64_t wanted = cuai_align_up(cuai_max(address_bytes, vmm->least_reserve), vmm->handle_bytes);
-    return cuai_addresses_between(bytes, wanted, vmm->handle_bytes);
+    uint64_t wanted = cuai_align_up(cuai_max(address_bytes, vmm->least_reserve), vmm->page_bytes);
+    return cuai_addresses_between(bytes, wanted, vmm->page_bytes);
 }
 
 static cuarena_status_t get_addresses(cuai_vmm_t *vmm, uint64_t bytes, uint64_t address_bytes,
@@ -246,7 +321,7 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
     cuarena_status_t status = get_addresses(vmm, bytes, address_bytes, &segment);
     if (status != CUARENA_OK)
         return status;
-    segment.cookie = make_mapped(handles_to(vmm, segment.address_bytes));
+    segment.cookie = make_mapped(vmm->page_bytes, pages_to(vmm, segment.address_bytes));
     if (segment.cookie == NULL)
         status = cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a segment's record");
     else
@@ -299,9 +374,9 @@ static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment, uint
 static void fill_table(const cuai_vmm_t *vmm, cuai_memory_t *out)
 {
     cuarena_memory_ops_t *ops = &out->ops;
-    CUAI_ASSERT(vmm->least_bytes <= vmm->handle_bytes);
+    CUAI_ASSERT(vmm->least_bytes <= vmm->page_bytes && vmm->page_bytes <= vmm->most_bytes);
     cuai_store_fill(&vmm->store, out);
-    ops->granularity = vmm->handle_bytes;
+    ops->granularity = vmm->page_bytes;
     ops->alignment = vmm->least_bytes;
     ops->least_bytes = vmm->least_bytes;
     ops->get = get;
@@ -313,7 +388,9 @@ static void fill_table(const cuai_vmm_t *vmm, cuai_memory_t *out)
     if (out->facts.fd)
         ops->export_range = cuai_vmm_export;
     out->facts.backing = CUARENA_BACKING_VMM;
-    out->facts.handle_bytes = vmm->handle_bytes;
+    out->facts.handle_bytes = vmm->page_bytes;
+    out->most_handle_bytes = vmm->most_bytes;
+    out->whole_handles = whole_handles;
     out->user = (void *)(uintptr_t)vmm;
 }
 

@@ -4,10 +4,12 @@
  *   address       address + bytes                  address + address_bytes
  *    | handle | handle | (hole) | handle |  addresses only  |
  *
- * All handles of an arena have one size, its granularity. A handle cannot be split, so only whole
- * handles are grown, punched and filled, and what is reserved is what the driver has spent. Only
- * the last handle of a segment that keeps its length may be smaller. A mapping keeps its handle
- * alive, so handles are released as soon as they are mapped, and retained again to be exported.
+ * A handle has one page, or in an arena that grows several, the more the more the segment has
+ * (cuai_handle_bytes), so that a small one takes little and a large one makes few calls. It cannot
+ * be split, so only whole handles are punched, and what is reserved is what the driver has spent.
+ * Only the last handle of a segment that keeps its length may be smaller than a page. A mapping
+ * keeps its handle alive, so handles are released as soon as they are mapped, and retained again to
+ * be exported.
  */
 #ifndef CUAI_MEMORY_CUDA_VMM_H
 #define CUAI_MEMORY_CUDA_VMM_H
@@ -22,7 +24,8 @@ typedef struct cuai_vmm {
     cuai_cu_allocation_t wanted;
     cuai_cu_access_t access[CUAI_VMM_DEVICES];
     size_t access_count;
-    uint64_t handle_bytes;
+    uint64_t page_bytes;    /* the granularity */
+    uint64_t most_bytes;    /* the most of a handle */
     uint64_t least_bytes;   /* the least size of a handle, such as a dedicated block's last one */
     uint64_t least_reserve; /* addresses to set aside at least for a segment that may grow */
 } cuai_vmm_t;
@@ -31,6 +34,10 @@ typedef struct cuai_vmm {
  * what is required and cannot be had. */
 cuarena_status_t cuai_vmm_choose(cuai_vmm_t *vmm, const cuarena_config_t *config,
                                  cuarena_properties_t *facts);
+
+/* Where the handle that is mapped at an offset of a segment begins and ends, as offsets too. */
+uint64_t cuai_vmm_handle_begin(const cuarena_memory_segment_t *segment, uint64_t offset);
+uint64_t cuai_vmm_handle_end(const cuarena_memory_segment_t *segment, uint64_t offset);
 
 /* `export_range` of the table (export.c). */
 cuarena_status_t cuai_vmm_export(void *user, const cuarena_memory_segment_t *segment,

@@ -186,6 +186,81 @@ START_TEST(test_vmm_dedicated_blocks_take_no_whole_page)
 }
 END_TEST
 
+/* ---- Handles that follow what the segment has ----------------------------- */
+
+/* A segment of 2 MiB in one handle, and then of 64 MiB: 7 handles of 8 MiB and one of 6. */
+static memory_bench_t *segment_of_64_mib(void)
+{
+    ck_assert(standin_is_here());
+    memory_bench_t *b = opened_memory("memory=device,backing=vmm,grow=exact");
+    expect_u64(b->memory.ops.granularity, GRANULARITY);
+    bench_get(b, GRANULARITY, MIB(256));
+    expect_ok(b->memory.ops.grow(b->memory.user, &b->segment, MIB(64)));
+    return b;
+}
+
+static void expect_whole(const memory_bench_t *b, uint64_t begin, uint64_t end, uint64_t want_begin,
+                         uint64_t want_end)
+{
+    b->memory.whole_handles(&b->segment, &begin, &end);
+    expect_u64(begin, want_begin);
+    expect_u64(end, want_end);
+}
+
+START_TEST(test_handles_are_an_eighth_of_the_segment)
+{
+    memory_bench_t *b = segment_of_64_mib();
+    expect_u64(standin->standin_live("mapping"), 1 + 7 + 1);
+    expect_ok(b->memory.ops.grow(b->memory.user, &b->segment, MIB(256)));
+    expect_u64(standin->standin_live("mapping"), 9 + 192 / 32);
+    bench_give_back(b);
+}
+END_TEST
+
+START_TEST(test_ranges_are_narrowed_to_whole_handles)
+{
+    memory_bench_t *b = segment_of_64_mib();
+    expect_whole(b, 0, MIB(64), 0, MIB(64));
+    expect_whole(b, MIB(2), MIB(10), MIB(2), MIB(10));
+    expect_whole(b, MIB(4), MIB(20), MIB(10), MIB(18));
+    expect_whole(b, MIB(4), MIB(6), MIB(6), MIB(6));
+    expect_u64(b->segment.bytes, MIB(64));
+    bench_give_back(b);
+}
+END_TEST
+
+START_TEST(test_holes_are_filled_with_other_handles)
+{
+    memory_bench_t *b = segment_of_64_mib();
+    const cuarena_memory_ops_t *ops = &b->memory.ops;
+    uint64_t before = standin_used();
+    ops->punch(b->memory.user, &b->segment, MIB(10), MIB(8));
+    expect_used(before - MIB(8));
+    expect_ok(ops->fill(b->memory.user, &b->segment, MIB(12), MIB(6)));
+    expect_used(before - MIB(2));
+    expect_whole(b, MIB(10), MIB(18), MIB(10), MIB(18));
+    expect_whole(b, MIB(14), MIB(18), MIB(18), MIB(18));
+    bench_give_back(b);
+}
+END_TEST
+
+/* A punch that the driver refuses leaves handles where the next fill has pages of some of them. */
+START_TEST(test_a_fill_unmaps_handles_that_a_punch_could_not)
+{
+    memory_bench_t *b = segment_of_64_mib();
+    const cuarena_memory_ops_t *ops = &b->memory.ops;
+    uint64_t before = standin_used();
+    standin->standin_fail("cuMemUnmap", 1, CUAI_CUDA_ERROR_UNKNOWN, 0);
+    ops->punch(b->memory.user, &b->segment, MIB(10), MIB(16));
+    expect_used(before);
+    expect_ok(ops->fill(b->memory.user, &b->segment, MIB(12), MIB(2)));
+    expect_used(before - MIB(8) + MIB(2));
+    expect_whole(b, MIB(10), MIB(26), MIB(10), MIB(26));
+    bench_give_back(b);
+    standin->standin_fail_clear();
+}
+END_TEST
+
 /* ---- Memories that keep their length ---------------------------------------
  */
 
@@ -525,6 +600,10 @@ static void add_memories(Suite *suite)
                        TEST_LIST(test_vmm_grows_and_shrinks_in_place, test_vmm_holes_in_the_middle,
                                  test_vmm_dedicated_blocks_take_no_whole_page));
     add_standin_test(vmm, test_vmm_works_in_rows, 1);
+    add_standin_test(vmm, test_handles_are_an_eighth_of_the_segment, 1);
+    add_standin_test(vmm, test_ranges_are_narrowed_to_whole_handles, 1);
+    add_standin_test(vmm, test_holes_are_filled_with_other_handles, 1);
+    add_standin_test(vmm, test_a_fill_unmaps_handles_that_a_punch_could_not, 1);
     add_standin_test(vmm, test_vmm_sets_fewer_addresses_aside_when_refused, 1);
     add_rows(suite, "handles", test_vmm_chooses_handles_by_the_size, COUNT_OF(handle_cases));
     add_rows(suite, "whole", test_whole_segments, COUNT_OF(whole_memories));
