@@ -316,25 +316,12 @@ static bool is_for_room(const ladder_t *ladder)
                CUARENA_OK;
 }
 
-/* Whether it would fit beside the live blocks if nothing else were reserved. If not, no cached
- * block ends and nothing goes back for it. */
-static bool would_fit(const ladder_t *ladder)
-{
-    const cuarena_t *arena = ladder->call->arena;
-    uint64_t size = ladder->request->size;
-    uint64_t live = cuai_live_bytes(arena) - arena->adopted_bytes;
-    uint64_t in_pool = cuai_heap_bytes(arena->heaps[CUAI_DYNAMIC]);
-    if (live + size > arena->limits[CUARENA_LIMIT_RESERVED])
-        return false;
-    return ladder->request->dedicated || in_pool + size <= arena->pool_bytes - arena->stable_bytes;
-}
-
 static outcome_t try_cache(ladder_t *ladder)
 {
     CUAI_ASSERT(ladder->call->arena->inside != 0);
     cuarena_t *arena = ladder->call->arena;
-    if (arena->heaps[CUAI_DYNAMIC]->cached_blocks == 0 || is_stable(ladder) || !would_fit(ladder) ||
-        !is_for_room(ladder))
+    if (arena->heaps[CUAI_DYNAMIC]->cached_blocks == 0 || is_stable(ladder) ||
+        !cuai_would_fit(arena, ladder->request) || !is_for_room(ladder))
         return STEP_SKIPPED;
     uint64_t given = 0;
     cuai_cache_evict(arena, cuai_max(ladder->request->size, 1), &given);
@@ -348,8 +335,8 @@ static outcome_t try_trim(ladder_t *ladder)
 {
     CUAI_ASSERT(ladder->call->arena->inside != 0);
     cuarena_t *arena = ladder->call->arena;
-    if (arena->config.grow == CUARENA_GROW_NONE || !would_fit(ladder) || !lacks_bytes(ladder) ||
-        !spend(ladder, CUARENA_STEP_TRIM))
+    if (arena->config.grow == CUARENA_GROW_NONE || !cuai_would_fit(arena, ladder->request) ||
+        !lacks_bytes(ladder) || !spend(ladder, CUARENA_STEP_TRIM))
         return STEP_SKIPPED;
     uint64_t given = cuai_trim_all(arena);
     cuai_call_note(ladder->call, CUARENA_EVENT_TRIM, given);

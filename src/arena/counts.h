@@ -48,6 +48,10 @@ static inline uint64_t cuai_affordable(const cuarena_t *arena)
     return limit > spent ? limit - spent : 0;
 }
 
+/* Whether a request would fit beside the live blocks if nothing else were reserved. If not, no
+ * cached block ends and nothing goes back for it. */
+bool cuai_would_fit(const cuarena_t *arena, const cuai_request_t *request);
+
 /* By `more`, modulo 2^64. */
 static inline void cuai_count_reserved(cuarena_t *arena, uint64_t more)
 {
