@@ -302,18 +302,22 @@ static outcome_t try_growth(ladder_t *ladder)
                                                  : outcome(ladder->growth == CUARENA_OK);
 }
 
+/* Whether the limits of live bytes and of blocks allow one more such block. */
+static bool may_live(const ladder_t *ladder)
+{
+    const cuarena_heap_t *heap = heap_of(ladder);
+    const cuai_request_t *request = ladder->request;
+    return cuai_heap_blocks(heap) < heap->max_blocks &&
+           request->size <= cuai_live_left(ladder->call->arena, request->credit);
+}
+
 /* Whether fewer cached blocks may change the refusal: they do not change one by the limit of live
  * bytes or of blocks. */
 static bool is_for_room(const ladder_t *ladder)
 {
-    const cuarena_heap_t *heap = heap_of(ladder);
     if (ladder->request->dedicated)
         return lacks_bytes(ladder);
-    if (ladder->refusal != CUARENA_LIMIT)
-        return true;
-    return cuai_heap_blocks(heap) < heap->max_blocks &&
-           cuai_check_live(ladder->call->arena, ladder->request->size, ladder->request->credit) ==
-               CUARENA_OK;
+    return ladder->refusal != CUARENA_LIMIT || may_live(ladder);
 }
 
 static outcome_t try_cache(ladder_t *ladder)
@@ -722,7 +726,8 @@ static cuarena_status_t alloc(ladder_t *ladder)
         return CUARENA_OK;
     uint64_t given = 0;
     ladder->missed = true;
-    cuai_cache_before_miss(arena, request->size, &given);
+    if (cuai_would_fit(arena, request) && may_live(ladder))
+        cuai_cache_before_miss(arena, request->size, &given);
     cuai_call_note(ladder->call, CUARENA_EVENT_TRIM, given);
     return alloc_uncached(ladder);
 }
