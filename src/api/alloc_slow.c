@@ -347,13 +347,22 @@ static outcome_t try_trim(ladder_t *ladder)
     return outcome(given != 0);
 }
 
+/* Whether no step can help, whatever is freed. */
+static bool is_hopeless(const ladder_t *ladder)
+{
+    const cuarena_t *arena = ladder->call->arena;
+    return !cuai_region_may_hold(arena, ladder->request) ||
+           !cuai_limit_may_allow(arena, ladder->request);
+}
+
 /* Drops the lock. What the handler freed may be of use to steps that were spent. */
 static outcome_t try_handler(ladder_t *ladder)
 {
     CUAI_ASSERT(ladder->handler_calls <= MOST_HANDLER_CALLS);
     cuarena_t *arena = ladder->call->arena;
     if (arena->oom_fn == NULL || ladder->handler_no ||
-        ladder->handler_calls == MOST_HANDLER_CALLS || cuai_frame_within(CUAI_FRAME_OOM, arena))
+        ladder->handler_calls == MOST_HANDLER_CALLS || is_hopeless(ladder) ||
+        cuai_frame_within(CUAI_FRAME_OOM, arena))
         return STEP_SKIPPED;
     cuarena_oom_fn handler = arena->oom_fn;
     void *user = arena->oom_user;
@@ -668,16 +677,6 @@ static cuarena_status_t alloc_once(ladder_t *ladder)
     return ladder->refusal;
 }
 
-/* Whether neither what is reserved nor all that may ever be is enough: no step can help. */
-static bool is_hopeless(const ladder_t *ladder)
-{
-    const cuarena_t *arena = ladder->call->arena;
-    bool grows = arena->config.grow != CUARENA_GROW_NONE && may_grow(ladder);
-    bool lacks = grows && ladder->request->size > arena->reserved;
-    return ladder->request->size > arena->limits[CUARENA_LIMIT_RESERVED] &&
-           (lacks || ladder->request->dedicated);
-}
-
 /* Takes the steps for a request that was refused. The errors of steps that failed are not seen if a
  * later one helps. Drops the lock. */
 static cuarena_status_t descend(ladder_t *ladder)
@@ -690,7 +689,8 @@ static cuarena_status_t descend(ladder_t *ladder)
         return status;
     status = ladder->refusal;
     if (is_hopeless(ladder)) {
-        ladder->growth = CUARENA_LIMIT;
+        if (cuai_region_may_hold(arena, ladder->request))
+            ladder->growth = CUARENA_LIMIT;
         return explain(ladder);
     }
     while (is_refusal(status) && (try_more(ladder) || has_changed(ladder)))

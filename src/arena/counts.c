@@ -127,6 +127,25 @@ void cuai_uncount_block(cuarena_t *arena, cuai_block_ref_t ref)
 
 /* ---- Reserved bytes ---------------------------------------------------- */
 
+bool cuai_region_may_hold(const cuarena_t *arena, const cuai_request_t *request)
+{
+    cuai_assert_locked(arena);
+    if (request->dedicated)
+        return true;
+    if (cuai_region_for(arena, request->region) == CUAI_STABLE)
+        return request->size <= arena->stable_bytes;
+    return request->size <= arena->pool_bytes - arena->stable_bytes || cuai_arena_is_taken(arena);
+}
+
+bool cuai_limit_may_allow(const cuarena_t *arena, const cuai_request_t *request)
+{
+    cuai_assert_locked(arena);
+    bool stable = cuai_region_for(arena, request->region) == CUAI_STABLE;
+    bool reserved = stable || request->size <= arena->reserved;
+    return request->size <= arena->limits[CUARENA_LIMIT_RESERVED] ||
+           (reserved && !request->dedicated);
+}
+
 bool cuai_would_fit(const cuarena_t *arena, const cuai_request_t *request)
 {
     cuai_assert_locked(arena);
