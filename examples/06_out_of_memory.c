@@ -53,9 +53,9 @@ int main(void)
     must(cuarena_alloc(arena, 8 * MIB, &pointer));
     printf("served; %d entries are still cached\n", cache.count);
 
-    printf("asking for 32 MiB of a pool of 16\n");
+    printf("asking for 16 MiB beside these 8\n");
     void *too_large;
-    cuarena_status_t status = cuarena_alloc(arena, 32 * MIB, &too_large);
+    cuarena_status_t status = cuarena_alloc(arena, 16 * MIB, &too_large);
     cuarena_error_info_t info;
     cuarena_error_info_init(&info);
     must(cuarena_last_error_info(&info));

@@ -51,11 +51,11 @@ CUARENA_API cuarena_status_t cuarena_step_stats(cuarena_t *arena, cuarena_step_s
                                                 size_t capacity, size_t *count_out);
 
 /*
- * The handler is asked when nothing else helps, before compact_on_oom; in an arena that grows not
- * for more bytes than both the limit of reserved bytes and all that is reserved. It returns 1 if it
- * freed something: the request is tried again. If it returns 0, or has returned 1 sixteen times
- * without enough room, it is not asked again for this request. `attempt` counts its calls for one
- * request, from 0 on.
+ * The handler is asked when nothing else helps, before compact_on_oom; not for more bytes than a
+ * pool or the stable region has, nor for more than both the limit of reserved bytes and all that is
+ * reserved, whatever it would change of these. It returns 1 if it freed something: the request is
+ * tried again. If it returns 0, or has returned 1 sixteen times without enough room, it is not
+ * asked again for this request. `attempt` counts its calls for one request, from 0 on.
  *
  * It is called with no lock held, so other threads go on meanwhile, and several may be in it at
  * once. On one thread it is not entered twice: a request that is made in it and finds no room fails

@@ -302,39 +302,30 @@ static outcome_t try_growth(ladder_t *ladder)
                                                  : outcome(ladder->growth == CUARENA_OK);
 }
 
+/* Whether the limits of live bytes and of blocks allow one more such block. */
+static bool may_live(const ladder_t *ladder)
+{
+    const cuarena_heap_t *heap = heap_of(ladder);
+    const cuai_request_t *request = ladder->request;
+    return cuai_heap_blocks(heap) < heap->max_blocks &&
+           request->size <= cuai_live_left(ladder->call->arena, request->credit);
+}
+
 /* Whether fewer cached blocks may change the refusal: they do not change one by the limit of live
  * bytes or of blocks. */
 static bool is_for_room(const ladder_t *ladder)
 {
-    const cuarena_heap_t *heap = heap_of(ladder);
     if (ladder->request->dedicated)
         return lacks_bytes(ladder);
-    if (ladder->refusal != CUARENA_LIMIT)
-        return true;
-    return cuai_heap_blocks(heap) < heap->max_blocks &&
-           cuai_check_live(ladder->call->arena, ladder->request->size, ladder->request->credit) ==
-               CUARENA_OK;
-}
-
-/* Whether it would fit beside the live blocks if nothing else were reserved. If not, no cached
- * block ends and nothing goes back for it. */
-static bool would_fit(const ladder_t *ladder)
-{
-    const cuarena_t *arena = ladder->call->arena;
-    uint64_t size = ladder->request->size;
-    uint64_t live = cuai_live_bytes(arena) - arena->adopted_bytes;
-    uint64_t in_pool = cuai_heap_bytes(arena->heaps[CUAI_DYNAMIC]);
-    if (live + size > arena->limits[CUARENA_LIMIT_RESERVED])
-        return false;
-    return ladder->request->dedicated || in_pool + size <= arena->pool_bytes - arena->stable_bytes;
+    return ladder->refusal != CUARENA_LIMIT || may_live(ladder);
 }
 
 static outcome_t try_cache(ladder_t *ladder)
 {
     CUAI_ASSERT(ladder->call->arena->inside != 0);
     cuarena_t *arena = ladder->call->arena;
-    if (arena->heaps[CUAI_DYNAMIC]->cached_blocks == 0 || is_stable(ladder) || !would_fit(ladder) ||
-        !is_for_room(ladder))
+    if (arena->heaps[CUAI_DYNAMIC]->cached_blocks == 0 || is_stable(ladder) ||
+        !cuai_would_fit(arena, ladder->request) || !is_for_room(ladder))
         return STEP_SKIPPED;
     uint64_t given = 0;
     cuai_cache_evict(arena, cuai_max(ladder->request->size, 1), &given);
@@ -348,12 +339,20 @@ static outcome_t try_trim(ladder_t *ladder)
 {
     CUAI_ASSERT(ladder->call->arena->inside != 0);
     cuarena_t *arena = ladder->call->arena;
-    if (arena->config.grow == CUARENA_GROW_NONE || !would_fit(ladder) || !lacks_bytes(ladder) ||
-        !spend(ladder, CUARENA_STEP_TRIM))
+    if (arena->config.grow == CUARENA_GROW_NONE || !cuai_would_fit(arena, ladder->request) ||
+        !lacks_bytes(ladder) || !spend(ladder, CUARENA_STEP_TRIM))
         return STEP_SKIPPED;
     uint64_t given = cuai_trim_all(arena);
     cuai_call_note(ladder->call, CUARENA_EVENT_TRIM, given);
     return outcome(given != 0);
+}
+
+/* Whether no step can help, whatever is freed. */
+static bool is_hopeless(const ladder_t *ladder)
+{
+    const cuarena_t *arena = ladder->call->arena;
+    return !cuai_region_may_hold(arena, ladder->request) ||
+           !cuai_limit_may_allow(arena, ladder->request);
 }
 
 /* Drops the lock. What the handler freed may be of use to steps that were spent. */
@@ -362,7 +361,8 @@ static outcome_t try_handler(ladder_t *ladder)
     CUAI_ASSERT(ladder->handler_calls <= MOST_HANDLER_CALLS);
     cuarena_t *arena = ladder->call->arena;
     if (arena->oom_fn == NULL || ladder->handler_no ||
-        ladder->handler_calls == MOST_HANDLER_CALLS || cuai_frame_within(CUAI_FRAME_OOM, arena))
+        ladder->handler_calls == MOST_HANDLER_CALLS || is_hopeless(ladder) ||
+        cuai_frame_within(CUAI_FRAME_OOM, arena))
         return STEP_SKIPPED;
     cuarena_oom_fn handler = arena->oom_fn;
     void *user = arena->oom_user;
@@ -677,16 +677,6 @@ static cuarena_status_t alloc_once(ladder_t *ladder)
     return ladder->refusal;
 }
 
-/* Whether neither what is reserved nor all that may ever be is enough: no step can help. */
-static bool is_hopeless(const ladder_t *ladder)
-{
-    const cuarena_t *arena = ladder->call->arena;
-    bool grows = arena->config.grow != CUARENA_GROW_NONE && may_grow(ladder);
-    bool lacks = grows && ladder->request->size > arena->reserved;
-    return ladder->request->size > arena->limits[CUARENA_LIMIT_RESERVED] &&
-           (lacks || ladder->request->dedicated);
-}
-
 /* Takes the steps for a request that was refused. The errors of steps that failed are not seen if a
  * later one helps. Drops the lock. */
 static cuarena_status_t descend(ladder_t *ladder)
@@ -699,7 +689,8 @@ static cuarena_status_t descend(ladder_t *ladder)
         return status;
     status = ladder->refusal;
     if (is_hopeless(ladder)) {
-        ladder->growth = CUARENA_LIMIT;
+        if (cuai_region_may_hold(arena, ladder->request))
+            ladder->growth = CUARENA_LIMIT;
         return explain(ladder);
     }
     while (is_refusal(status) && (try_more(ladder) || has_changed(ladder)))
@@ -735,7 +726,8 @@ static cuarena_status_t alloc(ladder_t *ladder)
         return CUARENA_OK;
     uint64_t given = 0;
     ladder->missed = true;
-    cuai_cache_before_miss(arena, request->size, &given);
+    if (cuai_would_fit(arena, request) && may_live(ladder))
+        cuai_cache_before_miss(arena, request->size, &given);
     cuai_call_note(ladder->call, CUARENA_EVENT_TRIM, given);
     return alloc_uncached(ladder);
 }

@@ -8,6 +8,7 @@
  * left to the slow path, which stops them.
  */
 #include "api/fast.h"
+#include "arena/reclaim.h"
 #include "arena/steal.h"
 #include "arena/thread_cache.h"
 
@@ -101,6 +102,8 @@ static cuai_slot_t alloc_kept(cuarena_t *arena, cuai_tcache_t *t, uint64_t size)
     if (slot == 0)
         return 0;
     cuai_count_in(arena, cuai_record(heap, slot));
+    if (t->number != 0)
+        cuai_count_unlooked(arena, size);
     t->allocs--;
     return slot;
 }
@@ -173,6 +176,13 @@ static void refill(cuarena_t *arena, cuai_tcache_t *t, uint32_t number)
     }
 }
 
+/* Whether the slow path is to do it: it steals for the request, or looks at events before it. */
+static bool wants_slow_path(const cuarena_t *arena, const cuai_tcache_t *t, uint64_t bytes)
+{
+    return t->number != 0 && (cuai_steals_for(arena, t->heap, bytes) ||
+                              (cuai_has_unlooked(arena) && cuai_gains_by_looks(arena)));
+}
+
 /* Allocates with both locks: by a bin, or without, where the block is too large or may not be
  * kept. */
 static bool alloc_both(cuarena_t *arena, cuai_tcache_t *t, uint64_t bytes, int what,
@@ -180,7 +190,7 @@ static bool alloc_both(cuarena_t *arena, cuai_tcache_t *t, uint64_t bytes, int w
 {
     uint64_t granules = granules_of(t, bytes);
     uint32_t number = cuai_bin_above(granules);
-    if (t->number != 0 && cuai_steals_for(arena, t->heap, bytes))
+    if (wants_slow_path(arena, t, bytes))
         return false;
     if (number < CUAI_BINS && t->bins[number].count == 0)
         refill(arena, t, number);

@@ -127,6 +127,35 @@ void cuai_uncount_block(cuarena_t *arena, cuai_block_ref_t ref)
 
 /* ---- Reserved bytes ---------------------------------------------------- */
 
+bool cuai_region_may_hold(const cuarena_t *arena, const cuai_request_t *request)
+{
+    cuai_assert_locked(arena);
+    if (request->dedicated)
+        return true;
+    if (cuai_region_for(arena, request->region) == CUAI_STABLE)
+        return request->size <= arena->stable_bytes;
+    return request->size <= arena->pool_bytes - arena->stable_bytes || cuai_arena_is_taken(arena);
+}
+
+bool cuai_limit_may_allow(const cuarena_t *arena, const cuai_request_t *request)
+{
+    cuai_assert_locked(arena);
+    bool stable = cuai_region_for(arena, request->region) == CUAI_STABLE;
+    bool reserved = stable || request->size <= arena->reserved;
+    return request->size <= arena->limits[CUARENA_LIMIT_RESERVED] ||
+           (reserved && !request->dedicated);
+}
+
+bool cuai_would_fit(const cuarena_t *arena, const cuai_request_t *request)
+{
+    cuai_assert_locked(arena);
+    uint64_t live = cuai_live_bytes(arena) - arena->adopted_bytes;
+    uint64_t in_pool = cuai_heap_bytes(arena->heaps[CUAI_DYNAMIC]);
+    if (live + request->size > arena->limits[CUARENA_LIMIT_RESERVED])
+        return false;
+    return request->dedicated || in_pool + request->size <= arena->pool_bytes - arena->stable_bytes;
+}
+
 /* Growths of one segment may go back together: as long as bytes are left at least one growth is,
  * and when none are, all have gone. */
 void cuai_count_shrinkage(cuarena_t *arena)

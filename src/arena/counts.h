@@ -48,6 +48,15 @@ static inline uint64_t cuai_affordable(const cuarena_t *arena)
     return limit > spent ? limit - spent : 0;
 }
 
+/* Whether the request's region could hold it if it were empty. While another thread may be resizing
+ * a pool that is not known. */
+bool cuai_region_may_hold(const cuarena_t *arena, const cuai_request_t *request);
+/* Whether a request is for no more than the limit, or than all that is reserved already. */
+bool cuai_limit_may_allow(const cuarena_t *arena, const cuai_request_t *request);
+/* Whether a request would fit beside the live blocks if nothing else were reserved. If not, no
+ * cached block ends and nothing goes back for it. */
+bool cuai_would_fit(const cuarena_t *arena, const cuai_request_t *request);
+
 /* By `more`, modulo 2^64. */
 static inline void cuai_count_reserved(cuarena_t *arena, uint64_t more)
 {

@@ -541,8 +541,8 @@ static bool pays_for(cuarena_t *arena, const step_t *step)
     return true;
 }
 
-/* Whether idle pages may go for those that the step takes: there are some, the limit is met then,
- * and the memory can do without them anywhere. */
+/* Whether idle pages may go for those that the step takes: there are some, the limit may be met
+ * then, and the memory can do without them anywhere. */
 static bool can_reuse(const cuarena_t *arena, const step_t *step)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
@@ -565,6 +565,8 @@ static uint64_t spare_bytes(const cuarena_t *arena)
 static bool reuses(cuarena_t *arena, const cuai_request_t *request, const step_t *step)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    if (!cuai_would_fit(arena, request))
+        return false;
     cuai_raise(&arena->most_used, cuai_heap_bytes(heap) + request->size);
     return heap->capacity + step->bytes > arena->most_used + spare_bytes(arena) &&
            can_reuse(arena, step) && !pays_for(arena, step);

@@ -332,13 +332,6 @@ bool cuai_reclaim_own(cuarena_t *arena, uint32_t number)
     return any;
 }
 
-/* Whether bytes that are idle sooner may keep the arena from growing. */
-static bool gains_by_looks(const cuarena_t *arena)
-{
-    return arena->config.grow != CUARENA_GROW_NONE && arena->config.steal != CUARENA_STEAL_NEVER &&
-           (arena->stream_count > 1 || arena->cpu_touches);
-}
-
 /* Default streams of other threads stay as they are, for frees on them cost more from then on.
  * Drops the lock. */
 static void look(cuarena_t *arena)
@@ -370,7 +363,7 @@ void cuai_reclaim_before(cuarena_t *arena, const cuai_request_t *request)
     cuai_kept_error_t before = cuai_error_kept();
     if (due)
         arena->unlooked = arena->unlooked_bytes = 0;
-    if (due && gains_by_looks(arena))
+    if (due && cuai_gains_by_looks(arena))
         look(arena);
     if (split)
         join_pieces(arena, heap);

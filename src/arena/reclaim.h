@@ -41,15 +41,31 @@ bool cuai_reclaim_own(cuarena_t *arena, uint32_t number);
 /* Reclaims what is complete, of all streams. The caller reclaims. */
 bool cuai_reclaim_complete(cuarena_t *arena);
 
-/* Counts a request on a stream. True: a look at the events is due. Then streams have asked for a
- * share of what the arena has since the last one, so looks cost little beside the work on so many
- * bytes; and for a few blocks each, so they cost little beside the calls. */
-static inline bool cuai_look_is_due(cuarena_t *arena, uint64_t bytes)
+/* Whether bytes that are idle sooner may keep the arena from growing. */
+static inline bool cuai_gains_by_looks(const cuarena_t *arena)
+{
+    return arena->config.grow != CUARENA_GROW_NONE && arena->config.steal != CUARENA_STEAL_NEVER &&
+           (arena->stream_count > 1 || arena->cpu_touches);
+}
+/* Counts a request on a stream, or a block that the cache of a thread takes for one. */
+static inline void cuai_count_unlooked(cuarena_t *arena, uint64_t bytes)
 {
     arena->unlooked++;
     arena->unlooked_bytes += bytes;
+}
+/* Whether a look at the events is due: streams have asked for a share of what the arena has since
+ * the last one, so looks cost little beside the work on so many bytes; and for a few blocks each,
+ * so they cost little beside the calls. */
+static inline bool cuai_has_unlooked(const cuarena_t *arena)
+{
     return arena->unlooked_bytes > arena->heaps[CUAI_DYNAMIC]->capacity / CUAI_LOOKS &&
            arena->unlooked > CUAI_UNLOOKED * (uint64_t)arena->stream_count;
+}
+/* Counts a request on a stream. True: a look is due. */
+static inline bool cuai_look_is_due(cuarena_t *arena, uint64_t bytes)
+{
+    cuai_count_unlooked(arena, bytes);
+    return cuai_has_unlooked(arena);
 }
 /* Before a request: looks, if that is due in an arena that grows and whose streams share bytes:
  * reclaims what is complete, and closes what is open, so that an event is behind it long before

@@ -178,11 +178,13 @@ START_TEST(test_handler_that_has_nothing_is_asked_once)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    void *kept = take(f, EACH);
     helper_t helper = {.f = f};
     use_handler(f, help, &helper);
-    step(f, cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    step(f, cuarena_alloc(f->arena, POOL, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(helper.calls, 1);
     expect_ptr(pointer, UNTOUCHED);
+    drop(f, kept);
 }
 END_TEST
 
@@ -190,13 +192,15 @@ START_TEST(test_handler_that_lies_is_given_up_on_after_sixteen)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    void *kept = take(f, EACH);
     helper_t helper = {.f = f, .answer = 1};
     use_handler(f, help, &helper);
-    step(f, cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    step(f, cuarena_alloc(f->arena, POOL, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(helper.calls, 16);
     for (size_t i = 1; i < 16; i++)
         ck_assert_int_eq(helper.attempts[i], helper.attempts[i - 1] + 1);
     expect_u64(stats_of(f).oom_handler_calls, 16);
+    drop(f, kept);
 }
 END_TEST
 
@@ -246,10 +250,12 @@ START_TEST(test_handler_is_not_entered_twice_on_a_thread)
 {
     void *pointer = NULL;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    void *kept = take(f, EACH);
     helper_t helper = {.f = f};
     use_handler(f, ask_for_more, &helper);
-    step(f, cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    step(f, cuarena_alloc(f->arena, POOL, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(helper.calls, 1);
+    drop(f, kept);
 }
 END_TEST
 
@@ -270,10 +276,12 @@ static int32_t call_all(void *user, cuarena_t *arena, uint64_t asked_bytes, int3
 START_TEST(test_handler_may_call_anything)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    void *kept = take(f, EACH);
     helper_t helper = {.f = f};
     use_handler(f, call_all, &helper);
-    void *pointer = take(f, 2 * POOL);
+    void *pointer = take(f, POOL);
     expect_u64(helper.calls, 1);
+    drop(f, kept);
     drop(f, pointer);
 }
 END_TEST

@@ -286,6 +286,54 @@ START_TEST(test_error_above_the_limit_comes_at_once)
 }
 END_TEST
 
+/* Nor does anything for more than a region has; its size and one more are the edges. A limit that
+ * is less still is not what stands in the way. */
+START_TEST(test_error_above_a_region_comes_at_once)
+{
+    cuarena_request_t request;
+    void *pointer = UNTOUCHED;
+    fixture_t *f = prepared(_i == 0 ? KIND_CUSTOM_POOL : KIND_CUSTOM_GROW, POOL);
+    f->config.stable = amount_of_bytes(2 * EACH);
+    fixture_create(f);
+    cuarena_request_init(&request);
+    request.region = CUARENA_REGION_STABLE;
+    helper_t helper = {.f = f, .answer = 1};
+    use_handler(f, help, &helper);
+    step(f, cuarena_alloc_with(f->arena, 2 * EACH + 1, &request, &pointer), CUARENA_OUT_OF_MEMORY);
+    expect_tried("reserved bytes");
+    if (_i == 0) {
+        step(f, cuarena_alloc(f->arena, POOL - 2 * EACH + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+        expect_tried("reserved bytes");
+        set_limit(f, CUARENA_LIMIT_RESERVED, EACH);
+        step(f, cuarena_alloc(f->arena, POOL - 2 * EACH + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+        drop(f, take(f, POOL - 2 * EACH));
+        set_limit(f, CUARENA_LIMIT_RESERVED, POOL);
+    }
+    expect_text(steps_of(f->arena), "");
+    expect_u64(helper.calls, 0);
+    helper.spare[0] = take_in(f, EACH, CUARENA_REGION_STABLE);
+    step_ok(f, cuarena_alloc_with(f->arena, 2 * EACH, &request, &pointer));
+    expect_u64(helper.calls, 1);
+    drop(f, pointer);
+}
+END_TEST
+
+/* What was trimmed does not come back above a limit that is less. */
+START_TEST(test_error_of_a_trimmed_pool_above_the_limit_comes_at_once)
+{
+    uint64_t given = 0;
+    void *pointer = UNTOUCHED;
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    helper_t helper = {.f = f, .answer = 1};
+    use_handler(f, help, &helper);
+    step_ok(f, cuarena_trim(f->arena, 0, &given));
+    set_limit(f, CUARENA_LIMIT_RESERVED, EACH);
+    step(f, cuarena_alloc(f->arena, EACH + 1, &pointer), CUARENA_LIMIT);
+    expect_u64(helper.calls, 0);
+    drop(f, take(f, EACH));
+}
+END_TEST
+
 /* A limit below what is held says nothing of bytes that the handler frees. */
 START_TEST(test_handler_is_asked_above_a_limit_below_what_is_held)
 {
@@ -354,13 +402,15 @@ START_TEST(test_handler_that_lies_forever_is_named)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    void *kept = take(f, EACH);
     helper_t helper = {.f = f, .answer = 1};
     use_handler(f, help, &helper);
-    step(f, cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    step(f, cuarena_alloc(f->arena, POOL, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(helper.calls, 16);
     expect_tried("reserved bytes, handler (16 handler calls are the most)");
     expect_text(steps_of(f->arena), "handler 16/0");
-    step_ok(f, cuarena_free(f->arena, take(f, POOL)));
+    drop(f, kept);
+    drop(f, take(f, POOL));
 }
 END_TEST
 
@@ -412,9 +462,11 @@ START_TEST(test_handler_that_destroys_is_reentered)
     uint64_t calls = 0;
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    void *kept = take(f, EACH);
     use_handler(f, destroy_it, &calls);
-    step(f, cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    step(f, cuarena_alloc(f->arena, POOL, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(calls, 16);
+    drop(f, kept);
 }
 END_TEST
 
@@ -515,12 +567,15 @@ START_TEST(test_handlers_that_ask_each_other_end)
     void *pointer = UNTOUCHED;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     fixture_open(&g, KIND_CUSTOM_POOL, POOL);
+    void *of_both[] = {take(&f, EACH), take(&g, EACH)};
     helper_t of_f = {.f = &f}, of_g = {.f = &g};
     use_handler(&f, ask_the_other, &of_g);
     use_handler(&g, ask_the_other, &of_f);
-    step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    step(&f, cuarena_alloc(f.arena, POOL, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(of_g.calls, 16);
     expect_u64(of_f.calls, 16 * 16);
+    drop(&f, of_both[0]);
+    drop(&g, of_both[1]);
     fixture_close(&f);
     fixture_close(&g);
 }
@@ -537,9 +592,11 @@ START_TEST(test_handler_that_takes_itself_away)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    void *kept = take(f, EACH);
     use_handler(f, unset_itself, NULL);
-    step(f, cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    step(f, cuarena_alloc(f->arena, POOL, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_text(steps_of(f->arena), "handler 1/0");
+    drop(f, kept);
 }
 END_TEST
 
@@ -588,11 +645,13 @@ START_TEST(test_handler_that_takes_its_time_holds_nobody_up)
     pthread_t thread;
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    void *kept = take(f, EACH);
     slow_t slow = {.f = f, .enough = 1};
     use_handler(f, wait_for_others, &slow);
     ck_assert_int_eq(pthread_create(&thread, NULL, work_meanwhile, &slow), 0);
-    step(f, cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    step(f, cuarena_alloc(f->arena, POOL, &pointer), CUARENA_OUT_OF_MEMORY);
     pthread_join(thread, NULL);
+    drop(f, kept);
 }
 END_TEST
 
@@ -612,7 +671,7 @@ static void *run_out(void *user)
 {
     slow_t *slow = user;
     void *pointer = UNTOUCHED;
-    expect_status(cuarena_alloc(slow->f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    expect_status(cuarena_alloc(slow->f->arena, POOL, &pointer), CUARENA_OUT_OF_MEMORY);
     return NULL;
 }
 
@@ -620,12 +679,14 @@ START_TEST(test_handler_is_entered_by_several_threads_at_once)
 {
     pthread_t thread;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    void *kept = take(f, EACH);
     slow_t slow = {.f = f};
     use_handler(f, wait_for_the_other, &slow);
     ck_assert_int_eq(pthread_create(&thread, NULL, run_out, &slow), 0);
     run_out(&slow);
     pthread_join(thread, NULL);
     expect_text(steps_of(f->arena), "handler 2/0");
+    drop(f, kept);
 }
 END_TEST
 
@@ -644,10 +705,12 @@ int main(void)
                    TEST_LIST(test_error_of_a_pool_names_held_bytes,
                              test_error_names_growth_trim_and_the_handler,
                              test_error_above_the_limit_comes_at_once,
+                             test_error_of_a_trimmed_pool_above_the_limit_comes_at_once,
                              test_handler_is_asked_above_a_limit_below_what_is_held,
                              test_error_of_a_dedicated_block_says_what_was_tried,
                              test_error_of_the_driver_outlives_the_handler,
                              test_error_of_a_lost_device_asks_nobody));
+    suite_add_rows(suite, "regions", test_error_above_a_region_comes_at_once, 2);
     suite_add_list(
         suite, "handlers that misbehave",
         TEST_LIST(

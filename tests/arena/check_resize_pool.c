@@ -3,6 +3,9 @@
  * what it leaves when it is refused.
  */
 #include "support/fixture.h"
+#include "support/waits.h"
+
+#include <pthread.h>
 
 #define COUNT 8
 #define EACH KIB(64)
@@ -306,6 +309,67 @@ START_TEST(test_resize_pool_above_the_limit)
 }
 END_TEST
 
+/* ---- Requests meanwhile ------------------------------------------------ */
+
+/* A request for more than the pool, made while the memory lengthens it. */
+typedef struct meanwhile {
+    fixture_t *f;
+    waiter_t waiter;
+    pthread_t thread;
+    uint64_t calls; /* of the handler */
+    void *pointer;
+} meanwhile_t;
+
+static int32_t count_calls(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
+{
+    meanwhile_t *m = user;
+    (void)arena, (void)asked_bytes, (void)attempt;
+    m->calls++;
+    return 1;
+}
+
+static void *take_twice_the_pool(void *user)
+{
+    meanwhile_t *m = user;
+    waiter_begin(&m->waiter);
+    (void)cuarena_alloc(m->f->arena, 2 * POOL, &m->pointer);
+    waiter_end(&m->waiter);
+    return NULL;
+}
+
+static void ask_meanwhile(test_memory_t *memory, memory_op_t op, const cuarena_relocation_t *list,
+                          size_t count)
+{
+    meanwhile_t *m = memory->hook_user;
+    (void)list, (void)count;
+    if (op != OP_GROW)
+        return;
+    ck_assert_int_eq(pthread_create(&m->thread, NULL, take_twice_the_pool, m), 0);
+    expect_asleep(&m->waiter, "a request for more than the pool, while that is resized");
+}
+
+/* It waits, and has room if the memory gave the bytes; without them nobody frees any for it. */
+START_TEST(test_resize_pool_is_waited_for_by_a_request_above_its_size)
+{
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    meanwhile_t m = {.f = f};
+    use_handler(f, count_calls, &m);
+    f->memory.hook_user = &m;
+    f->memory.hook = ask_meanwhile;
+    if (_i == 1)
+        f->memory.budget_bytes = f->memory.reserved_bytes;
+    cuarena_status_t status = cuarena_resize_pool(f->arena, 2 * POOL);
+    f->memory.hook = NULL;
+    pthread_join(m.thread, NULL);
+    expect_sound(f);
+    expect_u64(m.calls, 0);
+    ck_assert_int_eq(m.pointer != NULL, _i == 0);
+    ck_assert_int_eq(status == CUARENA_OK, _i == 0);
+    if (m.pointer != NULL)
+        step_ok(f, cuarena_free(f->arena, m.pointer));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("resize_pool");
@@ -326,5 +390,7 @@ int main(void)
                              test_resize_pool_to_an_odd_size_over_a_hole,
                              test_resize_pool_into_a_new_segment_is_busy_with_pins,
                              test_resize_pool_above_the_limit));
+    suite_add_rows(suite, "meanwhile", test_resize_pool_is_waited_for_by_a_request_above_its_size,
+                   2);
     return suite_main(suite);
 }

@@ -144,6 +144,47 @@ START_TEST(a_loop_comes_to_an_end_of_reusing)
 }
 END_TEST
 
+/* Beside 50 live pages a limit of 100 has no room for 75, whatever is free: 20 pages beside the
+ * place that growth would choose, and 30 elsewhere. */
+START_TEST(nothing_goes_back_for_a_request_that_cannot_fit)
+{
+    void *pointer = NULL;
+    fixture_t *f = opened_text("preset=grow,handle=64KiB,memory=none,limit=6553600,addresses=1GiB,"
+                               "placement=low");
+    void *first = take(f, 25 * PAGE);
+    void *second = take(f, 20 * PAGE);
+    void *third = take(f, 25 * PAGE);
+    void *fourth = take(f, 30 * PAGE);
+    drop(f, second);
+    drop(f, fourth);
+    step(f, cuarena_alloc(f->arena, 75 * PAGE, &pointer), CUARENA_LIMIT);
+    expect_u64(reserved_bytes(f), 100 * PAGE);
+    expect_u64(stats_of(f).trims, 0);
+    step_ok(f, cuarena_alloc(f->arena, 50 * PAGE, &pointer));
+    expect_u64(reserved_bytes(f), 100 * PAGE);
+    drop(f, pointer);
+    drop(f, first);
+    drop(f, third);
+    fixture_close(f);
+}
+END_TEST
+
+/* ... and it is no reason to hold more from then on. */
+START_TEST(a_request_that_cannot_fit_was_never_in_use)
+{
+    void *pointer = NULL;
+    fixture_t *f = opened_text("preset=grow,memory=none,handle=64KiB,limit=12800KiB");
+    take_pages(f);
+    step(f, cuarena_alloc(f->arena, 180 * PAGE, &pointer), CUARENA_LIMIT);
+    leave_holes(f);
+    void *wide = take(f, WIDE);
+    expect_u64(reserved_bytes(f), ROW * PAGE);
+    drop(f, wide);
+    drop_pointer_row(f, row, ROW, PAGE);
+    fixture_close(f);
+}
+END_TEST
+
 /* Pages went back for the request, and then the memory has none: all that lived stays sound, and
  * what went back can be taken again. */
 START_TEST(a_growth_that_fails_after_pages_went_back_loses_no_block)
@@ -179,6 +220,8 @@ int main(void)
                        TEST_LIST(a_little_more_is_taken_without_giving_anything_back,
                                  idle_pages_that_the_request_is_to_have_stay,
                                  arenas_that_cannot_reuse_grow, a_loop_comes_to_an_end_of_reusing,
+                                 nothing_goes_back_for_a_request_that_cannot_fit,
+                                 a_request_that_cannot_fit_was_never_in_use,
                                  a_growth_that_fails_after_pages_went_back_loses_no_block));
     tcase_add_loop_test(growth, growth_takes_the_place_of_idle_pages, 0, MEMORIES);
     return suite_main(suite);

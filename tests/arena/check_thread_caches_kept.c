@@ -43,6 +43,98 @@ START_TEST(what_another_keeps_is_no_hindrance)
 }
 END_TEST
 
+/* ---- Looks ------------------------------------------------------------- */
+
+/* An arena whose threads have caches and which knows several streams. */
+static void begin_looking(int32_t preset, int32_t steal, cuarena_stream_t stream)
+{
+    fixture_prepare(&f, SIMULATED, POOL);
+    for (uint32_t i = 0; i < WORKERS; i++)
+        sim_stream_make(&f.sim, sim_handle(20 + i));
+    f.config.preset = preset;
+    f.config.steal = steal;
+    if (preset == CUARENA_PRESET_GROW)
+        f.config.limit = amount_of_bytes(4 * POOL);
+    begin_met(true);
+    drop_on(&f, take_on(&f, 256, A), A);
+    drop_on(&f, take_on(&f, 256, B), B);
+    drop_on(&f, take_on(&f, POOL / 2, stream), stream);
+    fill(1000, 256, stream);
+    (void)sim_calls(&f.sim);
+}
+
+/* What the caches of threads take from the heap counts. */
+static const struct growing_row {
+    const char *edge;
+    uint64_t count, bytes;
+    int32_t steal;
+} growing_rows[] = {
+    {"small blocks, of which a cache gets several at a time", 1000, 256, CUARENA_STEAL_WAIT},
+    {"... where no stream is made to wait", 1000, 256, CUARENA_STEAL_IDLE},
+    {"blocks that are too large for caches", 4, KIB(64), CUARENA_STEAL_IDLE},
+};
+
+START_TEST(an_arena_of_threads_that_grows_looks)
+{
+    const struct growing_row *row = &growing_rows[_i];
+    begin_looking(CUARENA_PRESET_GROW, row->steal, B);
+    for (int i = 0; i < 8; i++)
+        fill(row->count, row->bytes, B);
+    uint64_t looks = f.sim.counts[SIM_QUERY] + f.sim.counts[SIM_MARK];
+    ck_assert_msg(looks != 0, "%s: expected looks, got none", row->edge);
+    expect_u64(f.sim.counts[SIM_WAIT] + f.sim.counts[SIM_WAIT_HOST], 0);
+    expect_valid_arena(arena);
+    finish();
+}
+END_TEST
+
+static void *fill_often(void *user)
+{
+    const worker_t *w = user;
+    for (int i = 0; i < 20; i++)
+        fill(1000, 256, w->stream);
+    return NULL;
+}
+
+/* Whose turn it is to look stops the caches of all others meanwhile. */
+START_TEST(threads_look_beside_each_other)
+{
+    begin_looking(CUARENA_PRESET_GROW, CUARENA_STEAL_WAIT, B);
+    run(WORKERS, fill_often);
+    uint64_t looks = f.sim.counts[SIM_QUERY] + f.sim.counts[SIM_MARK];
+    ck_assert_msg(looks != 0, "expected looks, got none");
+    expect_u64(live_blocks(&f), 0);
+    finish();
+}
+END_TEST
+
+/* A pool gains nothing by looks, nor does a request without a stream, or an arena whose streams
+ * share nothing. */
+START_TEST(threads_do_not_look_where_nothing_is_gained)
+{
+    static const struct {
+        const char *edge;
+        int32_t preset, steal;
+        bool streamless;
+    } none[] = {
+        {"a pool", CUARENA_PRESET_POOL, CUARENA_STEAL_IDLE, false},
+        {"steal=never", CUARENA_PRESET_GROW, CUARENA_STEAL_NEVER, false},
+        {"no stream", CUARENA_PRESET_GROW, CUARENA_STEAL_IDLE, true},
+    };
+    cuarena_stream_t stream = none[_i].streamless ? CUARENA_NO_STREAM : B;
+    begin_looking(none[_i].preset, none[_i].steal, stream);
+    for (int i = 0; i < 8; i++)
+        fill(1000, 256, stream);
+    uint64_t calls = sim_calls(&f.sim);
+    ck_assert_msg(calls == 0, "%s: expected no call of the memory, got %llu", none[_i].edge,
+                  (unsigned long long)calls);
+    expect_valid_arena(arena);
+    finish();
+}
+END_TEST
+
+/* ---- All that there is ------------------------------------------------- */
+
 static void *take_share(void *user)
 {
     worker_t *w = user;
@@ -486,8 +578,10 @@ int main(void)
         TEST_LIST(what_another_keeps_is_no_hindrance, kept_blocks_are_none_of_max_blocks,
                   trim_gives_back_what_is_kept, an_arena_ends_before_its_threads,
                   a_release_of_the_stream_gives_back_what_is_kept,
-                  streams_of_threads_and_a_shared_one));
+                  streams_of_threads_and_a_shared_one, threads_look_beside_each_other));
     tcase_add_loop_test(tcase, threads_share_all_that_there_is, 0, 3);
+    tcase_add_loop_test(tcase, an_arena_of_threads_that_grows_looks, 0, COUNT_OF(growing_rows));
+    tcase_add_loop_test(tcase, threads_do_not_look_where_nothing_is_gained, 0, 3);
     tcase_add_loop_test(tcase, what_is_kept_comes_back, 0, COUNT_OF(keep_and));
     tcase_add_loop_test(tcase, one_thread_frees_what_another_allocates, 0, PIPES);
     tcase_add_loop_test(tcase, contents_stay_in_random_programs, 0, 2);

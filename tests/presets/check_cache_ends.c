@@ -10,6 +10,7 @@
 /* Addresses without bytes, in pages of a granule. */
 #define CPU "preset=mlx-cpu,memory=none,handle=16,limit=1TiB"
 #define CUDA "preset=mlx-cuda,memory=none,handle=256,limit=1TiB"
+#define SOFT "preset=mlx-cuda,memory=none,handle=256,limit=32MiB,soft_limit=16MiB"
 
 static const arena_row_t rows[] = {
     {"nothing is cached where free bytes are zeroed", "preset=mlx-cpu,memory=pageable,zero=free",
@@ -22,6 +23,20 @@ static const arena_row_t rows[] = {
     {"a limit of live bytes leaves the cache alone", CPU,
      "limit live 8192; alloc a 8192; limit live 16384; alloc b 4096; free b; limit live 10000; "
      "alloc c 4096 is LIMIT; cache 8192 4096"},
+    {"... where the soft limit is enforced too", SOFT,
+     "alloc a 8M; alloc b 8M; free b; limit live 10M; alloc c 9M is LIMIT; "
+     "cache 8M 8M; evicted_blocks 0"},
+    {"more than the limit ends no cached block", SOFT,
+     "alloc a 4M; alloc b 4M; alloc c 4M; alloc d 4M; free a; free b; free c; free d; "
+     "cache 0 16M; alloc e 40M is LIMIT; cache 0 16M; evicted_blocks 0; alloc e 32M; "
+     "cache 32M 0"},
+    {"... nor more than it leaves beside live blocks", SOFT,
+     "alloc a 8M; alloc b 8M; free b; alloc c 24592K is LIMIT; cache 8M 8M; "
+     "evicted_blocks 0; alloc c 24M; cache 32M 0"},
+    {"more than a pool ends no cached block",
+     "pool=32MiB,memory=none,handle=256,keep=cache,soft_limit=16MiB,soft_limit_rule=enforce",
+     "alloc a 8M; alloc b 8M; free b; alloc c 25M is OUT_OF_MEMORY; cache 8M 8M; "
+     "evicted_blocks 0; alloc c 24M; cache 32M 0"},
 };
 
 START_TEST(test_what_ends_cached_blocks)

@@ -144,7 +144,9 @@ impl Arena {
     ///
     /// It is asked again while it says [`Retry::Again`], up to 16 times for one
     /// request. On one thread it is not entered twice: a request made in it
-    /// that finds no room fails.
+    /// that finds no room fails. Nor is it asked for more bytes than a pool or
+    /// the stable region has, or than both the limit of reserved bytes and all
+    /// that is reserved.
     ///
     /// ```
     /// use cuarena::{Arena, Block, Retry};

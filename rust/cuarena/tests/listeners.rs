@@ -33,7 +33,7 @@ fn the_handler_frees_until_there_is_room() {
     assert_eq!(cache.lock().unwrap().len(), 2);
     let attempts: Vec<_> = asked.lock().unwrap().drain(..).collect();
     assert_eq!(attempts, [(MIB / 2, 0), (MIB / 2, 1)]);
-    let error = arena.alloc(2 * MIB).unwrap_err();
+    let error = arena.alloc(MIB).unwrap_err();
     assert!(error.is_out_of_memory());
     assert!(cache.lock().unwrap().is_empty());
     assert_eq!(arena.stats().oom_handler_calls, 5);
@@ -43,18 +43,29 @@ fn the_handler_frees_until_there_is_room() {
 #[test]
 fn a_handler_that_promises_too_much_is_given_up_on() {
     let arena = pool();
+    let _kept = arena.alloc(1).unwrap();
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = calls.clone();
     arena.on_out_of_memory(move |_| {
         counted.fetch_add(1, Ordering::Relaxed);
         Retry::Again
     });
-    let error = arena.alloc(2 * MIB).unwrap_err();
+    let error = arena.alloc(MIB).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::OutOfMemory);
     assert_eq!(calls.load(Ordering::Relaxed), 16);
     arena.clear_out_of_memory();
-    assert!(arena.alloc(2 * MIB).is_err());
+    assert!(arena.alloc(MIB).is_err());
     assert_eq!(calls.load(Ordering::Relaxed), 16);
+}
+
+#[test]
+fn the_handler_is_not_asked_for_more_than_a_pool() {
+    let arena = pool();
+    arena.on_out_of_memory(|_| Retry::Again);
+    let error = arena.alloc(MIB + 1).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutOfMemory);
+    assert_eq!(arena.stats().oom_handler_calls, 0);
+    arena.check().unwrap();
 }
 
 #[test]

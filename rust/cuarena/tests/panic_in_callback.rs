@@ -86,12 +86,13 @@ fn in_compaction_with_blocks_dropped_by_the_unwinding() {
 #[test]
 fn in_the_out_of_memory_handler() {
     let arena = arena();
-    arena.on_out_of_memory(|_| panic!("no more"));
-    assert_eq!(caught(|| arena.alloc(2 << 20)), "no more");
     let mut block = arena.alloc(KIB).unwrap();
-    assert_eq!(caught(|| block.resize(2 << 20)), "no more");
+    let kept = arena.alloc(KIB).unwrap();
+    arena.on_out_of_memory(|_| panic!("no more"));
+    assert_eq!(caught(|| arena.alloc(1 << 20)), "no more");
+    assert_eq!(caught(|| block.resize(1 << 20)), "no more");
     assert_eq!(block.len(), KIB);
-    drop(block);
+    drop((block, kept));
     assert_good(&arena);
 }
 
@@ -181,9 +182,10 @@ fn in_the_relocation_listener() {
 #[test]
 fn of_two_the_first_comes_out() {
     let arena = arena();
+    let _kept = arena.alloc(KIB).unwrap();
     arena.on_out_of_memory(|_| panic!("first"));
     arena.on_event(|_| panic!("second"));
-    assert_eq!(caught(|| arena.alloc(2 << 20)), "first");
+    assert_eq!(caught(|| arena.alloc(1 << 20)), "first");
     arena.clear_events();
     assert_good(&arena);
 }
@@ -204,7 +206,7 @@ fn a_call_in_a_closure_does_not_get_the_panic_of_the_call_around_it() {
             counted.fetch_add(1, Ordering::Relaxed);
         }
     });
-    assert_eq!(caught(|| arena.alloc(2 << 20)), "outer");
+    assert_eq!(caught(|| arena.alloc(1 << 20)), "outer");
     assert_eq!(calls.load(Ordering::Relaxed), 1);
     assert_good(&arena);
 }
@@ -220,7 +222,7 @@ fn a_panic_of_a_closure_in_a_closure_comes_out_of_both() {
     let mut inner = String::new();
     let outer = caught(|| {
         arena.compact_with(&CompactOptions::new(), |_| {
-            inner = caught(|| arena.alloc(2 << 20));
+            inner = caught(|| arena.alloc(1 << 20));
             panic!("outer")
         })
     });
@@ -231,7 +233,7 @@ fn a_panic_of_a_closure_in_a_closure_comes_out_of_both() {
         holes(&arena, 4);
         let _more = holes(&arena, 20);
         arena.compact_with(&CompactOptions::new(), |_| {
-            let _ = arena.alloc(2 << 20);
+            let _ = arena.alloc(1 << 20);
             ControlFlow::Continue(())
         })
     });
@@ -243,13 +245,14 @@ fn a_panic_of_a_closure_in_a_closure_comes_out_of_both() {
 #[test]
 fn a_handler_that_panics_once_serves_later() {
     let arena = arena();
+    let _kept = arena.alloc(KIB).unwrap();
     let calls = AtomicU32::new(0);
     arena.on_out_of_memory(move |_| {
         assert!(calls.fetch_add(1, Ordering::Relaxed) > 0, "once");
         Retry::GiveUp
     });
-    assert_eq!(caught(|| arena.alloc(2 << 20)), "once");
-    assert!(arena.alloc(2 << 20).unwrap_err().is_out_of_memory());
+    assert_eq!(caught(|| arena.alloc(1 << 20)), "once");
+    assert!(arena.alloc(1 << 20).unwrap_err().is_out_of_memory());
     assert_good(&arena);
 }
 
