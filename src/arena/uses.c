@@ -369,6 +369,7 @@ static void end_block(cuarena_t *arena, cuai_use_t *use, cuai_block_ref_t ref)
     bool joins = cuai_freelist_for_free(arena, ref.region, use->target) != 0;
     arena->gained += r->size;
     arena->gained_idle += joins || dedicated ? 0 : r->size;
+    arena->gained_back += dedicated ? segment.bytes : 0;
     cuai_end_block(arena, ref, use->target);
     end_use(arena, use);
     if (dedicated)
