@@ -286,7 +286,7 @@ static outcome_t try_waiting(ladder_t *ladder)
 
 static bool is_final(cuarena_status_t growth)
 {
-    return growth == CUARENA_DRIVER || growth == CUARENA_LOST;
+    return growth == CUARENA_DRIVER || growth == CUARENA_LOST || growth == CUARENA_NO_DEVICE;
 }
 
 static outcome_t try_growth(ladder_t *ladder)
