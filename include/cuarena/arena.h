@@ -185,6 +185,9 @@ CUARENA_API cuarena_status_t cuarena_resize_pool(cuarena_t *arena, uint64_t byte
  * are given back if they are idle: the call records events and asks whether they are complete, but
  * waits for none; DRIVER if that fails, or OUT_OF_MEMORY if there is none for an event. REENTERED
  * as cuarena_reset. Cost: O(free ranges), and the memory's.
+ *
+ * given_back_out gets how many bytes went back: those of dedicated blocks too that were freed on a
+ * stream and end in this call because it is done with them. It may be NULL.
  */
 CUARENA_API cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes,
                                           uint64_t *given_back_out);

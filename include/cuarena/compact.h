@@ -87,7 +87,7 @@ CUARENA_API void cuarena_compact_report_init(cuarena_compact_report_t *report);
  * UNSUPPORTED: the memory cannot move bytes. What a trimmed pool gave back it takes again if the
  * goal needs that; LIMIT, OUT_OF_MEMORY or DRIVER if it cannot be had. Otherwise blocks do not move
  * across it. BUSY: one of the streams is being captured. If that begins while the copies are on
- * their way, or the driver fails then, the call waits for them on the host.
+ * their way, or the driver makes no event for them then, the call waits for the stream on the host.
  *
  * On an error the batch under way moved nothing, and earlier ones stay. But if a copy failed after
  * others were made, if what they left could not be set to 0, or if nothing can wait for them, since

@@ -30,8 +30,9 @@
  * when it is created, to move blocks with, or 4 MiB where no kernel can; these count nowhere.
  *
  * After a driver error that makes the driver useless, such as an illegal access by a kernel, the
- * arena is LOST. In a forked child calls that need the driver are NO_DEVICE; frees and destroy only
- * forget. Nothing is given back when the process ends: the driver does that.
+ * arena is LOST. In a forked child calls that need the driver are NO_DEVICE, also a request that
+ * finds no room; work on streams counts as done, and frees and destroy only forget. Nothing is
+ * given back when the process ends: the driver does that.
  */
 #ifndef CUARENA_DEVICE_H
 #define CUARENA_DEVICE_H

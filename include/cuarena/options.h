@@ -146,7 +146,8 @@ typedef struct cuarena_amount {
  * the memory, such as those of dedicated blocks, unless the memory hands out zeroed bytes anyway.
  * Adopted bytes stay as they are, and so do those of blocks that cuarena_destroy_forced ends. Freed
  * blocks are not cached. If the memory fails to do it, the call is DRIVER and leaves the block as
- * it was; if contents have moved already, the arena is LOST.
+ * it was. Where contents were copied by then, as by a resize or a compaction, and cannot be set to
+ * 0 in the one place or the other, the arena is LOST, and the error of the call says so.
  */
 
 /*

@@ -227,7 +227,8 @@ CUARENA_API cuarena_status_t cuarena_reclaim(cuarena_t *arena, int32_t wait,
  *
  * The caller waits for the stream, or for each of them, if it freed something (host_waits counts
  * one for each), and for other streams that use the freed blocks. What is not given back is idle
- * or, with steal=never, in the stream's free list as before.
+ * or, with steal=never, in the stream's free list as before. given_back_out counts as that of
+ * cuarena_trim, and may be NULL.
  *
  * OK for a stream that the arena does not know; BUSY for one of an open capture session; DRIVER if
  * a wait fails; REENTERED as cuarena_reset. Cost: O(free ranges), and the memory's.

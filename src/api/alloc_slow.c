@@ -19,7 +19,8 @@
  *
  * In a pool, and with steal=first, its stream may wait at the first of these two. The option
  * `steal` says how much of joining, stealing and waiting there is. If nothing brings room, the
- * error says what was tried. Each step uses something up, so there is an end to it.
+ * error says what was tried. Each step uses something up, and an attempt that is refused leaves
+ * free bytes where they are, so there is an end to it.
  */
 #include "api/call.h"
 #include "arena/cache.h"
@@ -41,6 +42,9 @@
 #define MOST_MEMORY_WAITS 2
 /* How often all steps are taken again because other threads have changed what is free meanwhile. */
 #define MOST_ROUNDS 64
+/* How often in a row steps bring bytes that are reserved: more often than there are free lists. */
+#define MOST_RECLAIMS 1024
+#define RECLAIMING (1u << CUARENA_STEP_STEAL | 1u << CUARENA_STEP_RECLAIM | 1u << CUARENA_STEP_WAIT)
 
 /* ---- The ladder -------------------------------------------------------- */
 
@@ -64,10 +68,11 @@ typedef struct ladder {
     int32_t rounds;
     int32_t handler_calls;
     int32_t memory_waits;
-    uint32_t tried;  /* bits: the steps that had something to do */
-    uint32_t spent;  /* bits: steps that are not taken again for now */
-    int32_t deepest; /* the last step that brought something; -1 */
-    bool handler_no; /* the handler said that it freed nothing */
+    int32_t reclaims; /* how often in a row these steps brought something */
+    uint32_t tried;   /* bits: the steps that had something to do */
+    uint32_t spent;   /* bits: steps that are not taken again for now */
+    int32_t deepest;  /* the last step that brought something; -1 */
+    bool handler_no;  /* the handler said that it freed nothing */
 } ladder_t;
 
 typedef enum outcome {
@@ -281,7 +286,7 @@ static outcome_t try_waiting(ladder_t *ladder)
 
 static bool is_final(cuarena_status_t growth)
 {
-    return growth == CUARENA_DRIVER || growth == CUARENA_LOST;
+    return growth == CUARENA_DRIVER || growth == CUARENA_LOST || growth == CUARENA_NO_DEVICE;
 }
 
 static outcome_t try_growth(ladder_t *ladder)
@@ -450,16 +455,19 @@ static void log_step(const ladder_t *ladder, const char *name, const char *resul
 
 static bool take_step(ladder_t *ladder, int32_t step)
 {
-    CUAI_ASSERT(step >= 0 && step < CUARENA_STEP_COUNT);
-    outcome_t came = steps[step].take(ladder);
+    bool reclaims = step_bit(step) & RECLAIMING;
+    bool enough = reclaims && ladder->reclaims == MOST_RECLAIMS;
+    outcome_t came = enough ? STEP_SKIPPED : steps[step].take(ladder);
     if (came == STEP_SKIPPED)
         return false;
     ladder->tried |= step_bit(step);
     ladder->call->arena->steps[step].tried++;
     log_step(ladder, steps[step].name, came == STEP_BROUGHT ? "try again" : "nothing");
-    if (came == STEP_BROUGHT && step > ladder->deepest)
-        ladder->deepest = step;
-    return came == STEP_BROUGHT;
+    if (came != STEP_BROUGHT)
+        return false;
+    ladder->reclaims = reclaims ? ladder->reclaims + 1 : 0;
+    ladder->deepest = step > ladder->deepest ? step : ladder->deepest;
+    return true;
 }
 
 /* Takes steps until one brings something; behind growth stealing may wait. False: none is left. */

@@ -410,13 +410,26 @@ static cuarena_status_t end_trim(cuai_call_t *call, cuarena_status_t status, uin
     return cuai_call_end(call, status);
 }
 
+/* Segments of blocks that ended go back meanwhile; a driver's pool gets these, which is asked later
+ * what it gave back. Drops the lock. */
+static cuarena_status_t reclaim_to_trim(cuarena_t *arena, uint64_t *given)
+{
+    CUAI_ASSERT(arena->inside != 0);
+    if (arena->stream_count == 0)
+        return CUARENA_OK;
+    cuarena_status_t status = cuai_reclaim_all(arena, false, NULL);
+    *given += cuai_pool_has_the_rest(arena) ? 0 : arena->gained_back;
+    return status;
+}
+
 /* Trims what cached blocks left behind when they ended. */
 static uint64_t trim_rest(cuarena_t *arena, uint64_t keep_bytes)
 {
-    CUAI_ASSERT(arena->inside != 0);
-    if (arena->stream_count != 0)
-        cuai_reclaim_all(arena, false, NULL);
-    return arena->reserved > keep_bytes ? cuai_trim(arena, keep_bytes) : 0;
+    uint64_t given = 0;
+    (void)reclaim_to_trim(arena, &given);
+    if (arena->reserved > keep_bytes)
+        given += cuai_trim(arena, keep_bytes);
+    return given;
 }
 
 cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes, uint64_t *given_back_out)
@@ -427,10 +440,9 @@ cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes, uint64_t *g
     if (status != CUARENA_OK)
         return status;
     uint64_t given = 0;
-    if (arena->stream_count != 0)
-        status = cuai_reclaim_all(arena, false, NULL);
+    status = reclaim_to_trim(arena, &given);
     if (status == CUARENA_OK)
-        given = cuai_trim(arena, keep_bytes);
+        given += cuai_trim(arena, keep_bytes);
     while (status == CUARENA_OK && arena->config.memory != CUARENA_MEMORY_BYTES &&
            arena->reserved > keep_bytes &&
            cuai_cache_evict(arena, arena->reserved - keep_bytes, &given) != 0)

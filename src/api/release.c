@@ -56,13 +56,6 @@ cuarena_status_t cuai_zero_new(cuarena_t *arena, const cuai_request_t *request,
 
 /* ---- Frees ------------------------------------------------------------- */
 
-/* Whether zeroing failed because nobody can read the bytes again: the device is lost, or stayed
- * with the process that this one was forked from. */
-static bool is_moot(cuarena_status_t status)
-{
-    return status == CUARENA_LOST || status == CUARENA_NO_DEVICE;
-}
-
 /* Sets a block to 0 and then ends it, so that no other block has its bytes before that. Drops the
  * lock. */
 static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
@@ -72,7 +65,7 @@ static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_block_ref_t ref, ui
     cuai_mark_ending(arena, r);
     cuai_mark_moving(arena, ref);
     cuarena_status_t status = cuai_zero_block(arena, ref, 0, number);
-    if (status != CUARENA_OK && !is_moot(status)) {
+    if (status != CUARENA_OK && !cuai_zeroes_nothing(status)) {
         cuai_clear_ending(arena, r);
         cuai_clear_moving(arena, ref);
         return status;

@@ -168,9 +168,10 @@ static cuarena_status_t zero_left(cuarena_t *arena, cuai_block_ref_t from, cuai_
     if (status == CUARENA_OK || cuai_block_record(to)->size == 0)
         return status;
     cuai_kept_error_t words = cuai_error_kept();
-    if (cuai_zero_block(arena, to, 0, stream) != CUARENA_OK)
-        cuai_lose(arena);
+    bool stays = cuai_zero_block(arena, to, 0, stream) != CUARENA_OK;
     cuai_error_restore(&words);
+    if (stays)
+        cuai_lose(arena);
     cuai_await_queued(arena, stream);
     return status;
 }

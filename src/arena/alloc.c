@@ -81,19 +81,23 @@ static cuarena_status_t take_on(const cuarena_t *arena, int32_t region,
     return status;
 }
 
-cuarena_status_t cuai_try_alloc_at(cuarena_t *arena, const cuai_request_t *request,
-                                   cuai_slot_t owner, uint64_t address, cuai_block_ref_t *block_out)
+cuarena_status_t cuai_try_alloc_gathered(cuarena_t *arena, const cuai_request_t *request,
+                                         const cuai_free_part_t *part, uint32_t freelist,
+                                         cuai_block_ref_t *block_out)
 {
     cuai_assert_locked(arena);
     int32_t region = cuai_region_for(arena, request->region);
     CUAI_ASSERT(arena->heaps[region] != NULL);
     cuarena_status_t status = cuai_check_live(arena, request->size, request->credit);
+    if (status != CUARENA_OK)
+        return status;
+    cuarena_heap_request_t asked = request->heap;
+    uint64_t most = cuai_live_left(arena, request->credit);
     cuai_slot_t slot = 0;
+    asked.freelist = freelist;
     cuai_prepare_counts(arena, request, region);
-    if (status == CUARENA_OK)
-        status =
-            cuai_heap_try_alloc_at(arena->heaps[region], &request->heap, request->size,
-                                   cuai_live_left(arena, request->credit), owner, address, &slot);
+    status = cuai_heap_try_alloc_gathered(arena->heaps[region], &asked, request->size, most, part,
+                                          &slot);
     if (status != CUARENA_OK)
         return status;
     *block_out = (cuai_block_ref_t){arena->heaps[region], slot, region};

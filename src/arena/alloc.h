@@ -45,10 +45,11 @@ cuarena_status_t cuai_check_live(const cuarena_t *arena, uint64_t size, uint64_t
  * idle bytes. Returns the heap's answer, or LIMIT. */
 cuarena_status_t cuai_try_alloc(cuarena_t *arena, const cuai_request_t *request,
                                 cuai_block_ref_t *block_out);
-/* The same at an address in the range of the record `owner`; the heap has a slot for it. */
-cuarena_status_t cuai_try_alloc_at(cuarena_t *arena, const cuai_request_t *request,
-                                   cuai_slot_t owner, uint64_t address,
-                                   cuai_block_ref_t *block_out);
+/* The same from free bytes in whatever free lists, which join this one for that. A request that is
+ * refused leaves them where they are. */
+cuarena_status_t cuai_try_alloc_gathered(cuarena_t *arena, const cuai_request_t *request,
+                                         const cuai_free_part_t *part, uint32_t freelist,
+                                         cuai_block_ref_t *block_out);
 /* Ends a block that nothing moves and counts it; its bytes join the free list of a stream. A
  * dedicated block's segment is left to the caller, who gives it back; a private one's is left to
  * its session. */

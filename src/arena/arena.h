@@ -154,6 +154,7 @@ struct cuarena_arena {
     uint64_t unlooked_bytes; /* what they asked for */
     uint64_t gained;         /* bytes that it made idle, and of blocks that it ended */
     uint64_t gained_idle;    /* those of them that are idle */
+    uint64_t gained_back;    /* those of them that went back to the memory */
     uint64_t reclaims;       /* how often that was something, ever */
     uint32_t introducing;    /* threads that ask the memory about a stream that is new */
     cuai_uses_t uses;

@@ -174,15 +174,23 @@ void cuai_batch_reclaim(cuarena_t *arena, cuai_batch_t *batch, uint32_t heir)
     cuai_cond_wake(&arena->changed);
 }
 
-/* A copy failed after others were done: the arena is lost, and the error says what is gone. */
-static void lose(cuarena_t *arena, const cuai_batch_t *batch, size_t done)
+/* How far the copies of a batch came. */
+typedef struct queued {
+    size_t done;        /* how many were queued or made */
+    const char *failed; /* what failed then */
+} queued_t;
+
+/* What came after copies failed, or one after others: the arena is lost, and the error says what is
+ * gone. */
+static void lose(cuarena_t *arena, const cuai_batch_t *batch, const queued_t *queued)
 {
-    CUAI_ASSERT(done != 0);
-    size_t at = done < batch->runs_count ? done : 0;
+    CUAI_ASSERT(queued->done != 0);
+    size_t at = queued->done < batch->runs_count ? queued->done : 0;
     cuai_slow_set(arena, CUAI_SLOW_LOST, true);
-    cuai_error_add("; %s is lost: a copy, or setting to 0 what it left, failed "
-                   "after %zu of %zu; contents from %p on may be gone",
-                   arena->label, done, batch->runs_count, batch->runs[at].from);
+    cuai_error_add("; %s is lost: %s failed after %zu of %zu copies; contents from %p on may be "
+                   "gone",
+                   arena->label, queued->failed, queued->done, batch->runs_count,
+                   batch->runs[at].from);
 }
 
 /* Where the bytes end that a run vacates: at the next run's new place if that is within them, else
@@ -217,44 +225,45 @@ static cuarena_status_t zero_vacated(const cuarena_t *arena, const cuai_batch_t 
     return status;
 }
 
-/* Moves the runs. `done` becomes how many moved: all, if what they left cannot be set to 0. No
- * lock. */
+/* Moves the runs. No lock. */
 static cuarena_status_t move_runs(const cuarena_t *arena, const cuai_batch_t *batch,
-                                  cuarena_stream_t stream, size_t *done)
+                                  cuarena_stream_t stream, queued_t *queued)
 {
     cuarena_status_t status = arena->memory.ops.relocate(arena->memory.user, batch->runs,
-                                                         batch->runs_count, stream, done);
+                                                         batch->runs_count, stream, &queued->done);
+    queued->failed = queued->done < batch->runs_count ? "copying" : "the wait for them";
     if (status != CUARENA_OK)
         return status;
-    *done = batch->runs_count;
+    *queued = (queued_t){batch->runs_count, "setting to 0 what they left"};
     return zero_vacated(arena, batch, stream);
 }
 
 /* The caller touches the stream. Drops the lock. */
 static cuarena_status_t queue_between(cuarena_t *arena, const cuai_batch_t *batch,
-                                      cuarena_stream_t stream, size_t *done)
+                                      cuarena_stream_t stream, queued_t *queued)
 {
     CUAI_ASSERT(batch->stream == 0 || cuai_stream(arena, batch->stream)->touching != 0);
     cuarena_status_t status = cuai_order_before(arena, &batch->streams, batch->stream);
     if (status != CUARENA_OK)
         return status;
     cuai_unlock(&arena->lock);
-    status = move_runs(arena, batch, stream, done);
+    status = move_runs(arena, batch, stream, queued);
     cuai_arena_lock(arena);
     if (status != CUARENA_OK || stream == CUARENA_NO_STREAM)
         return cuai_note_loss(arena, status);
+    queued->failed = "the wait for them";
     return cuai_order_after(arena, &batch->streams, batch->stream);
 }
 
-/* On an error after `done` became more than 0 the arena is lost. Drops the lock. */
-static cuarena_status_t queue_copies(cuarena_t *arena, const cuai_batch_t *batch, size_t *done)
+/* On an error after some are done the arena is lost. Drops the lock. */
+static cuarena_status_t queue_copies(cuarena_t *arena, const cuai_batch_t *batch, queued_t *queued)
 {
     cuarena_stream_t stream;
     cuarena_status_t status = cuai_stream_touch_for_work(arena, batch->stream, &stream);
     if (status == CUARENA_OK)
         status = cuai_check_captured(arena, batch->stream);
     if (status == CUARENA_OK)
-        status = queue_between(arena, batch, stream, done);
+        status = queue_between(arena, batch, stream, queued);
     cuai_stream_untouch(arena, batch->stream);
     return status;
 }
@@ -280,10 +289,10 @@ cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch)
     cuai_assert_locked(arena);
     CUAI_ASSERT(batch->plan != NULL);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    size_t done = 0;
-    cuarena_status_t status = queue_copies(arena, batch, &done);
-    if (status != CUARENA_OK && done != 0)
-        lose(arena, batch, done);
+    queued_t queued = {0};
+    cuarena_status_t status = queue_copies(arena, batch, &queued);
+    if (status != CUARENA_OK && queued.done != 0)
+        lose(arena, batch, &queued);
     uint32_t heir = status != CUARENA_OK ? CUAI_ITS_OWN : stream_of(arena, batch);
     if (status != CUARENA_OK)
         abort_batch(arena, batch);

@@ -20,7 +20,7 @@ void cuai_reclaim_begin(cuarena_t *arena)
     while (arena->reclaiming)
         cuai_arena_wait(arena);
     arena->reclaiming = true;
-    arena->gained = arena->gained_idle = 0;
+    arena->gained = arena->gained_idle = arena->gained_back = 0;
 }
 
 bool cuai_reclaim_end(cuarena_t *arena)

@@ -63,11 +63,8 @@ static const effort_t narrow = {1, 2, 0, 256};
 static const effort_t wide = {8, 8, 64, 1024};
 static const effort_t whole = {0, UINT32_MAX, UINT32_MAX, UINT32_MAX};
 
-typedef struct candidate {
-    cuai_slot_t last; /* the range that it ends in; 0: there is no candidate */
-    uint64_t begin;
-    uint64_t end;
-} candidate_t;
+/* `last` 0: there is no candidate. */
+typedef cuai_free_part_t candidate_t;
 
 typedef struct search {
     cuarena_t *arena;
@@ -449,18 +446,14 @@ static cuarena_status_t alloc_part(const search_t *search, const candidate_t *pa
 {
     CUAI_ASSERT(part->end - part->begin >= search->request->size);
     cuai_stream_t *requester = search->requester;
-    cuai_slot_t owner;
+    uint32_t open = requester->freelists[requester->turn][search->region];
     cuarena_status_t status =
-        cuai_freelist_gather(search->heap, part->last, part->begin, part->end,
-                             requester->freelists[requester->turn][search->region], &owner);
+        cuai_try_alloc_gathered(search->arena, search->request, part, open, block_out);
     if (status != CUARENA_OK)
         return status;
     cuai_stream_uncover(search->arena, requester);
-    uint64_t begin = cuai_align_up(part->begin, search->alignment);
-    status = cuai_try_alloc_at(search->arena, search->request, owner, begin, block_out);
-    if (status == CUARENA_OK)
-        search->arena->steals += steals;
-    return status;
+    search->arena->steals += steals;
+    return CUARENA_OK;
 }
 
 /* Allocates from the best candidate if it needs no wait, else returns BUSY and the wait.

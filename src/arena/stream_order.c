@@ -155,6 +155,17 @@ static bool let_wait(cuarena_t *arena, const cuai_stream_set_t *set)
     return all;
 }
 
+/* Waits for copies, without their event where that fails. Drops the lock. */
+static cuarena_status_t await_copies(cuarena_t *arena, cuai_point_t moved)
+{
+    if (cuai_see_moves(arena, 0) == CUARENA_OK)
+        return CUARENA_OK;
+    cuarena_status_t status = cuai_unlocked_synchronize(arena, moved.stream);
+    if (status == CUARENA_OK && moved.serial != CUAI_TO_COME)
+        cuai_note_seen(arena, 0, moved);
+    return status;
+}
+
 /* Where an event or a wait fails, because a stream is captured by now or the driver fails, the
  * caller waits: the copies are on their way, and blocks are where these end. */
 cuarena_status_t cuai_order_after(cuarena_t *arena, const cuai_stream_set_t *set, uint32_t number)
@@ -169,6 +180,6 @@ cuarena_status_t cuai_order_after(cuarena_t *arena, const cuai_stream_set_t *set
         status = cuai_unlocked_synchronize(arena, number);
     (void)cuai_stream_note_free(arena, number); /* the bytes that they vacate are freed on it */
     if (status == CUARENA_OK && (!let_wait(arena, set) || arena->cpu_touches))
-        status = cuai_see_moves(arena, 0);
+        status = await_copies(arena, moved);
     return status;
 }

@@ -346,14 +346,17 @@ cuarena_status_t cuai_trim_freelists(cuarena_t *arena, uint32_t number, uint64_t
     cuai_assert_locked(arena);
     cuarena_status_t status = CUARENA_OK;
     *given_out = 0;
-    if (!is_callers(arena))
-        status = cuai_await_freed(arena, number);
-    if (is_callers(arena) || status != CUARENA_OK)
+    if (is_callers(arena))
+        return status;
+    status = cuai_await_freed(arena, number);
+    *given_out = arena->gained_back;
+    if (status != CUARENA_OK)
         return status;
     cuai_cuts_t cuts;
     begin(arena, &cuts);
-    *given_out = trim_idle(arena, number, &cuts, keep_bytes);
-    end(arena, *given_out);
+    uint64_t given = trim_idle(arena, number, &cuts, keep_bytes);
+    end(arena, given);
+    *given_out += given;
     return CUARENA_OK;
 }
 

@@ -369,6 +369,7 @@ static void end_block(cuarena_t *arena, cuai_use_t *use, cuai_block_ref_t ref)
     bool joins = cuai_freelist_for_free(arena, ref.region, use->target) != 0;
     arena->gained += r->size;
     arena->gained_idle += joins || dedicated ? 0 : r->size;
+    arena->gained_back += dedicated ? segment.bytes : 0;
     cuai_end_block(arena, ref, use->target);
     end_use(arena, use);
     if (dedicated)
@@ -410,6 +411,8 @@ static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link, pass_t *pas
     cuai_mark_moving(arena, ref); /* nobody else does */
     if (zeroes)
         status = cuai_zero_block(arena, ref, 0, pass->how == CUAI_USES_DONE ? 0 : use->target);
+    if (cuai_zeroes_nothing(status))
+        status = CUARENA_OK;
     if (status == CUARENA_OK)
         drop_all(arena, use);
     cuai_clear_moving(arena, ref);

@@ -42,10 +42,12 @@ bool cuai_zeroes_freed(const cuarena_t *arena, cuai_block_ref_t ref)
 void cuai_lose(cuarena_t *arena)
 {
     cuai_assert_locked(arena);
+    if (!cuai_is_lost(arena))
+        cuai_error_add("; %s is lost: contents that were left, or copied, could not be set to 0",
+                       arena->label);
     cuai_slow_set(arena, CUAI_SLOW_LOST, true);
     cuai_unlock(&arena->lock);
-    cuai_log(CUARENA_LOG_ERROR, "%s is lost: what blocks left could not be set to 0: %s",
-             arena->label, cuarena_last_error());
+    cuai_log(CUARENA_LOG_ERROR, "%s", cuarena_last_error());
     cuai_arena_lock(arena);
 }
 

@@ -17,8 +17,14 @@ cuarena_status_t cuai_zero_fresh(const cuarena_t *arena, uint64_t address, uint6
 bool cuai_zeroes_freed(const cuarena_t *arena, cuai_block_ref_t ref);
 /* The same of bytes that go back to the memory. */
 bool cuai_zeroes_returned(const cuarena_t *arena);
-/* Loses the arena: contents that must be 0 are not, and it is too late to refuse the call. Drops
- * the lock. */
+/* Whether zeroing failed because nobody can read the bytes again: the device is lost, or stayed
+ * with the process that this one was forked from. */
+static inline bool cuai_zeroes_nothing(cuarena_status_t status)
+{
+    return status == CUARENA_LOST || status == CUARENA_NO_DEVICE;
+}
+/* Loses the arena: contents that must be 0 are not, and it is too late to refuse the call. Adds
+ * that to the last error, which says why. Drops the lock. */
 void cuai_lose(cuarena_t *arena);
 /* UNSUPPORTED, put into words, if `what` needs a graph to set bytes to 0 and none can. */
 cuarena_status_t cuai_check_zero_captured(const cuarena_t *arena, const char *what);

@@ -180,21 +180,27 @@ cuarena_status_t cuai_heap_try_alloc(cuarena_heap_t *heap, const cuarena_heap_re
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_heap_try_alloc_at(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
-                                        uint64_t size, uint64_t most, cuai_slot_t owner,
-                                        uint64_t offset, cuai_slot_t *slot_out)
+/* What may refuse the block comes before anything is gathered. */
+cuarena_status_t cuai_heap_try_alloc_gathered(cuarena_heap_t *heap,
+                                              const cuarena_heap_request_t *request, uint64_t size,
+                                              uint64_t most, const cuai_free_part_t *part,
+                                              cuai_slot_t *slot_out)
 {
     cuarena_status_t status = ready_slot(heap);
+    if (status == CUARENA_OK)
+        status = cuai_slots_reserve(heap, cuai_block_records(heap) + 4);
     if (status != CUARENA_OK)
         return status;
-    const cuai_record_t *r = cuai_record(heap, owner);
-    uint64_t front = offset - cuai_end(r);
-    CUAI_ASSERT(offset >= cuai_end(r) && front + size <= cuai_range(r));
-    cuai_cut_t cut = {front, size, cuai_range(r) - front - size};
     uint64_t alignment = wanted_alignment(heap, request);
+    cuai_free_part_t all = cuai_freelist_gathered(heap, part, request->freelist);
+    uint64_t front = cuai_align_up(part->begin, alignment) - all.begin;
+    CUAI_ASSERT(all.begin + front + size <= part->end);
+    cuai_cut_t cut = {front, size, all.end - all.begin - front - size};
     keep_small_rest(heap, &cut, alignment);
     if (cut.size > most)
         return CUARENA_LIMIT;
+    cuai_slot_t owner = cuai_freelist_gather(heap, part, request->freelist);
+    CUAI_ASSERT(cuai_range(cuai_record(heap, owner)) == all.end - all.begin);
     *slot_out = put_block(heap, request, owner, &cut, alignment);
     return CUARENA_OK;
 }

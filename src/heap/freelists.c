@@ -193,20 +193,52 @@ static cuai_slot_t gather_part(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t 
     return cuai_range_transfer_part(heap, slot, from - start, to - from, freelist);
 }
 
-/* Goes from the last range down, because a part merges with what follows it. */
-cuarena_status_t cuai_freelist_gather(cuarena_heap_t *heap, cuai_slot_t last, uint64_t begin,
-                                      uint64_t end, uint32_t freelist, cuai_slot_t *owner_out)
+/* The record whose range has the byte before `end`. */
+static cuai_slot_t range_below(const cuarena_heap_t *heap, cuai_slot_t slot, uint64_t end)
 {
-    cuarena_status_t status = cuai_slots_reserve(heap, cuai_block_records(heap) + 3);
-    if (status != CUARENA_OK)
-        return status;
+    while (cuai_end(cuai_record(heap, slot)) >= end)
+        slot = cuai_record(heap, slot)->prev;
+    CUAI_ASSERT(cuai_record(heap, slot)->key != 0);
+    return slot;
+}
+
+static bool is_in(const cuai_record_t *r, uint32_t freelist)
+{
+    return r->key != 0 && cuai_range_freelist(r) == freelist;
+}
+
+cuai_free_part_t cuai_freelist_gathered(const cuarena_heap_t *heap, const cuai_free_part_t *part,
+                                        uint32_t freelist)
+{
+    cuai_free_part_t all = *part;
+    CUAI_ASSERT(part->begin < part->end);
+    all.last = range_below(heap, part->last, part->end);
+    const cuai_record_t *upper = cuai_record(heap, all.last);
+    const cuai_record_t *next = cuai_record(heap, upper->next);
+    if (cuai_end(upper) + cuai_range(upper) == part->end && next->kind == CUAI_SEPARATOR)
+        upper = next;
+    if (is_in(upper, freelist))
+        all.end = cuai_max(part->end, cuai_end(upper) + cuai_range(upper));
+    const cuai_record_t *lower = cuai_record(heap, range_below(heap, all.last, part->begin + 1));
+    if (cuai_end(lower) == part->begin && lower->kind == CUAI_SEPARATOR)
+        lower = cuai_record(heap, lower->prev);
+    if (is_in(lower, freelist))
+        all.begin = cuai_end(lower);
+    return all;
+}
+
+/* Goes from the last range down, because a part merges with what follows it. */
+cuai_slot_t cuai_freelist_gather(cuarena_heap_t *heap, const cuai_free_part_t *part,
+                                 uint32_t freelist)
+{
     bool more = true;
-    CUAI_ASSERT(freelist != 0 && begin < end);
-    for (cuai_slot_t slot = last, before; more; slot = before) {
+    cuai_slot_t owner = 0;
+    CUAI_ASSERT(freelist != 0 && part->begin < part->end);
+    for (cuai_slot_t slot = part->last, before; more; slot = before) {
         before = cuai_record(heap, slot)->prev;
-        more = cuai_end(cuai_record(heap, slot)) > begin;
-        *owner_out = gather_part(heap, slot, begin, end, freelist);
+        more = cuai_end(cuai_record(heap, slot)) > part->begin;
+        owner = gather_part(heap, slot, part->begin, part->end, freelist);
     }
     cuai_note_change(heap);
-    return CUARENA_OK;
+    return owner;
 }

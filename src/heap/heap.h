@@ -477,11 +477,21 @@ cuai_slot_t cuai_separator_to_block(cuarena_heap_t *heap, cuai_slot_t separator,
 cuarena_status_t cuai_heap_try_alloc(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
                                      uint64_t size, uint64_t most, bool bounded,
                                      cuai_slot_t *slot_out);
-/* As cuai_heap_try_alloc, at an offset in the owner's range, of any free list; the block fits
- * there. LIMIT, OUT_OF_MEMORY. */
-cuarena_status_t cuai_heap_try_alloc_at(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
-                                        uint64_t size, uint64_t most, cuai_slot_t owner,
-                                        uint64_t offset, cuai_slot_t *slot_out);
+/* Free bytes [begin, end) of whatever free lists, without a gap, but not planned ones. They end in
+ * the range of `last` or before. */
+typedef struct cuai_free_part {
+    cuai_slot_t last;
+    uint64_t begin;
+    uint64_t end;
+} cuai_free_part_t;
+
+/* As cuai_heap_try_alloc, at the first aligned offset of such bytes, where the block fits. They
+ * join the request's free list, which is not 0, for that. LIMIT or OUT_OF_MEMORY, with nothing
+ * changed, so that no request gathers bytes again and again. O(ranges in the part). */
+cuarena_status_t cuai_heap_try_alloc_gathered(cuarena_heap_t *heap,
+                                              const cuarena_heap_request_t *request, uint64_t size,
+                                              uint64_t most, const cuai_free_part_t *part,
+                                              cuai_slot_t *slot_out);
 /* As cuai_heap_try_alloc, for a block of these attributes with the granule as alignment and without
  * a tag; returns its slot, or 0. */
 cuai_slot_t cuai_heap_try_alloc_attributes(cuarena_heap_t *heap, uint32_t freelist, uint64_t size,
@@ -536,11 +546,13 @@ cuarena_status_t cuai_heap_begin_cache(cuarena_heap_t *heap);
 
 /* As cuarena_heap_freelist_absorb, of a free list in use that is not 0; sets no last error. */
 bool cuai_freelist_absorb(cuarena_heap_t *heap, uint32_t freelist, uint64_t bytes);
-/* Transfers [begin, end) to a free list in use that is not 0. All of it is free, in any free lists
- * but not planned, and ends in the range of `last` or before; `owner_out` is the record whose range
- * has it then. OUT_OF_MEMORY or LIMIT, with nothing changed. O(ranges in it). */
-cuarena_status_t cuai_freelist_gather(cuarena_heap_t *heap, cuai_slot_t last, uint64_t begin,
-                                      uint64_t end, uint32_t freelist, cuai_slot_t *owner_out);
+/* The range that a part would be in once it is gathered: with what touches it in that free list. */
+cuai_free_part_t cuai_freelist_gathered(const cuarena_heap_t *heap, const cuai_free_part_t *part,
+                                        uint32_t freelist);
+/* Transfers a part to a free list in use that is not 0; returns the record whose range has it then.
+ * Two slots are ready, besides those that frees may need. O(ranges in it). */
+cuai_slot_t cuai_freelist_gather(cuarena_heap_t *heap, const cuai_free_part_t *part,
+                                 uint32_t freelist);
 
 /* ---- Stretches: free bytes that change free lists (stretches.c) ------------- */
 

@@ -287,6 +287,30 @@ START_TEST(test_trim_on_in_a_relocation_callback)
 }
 END_TEST
 
+/* ---- Segments of one block ---------------------------------------------- */
+
+/* What goes back because its stream is done with it is given back as well. */
+START_TEST(test_a_trim_counts_dedicated_blocks_that_end_meanwhile)
+{
+    uint64_t given = UINT64_MAX;
+    fixture_t *f = open_grower(new_fixture(fixture_close), 0, CUARENA_STEAL_WAIT);
+    void *kept = take_on(f, BLOCK, A);
+    drop_on(f, ask_on(f, DEDICATED, 4 * BLOCK, A), A);
+    expect_u64(reserved_bytes(f), 5 * BLOCK);
+    expect_ok(cuarena_trim(f->arena, 0, &given));
+    expect_u64(given, 5 * BLOCK - reserved_bytes(f));
+    sim_run_all(&f->sim);
+    uint64_t before = reserved_bytes(f);
+    expect_ok(cuarena_trim(f->arena, 0, &given));
+    expect_u64(reserved_bytes(f), BLOCK);
+    expect_u64(given, before - BLOCK);
+    drop_on(f, ask_on(f, DEDICATED, 4 * BLOCK, A), A);
+    drop_on(f, kept, A);
+    expect_u64(trimmed(f, A, 0), 5 * BLOCK);
+    expect_u64(reserved_bytes(f), 0);
+}
+END_TEST
+
 /* ---- Capture ----------------------------------------------------------- */
 
 START_TEST(test_trim_on_a_captured_stream_is_busy)
@@ -318,6 +342,7 @@ int main(void)
                   test_trim_on_eager_events, test_trim_on_after_a_release,
                   test_trim_on_of_a_callers_bytes, test_trim_on_bad_arguments,
                   test_trim_on_a_wait_that_fails, test_trim_of_running_out_whose_wait_fails,
+                  test_a_trim_counts_dedicated_blocks_that_end_meanwhile,
                   test_trim_on_in_a_relocation_callback, test_trim_on_a_captured_stream_is_busy));
     return suite_main(suite);
 }

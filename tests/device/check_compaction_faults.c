@@ -1,7 +1,7 @@
 /*
- * What may happen around the copies of a compaction, on the stand-in: a call of the driver fails
- * once, or a stream of a moved block begins to be captured outside a session. The copies are good
- * then, so nothing is lost.
+ * What may happen around copies, on the stand-in: a call of the driver fails once, or events fail
+ * from then on, or a stream of a moved block begins to be captured outside a session. The copies of
+ * a compaction are good then, so nothing is lost. Where something is lost, the error says so.
  */
 #include "support/base_support.h"
 #include "support/cuda_expect.h"
@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 
 #define POOL "memory=device,backing=malloc,pool=4MiB"
 #define OPERATING_SYSTEM 304 /* a fault that does not stay */
@@ -81,6 +82,122 @@ START_TEST(a_fault_of_any_call_of_a_compaction_loses_nothing)
 }
 END_TEST
 
+/* ---- Events that fail from then on ------------------------------------------ */
+
+static const char *const moving_arenas[] = {
+    POOL,
+    POOL ",events=eager",
+    "memory=device,backing=vmm,handle=2MiB,preset=grow",
+    "memory=managed,pool=4MiB",
+};
+
+static const char *const event_entries[] = {"cuEventRecord", "cuEventSynchronize"};
+
+#define BLOCKS 3
+
+/* Moves several blocks of two streams while every call of the entry from the nth on fails. Whether
+ * one did. */
+static bool survives_no_events(fixture_t *f, const char *entry, cuarena_stream_t stream,
+                               uint64_t nth)
+{
+    cuarena_block_t blocks[BLOCKS];
+    void *p = NULL;
+    for (size_t i = 0; i < BLOCKS; i++)
+        blocks[i] = take_above_room(f);
+    ck_assert_int_eq(standin->standin_fail(entry, nth, OPERATING_SYSTEM, 1), 0);
+    cuarena_status_t status = try_compact_on(f, stream);
+    bool failed = standin->standin_failed() != 0;
+    standin->standin_fail_clear();
+    if (status != CUARENA_OK)
+        expect_status(status, failed ? CUARENA_DRIVER : CUARENA_OK);
+    expect_status_at(cuarena_alloc_on(f->arena, 256, bench.s, NULL, &p), CUARENA_OK,
+                     "a request after the compaction, which must lose nothing", __FILE__, __LINE__);
+    expect_ok(cuarena_free_on(f->arena, p, bench.s));
+    for (size_t i = 0; i < BLOCKS; i++) {
+        expect_contents(f, blocks[i]);
+        expect_ok(cuarena_block_free(f->arena, blocks[i]));
+    }
+    expect_ok(cuarena_reclaim(f->arena, 1, NULL));
+    return failed;
+}
+
+START_TEST(a_compaction_whose_events_fail_waits_for_its_stream)
+{
+    ck_assert(standin_is_here());
+    const char *options = moving_arenas[_i / 4];
+    const char *entry = event_entries[_i / 2 % 2];
+    fixture_t *f = opened_graphs_with(options);
+    cuarena_stream_t stream = _i % 2 == 0 ? CUARENA_NO_STREAM : bench.e;
+    for (uint64_t nth = 1; survives_no_events(f, entry, stream, nth);)
+        nth++;
+}
+END_TEST
+
+/* ---- What is lost ------------------------------------------------------------ */
+
+/* A block that cannot grow where it is. */
+static void take_two(fixture_t *f, void **p, void **behind)
+{
+    expect_ok(cuarena_alloc_on(f->arena, BENCH_BYTES, bench.s, NULL, p));
+    expect_ok(cuarena_alloc_on(f->arena, BENCH_BYTES, bench.s, NULL, behind));
+}
+
+static void expect_lost_in_words(const char *words)
+{
+    ck_assert_msg(strstr(last_error().message, words) != NULL, "expected '%s' in: %s", words,
+                  last_error().message);
+}
+
+START_TEST(a_resize_that_cannot_zero_the_old_place_leaves_the_block)
+{
+    ck_assert(standin_is_here());
+    void *p, *behind, *q = UNTOUCHED;
+    fixture_t *f = opened_graphs_with(POOL ",zero=free");
+    take_two(f, &p, &behind);
+    fill(p, BENCH_BYTES, SEED, bench.s);
+    standin->standin_fail("cuMemsetD32Async", 1, OPERATING_SYSTEM, 0);
+    expect_status(cuarena_resize_on(f->arena, p, 2 * BENCH_BYTES, bench.s, &q), CUARENA_DRIVER);
+    standin->standin_fail_clear();
+    ck_assert_ptr_eq(q, UNTOUCHED);
+    check(p, BENCH_BYTES, SEED, bench.s);
+    wait_for(bench.s);
+    expect_no_bad_bytes();
+    expect_sound(f);
+    expect_ok(cuarena_free_on(f->arena, p, bench.s));
+    expect_ok(cuarena_free_on(f->arena, behind, bench.s));
+}
+END_TEST
+
+START_TEST(a_resize_that_cannot_zero_the_copy_either_says_that_the_arena_is_lost)
+{
+    ck_assert(standin_is_here());
+    void *p, *behind, *q = UNTOUCHED;
+    fixture_t *f = opened_graphs_with(POOL ",zero=free");
+    take_two(f, &p, &behind);
+    standin->standin_fail("cuMemsetD32Async", 1, OPERATING_SYSTEM, 1);
+    expect_status(cuarena_resize_on(f->arena, p, 2 * BENCH_BYTES, bench.s, &q), CUARENA_DRIVER);
+    expect_lost_in_words("is lost: contents that were left, or copied, could not be set to 0");
+    standin->standin_fail_clear();
+    ck_assert_ptr_eq(q, UNTOUCHED);
+    expect_status(cuarena_alloc_on(f->arena, 256, bench.s, NULL, &q), CUARENA_LOST);
+    expect_ok(cuarena_free_on(f->arena, p, bench.s));
+    expect_ok(cuarena_free_on(f->arena, behind, bench.s));
+}
+END_TEST
+
+START_TEST(a_compaction_that_cannot_zero_what_it_left_says_what_failed)
+{
+    ck_assert(standin_is_here());
+    fixture_t *f = opened_graphs_with(POOL ",zero=free");
+    cuarena_block_t block = take_above_room(f);
+    standin->standin_fail("cuMemsetD32Async", 1, OPERATING_SYSTEM, 1);
+    expect_status(try_compact_on(f, bench.s), CUARENA_DRIVER);
+    expect_lost_in_words("is lost: setting to 0 what they left failed after 1 of 1 copies");
+    standin->standin_fail_clear();
+    expect_ok(cuarena_block_free(f->arena, block));
+}
+END_TEST
+
 /* ---- Captures ---------------------------------------------------------- */
 
 typedef struct job {
@@ -141,5 +258,13 @@ int main(void)
     add_standin_test(tcase, a_fault_of_any_call_of_a_compaction_loses_nothing, 2);
     add_standin_test(tcase, a_capture_that_begins_beside_the_copies_loses_nothing,
                      BENCH_MODES * COUNT_OF(entries));
+    TCase *events = suite_add_case(suite, "events");
+    add_standin_test(events, a_compaction_whose_events_fail_waits_for_its_stream,
+                     4 * COUNT_OF(moving_arenas));
+    TCase *lost = suite_add_case(suite, "lost");
+    add_standin_test(lost, a_resize_that_cannot_zero_the_old_place_leaves_the_block, 1);
+    add_standin_test(lost, a_resize_that_cannot_zero_the_copy_either_says_that_the_arena_is_lost,
+                     1);
+    add_standin_test(lost, a_compaction_that_cannot_zero_what_it_left_says_what_failed, 1);
     return cuda_kinds_main(suite);
 }

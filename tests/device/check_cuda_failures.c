@@ -353,6 +353,110 @@ START_TEST(test_a_forked_child)
 }
 END_TEST
 
+/* What was freed on streams, and for whom. */
+typedef struct left {
+    cuarena_t *arena;
+    cuarena_stream_t stream;
+    cuarena_stream_t other;
+    void *live;
+    void *used; /* by the other stream */
+} left_t;
+
+static const char *const streams_arenas[] = {
+    "memory=device,backing=vmm,handle=2MiB,preset=grow",
+    "memory=device,backing=vmm,handle=2MiB,preset=grow,events=eager",
+    "memory=device,backing=vmm,handle=2MiB,preset=grow,steal=never",
+    "memory=device,backing=vmm,handle=2MiB,preset=grow,zero=free",
+    "memory=device,backing=async,preset=grow",
+    "memory=managed,preset=grow,zero=free",
+    "memory=pinned,preset=grow",
+};
+
+static void expect_no_device(cuarena_status_t status, const char *what)
+{
+    expect_status_at(status, CUARENA_NO_DEVICE, what, __FILE__, __LINE__);
+    ck_assert_msg(strstr(last_error_message(), "forked") != NULL,
+                  "%s: expected the reason, 'forked', in: %s", what, last_error_message());
+}
+
+/* Growth says why it cannot be; frees and the end forget. */
+static void forget_in_child(left_t *left)
+{
+    void *more = NULL;
+    expect_no_device(cuarena_alloc(left->arena, MIB(64), &more), "growth");
+    expect_no_device(cuarena_alloc_on(left->arena, MIB(64), left->stream, NULL, &more),
+                     "growth on a stream");
+    expect_ok(cuarena_free_on(left->arena, left->used, left->stream));
+    expect_ok(cuarena_free_on(left->arena, left->live, left->stream));
+    expect_ok(cuarena_validate(left->arena, NULL, 0));
+    expect_ok(cuarena_destroy(&left->arena));
+    if (standin_is_here())
+        expect_u64(standin->standin_report_count(0), 0);
+}
+
+START_TEST(test_a_forked_child_forgets_what_streams_freed)
+{
+    (void)cuda_test_use_device(0);
+    left_t left = {.stream = cuda_test_stream(), .other = cuda_test_stream()};
+    void *freed = NULL;
+    void *ended = NULL;
+    void *handed = NULL;
+    cuarena_config_t config = config_of(streams_arenas[_i]);
+    expect_ok(cuarena_create(&config, &left.arena));
+    expect_ok(cuarena_alloc_on(left.arena, MIB(3), left.stream, NULL, &freed));
+    expect_ok(cuarena_alloc_on(left.arena, MIB(1), left.stream, NULL, &left.live));
+    expect_ok(cuarena_alloc_on(left.arena, MIB(1), left.stream, NULL, &left.used));
+    expect_ok(cuarena_alloc_on(left.arena, MIB(1), left.stream, NULL, &ended));
+    expect_ok(cuarena_alloc_on(left.arena, MIB(1), left.other, NULL, &handed));
+    expect_ok(cuarena_record_use(left.arena, left.used, left.other));
+    expect_ok(cuarena_record_use(left.arena, ended, left.other));
+    expect_ok(cuarena_free_on(left.arena, freed, left.stream));
+    expect_ok(cuarena_free_on(left.arena, ended, left.stream));
+    expect_ok(cuarena_free_on(left.arena, handed, left.other));
+    pid_t child = fork();
+    if (child == 0) {
+        forget_in_child(&left);
+        _exit(0);
+    }
+    int status = 0;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
+    expect_ok(cuarena_free_on(left.arena, left.used, left.stream));
+    expect_ok(cuarena_free_on(left.arena, left.live, left.stream));
+    expect_ok(cuarena_destroy_forced(&left.arena));
+    cuda_test_end_stream(left.stream);
+    cuda_test_end_stream(left.other);
+    expect_cu(cuda_test()->cuDevicePrimaryCtxRelease(0));
+    expect_nothing_left();
+}
+END_TEST
+
+START_TEST(test_a_forked_child_ends_an_arena_whose_stream_was_released)
+{
+    (void)cuda_test_use_device(0);
+    cuarena_stream_t stream = cuda_test_stream();
+    cuarena_t *arena = NULL;
+    void *freed = NULL;
+    cuarena_config_t config = config_of(streams_arenas[_i]);
+    expect_ok(cuarena_create(&config, &arena));
+    expect_ok(cuarena_alloc_on(arena, MIB(3), stream, NULL, &freed));
+    expect_ok(cuarena_free_on(arena, freed, stream));
+    expect_ok(cuarena_release_stream(arena, stream));
+    pid_t child = fork();
+    if (child == 0) {
+        expect_ok(cuarena_destroy(&arena));
+        _exit(0);
+    }
+    int status = 0;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
+    expect_ok(cuarena_destroy_forced(&arena));
+    cuda_test_end_stream(stream);
+    expect_cu(cuda_test()->cuDevicePrimaryCtxRelease(0));
+    expect_nothing_left();
+}
+END_TEST
+
 /* ---- Running out ------------------------------------------------------------
  */
 
@@ -438,6 +542,12 @@ static void add_failures(Suite *suite)
     add_rows(suite, "reset", test_a_reset_that_cannot_wait_gives_nothing_back, 1);
     add_rows(suite, "lost", test_a_lost_arena, arenas);
     tcase_add_loop_test(new_case(suite, "forked"), test_a_forked_child, 0, (int)arenas);
+    tcase_add_loop_test(new_case(suite, "forked, streams"),
+                        test_a_forked_child_forgets_what_streams_freed, 0,
+                        (int)COUNT_OF(streams_arenas));
+    tcase_add_loop_test(new_case(suite, "forked, released"),
+                        test_a_forked_child_ends_an_arena_whose_stream_was_released, 0,
+                        (int)COUNT_OF(streams_arenas));
     add_rows(suite, "running out", test_a_small_device_runs_out, 1);
     add_rows(suite, "old", test_an_old_driver, 1);
     add_rows(suite, "peers", test_devices_that_are_no_peers, 1);

@@ -57,7 +57,8 @@ void open_graphs_with(fixture_t *f, const char *options)
     f->config.pool = amount_of_bytes(BENCH_POOL);
     f->config.limit = amount_of_bytes(2 * BENCH_POOL);
     f->config.stable = amount_of_bytes(0);
-    f->config.zero = zero_for_checkers();
+    if (f->config.zero == CUARENA_ZERO_NEVER)
+        f->config.zero = zero_for_checkers();
     fixture_create(f);
     open_kernels();
     bench.s = cuda_test_stream();

@@ -206,6 +206,23 @@ cuarena_status_t cuai_event_wait_host(cuai_event_t *event)
                              place->device);
 }
 
+cuarena_status_t cuai_event_synchronize(cuai_place_t *place, cuai_cu_stream_t stream)
+{
+    cuai_visit_t visit;
+    cuarena_status_t status = cuai_place_enter(place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_cu_result_t result = CUAI_CUDA_SUCCESS;
+    status = cuai_event_check_capture(place->cuda, stream);
+    if (status == CUARENA_OK)
+        result = cuai_cu(place->cuda)->cuStreamSynchronize(stream);
+    cuai_place_leave(&visit);
+    if (status != CUARENA_OK)
+        return status;
+    return CUAI_PLACE_STATUS(place, result, "cuStreamSynchronize", "waiting for device %d",
+                             place->device);
+}
+
 /* In a forked process the place is not touched (see cuai_place_close) and the driver is not
  * called. */
 void cuai_event_release(cuai_event_t *event)

@@ -39,6 +39,9 @@ cuarena_status_t cuai_event_query(cuai_event_t *event);
 cuarena_status_t cuai_event_wait(cuai_event_t *event, cuai_place_t *place, cuai_cu_stream_t stream);
 /* Blocks the caller until the event is over. */
 cuarena_status_t cuai_event_wait_host(cuai_event_t *event);
+/* Blocks the caller until all work on a stream of the place is over, without an event. BUSY: it is
+ * being captured. */
+cuarena_status_t cuai_event_synchronize(cuai_place_t *place, cuai_cu_stream_t stream);
 /* Releases an event, over or not. NULL is fine. */
 void cuai_event_release(cuai_event_t *event);
 

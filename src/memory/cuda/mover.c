@@ -110,12 +110,15 @@ static cuarena_status_t ready_kernels(cuai_mover_t *mover, cuai_cu_stream_t stre
     return launch_empty(mover, stream);
 }
 
-/* Records the event of the last list; tries twice. */
+/* Records the event of the last list; tries twice, and then waits for the stream, so that none is
+ * needed. */
 static cuarena_status_t mark_last(cuai_mover_t *mover, cuai_cu_stream_t stream)
 {
     cuarena_status_t status = cuai_event_record(mover->place, stream, &mover->last);
     if (status != CUARENA_OK)
         status = cuai_event_record(mover->place, stream, &mover->last);
+    if (status != CUARENA_OK)
+        status = cuai_event_synchronize(mover->place, stream);
     mover->unmarked = status != CUARENA_OK;
     return status;
 }
@@ -240,6 +243,8 @@ static cuarena_status_t await_staging(cuai_mover_t *mover, cuai_cu_stream_t stre
     cuarena_status_t status = marked ? CUARENA_OK : mark_last(mover, stream);
     if (status == CUARENA_OK)
         status = cuai_event_wait_host(mover->last);
+    if (status != CUARENA_OK) /* the stream is behind the last list */
+        status = cuai_event_synchronize(mover->place, stream);
     mover->staged = status != CUARENA_OK;
     return status;
 }

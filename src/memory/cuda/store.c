@@ -164,19 +164,6 @@ cuarena_status_t cuai_store_begin(cuai_store_t *store, cuarena_stream_t stream, 
     return order(place, stream, store->place, store->own);
 }
 
-/* Waits for the own stream without host memory, but also for what is queued meanwhile. */
-static cuarena_status_t synchronize(const cuai_store_t *store)
-{
-    cuai_visit_t visit;
-    cuarena_status_t status = cuai_place_enter(store->place, &visit);
-    if (status != CUARENA_OK)
-        return status;
-    cuai_cu_result_t result = cuai_cu(store->place->cuda)->cuStreamSynchronize(store->own);
-    cuai_place_leave(&visit);
-    return CUAI_PLACE_STATUS(store->place, result, "cuStreamSynchronize", "waiting for device %d",
-                             store->place->device);
-}
-
 cuarena_status_t cuai_store_wait(cuai_store_t *store)
 {
     cuai_event_t *event = NULL;
@@ -184,7 +171,7 @@ cuarena_status_t cuai_store_wait(cuai_store_t *store)
     if (status == CUARENA_OK)
         status = cuai_event_wait_host(event);
     cuai_event_release(event);
-    return status == CUARENA_OK ? status : synchronize(store);
+    return status == CUARENA_OK ? status : cuai_event_synchronize(store->place, store->own);
 }
 
 /* Waits for queued work after which the bytes are somebody else's. If both ways to wait fail the
@@ -222,9 +209,14 @@ cuarena_status_t cuai_store_pass_on(const cuai_work_t *work)
     return order(work->store->place, work->stream, work->elsewhere, work->asked);
 }
 
+/* Where no event can order the asked stream behind the work, the caller waits for that. */
 static cuarena_status_t finish_work(const cuai_work_t *work)
 {
-    return work->asked == CUARENA_NO_STREAM ? wait_at_last(work->store) : cuai_store_pass_on(work);
+    if (work->asked == CUARENA_NO_STREAM)
+        return wait_at_last(work->store);
+    cuarena_status_t status = cuai_store_pass_on(work);
+    bool failed = status != CUARENA_OK && status != CUARENA_BUSY;
+    return failed ? cuai_store_wait(work->store) : status;
 }
 
 /* A list that was queued in part is finished like a whole one. */

@@ -326,23 +326,23 @@ cuarena_status_t cuai_streams_identify(void *user, cuarena_stream_t stream,
 /* The event of work that is over because its context has ended. */
 static cuai_event_t over;
 
-/* Whether work of the place is over because its context has ended: it was lost, or is in the
- * process from which this one was forked. If it is the memory's own context that is an error
- * instead. NULL is the place of `over`. */
+/* Whether work of the place is over because its context has ended: it was lost, which is an error
+ * instead if it is the memory's own, or is in the process from which this one was forked. NULL is
+ * the place of `over`. */
 static bool is_moot(const cuai_streams_t *streams, cuai_place_t *place)
 {
-    if (place == NULL)
+    if (place == NULL || cuai_cuda_if_open() == NULL)
         return true;
     bool own = !streams->host && place == streams->place;
-    return !own && (cuai_cuda_if_open() == NULL || atomic_load(&place->lost) != CUAI_CUDA_SUCCESS);
+    return !own && atomic_load(&place->lost) != CUAI_CUDA_SUCCESS;
 }
 
 /* As is_moot, for a stream whose place could not be found although the memory knew it: there was a
  * driver then, and a context. */
 static bool is_left_behind(const cuai_streams_t *streams, cuarena_status_t status)
 {
-    return streams->host && streams->seen != NULL &&
-           (status == CUARENA_LOST || cuai_cuda_if_open() == NULL);
+    bool knew = streams->seen != NULL || !streams->host;
+    return knew && (cuai_cuda_if_open() == NULL || (streams->host && status == CUARENA_LOST));
 }
 
 /* The only place whose streams use the memory; NULL: there are several. */

@@ -93,7 +93,8 @@ START_TEST(test_long_list_that_fails_tells_how_far_it_came)
 END_TEST
 
 /* The list after it is on another stream, and behind it all the same; where
- * the call fails twice (`_i`), it is refused. */
+ * the call fails twice (`_i`), the first one has waited for its stream, and only
+ * where it could not (2) the other is refused. */
 START_TEST(test_list_whose_end_could_not_be_marked)
 {
     enum {
@@ -109,12 +110,15 @@ START_TEST(test_list_whose_end_could_not_be_marked)
     bench_get(&b, PLAYGROUND, PLAYGROUND);
     cuai_cu_stream_t streams[] = {new_stream(), new_stream()};
     picture_t picture = bench_draw(&b, 8);
-    for (int nth = 1; nth <= 1 + _i; nth++)
+    bool lost = _i == 2;
+    for (int nth = 1; nth <= (_i == 0 ? 1 : 2); nth++)
         standin->standin_fail("cuEventRecord", (uint64_t)nth, CUAI_CUDA_ERROR_OUT_OF_MEMORY, 0);
+    if (lost)
+        standin->standin_fail("cuStreamSynchronize", 1, CUAI_CUDA_ERROR_OUT_OF_MEMORY, 0);
     for (uint64_t i = 0; i < COUNT; i++)
         bench_move(&b, &picture, i * 512, 2 * GRANULARITY + i * 1024, 512, &list[i]);
     expect_status(b.memory.ops.relocate(b.memory.user, list, COUNT, streams[0], &done),
-                  _i == 0 ? CUARENA_OK : CUARENA_DRIVER);
+                  lost ? CUARENA_DRIVER : CUARENA_OK);
     expect_u64(done, COUNT);
     expect_u64(standin->standin_failed(), 1 + (uint64_t)_i);
     standin->standin_fail_clear();
@@ -122,14 +126,14 @@ START_TEST(test_list_whose_end_could_not_be_marked)
     picture_t without = {malloc(PLAYGROUND), NULL};
     memcpy(without.want, picture.want, PLAYGROUND);
     for (uint64_t i = 0; i < 2; i++)
-        bench_move(&b, _i == 0 ? &picture : &without, GRANULARITY + i * 512,
+        bench_move(&b, lost ? &without : &picture, GRANULARITY + i * 512,
                    3 * GRANULARITY + i * 1024, 512, &more[i]);
     free(without.want);
     expect_status(b.memory.ops.relocate(b.memory.user, more, 2, streams[1], &done),
-                  _i == 0 ? CUARENA_OK : CUARENA_LOST);
-    if (_i == 1)
+                  lost ? CUARENA_LOST : CUARENA_OK);
+    if (lost)
         expect_message("device 0", "nobody can tell");
-    expect_u64(done, _i == 0 ? 2 : 0);
+    expect_u64(done, lost ? 0 : 2);
     for (int i = 0; i < 2; i++) {
         expect_cu(cuda_test()->cuStreamSynchronize(streams[i]));
         expect_cu(cuda_test()->cuStreamDestroy(streams[i]));
@@ -293,7 +297,7 @@ int main(void)
     TCase *lists = suite_add_list(suite, "lists", TEST_LIST(test_lists_longer_than_a_launch));
     tcase_set_tags(lists, "long"); /* and without threads */
     add_standin_test(lists, test_long_list_that_fails_tells_how_far_it_came, COUNT_OF(list_calls));
-    add_standin_test(lists, test_list_whose_end_could_not_be_marked, 2);
+    add_standin_test(lists, test_list_whose_end_could_not_be_marked, 3);
     TCase *threads = new_case(suite, "threads");
     add_standin_test(threads, test_second_thread_waits_for_its_turn, 1);
     add_standin_test(threads, test_kernels_are_loaded_by_one_thread, 1);

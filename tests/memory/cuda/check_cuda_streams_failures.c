@@ -391,8 +391,9 @@ static int live_on_in_child(void *of_host, void *of_device)
     if (cuai_streams_identify(&host, used, &info) != CUARENA_NO_DEVICE ||
         cuai_streams_identify(&device, used, &info) != CUARENA_NO_DEVICE)
         return 3;
-    if (cuai_streams_query(&device, of_device) != CUARENA_NO_DEVICE ||
-        cuai_streams_mark(&device, used, &of_device) != CUARENA_NO_DEVICE)
+    if (cuai_streams_query(&device, of_device) != CUARENA_OK ||
+        cuai_streams_wait(&device, of_device, CUARENA_NO_STREAM, 1) != CUARENA_OK ||
+        cuai_streams_mark(&device, used, &of_device) != CUARENA_OK)
         return 4;
     if (cuai_streams_synchronize(&host, used) != CUARENA_NO_DEVICE)
         return 6;
