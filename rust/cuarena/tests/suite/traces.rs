@@ -10,9 +10,9 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::path::PathBuf;
 
-use cuarena::{Block, Error, Preset};
+use cuarena::{Backing, Block, Error, MemoryKind, Preset};
 
-use super::rig::{Rig, Row};
+use super::rig::{Bytes, Rig, Row};
 
 const DIVIDE: usize = 64;
 const EDGE: usize = 64;
@@ -113,10 +113,12 @@ pub fn replay(row: Row, name: &str, most: usize) {
     }
     // Tight, so that compaction has to help; it does less where segments or
     // holes in the addresses keep blocks apart.
-    let spare = if row.kind.preset == Preset::Pool {
-        peak / 50
-    } else {
-        peak / 2
+    // How many segments there are, where they keep their length, depends on
+    // when events are complete.
+    let spare = match row.kind.bytes {
+        _ if row.kind.preset == Preset::Pool => peak / 50,
+        Bytes::Device(Backing::Malloc) | Bytes::Of(MemoryKind::Pinned) => peak,
+        _ => peak / 2,
     };
     let rig = Rig::open(row, (peak + spare).next_multiple_of(row.kind.unit()));
     let mut blocks: HashMap<u64, Painted> = HashMap::new();
