@@ -218,10 +218,13 @@ typedef struct cuarena_config {
     int32_t in_place;           /* 1: segments are lengthened, shortened and punched
                                  * where the memory can; 0: each keeps its length, and
                                  * goes back whole; as the preset says: -1 */
-    int32_t reuse;              /* 1: growth by what is lacking gives as many idle
-                                 * pages back first, where the memory can take them
-                                 * out anywhere and as long as that is worth it; 0:
-                                 * it does not; as the preset says: -1 */
+    int32_t reuse;              /* 1: an arena that needs more pages in one place
+                                 * (grow=exact) first gives idle pages of other
+                                 * places back to the memory, so that it holds no
+                                 * more than before; it takes more instead where it
+                                 * would give and take the same pages again and
+                                 * again. 0: it always takes more. As the preset
+                                 * says: -1 */
     int32_t segments;           /* CUARENA_SEGMENTS_...; as the preset says: -1 */
     /* backing = async */
     int32_t driver_pool;         /* CUARENA_DRIVER_POOL_...; current */

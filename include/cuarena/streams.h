@@ -167,7 +167,10 @@ CUARENA_API cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes,
 CUARENA_API cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer,
                                              cuarena_stream_t stream);
 /* As cuarena_resize, for use on the stream: where the contents must move, the copy is queued on the
- * stream, and the old bytes are freed on it. */
+ * stream, and the old bytes are freed on it. What it does on another stream than the block's own
+ * counts as a use by that stream, as cuarena_record_use does, where the contents move or the block
+ * gets longer by bytes that this stream freed; where idle bytes make it longer, or it gets shorter,
+ * it is none. What uses the block on the stream is for the program to record, as ever. */
 CUARENA_API cuarena_status_t cuarena_resize_on(cuarena_t *arena, void *pointer, uint64_t bytes,
                                                cuarena_stream_t stream, void **pointer_out);
 /* The same for blocks (block.h). */
@@ -251,9 +254,11 @@ typedef uint64_t cuarena_mark_t;
  * BAD_ARGUMENT for CUARENA_NO_STREAM. O(ranges of the stream's free list). */
 CUARENA_API cuarena_status_t cuarena_stream_mark(cuarena_t *arena, cuarena_stream_t stream,
                                                  cuarena_mark_t *mark_out);
-/* Says that `waiter` waits for the work of `producer` up to `mark` at least. BAD_ARGUMENT for what
- * is no mark of that stream; OK if the stream was released since. Calls no driver. O(streams) and,
- * with CUARENA_NO_STREAM, O(ranges that become idle). */
+/* Says that `waiter` waits for the work of `producer` up to `mark` at least. BAD_ARGUMENT for a
+ * number that is no mark yet, and for a mark of another stream that the arena knows. OK, and
+ * nothing is noted, where it knows the mark's stream no more, since that work is over then: for
+ * a number that was never a mark it cannot always tell the difference. Calls no driver. O(streams)
+ * and, with CUARENA_NO_STREAM, O(ranges that become idle). */
 CUARENA_API cuarena_status_t cuarena_stream_waited(cuarena_t *arena, cuarena_stream_t waiter,
                                                    cuarena_stream_t producer, cuarena_mark_t mark);
 /* Live and requested bytes, counts and peaks of blocks that were allocated on the stream, and as

@@ -13,7 +13,7 @@ CUAI_NOINLINE cuarena_status_t cuai_block_alloc(cuarena_t *arena, uint64_t bytes
                                                 cuarena_block_t *block_out)
 {
     if (arena == NULL || block_out == NULL)
-        return cuai_null("arena or block_out");
+        return cuai_null(arena == NULL ? "arena" : "block_out");
     cuai_request_t request;
     cuarena_status_t status = cuai_request_make(arena, bytes, asked, &request);
     if (status != CUARENA_OK)
@@ -104,7 +104,7 @@ cuarena_status_t cuarena_block_pin_on(cuarena_t *arena, cuarena_block_t block,
                                       cuarena_stream_t stream, void **pointer_out)
 {
     if (arena == NULL || pointer_out == NULL)
-        return cuai_null("arena or pointer_out");
+        return cuai_null(arena == NULL ? "arena" : "pointer_out");
     cuai_call_t call;
     cuarena_status_t status =
         cuai_call_begin(&call, arena, "it", CUAI_CALL_WHOLE | CUAI_CALL_BESIDE);
@@ -166,7 +166,7 @@ cuarena_status_t cuarena_block_unpin(cuarena_t *arena, cuarena_block_t block)
 cuarena_status_t cuarena_block_of(cuarena_t *arena, const void *pointer, cuarena_block_t *block_out)
 {
     if (arena == NULL || block_out == NULL)
-        return cuai_null("arena or block_out");
+        return cuai_null(arena == NULL ? "arena" : "block_out");
     cuarena_status_t status = cuai_query_begin_beside(arena);
     if (status != CUARENA_OK)
         return status;
@@ -200,7 +200,7 @@ cuarena_status_t cuarena_block_info(cuarena_t *arena, cuarena_block_t block,
                                     cuarena_block_info_t *info_out)
 {
     if (arena == NULL || info_out == NULL)
-        return cuai_null("arena or info_out");
+        return cuai_null(arena == NULL ? "arena" : "info_out");
     cuarena_status_t status = cuai_query_begin_beside(arena);
     if (status != CUARENA_OK)
         return status;

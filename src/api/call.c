@@ -304,7 +304,15 @@ cuarena_status_t cuai_no_tag(cuarena_tag_t tag)
                      (unsigned)tag);
 }
 
+const char *cuai_stream_shown(cuarena_stream_t stream, char room[CUAI_STREAM_SHOWN])
+{
+    (void)snprintf(room, CUAI_STREAM_SHOWN, "%p", (void *)stream);
+    return stream == CUARENA_NO_STREAM ? "CUARENA_NO_STREAM" : room;
+}
+
 cuarena_status_t cuai_no_stream(cuarena_stream_t stream)
 {
-    return cuai_fail(CUARENA_STALE, "stream %p is none that this arena knows", (void *)stream);
+    char room[CUAI_STREAM_SHOWN];
+    return cuai_fail(CUARENA_STALE, "stream %s is none that this arena knows",
+                     cuai_stream_shown(stream, room));
 }

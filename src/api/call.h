@@ -97,6 +97,9 @@ cuarena_status_t cuai_no_pointer(const void *pointer);
 cuarena_status_t cuai_no_block(cuarena_block_t block);
 cuarena_status_t cuai_no_tag(cuarena_tag_t tag);
 cuarena_status_t cuai_no_stream(cuarena_stream_t stream);
+/* A stream as messages have it, in `room` if it has no name. */
+#define CUAI_STREAM_SHOWN 24
+const char *cuai_stream_shown(cuarena_stream_t stream, char room[CUAI_STREAM_SHOWN]);
 /* BAD_ARGUMENT unless it is a region or CUARENA_REGION_ALL. */
 cuarena_status_t cuai_check_region(int32_t region);
 

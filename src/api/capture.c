@@ -7,7 +7,7 @@ cuarena_status_t cuarena_capture_begin(cuarena_t *arena, cuarena_stream_t stream
                                        cuarena_capture_t **capture_out)
 {
     if (arena == NULL || capture_out == NULL)
-        return cuai_null("arena or capture_out");
+        return cuai_null(arena == NULL ? "arena" : "capture_out");
     cuarena_capture_t *made = NULL;
     cuai_call_t call;
     cuarena_status_t status = cuai_call_begin(&call, arena, "capture_begin", CUAI_CALL_WHOLE);
@@ -24,7 +24,7 @@ cuarena_status_t cuarena_capture_join(cuarena_t *arena, cuarena_capture_t *captu
                                       cuarena_stream_t stream)
 {
     if (arena == NULL || capture == NULL)
-        return cuai_null("arena or capture");
+        return cuai_null(arena == NULL ? "arena" : "capture");
     cuai_call_t call;
     cuarena_status_t status = cuai_call_begin(&call, arena, "capture_join", CUAI_CALL_WHOLE);
     if (status != CUARENA_OK)
@@ -35,7 +35,7 @@ cuarena_status_t cuarena_capture_join(cuarena_t *arena, cuarena_capture_t *captu
 cuarena_status_t cuarena_capture_end(cuarena_t *arena, cuarena_capture_t *capture)
 {
     if (arena == NULL || capture == NULL)
-        return cuai_null("arena or capture");
+        return cuai_null(arena == NULL ? "arena" : "capture");
     cuai_call_t call;
     cuarena_status_t status = cuai_call_begin(&call, arena, "capture_end", 0);
     if (status != CUARENA_OK)

@@ -388,6 +388,19 @@ static cuarena_status_t reclaim_first(const progress_t *progress)
 
 /* ---- The call ---------------------------------------------------------- */
 
+static cuarena_status_t check_goal(const cuarena_compact_options_t *options)
+{
+    uint64_t alignment = options->goal_alignment;
+    if (options->goal_bytes >= CUARENA_HEAP_MAX_SEGMENT)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "goal_bytes %llu; accepted: below 2^48",
+                         (unsigned long long)options->goal_bytes);
+    if (alignment == 0 || (cuai_is_power_of_two(alignment) && alignment < CUARENA_HEAP_MAX_SEGMENT))
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_BAD_ARGUMENT,
+                     "goal_alignment %llu; accepted: 0, or a power of two below 2^48",
+                     (unsigned long long)alignment);
+}
+
 static cuarena_status_t check_options(const cuarena_compact_options_t *options)
 {
     if (!cuai_sized_ok(options, sizeof *options, sizeof *options))
@@ -407,7 +420,7 @@ static cuarena_status_t check_options(const cuarena_compact_options_t *options)
                          options->stream_count);
     if (options->batch_moves == 0)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "batch_moves 0; accepted: 1 and more");
-    return CUARENA_OK;
+    return check_goal(options);
 }
 
 static cuarena_status_t check_relocates(const cuarena_t *arena)

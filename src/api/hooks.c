@@ -51,7 +51,7 @@ cuarena_status_t cuarena_tag(cuarena_t *arena, const char *name, cuarena_tag_t *
 cuarena_status_t cuarena_tag_name(cuarena_t *arena, cuarena_tag_t tag, const char **name_out)
 {
     if (arena == NULL || name_out == NULL)
-        return cuai_null("arena or name_out");
+        return cuai_null(arena == NULL ? "arena" : "name_out");
     cuarena_status_t status = cuai_query_begin(arena);
     if (status != CUARENA_OK)
         return status;

@@ -541,7 +541,7 @@ cuarena_status_t cuarena_set_limit(cuarena_t *arena, int32_t kind, cuarena_amoun
 cuarena_status_t cuarena_get_limit(cuarena_t *arena, int32_t kind, uint64_t *bytes_out)
 {
     if (arena == NULL || bytes_out == NULL)
-        return cuai_null("arena or bytes_out");
+        return cuai_null(arena == NULL ? "arena" : "bytes_out");
     if (kind == CUARENA_LIMIT_THRESHOLD)
         return cuai_told(cuai_threshold_get(arena, bytes_out));
     cuarena_status_t status = check_limit_kind(kind);

@@ -148,8 +148,8 @@ static const cuai_option_t options[] = {
                    "else each keeps its length and goes back whole.",
            .first = -1, .last = 1),
     CHOICE("reuse", reuse, "preset", "preset, 0, 1",
-           .help = "Whether an arena that grows by what is lacking gives idle pages back for those "
-                   "that it takes, as long as that is worth it.",
+           .help = "Whether an arena that needs more pages in one place (grow=exact) first gives "
+                   "idle ones of other places back, to hold no more, as long as that is worth it.",
            .first = -1, .last = 1),
     CHOICE("segments", segments, "preset", "preset, shared, each",
            .help = "Whether blocks are cut from segments, or each is one; each in driver-pool, "

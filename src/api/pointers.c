@@ -10,7 +10,7 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_alloc(cuarena_t *arena, uint64_t byt
                                                   void **pointer_out)
 {
     if (arena == NULL || pointer_out == NULL)
-        return cuai_null("arena or pointer_out");
+        return cuai_null(arena == NULL ? "arena" : "pointer_out");
     cuai_request_t request;
     cuarena_status_t status = cuai_request_make(arena, bytes, asked, &request);
     if (status != CUARENA_OK)
@@ -106,7 +106,7 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_resize(cuarena_t *arena, void *point
                                                    cuarena_stream_t stream, void **pointer_out)
 {
     if (arena == NULL || pointer_out == NULL)
-        return cuai_null("arena or pointer_out");
+        return cuai_null(arena == NULL ? "arena" : "pointer_out");
     if (pointer == NULL)
         return cuai_pointer_alloc(arena, bytes, stream, NULL, pointer_out);
     cuai_call_t call;

@@ -149,7 +149,7 @@ cuarena_status_t cuarena_capture_stats(cuarena_t *arena, cuarena_capture_t *capt
                                        cuarena_stats_t *stats)
 {
     if (arena == NULL || capture == NULL)
-        return cuai_null("arena or capture");
+        return cuai_null(arena == NULL ? "arena" : "capture");
     cuarena_status_t status = begin(arena, stats);
     if (status != CUARENA_OK)
         return status;

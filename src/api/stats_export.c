@@ -268,7 +268,7 @@ cuarena_status_t cuarena_step_stats(cuarena_t *arena, cuarena_step_stats_t *step
                                     size_t *count_out)
 {
     if (arena == NULL || count_out == NULL)
-        return cuai_null("arena or count_out");
+        return cuai_null(arena == NULL ? "arena" : "count_out");
     if ((steps == NULL) != (capacity == 0))
         return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT,
                                    "steps %p with capacity %zu; accepted: both or, to "

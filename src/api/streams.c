@@ -30,7 +30,7 @@ static cuarena_status_t note_use(cuarena_t *arena, cuarena_block_t block, uint32
 cuarena_status_t cuarena_record_use(cuarena_t *arena, const void *pointer, cuarena_stream_t stream)
 {
     if (arena == NULL || pointer == NULL)
-        return cuai_null("arena or pointer");
+        return cuai_null(arena == NULL ? "arena" : "pointer");
     cuai_call_t call;
     cuarena_status_t status = cuai_call_begin(&call, arena, "it", CUAI_CALL_BESIDE);
     if (status != CUARENA_OK)
@@ -113,7 +113,7 @@ cuarena_status_t cuarena_stream_mark(cuarena_t *arena, cuarena_stream_t stream,
                                      cuarena_mark_t *mark_out)
 {
     if (arena == NULL || mark_out == NULL)
-        return cuai_null("arena or mark_out");
+        return cuai_null(arena == NULL ? "arena" : "mark_out");
     uint64_t serial = 0;
     cuai_call_t call;
     cuarena_status_t status = begin_on_stream(&call, arena, stream, "stream_mark", CUAI_CALL_WHOLE);
@@ -139,10 +139,11 @@ static cuarena_status_t check_mark(const cuarena_t *arena, cuarena_stream_t stre
     bool over = given && (s == NULL || serial <= s->born_serial);
     if (over || (given && s->handle == cuai_stream_normal(stream)))
         return CUARENA_OK;
+    char room[CUAI_STREAM_SHOWN];
     return cuai_fail(CUARENA_BAD_ARGUMENT,
                      "mark %llu; accepted: what cuarena_stream_mark gave for "
-                     "stream %p",
-                     (unsigned long long)mark, (void *)stream);
+                     "stream %s",
+                     (unsigned long long)mark, cuai_stream_shown(stream, room));
 }
 
 cuarena_status_t cuarena_stream_waited(cuarena_t *arena, cuarena_stream_t waiter,

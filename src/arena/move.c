@@ -290,7 +290,10 @@ cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch)
     CUAI_ASSERT(batch->plan != NULL);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     queued_t queued = {0};
+    cuai_kept_error_t before = cuai_error_kept();
     cuarena_status_t status = queue_copies(arena, batch, &queued);
+    if (status == CUARENA_OK)
+        cuai_error_restore(&before); /* one of two ways to wait may have failed */
     if (status != CUARENA_OK && queued.done != 0)
         lose(arena, batch, &queued);
     uint32_t heir = status != CUARENA_OK ? CUAI_ITS_OWN : stream_of(arena, batch);

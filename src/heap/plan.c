@@ -411,7 +411,7 @@ static cuarena_status_t check_options(const cuarena_heap_t *heap,
         return cuai_fail(CUARENA_BAD_ARGUMENT, "options is NULL or was not made by "
                                                "cuarena_heap_plan_options_init");
     if (options->goal_bytes >= CUARENA_HEAP_MAX_SEGMENT)
-        return cuai_fail(CUARENA_BAD_ARGUMENT, "goal of %llu bytes is more than any segment has",
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "goal_bytes %llu; accepted: below 2^48",
                          (unsigned long long)options->goal_bytes);
     if (options->freelist >= CUAI_FREELIST_PLANNED || heap->freelists[options->freelist] == NULL ||
         options->zero != 0)
@@ -420,7 +420,7 @@ static cuarena_status_t check_options(const cuarena_heap_t *heap,
     uint64_t alignment = options->goal_alignment;
     if (alignment == 0 || (cuai_is_power_of_two(alignment) && alignment < CUARENA_HEAP_MAX_SEGMENT))
         return CUARENA_OK;
-    return cuai_fail(CUARENA_BAD_ARGUMENT, "alignment %llu is not a power of two below 2^48",
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "goal_alignment %llu is not a power of two below 2^48",
                      (unsigned long long)alignment);
 }
 

@@ -412,6 +412,27 @@ START_TEST(test_option_that_decides_nothing_may_be_passed_over)
 }
 END_TEST
 
+/* docs/options.md, "Values", says which. */
+static const char *const contradictions[] = {
+    "preset=pool,pool=4MiB,keep=none",
+    "preset=pool,pool=4MiB,take_first=1",
+    "preset=pool,pool=4MiB,segments=each",
+    "preset=grow,memory=none,segments=each,take_first=1",
+    "preset=grow,memory=none,segments=each,stable=1MiB",
+    "preset=grow,memory=device,backing=malloc,handle=4MiB",
+    "preset=driver-pool,driver_pool_handle=1,driver_pool=own",
+};
+
+START_TEST(test_options_that_contradict_others_are_not_passed_over)
+{
+    cuarena_config_t config = config_of(contradictions[_i]);
+    config.unknown_keys = CUARENA_UNKNOWN_WARN;
+    cuarena_status_t status = cuarena_config_resolve(&config);
+    ck_assert_msg(status == CUARENA_BAD_ARGUMENT, "%s: expected CUARENA_BAD_ARGUMENT, got %s",
+                  contradictions[_i], cuarena_status_name(status));
+}
+END_TEST
+
 START_TEST(test_placement_that_was_asked_for_stays)
 {
     cuarena_config_t config = config_of("preset=grow,placement=default");
@@ -601,6 +622,8 @@ int main(void)
                    TEST_LIST(test_option_is_looked_at_each,
                              test_option_that_decides_nothing_may_be_passed_over,
                              test_placement_that_was_asked_for_stays));
+    suite_add_rows(suite, "contradictions", test_options_that_contradict_others_are_not_passed_over,
+                   COUNT_OF(contradictions));
     suite_add_rows(suite, "together", test_options_together, COUNT_OF(together));
     suite_add_rows(suite, "check refused", test_config_check_names_what_is_wrong, COUNT_OF(broken));
     suite_add_rows(suite, "resolve presets", test_config_resolve_gives_what_the_preset_says,

@@ -71,10 +71,52 @@ START_TEST(a_request_that_a_later_step_serves)
 }
 END_TEST
 
+/* ---- Words ------------------------------------------------------------------ */
+
+#define expect_words(call, words)                                                                  \
+    do {                                                                                           \
+        ck_assert_int_ne((call), CUARENA_OK);                                                      \
+        ck_assert_msg(strstr(last_error().message, words) != NULL, "%s: expected '%s' in: %s",     \
+                      #call, words, last_error().message);                                         \
+    } while (0)
+
+static cuarena_status_t compact_for(fixture_t *f, uint64_t goal, uint64_t alignment)
+{
+    cuarena_compact_options_t options;
+    cuarena_compact_options_init(&options);
+    options.goal_bytes = goal;
+    options.goal_alignment = alignment;
+    return cuarena_compact(f->arena, &options, NULL, NULL, NULL);
+}
+
+START_TEST(an_error_names_the_argument_that_is_wrong)
+{
+    void *p = NULL;
+    cuarena_block_t block;
+    cuarena_stats_t stats;
+    cuarena_stats_init(&stats);
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    expect_words(cuarena_alloc(NULL, 1, &p), "arena: NULL");
+    expect_words(cuarena_alloc(f->arena, 1, NULL), "pointer_out: NULL");
+    expect_words(cuarena_block_alloc(f->arena, 1, NULL), "block_out: NULL");
+    expect_words(cuarena_block_alloc(NULL, 1, &block), "arena: NULL");
+    ck_assert_msg(strstr(last_error().message, "block_out") == NULL,
+                  "expected no 'block_out' in: %s", last_error().message);
+    expect_words(compact_for(f, EACH, 3), "goal_alignment 3; accepted: 0, or a power of two");
+    expect_words(compact_for(f, UINT64_C(1) << 60, 0),
+                 "goal_bytes 1152921504606846976; accepted: below 2^48");
+    expect_words(cuarena_stream_waited(f->arena, CUARENA_NO_STREAM, CUARENA_NO_STREAM, 5),
+                 "stream CUARENA_NO_STREAM");
+    expect_words(cuarena_stream_stats(f->arena, CUARENA_NO_STREAM, &stats), "CUARENA_NO_STREAM");
+    expect_sound(f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("last error");
     suite_add_list(suite, "success",
                    TEST_LIST(pointers_and_blocks, a_request_that_a_later_step_serves));
+    suite_add_list(suite, "words", TEST_LIST(an_error_names_the_argument_that_is_wrong));
     return suite_main(suite);
 }

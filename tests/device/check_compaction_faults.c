@@ -105,7 +105,11 @@ static bool survives_no_events(fixture_t *f, const char *entry, cuarena_stream_t
     for (size_t i = 0; i < BLOCKS; i++)
         blocks[i] = take_above_room(f);
     ck_assert_int_eq(standin->standin_fail(entry, nth, OPERATING_SYSTEM, 1), 0);
+    expect_status(cuarena_alloc(NULL, 1, &p), CUARENA_BAD_ARGUMENT);
+    cuarena_error_info_t before = last_error();
     cuarena_status_t status = try_compact_on(f, stream);
+    if (status == CUARENA_OK)
+        expect_text(last_error().message, before.message);
     bool failed = standin->standin_failed() != 0;
     standin->standin_fail_clear();
     if (status != CUARENA_OK)

@@ -1097,7 +1097,7 @@ const _: () = {
 };
 #[doc = " How often a step was taken since the arena was made. Frozen."]
 pub type cuarena_step_stats_t = cuarena_step_stats;
-#[doc = " The handler is asked when nothing else helps, before compact_on_oom; not for more bytes than a\n pool or the stable region has, nor for more than both the limit of reserved bytes and all that is\n reserved, whatever it would change of these. It returns 1 if it freed something: the request is\n tried again. If it returns 0, or has returned 1 sixteen times without enough room, it is not\n asked again for this request. `attempt` counts its calls for one request, from 0 on.\n\n It is called with no lock held, so other threads go on meanwhile, and several may be in it at\n once. On one thread it is not entered twice: a request that is made in it and finds no room fails\n without it. It may make every call of the arena but destroy it (REENTERED). It must return,\n rather than leave by longjmp or an exception."]
+#[doc = " The handler is asked when nothing else helps, before compact_on_oom; in an arena that grows not\n for more bytes than both the limit of reserved bytes and all that is reserved. It returns 1 if it\n freed something: the request is tried again. If it returns 0, or has returned 1 sixteen times\n without enough room, it is not asked again for this request. `attempt` counts its calls for one\n request, from 0 on.\n\n It is called with no lock held, so other threads go on meanwhile, and several may be in it at\n once. On one thread it is not entered twice: a request that is made in it and finds no room fails\n without it. It may make every call of the arena but destroy it (REENTERED). It must return,\n rather than leave by longjmp or an exception."]
 pub type cuarena_oom_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -1208,7 +1208,7 @@ pub struct cuarena_config {
     pub unknown_keys: i32,
     #[doc = " 1: segments are lengthened, shortened and punched\n where the memory can; 0: each keeps its length, and\n goes back whole; as the preset says: -1"]
     pub in_place: i32,
-    #[doc = " 1: growth by what is lacking gives as many idle\n pages back first, where the memory can take them\n out anywhere and as long as that is worth it; 0:\n it does not; as the preset says: -1"]
+    #[doc = " 1: an arena that needs more pages in one place\n (grow=exact) first gives idle pages of other\n places back to the memory, so that it holds no\n more than before; it takes more instead where it\n would give and take the same pages again and\n again. 0: it always takes more. As the preset\n says: -1"]
     pub reuse: i32,
     #[doc = " CUARENA_SEGMENTS_...; as the preset says: -1"]
     pub segments: i32,
@@ -1783,7 +1783,7 @@ pub struct cuarena_properties {
     pub compute_minor: i32,
     #[doc = " of the memory: it gives and takes bytes in pages of so\n many bytes"]
     pub granularity: u64,
-    #[doc = " of the smallest vmm handle; 0: there are none"]
+    #[doc = " bytes of a vmm handle; 0: there are none"]
     pub handle_bytes: u64,
     #[doc = " CUcontext"]
     pub context: *mut ::core::ffi::c_void,
@@ -2405,7 +2405,7 @@ extern "C" {
         arena: *mut cuarena_t,
         pointer: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " Makes the block `bytes` large, in place if there is room, else in another place, to which its\n contents are copied; you must ensure that nothing uses them meanwhile. 0 bytes free the block and\n give NULL; a NULL pointer allocates.\n\n BUSY if the block would have to move and is pinned by cuarena_block_pin. OUT_OF_MEMORY for a\n stable block that would have to move: no compaction helps. UNSUPPORTED for dedicated and adopted\n blocks, which keep their size. A failed call leaves block and contents as they were. Cost: the\n bytes moved."]
+    #[doc = " Makes the block `bytes` large, in place if there is room, else in another place, to which its\n contents are copied; you must ensure that nothing uses them meanwhile. 0 bytes free the block and\n give NULL; a NULL pointer allocates.\n\n Only bytes that are reserved and free behind the block are room. The arena does not grow for that\n behind it: where there is none it finds another place for all of the block, if need be by growth,\n and has both until the copy is made.\n\n BUSY if the block would have to move and is pinned by cuarena_block_pin. OUT_OF_MEMORY for a\n stable block that would have to move: no compaction helps. UNSUPPORTED for dedicated and adopted\n blocks, which keep their size. A failed call leaves block and contents as they were. Cost: the\n bytes moved."]
     pub fn cuarena_resize(
         arena: *mut cuarena_t,
         pointer: *mut ::core::ffi::c_void,
@@ -2577,7 +2577,7 @@ extern "C" {
         pointer: *mut ::core::ffi::c_void,
         stream: cuarena_stream_t,
     ) -> cuarena_status_t;
-    #[doc = " As cuarena_resize, for use on the stream: where the contents must move, the copy is queued on the\n stream, and the old bytes are freed on it."]
+    #[doc = " As cuarena_resize, for use on the stream: where the contents must move, the copy is queued on the\n stream, and the old bytes are freed on it. What it does on another stream than the block's own\n counts as a use by that stream, as cuarena_record_use does, where the contents move or the block\n gets longer by bytes that this stream freed; where idle bytes make it longer, or it gets shorter,\n it is none. What uses the block on the stream is for the program to record, as ever."]
     pub fn cuarena_resize_on(
         arena: *mut cuarena_t,
         pointer: *mut ::core::ffi::c_void,
@@ -2652,7 +2652,7 @@ extern "C" {
         stream: cuarena_stream_t,
         mark_out: *mut cuarena_mark_t,
     ) -> cuarena_status_t;
-    #[doc = " Says that `waiter` waits for the work of `producer` up to `mark` at least. BAD_ARGUMENT for what\n is no mark of that stream; OK if the stream was released since. Calls no driver. O(streams) and,\n with CUARENA_NO_STREAM, O(ranges that become idle)."]
+    #[doc = " Says that `waiter` waits for the work of `producer` up to `mark` at least. BAD_ARGUMENT for a\n number that is no mark yet, and for a mark of another stream that the arena knows. OK, and\n nothing is noted, where it knows the mark's stream no more, since that work is over then: for\n a number that was never a mark it cannot always tell the difference. Calls no driver. O(streams)\n and, with CUARENA_NO_STREAM, O(ranges that become idle)."]
     pub fn cuarena_stream_waited(
         arena: *mut cuarena_t,
         waiter: cuarena_stream_t,
