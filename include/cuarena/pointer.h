@@ -40,6 +40,10 @@ CUARENA_API cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer);
  * contents are copied; you must ensure that nothing uses them meanwhile. 0 bytes free the block and
  * give NULL; a NULL pointer allocates.
  *
+ * Only bytes that are reserved and free behind the block are room. The arena does not grow for that
+ * behind it: where there is none it finds another place for all of the block, if need be by growth,
+ * and has both until the copy is made.
+ *
  * BUSY if the block would have to move and is pinned by cuarena_block_pin. OUT_OF_MEMORY for a
  * stable block that would have to move: no compaction helps. UNSUPPORTED for dedicated and adopted
  * blocks, which keep their size. A failed call leaves block and contents as they were. Cost: the
