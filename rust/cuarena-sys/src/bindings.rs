@@ -1097,7 +1097,7 @@ const _: () = {
 };
 #[doc = " How often a step was taken since the arena was made. Frozen."]
 pub type cuarena_step_stats_t = cuarena_step_stats;
-#[doc = " The handler is asked when nothing else helps, before compact_on_oom; in an arena that grows not\n for more bytes than both the limit of reserved bytes and all that is reserved. It returns 1 if it\n freed something: the request is tried again. If it returns 0, or has returned 1 sixteen times\n without enough room, it is not asked again for this request. `attempt` counts its calls for one\n request, from 0 on.\n\n It is called with no lock held, so other threads go on meanwhile, and several may be in it at\n once. On one thread it is not entered twice: a request that is made in it and finds no room fails\n without it. It may make every call of the arena but destroy it (REENTERED). It must return,\n rather than leave by longjmp or an exception."]
+#[doc = " The handler is asked when nothing else helps, before compact_on_oom; not for more bytes than a\n pool or the stable region has, nor for more than both the limit of reserved bytes and all that is\n reserved, whatever it would change of these. It returns 1 if it freed something: the request is\n tried again. If it returns 0, or has returned 1 sixteen times without enough room, it is not\n asked again for this request. `attempt` counts its calls for one request, from 0 on.\n\n It is called with no lock held, so other threads go on meanwhile, and several may be in it at\n once. On one thread it is not entered twice: a request that is made in it and finds no room fails\n without it. It may make every call of the arena but destroy it (REENTERED). It must return,\n rather than leave by longjmp or an exception."]
 pub type cuarena_oom_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -1783,7 +1783,7 @@ pub struct cuarena_properties {
     pub compute_minor: i32,
     #[doc = " of the memory: it gives and takes bytes in pages of so\n many bytes"]
     pub granularity: u64,
-    #[doc = " bytes of a vmm handle; 0: there are none"]
+    #[doc = " of the smallest vmm handle; 0: there are none"]
     pub handle_bytes: u64,
     #[doc = " CUcontext"]
     pub context: *mut ::core::ffi::c_void,
