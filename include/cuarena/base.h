@@ -70,7 +70,8 @@ typedef int32_t cuarena_status_t;
 #define CUARENA_NO_DEVICE 5
 /* The driver or the operating system refused; see driver_code. */
 #define CUARENA_DRIVER 6
-/* The arena is lost after an earlier failure: only free, query and destroy it. */
+/* The arena is lost after an earlier failure, which the message has: only free, query and destroy
+ * it. */
 #define CUARENA_LOST 7
 /* Not offered by this memory, preset or build (only where documented). */
 #define CUARENA_UNSUPPORTED 8
@@ -145,7 +146,8 @@ typedef void (*cuarena_log_fn)(void *user, int32_t level, const char *line);
  *          the end of an enumeration and STALE of cuarena_retire. What failed
  *          on the way of a call that then returned OK is not logged. Failures
  *          that no call returns are: a device that is lost while bytes are
- *          given back.
+ *          given back, and what loses an arena in a call that is OK, such as
+ *          a free.
  *   warn   what is probably not meant, such as options that are passed over.
  *   info   what an arena does as a whole: create, destroy, reset, trim,
  *          compact, resize_pool, the end of cached blocks; resizes of blocks.

@@ -145,9 +145,15 @@ typedef struct cuarena_amount {
  * compaction or a reset, are set to 0 before anybody else gets them. So are bytes that go back to
  * the memory, such as those of dedicated blocks, unless the memory hands out zeroed bytes anyway.
  * Adopted bytes stay as they are, and so do those of blocks that cuarena_destroy_forced ends. Freed
- * blocks are not cached. If the memory fails to do it, the call is DRIVER and leaves the block as
- * it was. Where contents were copied by then, as by a resize or a compaction, and cannot be set to
- * 0 in the one place or the other, the arena is LOST, and the error of the call says so.
+ * blocks are not cached.
+ *
+ * If the memory fails to do it, the call is DRIVER and leaves the block where it is, as large as it
+ * is; of the bytes that were to leave it some may be 0. The arena is LOST where contents were
+ * copied by then, as by a resize or a compaction, and cannot be set to 0 in the one place or the
+ * other; the error of the call says so. It is LOST too where a block that was freed while it was
+ * exported cannot be set to 0 at the close, and where a free finds the device lost, or cannot tell
+ * whether the bytes are 0 yet. These calls end the block, whose bytes nobody gets any more, and are
+ * OK: the log says at level error what lost the arena, and so does each later error that is LOST.
  */
 
 /*

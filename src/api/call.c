@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/frame.h"
 #include "base/log.h"
@@ -130,11 +131,25 @@ static void deliver(cuai_call_t *call)
     call->count = 0;
 }
 
+/* The error that lost the arena, unless the log has it or gets it as the error of this call, which
+ * may have begun for another reason; NULL: there is nothing to tell. */
+static const char *untold_loss(cuarena_t *arena, cuarena_status_t status)
+{
+    if (!cuai_is_lost(arena) || arena->lost_told)
+        return NULL;
+    arena->lost_told = true;
+    bool is_error = status != CUARENA_OK && strstr(cuarena_last_error(), arena->lost_by) != NULL;
+    return is_error ? NULL : arena->lost_by;
+}
+
 /* Tells the log and the listener what is left to tell. Drops the lock. */
 static void tell(cuai_call_t *call, cuarena_status_t status)
 {
     CUAI_ASSERT(call->arena->inside != 0);
+    const char *loss = untold_loss(call->arena, status);
     cuai_unlock(&call->arena->lock);
+    if (loss != NULL)
+        cuai_log(CUARENA_LOG_ERROR, "%s is lost: %s", call->arena->label, loss);
     (void)cuai_log_error(call->arena->label, status);
     cuai_kept_error_t words = cuai_error_kept(); /* what the listener calls may fail */
     deliver(call);
@@ -146,11 +161,11 @@ static void tell(cuai_call_t *call, cuarena_status_t status)
 cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status)
 {
     CUAI_ASSERT(call->arena->inside != 0);
-    if (status == CUARENA_LOST)
-        cuai_slow_set(call->arena, CUAI_SLOW_LOST, true);
+    (void)cuai_note_loss(call->arena, status);
     cuai_stream_leave(call->arena, call->stream);
     CUAI_ASSERT(status == CUARENA_OK || cuai_error_is(status));
-    bool error = status != CUARENA_OK && cuai_log_wants(CUARENA_LOG_ERROR);
+    bool lost = cuai_is_lost(call->arena) && !call->arena->lost_told;
+    bool error = (status != CUARENA_OK || lost) && cuai_log_wants(CUARENA_LOG_ERROR);
     if (error || call->count != 0)
         tell(call, status);
     leave(call->arena);
@@ -283,8 +298,8 @@ cuarena_status_t cuai_call_check(const cuarena_t *arena)
         return CUARENA_OK;
     return cuai_fail(CUARENA_LOST,
                      "%s is lost after an earlier failure: it can be "
-                     "freed from, asked and destroyed",
-                     arena->label);
+                     "freed from, asked and destroyed; what lost it: %s",
+                     arena->label, arena->lost_by);
 }
 
 cuarena_status_t cuai_no_pointer(const void *pointer)

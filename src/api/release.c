@@ -56,20 +56,23 @@ cuarena_status_t cuai_zero_new(cuarena_t *arena, const cuai_request_t *request,
 
 /* ---- Frees ------------------------------------------------------------- */
 
-/* Sets a block to 0 and then ends it, so that no other block has its bytes before that. Drops the
- * lock. */
+/* Sets a block to 0 and then ends it, so that no other block has its bytes before that. Ends it too
+ * where the arena is lost by that, with the last error as it was: nobody gets the bytes any more.
+ * Drops the lock. */
 static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
     CUAI_ASSERT(arena->inside != 0);
     cuai_record_t *r = cuai_block_record(ref);
     cuai_mark_ending(arena, r);
     cuai_mark_moving(arena, ref);
+    cuai_kept_error_t before = cuai_error_kept();
     cuarena_status_t status = cuai_zero_block(arena, ref, 0, number);
     if (status != CUARENA_OK && !cuai_zeroes_nothing(status)) {
         cuai_clear_ending(arena, r);
         cuai_clear_moving(arena, ref);
         return status;
     }
+    cuai_error_restore(&before);
     (void)cuai_stream_note_free(arena, number);
     cuai_clear_moving(arena, ref);
     cuai_end_now(arena, ref, number);
@@ -108,7 +111,8 @@ static cuarena_status_t end_slowly(cuarena_t *arena, cuarena_block_t block, uint
 }
 
 /* A block that other streams use ends when they are done. The free was answered long ago, so if the
- * bytes must be 0 and cannot be made so the arena is lost. */
+ * bytes must be 0 and cannot be made so the arena is lost. The last error stays, for this is none
+ * of the call that ends the block. */
 void cuai_end_released(cuarena_t *arena, cuai_block_ref_t ref)
 {
     CUAI_ASSERT((cuai_block_record(ref)->flags & CUAI_BLOCK_ENDING) != 0);
@@ -116,9 +120,11 @@ void cuai_end_released(cuarena_t *arena, cuai_block_ref_t ref)
     if ((r->flags & CUAI_BLOCK_USED) && !r->fixed)
         return;
     if (cuai_zeroes_freed(arena, ref) && !cuai_is_lost(arena)) {
+        cuai_kept_error_t before = cuai_error_kept();
         if (zero_then_end(arena, ref, 0) == CUARENA_OK)
             return;
         cuai_lose(arena);
+        cuai_error_restore(&before);
     }
     cuai_end_now(arena, ref, 0);
 }

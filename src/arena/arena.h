@@ -179,6 +179,8 @@ struct cuarena_arena {
     void *event_user;
 
     char label[CUAI_LABEL_SIZE]; /* what messages call it */
+    char lost_by[256];           /* while SLOW_LOST: the error that lost it, in words */
+    bool lost_told;              /* the log has that */
 };
 
 /* Sets bits of `slow`, or clears them. The stream used last is forgotten, for it is used without a

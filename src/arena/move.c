@@ -186,11 +186,11 @@ static void lose(cuarena_t *arena, const cuai_batch_t *batch, const queued_t *qu
 {
     CUAI_ASSERT(queued->done != 0);
     size_t at = queued->done < batch->runs_count ? queued->done : 0;
-    cuai_slow_set(arena, CUAI_SLOW_LOST, true);
     cuai_error_add("; %s is lost: %s failed after %zu of %zu copies; contents from %p on may be "
                    "gone",
                    arena->label, queued->failed, queued->done, batch->runs_count,
                    batch->runs[at].from);
+    cuai_set_lost(arena);
 }
 
 /* Where the bytes end that a run vacates: at the next run's new place if that is within them, else

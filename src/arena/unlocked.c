@@ -2,10 +2,19 @@
 
 #include "arena/arena.h"
 
+void cuai_set_lost(cuarena_t *arena)
+{
+    cuai_assert_locked(arena);
+    if (cuai_is_lost(arena))
+        return;
+    (void)cuai_text_plain(arena->lost_by, sizeof arena->lost_by, cuarena_last_error());
+    cuai_slow_set(arena, CUAI_SLOW_LOST, true);
+}
+
 cuarena_status_t cuai_note_loss(cuarena_t *arena, cuarena_status_t status)
 {
     if (status == CUARENA_LOST)
-        cuai_slow_set(arena, CUAI_SLOW_LOST, true);
+        cuai_set_lost(arena);
     return status;
 }
 
@@ -123,9 +132,9 @@ void cuai_await_queued(cuarena_t *arena, uint32_t number)
     cuai_error_restore(&words);
     if (status == CUARENA_OK || cuai_is_lost(arena))
         return;
-    cuai_slow_set(arena, CUAI_SLOW_LOST, true);
     cuai_error_add("; %s is lost: nobody can tell when the copy that was queued is done",
                    arena->label);
+    cuai_set_lost(arena);
 }
 
 cuarena_status_t cuai_unlocked_see_all(cuarena_t *arena, bool wait)

@@ -8,6 +8,8 @@
 
 #include "arena/streams.h"
 
+/* Loses the arena, for the reason that the last error has; an earlier one stays. Keeps the lock. */
+void cuai_set_lost(cuarena_t *arena);
 /* LOST is noted: from now on the arena calls nothing. Returns the status. Keeps the lock. */
 cuarena_status_t cuai_note_loss(cuarena_t *arena, cuarena_status_t status);
 

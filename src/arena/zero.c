@@ -12,7 +12,6 @@
 #include "arena/reclaim.h"
 #include "arena/streams.h"
 #include "arena/unlocked.h"
-#include "base/log.h"
 
 cuarena_status_t cuai_check_zero_captured(const cuarena_t *arena, const char *what)
 {
@@ -45,10 +44,7 @@ void cuai_lose(cuarena_t *arena)
     if (!cuai_is_lost(arena))
         cuai_error_add("; %s is lost: contents that were left, or copied, could not be set to 0",
                        arena->label);
-    cuai_slow_set(arena, CUAI_SLOW_LOST, true);
-    cuai_unlock(&arena->lock);
-    cuai_log(CUARENA_LOG_ERROR, "%s", cuarena_last_error());
-    cuai_arena_lock(arena);
+    cuai_set_lost(arena);
 }
 
 cuarena_status_t cuai_zero_fresh(const cuarena_t *arena, uint64_t address, uint64_t bytes,

@@ -24,7 +24,7 @@ static inline bool cuai_zeroes_nothing(cuarena_status_t status)
     return status == CUARENA_LOST || status == CUARENA_NO_DEVICE;
 }
 /* Loses the arena: contents that must be 0 are not, and it is too late to refuse the call. Adds
- * that to the last error, which says why. Drops the lock. */
+ * that to the last error, which says why. Keeps the lock. */
 void cuai_lose(cuarena_t *arena);
 /* UNSUPPORTED, put into words, if `what` needs a graph to set bytes to 0 and none can. */
 cuarena_status_t cuai_check_zero_captured(const cuarena_t *arena, const char *what);

@@ -226,6 +226,30 @@ START_TEST(test_zero_at_free_waits_for_the_close)
 }
 END_TEST
 
+/* The free was answered long ago, and the close ends the block all the same. */
+START_TEST(test_a_close_that_cannot_zero_loses_the_arena)
+{
+    export_fails_in = 0;
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->memory.ops.export_range = fake_export;
+    f->config.zero = CUARENA_ZERO_FREE;
+    fixture_create(f);
+    cuarena_block_t block = take_block(f, HANDLE);
+    cuarena_export_t *one = export_of(f, block, 1);
+    drop_block(f, block);
+    expect_status(cuarena_block_free(f->arena, block), CUARENA_STALE);
+    cuarena_error_info_t before = last_error();
+    f->memory.fail_op = OP_ZERO;
+    f->memory.fail_in = 1;
+    f->memory.fail_with = CUARENA_DRIVER;
+    step_ok(f, cuarena_export_close(f->arena, &one));
+    expect_text(last_error().message, before.message);
+    step(f, cuarena_block_alloc(f->arena, HANDLE, &block), CUARENA_LOST);
+    ck_assert_msg(strstr(last_error().message, "could not be set to 0") != NULL,
+                  "expected why the arena is lost in: %s", last_error().message);
+}
+END_TEST
+
 START_TEST(test_forced_destruction_ends_exports)
 {
     fixture_t *f = open_exporting(new_fixture(fixture_close), KIND_CUSTOM_POOL);
@@ -374,6 +398,7 @@ int main(void)
                              test_dedicated_segment_goes_at_the_close, test_each_export_counts,
                              test_nothing_moves_or_takes_exported_bytes,
                              test_zero_at_free_waits_for_the_close,
+                             test_a_close_that_cannot_zero_loses_the_arena,
                              test_forced_destruction_ends_exports));
     suite_add_list(suite, "refusals",
                    TEST_LIST(test_refusals_name_the_value, test_a_memory_without_handles,

@@ -2,6 +2,7 @@
  * Device memory where the driver fails, is old, is lost, or runs out: nothing may be lost
  * but what the driver keeps. For the stand-in driver; on a real one little of it runs.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -217,6 +218,73 @@ START_TEST(test_a_zeroing_free_without_events)
     expect_ok(cuarena_free(arena, pointer));
     expect_ok(cuarena_destroy(&arena));
     expect_nothing_left();
+}
+END_TEST
+
+/* ---- Frees that lose the arena -------------------------------------------- */
+
+/* Calls of the driver that fail from then on, and what the loss is put down to. */
+static const struct {
+    const char *entry;
+    const char *other;
+    int code;
+    const char *words;
+} losses[] = {
+    {"cuMemsetD32Async", NULL, CUAI_CUDA_ERROR_ILLEGAL_ADDRESS, "cuMemsetD32Async answered"},
+    {"cuEventRecord", "cuStreamSynchronize", CUAI_CUDA_ERROR_OPERATING_SYSTEM,
+     "nobody can tell when the work that was queued is done"},
+};
+
+typedef struct told {
+    int count;
+    char last[1024];
+} told_t;
+
+static void keep_told(void *user, int32_t level, const char *line)
+{
+    told_t *told = user;
+    ck_assert_int_eq(level, CUARENA_LOG_ERROR);
+    told->count++;
+    (void)snprintf(told->last, sizeof told->last, "%s", line);
+}
+
+static void expect_words_in(const char *text, const char *words)
+{
+    ck_assert_msg(strstr(text, words) != NULL, "expected '%s' in: %s", words, text);
+}
+
+/* The call is OK, so that nothing but the log and later calls can tell. */
+static void lose_by_a_free(cuarena_t *arena, cuarena_block_t block, int row, told_t *told)
+{
+    void *none = NULL;
+    expect_status(cuarena_alloc(NULL, 1, &none), CUARENA_BAD_ARGUMENT);
+    cuarena_error_info_t before = last_error();
+    cuarena_log_set_callback(keep_told, told);
+    expect_ok(cuarena_log_set_level(CUARENA_LOG_ERROR));
+    standin->standin_fail(losses[row].entry, 1, losses[row].code, 1);
+    if (losses[row].other != NULL)
+        standin->standin_fail(losses[row].other, 1, losses[row].code, 1);
+    expect_ok(cuarena_block_free(arena, block));
+    standin->standin_fail_clear();
+    expect_ok(cuarena_log_set_level(CUARENA_LOG_OFF));
+    cuarena_log_set_callback(NULL, NULL);
+    expect_text(last_error().message, before.message);
+}
+
+START_TEST(test_a_free_that_loses_the_arena_is_told_of)
+{
+    cuarena_block_t block, more;
+    told_t told = {0};
+    ck_assert(standin_is_here());
+    cuarena_t *arena = arena_of("memory=device,preset=grow,limit=8MiB,zero=free");
+    expect_ok(cuarena_block_alloc(arena, MIB(1), &block));
+    lose_by_a_free(arena, block, _i, &told);
+    ck_assert_int_eq(told.count, 1);
+    expect_words_in(told.last, " is lost: ");
+    expect_words_in(told.last, losses[_i].words);
+    expect_status(cuarena_block_alloc(arena, 256, &more), CUARENA_LOST);
+    expect_words_in(last_error().message, losses[_i].words);
+    expect_ok(cuarena_destroy_forced(&arena));
 }
 END_TEST
 
@@ -539,6 +607,7 @@ static void add_failures(Suite *suite)
     add_rows(suite, "enders fail", test_enders_that_fail_are_survived, COUNT_OF(enders) * arenas);
     add_rows(suite, "stayed mapped", test_bytes_that_stayed_mapped_are_taken_again, 4);
     add_rows(suite, "no events", test_a_zeroing_free_without_events, 1);
+    add_rows(suite, "told of", test_a_free_that_loses_the_arena_is_told_of, COUNT_OF(losses));
     add_rows(suite, "reset", test_a_reset_that_cannot_wait_gives_nothing_back, 1);
     add_rows(suite, "lost", test_a_lost_arena, arenas);
     tcase_add_loop_test(new_case(suite, "forked"), test_a_forked_child, 0, (int)arenas);
