@@ -196,10 +196,13 @@ static void poll_streams(cuarena_t *arena)
         cuai_moving_stream(arena);
 }
 
+/* What fails is tried again by whoever needs it, so the last error stays. Drops the lock. */
 static void poll_all(cuarena_t *arena)
 {
+    cuai_kept_error_t before = cuai_error_kept();
     cuai_uses_reclaim(arena, CUAI_USES_ASK);
     poll_streams(arena);
+    cuai_error_restore(&before);
 }
 
 bool cuai_reclaim_complete(cuarena_t *arena)

@@ -288,6 +288,28 @@ START_TEST(test_a_free_that_loses_the_arena_is_told_of)
 }
 END_TEST
 
+/* The look that comes first fails to set the bytes to 0, and the wait does it. */
+START_TEST(test_a_reclaim_that_zeroes_at_the_second_try_leaves_the_last_error)
+{
+    void *pointer = NULL;
+    ck_assert(standin_is_here());
+    (void)cuda_test_use_device(0);
+    cuarena_t *arena = arena_of("memory=device,preset=grow,limit=8MiB,zero=free");
+    expect_ok(cuarena_alloc_on(arena, MIB(1), CUARENA_STREAM_LEGACY, NULL, &pointer));
+    expect_ok(cuarena_record_use(arena, pointer, CUARENA_STREAM_PER_THREAD));
+    expect_ok(cuarena_free_on(arena, pointer, CUARENA_STREAM_LEGACY));
+    expect_status(cuarena_alloc(NULL, 1, &pointer), CUARENA_BAD_ARGUMENT);
+    cuarena_error_info_t before = last_error();
+    standin->standin_fail("cuMemsetD32Async", 1, CUAI_CUDA_ERROR_OPERATING_SYSTEM, 0);
+    expect_ok(cuarena_reclaim(arena, 1, NULL));
+    expect_u64(standin->standin_failed(), 1);
+    expect_text(last_error().message, before.message);
+    standin->standin_fail_clear();
+    expect_ok(cuarena_destroy(&arena));
+    expect_nothing_left();
+}
+END_TEST
+
 /* One of the two blocks must move to get larger; where the CPU moves it, the driver is asked for
  * more. */
 static void expect_loss(cuarena_t *arena, cuarena_block_t one, cuarena_block_t other)
@@ -608,6 +630,8 @@ static void add_failures(Suite *suite)
     add_rows(suite, "stayed mapped", test_bytes_that_stayed_mapped_are_taken_again, 4);
     add_rows(suite, "no events", test_a_zeroing_free_without_events, 1);
     add_rows(suite, "told of", test_a_free_that_loses_the_arena_is_told_of, COUNT_OF(losses));
+    add_rows(suite, "second try",
+             test_a_reclaim_that_zeroes_at_the_second_try_leaves_the_last_error, 1);
     add_rows(suite, "reset", test_a_reset_that_cannot_wait_gives_nothing_back, 1);
     add_rows(suite, "lost", test_a_lost_arena, arenas);
     tcase_add_loop_test(new_case(suite, "forked"), test_a_forked_child, 0, (int)arenas);
