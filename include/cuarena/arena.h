@@ -106,9 +106,9 @@ CUARENA_API cuarena_status_t cuarena_create(const cuarena_config_t *config, cuar
 /*
  * Ends the arena and clears the handle; NULL and a cleared handle are OK. BUSY, with nothing
  * changed, while blocks live (the log and the last error tell the leaks by tag), while streams may
- * still use blocks that were freed on them, while a capture session has bytes (capture.h), and for
- * an arena that the process shares (shared.h). REENTERED from a function of its memory, its
- * relocation callback, its out-of-memory handler or its event listener.
+ * still use blocks that were freed on them or are being captured, while a capture session has bytes
+ * (capture.h), and for an arena that the process shares (shared.h). REENTERED from a function of
+ * its memory, its relocation callback, its out-of-memory handler or its event listener.
  */
 CUARENA_API cuarena_status_t cuarena_destroy(cuarena_t **arena);
 /* Destroys the arena with every block that lives in it. Waits for the work of its streams; the log
@@ -150,10 +150,11 @@ CUARENA_API cuarena_status_t cuarena_retire(cuarena_t *arena, cuarena_retired_fn
  * that it allocated before has ended, and bytes that it freed on a stream while the reset was under
  * way are idle.
  *
- * BUSY while pins taken by cuarena_block_pin exist, exports are open or a capture session has
- * bytes. DRIVER if free bytes are to read as 0 (zero=free) and cannot be set to 0: blocks live on,
- * but their contents may be gone. OUT_OF_MEMORY if the host has none for a list of the dedicated
- * blocks. REENTERED from a function of its memory or its relocation callback. Cost: O(live blocks).
+ * BUSY while pins taken by cuarena_block_pin exist, exports are open, a capture session has bytes
+ * or, where it waits for all work, a stream is being captured. DRIVER if free bytes are to read as
+ * 0 (zero=free) and cannot be set to 0: blocks live on, but their contents may be gone.
+ * OUT_OF_MEMORY if the host has none for a list of the dedicated blocks. REENTERED from a function
+ * of its memory or its relocation callback. Cost: O(live blocks).
  */
 CUARENA_API cuarena_status_t cuarena_reset(cuarena_t *arena);
 /*

@@ -74,9 +74,13 @@
  * BUSY where the capture has failed. On one that it knows, calls work as ever if they need nothing
  * from the device; others get those bytes again when the stream's work before the capture is done,
  * so a graph must not keep their addresses. A call that would have to record an event on the
- * stream, or let it wait, is BUSY; a free does without. What asks about all work of a context
- * must not be called during such a capture, on any thread: the driver ends captures over it. These
- * calls may ask:
+ * stream, let it wait or queue something on it is BUSY, so with zero=free a free is too; other
+ * frees do without, and cuarena_reclaim and trims leave what was freed on the stream as it is.
+ *
+ * What asks about all work of a context must not be called during such a capture, on any thread:
+ * the driver ends captures over it. The call is BUSY then, or DRIVER for the default stream of
+ * another thread, unless it can do without; cuarena_destroy_forced ends the arena all the same.
+ * These calls may ask:
  *   - cuarena_destroy, cuarena_destroy_forced, and cuarena_resize_pool where the pool moves;
  *   - with backing=async cuarena_reset, dedicated requests without a stream for which the driver's
  *     pool has no room and, with preset=driver-pool, cuarena_trim_on with CUARENA_NO_STREAM;

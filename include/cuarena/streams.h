@@ -233,8 +233,9 @@ CUARENA_API cuarena_status_t cuarena_reclaim(cuarena_t *arena, int32_t wait,
  * or, with steal=never, in the stream's free list as before. given_back_out counts as that of
  * cuarena_trim, and may be NULL.
  *
- * OK for a stream that the arena does not know; BUSY for one of an open capture session; DRIVER if
- * a wait fails; REENTERED as cuarena_reset. Cost: O(free ranges), and the memory's.
+ * OK for a stream that the arena does not know; BUSY for one of an open capture session, and where
+ * a capture is in the way (capture.h); DRIVER if a wait fails; REENTERED as cuarena_reset. Cost:
+ * O(free ranges), and the memory's.
  *
  * Where blocks are pieces of a driver's pool (preset=driver-pool), the call waits for the stream
  * or, with CUARENA_NO_STREAM, for all work of the device, and then the pool keeps `keep_bytes`.

@@ -478,13 +478,14 @@ cuarena_status_t cuai_check_idle(cuarena_t *arena)
 {
     cuai_assert_locked(arena);
     cuarena_status_t status = CUARENA_OK;
+    bool captured = false;
     if (arena->stream_count == 0)
         return CUARENA_OK;
-    if (!cuai_is_lost(arena) && !is_idle(arena))
-        status = cuai_unlocked_see_all(arena, false); /* the handles of streams may be dead */
+    if (!cuai_is_lost(arena) && !is_idle(arena)) /* the handles of streams may be dead */
+        status = cuai_unlocked_see_all(arena, false, &captured);
     if (status == CUARENA_UNSUPPORTED)
         status = ask_each_stream(arena);
-    if (status == CUARENA_BUSY)
+    if (status == CUARENA_BUSY && !captured)
         return still_busy(arena);
     if (status != CUARENA_OK && status != CUARENA_LOST)
         return status;

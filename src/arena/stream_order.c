@@ -71,7 +71,7 @@ cuarena_status_t cuai_wait_for_work(cuarena_t *arena)
     cuai_assert_locked(arena);
     if (arena->stream_count == 0 || cuai_is_lost(arena))
         return CUARENA_OK;
-    cuarena_status_t status = cuai_unlocked_see_all(arena, true);
+    cuarena_status_t status = cuai_unlocked_see_all(arena, true, NULL);
     if (status == CUARENA_UNSUPPORTED)
         status = wait_for_each(arena);
     return status == CUARENA_OK ? cuai_see_moves(arena, 0) : status;
@@ -84,7 +84,7 @@ cuarena_status_t cuai_wait_for_stream(cuarena_t *arena, uint32_t number)
         return CUARENA_OK;
     if (number == 0) { /* a pool of the driver sees what a stream freed when that stream is waited
                           for, not by an event of all */
-        cuarena_status_t status = cuai_unlocked_see_all(arena, true);
+        cuarena_status_t status = cuai_unlocked_see_all(arena, true, NULL);
         bool waited = status == CUARENA_OK || status == CUARENA_UNSUPPORTED;
         return waited && arena->stream_count != 0 ? wait_for_each(arena) : status;
     }

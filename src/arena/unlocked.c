@@ -137,14 +137,18 @@ void cuai_await_queued(cuarena_t *arena, uint32_t number)
     cuai_set_lost(arena);
 }
 
-cuarena_status_t cuai_unlocked_see_all(cuarena_t *arena, bool wait)
+cuarena_status_t cuai_unlocked_see_all(cuarena_t *arena, bool wait, bool *captured_out)
 {
     void *event = NULL;
+    if (captured_out != NULL)
+        *captured_out = false;
     if (arena->capturing != 0)
         return CUARENA_UNSUPPORTED;
     begin_marking_all(arena);
     cuarena_status_t status = arena->memory.ops.mark(arena->memory.user, CUARENA_NO_STREAM, &event);
     end_marking_all(arena);
+    if (captured_out != NULL)
+        *captured_out = status == CUARENA_BUSY;
     if (status == CUARENA_OK)
         status = cuai_unlocked_see(arena, event, 0, wait);
     cuai_unlocked_discard(arena, event);

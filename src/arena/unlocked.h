@@ -20,8 +20,9 @@ cuarena_status_t cuai_unlocked_identify(cuarena_t *arena, cuarena_stream_t handl
  * on, more is recorded. BUSY: the stream is being captured, or that would end a capture. */
 cuarena_status_t cuai_unlocked_record(cuarena_t *arena, const cuai_stream_t *s, void **event);
 /* Asks whether the work of all streams is done, else BUSY, or waits for it. UNSUPPORTED where one
- * event cannot stand for that, or would end a capture session. */
-cuarena_status_t cuai_unlocked_see_all(cuarena_t *arena, bool wait);
+ * event cannot stand for that, or would end a capture session; BUSY, put into words, with
+ * `*captured_out`, which may be NULL, where it has ended a capture without one. */
+cuarena_status_t cuai_unlocked_see_all(cuarena_t *arena, bool wait, bool *captured_out);
 /* Asks whether an event is complete, else BUSY. With `wait` the stream waits for it on the device,
  * or with 0, or for a stream that was released, the caller does; counts the wait. BUSY then: the
  * stream is in an open capture session. */

@@ -82,6 +82,11 @@ cuarena_status_t cuai_memory_mark_thread(const cuai_memory_t *memory, cuarena_st
     const cuarena_memory_ops_t *ops = &memory->ops;
     CUAI_ASSERT(*event == NULL);
     cuarena_status_t status = ops->mark(memory->user, CUARENA_NO_STREAM, event);
+    if (status == CUARENA_BUSY) /* of a stream it would say that nothing was recorded or ended */
+        return cuai_fail(CUARENA_DRIVER,
+                         "stream %p is the default stream of another thread, and a capture has "
+                         "ended over the event of all work that its work needs",
+                         (void *)stream);
     if (status != CUARENA_UNSUPPORTED)
         return status;
     if (memory->driver_streams)

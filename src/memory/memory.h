@@ -52,7 +52,8 @@ cuarena_status_t cuai_memory_open(const cuarena_config_t *config, cuai_memory_t 
 void cuai_memory_close(cuai_memory_t *memory);
 
 /* Marks the work of `stream`, the default stream of another thread, on which this one cannot record
- * an event. UNSUPPORTED where the memory has no event that covers it. */
+ * an event. UNSUPPORTED where the memory has no event that covers it; DRIVER, never BUSY, where a
+ * capture was in the way, for that has ended. */
 cuarena_status_t cuai_memory_mark_thread(const cuai_memory_t *memory, cuarena_stream_t stream,
                                          void **event);
 

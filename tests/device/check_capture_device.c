@@ -344,6 +344,96 @@ START_TEST(a_failed_capture_without_a_session_is_busy)
 }
 END_TEST
 
+static cuarena_status_t end_it(cuarena_t *arena)
+{
+    cuarena_t *handle = arena;
+    return cuarena_destroy(&handle);
+}
+
+static cuarena_status_t reset_it(cuarena_t *arena)
+{
+    return cuarena_reset(arena);
+}
+
+static cuarena_status_t trim_all_of_it(cuarena_t *arena)
+{
+    return cuarena_trim_on(arena, CUARENA_NO_STREAM, 0, NULL);
+}
+
+static cuarena_status_t move_its_pool(cuarena_t *arena)
+{
+    return cuarena_resize_pool(arena, MIB(16));
+}
+
+static const struct {
+    cuarena_status_t (*call)(cuarena_t *arena);
+    const char *options;
+    bool reclaims; /* before the capture: else bytes that cannot become idle stand in the way */
+} askers[] = {
+    {end_it, "memory=device,pool=8MiB", false},
+    {end_it, "memory=managed,preset=grow,limit=8MiB", false},
+    {reset_it, "memory=device,backing=async,preset=grow,limit=8MiB", false},
+    {trim_all_of_it, "preset=driver-pool", false},
+    {move_its_pool, "memory=device,backing=malloc,pool=8MiB", true},
+};
+
+/* They ask about all work at once, since streams may be dead. The driver ends the capture over
+ * that, and the error says so. */
+START_TEST(what_asks_about_all_work_is_busy_beside_a_capture)
+{
+    void *p = NULL;
+    bench = (graph_bench_t){.cuda = cuda_test()};
+    (void)cuda_test_use_device(0);
+    cuarena_stream_t stream = cuda_test_stream();
+    cuarena_t *arena = arena_of(askers[_i / BENCH_MODES].options);
+    expect_ok(cuarena_alloc_on(arena, BENCH_BYTES, stream, NULL, &p));
+    expect_ok(cuarena_free_on(arena, p, stream));
+    if (askers[_i / BENCH_MODES].reclaims)
+        expect_ok(cuarena_reclaim(arena, 1, NULL));
+    begin_capture(stream, _i % BENCH_MODES);
+    expect_status(askers[_i / BENCH_MODES].call(arena), CUARENA_BUSY);
+    expect_message("captured");
+    abandon(stream);
+    expect_ok(askers[_i / BENCH_MODES].call(arena));
+    if (askers[_i / BENCH_MODES].call != end_it)
+        expect_ok(cuarena_destroy(&arena));
+    expect_cu(bench.cuda->cuStreamDestroy(stream));
+    expect_nothing_left();
+}
+END_TEST
+
+static void *free_on_own_default(void *argument)
+{
+    void *p = NULL;
+    (void)cuda_test_use_device(0);
+    expect_ok(cuarena_alloc_on(argument, BENCH_BYTES, CUARENA_STREAM_PER_THREAD, NULL, &p));
+    expect_ok(cuarena_free_on(argument, p, CUARENA_STREAM_PER_THREAD));
+    return NULL;
+}
+
+/* Work of another thread's default stream needs such an event as well. A reclaim passes over what
+ * it cannot record, but not over a capture that has ended. */
+START_TEST(a_reclaim_that_ends_a_capture_says_so)
+{
+    pthread_t thread;
+    ck_assert(standin_is_here());
+    bench = (graph_bench_t){.cuda = cuda_test()};
+    (void)cuda_test_use_device(0);
+    cuarena_stream_t stream = cuda_test_stream();
+    cuarena_t *arena = arena_of("memory=device,pool=8MiB");
+    ck_assert_int_eq(pthread_create(&thread, NULL, free_on_own_default, arena), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    begin_capture(stream, _i);
+    expect_status(cuarena_reclaim(arena, 1, NULL), CUARENA_DRIVER);
+    expect_message("capture has ended");
+    abandon(stream);
+    expect_ok(cuarena_reclaim(arena, 1, NULL));
+    expect_ok(cuarena_destroy(&arena));
+    expect_cu(bench.cuda->cuStreamDestroy(stream));
+    expect_nothing_left();
+}
+END_TEST
+
 /* ---- What must not end a capture --------------------------------------- */
 
 /* The legacy stream waits for blocking streams: while one is captured, nothing may be recorded on
@@ -576,6 +666,9 @@ int main(void)
     tcase_add_loop_test(left, what_is_taken_for_granted_is_so, 0, BENCH_MODES);
     tcase_add_loop_test(left, a_capture_that_failed_is_cleared_up, 0, BENCH_MODES);
     tcase_add_loop_test(left, a_failed_capture_without_a_session_is_busy, 0, BENCH_MODES);
+    tcase_add_loop_test(left, what_asks_about_all_work_is_busy_beside_a_capture, 0,
+                        (int)COUNT_OF(askers) * BENCH_MODES);
+    add_standin_test(left, a_reclaim_that_ends_a_capture_says_so, BENCH_MODES);
     tcase_add_loop_test(left, the_legacy_stream_is_left_alone, 0, BENCH_MODES);
     tcase_add_loop_test(left, no_event_of_all_work_is_recorded, 0, BENCH_MODES);
     tcase_add_loop_test(left, captures_without_a_session_go_on, 0, BENCH_MODES);

@@ -123,6 +123,19 @@ cuarena_status_t cuai_event_record(cuai_place_t *place, cuai_cu_stream_t stream,
     return status;
 }
 
+/* The driver ends the capture of every stream of the context over this. */
+static cuarena_status_t fail_over_capture(const cuai_place_t *place, cuai_cu_result_t result)
+{
+    cuarena_status_t status =
+        cuai_fail(CUARENA_BUSY,
+                  "marking all work of device %d: a stream of it is captured into a graph, or its "
+                  "capture has failed, and the driver ends such captures; accepted: after "
+                  "cuStreamEndCapture",
+                  place->device);
+    cuai_error_code(result);
+    return status;
+}
+
 /* In a visit of the place. */
 static cuarena_status_t record_all(cuai_place_t *place, cuai_event_t **event)
 {
@@ -137,6 +150,9 @@ static cuarena_status_t record_all(cuai_place_t *place, cuai_event_t **event)
         return CUARENA_OK;
     }
     push_idle(made);
+    if (result == CUAI_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED ||
+        result == CUAI_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+        return fail_over_capture(place, result);
     return cuai_place_fail(place, result, "cuCtxRecordEvent", "marking all work of device %d",
                            place->device);
 }
