@@ -36,10 +36,11 @@ CUARENA_API cuarena_status_t cuarena_block_resize(cuarena_t *arena, cuarena_bloc
                                                   uint64_t bytes);
 /* Keeps the block where it is, and gives its address, which is good only while the block is pinned;
  * NULL for an empty block. Each pin wants an unpin; BUSY if there are CUARENA_HEAP_MAX_PINS. Waits
- * for a move of the block that is under way. */
+ * for a move of the block that is under way. On a lost arena it is LOST: no block moves there any
+ * more, and cuarena_block_info still gives the address. */
 CUARENA_API cuarena_status_t cuarena_block_pin(cuarena_t *arena, cuarena_block_t block,
                                                void **pointer_out);
-/* Ends one pin. BAD_ARGUMENT if no pin of cuarena_block_pin is left. */
+/* Ends one pin. BAD_ARGUMENT if no pin of cuarena_block_pin is left. Legal on a lost arena. */
 CUARENA_API cuarena_status_t cuarena_block_unpin(cuarena_t *arena, cuarena_block_t block);
 /* The id of the block that begins at `pointer`; STALE if none does. */
 CUARENA_API cuarena_status_t cuarena_block_of(cuarena_t *arena, const void *pointer,

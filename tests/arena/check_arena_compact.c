@@ -2,6 +2,7 @@
  * Compaction: what moves, in which order, who hears of it, and what is left when it cannot. Rows of
  * equal blocks fill the pool, so that a layout is sure whatever the placement.
  */
+#include "support/base_support.h"
 #include "support/fixture.h"
 
 #include <string.h>
@@ -616,6 +617,35 @@ START_TEST(test_compact_that_fails_halfway_loses_the_arena)
 }
 END_TEST
 
+/* Nothing moves there, so no pin is needed for what can still be saved. */
+START_TEST(test_pins_in_a_lost_arena_can_only_end)
+{
+    void *pointer = NULL;
+    void *pinned = NULL;
+    cuarena_block_info_t info;
+    scene_t s;
+    scene_open(&s, 0x55);
+    expect_ok(cuarena_block_pin(s.f.arena, s.row[7], &pinned));
+    s.f.memory.fail_in = 1;
+    s.f.memory.fail_op = OP_RELOCATE;
+    s.f.memory.fail_done = 2;
+    expect_status(scene_compact(&s), CUARENA_DRIVER);
+    expect_status(cuarena_block_pin(s.f.arena, s.row[3], &pointer), CUARENA_LOST);
+    expect_message("lost");
+    ck_assert_ptr_null(pointer);
+    expect_status(cuarena_block_pin(s.f.arena, s.row[7], &pointer), CUARENA_LOST);
+    expect_ok(cuarena_block_info(s.f.arena, s.row[7], &info));
+    ck_assert_ptr_eq(info.address, pinned);
+    ck_assert_uint_eq(info.pins, 1);
+    expect_ok(cuarena_block_unpin(s.f.arena, s.row[7]));
+    expect_status(cuarena_block_unpin(s.f.arena, s.row[7]), CUARENA_BAD_ARGUMENT);
+    expect_ok(cuarena_block_info(s.f.arena, s.row[3], &info));
+    ck_assert_ptr_nonnull(info.address);
+    expect_ok(cuarena_destroy_forced(&s.f.arena));
+    fixture_release(&s.f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("compact");
@@ -647,6 +677,7 @@ int main(void)
     suite_add_list(suite, "failures",
                    TEST_LIST(test_compact_on_a_memory_that_cannot_relocate,
                              test_compact_refused_before_the_first_byte_changes_nothing,
-                             test_compact_that_fails_halfway_loses_the_arena));
+                             test_compact_that_fails_halfway_loses_the_arena,
+                             test_pins_in_a_lost_arena_can_only_end));
     return suite_main(suite);
 }
