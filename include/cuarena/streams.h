@@ -256,10 +256,11 @@ typedef uint64_t cuarena_mark_t;
 CUARENA_API cuarena_status_t cuarena_stream_mark(cuarena_t *arena, cuarena_stream_t stream,
                                                  cuarena_mark_t *mark_out);
 /* Says that `waiter` waits for the work of `producer` up to `mark` at least. BAD_ARGUMENT for a
- * number that is no mark yet, and for a mark of another stream that the arena knows. OK, and
- * nothing is noted, where it knows the mark's stream no more, since that work is over then: for
- * a number that was never a mark it cannot always tell the difference. Calls no driver. O(streams)
- * and, with CUARENA_NO_STREAM, O(ranges that become idle). */
+ * number that is no mark yet, and for a mark of another stream that the arena knows. OK, and of no
+ * effect, where the mark's stream was released since: what it freed is behind the event of the
+ * release then, which comes after the mark. A number that was never a mark cannot always be told
+ * from such a one. Calls no driver once the waiter is known. O(streams) and, with
+ * CUARENA_NO_STREAM, O(ranges that become idle). */
 CUARENA_API cuarena_status_t cuarena_stream_waited(cuarena_t *arena, cuarena_stream_t waiter,
                                                    cuarena_stream_t producer, cuarena_mark_t mark);
 /* Live and requested bytes, counts and peaks of blocks that were allocated on the stream, and as

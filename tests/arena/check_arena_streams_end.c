@@ -19,6 +19,78 @@ static void *take_all(fixture_t *f, cuarena_stream_t stream)
     return take_on(f, POOL, stream);
 }
 
+/* ---- Marks ------------------------------------------------------------- */
+
+/* As cuarena_stream_mark makes it: a serial above the number of the stream. */
+#define MARK_OF(serial, number) ((cuarena_mark_t)(serial) << 7 | (number))
+#define UNUSED_NUMBER 100
+
+/* Numbers that no mark can be, wherever the wait is said to be. */
+START_TEST(what_is_no_mark_is_refused)
+{
+    static const cuarena_mark_t none[] = {0,
+                                          1,
+                                          UINT64_MAX,
+                                          MARK_OF(1, 0),
+                                          MARK_OF(1, 127),
+                                          MARK_OF(1000, 1),
+                                          MARK_OF(1000, UNUSED_NUMBER)};
+    cuarena_mark_t mark;
+    fixture_t *f = opened(SIMULATED, POOL);
+    for (size_t i = 0; i < COUNT_OF(none); i++)
+        expect_status(cuarena_stream_waited(f->arena, CUARENA_NO_STREAM, A, none[i]),
+                      CUARENA_BAD_ARGUMENT);
+    expect_ok(cuarena_stream_mark(f->arena, A, &mark));
+    for (size_t i = 0; i < COUNT_OF(none); i++) {
+        expect_status(cuarena_stream_waited(f->arena, CUARENA_NO_STREAM, A, none[i]),
+                      CUARENA_BAD_ARGUMENT);
+        expect_status(cuarena_stream_waited(f->arena, B, A, none[i]), CUARENA_BAD_ARGUMENT);
+    }
+}
+END_TEST
+
+/* A number of a stream that never was cannot be told from one that is over: OK, and what other
+ * streams freed stays theirs. */
+START_TEST(a_mark_of_a_number_that_was_never_used_notes_nothing)
+{
+    cuarena_mark_t mark;
+    fixture_t *f = opened(SIMULATED, POOL);
+    void *p = take_all(f, A);
+    sim_write(&f->sim, A, p, POOL, 1);
+    drop_on(f, p, A);
+    expect_ok(cuarena_stream_mark(f->arena, A, &mark));
+    expect_ok(cuarena_stream_waited(f->arena, B, A, MARK_OF(mark >> 7, UNUSED_NUMBER)));
+    expect_ok(cuarena_stream_waited(f->arena, CUARENA_NO_STREAM, CUARENA_NO_STREAM,
+                                    MARK_OF(mark >> 7, UNUSED_NUMBER)));
+    expect_u64(stream_stats_of(f, A).free_bytes, POOL);
+    sim_calls(&f->sim);
+    p = take_all(f, B);
+    expect_u64(f->sim.counts[SIM_WAIT], 1);
+    drop_on(f, p, B);
+}
+END_TEST
+
+/* What it freed is behind the event of the release by then, and that comes after the mark. */
+START_TEST(a_mark_of_a_stream_that_was_released_is_of_no_effect)
+{
+    cuarena_mark_t mark;
+    fixture_t *f = opened(SIMULATED, POOL);
+    void *p = take_all(f, A);
+    sim_write(&f->sim, A, p, POOL, 1);
+    drop_on(f, p, A);
+    expect_ok(cuarena_stream_mark(f->arena, A, &mark));
+    sim_order(&f->sim, B, A);
+    expect_ok(cuarena_release_stream(f->arena, A));
+    sim_stream_kill(&f->sim, A);
+    expect_ok(cuarena_stream_waited(f->arena, B, A, mark));
+    sim_calls(&f->sim);
+    p = take_all(f, B);
+    expect_u64(f->sim.counts[SIM_WAIT], 1);
+    sim_write(&f->sim, B, p, POOL, 2);
+    drop_on(f, p, B);
+}
+END_TEST
+
 /* ---- Release ----------------------------------------------------------- */
 
 START_TEST(a_released_handle_is_never_touched)
@@ -632,6 +704,10 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("arena_streams_end");
+    suite_add_list(suite, "marks",
+                   TEST_LIST(what_is_no_mark_is_refused,
+                             a_mark_of_a_number_that_was_never_used_notes_nothing,
+                             a_mark_of_a_stream_that_was_released_is_of_no_effect));
     suite_add_list(suite, "release",
                    TEST_LIST(a_released_handle_is_never_touched,
                              a_handle_that_comes_back_is_a_new_stream, numbers_are_recycled,
