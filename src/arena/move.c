@@ -181,10 +181,12 @@ typedef struct queued {
 } queued_t;
 
 /* What came after copies failed, or one after others: the arena is lost, and the error says what is
- * gone. */
+ * gone. Waits for the copies, since whoever ends a lost arena waits for nothing. Drops the lock. */
 static void lose(cuarena_t *arena, const cuai_batch_t *batch, const queued_t *queued)
 {
     CUAI_ASSERT(queued->done != 0);
+    if (!cuai_is_lost(arena))
+        cuai_await_queued(arena, batch->stream);
     size_t at = queued->done < batch->runs_count ? queued->done : 0;
     cuai_error_add("; %s is lost: %s failed after %zu of %zu copies; contents from %p on may be "
                    "gone",

@@ -202,6 +202,29 @@ START_TEST(a_compaction_that_cannot_zero_what_it_left_says_what_failed)
 }
 END_TEST
 
+/* Nobody may unmap the bytes of copies that are under way, and a lost arena waits for nothing. */
+START_TEST(a_compaction_that_loses_the_arena_waits_for_its_copies)
+{
+    cuarena_block_t room, block;
+    cuarena_compact_options_t options;
+    ck_assert(standin_is_here());
+    (void)cuda_test_use_device(0);
+    cuarena_compact_options_init(&options);
+    options.stream = cuda_test_stream();
+    cuarena_t *arena = arena_of("memory=device,preset=grow,limit=8MiB,zero=free");
+    expect_ok(cuarena_block_alloc_on(arena, BENCH_BYTES, options.stream, NULL, &room));
+    expect_ok(cuarena_block_alloc_on(arena, BENCH_BYTES, options.stream, NULL, &block));
+    expect_ok(cuarena_block_free_on(arena, room, options.stream));
+    standin->standin_fail("cuMemsetD32Async", 1, OPERATING_SYSTEM, 1);
+    expect_status(cuarena_compact(arena, &options, NULL, NULL, NULL), CUARENA_DRIVER);
+    standin->standin_fail_clear();
+    expect_lost_in_words("is lost: setting to 0 what they left failed");
+    expect_ok(cuarena_destroy_forced(&arena));
+    expect_cu(cuda_test()->cuStreamDestroy(options.stream));
+    expect_nothing_left();
+}
+END_TEST
+
 /* ---- Captures ---------------------------------------------------------- */
 
 typedef struct job {
@@ -270,5 +293,6 @@ int main(void)
     add_standin_test(lost, a_resize_that_cannot_zero_the_copy_either_says_that_the_arena_is_lost,
                      1);
     add_standin_test(lost, a_compaction_that_cannot_zero_what_it_left_says_what_failed, 1);
+    add_standin_test(lost, a_compaction_that_loses_the_arena_waits_for_its_copies, 1);
     return cuda_kinds_main(suite);
 }
