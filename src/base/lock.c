@@ -7,6 +7,7 @@
 #include <linux/futex.h>
 #include <stddef.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A thread looks so often before it sleeps: about as long as a few bookkeeping calls hold the lock,
@@ -15,10 +16,12 @@
 
 _Thread_local uint32_t cuai_lock_self = CUAI_LOCK_UNNUMBERED;
 
-/* Waits while the word says `expected`, or less long. */
-static void futex_wait(_Atomic uint32_t *word, uint32_t expected)
+_Atomic bool cuai_lock_slept[CUAI_LOCK_BUCKETS];
+
+/* Waits while the word says `expected`, or less long; `most` is NULL for any time. */
+static void futex_wait(_Atomic uint32_t *word, uint32_t expected, const struct timespec *most)
 {
-    (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
+    (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, most, NULL, 0);
 }
 
 /* The word itself need not be there any more. */
@@ -35,14 +38,17 @@ static void number_thread(void)
         cuai_lock_self = atomic_fetch_add_explicit(&made, CUAI_LOCK_STEP, memory_order_relaxed);
 }
 
-/* Says in the word that this thread is about to sleep, and sleeps. */
+/* Says in the bucket and in the word that this thread is about to sleep, and sleeps. The time is for
+ * the one case in which nobody wakes it (cuai_unlock_as). */
 static void wait_for_word(cuai_lock_t *lock, uint32_t word)
 {
+    static const struct timespec most = {.tv_nsec = 10000000};
     uint32_t waited = word | CUAI_LOCK_WAITED;
+    atomic_store_explicit(cuai_lock_bucket(lock), true, memory_order_seq_cst);
     if (word == waited ||
         atomic_compare_exchange_strong_explicit(&lock->word, &word, waited, memory_order_relaxed,
                                                 memory_order_relaxed))
-        futex_wait(&lock->word, waited);
+        futex_wait(&lock->word, waited, &most);
 }
 
 /* Spins no longer where others sleep already: they come first. A thread that slept cannot know
@@ -107,7 +113,7 @@ void cuai_cond_wait(cuai_cond_t *cond, cuai_lock_t *lock)
     uint32_t seen = atomic_load_explicit(&cond->sequence, memory_order_relaxed);
     cond->sleepers++;
     cuai_unlock(lock);
-    futex_wait(&cond->sequence, seen);
+    futex_wait(&cond->sequence, seen, NULL);
     cuai_lock(lock);
     cond->sleepers--;
 }

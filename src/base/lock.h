@@ -13,8 +13,10 @@
  * whoever takes the lock next may end it at once, which an arena that was retired does
  * (api/retire.c).
  *
- * Cost: one compare-exchange to take it and one exchange to let go. While the process has one
- * thread, as the C library says, both are a load and a store, and the thread needs no number.
+ * Cost: one compare-exchange to take it. Letting go is a store and a look whether anybody has ever
+ * slept for this lock, or for one that shares its bucket; from then on it is an exchange. While the
+ * process has one thread, as the C library says, taking it is a load and a store, and the thread
+ * needs no number.
  */
 #ifndef CUAI_BASE_LOCK_H
 #define CUAI_BASE_LOCK_H
@@ -149,16 +151,43 @@ static inline bool cuai_lock_is_held(const cuai_lock_t *lock)
            cuai_lock_self;
 }
 
+/* Whether anybody has slept for a lock of a bucket, which locks meet in by their addresses. Never
+ * ends, so that a thread that lets go may look there when the lock is no longer its own. */
+#define CUAI_LOCK_BUCKETS 64
+extern _Atomic bool cuai_lock_slept[CUAI_LOCK_BUCKETS];
+
+static CUAI_INLINE _Atomic bool *cuai_lock_bucket(const cuai_lock_t *lock)
+{
+    return &cuai_lock_slept[((uintptr_t)lock >> 6) % CUAI_LOCK_BUCKETS];
+}
+
+static CUAI_INLINE bool cuai_lock_may_be_waited(const _Atomic bool *bucket)
+{
+    return atomic_load_explicit(bucket, memory_order_relaxed);
+}
+
 /* Lets go of a lock that was entered `alone`, or not. No thread starts in between: who holds a lock
- * starts none, nor may a signal handler. */
+ * starts none, nor may a signal handler.
+ *
+ * A store is enough as long as nobody sleeps. Whoever begins to between the two looks is woken. On
+ * the processor, the second look may come before others see the store: then nobody wakes who falls
+ * asleep in that moment, and looks again after 10 ms. It happens once in a bucket at most. */
 static CUAI_INLINE void cuai_unlock_as(cuai_lock_t *lock, bool alone)
 {
     CUAI_ASSERT(cuai_lock_is_held(lock));
-    if (alone)
+    const _Atomic bool *bucket = cuai_lock_bucket(lock);
+    bool waited = false;
+    if (alone) {
         atomic_store_explicit(&lock->word, CUAI_LOCK_FREE, memory_order_release);
-    else if (CUAI_UNLIKELY(
-                 atomic_exchange_explicit(&lock->word, CUAI_LOCK_FREE, memory_order_release) &
-                 CUAI_LOCK_WAITED))
+    } else if (CUAI_LIKELY(!cuai_lock_may_be_waited(bucket))) {
+        atomic_store_explicit(&lock->word, CUAI_LOCK_FREE, memory_order_release);
+        atomic_signal_fence(memory_order_seq_cst);
+        waited = cuai_lock_may_be_waited(bucket);
+    } else {
+        waited = atomic_exchange_explicit(&lock->word, CUAI_LOCK_FREE, memory_order_release) &
+                 CUAI_LOCK_WAITED;
+    }
+    if (CUAI_UNLIKELY(waited))
         cuai_lock_wake(lock);
 }
 

@@ -146,6 +146,49 @@ START_TEST(test_lock_is_had_in_the_end_beside_threads_that_take_it_without_pause
 }
 END_TEST
 
+/* Locks that share nothing, so that each is the first that its child sleeps for. */
+typedef struct apart {
+    _Alignas(64) cuai_lock_t lock;
+} apart_t;
+
+static void *take_and_pause(void *argument)
+{
+    cuai_lock_t *lock = argument;
+    for (int i = 0; i < 50; i++) {
+        cuai_lock(lock);
+        if (i % 8 == 0)
+            usleep(1);
+        cuai_unlock(lock);
+    }
+    return NULL;
+}
+
+static void expect_child_meets(cuai_lock_t *lock)
+{
+    int status = 0;
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        (void)alarm(30); /* where a thread sleeps for ever */
+        run_threads(take_and_pause, lock);
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(status == 0, "threads that met at a lock first: status %d", status);
+}
+
+START_TEST(test_lock_first_sleep_of_a_process_ends)
+{
+    static apart_t locks[64];
+    uint64_t times = scale_pick(64, 256, 4096);
+    for (uint64_t i = 0; i < times; i++) {
+        cuai_lock_t *lock = &locks[i % 64].lock;
+        cuai_lock_init(lock);
+        expect_child_meets(lock);
+    }
+}
+END_TEST
+
 /* ---- Who holds it ------------------------------------------------------ */
 
 static cuai_lock_t *in_handler;
@@ -484,6 +527,7 @@ int main(void)
               TEST_LIST(test_lock_lets_one_in_at_a_time,
                         test_lock_is_waited_for_by_a_thread_that_starts_while_it_is_held,
                         test_lock_is_had_in_the_end_beside_threads_that_take_it_without_pause,
+                        test_lock_first_sleep_of_a_process_ends,
                         test_lock_refuses_a_handler_of_the_thread_that_holds_it,
                         test_lock_knows_whether_this_thread_holds_it,
                         test_lock_reset_in_a_forked_child,

@@ -14,8 +14,10 @@ use crate::sites::Site;
 /// A step of the protocol that a test leaves out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
+    LockSaysSlept,
     LockSaysWaited,
     LockHoldsAsWaited,
+    LockLooksAgain,
     LockWakes,
     LockLeavesWhatItLetGo,
     CondReadsSequenceFirst,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use loom::sync::atomic::AtomicU32;
-use loom::sync::atomic::Ordering::Relaxed;
+use loom::sync::atomic::Ordering::{Relaxed, SeqCst};
+use loom::sync::atomic::{fence, AtomicBool, AtomicU32};
 use loom::thread;
 
 use crate::explore::{self, scene, takes, Plain, Step, Waiters};
@@ -57,6 +57,8 @@ impl Futex {
 /// `cuai_lock_t`
 struct Lock {
     futex: Futex,
+    /// Its bucket of `cuai_lock_slept`, which stays when the lock ends.
+    slept: AtomicBool,
     /// Whether its memory is there.
     there: Plain<bool>,
 }
@@ -65,6 +67,7 @@ impl Lock {
     fn new() -> Self {
         Lock {
             futex: Futex::new(),
+            slept: AtomicBool::new(false),
             there: Plain::new(true),
         }
     }
@@ -91,6 +94,13 @@ impl Lock {
     fn wait_for_word(&self, word: u32) {
         let waited = word | WAITED;
         let site = Site::LockWait;
+        if takes(Step::LockSaysSlept) {
+            let order = Site::LockSlept.order();
+            self.slept.store(true, order);
+            if order == SeqCst {
+                fence(SeqCst); // loom has it for fences only
+            }
+        }
         if word == waited
             || !takes(Step::LockSaysWaited)
             || self
@@ -141,13 +151,26 @@ impl Lock {
         self.word().load(Site::LockIsHeld.order()) & !WAITED == own
     }
 
-    /// `cuai_unlock_as`, beside other threads
+    /// `cuai_lock_may_be_waited`
+    fn may_be_waited(&self) -> bool {
+        self.slept.load(Site::LockMayBeWaited.order())
+    }
+
+    /// `cuai_unlock_as`, beside other threads. C has no fence between the store and the look: where
+    /// the processor swaps these, the sleep ends by its time. The store is an exchange here, since
+    /// loom puts no store between the exchanges of others.
     fn unlock(&self) {
-        let was = self.word().swap(FREE, Site::LockLetGo.order());
+        let waited = if !self.may_be_waited() {
+            self.word().swap(FREE, Site::LockStoresFree.order());
+            fence(SeqCst);
+            takes(Step::LockLooksAgain) && self.may_be_waited()
+        } else {
+            self.word().swap(FREE, Site::LockLetGo.order()) & WAITED != 0
+        };
         if !takes(Step::LockLeavesWhatItLetGo) {
             self.word();
         }
-        if was & WAITED != 0 && takes(Step::LockWakes) {
+        if waited && takes(Step::LockWakes) {
             self.futex.wake(1);
         }
     }
@@ -236,6 +259,10 @@ fn two_threads_meet() {
 scene!(two_threads_meet, short: Some(5), long: None,
     takes_without_acquire: Weak(LockTake) => "Causality violation",
     lets_go_without_release: Weak(LockLetGo) => "Causality violation",
+    stores_without_release: Weak(LockStoresFree) => "Causality violation",
+    sleeps_unannounced: Without(LockSaysSlept) => "deadlock",
+    sleeps_unordered: Weak(LockSlept) => "deadlock",
+    looks_once: Without(LockLooksAgain) => "deadlock",
     sleeps_unsaid: Without(LockSaysWaited) => "deadlock",
     lets_sleep: Without(LockWakes) => "deadlock",
 );

@@ -31,6 +31,9 @@ sites! {
     LockIsHeld: "base/lock.h" "cuai_lock_is_held" "load" [Relaxed];
     LockSeenFree: "base/lock.h" "cuai_lock_try_seen_free" "load" [Relaxed];
     LockLetGo: "base/lock.h" "cuai_unlock_as" "exchange" [Release];
+    LockStoresFree: "base/lock.h" "cuai_unlock_as" "store" [Release];
+    LockMayBeWaited: "base/lock.h" "cuai_lock_may_be_waited" "load" [Relaxed];
+    LockSlept: "base/lock.c" "wait_for_word" "store" [SeqCst];
     LockWait: "base/lock.c" "wait_for_word" "compare_exchange" [Relaxed, Relaxed];
     LockContended: "base/lock.c" "cuai_lock_contended" "load" [Relaxed];
     CondSequence: "base/lock.c" "cuai_cond_wait" "load" [Relaxed];
@@ -104,6 +107,7 @@ pub const OUTSIDE: &[(&str, &[Use])] = &[
         "for signal handlers of the same thread",
         &[
             ("base/lock.h", "cuai_lock_take", "fence", &[SeqCst]),
+            ("base/lock.h", "cuai_unlock_as", "fence", &[SeqCst]),
             ("arena/arena.h", "cuai_thread_enter", "fence", &[SeqCst]),
             ("arena/arena.h", "cuai_thread_enter", "fence", &[SeqCst]),
             ("api/fast_threads.c", "await", "fence", &[SeqCst]),
