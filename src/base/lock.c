@@ -38,8 +38,8 @@ static void number_thread(void)
         cuai_lock_self = atomic_fetch_add_explicit(&made, CUAI_LOCK_STEP, memory_order_relaxed);
 }
 
-/* Says in the bucket and in the word that this thread is about to sleep, and sleeps. The time is for
- * the one case in which nobody wakes it (cuai_unlock_as). */
+/* Says in the bucket and in the word that this thread is about to sleep, and sleeps. The time is
+ * for the one case in which nobody wakes it (cuai_unlock_as). */
 static void wait_for_word(cuai_lock_t *lock, uint32_t word)
 {
     static const struct timespec most = {.tv_nsec = 10000000};

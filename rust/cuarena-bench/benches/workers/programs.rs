@@ -2,16 +2,16 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
 use crate::count::Counted;
 use crate::sources::Source;
 
-/// Of each worker in a round; of all together where a source is slow.
+/// A round ends with so many calls of each worker, or after this time.
 const CALLS: u64 = 400_000;
-const SLOW_CALLS: u64 = 200_000;
+const LONGEST: Duration = Duration::from_millis(500);
 const ROUNDS: usize = 5;
 
 /// Of a pass of rayon.
@@ -38,21 +38,13 @@ fn size_of(number: u64) -> usize {
     (256.0 * f64::powf(16384.0, share)) as usize
 }
 
-fn calls_of<S: Source>(workers: usize) -> u64 {
-    if S::SLOW {
-        SLOW_CALLS
-    } else {
-        CALLS * workers as u64
-    }
-}
-
-/// Several rounds of a program that makes so many calls at least.
-fn rounds<S: Source>(counted: &Counted<S>, mut round: impl FnMut()) -> Found {
+/// Several rounds of a program, each told when it is to end.
+fn rounds<S: Source>(counted: &Counted<S>, mut round: impl FnMut(Instant)) -> Found {
     let mut all: Vec<Found> = (0..ROUNDS)
         .map(|_| {
             let before = counted.calls();
             let begin = Instant::now();
-            round();
+            round(begin + LONGEST);
             let seconds = begin.elapsed().as_secs_f64();
             let samples = counted.samples();
             Found {
@@ -96,9 +88,13 @@ pub fn rayon<S: Source>(source: S, workers: usize) -> Found {
         .start_handler(move |worker| begin.begin(worker))
         .build()
         .expect("workers");
-    let passes = calls_of::<S>(workers).div_ceil(CHUNKS * 6);
-    rounds(&counted, || {
-        pool.install(|| (0..passes).for_each(|i| pass(&counted, i * CHUNKS)));
+    let passes = (CALLS * workers as u64).div_ceil(CHUNKS * 6);
+    rounds(&counted, |end| {
+        pool.install(|| {
+            (0..passes)
+                .take_while(|_| Instant::now() < end)
+                .for_each(|i| pass(&counted, i * CHUNKS));
+        });
     })
 }
 
@@ -118,8 +114,8 @@ async fn request<S: Source>(counted: &Counted<S>, first: u64) {
     counted.give(state);
 }
 
-async fn requests<S: Source>(counted: Arc<Counted<S>>, task: u64, count: u64) {
-    for i in 0..count {
+async fn requests<S: Source>(counted: Arc<Counted<S>>, task: u64, count: u64, end: Instant) {
+    for i in (0..count).take_while(|_| Instant::now() < end) {
         request(&counted, (task * count + i) * (2 * STEPS + 1)).await;
     }
 }
@@ -133,9 +129,9 @@ pub fn tokio<S: Source>(source: S, workers: usize) -> Found {
         .on_thread_start(move || begin.begin(started.fetch_add(1, Relaxed)))
         .build()
         .expect("workers");
-    let count = calls_of::<S>(workers).div_ceil(TASKS * (4 * STEPS + 2));
-    rounds(&counted, || {
-        let spawn = |task| runtime.spawn(requests(counted.clone(), task, count));
+    let count = (CALLS * workers as u64).div_ceil(TASKS * (4 * STEPS + 2));
+    rounds(&counted, |end| {
+        let spawn = |task| runtime.spawn(requests(counted.clone(), task, count, end));
         let tasks: Vec<_> = (0..TASKS).map(spawn).collect();
         runtime.block_on(async {
             for task in tasks {

@@ -13,8 +13,6 @@ pub trait Source: Send + Sync + 'static {
     type Held: Send + 'static;
     /// What the records call it.
     const NAME: &'static str;
-    /// Fewer calls are made.
-    const SLOW: bool = false;
 
     /// Called by each worker before its first call.
     fn begin(&self) {}
@@ -110,7 +108,6 @@ impl Driver {
 impl Source for Driver {
     type Held = DriverHeld;
     const NAME: &'static str = "driver streams";
-    const SLOW: bool = true;
 
     fn begin(&self) {
         self.context.bind_to_thread().expect("a context");
