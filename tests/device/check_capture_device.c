@@ -377,6 +377,20 @@ static const struct {
     {move_its_pool, "memory=device,backing=malloc,pool=8MiB", true},
 };
 
+/* Older drivers have no event of all work: streams are asked one by one, and captures go on. */
+static bool captures_end_over_all_work(void)
+{
+    return bench.cuda->cuCtxRecordEvent != NULL;
+}
+
+static void end_or_abandon(cuarena_stream_t stream)
+{
+    if (captures_end_over_all_work())
+        abandon(stream);
+    else
+        expect_cu(bench.cuda->cuGraphExecDestroy(end_capture(stream)));
+}
+
 /* They ask about all work at once, since streams may be dead. The driver ends the capture over
  * that, and the error says so. */
 START_TEST(what_asks_about_all_work_is_busy_beside_a_capture)
@@ -392,8 +406,9 @@ START_TEST(what_asks_about_all_work_is_busy_beside_a_capture)
         expect_ok(cuarena_reclaim(arena, 1, NULL));
     begin_capture(stream, _i % BENCH_MODES);
     expect_status(askers[_i / BENCH_MODES].call(arena), CUARENA_BUSY);
-    expect_message("captured");
-    abandon(stream);
+    if (captures_end_over_all_work())
+        expect_message("captured");
+    end_or_abandon(stream);
     expect_ok(askers[_i / BENCH_MODES].call(arena));
     if (askers[_i / BENCH_MODES].call != end_it)
         expect_ok(cuarena_destroy(&arena));
@@ -424,9 +439,13 @@ START_TEST(a_reclaim_that_ends_a_capture_says_so)
     ck_assert_int_eq(pthread_create(&thread, NULL, free_on_own_default, arena), 0);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
     begin_capture(stream, _i);
-    expect_status(cuarena_reclaim(arena, 1, NULL), CUARENA_DRIVER);
-    expect_message("capture has ended");
-    abandon(stream);
+    if (captures_end_over_all_work()) {
+        expect_status(cuarena_reclaim(arena, 1, NULL), CUARENA_DRIVER);
+        expect_message("capture has ended");
+    } else {
+        expect_ok(cuarena_reclaim(arena, 1, NULL));
+    }
+    end_or_abandon(stream);
     expect_ok(cuarena_reclaim(arena, 1, NULL));
     expect_ok(cuarena_destroy(&arena));
     expect_cu(bench.cuda->cuStreamDestroy(stream));
