@@ -39,7 +39,7 @@ static void number_thread(void)
 }
 
 /* Says in the bucket and in the word that this thread is about to sleep, and sleeps. The time is
- * for the one case in which nobody wakes it (cuai_unlock_as). */
+ * for the one case in which nobody wakes it (cuai_lock_let_go). */
 static void wait_for_word(cuai_lock_t *lock, uint32_t word)
 {
     static const struct timespec most = {.tv_nsec = 10000000};

@@ -166,28 +166,30 @@ static CUAI_INLINE bool cuai_lock_may_be_waited(const _Atomic bool *bucket)
     return atomic_load_explicit(bucket, memory_order_relaxed);
 }
 
-/* Lets go of a lock that was entered `alone`, or not. No thread starts in between: who holds a lock
- * starts none, nor may a signal handler.
+/* Lets go in a process of several threads; whether anybody may sleep for the lock.
  *
  * A store is enough as long as nobody sleeps. Whoever begins to between the two looks is woken. On
  * the processor, the second look may come before others see the store: then nobody wakes who falls
  * asleep in that moment, and looks again after 10 ms. It happens once in a bucket at most. */
+static CUAI_INLINE bool cuai_lock_let_go(cuai_lock_t *lock)
+{
+    const _Atomic bool *bucket = cuai_lock_bucket(lock);
+    if (CUAI_UNLIKELY(cuai_lock_may_be_waited(bucket)))
+        return (atomic_exchange_explicit(&lock->word, CUAI_LOCK_FREE, memory_order_release) &
+                CUAI_LOCK_WAITED) != 0;
+    atomic_store_explicit(&lock->word, CUAI_LOCK_FREE, memory_order_release);
+    atomic_signal_fence(memory_order_seq_cst);
+    return cuai_lock_may_be_waited(bucket);
+}
+
+/* Lets go of a lock that was entered `alone`, or not. No thread starts in between: who holds a lock
+ * starts none, nor may a signal handler. */
 static CUAI_INLINE void cuai_unlock_as(cuai_lock_t *lock, bool alone)
 {
     CUAI_ASSERT(cuai_lock_is_held(lock));
-    const _Atomic bool *bucket = cuai_lock_bucket(lock);
-    bool waited = false;
-    if (alone) {
+    if (alone)
         atomic_store_explicit(&lock->word, CUAI_LOCK_FREE, memory_order_release);
-    } else if (CUAI_LIKELY(!cuai_lock_may_be_waited(bucket))) {
-        atomic_store_explicit(&lock->word, CUAI_LOCK_FREE, memory_order_release);
-        atomic_signal_fence(memory_order_seq_cst);
-        waited = cuai_lock_may_be_waited(bucket);
-    } else {
-        waited = atomic_exchange_explicit(&lock->word, CUAI_LOCK_FREE, memory_order_release) &
-                 CUAI_LOCK_WAITED;
-    }
-    if (CUAI_UNLIKELY(waited))
+    else if (CUAI_UNLIKELY(cuai_lock_let_go(lock)))
         cuai_lock_wake(lock);
 }
 

@@ -156,7 +156,7 @@ impl Lock {
         self.slept.load(Site::LockMayBeWaited.order())
     }
 
-    /// `cuai_unlock_as`, beside other threads. C has no fence between the store and the look: where
+    /// `cuai_lock_let_go`. C has no fence between the store and the look: where
     /// the processor swaps these, the sleep ends by its time. The store is an exchange here, since
     /// loom puts no store between the exchanges of others.
     fn unlock(&self) {

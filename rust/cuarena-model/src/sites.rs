@@ -30,8 +30,8 @@ sites! {
     LockTake: "base/lock.h" "cuai_lock_take" "compare_exchange" [Acquire, Relaxed];
     LockIsHeld: "base/lock.h" "cuai_lock_is_held" "load" [Relaxed];
     LockSeenFree: "base/lock.h" "cuai_lock_try_seen_free" "load" [Relaxed];
-    LockLetGo: "base/lock.h" "cuai_unlock_as" "exchange" [Release];
-    LockStoresFree: "base/lock.h" "cuai_unlock_as" "store" [Release];
+    LockLetGo: "base/lock.h" "cuai_lock_let_go" "exchange" [Release];
+    LockStoresFree: "base/lock.h" "cuai_lock_let_go" "store" [Release];
     LockMayBeWaited: "base/lock.h" "cuai_lock_may_be_waited" "load" [Relaxed];
     LockSlept: "base/lock.c" "wait_for_word" "store" [SeqCst];
     LockWait: "base/lock.c" "wait_for_word" "compare_exchange" [Relaxed, Relaxed];
@@ -107,7 +107,7 @@ pub const OUTSIDE: &[(&str, &[Use])] = &[
         "for signal handlers of the same thread",
         &[
             ("base/lock.h", "cuai_lock_take", "fence", &[SeqCst]),
-            ("base/lock.h", "cuai_unlock_as", "fence", &[SeqCst]),
+            ("base/lock.h", "cuai_lock_let_go", "fence", &[SeqCst]),
             ("arena/arena.h", "cuai_thread_enter", "fence", &[SeqCst]),
             ("arena/arena.h", "cuai_thread_enter", "fence", &[SeqCst]),
             ("api/fast_threads.c", "await", "fence", &[SeqCst]),
