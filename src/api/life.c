@@ -351,6 +351,7 @@ static void clear(cuarena_t *arena, const ended_t *ended)
  * behind that; it is too late to refuse the reset if the wait fails. Drops the lock. */
 static void give_back_ended(cuarena_t *arena, const ended_t *ended, uint64_t count)
 {
+    cuai_assert_locked(arena);
     cuarena_status_t waited = CUARENA_OK;
     if (count != 0 && arena->memory.ops.get_on != NULL)
         waited = cuai_wait_for_work(arena);
@@ -363,6 +364,7 @@ static void give_back_ended(cuarena_t *arena, const ended_t *ended, uint64_t cou
 /* Drops the lock. */
 static cuarena_status_t reset(cuarena_t *arena, ended_t *ended)
 {
+    cuai_assert_locked(arena);
     cuarena_status_t status = settle(arena, ended);
     if (status != CUARENA_OK)
         return status;

@@ -133,6 +133,7 @@ void cuai_end_released(cuarena_t *arena, cuai_block_ref_t ref)
  * would become part of the graph. Drops the lock. */
 static cuarena_status_t order_return(cuarena_t *arena, uint32_t stream)
 {
+    cuai_assert_locked(arena);
     bool captured = false;
     cuarena_status_t status = cuai_stream_ask_captured(arena, stream, &captured);
     if (status != CUARENA_OK || !captured)

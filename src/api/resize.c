@@ -162,6 +162,7 @@ static cuarena_status_t copy(cuarena_t *arena, cuai_block_ref_t from, cuai_block
 static cuarena_status_t zero_left(cuarena_t *arena, cuai_block_ref_t from, cuai_block_ref_t to,
                                   uint32_t stream)
 {
+    cuai_assert_locked(arena);
     if (!cuai_zeroes_freed(arena, from) || cuai_is_lost(arena))
         return CUARENA_OK;
     cuarena_status_t status = cuai_zero_block(arena, from, 0, stream);
@@ -181,6 +182,7 @@ static cuarena_status_t zero_left(cuarena_t *arena, cuai_block_ref_t from, cuai_
 static cuarena_status_t copy_contents(cuarena_t *arena, cuai_block_ref_t from, cuai_block_ref_t to,
                                       uint32_t stream)
 {
+    cuai_assert_locked(arena);
     cuai_mark_moving(arena, from);
     cuai_mark_moving(arena, to);
     cuarena_status_t status = order_copy(arena, from, stream);

@@ -217,6 +217,7 @@ static cuai_slot_t evict(cuarena_t *arena, cuai_slot_t slot)
  * */
 static uint64_t evict_batch(cuarena_t *arena, uint64_t bytes, uint64_t *gone_out, uint64_t *given)
 {
+    cuai_assert_locked(arena);
     cuarena_heap_t *heap = heap_of(arena);
     bool returns = may_return(arena);
     uint64_t before = heap->cached_bytes;

@@ -171,6 +171,7 @@ static cuarena_status_t may_alloc(cuarena_t *arena, const cuai_request_t *reques
 static cuarena_status_t alloc_on(cuarena_t *arena, const cuai_request_t *request,
                                  cuarena_stream_t handle, cuai_block_ref_t *block_out)
 {
+    cuai_assert_locked(arena);
     uint64_t bytes = dedicated_bytes(arena, request->size);
     cuarena_status_t status = may_alloc(arena, request, bytes);
     if (status != CUARENA_OK)

@@ -577,6 +577,7 @@ static bool reuses(cuarena_t *arena, const cuai_request_t *request, const step_t
  * and what was given back may change the choice. Drops the lock. */
 static step_t choose_reusing(cuarena_t *arena, const cuai_request_t *request, bool *at_all)
 {
+    cuai_assert_locked(arena);
     step_t step = choose(arena, request, at_all);
     uint64_t given = 0;
     uint64_t more = !request->grown && reuses(arena, request, &step);

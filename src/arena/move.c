@@ -260,6 +260,7 @@ static cuarena_status_t queue_between(cuarena_t *arena, const cuai_batch_t *batc
 /* On an error after some are done the arena is lost. Drops the lock. */
 static cuarena_status_t queue_copies(cuarena_t *arena, const cuai_batch_t *batch, queued_t *queued)
 {
+    cuai_assert_locked(arena);
     cuarena_stream_t stream;
     cuarena_status_t status = cuai_stream_touch_for_work(arena, batch->stream, &stream);
     if (status == CUARENA_OK)

@@ -82,6 +82,7 @@ static void reopen(cuarena_t *arena, cuai_stream_t *s)
  * It stands for the open one too where that has none, for it is empty then. Drops the lock. */
 static void open_again(cuarena_t *arena, cuai_stream_t *s)
 {
+    cuai_assert_locked(arena);
     cuai_point_t closed = cuai_closed(s);
     reopen(arena, s);
     s->behind_closed = 0;
@@ -163,6 +164,7 @@ cuarena_status_t cuai_stream_reclaim(cuarena_t *arena, cuai_stream_t *s, bool wa
  * was, also for a stream that is being captured. Drops the lock. */
 static cuarena_status_t drain(cuarena_t *arena, cuai_stream_t *s)
 {
+    cuai_assert_locked(arena);
     cuai_first_error_t first = cuai_first_begin();
     cuarena_status_t status = cuai_stream_reclaim(arena, s, true);
     if (status == CUARENA_OK)
@@ -199,6 +201,7 @@ static void poll_streams(cuarena_t *arena)
 /* What fails is tried again by whoever needs it, so the last error stays. Drops the lock. */
 static void poll_all(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     cuai_kept_error_t before = cuai_error_kept();
     cuai_uses_reclaim(arena, CUAI_USES_ASK);
     poll_streams(arena);
@@ -253,6 +256,7 @@ static cuai_stream_t *fullest(const cuarena_t *arena)
  * cached blocks only, and which keeps the open free list from being closed. Drops the lock. */
 static void await_open(cuarena_t *arena, uint32_t except)
 {
+    cuai_assert_locked(arena);
     cuai_stream_t *s;
     for (uint32_t n = 0; arena->gained == 0 && (s = cuai_stream_next(arena, &n)) != NULL;)
         if (n != except && cuai_stream_bytes(arena, s, s->turn) != 0 &&
@@ -339,6 +343,7 @@ bool cuai_reclaim_own(cuarena_t *arena, uint32_t number)
  * Drops the lock. */
 static void look(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     cuai_stream_t *s;
     cuai_reclaim_begin(arena);
     poll_all(arena);
@@ -574,6 +579,7 @@ static cuarena_status_t close_for_good(cuarena_t *arena, cuai_stream_t *s)
  * the event, and find the stream released. Drops the lock. */
 static void reclaim_untouched(cuarena_t *arena, const cuai_stream_t *s)
 {
+    cuai_assert_locked(arena);
     while (arena->reclaiming || s->touching != 0)
         cuai_arena_wait(arena);
     arena->reclaiming = true;

@@ -98,6 +98,7 @@ static cuarena_status_t close_freelist(cuarena_t *arena, uint32_t number)
  * work; it is kept until cuai_stream_leave. Drops the lock. */
 static cuarena_status_t find_stream(cuarena_t *arena, cuarena_stream_t stream, uint32_t *number_out)
 {
+    cuai_assert_locked(arena);
     *number_out = 0;
     cuarena_status_t status = check_stream(stream);
     if (status == CUARENA_OK)
@@ -238,6 +239,7 @@ static cuarena_status_t see_moves(cuarena_t *arena, cuai_stream_t *s)
  * waits for copies when that thread next names a block. Drops the lock. */
 static cuarena_status_t quiet(cuarena_t *arena, const cuarena_capture_t *capture)
 {
+    cuai_assert_locked(arena);
     cuarena_status_t status = CUARENA_OK;
     for (uint32_t n = 0; status == CUARENA_OK && cuai_set_next(&capture->members, &n);)
         status = check_over(arena, n);
@@ -398,6 +400,7 @@ static void finish(cuarena_t *arena, cuarena_capture_t *capture, uint32_t number
  * for. Drops the lock. */
 static void give_back_over(cuarena_t *arena, const cuarena_capture_t *capture, uint32_t number)
 {
+    cuai_assert_locked(arena);
     while ((number == 0 || cuai_is_lost(arena)) && cuai_capture_give_back(arena, capture))
         ;
 }

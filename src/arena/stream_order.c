@@ -57,6 +57,7 @@ cuarena_status_t cuai_order_before(cuarena_t *arena, const cuai_stream_set_t *se
 /* Waits for one stream after the other, also for the rest if a wait fails. Drops the lock. */
 static cuarena_status_t wait_for_each(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     cuarena_status_t status = CUARENA_OK;
     for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++) {
         cuarena_status_t one = wait_for_stream(arena, n, 0);
@@ -148,6 +149,7 @@ static void note_moved(cuarena_t *arena, cuai_point_t moved)
 /* Lets the streams wait for copies; false: for one that was not possible. Drops the lock. */
 static bool let_wait(cuarena_t *arena, const cuai_stream_set_t *set)
 {
+    cuai_assert_locked(arena);
     bool all = true;
     for (uint32_t n = 0; cuai_set_next(set, &n);)
         if (can_wait(cuai_stream(arena, n)))
@@ -158,6 +160,7 @@ static bool let_wait(cuarena_t *arena, const cuai_stream_set_t *set)
 /* Waits for copies, without their event where that fails. Drops the lock. */
 static cuarena_status_t await_copies(cuarena_t *arena, cuai_point_t moved)
 {
+    cuai_assert_locked(arena);
     if (cuai_see_moves(arena, 0) == CUARENA_OK)
         return CUARENA_OK;
     cuarena_status_t status = cuai_unlocked_synchronize(arena, moved.stream);

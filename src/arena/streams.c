@@ -291,6 +291,7 @@ static cuarena_status_t check_identity(cuarena_stream_t handle, const cuarena_st
  * free if one can be. Drops the lock to make room, so it looks for the stream again. */
 static uint32_t find_or_make_room(cuarena_t *arena, cuarena_stream_t handle)
 {
+    cuai_assert_locked(arena);
     uint32_t number = find_known(arena, handle);
     if (number != 0 || arena->stream_count != CUARENA_MAX_STREAMS)
         return number;
@@ -327,6 +328,7 @@ uint32_t cuai_stream_find_known(cuarena_t *arena, cuarena_stream_t stream)
 static cuarena_status_t identify(cuarena_t *arena, cuarena_stream_t handle,
                                  cuarena_stream_info_t *info)
 {
+    cuai_assert_locked(arena);
     arena->introducing++;
     cuarena_status_t status = cuai_unlocked_identify(arena, handle, info);
     arena->introducing--;

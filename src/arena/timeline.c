@@ -37,6 +37,7 @@ static void append(cuai_timeline_t *t, cuai_entry_t *entry)
  * its number meanwhile. Drops the lock. */
 static void sweep(cuarena_t *arena, cuai_stream_t *s)
 {
+    cuai_assert_locked(arena);
     cuai_timeline_t *t = &s->timeline;
     s->callers++;
     for (cuai_entry_t *entry = t->head.next; entry != &t->head;) {
@@ -110,6 +111,7 @@ uint64_t cuai_had_seen(const cuai_timeline_t *t, uint64_t serial, uint32_t numbe
 /* The host has seen a point. Drops the lock. */
 static void note_done(cuarena_t *arena, cuai_point_t point)
 {
+    cuai_assert_locked(arena);
     cuai_stream_t *s = cuai_stream(arena, point.stream);
     s->timeline.done = point.serial;
     if (arena->moved.serial != 0 && cuai_has_seen(arena, 0, arena->moved)) {

@@ -316,6 +316,7 @@ uint64_t cuai_trim(cuarena_t *arena, uint64_t keep_bytes)
  * as nobody else reclaims. Drops the lock. */
 static freelists_t idle_freelists(cuarena_t *arena, uint32_t number)
 {
+    cuai_assert_locked(arena);
     freelists_t freelists = {{0}};
     cuai_stream_t *s;
     if (number == 0)

@@ -203,6 +203,7 @@ void cuai_use_only(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 /* Nobody else sees the use meanwhile. Drops the lock. */
 static void drop_all(cuarena_t *arena, cuai_use_t *use)
 {
+    cuai_assert_locked(arena);
     for (uint32_t i = 0; i < use->count; i++) {
         cuai_point_t wait = use->waits[i];
         use->waits[i].serial = 0;
@@ -215,6 +216,7 @@ static void drop_all(cuarena_t *arena, cuai_use_t *use)
  * memory, is recorded later. Drops the lock. */
 static cuarena_status_t record_all(cuarena_t *arena, cuai_use_t *use, uint32_t target)
 {
+    cuai_assert_locked(arena);
     cuarena_status_t status = CUARENA_OK;
     for (uint32_t i = 0; i < use->count && status == CUARENA_OK; i++) {
         cuai_point_t *wait = &use->waits[i];
@@ -332,6 +334,7 @@ typedef struct pass {
 /* OK if the work behind a wait is done, else BUSY; may wait for it. Drops the lock. */
 static cuarena_status_t see(cuarena_t *arena, cuai_point_t *wait, pass_t *pass)
 {
+    cuai_assert_locked(arena);
     cuarena_status_t status = CUARENA_OK;
     bool last = wait->serial == 0 && cuai_stream(arena, wait->stream)->released;
     if (last || wait->serial == CUAI_TO_COME)

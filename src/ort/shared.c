@@ -123,11 +123,13 @@ static void forget_others(void)
 
 static void wake(void)
 {
+    cuai_lock_assert_held(&lock);
     cuai_cond_wake(&changed);
 }
 
 static place_t *look_up(const share_key_t *key, const cuarena_t *arena)
 {
+    cuai_lock_assert_held(&lock);
     place_t *place = places;
     while (place != NULL && (key != NULL ? !same_key(&place->key, key) : place->arena != arena))
         place = place->next;
@@ -159,6 +161,7 @@ static place_t *find_idle(const share_key_t *key, const cuarena_t *arena)
 
 static place_t *add(const cuarena_config_t *full)
 {
+    cuai_lock_assert_held(&lock);
     if (!heeds_forks && pthread_atfork(before_fork, after_fork, forget_others) != 0)
         return NULL;
     heeds_forks = true;
@@ -174,9 +177,11 @@ static place_t *add(const cuarena_config_t *full)
 
 static void take_out(place_t *place)
 {
+    cuai_lock_assert_held(&lock);
     place_t **link = &places;
     while (*link != place)
         link = &(*link)->next;
+    CUAI_ASSERT(place->changing);
     *link = place->next;
     cuai_host_free(place);
 }
@@ -186,6 +191,7 @@ static void take_out(place_t *place)
 /* Makes the arena of a place, which leaves the list on an error. Drops the list's lock. */
 static cuarena_status_t make(place_t *place, const cuarena_config_t *full)
 {
+    CUAI_ASSERT(place->changing && place->holders <= 1 && place->visits == 0);
     cuarena_t *arena = NULL;
     cuai_unlock(&lock);
     cuarena_status_t status = cuarena_create(full, &arena);
@@ -208,6 +214,7 @@ static cuarena_status_t make(place_t *place, const cuarena_config_t *full)
  * list's lock. */
 static cuarena_status_t end(place_t *place)
 {
+    CUAI_ASSERT(!place->changing && place->holders == 1);
     cuarena_t *arena = place->arena;
     if (place->visits != 0)
         return cuai_fail(CUARENA_BUSY, "the call that this one was made within is trimming "
@@ -306,6 +313,7 @@ cuarena_status_t cuarena_shared_acquire(const cuarena_config_t *config, cuarena_
         ref.created = 1;
         in_force = full;
     } else {
+        CUAI_ASSERT(!place->changing && place->holders != 0);
         ref.holders = ++place->holders;
         in_force = place->config;
         *arena_out = place->arena;
@@ -330,6 +338,7 @@ cuarena_status_t cuarena_shared_find(const cuarena_config_t *config, cuarena_t *
     cuai_lock(&lock);
     place_t *place = find(&key, NULL);
     if (place != NULL) {
+        CUAI_ASSERT(!place->changing && place->holders != 0);
         place->holders++;
         *arena_out = place->arena;
     }
@@ -353,6 +362,7 @@ static cuarena_status_t not_shared(const cuarena_t *arena)
 /* Gives up one of the holders, and ends the arena with the last. Drops the list's lock. */
 static cuarena_status_t let_go(place_t *place)
 {
+    CUAI_ASSERT(!place->changing && place->holders != 0);
     if (place->holders > 1) {
         place->holders--;
         return CUARENA_OK;
@@ -396,6 +406,7 @@ static cuarena_status_t is_held(uint64_t others)
  * caller passes as the one that it holds. */
 static cuarena_status_t check_replace(const place_t *place, const cuarena_t *held)
 {
+    cuai_lock_assert_held(&lock);
     if (held == NULL)
         return place == NULL ? CUARENA_OK : is_held(place->holders);
     if (look_up(NULL, held) == NULL)
@@ -472,6 +483,8 @@ bool cuai_shared_is_there(int32_t memory, int32_t device)
 /* Trims the arena of a place, which does not end meanwhile. Drops the list's lock. */
 static cuarena_status_t visit(place_t *place, uint64_t *given_back)
 {
+    cuai_lock_assert_held(&lock);
+    CUAI_ASSERT(!place->changing && place->arena != NULL);
     const place_t *outer = visited;
     uint64_t given = 0;
     place->visits++;
@@ -479,6 +492,7 @@ static cuarena_status_t visit(place_t *place, uint64_t *given_back)
     cuai_unlock(&lock);
     cuarena_status_t status = cuarena_trim(place->arena, place->config.keep_on_trim, &given);
     cuai_lock(&lock);
+    CUAI_ASSERT(place->visits != 0 && !place->changing);
     visited = outer;
     place->visits--;
     wake();

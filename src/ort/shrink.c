@@ -40,6 +40,7 @@ static bool read_id(const char *text, size_t length, int32_t *id_out)
         if (id > INT32_MAX)
             return false;
     }
+    CUAI_ASSERT(id <= INT32_MAX);
     *id_out = (int32_t)id;
     return length != 0;
 }
