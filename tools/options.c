@@ -6,10 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "torch_snapshot.h"
+
 #define MOST_PASSES UINT64_C(1000000)
 /* Percent. */
 #define DEFAULT_ROOM 2
 #define MOST_ROOM 400
+#define MOST_DEVICE 65535
 
 /* ---- One function for each option: `value` is NULL if it takes none ------ */
 
@@ -120,6 +123,23 @@ static bool set_room(options_t *o, const char *value, fault_t *fault)
     return set_whole(&o->advice.room_percent, "--room", 0, MOST_ROOM, value, fault);
 }
 
+static bool set_from(options_t *o, const char *value, fault_t *fault)
+{
+    o->import.from = value;
+    return strcmp(value, "rmm") == 0 || strcmp(value, "pytorch") == 0 ||
+           fault_set(fault, "--from is '%s', expected rmm or pytorch",
+                     fault_quote(value, strlen(value)));
+}
+
+static bool set_device(options_t *o, const char *value, fault_t *fault)
+{
+    uint64_t device = 0;
+    if (!set_whole(&device, "--device", 0, MOST_DEVICE, value, fault))
+        return false;
+    o->import.device = (int64_t)device;
+    return true;
+}
+
 static bool set_min_pool(options_t *o, const char *value, fault_t *fault)
 {
     (void)value, (void)fault;
@@ -150,6 +170,13 @@ static bool set_json(options_t *o, const char *value, fault_t *fault)
     return o->json = true;
 }
 
+static bool set_output(options_t *o, const char *value, fault_t *fault)
+{
+    (void)fault;
+    o->output = value;
+    return true;
+}
+
 static bool set_list_options(options_t *o, const char *value, fault_t *fault)
 {
     (void)value, (void)fault;
@@ -173,6 +200,7 @@ typedef struct option_row {
 
 static const option_row_t rows[] = {
     {"help", 0, no_argument, set_help},
+    {"output", OPTIONS_IMPORT, required_argument, set_output},
     {"preset", OPTIONS_SHARED, required_argument, set_preset},
     {"memory", OPTIONS_SHARED, required_argument, set_memory},
     {"pool", OPTIONS_SHARED, required_argument, set_pool},
@@ -189,12 +217,28 @@ static const option_row_t rows[] = {
     {"options", OPTIONS_INFO, no_argument, set_list_options},
     {"for", OPTIONS_ADVISE, required_argument, set_target},
     {"room", OPTIONS_ADVISE, required_argument, set_room},
+    {"from", OPTIONS_IMPORT, required_argument, set_from},
+    {"device", OPTIONS_IMPORT, required_argument, set_device},
 };
 
 #define ROW_COUNT (sizeof rows / sizeof rows[0])
 
-/* What getopt returns for rows[i] is FIRST_CODE + i: no character. */
+/* What getopt returns for rows[i] is FIRST_CODE + i: no character. The first rows have letters. */
 #define FIRST_CODE 256
+#define LETTERS "ho"
+
+/* The letters that a command takes, as getopt wants them. */
+static const char *letters_of(unsigned groups)
+{
+    return (groups & OPTIONS_IMPORT) != 0 ? ":ho:" : ":h";
+}
+
+/* What getopt returned, with the code of its row for a letter. */
+static int code_of(int code)
+{
+    const char *letter = code < FIRST_CODE ? strchr(LETTERS, code) : NULL;
+    return letter != NULL ? FIRST_CODE + (int)(letter - LETTERS) : code;
+}
 
 /* What getopt takes, ended as it wants it. */
 static void list_rows(unsigned groups, struct option *list)
@@ -253,20 +297,19 @@ bool options_parse(int argc, char **argv, unsigned groups, options_t *options_ou
     struct option list[ROW_COUNT + 1];
     options_t *o = options_out;
     *o = (options_t){.ask = {.pool_auto = true, .passes = 1, .runs = 1},
-                     .advice = {.target = advice_target("device"), .room_percent = DEFAULT_ROOM}};
+                     .advice = {.target = advice_target("device"), .room_percent = DEFAULT_ROOM},
+                     .import = {.device = TORCH_ANY_DEVICE}};
     cuarena_config_init(&o->ask.setup.config);
     o->ask.setup.config.memory = CUARENA_MEMORY_NONE;
     list_rows(groups, list);
     opterr = 0;
     while (!o->help) {
-        int code = getopt_long(argc, argv, ":h", list, NULL);
+        int code = getopt_long(argc, argv, letters_of(groups), list, NULL);
         if (code == -1)
             break;
         if (code == ':' || code == '?')
             return wrong_option(code, argv, list, fault);
-        if (code == 'h')
-            code = FIRST_CODE;
-        if (!rows[code - FIRST_CODE].set(o, optarg, fault))
+        if (!rows[code_of(code) - FIRST_CODE].set(o, optarg, fault))
             return false;
     }
     o->operands = argv + optind;

@@ -7,20 +7,29 @@
 #include "advice.h"
 #include "measure.h"
 
+/* What is imported. */
+typedef struct import_ask {
+    const char *from; /* the kind of recording, rmm or pytorch; NULL: its contents say it */
+    int64_t device;   /* TORCH_ANY_DEVICE: none is named */
+} import_ask_t;
+
 /* Which options a command takes, besides --help. */
 #define OPTIONS_SHARED                                                                             \
-    1u                    /* preset, memory, pool, option, api, repeat, json                       \
-                           */
-#define OPTIONS_REPLAY 2u /* policy, compact, min-pool, min-limit, streams, verify */
-#define OPTIONS_INFO 4u   /* options, json */
-#define OPTIONS_ADVISE 8u /* for, room, json */
+    1u                     /* preset, memory, pool, option, api, repeat, json                      \
+                            */
+#define OPTIONS_REPLAY 2u  /* policy, compact, min-pool, min-limit, streams, verify */
+#define OPTIONS_INFO 4u    /* options, json */
+#define OPTIONS_ADVISE 8u  /* for, room, json */
+#define OPTIONS_IMPORT 64u /* output, from, device */
 
 typedef struct options {
     measure_ask_t ask;
     advice_ask_t advice;
+    import_ask_t import;
     bool json;
     bool limit_given; /* by --option */
     bool list_options;
+    const char *output; /* a file; NULL: none */
     bool help;
     char **operands; /* what stands behind the options */
     size_t operand_count;

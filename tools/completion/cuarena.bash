@@ -24,6 +24,8 @@ _cuarena_values() {
     --repeat) echo "1 10 100" ;;
     --for) echo "device pageable" ;;
     --room) echo "0 2 10" ;;
+    --from) echo "rmm pytorch" ;;
+    --device) echo "0 1 2 3" ;;
     *) return 1 ;;
     esac
 }
@@ -34,8 +36,9 @@ _cuarena_options() {
     replay) echo "$shared --policy --compact --min-pool --min-limit --streams --verify" ;;
     policies) echo "$shared" ;;
     advise) echo "--for --room --json --help" ;;
+    import) echo "--output --from --device --help" ;;
     info) echo "--options --json --help" ;;
-    *) echo "replay policies advise info --help --version" ;;
+    *) echo "replay policies advise import info --help --version" ;;
     esac
 }
 
@@ -51,7 +54,7 @@ _cuarena() {
         mapfile -t COMPREPLY < <(
             compgen -W "$(_cuarena_options "$command")" -- "$word"
         )
-    elif [[ $command == replay || $command == policies || $command == advise ]]; then
+    elif [[ $command != info ]]; then
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
     fi
