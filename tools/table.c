@@ -22,8 +22,9 @@ void table_add(table_t *table, const char *format, ...)
     table->cells[table->count++] = cell;
 }
 
-void table_add_bytes(table_t *table, uint64_t bytes)
+const char *table_bytes(uint64_t bytes)
 {
+    static _Thread_local char text[32];
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
     double amount = (double)bytes / 1024;
     size_t unit = 0;
@@ -32,9 +33,15 @@ void table_add_bytes(table_t *table, uint64_t bytes)
         unit++;
     }
     if (bytes < 1024)
-        table_add(table, "%" PRIu64 " B", bytes);
+        (void)snprintf(text, sizeof text, "%" PRIu64 " B", bytes);
     else
-        table_add(table, "%.1f %s", amount, units[unit]);
+        (void)snprintf(text, sizeof text, "%.1f %s", amount, units[unit]);
+    return text;
+}
+
+void table_add_bytes(table_t *table, uint64_t bytes)
+{
+    table_add(table, "%s", table_bytes(bytes));
 }
 
 static size_t width_of(const table_t *table, size_t column)

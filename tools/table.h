@@ -18,7 +18,8 @@ typedef struct table {
 
 /* The next cell; a row is full after `columns` of them. */
 __attribute__((format(printf, 2, 3))) void table_add(table_t *table, const char *format, ...);
-/* 256 B, 12.3 KiB, 8754.0 MiB and so on. */
+/* 256 B, 12.3 KiB, 8754.0 MiB and so on. Good until the next call. */
+const char *table_bytes(uint64_t bytes);
 void table_add_bytes(table_t *table, uint64_t bytes);
 /* A table wider than this is printed in parts, one below the other, each with the first column: a
  * cell alone may be wider. */

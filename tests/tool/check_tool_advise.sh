@@ -86,14 +86,25 @@ test_json() {
     verdict "JSON has these members" "trace allocs frees streams peak_live_bytes \
 min_pool_bytes min_pool_ratio min_limit_bytes min_limit_ratio presets recorded advice" \
         "$(head -n 1 "$folder/members")"
+    sed -n '/^\.Ss Advice/,/^\.Ss Recordings/p' "$manual" >"$folder/section"
     verdict "which the manual tells" "" "$(tr ' ' '\n' <"$folder/members" |
         sort -u | while read -r member; do
-            sed -n '/^\.Ss Advice/,/^\.Ss The result/p' "$manual" |
-                grep -qw -- "$member" || echo "$member"
+            grep -qw -- "$member" "$folder/section" || echo "$member"
         done)"
     served "the text has it" advise "$folder/recorded.csv"
     verdict "beside the presets" 1 "$(grep -cE \
         '^pytorch +4096\.0 KiB +[0-9.]+ +recorded$' "$folder/out")"
+    verdict "and what an arena saves of it" \
+        "pytorch reserved 4096.0 KiB; the first options take at most 2048.0 KiB: 50.0 % less" \
+        "$(tail -n 1 "$folder/out")"
+    sed 's/4194304/1048576/; s/2097152/0/' "$folder/recorded.csv" >"$folder/tight.csv"
+    served "or takes more" advise --json "$folder/tight.csv"
+    verdict "as a share of it" yes "$(grep -q '"saved_ratio": -1.0}' "$folder/out" && echo yes)"
+    served "in words, too" advise "$folder/tight.csv"
+    verdict "as a part of what was reserved" 1 "$(grep -c ': 100.0 % more$' "$folder/out")"
+    printf '%s\n' "$header,x_reserved" a,0,1,0,0 >"$folder/free.csv"
+    served "nothing was reserved" advise "$folder/free.csv"
+    verdict "of which nothing can be saved" 0 "$(grep -c ' % ' <(tail -n 1 "$folder/out"))"
 }
 
 test_recorded() {
