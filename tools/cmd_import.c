@@ -46,16 +46,17 @@ static const char *kind_of(const source_t *source)
     return rmm_log_begins(source->text, source->length) ? "rmm" : NULL;
 }
 
-static bool read_rmm(const options_t *o, const source_t *source, const char *name,
+static bool read_rmm(const options_t *o, source_t *source, const char *name,
                      recording_t *recording_out, fault_t *fault)
 {
     if (o->import.device != TORCH_ANY_DEVICE)
         return fault_set(fault, "%s: it is a log of RMM, expected PyTorch's snapshot for --device",
                          name);
+    source_keep_whole_lines(source);
     return rmm_log_read(name, source->text, source->length, recording_out, fault);
 }
 
-static bool read_recording(const options_t *o, const source_t *source, const char *name,
+static bool read_recording(const options_t *o, source_t *source, const char *name,
                            recording_t *recording_out, fault_t *fault)
 {
     const char *kind = o->import.from != NULL ? o->import.from : kind_of(source);
@@ -123,6 +124,8 @@ static bool import_file(const options_t *o, fault_t *fault)
         return false;
     bool good = read_recording(o, &source, name, &recording, fault) &&
                 write_trace(o, &recording, name, fault);
+    if (good)
+        source_tell_cut(&source, o->operands[0]);
     recording_drop(&recording);
     source_free(&source);
     return good;

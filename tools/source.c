@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -52,7 +53,7 @@ static size_t line_at_end(const source_t *source)
 static bool damaged(const reading_t *r, const char *why)
 {
     return fault_set(r->fault,
-                     "%s:%zu: the gzip data is cut or damaged after %zu bytes "
+                     "%s:%zu: the gzip data is damaged after %zu bytes "
                      "of text (%s), expected a whole gzip file",
                      r->name, line_at_end(&r->source), r->source.length, why);
 }
@@ -167,8 +168,9 @@ static bool inflate_all(reading_t *r, z_stream *z)
         }
         if (!read_step(r))
             return false;
-        if (r->count == 0)
-            return damaged(r, "unexpected end of file");
+        r->source.cut = r->count == 0;
+        if (r->source.cut)
+            return r->source.length != 0 || damaged(r, "they end before any text");
         z->next_in = r->bytes;
         z->avail_in = (unsigned)r->count;
     }
@@ -244,8 +246,38 @@ bool source_read(const char *path, source_t *source_out, fault_t *fault)
     return good;
 }
 
+/* Of the line that begins at `at`. */
+static size_t commas_in(const source_t *source, size_t at)
+{
+    size_t count = 0;
+    for (; at < source->length && source->text[at] != '\n'; at++)
+        count += source->text[at] == ',';
+    return count;
+}
+
+void source_keep_whole_lines(source_t *source)
+{
+    size_t last = source->length;
+    while (last > 0 && source->text[last - 1] != '\n')
+        last--;
+    bool torn =
+        last < source->length && (source->cut || commas_in(source, last) < commas_in(source, 0));
+    if (!torn && !source->cut)
+        return;
+    source->cut_line = line_at_end(source);
+    source->length = torn ? last : source->length;
+}
+
+void source_tell_cut(const source_t *source, const char *path)
+{
+    if (source->cut_line > 0)
+        fprintf(stderr,
+                "cuarena: %s:%zu: note: the file is cut here: only what is before it is read\n",
+                source_name(path), source->cut_line);
+}
+
 void source_free(source_t *source)
 {
     free(source->text);
-    *source = (source_t){NULL, 0};
+    *source = (source_t){.text = NULL};
 }

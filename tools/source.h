@@ -12,11 +12,18 @@
 typedef struct source {
     char *text; /* not terminated */
     size_t length;
+    bool cut;        /* the gzip data end in their midst: this is what they have up to there */
+    size_t cut_line; /* behind the lines that were kept; 0: nothing is missing */
 } source_t;
 
-/* "-" is standard input. Faults: cannot be opened, a folder, empty, not gzip, cut or damaged gzip,
- * what follows it, text that no trace has. */
+/* "-" is standard input. Faults: cannot be opened, a folder, empty, not gzip, damaged gzip, what
+ * follows it, text that no trace has. */
 bool source_read(const char *path, source_t *source_out, fault_t *fault);
+/* Leaves out a last line that has no end, if the source is cut or the line has fewer fields than
+ * the first: a process that was killed wrote it. */
+void source_keep_whole_lines(source_t *source);
+/* Tells that lines are missing, if they are, on stderr. */
+void source_tell_cut(const source_t *source, const char *path);
 /* What messages call it. */
 const char *source_name(const char *path);
 void source_free(source_t *source);

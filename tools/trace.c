@@ -409,11 +409,14 @@ bool trace_load(const char *path, trace_t *trace_out, fault_t *fault)
     source_t source;
     if (!source_read(path, &source, fault))
         return false;
+    source_keep_whole_lines(&source);
     size_t mark = has_mark(&source) ? sizeof MARK - 1 : 0;
     reader_t r = {.path = source_name(path),
                   .csv = csv_open(source.text + mark, source.length - mark),
                   .fault = fault};
     bool good = read_trace(&r);
+    if (good)
+        source_tell_cut(&source, path);
     names_free(&r.names);
     names_free(&r.streams);
     free(r.spare);

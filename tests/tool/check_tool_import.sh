@@ -198,6 +198,10 @@ test_rmm() {
         >"$folder/old.log"
     imported "older versions" "$folder/old.log" --from rmm -o "$folder/old.csv"
     same "come to the same" "$folder/rmm.csv" "$folder/old.csv"
+    { cat "$folder/rmm-more.log" && printf '17,09:00'; } >"$folder/torn.log"
+    imported "a log that is cut" "$folder/torn.log" -o "$folder/torn.csv"
+    same "comes to the same" "$folder/rmm.csv" "$folder/torn.csv"
+    verdict "and is told to be" 1 "$(grep -c 'torn.log:13: note: the file is cut' "$folder/err")"
     printf '%s\n' Thread,Time,Action,Pointer,Size,Stream 1,23:59:59.999999,free,0x10,5,0x2 \
         1,00:00:00.000001,allocate,0x10,7,0x3 1,later,free,0x10,7,0x3 >"$folder/late.log"
     imported "a log over midnight, that began late" "$folder/late.log" -o "$folder/late.csv"
