@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define EXPECTED "expected a trace: CSV, plain or gzip"
+#define EXPECTED "expected a file, plain or gzip"
 
 /* What one read asks for. */
 #define STEP_BYTES ((size_t)1 << 20)
@@ -73,7 +73,7 @@ static bool check_growth(const reading_t *r)
         return true;
     return fault_set(r->fault,
                      "%s: %llu bytes of gzip data become more than %zu bytes "
-                     "of text, expected a trace, which is less than %d times "
+                     "of text, expected text, which is less than %d times "
                      "its gzip data",
                      r->name, (unsigned long long)r->read, r->source.length, MOST_TIMES);
 }

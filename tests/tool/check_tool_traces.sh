@@ -83,7 +83,7 @@ test_bad_files() {
         "more.csv.gz:10: the gzip data is damaged" \
         replay "$folder/more.csv.gz"
     head -c 200M /dev/zero | gzip -9 >"$folder/bomb.csv.gz"
-    bad "gzip data that become far too much" "expected a trace, which is less" \
+    bad "gzip data that become far too much" "expected text, which is less" \
         replay "$folder/bomb.csv.gz"
     bad "a good file before a bad one" "$folder/none.csv: " \
         replay --json "$folder/plain.csv" "$folder/none.csv"
