@@ -133,17 +133,20 @@ static void scan_entries(reader_t *r)
     r->free_action = completed ? "free_completed" : "free_requested";
 }
 
-/* Goes back from the end to what was reserved before the first entry. Sums that do not come out
- * say that entries are missing: then what was reserved is not told. */
+/* Goes back from where the segments were looked at to what was reserved before the first entry, and
+ * sees to it that no entry takes away more than there is. Sums that do not come out say that
+ * entries are missing: then what was reserved is not told. */
 static void find_reserved(reader_t *r)
 {
     uint64_t bytes = reserved_at_end(r);
-    bool good = bytes <= INT64_MAX;
-    for (size_t i = r->measured; i-- > 0 && good;) {
+    for (size_t i = 0; i < r->measured; i++)
         bytes -= reserved_by(&r->entries->values[i]);
+    r->reserved = r->recording.reserved_before = bytes;
+    bool good = bytes <= INT64_MAX;
+    for (size_t i = 0; i < r->entries->count && good; i++) {
+        bytes += reserved_by(&r->entries->values[i]);
         good = bytes <= INT64_MAX;
     }
-    r->reserved = r->recording.reserved_before = good ? bytes : 0;
     r->recording.allocator = good ? "pytorch" : NULL;
 }
 

@@ -16,6 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 typedef struct states {
     uint8_t *of;
     uint32_t count;
+    bool reserved; /* what was reserved is known */
 } states_t;
 
 static void check_event(states_t *states, const recording_event_t *event)
@@ -26,12 +27,17 @@ static void check_event(states_t *states, const recording_event_t *event)
                 event->frees ? "freed" : "allocated");
         abort();
     }
+    if (event->reserved > INT64_MAX && states->reserved) {
+        fprintf(stderr, "id %u finds %llu bytes reserved\n", event->id,
+                (unsigned long long)event->reserved);
+        abort();
+    }
     states->of[event->id] = event->frees ? NAME_FREED : NAME_LIVE;
 }
 
 static void check_recording(const recording_t *recording)
 {
-    states_t states = {.count = recording->ids};
+    states_t states = {.count = recording->ids, .reserved = recording->allocator != NULL};
     states.of = calloc(1, (size_t)states.count + 1);
     if (states.of == NULL)
         abort();

@@ -139,6 +139,9 @@ test_odd_entries() {
     entries "segments that do not add up" "" \
         "{'device_traces': [[{**$a, 'action': 'segment_alloc'}, $a]]}"
     verdict "say nothing of what was reserved" "a,0,10,0,0,0x1000" "$lines"
+    entries "a segment that goes, but was not there" "" \
+        "{'device_traces': [[$a, {'action': 'snapshot'}, {**$a, 'action': 'segment_free'}, $f]]}"
+    verdict "says no more of it" "a,0,10,0,0,0x1000 f,0,10,0,0,0x1000" "$lines"
     entries "what came after the segments were looked at" "" "{'segments': [{'total_size': 64}],
         'device_traces': [[$a, {'action': 'snapshot'}, {**$a, 'action': 'segment_alloc'}, $f]]}"
     verdict "adds to what they say" "a,0,10,0,0,0x1000,64 f,0,10,0,0,0x1000,74" "$lines"
