@@ -15,6 +15,7 @@
  *   cuarena/oom.h      what is tried before a request is refused
  *   cuarena/listener.h a function that is told of every allocation
  *   cuarena/stats.h    statistics, peaks, the validator
+ *   cuarena/snapshot.h what an arena has at one moment, block by block, in a file
  *   cuarena/cache.h    the cache of freed blocks that an arena may have
  *   cuarena/shared.h   arenas that a process shares by device and memory
  *   cuarena/device.h   arenas on devices: properties, driver pools, exports
@@ -44,6 +45,7 @@
 #include "cuarena/pointer.h"
 #include "cuarena/request.h"
 #include "cuarena/shared.h"
+#include "cuarena/snapshot.h"
 #include "cuarena/stats.h"
 #include "cuarena/streams.h"
 

@@ -38,6 +38,7 @@ extra | command aarch64-linux-gnu-gcc | gcc-aarch64-linux-gnu | gcc-aarch64-linu
 extra | have_libc_aarch64 | libc6-dev-arm64-cross | sysroot-aarch64-fc41-glibc | aarch64-linux-gnu-glibc
 extra | command qemu-aarch64 | qemu-user | qemu-user | qemu-user
 extra | command python3 | python3 | python3 | python
+extra | have_jsonschema | python3-jsonschema | python3-jsonschema | python-jsonschema
 extra | command cargo | cargo | cargo | rust
 extra | command rustfmt | rustfmt | rustfmt | rust
 extra | command cargo-clippy | rust-clippy | clippy | rust
@@ -57,6 +58,10 @@ have_libfuzzer() {
     found=$(find "$(clang -print-resource-dir 2>/dev/null)/lib" \
         -name 'libclang_rt.fuzzer*' 2>/dev/null | head -n 1)
     [ -n "$found" ]
+}
+
+have_jsonschema() {
+    python3 -c 'import jsonschema' 2>/dev/null
 }
 
 # Versions of clang-format differ in what they make; 14 is the judge.

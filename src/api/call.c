@@ -251,6 +251,7 @@ void cuai_call_note_failure(cuai_call_t *call, cuarena_status_t status, uint64_t
 {
     CUAI_ASSERT(status != CUARENA_OK);
     call->arena->failed++;
+    call->arena->refused = cuai_error_kept().error;
     cuarena_event_t *event = next_event(call, CUARENA_EVENT_FAIL);
     if (event == NULL)
         return;

@@ -140,6 +140,7 @@ struct cuarena_arena {
     cuai_tag_t *tags; /* index: cuarena_tag_t; [0] is unused */
     size_t tag_count;
     size_t tag_room;
+    size_t tag_name_bytes; /* of all names, with their zeros */
 
     cuai_stream_t **streams;           /* by number; NULL before the first stream */
     cuai_recent_t recent[CUAI_RECENT]; /* streams that were found last, by their handles */
@@ -178,9 +179,10 @@ struct cuarena_arena {
     cuarena_event_fn event_fn;
     void *event_user;
 
-    char label[CUAI_LABEL_SIZE]; /* what messages call it */
-    char lost_by[256];           /* while SLOW_LOST: the error that lost it, in words */
-    bool lost_told;              /* the log has that */
+    char label[CUAI_LABEL_SIZE];  /* what messages call it */
+    char lost_by[256];            /* while SLOW_LOST: the error that lost it, in words */
+    bool lost_told;               /* the log has that */
+    cuarena_error_info_t refused; /* the error of the last request that was; status 0: none was */
 };
 
 /* Sets bits of `slow`, or clears them. The stream used last is forgotten, for it is used without a

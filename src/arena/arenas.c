@@ -13,6 +13,7 @@ cuai_lock_t cuai_arenas_lock = CUAI_LOCK_INIT;
 static bool locked;       /* by the fork under way */
 static bool heeds_forks;  /* guarded by that lock, like what follows */
 static cuarena_t *arenas; /* all that there are */
+static uint64_t numbers;  /* the last that an arena got */
 
 /* ---- Forks ------------------------------------------------------------- */
 
@@ -75,6 +76,7 @@ static void add(cuarena_t *arena)
     CUAI_ASSERT(arena->listed.link == NULL);
     arena->listed.next = arenas;
     arena->listed.link = &arenas;
+    arena->listed.number = ++numbers;
     if (arenas != NULL)
         arenas->listed.link = &arena->listed.next;
     arenas = arena;

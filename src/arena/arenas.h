@@ -25,6 +25,7 @@ typedef struct cuai_arenas_link {
     cuarena_t *next;
     cuarena_t **link; /* what points to this one; NULL: it is not among them */
     bool locked;
+    uint64_t number; /* no other arena of the process ever has it */
 } cuai_arenas_link_t;
 
 /* Adds a new arena, which no other thread knows: from now on forks take its lock, and it follows

@@ -14,6 +14,7 @@
 #include <cuarena/capture.h>
 #include <cuarena/device.h>
 #include <cuarena/shared.h>
+#include <cuarena/snapshot.h>
 #include <cuarena/stats.h>
 #include <cuarena/streams.h>
 #include <signal.h>
@@ -70,6 +71,14 @@ static void ignore_pair(void *user, const char *key, const char *value)
     (void)value;
 }
 
+static int32_t ignore_bytes(void *user, const void *bytes, size_t size)
+{
+    (void)user;
+    (void)bytes;
+    (void)size;
+    return 0;
+}
+
 /* Name without cuarena_, what it needs, and the call; check_exports reads them here. */
 #define EACH_CALL(X)                                                                               \
     X(retire, 0, cuarena_retire(arena, NULL, NULL))                                                \
@@ -120,6 +129,10 @@ static void ignore_pair(void *user, const char *key, const char *value)
     X(pin, 0, cuarena_pin(arena, the.pointer))                                                     \
     X(tag, OUTPUT, cuarena_tag(arena, "another", OUT(tag_out)))                                    \
     X(tag_name, OUTPUT, cuarena_tag_name(arena, the.tag, OUT(name)))                               \
+    X(snapshot_write, OUTPUT,                                                                      \
+      cuarena_snapshot_write(arena, CUARENA_SNAPSHOT_JSON, out ? "no folder/file" : NULL))         \
+    X(snapshot_to, OUTPUT,                                                                         \
+      cuarena_snapshot_to(arena, CUARENA_SNAPSHOT_JSON, out ? ignore_bytes : NULL, NULL))          \
     X(stats, OUTPUT, cuarena_stats(arena, ALL, OUT(stats)))                                        \
     X(tag_stats, OUTPUT, cuarena_tag_stats(arena, the.tag, OUT(stats)))                            \
     X(reset_peaks, 0, cuarena_reset_peaks(arena))                                                  \

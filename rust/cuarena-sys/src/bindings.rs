@@ -131,6 +131,9 @@ pub const CUARENA_MAX_STREAMS: u32 = 126;
 pub const CUARENA_SCOPE_BARE: i32 = 0;
 pub const CUARENA_SCOPE_ENVIRONMENT: i32 = 1;
 pub const CUARENA_SCOPE_SESSION: i32 = 2;
+pub const CUARENA_SNAPSHOT_JSON: i32 = 0;
+pub const CUARENA_SNAPSHOT_PYTORCH: i32 = 1;
+pub const CUARENA_SNAPSHOT_VERSION: i32 = 1;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_arena {
@@ -2055,6 +2058,14 @@ const _: () = {
 };
 #[doc = " What cuarena_shared_acquire and _replace found."]
 pub type cuarena_shared_report_t = cuarena_shared_report;
+#[doc = " Gets the next bytes of something that is written, which are valid during the call only. Returns 0\n to go on; anything else ends the writing. No lock is held: any call is legal in it. It must\n return, rather than leave by longjmp or an exception."]
+pub type cuarena_write_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        bytes: *const ::core::ffi::c_void,
+        size: usize,
+    ) -> i32,
+>;
 extern "C" {
     #[doc = " \"0.1.0\": the version of the library that runs, which may be newer than the header that was\n compiled. Never fails; static text."]
     pub fn cuarena_version_string() -> *const ::core::ffi::c_char;
@@ -2771,5 +2782,18 @@ extern "C" {
         values: *const *const ::core::ffi::c_char,
         count: usize,
         taken_out: *mut usize,
+    ) -> cuarena_status_t;
+    #[doc = " Writes a snapshot into a file that only its owner can read and write (0600). It is written under\n another name beside `path`, and has this name when it is whole: a file that was there before is\n replaced then, and stays as it was on an error. DRIVER with the errno if the system refuses;\n OUT_OF_MEMORY if the host has no memory for the copy; BAD_ARGUMENT for another format. Any thread\n may call it, also in the arena's handlers and listeners. O(blocks + free ranges)."]
+    pub fn cuarena_snapshot_write(
+        arena: *mut cuarena_t,
+        format: i32,
+        path: *const ::core::ffi::c_char,
+    ) -> cuarena_status_t;
+    #[doc = " The same bytes for a function of the caller's, a few KiB at a time. UNSUPPORTED if it did not\n take all; it has had a part of the snapshot then."]
+    pub fn cuarena_snapshot_to(
+        arena: *mut cuarena_t,
+        format: i32,
+        write: cuarena_write_fn,
+        user: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
 }
