@@ -254,11 +254,13 @@ typedef struct cuarena_config {
     cuarena_amount_t soft_limit;  /* auto: as the preset says, or else none */
     int32_t soft_limit_rule;      /* CUARENA_SOFT_...; as the preset says: -1 */
     /* How sizes are rounded up before they are rounded up to the granule; 0: not. */
-    uint64_t round_powers;    /* sizes below it: to a power of two */
-    uint64_t round_to;        /* the others: to a multiple of it */
-    uint64_t natural;         /* blocks are aligned to the least power of two that
-                               * they fit in, of this at most; 0: the granule */
-    int32_t use_cuda_mempool; /* 1: ONNX Runtime's key, see cuarena_config_set; 0 */
+    uint64_t round_powers;     /* sizes below it: to a power of two */
+    uint64_t round_to;         /* the others: to a multiple of it */
+    uint64_t natural;          /* blocks are aligned to the least power of two that
+                                * they fit in, of this at most; 0: the granule */
+    int32_t use_cuda_mempool;  /* 1: ONNX Runtime's key, see cuarena_config_set; 0 */
+    char snapshot_on_oom[256]; /* file for a snapshot when a request is refused: see
+                                * snapshot.h; "": none is written */
 } cuarena_config_t;
 
 CUARENA_API void cuarena_config_init(cuarena_config_t *config);

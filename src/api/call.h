@@ -21,6 +21,7 @@ typedef struct cuai_call {
     cuarena_t *arena;
     int count;
     bool waited;               /* for the stream, which the arena does not know */
+    bool refused;              /* a request, and snapshot_on_oom is set */
     uint32_t stream;           /* its number, held until the end; 0: none */
     cuarena_event_fn event_fn; /* NULL: nobody listens */
     void *event_user;

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/snapshot.h"
 #include "base/bits.h"
+#include "base/pattern.h"
 
 /* ---- The table --------------------------------------------------------- */
 
@@ -214,6 +216,11 @@ static const cuai_option_t options[] = {
     BYTES("natural", natural, "preset", "0, a power of two to 1GiB, preset",
           .help = "Blocks are aligned to the least power of two that they fit in, of this at most.",
           .most = CUAI_GIB, .power_of_two = true, .or_zero = true, .from_preset = "preset"),
+    TEXT("snapshot_on_oom", snapshot_on_oom, "", "up to 255 bytes, and " CUAI_PATTERN_ACCEPTED,
+         .help =
+             "The file for a snapshot when a request is refused for lack of bytes: in PyTorch's "
+             "format if it ends in .pickle, else JSON. With %n the first 16 refusals have "
+             "files, else the first."),
 };
 
 #define OPTION_COUNT (sizeof options / sizeof options[0])
@@ -221,6 +228,9 @@ static const cuai_option_t options[] = {
 static_assert(CUARENA_HEAP_MAX_BLOCKS == 67108864, "the text of max_blocks");
 static_assert(CUARENA_HEAP_MAX_SEGMENT == 256 * CUAI_TIB, "the text of pool");
 static_assert(sizeof((cuarena_config_t *)0)->name == 32, "the text of name");
+static_assert(sizeof((cuarena_config_t *)0)->snapshot_on_oom == 256 && CUAI_PATTERN_SIZE == 256 &&
+                  CUAI_MOST_OOM_SNAPSHOTS == 16,
+              "the text of snapshot_on_oom");
 
 const cuai_option_t *cuai_option_at(size_t index)
 {

@@ -1,7 +1,10 @@
 /* The calls for snapshots. */
 #include "api/snapshot.h"
 
+#include <string.h>
+
 #include "api/call.h"
+#include "base/pattern.h"
 
 cuarena_status_t cuai_snapshot_check_format(int32_t format)
 {
@@ -56,4 +59,54 @@ cuarena_status_t cuarena_snapshot_to(cuarena_t *arena, int32_t format, cuarena_w
         status = cuai_fail(CUARENA_UNSUPPORTED, "the caller's function did not take the snapshot");
     cuai_snapshot_end(s);
     return cuai_told(status);
+}
+
+/* ---- Of refusals ------------------------------------------------------- */
+
+/* The number of the next one; 0: there is none. */
+static uint64_t next_refusal(cuarena_t *arena, cuarena_status_t status)
+{
+    bool numbered = cuai_pattern_is_numbered(arena->config.snapshot_on_oom);
+    bool lacks =
+        status == CUARENA_OUT_OF_MEMORY || status == CUARENA_FRAGMENTED || status == CUARENA_LIMIT;
+    if (!lacks || arena->oom_snapshots == (numbered ? CUAI_MOST_OOM_SNAPSHOTS : 1))
+        return 0;
+    return ++arena->oom_snapshots;
+}
+
+static bool ends_in(const char *text, const char *ending)
+{
+    size_t length = strlen(text);
+    return length >= strlen(ending) && strcmp(text + length - strlen(ending), ending) == 0;
+}
+
+static cuarena_status_t write_refusal(cuarena_t *arena, const char *path)
+{
+    int32_t format = ends_in(path, ".pickle") ? CUARENA_SNAPSHOT_PYTORCH : CUARENA_SNAPSHOT_JSON;
+    cuai_snapshot_t *s;
+    cuarena_status_t status = cuai_snapshot_copy(arena, &s);
+    if (status != CUARENA_OK)
+        return status;
+    status = cuai_snapshot_save(s, format, path);
+    cuai_snapshot_end(s);
+    return status;
+}
+
+void cuai_snapshot_refusal(cuarena_t *arena, cuarena_status_t status)
+{
+    CUAI_ASSERT(arena->inside != 0);
+    char path[CUAI_PATTERN_PATH];
+    uint64_t number = next_refusal(arena, status);
+    if (number == 0)
+        return;
+    cuai_unlock(&arena->lock);
+    cuai_kept_error_t words = cuai_error_kept();
+    cuai_pattern_print(arena->config.snapshot_on_oom, number, path);
+    if (write_refusal(arena, path) == CUARENA_OK)
+        cuai_log(CUARENA_LOG_INFO, "%s: snapshot of a refused request: %s", arena->label, path);
+    else
+        cuai_log(CUARENA_LOG_WARN, "%s: no snapshot of a refused request: %s", arena->label,
+                 cuarena_last_error());
+    cuai_error_restore(&words);
+    cuai_arena_lock(arena);
 }

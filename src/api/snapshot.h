@@ -120,6 +120,11 @@ bool cuai_snapshot_format(const cuai_snapshot_t *s, int32_t format, cuarena_writ
                           void *user);
 void cuai_snapshot_json(const cuai_snapshot_t *s, cuai_sink_t *sink);
 void cuai_snapshot_torch(const cuai_snapshot_t *s, cuai_sink_t *sink);
+/* The most snapshots of refusals of one arena. */
+#define CUAI_MOST_OOM_SNAPSHOTS 16
+/* Writes the one that the option snapshot_on_oom asks for, if a request was refused for lack of
+ * bytes and it has not had its files yet. The log is told; the last error stays. Drops the lock. */
+void cuai_snapshot_refusal(cuarena_t *arena, cuarena_status_t status);
 /* Writes it into a file, as cuarena_snapshot_write (snapshot_file.c). */
 cuarena_status_t cuai_snapshot_save(const cuai_snapshot_t *s, int32_t format, const char *path);
 

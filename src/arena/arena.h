@@ -183,6 +183,7 @@ struct cuarena_arena {
     char lost_by[256];            /* while SLOW_LOST: the error that lost it, in words */
     bool lost_told;               /* the log has that */
     cuarena_error_info_t refused; /* the error of the last request that was; status 0: none was */
+    uint64_t oom_snapshots;       /* that snapshot_on_oom has had */
 };
 
 /* Sets bits of `slow`, or clears them. The stream used last is forgotten, for it is used without a

@@ -168,6 +168,7 @@ END_TEST
     D(mapped, "mapped", "'-1'", config->mapped = -1)                                               \
     D(events, "events", "'2'", config->events = 2)                                                 \
     D(steal, "steal", "'4'", config->steal = 4)                                                    \
+    D(pattern, "snapshot_on_oom", "%x", strcpy(config->snapshot_on_oom, "%x"))                     \
     D(name, "name", "xxx", memset(config->name, 'x', sizeof(config->name)))                        \
     D(initial_chunk, "initial_chunk", "'0'", config->initial_chunk = 0)                            \
     D(growth_after_trim, "growth_after_trim", "18446744073709551615",                              \
@@ -330,6 +331,7 @@ static const struct {
     {"round_powers", "1KiB", PRESETS, MEMORIES, ""},
     {"round_to", "2KiB", PRESETS, MEMORIES, ""},
     {"natural", "4KiB", PRESETS, MEMORIES, ""},
+    {"snapshot_on_oom", "x", PRESETS, MEMORIES, ""},
 };
 
 /* Options that choose which of the others are of use. */

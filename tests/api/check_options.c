@@ -133,6 +133,8 @@ static const char *const accepted_values[][3] = {
     {"steal", "never", NULL},
     {"name", "", NULL},
     {"name", "an arena, of = 31 bytes in all.", NULL},
+    {"snapshot_on_oom", "", NULL},
+    {"snapshot_on_oom", "/a folder/%p-%n-100%%.json", NULL},
     {"initial_chunk", "1", NULL},
     {"initial_chunk", "281474976710655", NULL},
     {"growth_after_trim", "3M", "3MiB"},
@@ -207,6 +209,9 @@ static const char *const refused_values[][3] = {
     {"events", "never", "late, eager"},
     {"steal", "late", "first, wait, idle, never"},
     {"name", "a name of thirty-two bytes, sure", "is too long"},
+    {"snapshot_on_oom", "a%d", "stands for nothing"},
+    {"snapshot_on_oom", "a%", "stands for nothing"},
+    {"snapshot_on_oom", "%%%", "stands for nothing"},
     {"initial_chunk", "0", "1 to below 256TiB"},
     {"initial_chunk", "never", "does not begin"},
     {"growth_after_trim", "256T", "out of range"},
@@ -370,7 +375,7 @@ START_TEST(test_option_info_defaults_are_accepted_and_are_the_defaults)
         ck_assert_msg(info.help[strlen(info.help) - 1] == '.', "%s: no sentence", info.key);
         ck_assert_ptr_nonnull(info.type);
     }
-    expect_u64(index, 52);
+    expect_u64(index, 53);
 }
 END_TEST
 
@@ -408,7 +413,7 @@ START_TEST(test_option_info_bad_arguments)
 {
     cuarena_option_info_t info;
     cuarena_option_info_init(&info);
-    expect_status(cuarena_option_info(52, &info), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_option_info(53, &info), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_option_info(SIZE_MAX, &info), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_option_info(0, NULL), CUARENA_BAD_ARGUMENT);
     info.struct_size = 3;

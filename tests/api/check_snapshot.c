@@ -317,6 +317,109 @@ START_TEST(test_handler_may_write_one)
 }
 END_TEST
 
+/* ---- When a request is refused ----------------------------------------- */
+
+static char lines[4096]; /* what was logged */
+
+static void keep_line(void *user, int32_t level, const char *line)
+{
+    (void)user, (void)level;
+    strncat(lines, line, sizeof lines - strlen(lines) - 1);
+}
+
+static void keep_lines(int32_t level)
+{
+    cuarena_log_set_callback(level == CUARENA_LOG_OFF ? NULL : keep_line, NULL);
+    expect_ok(cuarena_log_set_level(level));
+}
+
+/* A pool that writes such files of refusals. */
+static fixture_t *opened_writing(const char *file)
+{
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, 8 * EACH);
+    snprintf(f->config.snapshot_on_oom, sizeof f->config.snapshot_on_oom, "%s", in_folder(file));
+    fixture_create(f);
+    return f;
+}
+
+static void refuse(const fixture_t *f, cuarena_status_t why)
+{
+    void *pointer = UNTOUCHED;
+    expect_status(cuarena_alloc(f->arena, 7 * EACH, &pointer), why);
+    ck_assert_ptr_nonnull(strstr(cuarena_last_error(), "no room for 458752 bytes"));
+}
+
+START_TEST(test_refusals_are_numbered)
+{
+    char name[32];
+    fixture_t *f = opened_writing("%p-%n.json");
+    void *pointer = take(f, 2 * EACH);
+    expect_u64(files_ending(""), 0);
+    for (int i = 0; i < 20; i++)
+        refuse(f, CUARENA_OUT_OF_MEMORY);
+    expect_u64(files_ending(".json"), 16);
+    snprintf(name, sizeof name, "%d-16.json", (int)getpid());
+    expect_says_at(text_of(in_folder(name)), "\"failed\":16", __FILE__, __LINE__);
+    expect_says_at(text_of(in_folder(name)), "\"asked_bytes\":458752", __FILE__, __LINE__);
+    expect_right_snapshots();
+    expect_sound(f);
+    drop(f, pointer);
+}
+END_TEST
+
+START_TEST(test_first_refusal_without_a_number)
+{
+    fixture_t *f = opened_writing("100%%.json");
+    void *pointer = take(f, 2 * EACH);
+    refuse(f, CUARENA_OUT_OF_MEMORY);
+    refuse(f, CUARENA_OUT_OF_MEMORY);
+    expect_says_at(text_of(in_folder("100%.json")), "\"failed\":1,", __FILE__, __LINE__);
+    expect_u64(files_ending(""), 1);
+    drop(f, pointer);
+}
+END_TEST
+
+/* A refusal by a limit, in PyTorch's format, beside the same moment's JSON. */
+START_TEST(test_refusal_by_a_limit)
+{
+    fixture_t *f = opened_writing("limit.pickle");
+    set_limit(f, CUARENA_LIMIT_LIVE, 4 * EACH);
+    void *pointer = take(f, 2 * EACH);
+    refuse(f, CUARENA_LIMIT);
+    expect_ok(cuarena_snapshot_write(f->arena, 0, in_folder("limit.json")));
+    expect_u64(files_ending(".pickle"), 1);
+    expect_right_snapshots();
+    drop(f, pointer);
+}
+END_TEST
+
+/* What is no lack of bytes writes nothing. */
+START_TEST(test_other_errors_are_no_refusals)
+{
+    fixture_t *f = opened_writing("%n.json");
+    void *pointer = UNTOUCHED;
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    request.tag = 7;
+    expect_status(cuarena_alloc_with(f->arena, EACH, &request, &pointer), CUARENA_BAD_ARGUMENT);
+    expect_u64(files_ending(""), 0);
+}
+END_TEST
+
+/* The request's own error stays, and the log is told. */
+START_TEST(test_refusal_whose_file_cannot_be)
+{
+    fixture_t *f = opened_writing("none/%n.json");
+    void *pointer = take(f, 2 * EACH);
+    keep_lines(CUARENA_LOG_WARN);
+    refuse(f, CUARENA_OUT_OF_MEMORY);
+    keep_lines(CUARENA_LOG_OFF);
+    ck_assert_msg(strstr(lines, "no snapshot of a refused request: snapshot: ") != NULL, "%s",
+                  lines);
+    drop(f, pointer);
+}
+END_TEST
+
 #endif
 
 int main(void)
@@ -336,6 +439,11 @@ int main(void)
         TEST_LIST(test_arguments_are_checked, test_file_is_its_owners, test_paths_that_cannot_be,
                   test_whole_file_replaces_the_one_before, test_function_gets_the_same_bytes,
                   test_function_that_has_enough_is_not_called_again, test_handler_may_write_one)));
+    use_folder(
+        suite_add_list(suite, "refusals",
+                       TEST_LIST(test_refusals_are_numbered, test_first_refusal_without_a_number,
+                                 test_refusal_by_a_limit, test_other_errors_are_no_refusals,
+                                 test_refusal_whose_file_cannot_be)));
 #endif
     return rows_main(suite);
 }

@@ -80,6 +80,7 @@ pub const SOURCES: &[&str] = &[
     "base/json.c",
     "base/lock.c",
     "base/log.c",
+    "base/pattern.c",
     "base/pickle.c",
     "base/sink.c",
     "base/status.c",

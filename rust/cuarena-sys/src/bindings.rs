@@ -1249,10 +1249,12 @@ pub struct cuarena_config {
     pub natural: u64,
     #[doc = " 1: ONNX Runtime's key, see cuarena_config_set; 0"]
     pub use_cuda_mempool: i32,
+    #[doc = " file for a snapshot when a request is refused: see\n snapshot.h; \"\": none is written"]
+    pub snapshot_on_oom: [::core::ffi::c_char; 256usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of cuarena_config"][::core::mem::size_of::<cuarena_config>() - 432usize];
+    ["Size of cuarena_config"][::core::mem::size_of::<cuarena_config>() - 688usize];
     ["Alignment of cuarena_config"][::core::mem::align_of::<cuarena_config>() - 8usize];
     ["Offset of field: cuarena_config::struct_size"]
         [::core::mem::offset_of!(cuarena_config, struct_size) - 0usize];
@@ -1371,6 +1373,8 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_config, natural) - 416usize];
     ["Offset of field: cuarena_config::use_cuda_mempool"]
         [::core::mem::offset_of!(cuarena_config, use_cuda_mempool) - 424usize];
+    ["Offset of field: cuarena_config::snapshot_on_oom"]
+        [::core::mem::offset_of!(cuarena_config, snapshot_on_oom) - 428usize];
 };
 #[doc = " The options. Begin with cuarena_config_init, then set members by hand, by cuarena_config_set or\n by cuarena_config_parse. docs/options.md lists key, range and default of each; the default stands\n last in the comments here.\n\n A member that has no effect beside the others, such as `pool` with a preset that grows or\n `cache_page` without a cache, is an error of cuarena_create that names it, unless it has the\n value that it would have anyway."]
 pub type cuarena_config_t = cuarena_config;
