@@ -239,6 +239,19 @@ impl ArenaBuilder {
         self
     }
 
+    /// The file for a snapshot when a request is refused for lack of bytes: in
+    /// PyTorch's format if it ends in .pickle, else JSON. `%n` in it is the
+    /// refusal's number, from 1 to 16; without that only the first has one. `%p`
+    /// is the process, `%%` a percent sign.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadArgument`] for more than 255 bytes, or another letter
+    /// behind a percent sign.
+    pub fn snapshot_on_oom(self, pattern: &str) -> Result<Self> {
+        self.option("snapshot_on_oom", pattern)
+    }
+
     /// Sets one option from text: keys and values of docs/options.md, and ONNX
     /// Runtime's names for its arena.
     ///

@@ -401,7 +401,9 @@ fn typed_options_are_those_of_the_table() {
         .soft_limit_rule(SoftLimit::Enforce)
         .round_powers(1 << 13)
         .round_to(1 << 15)
-        .natural(1 << 12);
+        .natural(1 << 12)
+        .snapshot_on_oom("/no/folder/%n.json")
+        .unwrap();
     // SAFETY: no arena is made of it.
     let set = unsafe { set.driver_pool_handle(77) }.driver_pool(DriverPool::Own);
     let text = format!("{set:?}");
@@ -458,6 +460,7 @@ fn typed_options_are_those_of_the_table() {
         ("round_powers", "8KiB"),
         ("round_to", "32KiB"),
         ("natural", "4KiB"),
+        ("snapshot_on_oom", "/no/folder/%n.json"),
     ];
     for (key, value) in pairs {
         let pair = format!("{key:?}: {value:?}");
