@@ -49,7 +49,10 @@ fn file_is_its_owners() {
     let error = arena
         .write_snapshot(SnapshotFormat::Json, folder.0.join("none/one.json"))
         .unwrap_err();
-    assert_eq!((error.kind(), error.driver_code()), (ErrorKind::Driver, Some(2)));
+    assert_eq!(
+        (error.kind(), error.driver_code()),
+        (ErrorKind::Driver, Some(2))
+    );
     let error = arena
         .write_snapshot(SnapshotFormat::Json, "a\0b")
         .unwrap_err();
