@@ -16,6 +16,7 @@
  *   cuarena/listener.h a function that is told of every allocation
  *   cuarena/stats.h    statistics, peaks, the validator
  *   cuarena/snapshot.h what an arena has at one moment, block by block, in a file
+ *   cuarena/monitor.h  lets other processes ask about arenas
  *   cuarena/cache.h    the cache of freed blocks that an arena may have
  *   cuarena/shared.h   arenas that a process shares by device and memory
  *   cuarena/device.h   arenas on devices: properties, driver pools, exports
@@ -40,6 +41,7 @@
 #include "cuarena/heap.h"
 #include "cuarena/listener.h"
 #include "cuarena/memory.h"
+#include "cuarena/monitor.h"
 #include "cuarena/oom.h"
 #include "cuarena/options.h"
 #include "cuarena/pointer.h"

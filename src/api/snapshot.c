@@ -26,6 +26,15 @@ bool cuai_snapshot_format(const cuai_snapshot_t *s, int32_t format, cuarena_writ
     return cuai_sink_end(&sink);
 }
 
+int32_t cuai_snapshot_format_of(const char *path)
+{
+    static const char ending[] = ".pickle";
+    size_t length = strlen(path);
+    size_t least = strlen(ending);
+    bool torch = length >= least && strcmp(path + length - least, ending) == 0;
+    return torch ? CUARENA_SNAPSHOT_PYTORCH : CUARENA_SNAPSHOT_JSON;
+}
+
 /* A copy for that format. */
 static cuarena_status_t take(cuarena_t *arena, int32_t format, cuai_snapshot_t **snapshot_out)
 {
@@ -74,20 +83,13 @@ static uint64_t next_refusal(cuarena_t *arena, cuarena_status_t status)
     return ++arena->oom_snapshots;
 }
 
-static bool ends_in(const char *text, const char *ending)
-{
-    size_t length = strlen(text);
-    return length >= strlen(ending) && strcmp(text + length - strlen(ending), ending) == 0;
-}
-
 static cuarena_status_t write_refusal(cuarena_t *arena, const char *path)
 {
-    int32_t format = ends_in(path, ".pickle") ? CUARENA_SNAPSHOT_PYTORCH : CUARENA_SNAPSHOT_JSON;
     cuai_snapshot_t *s;
     cuarena_status_t status = cuai_snapshot_copy(arena, &s);
     if (status != CUARENA_OK)
         return status;
-    status = cuai_snapshot_save(s, format, path);
+    status = cuai_snapshot_save(s, cuai_snapshot_format_of(path), path);
     cuai_snapshot_end(s);
     return status;
 }

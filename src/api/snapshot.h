@@ -12,6 +12,7 @@
 #ifndef CUAI_API_SNAPSHOT_H
 #define CUAI_API_SNAPSHOT_H
 
+#include "api/numbered.h"
 #include "arena/arena.h"
 #include "arena/find.h"
 #include "base/sink.h"
@@ -46,7 +47,7 @@ typedef struct cuai_copied_tag {
     cuai_counts_t counts;
 } cuai_copied_tag_t;
 
-typedef struct cuai_snapshot {
+struct cuai_snapshot {
     uint64_t time_ns; /* since 1970 */
     uint64_t number;  /* of the arena in this process */
     cuarena_config_t config;
@@ -70,13 +71,12 @@ typedef struct cuai_snapshot {
     /* The memory of records, segments and tags. */
     unsigned char *room;
     size_t room_bytes;
-} cuai_snapshot_t;
+};
 
 /* ---- Copies (snapshot_copy.c) ------------------------------------------ */
 
 /* Begins a copy of nothing; NULL, put into words: the host has no memory. No lock. */
 cuai_snapshot_t *cuai_snapshot_new(void);
-void cuai_snapshot_end(cuai_snapshot_t *s);
 /* Makes room for `bytes`, all of it touched, and a part more; OUT_OF_MEMORY. No lock: the system
  * may take its time. */
 cuarena_status_t cuai_snapshot_make_room(cuai_snapshot_t *s, size_t bytes);
@@ -115,9 +115,6 @@ cuai_copied_list_t cuai_snapshot_list(const cuai_snapshot_t *s, const cuai_piece
 
 /* BAD_ARGUMENT unless it is one of CUARENA_SNAPSHOT_... */
 cuarena_status_t cuai_snapshot_check_format(int32_t format);
-/* Writes it; false: the sink's function took no more. */
-bool cuai_snapshot_format(const cuai_snapshot_t *s, int32_t format, cuarena_write_fn write,
-                          void *user);
 void cuai_snapshot_json(const cuai_snapshot_t *s, cuai_sink_t *sink);
 void cuai_snapshot_torch(const cuai_snapshot_t *s, cuai_sink_t *sink);
 /* The most snapshots of refusals of one arena. */
@@ -125,7 +122,5 @@ void cuai_snapshot_torch(const cuai_snapshot_t *s, cuai_sink_t *sink);
 /* Writes the one that the option snapshot_on_oom asks for, if a request was refused for lack of
  * bytes and it has not had its files yet. The log is told; the last error stays. Drops the lock. */
 void cuai_snapshot_refusal(cuarena_t *arena, cuarena_status_t status);
-/* Writes it into a file, as cuarena_snapshot_write (snapshot_file.c). */
-cuarena_status_t cuai_snapshot_save(const cuai_snapshot_t *s, int32_t format, const char *path);
 
 #endif

@@ -119,3 +119,34 @@ void cuai_arenas_set_log(void)
     }
     cuai_unlock(&cuai_arenas_lock);
 }
+
+/* ---- By number --------------------------------------------------------- */
+
+uint64_t cuai_arenas_next(uint64_t number)
+{
+    uint64_t next = 0;
+    cuai_lock(&cuai_arenas_lock);
+    for (const cuarena_t *arena = arenas; arena != NULL; arena = arena->listed.next)
+        if (arena->listed.number > number && (next == 0 || arena->listed.number < next))
+            next = arena->listed.number;
+    cuai_unlock(&cuai_arenas_lock);
+    return next;
+}
+
+cuarena_t *cuai_arenas_enter(uint64_t number)
+{
+    cuai_lock(&cuai_arenas_lock);
+    cuarena_t *arena = arenas;
+    while (arena != NULL && arena->listed.number != number)
+        arena = arena->listed.next;
+    if (arena != NULL && cuai_arena_enter(arena))
+        return arena;
+    cuai_unlock(&cuai_arenas_lock);
+    return NULL;
+}
+
+void cuai_arenas_leave(cuarena_t *arena)
+{
+    cuai_unlock(&arena->lock);
+    cuai_unlock(&cuai_arenas_lock);
+}

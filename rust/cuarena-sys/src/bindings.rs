@@ -2752,6 +2752,17 @@ extern "C" {
     pub fn cuarena_device_info_init(info: *mut cuarena_device_info_t);
     #[doc = " BAD_ARGUMENT for an ordinal that the driver does not have; NO_DEVICE, OUT_OF_MEMORY, DRIVER,\n LOST. Cost: the device's primary context, which is created for the call if nobody has it."]
     pub fn cuarena_device_info(device: i32, info: *mut cuarena_device_info_t) -> cuarena_status_t;
+    #[doc = " Begins the thread, which listens at a Unix socket of that path. Only the owner can reach it\n (0600), and peers of other users are refused. In the path %p stands for the process and %% for a\n percent sign. NULL: it does not listen, and is for cuarena_monitor_signal alone.\n\n BUSY if there is a monitor, or another process listens there; BAD_ARGUMENT for a path that is too\n long, or that names something else than the socket of a process that has ended, which is\n replaced; DRIVER with the errno if the system refuses.\n\n Whoever connects sends one line: \"list\", \"stats\", \"snapshot NUMBER json\" or \"snapshot NUMBER\n pytorch\". The answer is \"ok LENGTH\" in a line and so many bytes, or \"error TEXT\" in a line; then\n the connection ends. The first two answer with JSON in one line: version, pid and the list\n \"arenas\", of each of which they tell number and name and, for \"stats\", how many streams it knows\n and its \"statistics\". A peer that sends or takes nothing for a second is let go."]
+    pub fn cuarena_monitor_open(path: *const ::core::ffi::c_char) -> cuarena_status_t;
+    #[doc = " The same with the path that CUARENA_MONITOR in the environment says; OK, with nothing done, if\n there is none. No other call reads that. No thread may change the environment meanwhile."]
+    pub fn cuarena_monitor_environment() -> cuarena_status_t;
+    #[doc = " From now on a signal makes the monitor write a snapshot of each arena: into files whose names the\n pattern says, with %n for the number of the file, from 1 on, %p and %% as above. In PyTorch's\n format if it ends in .pickle, else JSON. Its handler only wakes the monitor.\n\n BAD_ARGUMENT for a signal that has a handler already, that cannot have one, or that tells of a\n fault; for a pattern without %n, or one of more than 255 bytes. STALE if there is no monitor;\n BUSY if it has a signal. What goes wrong with a file is told to the log."]
+    pub fn cuarena_monitor_signal(
+        signal: ::core::ffi::c_int,
+        pattern: *const ::core::ffi::c_char,
+    ) -> cuarena_status_t;
+    #[doc = " Ends the monitor, once it has answered whom it is answering and written what signals asked for;\n its socket goes, and its signal does what it did before. OK if there is none; BUSY if another\n thread is in this call."]
+    pub fn cuarena_monitor_close() -> cuarena_status_t;
     pub fn cuarena_shared_report_init(report: *mut cuarena_shared_report_t);
     #[doc = " Holds the arena of the configuration's device and memory, which is made if there is none. Each\n acquire needs a release. `report` may be NULL; each difference is also logged as a warning.\n\n Errors: those of cuarena_create; BAD_ARGUMENT for memory=bytes and custom."]
     pub fn cuarena_shared_acquire(
