@@ -19,6 +19,8 @@ typedef struct measure_ask {
     bool verify;
     bool min_pool;
     bool min_limit;
+    const char *snapshot;   /* file for one at the peak or, if a request was refused, then; NULL:
+                             * none */
     player_setup_t growing; /* for min_limit: of an arena that grows */
 } measure_ask_t;
 

@@ -15,12 +15,20 @@ typedef struct import_ask {
 
 /* Which options a command takes, besides --help. */
 #define OPTIONS_SHARED                                                                             \
-    1u                     /* preset, memory, pool, option, api, repeat, json                      \
-                            */
-#define OPTIONS_REPLAY 2u  /* policy, compact, min-pool, min-limit, streams, verify */
-#define OPTIONS_INFO 4u    /* options, json */
-#define OPTIONS_ADVISE 8u  /* for, room, json */
-#define OPTIONS_IMPORT 64u /* output, from, device */
+    1u                       /* preset, memory, pool, option, api, repeat, json                    \
+                              */
+#define OPTIONS_REPLAY 2u    /* policy, compact, min-pool, min-limit, streams, verify, snapshot */
+#define OPTIONS_INFO 4u      /* options, json */
+#define OPTIONS_ADVISE 8u    /* for, room, json */
+#define OPTIONS_TOP 16u      /* once, json */
+#define OPTIONS_SNAPSHOT 32u /* arena, format, output */
+#define OPTIONS_IMPORT 64u   /* output, from, device */
+
+typedef enum options_format {
+    FORMAT_BY_NAME, /* of the file */
+    FORMAT_JSON,
+    FORMAT_PYTORCH
+} options_format_t;
 
 typedef struct options {
     measure_ask_t ask;
@@ -29,7 +37,10 @@ typedef struct options {
     bool json;
     bool limit_given; /* by --option */
     bool list_options;
-    const char *output; /* a file; NULL: none */
+    bool once;
+    uint64_t arena; /* 0: the only one */
+    options_format_t format;
+    const char *output; /* a file; NULL: standard output */
     bool help;
     char **operands; /* what stands behind the options */
     size_t operand_count;

@@ -26,6 +26,7 @@ _cuarena_values() {
     --room) echo "0 2 10" ;;
     --from) echo "rmm pytorch" ;;
     --device) echo "0 1 2 3" ;;
+    --format) echo "json pytorch" ;;
     *) return 1 ;;
     esac
 }
@@ -33,12 +34,15 @@ _cuarena_values() {
 _cuarena_options() {
     local shared="--preset --memory --pool --option --api --repeat --json --help"
     case $1 in
-    replay) echo "$shared --policy --compact --min-pool --min-limit --streams --verify" ;;
+    replay) echo "$shared --policy --compact --min-pool --min-limit --streams --verify \
+--snapshot" ;;
     policies) echo "$shared" ;;
     advise) echo "--for --room --json --help" ;;
     import) echo "--output --from --device --help" ;;
     info) echo "--options --json --help" ;;
-    *) echo "replay policies advise import info --help --version" ;;
+    top) echo "--once --json --help" ;;
+    snapshot) echo "--arena --format --output --help" ;;
+    *) echo "replay policies advise import info top snapshot --help --version" ;;
     esac
 }
 
