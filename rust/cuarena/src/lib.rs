@@ -37,6 +37,7 @@ mod life;
 mod listen;
 pub mod log;
 pub mod memory;
+pub mod monitor;
 mod on_stream;
 mod options;
 mod panics;
