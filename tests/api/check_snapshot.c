@@ -8,8 +8,10 @@
 #include "support/snapshots.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -242,6 +244,31 @@ START_TEST(test_paths_that_cannot_be)
 }
 END_TEST
 
+/* Behind so many bytes there is no more room for files: nothing of the new one stays. */
+START_TEST(test_full_disk_leaves_the_file_before)
+{
+    fixture_t *f = opened(KIND_CUSTOM_POOL, 64 * EACH);
+    cuarena_block_t row[64];
+    struct rlimit most = {256, RLIM_INFINITY};
+    const char *path = in_folder("a.json");
+    take_row(f, row, COUNT_OF(row), EACH);
+    FILE *file = fopen(path, "w");
+    fputs("before", file);
+    fclose(file);
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &most), 0);
+    cuarena_status_t status = cuarena_snapshot_write(f->arena, CUARENA_SNAPSHOT_JSON, path);
+    most.rlim_cur = RLIM_INFINITY;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &most), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    expect_status(status, CUARENA_DRIVER);
+    ck_assert_int_eq(last_error().driver_code, EFBIG);
+    expect_text(text_of(path), "before");
+    expect_u64(files_ending(""), 1);
+    drop_row(f, row, COUNT_OF(row), EACH);
+}
+END_TEST
+
 START_TEST(test_whole_file_replaces_the_one_before)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, 8 * EACH);
@@ -437,7 +464,8 @@ int main(void)
     use_folder(suite_add_list(
         suite, "writing",
         TEST_LIST(test_arguments_are_checked, test_file_is_its_owners, test_paths_that_cannot_be,
-                  test_whole_file_replaces_the_one_before, test_function_gets_the_same_bytes,
+                  test_full_disk_leaves_the_file_before, test_whole_file_replaces_the_one_before,
+                  test_function_gets_the_same_bytes,
                   test_function_that_has_enough_is_not_called_again, test_handler_may_write_one)));
     use_folder(
         suite_add_list(suite, "refusals",
