@@ -3,7 +3,7 @@
  * 10^6 live blocks, every other block of which was freed and allocated again. Medians in
  * milliseconds:
  *
- *   held     the processor's time for the copy, under the lock
+ *   held     the processor's time for the copy, and for what caches of threads give back before it
  *   waited   the longest call of a thread beside that allocates and frees, which is more where the
  *            machine runs other programs too
  *   whole    a snapshot that is written to a function which only counts
@@ -89,8 +89,8 @@ static double processor_ms(void)
 static double hold(cuai_snapshot_t *s)
 {
     size_t bytes;
-    must(cuai_query_begin(arena));
     double begin = processor_ms();
+    must(cuai_query_begin(arena));
     bool filled = cuai_snapshot_fill(s, arena, &bytes);
     double held = processor_ms() - begin;
     must(cuai_query_end(arena, CUARENA_OK));

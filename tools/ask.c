@@ -8,6 +8,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#if !defined(MSG_NOSIGNAL)
+#define MSG_NOSIGNAL 0
+#endif
+
 /* ---- A connection ------------------------------------------------------ */
 
 static bool connect_to(const char *path, int *fd_out, fault_t *fault)

@@ -51,7 +51,9 @@ static cuarena_status_t begin(file_t *file, const char *path)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a file's name");
     memcpy(file->name, path, length);
     memcpy(file->name + length, ending, sizeof ending);
-    file->fd = mkostemp(file->name, O_CLOEXEC);
+    file->fd = mkstemp(file->name);
+    if (file->fd >= 0)
+        (void)fcntl(file->fd, F_SETFD, FD_CLOEXEC);
     if (file->fd >= 0)
         return CUARENA_OK;
     int error = errno;

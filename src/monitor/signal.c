@@ -22,15 +22,23 @@ static _Atomic int wake_to = -1;
 
 /* ---- The pipe ---------------------------------------------------------- */
 
+static void prepare(int fd)
+{
+    (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+    (void)fcntl(fd, F_SETFL, O_NONBLOCK);
+}
+
 int cuai_wake_begin(void)
 {
     int ends[2];
     if (wake_from >= 0)
         return wake_from;
-    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+    if (pipe(ends) != 0) {
         (void)cuai_fail_driver(errno, "monitor: no pipe: %s", strerror(errno));
         return -1;
     }
+    prepare(ends[0]);
+    prepare(ends[1]);
     wake_from = ends[0];
     atomic_store(&wake_to, ends[1]);
     return wake_from;

@@ -123,7 +123,7 @@ void cuai_listener_close(cuai_listener_t *listener)
 
 static bool is_ours(int peer)
 {
-#if defined(SO_PEERCRED)
+#if defined(__linux__)
     struct ucred who;
     socklen_t size = sizeof who;
     return getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.uid == geteuid();

@@ -11,6 +11,7 @@ the same blocks, and fills its segments. One line for whatever is wrong.
 import json
 import pathlib
 import pickle
+import pickletools
 import sys
 
 try:
@@ -18,6 +19,9 @@ try:
 except ImportError:
     jsonschema = None
 
+# What PyTorch's viewer, which reads pickles by itself, knows and we write.
+OPERATIONS = set("PROTO MARK EMPTY_DICT SETITEMS EMPTY_LIST APPEND TUPLE BINUNICODE BINPUT BINGET "
+                 "BININT LONG1 NEWTRUE NEWFALSE STOP".split())
 FREE_STATES = {"freed", "event", "captured"}
 
 
@@ -143,6 +147,9 @@ def main():
         check_json(path.stem, snapshot, validator, found.append)
         other = path.with_suffix(".pickle")
         if other.exists():
+            for operation, _, at in pickletools.genops(other.read_bytes()):
+                if operation.name not in OPERATIONS:
+                    found.append(f"{other.name}: {operation.name} at {at}")
             with other.open("rb") as file:
                 check_pickle(other.name, Plain(file).load(), snapshot, found.append)
     if not paths:
