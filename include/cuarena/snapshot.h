@@ -9,10 +9,10 @@
  * whenever a request is refused for lack of bytes; monitor.h gives them to other processes.
  *
  * A snapshot first copies the bookkeeping under the arena's lock, into host memory that it got
- * before, and is written after that, without the lock. So other threads wait for the copy only: less
- * than a millisecond for each 10^5 blocks of the highest count so far, and what it takes caches of
- * threads to give back what they keep. The copy has 64 bytes of the host for each of these blocks,
- * as long as the call lasts.
+ * before, and is written after that, without the lock. So other threads wait for the copy only:
+ * less than a millisecond for each 10^5 blocks of the highest count so far, and what it takes
+ * caches of threads to give back what they keep. The copy has 64 bytes of the host for each of
+ * these blocks, as long as the call lasts.
  */
 #ifndef CUARENA_SNAPSHOT_H
 #define CUARENA_SNAPSHOT_H
