@@ -12,7 +12,7 @@
  * that is for about a millisecond for each 10^5 of its blocks.
  *
  * Any thread may make these calls, but not a signal handler. A forked child has no monitor, and may
- * open its own.
+ * open its own. Close it before the library is unloaded.
  */
 #ifndef CUARENA_MONITOR_H
 #define CUARENA_MONITOR_H
