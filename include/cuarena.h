@@ -15,6 +15,7 @@
  *   cuarena/oom.h      what is tried before a request is refused
  *   cuarena/listener.h a function that is told of every allocation
  *   cuarena/stats.h    statistics, peaks, the validator
+ *   cuarena/debug.h    guards, patterns, a quarantine, leaks
  *   cuarena/cache.h    the cache of freed blocks that an arena may have
  *   cuarena/shared.h   arenas that a process shares by device and memory
  *   cuarena/device.h   arenas on devices: properties, driver pools, exports
@@ -34,6 +35,7 @@
 #include "cuarena/cache.h"
 #include "cuarena/capture.h"
 #include "cuarena/compact.h"
+#include "cuarena/debug.h"
 #include "cuarena/device.h"
 #include "cuarena/driver.h"
 #include "cuarena/heap.h"

@@ -137,6 +137,12 @@ typedef struct cuarena_amount {
 #define CUARENA_ZERO_ALLOC 2  /* each block, before it is handed out */
 #define CUARENA_ZERO_FREE 3   /* all bytes that leave a block */
 
+/* Which bytes get a pattern: see debug.h. */
+#define CUARENA_FILL_NEVER 0
+#define CUARENA_FILL_ALLOC 1 /* those of a new block: 0xCD */
+#define CUARENA_FILL_FREE 2  /* those of a freed block: 0xDD */
+#define CUARENA_FILL_BOTH 3
+
 /*
  * CUARENA_ZERO_ALLOC: the bytes that a resize adds to a block are not set to 0, unless it was empty
  * before.
@@ -259,6 +265,12 @@ typedef struct cuarena_config {
     uint64_t natural;         /* blocks are aligned to the least power of two that
                                * they fit in, of this at most; 0: the granule */
     int32_t use_cuda_mempool; /* 1: ONNX Runtime's key, see cuarena_config_set; 0 */
+    /* For debugging: see debug.h. Any of them makes every call take the slow path. */
+    int32_t fill;              /* CUARENA_FILL_...; never */
+    uint64_t guard_bytes;      /* on either side of each block, up to 4 KiB; 0 */
+    uint64_t quarantine_bytes; /* most bytes of freed blocks that wait before their
+                                * bytes are used again; 0 */
+    int32_t stacks;            /* callers kept for each live block, up to 32; 0 */
 } cuarena_config_t;
 
 CUARENA_API void cuarena_config_init(cuarena_config_t *config);

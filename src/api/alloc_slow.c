@@ -329,6 +329,8 @@ static outcome_t try_cache(ladder_t *ladder)
 {
     CUAI_ASSERT(ladder->call->arena->inside != 0);
     cuarena_t *arena = ladder->call->arena;
+    if (cuai_quarantine_keep(arena, 0, NULL))
+        return outcome(true);
     if (arena->heaps[CUAI_DYNAMIC]->cached_blocks == 0 || is_stable(ladder) ||
         !cuai_would_fit(arena, ladder->request) || !is_for_room(ladder))
         return STEP_SKIPPED;
@@ -763,7 +765,7 @@ cuarena_status_t cuai_alloc_slow(cuai_call_t *call, const cuai_request_t *reques
     cuai_kept_error_t words;
     cuai_peaks_kept_t before;
     /* cppcheck-suppress uninitvar; what is kept goes there */
-    own.before = request->zeroed ? &before : NULL;
+    own.before = request->zeroed || arena->watch != NULL ? &before : NULL;
     ladder_t ladder = {.call = call,
                        .words = &words,
                        .request = &own,
@@ -781,7 +783,7 @@ cuarena_status_t cuai_alloc_slow(cuai_call_t *call, const cuai_request_t *reques
     if (status == CUARENA_REENTERED)
         return status;
     if (status == CUARENA_OK)
-        status = cuai_zero_new(arena, &own, *block_out);
+        status = cuai_ready_new(arena, &own, *block_out);
     if (status != CUARENA_OK)
         cuai_call_note_failure(call, status, request->heap.size, request->heap.tag);
     else

@@ -2,6 +2,7 @@
 #include "arena/reclaim.h"
 #include "arena/streams.h"
 #include "arena/unlocked.h"
+#include "arena/watch.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -241,7 +242,7 @@ void cuai_call_note_block(cuai_call_t *call, int32_t kind, cuai_block_ref_t ref)
         return;
     const cuai_record_t *r = cuai_block_record(ref);
     event->block = cuai_id(ref.heap, ref.slot);
-    event->address = cuai_pointer(r->offset);
+    event->address = cuai_pointer(cuai_user_address(call->arena, r));
     event->bytes = cuai_requested(r);
     event->tag = cuai_tag_of(r);
 }

@@ -12,6 +12,7 @@
 #define MEMBER(name)                                                                               \
     .offset = offsetof(cuarena_config_t, name), .size = sizeof(((cuarena_config_t *)0)->name)
 
+#define MOST_GUARD (4 * CUAI_KIB)
 #define MOST_BYTES (CUARENA_HEAP_MAX_SEGMENT - 1)
 #define AMOUNT_RANGE "bytes below 256TiB, 0.001% to 100%, auto, auto-BYTES"
 
@@ -97,6 +98,20 @@ static const cuai_option_t options[] = {
         .ort = {"extend_strategy, arena_extend_strategy", "0, 1", 0, 1, "doubling, exact", NULL}),
     CHOICE("zero", zero, "never", "never, create, alloc, free", .help = "When bytes are set to 0.",
            .first = CUARENA_ZERO_NEVER, .last = CUARENA_ZERO_FREE),
+    BYTES("guard", guard_bytes, "0", "0 to 4KiB",
+          .help =
+              "Bytes around each block that are checked when it is freed, and by cuarena_check.",
+          .most = MOST_GUARD),
+    CHOICE("fill", fill, "never", "never, alloc, free, both",
+           .help = "Which bytes get a pattern: 0xCD when a block begins, 0xDD when it is freed.",
+           .first = CUARENA_FILL_NEVER, .last = CUARENA_FILL_BOTH),
+    BYTES("quarantine", quarantine_bytes, "0", "0 to below 256TiB",
+          .help = "The most bytes of freed blocks that wait, filled with 0xDD, before anybody gets "
+                  "their bytes; what was written to them is found when they leave.",
+          .most = MOST_BYTES),
+    COUNT("stacks", stacks, "0", "0 to 32",
+          .help = "How many callers are kept for each live block, for findings and leaks.",
+          .most = CUAI_MOST_FRAMES),
     CHOICE("placement", placement, "preset", "preset, default, best, low",
            .help = "How a free range is chosen for a request.", .first = -1,
            .last = CUARENA_PLACEMENT_LOW),

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/amount.h"
+#include "base/stack.h"
 #include "cuarena/arena.h"
 
 typedef enum cuai_option_type {

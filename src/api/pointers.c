@@ -1,6 +1,7 @@
 /* The pointer calls: their slow paths, which do everything, and those that have no fast one. */
 #include "api/call.h"
 #include "arena/counts.h"
+#include "arena/watch.h"
 
 /* ---- Allocation -------------------------------------------------------- */
 
@@ -32,7 +33,7 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_alloc(cuarena_t *arena, uint64_t byt
     if (status == CUARENA_OK)
         status = cuai_alloc_slow(&call, &request, &ref);
     if (status == CUARENA_OK)
-        *pointer_out = cuai_pointer(cuai_block_record(ref)->offset);
+        *pointer_out = cuai_pointer(cuai_user_address(arena, cuai_block_record(ref)));
     return cuai_call_end(&call, status);
 }
 
@@ -98,7 +99,8 @@ static cuarena_status_t resize_found(cuai_call_t *call, cuai_block_ref_t ref, ui
     }
     cuarena_status_t status = cuai_resize_block(call, ref, bytes, stream);
     if (status == CUARENA_OK)
-        *pointer_out = cuai_pointer(cuai_block_record(cuai_find_block(arena, block))->offset);
+        *pointer_out = cuai_pointer(
+            cuai_user_address(arena, cuai_block_record(cuai_find_block(arena, block))));
     return status;
 }
 

@@ -136,6 +136,7 @@ struct cuarena_arena {
     bool shared; /* the registry of shared arenas ends it */
 
     cuarena_export_t *exports; /* open exports */
+    struct cuai_watch *watch;  /* NULL: no option asks for debugging */
 
     cuai_tag_t *tags; /* index: cuarena_tag_t; [0] is unused */
     size_t tag_count;

@@ -11,6 +11,7 @@
 #include "arena/dedicated.h"
 #include "arena/exports.h"
 #include "arena/grow.h"
+#include "arena/guard.h"
 #include "arena/pool.h"
 #include "arena/segments.h"
 #include "arena/streams.h"
@@ -256,6 +257,10 @@ static cuarena_status_t fill_arena(cuarena_t *arena)
     if (status == CUARENA_OK)
         status = check_zero(arena);
     if (status == CUARENA_OK)
+        status = cuai_guard_supported(arena);
+    if (status == CUARENA_OK)
+        status = cuai_watch_begin(arena);
+    if (status == CUARENA_OK)
         status = resolve_sizes(arena);
     if (status == CUARENA_OK)
         status = make_heaps(arena);
@@ -366,6 +371,7 @@ void cuai_arena_end(cuarena_t *arena)
     for (int i = 0; i < CUAI_HEAPS; i++)
         cuarena_heap_destroy(&arena->heaps[i]);
     cuai_exports_forget(arena);
+    cuai_watch_end(arena);
     cuai_tags_end(arena);
     cuai_host_free(arena->whole_scopes);
     for (int i = 0; i < CUARENA_REGION_COUNT; i++)

@@ -362,6 +362,24 @@ static cuarena_status_t zero_captured(void *user, void *address, uint64_t bytes,
                      call.memory->ops.name, (void *)stream);
 }
 
+static cuarena_status_t set_bytes(void *user, void *address, int32_t value, uint64_t bytes,
+                                  cuarena_stream_t stream)
+{
+    call_t call;
+    CUAI_ASSERT(address != NULL && bytes != 0);
+    begin(&call, user);
+    return over_on(&call, "set_bytes", bytes, stream,
+                   OF(call, set_bytes, address, value, bytes, stream));
+}
+
+static cuarena_status_t read_bytes(void *user, void *to, const void *address, uint64_t bytes)
+{
+    call_t call;
+    CUAI_ASSERT(address != NULL && bytes != 0);
+    begin(&call, user);
+    return over_with(&call, "read_bytes", bytes, OF(call, read_bytes, to, address, bytes));
+}
+
 /* Descriptors that came with an impossible count are not closed: only the caller's function knows
  * which they are. */
 static cuarena_status_t export_range(void *user, const cuarena_memory_segment_t *segment,
@@ -492,6 +510,8 @@ void cuai_count_calls(cuai_memory_t *memory, cuai_counted_t *counted, bool guest
     COUNT(relocate);
     COUNT(zero_bytes);
     COUNT(zero_captured);
+    COUNT(set_bytes);
+    COUNT(read_bytes);
     COUNT(export_range);
     COUNT(identify);
     COUNT(mark);

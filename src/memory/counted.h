@@ -2,9 +2,9 @@
  * Calls of a memory: counted, and made. Where the functions are the caller's own (a guest), their
  * answers are checked too.
  *
- * Counted are calls that allocate, give back, move, zero and export bytes, and those that identify,
- * mark, query and wait for streams; on memory without a driver as if there were one. Not counted
- * are `available`, `total`, `unmark`, which keeps the event for the next mark, and `end`.
+ * Counted are calls that allocate, give back, move, set, read and export bytes, and those that
+ * identify, mark, query and wait for streams; on memory without a driver as if there were one. Not
+ * counted are `available`, `total`, `unmark`, which keeps the event for the next mark, and `end`.
  *
  * Calls of the driver in any function of the table are counted besides: one call of the memory may
  * make none of them, or some thousands.
