@@ -365,8 +365,9 @@ static cuarena_status_t resize(cuai_call_t *call, cuai_block_ref_t ref, uint64_t
 
 /* ---- Watched blocks ---------------------------------------------------- */
 
-/* Writes guards where the block ends now, and the pattern into bytes that are new. The resize is
- * done: a block whose guards cannot be written has none. Drops the lock. */
+/* Writes guards where the block ends now, and the pattern into bytes that are new, once the host
+ * has waited for the resize: so no stream is at work on the block that it does not name. The resize
+ * is done: a block whose guards cannot be written has none. Drops the lock. */
 static void guard_again(cuarena_t *arena, cuarena_block_t block, uint64_t kept, uint32_t stream)
 {
     cuai_block_ref_t ref;
@@ -378,14 +379,11 @@ static void guard_again(cuarena_t *arena, cuarena_block_t block, uint64_t kept, 
     if (cuai_watch_find(arena, block) == NULL)
         status = cuai_watch_add(arena, ref);
     if (status == CUARENA_OK)
-        status = cuai_guard_write(arena, ref, kept, stream);
+        status = cuai_guard_await(arena, ref, stream);
+    if (status == CUARENA_OK)
+        (void)cuai_guard_write(arena, ref, kept, 0);
     if (cuai_end_moving(arena, ref, stream))
         cuai_watch_drop(arena, block);
-    cuai_unlock(&arena->lock);
-    if (status != CUARENA_OK)
-        cuai_log(CUARENA_LOG_WARN, "%s: block %#llx has no guards after a resize: %s", arena->label,
-                 (unsigned long long)block, cuarena_last_error());
-    cuai_arena_lock(arena);
     cuai_error_restore(&before);
 }
 

@@ -4,6 +4,7 @@
 #include "arena/stream_order.h"
 #include "arena/streams.h"
 #include "arena/unlocked.h"
+#include "base/log.h"
 
 /* So many bytes are read at once. */
 #define CHUNK (16 * CUAI_KIB)
@@ -63,6 +64,19 @@ static cuarena_status_t write(const cuarena_t *arena, const layout_t *layout,
     return status == CUARENA_OK ? set(arena, layout->end, CUAI_GUARD_VALUE, guard, stream) : status;
 }
 
+/* Tells the log of a block that debugging leaves alone. Drops the lock. */
+static cuarena_status_t answer(cuarena_t *arena, cuarena_block_t block, cuarena_status_t status)
+{
+    if (status == CUARENA_OK || status == CUARENA_LOST)
+        return status;
+    cuai_kept_error_t words = cuai_error_kept();
+    cuai_unlock(&arena->lock);
+    cuai_log(CUARENA_LOG_WARN, "%s: block %#llx has no guards or pattern: %s", arena->label,
+             (unsigned long long)block, words.error.message);
+    cuai_arena_lock(arena);
+    return CUARENA_OK;
+}
+
 cuarena_status_t cuai_guard_write(cuarena_t *arena, cuai_block_ref_t ref, uint64_t kept,
                                   uint32_t number)
 {
@@ -72,6 +86,7 @@ cuarena_status_t cuai_guard_write(cuarena_t *arena, cuai_block_ref_t ref, uint64
     CUAI_ASSERT(r->moving && one != NULL);
     layout_t layout = layout_of(arena, r, kept);
     cuarena_stream_t stream;
+    cuai_kept_error_t before = cuai_error_kept();
     one->guarded = false;
     if (r->fixed || cuai_is_captured(arena, number))
         return CUARENA_OK;
@@ -84,7 +99,10 @@ cuarena_status_t cuai_guard_write(cuarena_t *arena, cuai_block_ref_t ref, uint64
     cuai_stream_untouch(arena, number);
     one->guarded = status == CUARENA_OK && layout.guard != 0;
     one->stream = number;
-    return cuai_note_loss(arena, status);
+    status = answer(arena, one->block, cuai_note_loss(arena, status));
+    if (status == CUARENA_OK)
+        cuai_error_restore(&before);
+    return status;
 }
 
 cuarena_status_t cuai_guard_await(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)

@@ -18,7 +18,8 @@ cuarena_status_t cuai_guard_supported(const cuarena_t *arena);
 
 /* Writes the guards of a watched block, which is marked as moving, and with FILL_ALLOC the pattern
  * into the bytes from `kept` on, on a stream. In an open session it writes nothing, and the block
- * has no guards. Drops the lock. */
+ * has no guards; nor has it where they cannot be written, which the log is told at level warn: that
+ * is no error but LOST. Drops the lock. */
 cuarena_status_t cuai_guard_write(cuarena_t *arena, cuai_block_ref_t ref, uint64_t kept,
                                   uint32_t number);
 /* Waits for the work so far of a stream, and of all streams that the block names, so that its bytes

@@ -513,9 +513,10 @@ static void configure_cache(model_t *m, cuarena_config_t *config)
 
 static void configure_guards(model_t *m, cuarena_config_t *config)
 {
-    config->guard_bytes = any(m, 3) * 40;
+    config->guard_bytes = any(m, config->zero == CUARENA_ZERO_FREE ? 2 : 3) * 40;
     config->fill = (int32_t)any(m, 4) & (config->zero == CUARENA_ZERO_FREE ? 1 : 3);
-    config->quarantine_bytes = any(m, 3) * (POOL / 16);
+    config->quarantine_bytes =
+        config->zero == CUARENA_ZERO_FREE ? 0 : any(m, 3) * (POOL / 16); /* it is looked at */
     config->stacks = (int32_t)any(m, 2);
 }
 
@@ -551,7 +552,7 @@ static void configure(model_t *m, cuarena_config_t *config)
         configure_cache(m, config);
     if (m->guards)
         configure_guards(m, config);
-    m->zeroes = config->zero == CUARENA_ZERO_FREE;
+    m->zeroes = config->zero == CUARENA_ZERO_FREE && config->guard_bytes == 0; /* nor are these */
 }
 
 void stream_model_open(stream_model_t *m, const choice_t *choice, model_ways_t ways)
