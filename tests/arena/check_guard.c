@@ -9,9 +9,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#define POOL MIB(4)
-#define GUARD 48u
+#if defined(CUARENA_TEST_CUDA)
+#include "support/cuda_kinds.h"
+#define TABLE cuda_kinds
+#define KINDS DEVICE_KIND_COUNT
+#define POOL MIB(64)
+#define A_POOL CUDA_POOL_VMM
+#else
+#define TABLE arena_kinds
 #define KINDS HOST_KIND_COUNT
+#define POOL MIB(4)
+#define A_POOL POOL_CUSTOM
+#endif
+#define GUARD 48u
 
 /* ---- Arenas and lines -------------------------------------------------- */
 
@@ -47,7 +57,7 @@ static void expect_line(const char *part)
 
 static bool is_readable(int kind)
 {
-    return (arena_kinds[kind].traits & KIND_READABLE) != 0;
+    return (TABLE[kind].traits & KIND_READABLE) != 0;
 }
 
 /* NULL: no bytes to guard. */
@@ -55,7 +65,7 @@ static fixture_t *guarded(int kind, int32_t fill, uint64_t quarantine)
 {
     if (!is_readable(kind))
         return NULL;
-    fixture_t *f = prepared(&arena_kinds[kind], POOL);
+    fixture_t *f = prepared(&TABLE[kind], POOL);
     f->config.guard_bytes = GUARD;
     f->config.fill = fill;
     f->config.quarantine_bytes = quarantine;
@@ -84,9 +94,21 @@ static const struct {
     {-(int64_t)GUARD, "the bytes before it were written, 47 bytes from its begin: found 5a fd"},
 };
 
-static void stray(void *pointer, int64_t at)
+static void stray(const fixture_t *f, void *pointer, int64_t at)
 {
-    ((volatile unsigned char *)pointer)[at] = 0x5a;
+    fill_with(f, (char *)pointer + at, 1, 0x5a);
+}
+
+static void expect_bytes(const fixture_t *f, const char *begin, size_t bytes, int value)
+{
+    unsigned char copy[512];
+    ck_assert_uint_le(bytes, sizeof copy);
+    if (f->kind->traits & KIND_DEVICE)
+        arena_reach->read(copy, begin, bytes);
+    else
+        memcpy(copy, begin, bytes);
+    for (size_t i = 0; i < bytes; i++)
+        ck_assert_int_eq(copy[i], value);
 }
 
 START_TEST(test_write_is_found_at_the_free)
@@ -94,9 +116,9 @@ START_TEST(test_write_is_found_at_the_free)
     int kind = _i % (int)KINDS;
     fixture_t *f = guarded(kind, CUARENA_FILL_NEVER, 0);
     for (size_t i = 0; f != NULL && i < COUNT_OF(writes); i++) {
-        unsigned char *pointer = take(f, 100);
-        memset(pointer, 1, 100);
-        stray(pointer, writes[i].at);
+        char *pointer = take(f, 100);
+        fill_with(f, pointer, 100, 1);
+        stray(f, pointer, writes[i].at);
         lines.count = 0;
         step_ok(f, cuarena_free(f->arena, pointer));
         expect_status(last_error().status, CUARENA_CORRUPT);
@@ -118,9 +140,9 @@ START_TEST(test_write_is_found_by_the_check_once)
     char *first = take(f, 100);
     char *second = take(f, 700);
     expect_u64(findings_of(f), 0);
-    stray(first, 100);
-    stray(second, -3);
-    stray(second, 701);
+    stray(f, first, 100);
+    stray(f, second, -3);
+    stray(f, second, 701);
     step(f, cuarena_check(f->arena, &findings), CUARENA_CORRUPT);
     expect_u64(findings, 3);
     expect_message("3 findings in all");
@@ -136,17 +158,16 @@ END_TEST
 
 START_TEST(test_finding_names_block_tag_and_age)
 {
-    fixture_t *f = guarded(KINDS - 1, CUARENA_FILL_NEVER, 0);
+    fixture_t *f = guarded(A_POOL, CUARENA_FILL_NEVER, 0);
     cuarena_tag_t tag;
     char want[96];
-    f = f != NULL ? f : guarded(POOL_CUSTOM, CUARENA_FILL_NEVER, 0);
     expect_ok(cuarena_tag(f->arena, "weights", &tag));
     char *pointer = take_tagged(f, 300, tag);
     cuarena_block_t block = 0;
     expect_ok(cuarena_block_of(f->arena, pointer, &block));
     drop(f, take(f, 10));
     drop(f, take(f, 10));
-    stray(pointer, 300);
+    stray(f, pointer, 300);
     (void)snprintf(want, sizeof want, "block %#llx at %#llx, 300 bytes, tag 'weights', 2 alloc",
                    (unsigned long long)block, (unsigned long long)(uintptr_t)pointer);
     expect_status(cuarena_check(f->arena, NULL), CUARENA_CORRUPT);
@@ -161,7 +182,8 @@ START_TEST(test_addresses_and_sizes_are_those_of_the_user)
 {
     static const uint64_t alignments[] = {0, 512, 4096};
     fixture_t *f = guarded(_i, CUARENA_FILL_BOTH, 0);
-    for (size_t i = 0; f != NULL && i < COUNT_OF(alignments); i++) {
+    size_t count = TABLE[_i].traits & KIND_EACH ? 1 : COUNT_OF(alignments);
+    for (size_t i = 0; f != NULL && i < count; i++) {
         cuarena_request_t request;
         void *pointer = NULL;
         uint64_t requested = 0;
@@ -178,7 +200,7 @@ START_TEST(test_addresses_and_sizes_are_those_of_the_user)
         expect_u64(stats_of(f).requested_bytes, 1000);
         expect_status(cuarena_free(f->arena, (char *)pointer + 256), CUARENA_STALE);
         expect_status(cuarena_free(f->arena, (char *)pointer - 256), CUARENA_STALE);
-        memset(pointer, 1, 1000);
+        fill_with(f, pointer, 1000, 1);
         drop(f, pointer);
         expect_status(cuarena_free(f->arena, pointer), CUARENA_STALE);
     }
@@ -191,7 +213,7 @@ START_TEST(test_resize_takes_guards_along)
 {
     static const uint64_t sizes[] = {100, 101, 5000, 300, 299, 70000, 1};
     fixture_t *f = guarded(_i, CUARENA_FILL_BOTH, 0);
-    if (f == NULL || arena_kinds[_i].traits & KIND_PLAIN)
+    if (f == NULL || TABLE[_i].traits & KIND_EACH)
         return;
     void *pointer = take(f, 100);
     void *wall = take(f, 100);
@@ -201,9 +223,9 @@ START_TEST(test_resize_takes_guards_along)
         expect_painted(f, pointer, sizes[i] < sizes[i - 1] ? sizes[i] : sizes[i - 1], i);
         expect_u64(findings_of(f), i - 1);
         if (sizes[i] > sizes[i - 1])
-            ck_assert_int_eq(((unsigned char *)pointer)[sizes[i] - 1], 0xcd);
+            expect_bytes(f, (char *)pointer + sizes[i] - 1, 1, 0xcd);
         fill_with(f, pointer, sizes[i], (int)i);
-        stray(pointer, (int64_t)sizes[i]);
+        stray(f, pointer, (int64_t)sizes[i]);
         expect_status(cuarena_check(f->arena, NULL), CUARENA_CORRUPT);
     }
     step_ok(f, cuarena_resize(f->arena, pointer, 0, &pointer));
@@ -213,9 +235,9 @@ END_TEST
 
 START_TEST(test_write_is_found_by_a_resize)
 {
-    fixture_t *f = guarded(POOL_PAGEABLE, CUARENA_FILL_NEVER, 0);
+    fixture_t *f = guarded(A_POOL, CUARENA_FILL_NEVER, 0);
     void *pointer = take(f, 100);
-    stray(pointer, 101);
+    stray(f, pointer, 101);
     step_ok(f, cuarena_resize(f->arena, pointer, 4000, &pointer));
     expect_message("1 bytes from its end");
     expect_u64((uint64_t)lines.count, 1);
@@ -228,7 +250,7 @@ START_TEST(test_compaction_takes_guards_along)
 {
     heard_t heard = {0};
     cuarena_block_t blocks[16];
-    fixture_t *f = guarded(POOL_CUSTOM, CUARENA_FILL_BOTH, 0);
+    fixture_t *f = guarded(A_POOL, CUARENA_FILL_BOTH, 0);
     for (size_t i = 0; i < COUNT_OF(blocks); i++) {
         blocks[i] = take_block(f, 1000 + i);
         paint(f, address_of(f, blocks[i]), 1000 + i, i);
@@ -254,7 +276,7 @@ END_TEST
 START_TEST(test_dedicated_adopted_and_empty_blocks)
 {
     static char mine[4096] __attribute__((aligned(4096)));
-    fixture_t *f = guarded(POOL_CUSTOM, CUARENA_FILL_BOTH, KIB(64));
+    fixture_t *f = guarded(A_POOL, CUARENA_FILL_BOTH, KIB(64));
     cuarena_block_t adopted, dedicated = take_dedicated_block(f, 5000);
     cuarena_block_t empty = take_block(f, 0);
     memset(mine, 7, sizeof mine);
@@ -264,14 +286,14 @@ START_TEST(test_dedicated_adopted_and_empty_blocks)
     fill_with(f, address_of(f, dedicated), 5000, 1);
     expect_u64(findings_of(f), 0);
     step_ok(f, cuarena_block_resize(f->arena, empty, 77));
-    ck_assert_int_eq(((unsigned char *)address_of(f, empty))[76], 0xcd);
-    stray(address_of(f, empty), 77);
+    expect_bytes(f, address_of(f, empty), 77, 0xcd);
+    stray(f, address_of(f, empty), 77);
     expect_status(cuarena_check(f->arena, NULL), CUARENA_CORRUPT);
     drop_block(f, empty);
     drop_block(f, adopted);
     for (size_t i = 0; i < sizeof mine; i++)
         ck_assert_int_eq(mine[i], 7);
-    stray(address_of(f, dedicated), 5001);
+    stray(f, address_of(f, dedicated), 5001);
     drop_block(f, dedicated);
     expect_message("1 bytes from its end");
     expect_u64(findings_of(f), 2); /* nothing is in the quarantine from here on */
@@ -285,12 +307,9 @@ START_TEST(test_new_bytes_have_the_pattern)
     fixture_t *f = guarded(_i, CUARENA_FILL_ALLOC, 0);
     if (f == NULL)
         return;
-    unsigned char *pointer = take(f, 300);
-    for (int i = 0; i < 300; i++)
-        ck_assert_int_eq(pointer[i], 0xcd);
+    char *pointer = take(f, 300);
+    expect_bytes(f, pointer, 300, 0xcd);
     drop(f, pointer);
-    if (arena_kinds[_i].traits & KIND_PLAIN)
-        return;
     pointer = take_zeroed(f, 300);
     expect_zero(f, pointer, 300);
     drop(f, pointer);
@@ -300,13 +319,12 @@ END_TEST
 
 START_TEST(test_freed_bytes_have_the_pattern)
 {
-    fixture_t *f = guarded(POOL_CUSTOM, CUARENA_FILL_FREE, 0);
-    unsigned char *wall = take(f, 300);
-    unsigned char *pointer = take(f, 300);
-    memset(pointer, 1, 300);
+    fixture_t *f = guarded(A_POOL, CUARENA_FILL_FREE, 0);
+    char *wall = take(f, 300);
+    char *pointer = take(f, 300);
+    fill_with(f, pointer, 300, 1);
     drop(f, pointer);
-    for (int i = -(int)GUARD; i < 300 + (int)GUARD; i++)
-        ck_assert_int_eq(pointer[i], 0xdd);
+    expect_bytes(f, pointer - GUARD, 300 + 2 * GUARD, 0xdd);
     drop(f, wall);
 }
 END_TEST
@@ -323,8 +341,8 @@ START_TEST(test_write_after_free_is_found)
         drop(f, pointers[i]);
     expect_status(cuarena_free(f->arena, pointers[1]), CUARENA_STALE);
     expect_u64((uint64_t)lines.count, 1);
-    stray(pointers[1], 17);
-    stray(pointers[2], -5);
+    stray(f, pointers[1], 17);
+    stray(f, pointers[2], -5);
     for (int i = 0; i < 20; i++)
         drop(f, take(f, 4000));
     expect_line("it was written after its free, 17 bytes behind its begin: found 5a dd dd");
@@ -337,7 +355,7 @@ END_TEST
 /* Bytes in the quarantine are nobody's, in the order of the frees, and come back. */
 START_TEST(test_quarantine_keeps_bytes_up_to_its_size)
 {
-    fixture_t *f = guarded(POOL_CUSTOM, CUARENA_FILL_NEVER, KIB(16));
+    fixture_t *f = guarded(A_POOL, CUARENA_FILL_NEVER, KIB(16));
     char *first = take(f, 4000);
     char *walls[8];
     drop(f, first);
@@ -362,7 +380,7 @@ END_TEST
 
 START_TEST(test_zeroed_free_and_quarantine_go_together)
 {
-    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    fixture_t *f = prepared(&TABLE[A_POOL], POOL);
     fixture_zero_free(f);
     f->config.quarantine_bytes = KIB(16);
     f->config.guard_bytes = 16;
@@ -377,6 +395,8 @@ START_TEST(test_zeroed_free_and_quarantine_go_together)
     expect_free_is_zero(f);
 }
 END_TEST
+
+#if !defined(CUARENA_TEST_CUDA)
 
 /* ---- Refusals and failures --------------------------------------------- */
 
@@ -394,7 +414,7 @@ END_TEST
 
 START_TEST(test_guards_that_cannot_be_written_are_none)
 {
-    fixture_t *f = guarded(POOL_CUSTOM, CUARENA_FILL_BOTH, KIB(16));
+    fixture_t *f = guarded(A_POOL, CUARENA_FILL_BOTH, KIB(16));
     void *other = take(f, 100);
     f->memory.fail_op = OP_SET;
     for (int i = 1; i <= 3; i++) {
@@ -412,9 +432,9 @@ END_TEST
 
 START_TEST(test_guards_that_cannot_be_read_keep_no_block)
 {
-    fixture_t *f = guarded(POOL_CUSTOM, CUARENA_FILL_NEVER, 0);
+    fixture_t *f = guarded(A_POOL, CUARENA_FILL_NEVER, 0);
     void *pointer = take(f, 100);
-    stray(pointer, 100);
+    stray(f, pointer, 100);
     f->memory.fail_op = OP_READ;
     f->memory.fail_in = 1;
     step(f, cuarena_check(f->arena, NULL), CUARENA_DRIVER);
@@ -423,6 +443,8 @@ START_TEST(test_guards_that_cannot_be_read_keep_no_block)
     expect_u64(findings_of(f), 0);
 }
 END_TEST
+
+#endif
 
 int main(void)
 {
@@ -439,9 +461,13 @@ int main(void)
                   test_compaction_takes_guards_along, test_dedicated_adopted_and_empty_blocks,
                   test_freed_bytes_have_the_pattern, test_quarantine_keeps_bytes_up_to_its_size,
                   test_zeroed_free_and_quarantine_go_together));
+#if defined(CUARENA_TEST_CUDA)
+    return cuda_kinds_main(suite);
+#else
     suite_add_list(suite, "failures",
                    TEST_LIST(test_memory_without_the_functions_is_refused,
                              test_guards_that_cannot_be_written_are_none,
                              test_guards_that_cannot_be_read_keep_no_block));
     return suite_main(suite);
+#endif
 }
