@@ -136,6 +136,7 @@ typedef struct cuarena_amount {
 #define CUARENA_ZERO_CREATE 1 /* all bytes, when the memory gives them */
 #define CUARENA_ZERO_ALLOC 2  /* each block, before it is handed out */
 #define CUARENA_ZERO_FREE 3   /* all bytes that leave a block */
+#define CUARENA_ZERO_OWNER 4  /* those of a block that may have been another owner's */
 
 /* Which bytes get a pattern: see debug.h. */
 #define CUARENA_FILL_NEVER 0
@@ -160,6 +161,16 @@ typedef struct cuarena_amount {
  * exported cannot be set to 0 at the close, and where a free finds the device lost, or cannot tell
  * whether the bytes are 0 yet. These calls end the block, whose bytes nobody gets any more, and are
  * OK: the log says at level error what lost the arena, and so does each later error that is LOST.
+ */
+
+/*
+ * CUARENA_ZERO_OWNER: what a tag or a capture session left in bytes is never seen by another one.
+ * An arena does not note who had which bytes, so the rule is: from the first block of a second tag
+ * on (no tag is one too), or of a session, every block is set to 0 before it is handed out, as with
+ * CUARENA_ZERO_ALLOC; and a block grows only within what it was rounded up to, or by moving to a
+ * place that is set to 0 first, so one that cannot move does not grow. An arena that knows one tag
+ * and no session sets nothing to 0, and pays for the slow path alone. Compactions move whole
+ * blocks, and need nothing. Adopted bytes stay as they are.
  */
 
 /*

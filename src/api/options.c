@@ -96,8 +96,10 @@ static const cuai_option_t options[] = {
                 "chunks that double.",
         .first = -1, .last = CUARENA_GROW_DOUBLING,
         .ort = {"extend_strategy, arena_extend_strategy", "0, 1", 0, 1, "doubling, exact", NULL}),
-    CHOICE("zero", zero, "never", "never, create, alloc, free", .help = "When bytes are set to 0.",
-           .first = CUARENA_ZERO_NEVER, .last = CUARENA_ZERO_FREE),
+    CHOICE("zero", zero, "never", "never, create, alloc, free, owner",
+           .help =
+               "When bytes are set to 0; owner: before they go to another tag or capture session.",
+           .first = CUARENA_ZERO_NEVER, .last = CUARENA_ZERO_OWNER),
     BYTES("guard", guard_bytes, "0", "0 to 4KiB",
           .help =
               "Bytes around each block that are checked when it is freed, and by cuarena_check.",

@@ -91,6 +91,9 @@ cuarena_status_t cuai_request_on(cuai_call_t *call, cuarena_stream_t stream,
     cuarena_status_t status = cuai_call_on(call, stream);
     request->stream = call->stream;
     request->heap.owner = (uint16_t)call->stream;
+    if (status == CUARENA_OK && cuai_zeroes_owner(call->arena, request->heap.tag,
+                                                  cuai_is_captured(call->arena, call->stream)))
+        request->zeroed = true;
     if (status == CUARENA_OK && request->zeroed && cuai_is_captured(call->arena, call->stream))
         status = cuai_check_zero_captured(call->arena, "zeroed 1");
     if (status != CUARENA_OK)

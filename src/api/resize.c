@@ -65,6 +65,8 @@ static bool lengthen_on(cuarena_t *arena, cuai_block_ref_t ref, const cuai_reque
 static bool lengthen(cuarena_t *arena, cuai_block_ref_t ref, const cuai_request_t *request)
 {
     CUAI_ASSERT(request->size > cuai_block_record(ref)->size);
+    if (arena->owners_mix)
+        return false;
     if (cuai_block_record(ref)->fixed) {
         uint32_t freelist = cuai_capture_grows_into(arena, ref, request->stream);
         return freelist != 0 && into(ref, request->size, request, freelist);
@@ -111,12 +113,14 @@ static bool resize_in_place(cuarena_t *arena, cuai_block_ref_t ref, const cuai_r
 }
 
 /* The request for a new place. With zero=alloc the place of an empty block is zeroed, as for a new
- * block. A block that grows is placed low: it may grow again. */
-static cuai_request_t request_like(cuai_block_ref_t ref, const cuai_request_t *request)
+ * block. With zero=owner it all is, where owners mix. A block that grows is placed low: it may grow
+ * again. */
+static cuai_request_t request_like(const cuarena_t *arena, cuai_block_ref_t ref,
+                                   const cuai_request_t *request)
 {
     const cuai_record_t *r = cuai_block_record(ref);
     cuai_request_t like = *request;
-    like.zeroed = request->zeroed && r->size == 0;
+    like.zeroed = (request->zeroed && r->size == 0) || arena->owners_mix;
     like.helps = true;
     like.credit = r->size;
     like.heap.pins = 1;                    /* it stays there until the exchange */
@@ -237,7 +241,7 @@ static cuarena_status_t resize_by_moving(cuai_call_t *call, cuarena_block_t bloc
 {
     cuarena_t *arena = call->arena;
     cuai_block_ref_t ref = cuai_find_block(arena, block);
-    cuai_request_t like = request_like(ref, request);
+    cuai_request_t like = request_like(arena, ref, request);
     cuai_block_ref_t helper;
     cuarena_status_t status = cuai_alloc_slow(call, &like, &helper);
     if (status != CUARENA_OK)

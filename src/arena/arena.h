@@ -100,7 +100,10 @@ struct cuarena_arena {
     uint64_t reserving; /* threads without the lock are asking the memory for so many bytes, which
                            nobody else may reserve */
     uint64_t limits[4]; /* CUARENA_LIMIT_... */
-    uint64_t memory_bytes;  /* what the memory had when the arena was made */
+    uint64_t memory_bytes; /* what the memory had when the arena was made */
+    bool owned;            /* with ZERO_OWNER: a tag, `owner`, has had blocks */
+    bool owners_mix;       /* ... and another one, or a capture session, too */
+    cuarena_tag_t owner;
     bool unreturned;        /* there may be idle bytes that `keep` would have given back */
     bool growing;           /* a thread takes or gives bytes without the lock */
     bool compacting;        /* a thread moves blocks without the lock; excludes growing */

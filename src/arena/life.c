@@ -198,7 +198,8 @@ static cuarena_status_t check_zero(const cuarena_t *arena)
         return CUARENA_OK;
     static const char *const words[] = {[CUARENA_ZERO_CREATE] = "create",
                                         [CUARENA_ZERO_ALLOC] = "alloc",
-                                        [CUARENA_ZERO_FREE] = "free"};
+                                        [CUARENA_ZERO_FREE] = "free",
+                                        [CUARENA_ZERO_OWNER] = "owner"};
     return cuai_fail(CUARENA_UNSUPPORTED,
                      "zero: '%s', but memory '%s' cannot set bytes to 0; accepted: never",
                      words[arena->config.zero], ops->name);
@@ -325,7 +326,7 @@ cuarena_status_t cuai_arena_new(const cuarena_config_t *config, cuarena_t **aren
     arena->granule_mask = config->alignment - 1;
     cuai_lock_init(&arena->lock);
     cuai_cond_init(&arena->changed);
-    if (config->zero == CUARENA_ZERO_ALLOC || config->zero == CUARENA_ZERO_FREE)
+    if (config->zero >= CUARENA_ZERO_ALLOC)
         cuai_slow_set(arena, CUAI_SLOW_ZERO, true);
     begin_rules(arena);
     cuarena_status_t status = fill_arena(arena);

@@ -70,6 +70,12 @@ static void ignore_pair(void *user, const char *key, const char *value)
     (void)value;
 }
 
+static void ignore_line(void *user, const char *line)
+{
+    (void)user;
+    (void)line;
+}
+
 /* Name without cuarena_, what it needs, and the call; check_exports reads them here. */
 #define EACH_CALL(X)                                                                               \
     X(retire, 0, cuarena_retire(arena, NULL, NULL))                                                \
@@ -99,6 +105,8 @@ static void ignore_pair(void *user, const char *key, const char *value)
     X(capture_end, 0, cuarena_capture_end(arena, the.capture))                                     \
     X(capture_release, 0, cuarena_capture_release(arena, OUT(capture), STREAM))                    \
     X(capture_stats, OUTPUT, cuarena_capture_stats(arena, the.capture, OUT(stats)))                \
+    X(check, 0, cuarena_check(arena, OUT(number)))                                                 \
+    X(report_leaks, 0, cuarena_report_leaks(arena, ignore_line, NULL))                             \
     X(compact, 0, cuarena_compact(arena, NULL, NULL, NULL, NULL))                                  \
     X(set_relocation_callback, 0, cuarena_set_relocation_callback(arena, NULL, NULL))              \
     X(properties, OUTPUT | NO_LOCK, cuarena_properties(arena, OUT(properties)))                    \
