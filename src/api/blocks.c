@@ -185,7 +185,7 @@ static void describe(const cuarena_t *arena, cuai_block_ref_t ref, cuarena_block
         .block = cuai_id(ref.heap, ref.slot),
         .address = cuai_pointer(cuai_user_address(arena, r)),
         .requested = cuai_requested(r),
-        .allocated = r->size,
+        .allocated = cuai_user_bytes(arena, r),
         .alignment = UINT64_C(1) << r->align_log2,
         .region = cuai_block_region(ref),
         .tag = cuai_tag_of(r),

@@ -133,7 +133,7 @@ cuarena_status_t cuarena_size_of(cuarena_t *arena, const void *pointer, uint64_t
     if (ref.heap != NULL && requested_out != NULL)
         *requested_out = cuai_requested(cuai_block_record(ref));
     if (ref.heap != NULL && allocated_out != NULL)
-        *allocated_out = cuai_block_record(ref)->size;
+        *allocated_out = cuai_user_bytes(arena, cuai_block_record(ref));
     return cuai_query_end(arena, ref.heap != NULL ? CUARENA_OK : cuai_no_pointer(pointer));
 }
 

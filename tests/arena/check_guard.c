@@ -186,7 +186,7 @@ START_TEST(test_addresses_and_sizes_are_those_of_the_user)
     for (size_t i = 0; f != NULL && i < count; i++) {
         cuarena_request_t request;
         void *pointer = NULL;
-        uint64_t requested = 0;
+        uint64_t requested = 0, allocated = 0;
         cuarena_block_t block = 0;
         cuarena_request_init(&request);
         request.alignment = alignments[i];
@@ -195,8 +195,9 @@ START_TEST(test_addresses_and_sizes_are_those_of_the_user)
         expect_ptr(info_of(f, block).address, pointer);
         expect_u64((uintptr_t)pointer % info_of(f, block).alignment, 0);
         ck_assert_uint_ge(info_of(f, block).alignment, alignments[i]);
-        expect_ok(cuarena_size_of(f->arena, pointer, &requested, NULL));
+        expect_ok(cuarena_size_of(f->arena, pointer, &requested, &allocated));
         expect_u64(requested, 1000);
+        expect_between(allocated, 1000, live_bytes(f) - 2 * GUARD);
         expect_u64(stats_of(f).requested_bytes, 1000);
         expect_status(cuarena_free(f->arena, (char *)pointer + 256), CUARENA_STALE);
         expect_status(cuarena_free(f->arena, (char *)pointer - 256), CUARENA_STALE);
