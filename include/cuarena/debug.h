@@ -37,9 +37,9 @@
  *
  * Guards are bytes of the arena. They count in live bytes and in limits; bytes requested are those
  * that were asked for. What the library tells of a block (its address and size, bytes that are
- * exported or move) has no guards in it, so sizes of blocks add up to less than live bytes. Guards move with their block. The front is as long as the block's
- * alignment, if that is more than a guard. Blocks in the quarantine count as live, and are no
- * leaks.
+ * exported or move) has no guards in it, so sizes of blocks add up to less than live bytes. Guards
+ * move with their block. The front is as long as the block's alignment, if that is more than a
+ * guard. Blocks in the quarantine count as live, and are no leaks.
  *
  * Not watched: blocks of 0 bytes, and adopted ones. No guards and no pattern: blocks that were
  * allocated, or resized last, on a stream of an open capture session, for a graph would write to
