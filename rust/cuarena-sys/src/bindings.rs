@@ -119,6 +119,11 @@ pub const CUARENA_ZERO_NEVER: i32 = 0;
 pub const CUARENA_ZERO_CREATE: i32 = 1;
 pub const CUARENA_ZERO_ALLOC: i32 = 2;
 pub const CUARENA_ZERO_FREE: i32 = 3;
+pub const CUARENA_ZERO_OWNER: i32 = 4;
+pub const CUARENA_FILL_NEVER: i32 = 0;
+pub const CUARENA_FILL_ALLOC: i32 = 1;
+pub const CUARENA_FILL_FREE: i32 = 2;
+pub const CUARENA_FILL_BOTH: i32 = 3;
 pub const CUARENA_TEXT_STATS: i32 = 0;
 pub const CUARENA_TEXT_ORT: i32 = 1;
 pub const CUARENA_MAX_PEAK_SCOPES: u32 = 16;
@@ -793,7 +798,7 @@ pub struct cuarena_memory_ops {
             stream: cuarena_stream_t,
         ) -> cuarena_status_t,
     >,
-    #[doc = " Streams and events. All five NULL: everything that the memory does is done when the call\n returns, and no stream uses its bytes.\n\n `identify` tells what a handle that the program has just passed stands for; BAD_ARGUMENT,\n with a message, for a stream whose work could not use these bytes.\n\n `mark` records an event behind the work of `stream` so far: a new one if *event is NULL, else\n that one anew. With CUARENA_NO_STREAM it records a new event behind the work of all streams\n that could use its bytes, or says UNSUPPORTED: the arena then marks each stream that it knows\n and that was not released, and refuses what would need an event of another thread's default\n stream. `query` says OK when the work behind an event is done, else BUSY. `wait` makes\n `stream` wait for an event or, with host = 1 and CUARENA_NO_STREAM, the calling thread.\n `unmark` ends an event, complete or not.\n\n On a stream that is being captured `mark`, `wait`, `relocate` and `zero_bytes` say BUSY, with\n nothing recorded, queued or touched."]
+    #[doc = " Streams and events. All five NULL: everything that the memory does is done when the call\n returns, and no stream uses its bytes.\n\n `identify` tells what a handle that the program has just passed stands for; BAD_ARGUMENT,\n with a message, for a stream whose work could not use these bytes.\n\n `mark` records an event behind the work of `stream` so far: a new one if *event is NULL, else\n that one anew. With CUARENA_NO_STREAM it records a new event behind the work of all streams\n that could use its bytes, or says UNSUPPORTED: the arena then marks each stream that it knows\n and that was not released, and refuses what would need an event of another thread's default\n stream. `query` says OK when the work behind an event is done, else BUSY. `wait` makes\n `stream` wait for an event or, with host = 1 and CUARENA_NO_STREAM, the calling thread.\n `unmark` ends an event, complete or not.\n\n On a stream that is being captured `mark`, `wait`, `relocate`, `zero_bytes` and `set_bytes`\n say BUSY, with nothing recorded, queued or touched."]
     pub identify: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
@@ -871,10 +876,28 @@ pub struct cuarena_memory_ops {
             bytes_out: *mut u64,
         ) -> cuarena_status_t,
     >,
+    #[doc = " For debugging (debug.h): sets bytes to a value, as `zero_bytes` sets them to 0, and copies\n bytes to the host before it returns. Addresses and sizes are any. `read_bytes` waits for\n nothing: the arena has waited for what writes to the bytes. Both or neither are NULL: the\n options guard, fill and quarantine are UNSUPPORTED then."]
+    pub set_bytes: ::core::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::core::ffi::c_void,
+            address: *mut ::core::ffi::c_void,
+            value: i32,
+            bytes: u64,
+            stream: cuarena_stream_t,
+        ) -> cuarena_status_t,
+    >,
+    pub read_bytes: ::core::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::core::ffi::c_void,
+            to: *mut ::core::ffi::c_void,
+            address: *const ::core::ffi::c_void,
+            bytes: u64,
+        ) -> cuarena_status_t,
+    >,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of cuarena_memory_ops"][::core::mem::size_of::<cuarena_memory_ops>() - 208usize];
+    ["Size of cuarena_memory_ops"][::core::mem::size_of::<cuarena_memory_ops>() - 224usize];
     ["Alignment of cuarena_memory_ops"][::core::mem::align_of::<cuarena_memory_ops>() - 8usize];
     ["Offset of field: cuarena_memory_ops::struct_size"]
         [::core::mem::offset_of!(cuarena_memory_ops, struct_size) - 0usize];
@@ -930,6 +953,10 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_memory_ops, give_on) - 192usize];
     ["Offset of field: cuarena_memory_ops::total"]
         [::core::mem::offset_of!(cuarena_memory_ops, total) - 200usize];
+    ["Offset of field: cuarena_memory_ops::set_bytes"]
+        [::core::mem::offset_of!(cuarena_memory_ops, set_bytes) - 208usize];
+    ["Offset of field: cuarena_memory_ops::read_bytes"]
+        [::core::mem::offset_of!(cuarena_memory_ops, read_bytes) - 216usize];
 };
 pub type cuarena_memory_ops_t = cuarena_memory_ops;
 #[doc = " The relocation callback is told of a batch of moves, once, after their copies were queued (on\n host memory: done) and the blocks have their new addresses. In the order of the list no new range\n overlaps the old range of a later entry. It returns 0 to go on, anything else to end the\n compaction with this batch, which is done.\n\n Every call is legal in it but to compact, reset, resize the pool of, trim or destroy the same\n arena (REENTERED). It must return, rather than leave by longjmp or an exception: otherwise the\n arena would be compacting for ever."]
@@ -1246,10 +1273,18 @@ pub struct cuarena_config {
     pub natural: u64,
     #[doc = " 1: ONNX Runtime's key, see cuarena_config_set; 0"]
     pub use_cuda_mempool: i32,
+    #[doc = " CUARENA_FILL_...; never"]
+    pub fill: i32,
+    #[doc = " on either side of each block, up to 4 KiB; 0"]
+    pub guard_bytes: u64,
+    #[doc = " most bytes of freed blocks that wait before their\n bytes are used again; 0"]
+    pub quarantine_bytes: u64,
+    #[doc = " callers kept for each live block, up to 32; 0"]
+    pub stacks: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of cuarena_config"][::core::mem::size_of::<cuarena_config>() - 432usize];
+    ["Size of cuarena_config"][::core::mem::size_of::<cuarena_config>() - 456usize];
     ["Alignment of cuarena_config"][::core::mem::align_of::<cuarena_config>() - 8usize];
     ["Offset of field: cuarena_config::struct_size"]
         [::core::mem::offset_of!(cuarena_config, struct_size) - 0usize];
@@ -1368,6 +1403,14 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_config, natural) - 416usize];
     ["Offset of field: cuarena_config::use_cuda_mempool"]
         [::core::mem::offset_of!(cuarena_config, use_cuda_mempool) - 424usize];
+    ["Offset of field: cuarena_config::fill"]
+        [::core::mem::offset_of!(cuarena_config, fill) - 428usize];
+    ["Offset of field: cuarena_config::guard_bytes"]
+        [::core::mem::offset_of!(cuarena_config, guard_bytes) - 432usize];
+    ["Offset of field: cuarena_config::quarantine_bytes"]
+        [::core::mem::offset_of!(cuarena_config, quarantine_bytes) - 440usize];
+    ["Offset of field: cuarena_config::stacks"]
+        [::core::mem::offset_of!(cuarena_config, stacks) - 448usize];
 };
 #[doc = " The options. Begin with cuarena_config_init, then set members by hand, by cuarena_config_set or\n by cuarena_config_parse. docs/options.md lists key, range and default of each; the default stands\n last in the comments here.\n\n A member that has no effect beside the others, such as `pool` with a preset that grows or\n `cache_page` without a cache, is an error of cuarena_create that names it, unless it has the\n value that it would have anyway."]
 pub type cuarena_config_t = cuarena_config;
@@ -1753,6 +1796,10 @@ pub struct cuarena_capture {
 }
 #[doc = " A capture session, until it is released. Any thread may pass it."]
 pub type cuarena_capture_t = cuarena_capture;
+#[doc = " One line of a report, without a line feed; good during the call. No lock is held, but the arena\n must not be called (REENTERED)."]
+pub type cuarena_line_fn = ::core::option::Option<
+    unsafe extern "C" fn(user: *mut ::core::ffi::c_void, line: *const ::core::ffi::c_char),
+>;
 #[doc = " What an arena's memory is and can do, the same from its creation on. Members about a device are\n 0, NULL or -1 where there is none."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -2511,7 +2558,7 @@ extern "C" {
         config: *const cuarena_config_t,
         arena_out: *mut *mut cuarena_t,
     ) -> cuarena_status_t;
-    #[doc = " Ends the arena and clears the handle; NULL and a cleared handle are OK. BUSY, with nothing\n changed, while blocks live (the log and the last error tell the leaks by tag), while streams may\n still use blocks that were freed on them or are being captured, while a capture session has bytes\n (capture.h), and for an arena that the process shares (shared.h). REENTERED from a function of\n its memory, its relocation callback, its out-of-memory handler or its event listener."]
+    #[doc = " Ends the arena and clears the handle; NULL and a cleared handle are OK. BUSY, with nothing\n changed, while blocks live (the last error tells the leaks by tag, and the log as\n cuarena_report_leaks does), while streams may still use blocks that were freed on them or are\n being captured, while a capture session has bytes (capture.h), and for an arena that the process\n shares (shared.h). REENTERED from a function of its memory, its relocation callback, its out-of-\n memory handler or its event listener."]
     pub fn cuarena_destroy(arena: *mut *mut cuarena_t) -> cuarena_status_t;
     #[doc = " Destroys the arena with every block that lives in it. Waits for the work of its streams; the log\n tells what could not be waited for. BUSY for a shared arena; REENTERED as cuarena_destroy."]
     pub fn cuarena_destroy_forced(arena: *mut *mut cuarena_t) -> cuarena_status_t;
@@ -2693,6 +2740,14 @@ extern "C" {
         arena: *mut cuarena_t,
         capture: *mut cuarena_capture_t,
         stats: *mut cuarena_stats_t,
+    ) -> cuarena_status_t;
+    #[doc = " Looks at the guards of all live blocks, and at what the quarantine keeps, which ends. CORRUPT if\n there are findings; the last error has the first and their number. `findings_out`, which may be\n NULL, gets the number of findings since the arena was made, also of those that frees made and\n also if the call is CORRUPT; it is 0, and the call OK, where no option asks for anything.\n\n Blocks that a call of another thread works on are waited for. Those that open capture sessions\n use are passed over. REENTERED from a function of the arena's memory; DRIVER if a wait or a copy\n fails. Cost: O(highest count of blocks so far), a wait for the streams of each and, on a device,\n two copies of its guards."]
+    pub fn cuarena_check(arena: *mut cuarena_t, findings_out: *mut u64) -> cuarena_status_t;
+    #[doc = " Reports the live blocks: how many there are, by tag, those with most bytes first, and the oldest\n block of each. With stacks=N also where most of them were allocated. At most 16 tags and 8 places\n are listed, and then how many more there are. Only with one of the options above it is known how\n old a block is. A NULL `line` is the log, at level warn. cuarena_destroy does that by itself when\n it is BUSY because blocks live. OUT_OF_MEMORY if the host has none for a list of the blocks.\n Cost: O(highest count of blocks so far), and to sort the live ones, without the lock."]
+    pub fn cuarena_report_leaks(
+        arena: *mut cuarena_t,
+        line: cuarena_line_fn,
+        user: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
     pub fn cuarena_properties_init(properties: *mut cuarena_properties_t);
     #[doc = " O(1)."]

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use crate::amount::c_text;
 use crate::choices::{
-    Backing, BytesKind, CacheBound, DriverPool, Events, Grow, Keep, MemoryKind, Placement, Preset,
-    Property, ReleaseThreshold, Segments, SoftLimit, Split, Steal, UnknownKeys, Zero,
+    Backing, BytesKind, CacheBound, DriverPool, Events, Fill, Grow, Keep, MemoryKind, Placement,
+    Preset, Property, ReleaseThreshold, Segments, SoftLimit, Split, Steal, UnknownKeys, Zero,
 };
 use crate::error::check;
 use crate::ffi;
@@ -104,6 +104,18 @@ setters! {
     grow(grow: Grow) => grow = grow.code();
     /// When bytes are set to 0; never.
     zero(zero: Zero) => zero = zero.code();
+    /// For debugging: bytes before and behind each block, up to 4 KiB, that are
+    /// checked when it is dropped and by [`Arena::check_guards`](crate::Arena::check_guards);
+    /// 0.
+    guard(bytes: usize) => guard_bytes = bytes as u64;
+    /// For debugging: which bytes get a pattern; none.
+    fill(fill: Fill) => fill = fill.code();
+    /// For debugging: the most bytes of dropped blocks that wait before anybody
+    /// gets them, so that writes to them are found; 0.
+    quarantine(bytes: usize) => quarantine_bytes = bytes as u64;
+    /// For debugging: how many callers are kept for each live block, up to 32;
+    /// 0.
+    stacks(frames: u32) => stacks = i32::try_from(frames).unwrap_or(i32::MAX);
     /// How a free range is chosen; as the preset says.
     placement(placement: Placement) => placement = placement.code();
     /// Whether blocks are moved together before a request is refused; off.

@@ -21,6 +21,7 @@ mod cache;
 mod capture;
 mod choices;
 mod compact;
+mod debug;
 mod device;
 mod driver;
 mod driver_pool;
@@ -63,7 +64,7 @@ pub use builder::ArenaBuilder;
 pub use cache::CacheStats;
 pub use capture::CaptureSession;
 pub use choices::{
-    Backing, BytesKind, CacheBound, DriverPool, Events, Grow, Keep, LimitKind, MemoryKind,
+    Backing, BytesKind, CacheBound, DriverPool, Events, Fill, Grow, Keep, LimitKind, MemoryKind,
     Placement, Preset, Property, Region, ReleaseThreshold, Segments, SoftLimit, Split, Steal,
     UnknownKeys, Zero,
 };

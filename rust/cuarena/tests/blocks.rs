@@ -363,6 +363,10 @@ fn typed_options_are_those_of_the_table() {
         .max_blocks(1000)
         .grow(Grow::Exact)
         .zero(Zero::Alloc)
+        .guard(64)
+        .fill(Fill::Free)
+        .quarantine(1 << 20)
+        .stacks(8)
         .placement(Placement::Best)
         .compact_on_oom(true)
         .device(3)
@@ -417,6 +421,10 @@ fn typed_options_are_those_of_the_table() {
         ("max_blocks", "1000"),
         ("grow", "exact"),
         ("zero", "alloc"),
+        ("guard", "64"),
+        ("fill", "free"),
+        ("quarantine", "1MiB"),
+        ("stacks", "8"),
         ("placement", "best"),
         ("compact_on_oom", "1"),
         ("device", "3"),
@@ -564,7 +572,8 @@ fn choices_are_told_and_read_as_the_words_of_the_table() {
         ("device", MemoryKind::Device),
     ]);
     both_ways(&[("exact", Grow::Exact), ("doubling", Grow::Doubling)]);
-    both_ways(&[("never", Zero::Never), ("free", Zero::Free)]);
+    both_ways(&[("never", Zero::Never), ("owner", Zero::Owner)]);
+    both_ways(&[("never", Fill::Never), ("both", Fill::Both)]);
     both_ways(&[("best", Placement::Best), ("low", Placement::Low)]);
     both_ways(&[("auto", Backing::Auto), ("vmm", Backing::Vmm)]);
     both_ways(&[("shared", Segments::Shared), ("each", Segments::Each)]);
