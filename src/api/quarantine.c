@@ -76,8 +76,8 @@ static cuai_block_ref_t dequeue(cuarena_t *arena)
     return ref;
 }
 
-/* Lets the block that was freed first go, and tells what was written to it meanwhile. How
- * many findings that are. Drops the lock. */
+/* Lets the block that was freed first go, and tells what was written to it meanwhile. How many
+ * findings that are. Drops the lock. */
 static uint32_t let_go(cuarena_t *arena)
 {
     CUAI_ASSERT(arena->inside != 0);
@@ -137,7 +137,8 @@ cuarena_status_t cuai_end_with_pattern(cuarena_t *arena, cuai_block_ref_t ref)
     }
     cuai_error_restore(&before);
     cuai_use_drop(arena, ref);
-    if (status == CUARENA_OK && arena->config.quarantine_bytes != 0) {
+    bool waits = arena->config.quarantine_bytes != 0 && cuai_watch_find(arena, block) != NULL;
+    if (status == CUARENA_OK && waits) {
         cuai_end_pins(arena, ref);
         enqueue(arena, ref);
         (void)cuai_quarantine_keep(arena, arena->config.quarantine_bytes, NULL);
