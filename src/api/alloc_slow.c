@@ -10,7 +10,7 @@
  *   reclaim     bytes of other streams whose work is done: they become idle
  *   grow        more bytes from the memory, or waiting for another thread's growth
  *   steal       where that brings nothing, bytes for which its stream has to wait
- *   cache       cached blocks end, the least recently cached first
+ *   cache       blocks in the quarantine end; cached blocks do, the least recently cached first
  *   wait        the host waits for streams, whose bytes become idle
  *   trim        where a limit or the memory stands in the way of growth: what is free elsewhere
  *               goes back, and growth is tried again
