@@ -33,12 +33,14 @@ static bool set_auto_pool(player_setup_t *setup, const trace_t *trace, uint64_t 
                      above.bytes, most);
 }
 
-static bool set_pool(player_setup_t *setup, const measure_ask_t *ask, const trace_t *trace,
-                     uint64_t peak_bytes, fault_t *fault)
+bool measure_setup(const measure_ask_t *ask, const trace_t *trace, player_setup_t *setup_out,
+                   fault_t *fault)
 {
+    *setup_out = ask->setup;
     if (ask->pool_auto)
-        return set_auto_pool(setup, trace, peak_bytes, fault);
-    player_set_pool(setup, ask->pool);
+        return set_auto_pool(setup_out, trace, trace_peak(trace, setup_out->config.alignment).bytes,
+                             fault);
+    player_set_pool(setup_out, ask->pool);
     return true;
 }
 
@@ -115,10 +117,10 @@ bool measure_trace(const measure_ask_t *ask, const trace_t *trace, measure_t *me
                    fault_t *fault)
 {
     measure_t m = {.min_pool = {.found = false}, .min_limit = {.found = false}};
-    player_setup_t setup = ask->setup;
-    trace_peak_t peak = trace_peak(trace, setup.config.alignment);
+    player_setup_t setup;
+    trace_peak_t peak = trace_peak(trace, ask->setup.config.alignment);
     m.peak_live_bytes = peak.bytes;
-    if (!set_pool(&setup, ask, trace, peak.bytes, fault))
+    if (!measure_setup(ask, trace, &setup, fault))
         return false;
     for (uint64_t run = 0; run < ask->runs; run++)
         if (!time_whole(ask, &setup, trace, &m, fault))

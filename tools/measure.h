@@ -45,6 +45,10 @@ typedef struct measure {
     fault_t mismatch; /* what verifying found; empty: nothing */
 } measure_t;
 
+/* The arena that is asked for, with the pool for this trace. A fault if no arena has so much. */
+bool measure_setup(const measure_ask_t *ask, const trace_t *trace, player_setup_t *setup_out,
+                   fault_t *fault);
+
 /* A fault if no arena can be made; refused calls are none. */
 bool measure_trace(const measure_ask_t *ask, const trace_t *trace, measure_t *measure_out,
                    fault_t *fault);

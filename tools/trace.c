@@ -7,7 +7,6 @@
 
 #include "csv.h"
 #include "names.h"
-#include "source.h"
 
 /* What a line has, whatever its dialect calls it. */
 #define COLUMN_OP 0
@@ -404,23 +403,16 @@ static bool has_mark(const source_t *source)
     return source->length >= sizeof MARK - 1 && memcmp(source->text, MARK, sizeof MARK - 1) == 0;
 }
 
-bool trace_load(const char *path, trace_t *trace_out, fault_t *fault)
+bool trace_parse(const char *path, const source_t *source, trace_t *trace_out, fault_t *fault)
 {
-    source_t source;
-    if (!source_read(path, &source, fault))
-        return false;
-    source_keep_whole_lines(&source);
-    size_t mark = has_mark(&source) ? sizeof MARK - 1 : 0;
+    size_t mark = has_mark(source) ? sizeof MARK - 1 : 0;
     reader_t r = {.path = source_name(path),
-                  .csv = csv_open(source.text + mark, source.length - mark),
+                  .csv = csv_open(source->text + mark, source->length - mark),
                   .fault = fault};
     bool good = read_trace(&r);
-    if (good)
-        source_tell_cut(&source, path);
     names_free(&r.names);
     names_free(&r.streams);
     free(r.spare);
-    source_free(&source);
     if (good) {
         r.trace.path = must_have(NULL, strlen(r.path) + 1, 1);
         strcpy(r.trace.path, r.path);
@@ -429,6 +421,19 @@ bool trace_load(const char *path, trace_t *trace_out, fault_t *fault)
         free(r.trace.events);
         free(r.trace.lines);
     }
+    return good;
+}
+
+bool trace_load(const char *path, trace_t *trace_out, fault_t *fault)
+{
+    source_t source;
+    if (!source_read(path, &source, fault))
+        return false;
+    source_keep_whole_lines(&source);
+    bool good = trace_parse(path, &source, trace_out, fault);
+    if (good)
+        source_tell_cut(&source, path);
+    source_free(&source);
     return good;
 }
 
@@ -449,9 +454,14 @@ static void drop_ending(char *text, const char *ending)
 
 const char *trace_title(const trace_t *trace)
 {
+    return trace_title_of(trace->path);
+}
+
+const char *trace_title_of(const char *path)
+{
     static _Thread_local char title[64];
-    const char *slash = strrchr(trace->path, '/');
-    const char *name = slash != NULL ? slash + 1 : trace->path;
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
     (void)snprintf(title, sizeof title, "%s", name);
     drop_ending(title, ".gz");
     drop_ending(title, ".csv");
