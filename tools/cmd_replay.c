@@ -132,7 +132,7 @@ int command_replay(int argc, char **argv)
     options_t o;
     trace_t *traces = NULL;
     fault_t fault = {""};
-    if (!options_parse(argc, argv, OPTIONS_SHARED | OPTIONS_REPLAY, &o, &fault))
+    if (!options_parse(argc, argv, OPTIONS_ARENA | OPTIONS_SHARED | OPTIONS_REPLAY, &o, &fault))
         return command_fail(&fault);
     if (o.help) {
         fputs(help, stdout);

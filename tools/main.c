@@ -15,6 +15,7 @@ static const char help[] =
     "  policies TRACE...     compares the placement policies on traces\n"
     "  advise TRACE...       tells which options suit a trace, and why\n"
     "  import FILE           makes a trace of what RMM or PyTorch recorded\n"
+    "  report TRACE -o FILE  draws what happens in an arena, as a page of HTML\n"
     "  info                  tells versions, memories and options\n"
     "\n"
     "  -h, --help            this text; after a command: how to use that one\n"
@@ -42,10 +43,9 @@ static int show_version(int argc, char **argv)
 }
 
 static const command_t commands[] = {
-    {"replay", command_replay},  {"policies", command_policies},
-    {"advise", command_advise},  {"import", command_import},
-    {"info", command_info},      {"help", show_help},
-    {"--help", show_help},       {"-h", show_help},
+    {"replay", command_replay},  {"policies", command_policies}, {"advise", command_advise},
+    {"import", command_import},  {"report", command_report},     {"info", command_info},
+    {"help", show_help},         {"--help", show_help},          {"-h", show_help},
     {"--version", show_version}, {"-V", show_version},
 };
 
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
         if (strcmp(name, commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
     (void)fault_set(&fault,
-                    "%s '%s', expected replay, policies, advise, import, info, --help or "
+                    "%s '%s', expected replay, policies, advise, import, report, info, --help or "
                     "--version",
                     argc > 1 ? "unknown command" : "no command", fault_quote(name, strlen(name)));
     return command_fail(&fault);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "colouring.h"
 #include "torch_snapshot.h"
 
 #define MOST_PASSES UINT64_C(1000000)
@@ -164,6 +165,34 @@ static bool set_verify(options_t *o, const char *value, fault_t *fault)
     return o->ask.verify = true;
 }
 
+static bool set_svg(options_t *o, const char *value, fault_t *fault)
+{
+    (void)fault;
+    o->svg = value;
+    return true;
+}
+
+static bool set_png(options_t *o, const char *value, fault_t *fault)
+{
+    (void)fault;
+    o->png = value;
+    return true;
+}
+
+static bool set_colour(options_t *o, const char *value, fault_t *fault)
+{
+    o->colour = value;
+    return colouring_is(value) ||
+           fault_set(fault, "--colour is '%s', expected tag, size, stream or lifetime",
+                     fault_quote(value, strlen(value)));
+}
+
+static bool set_replay(options_t *o, const char *value, fault_t *fault)
+{
+    (void)value, (void)fault;
+    return o->replay = true;
+}
+
 static bool set_json(options_t *o, const char *value, fault_t *fault)
 {
     (void)value, (void)fault;
@@ -200,19 +229,23 @@ typedef struct option_row {
 
 static const option_row_t rows[] = {
     {"help", 0, no_argument, set_help},
-    {"output", OPTIONS_IMPORT, required_argument, set_output},
-    {"preset", OPTIONS_SHARED, required_argument, set_preset},
-    {"memory", OPTIONS_SHARED, required_argument, set_memory},
-    {"pool", OPTIONS_SHARED, required_argument, set_pool},
-    {"option", OPTIONS_SHARED, required_argument, set_option},
-    {"api", OPTIONS_SHARED, required_argument, set_api},
+    {"output", OPTIONS_IMPORT | OPTIONS_REPORT, required_argument, set_output},
+    {"preset", OPTIONS_ARENA, required_argument, set_preset},
+    {"memory", OPTIONS_ARENA, required_argument, set_memory},
+    {"pool", OPTIONS_ARENA, required_argument, set_pool},
+    {"option", OPTIONS_ARENA, required_argument, set_option},
+    {"api", OPTIONS_ARENA, required_argument, set_api},
     {"repeat", OPTIONS_SHARED, required_argument, set_repeat},
     {"json", OPTIONS_SHARED | OPTIONS_INFO | OPTIONS_ADVISE, no_argument, set_json},
-    {"policy", OPTIONS_REPLAY, required_argument, set_policy},
-    {"compact", OPTIONS_REPLAY, required_argument, set_compact},
+    {"policy", OPTIONS_REPLAY | OPTIONS_REPORT, required_argument, set_policy},
+    {"compact", OPTIONS_REPLAY | OPTIONS_REPORT, required_argument, set_compact},
     {"min-pool", OPTIONS_REPLAY, no_argument, set_min_pool},
     {"min-limit", OPTIONS_REPLAY, no_argument, set_min_limit},
-    {"streams", OPTIONS_REPLAY, no_argument, set_streams},
+    {"streams", OPTIONS_REPLAY | OPTIONS_REPORT, no_argument, set_streams},
+    {"replay", OPTIONS_REPORT, no_argument, set_replay},
+    {"svg", OPTIONS_REPORT, required_argument, set_svg},
+    {"png", OPTIONS_REPORT, required_argument, set_png},
+    {"colour", OPTIONS_REPORT, required_argument, set_colour},
     {"verify", OPTIONS_REPLAY, no_argument, set_verify},
     {"options", OPTIONS_INFO, no_argument, set_list_options},
     {"for", OPTIONS_ADVISE, required_argument, set_target},
@@ -230,7 +263,7 @@ static const option_row_t rows[] = {
 /* The letters that a command takes, as getopt wants them. */
 static const char *letters_of(unsigned groups)
 {
-    return (groups & OPTIONS_IMPORT) != 0 ? ":ho:" : ":h";
+    return (groups & (OPTIONS_IMPORT | OPTIONS_REPORT)) != 0 ? ":ho:" : ":h";
 }
 
 /* What getopt returned, with the code of its row for a letter. */
@@ -328,7 +361,7 @@ bool options_parse(int argc, char **argv, unsigned groups, options_t *options_ou
 
 /* ---- Traces ------------------------------------------------------------- */
 
-static bool check_streams(const options_t *options, const trace_t *trace, fault_t *fault)
+bool options_check_streams(const options_t *options, const trace_t *trace, fault_t *fault)
 {
     return !options->ask.setup.streams || trace->has_streams ||
            fault_set(fault,
@@ -347,7 +380,7 @@ bool options_load(const options_t *options, trace_t **traces_out, fault_t *fault
     memset(traces, 0, count * sizeof *traces);
     for (size_t i = 0; i < count; i++) {
         if (!trace_load(options->operands[i], &traces[i], fault) ||
-            !check_streams(options, &traces[i], fault)) {
+            !options_check_streams(options, &traces[i], fault)) {
             options_unload(options, traces);
             return false;
         }

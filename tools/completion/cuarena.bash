@@ -26,6 +26,7 @@ _cuarena_values() {
     --room) echo "0 2 10" ;;
     --from) echo "rmm pytorch" ;;
     --device) echo "0 1 2 3" ;;
+    --colour) echo "tag size stream lifetime" ;;
     *) return 1 ;;
     esac
 }
@@ -35,10 +36,13 @@ _cuarena_options() {
     case $1 in
     replay) echo "$shared --policy --compact --min-pool --min-limit --streams --verify" ;;
     policies) echo "$shared" ;;
+    report)
+        echo "--output --svg --png --colour --preset --memory --pool --option --api --policy --compact --streams --replay --help"
+        ;;
     advise) echo "--for --room --json --help" ;;
     import) echo "--output --from --device --help" ;;
     info) echo "--options --json --help" ;;
-    *) echo "replay policies advise import info --help --version" ;;
+    *) echo "replay policies advise import report info --help --version" ;;
     esac
 }
 
