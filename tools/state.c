@@ -136,12 +136,35 @@ static int by_address(const void *left, const void *right)
     return (a->address > b->address) - (a->address < b->address);
 }
 
+/* Takes a hole out of the band around it, of those from `first` on. */
+static void cut_hole(history_t *h, size_t first, band_t hole)
+{
+    for (size_t i = first; i < h->band_count; i++) {
+        band_t *band = &h->bands[i];
+        uint64_t before = hole.address - band->address;
+        if (before >= band->bytes || hole.bytes > band->bytes - before)
+            continue;
+        const band_t behind = {hole.address + hole.bytes, band->bytes - before - hole.bytes};
+        band->bytes = before;
+        history_add_band(h, behind);
+        return;
+    }
+}
+
+static void add_segment(snapshot_t *s, const json_t *segment)
+{
+    size_t i, first = s->h.band_count;
+    json_t *hole;
+    history_add_band(&s->h, (band_t){count_of(segment, "address"), count_of(segment, "bytes")});
+    json_array_foreach(json_object_get(segment, "holes"), i, hole)
+        cut_hole(&s->h, first, (band_t){count_of(hole, "address"), count_of(hole, "bytes")});
+}
+
 static void add_segments(snapshot_t *s)
 {
     size_t i;
     json_t *segment;
-    json_array_foreach(json_object_get(s->root, "segments"), i, segment)
-        history_add_band(&s->h, (band_t){count_of(segment, "address"), count_of(segment, "bytes")});
+    json_array_foreach(json_object_get(s->root, "segments"), i, segment) add_segment(s, segment);
     if (s->h.band_count == 0)
         history_add_band(&s->h, (band_t){0, 1});
     qsort(s->h.bands, s->h.band_count, sizeof *s->h.bands, by_address);

@@ -230,7 +230,8 @@ snapshot() {
  "tags": [{"number": 3, "name": "<i>weights"}],
  "streams": [{"number": 2, "handle": "0x55"}],
  "segments": [{"region": "dynamic", "address": 139637976727552, "bytes": 4096, "holes": []},
-  {"region": "dynamic", "address": 65536, "bytes": 4096, "holes": []}],
+  {"region": "dynamic", "address": 65536, "bytes": 8192,
+   "holes": [{"address": 71680, "bytes": 1024}, {"address": 66560, "bytes": 512}]}],
  "blocks": [
   {"id": "0x8000000100000001", "address": 65536, "bytes": 1024, "requested_bytes": 1000,
    "tag": 3, "stream": 2, "flags": ["pointer", "pinned"]},
@@ -249,6 +250,8 @@ test_snapshot() {
     served "a snapshot" report "$folder/state.json" -o "$page"
     verdict "figures of the page" "1 3 3 3072 8192 1 0 " \
         "$(figure events blocks stays peak reserved refused overlaps)"
+    verdict "its segments are without their holes" 1 \
+        "$(grep -cF '"bands":[{"address":"0x10000","bytes":1024},{"address":"0x10600","bytes":4608},{"address":"0x11c00","bytes":1024},{"address":"0x7f0000000000","bytes":4096}]' "$page")"
     verdict "its blocks have ids and flags" 1 \
         "$(grep -c '"names":\["0x8000000100000001, pointer, pinned",.*,"(cached), cached"\]' "$page")"
     snapshot | sed 's/"version": 1/"version": 2/' >"$folder/state.json"

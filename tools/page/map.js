@@ -267,12 +267,17 @@ class BlockMap {
     const { sheet, view } = this, { area } = sheet;
     for (const offset of roundSteps(view.place.from, view.place.to, area.height / 40, 2))
       sheet.label(formatBytes(offset), this.y(offset));
+    this.joints();
+  }
+
+  // Where addresses are left out, unless that is in too many places to see.
+  joints() {
+    const { sheet, view } = this, { area } = sheet;
     let end = 0;
-    for (const band of this.report.facts.bands.slice(0, -1)) {
-      end += band.bytes;
-      if (end > view.place.from && end < view.place.to)
-        sheet.line(area.left, this.y(end), area.left + area.width, this.y(end), styleOf('--soft'), [2, 3]);
-    }
+    const ends = this.report.facts.bands.slice(0, -1).map(band => end += band.bytes)
+      .filter(at => at > view.place.from && at < view.place.to);
+    for (const at of ends.length < 40 ? ends : [])
+      sheet.line(area.left, this.y(at), area.left + area.width, this.y(at), styleOf('--soft'), [2, 3]);
   }
 
   marks(state) {

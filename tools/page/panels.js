@@ -156,12 +156,13 @@ function showBlocks(report, stays, moment) {
   put('blocks-largest', blockTable(report, stays.sort((a, b) => taken[b] - taken[a]).slice(0, 8), moment));
 }
 
-// What was free in one piece is not told by a recording.
-function freeText(report, i) {
-  const free = report.samples.free[i], largest = report.samples.largest[i];
-  if (report.facts.kind === 'recorded')
-    return [];
-  return ['largest ' + formatBytes(largest),
+// Recordings do not tell what was free in one piece, and some not what was reserved.
+function freeText({ samples, facts }, i) {
+  const free = samples.free[i], largest = samples.largest[i];
+  const words = ['reserved ' + formatBytes(samples.reserved[i]), 'free ' + formatBytes(free)];
+  if (facts.kind === 'recorded')
+    return samples.reserved[i] > 0 ? words : [];
+  return [...words, 'largest ' + formatBytes(largest),
     'fragmentation ' + formatPart(free > 0 ? Math.max(0, 1 - largest / free) : 0)];
 }
 
@@ -170,10 +171,8 @@ function showMoment(report, moment) {
   const ranges = freeRanges(report, moment), stays = report.index.at(moment);
   put('moment-title', facts.kind === 'state' ? 'At that moment' : 'After event ' + formatCount(moment));
   put('moment-text', [
-    countOf(stays.length, 'block'), 'live ' + formatBytes(samples.live[i]),
-    'reserved ' + formatBytes(samples.reserved[i]), 'free ' + formatBytes(samples.free[i]),
-    ...freeText(report, i),
-  ].join(' · ') + (facts.pool ? '' : '. Below, what lies between blocks counts as free, be it reserved or not.'));
+    countOf(stays.length, 'block'), 'live ' + formatBytes(samples.live[i]), ...freeText(report, i),
+  ].join(' · ') + (facts.pool || facts.kind === 'state' ? '' : '. Below, what lies between blocks counts as free, be it reserved or not.'));
   showSizes(ranges);
   showLargest(report, ranges, moment);
   showTags(report, stays);
@@ -270,7 +269,7 @@ function showSummary(report) {
     put('map-title', 'Addresses');
   put('summary', [
     ...kindText(facts), 'live' + most + formatBytes(highest(samples.live)),
-    'reserved' + most + formatBytes(highest(samples.reserved)),
+    ...(highest(samples.reserved) > 0 ? ['reserved' + most + formatBytes(highest(samples.reserved))] : []),
     ...(facts.kind === 'state' ? [] : happenedText(report)), 'libcuarena ' + facts.made_by,
   ].join(' · '));
 }
@@ -299,7 +298,8 @@ function swatch(colour, text) {
 
 function showLegends(colouring, { kind }) {
   const entries = colouring.names.map((name, k) => name && swatch(colouring.colours[k], name)).filter(Boolean);
-  put('legend', ...entries, make('span', '▼ refused'), make('span', '▲ blocks moved'));
+  const marks = kind === 'state' ? [] : [make('span', '▼ refused'), make('span', '▲ blocks moved')];
+  put('legend', ...entries, ...marks);
   const known = [swatch(Curves.LARGEST, 'largest free range'),
     swatch(Curves.FRAGMENTATION, 'fragmentation: free bytes not in the largest range')];
   put('curves-legend', swatch(styleOf('--ink'), 'reserved'), swatch(styleOf('--accent'), 'live'),
