@@ -19,6 +19,7 @@
 #define CURVES_BOTTOM 604
 #define ACROSS (RIGHT - LEFT)
 #define SHARP 2 /* pixels of the map for each unit */
+#define STEP 2  /* units across for each point of a curve */
 
 typedef struct picture {
     const page_subject_t *subject;
@@ -220,12 +221,12 @@ static void put_refusal(const picture_t *p)
 
 /* ---- Curves -------------------------------------------------------------------------- */
 
-/* A point for the least and one for the most of what each unit across stands for. */
+/* A point for the least and one for the most of what each step across stands for. */
 static void put_points(const picture_t *p, uint64_t (*number)(const sample_t *), double most)
 {
     size_t moments = p->h->moments;
-    for (size_t x = 0; x < ACROSS; x++) {
-        size_t from = x * moments / ACROSS, to = (x + 1) * moments / ACROSS;
+    for (size_t x = 0; x < ACROSS; x += STEP) {
+        size_t from = x * moments / ACROSS, to = (x + STEP) * moments / ACROSS;
         uint64_t low = UINT64_MAX, high = 0;
         to = to > from ? to : from + 1;
         for (size_t i = from; i < to; i++) {
@@ -254,7 +255,7 @@ static void put_curves(const picture_t *p)
     double most = 1.04 * (double)(most_reserved > most_live ? most_reserved : most_live);
     fprintf(p->out, "<polygon fill=\"#56b4e9\" points=\"%d %d ", LEFT, CURVES_BOTTOM);
     put_points(p, live, most);
-    fprintf(p->out, "%d %d\"/>\n", RIGHT - 1, CURVES_BOTTOM);
+    fprintf(p->out, "%d %d\"/>\n", RIGHT - STEP, CURVES_BOTTOM);
     if (p->h->kind != HISTORY_RECORDED)
         put_curve(p, largest, most, "#d55e00");
     put_curve(p, reserved, most, "#1b1e23");

@@ -136,7 +136,7 @@ def check_zoom(page, facts):
     page.mouse("mouseReleased", x, y, button="left", clickCount=1)
     verdict("a click tells of its moment", True, page.run(
         "Math.abs(cuarena.state.moment - %r) < 20" % (facts["moments"] / 4)))
-    verdict("in the panel", "After event {:,}".format(page.run("cuarena.state.moment")),
+    verdict("in the panel", "After event {:,}".format(page.run("cuarena.state.moment") + 1),
             page.run("document.getElementById('moment-title').textContent"))
 
 
@@ -244,6 +244,10 @@ def check_refused(folder, pictures):
             "[...document.querySelectorAll('#failure-blocks tbody tr')].map(row => row.cells[0].textContent)"))
         verdict("its moment is the one that is told of", refusals["moment"][0],
                 page.run("cuarena.state.moment"))
+        told = page.run("document.getElementById('moment-title').textContent")
+        number = "".join(filter(str.isdigit, told))
+        verdict("by the number that the library says", True,
+                "event %s of pass 1:" % number in facts["failure"]["text"])
         page.key("f")
         begin, end = times(page)
         verdict("f goes there", True, begin < refusals["moment"][0] < end < facts["moments"])

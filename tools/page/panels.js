@@ -17,6 +17,11 @@ function countOf(number, noun) {
   return formatCount(number) + ' ' + noun + (number === 1 ? '' : 's');
 }
 
+// Events are counted from 1, as in what the library says; moment 0 is before the first.
+function eventOf(moment) {
+  return formatCount(moment + 1);
+}
+
 function formatPart(part) {
   return (100 * part).toFixed(1) + ' %';
 }
@@ -87,7 +92,7 @@ function ageOf(report, stay, moment) {
 // How long a block lives, and how much of that is over at a moment.
 function lifeOf(report, stay, moment) {
   const { stays, born, facts } = report, age = moment - born[stay];
-  const lives = stays.end[stay] >= facts.moments ? 'to the end' : 'until event ' + formatCount(stays.end[stay]);
+  const lives = stays.end[stay] >= facts.moments ? 'to the end' : 'until event ' + eventOf(stays.end[stay]);
   return countOf(age, 'event') + ', ' + lives;
 }
 
@@ -108,7 +113,7 @@ function describePlace(report, moment, offset) {
   if (report.facts.kind === 'state')
     return 'free, or not reserved, at ' + addressOf(report, offset);
   const sample = Math.min(report.samples.count - 1, moment);
-  return 'free, at ' + addressOf(report, offset) + '\nafter event ' + formatCount(moment) + ': live ' +
+  return 'free, at ' + addressOf(report, offset) + '\nafter event ' + eventOf(moment) + ': live ' +
     formatBytes(report.samples.live[sample]);
 }
 
@@ -169,7 +174,7 @@ function freeText({ samples, facts }, i) {
 function showMoment(report, moment) {
   const { samples, facts } = report, i = Math.min(samples.count - 1, moment);
   const ranges = freeRanges(report, moment), stays = report.index.at(moment);
-  put('moment-title', facts.kind === 'state' ? 'At that moment' : 'After event ' + formatCount(moment));
+  put('moment-title', facts.kind === 'state' ? 'At that moment' : 'After event ' + eventOf(moment));
   put('moment-text', [
     countOf(stays.length, 'block'), 'live ' + formatBytes(samples.live[i]), ...freeText(report, i),
   ].join(' · ') + (facts.pool || facts.kind === 'state' ? '' : '. Below, what lies between blocks counts as free, be it reserved or not.'));
@@ -223,7 +228,7 @@ function showHappened(report, go) {
   for (let i = 0; i < Math.min(40, slides.count); i++)
     list.push([slides.moment[i], 'moved ' + countOf(slides.moves[i], 'block') + ', ' + formatBytes(slides.bytes[i])]);
   const rows = list.sort((a, b) => a[0] - b[0]).slice(0, 40).map(([moment, text]) => {
-    const button = make('button', formatCount(moment));
+    const button = make('button', eventOf(moment));
     button.addEventListener('click', () => go(moment));
     return [button, text];
   });
