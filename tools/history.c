@@ -175,7 +175,8 @@ void history_find_bands(history_t *h)
 uint64_t history_span_bytes(const history_t *history)
 {
     const band_t *last = &history->bands[history->band_count - 1];
-    return history_offset(history, last->address) + last->bytes;
+    uint64_t bytes = history_offset(history, last->address) + last->bytes;
+    return bytes > 0 ? bytes : 1;
 }
 
 uint64_t history_offset(const history_t *history, uint64_t address)

@@ -30,6 +30,7 @@ typedef struct sample {
     uint64_t live_bytes;
     uint64_t free_bytes;
     uint64_t largest_bytes; /* of the free ranges that everybody may get */
+    uint64_t time_ns;       /* since the first event; 0 where there is no clock */
 } sample_t;
 
 typedef struct refusal {
@@ -115,7 +116,7 @@ void history_free(history_t *history);
 
 /* ---- Looking at one ------------------------------------------------------ */
 
-/* The sum of the bands. */
+/* The sum of the bands; 1 at least. */
 uint64_t history_span_bytes(const history_t *history);
 /* Where an address of a band stands when those before it are put together. */
 uint64_t history_offset(const history_t *history, uint64_t address);

@@ -42,6 +42,7 @@ NUMBER_OF(sample_reserved, h->samples[i].reserved_bytes)
 NUMBER_OF(sample_live, h->samples[i].live_bytes)
 NUMBER_OF(sample_free, h->samples[i].free_bytes)
 NUMBER_OF(sample_largest, h->samples[i].largest_bytes)
+NUMBER_OF(sample_time, h->samples[i].time_ns)
 NUMBER_OF(refusal_moment, h->refusals[i].moment)
 NUMBER_OF(refusal_asked, h->refusals[i].asked_bytes)
 NUMBER_OF(refusal_free, h->refusals[i].free_bytes)
@@ -56,10 +57,8 @@ static const column_t stay_columns[] = {
     {"line", true, stay_line},    {"stream", true, stay_stream}, {"tag", true, stay_tag},
 };
 static const column_t sample_columns[] = {
-    {"reserved", true, sample_reserved},
-    {"live", true, sample_live},
-    {"free", true, sample_free},
-    {"largest", true, sample_largest},
+    {"reserved", true, sample_reserved}, {"live", true, sample_live}, {"free", true, sample_free},
+    {"largest", true, sample_largest},   {"time", true, sample_time},
 };
 static const column_t refusal_columns[] = {
     {"moment", true, refusal_moment},

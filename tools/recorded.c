@@ -9,7 +9,7 @@
 #include "names.h"
 
 /* The largest size and address of a line. */
-#define MOST (UINT64_C(1) << 63)
+#define MOST (UINT64_C(1) << 62)
 
 typedef enum column {
     COLUMN_OP,
@@ -176,7 +176,7 @@ static bool read_line(recording_t *r)
         !read_count(r, COLUMN_SIZE, &line.size) || !read_address(r, &line.address))
         return false;
     if (line.size > MOST)
-        return wrong(r, COLUMN_SIZE, "a number of bytes up to 2^63");
+        return wrong(r, COLUMN_SIZE, "a number of bytes up to 2^62");
     csv_field_t tag = field(r, COLUMN_TAG);
     line.stream = stream_of(r);
     line.tag = history_tag(&r->h, tag.text, tag.length);
@@ -321,9 +321,10 @@ static void take_line(recording_t *r, const line_t *line)
     }
 }
 
-static void add_sample(recording_t *r)
+static void add_sample(recording_t *r, const line_t *line)
 {
     r->now.free_bytes = free_bytes(r);
+    r->now.time_ns = line->time - r->lines[0].time;
     r->h.samples[r->moment] = r->now;
 }
 
@@ -334,7 +335,7 @@ static void take_lines(recording_t *r)
     r->h.samples = must_have(NULL, r->count, sizeof *r->h.samples);
     for (size_t i = 0; i < r->count; i++) {
         take_line(r, &r->lines[i]);
-        add_sample(r);
+        add_sample(r, &r->lines[i]);
         bool batch = i + 1 < r->count && r->lines[i].op == OP_MOVE && r->lines[i + 1].op == OP_MOVE;
         r->moment += !batch;
     }

@@ -110,8 +110,10 @@ static void add_sample(recorder_t *r)
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
     (void)cuarena_stats(r->player.arena, CUARENA_REGION_ALL, &stats);
-    r->h->samples[r->moment] =
-        (sample_t){stats.reserved_bytes, stats.live_bytes, stats.free_bytes, stats.largest_bytes};
+    r->h->samples[r->moment] = (sample_t){.reserved_bytes = stats.reserved_bytes,
+                                          .live_bytes = stats.live_bytes,
+                                          .free_bytes = stats.free_bytes,
+                                          .largest_bytes = stats.largest_bytes};
 }
 
 static bool plays(void *user, const trace_event_t *event)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuarena/heap.h"
+
 /* Streams have smaller numbers. */
 #define MOST_STREAMS 256
 
@@ -39,15 +41,14 @@ static char *copy_of(const char *text)
 /* The members that are texts or numbers, as lines of key=value. */
 static char *lines_of(json_t *object)
 {
-    const char *key;
-    json_t *value;
     char *lines = copy_of("");
     size_t length = 0;
-    json_object_foreach(object, key, value)
-    {
+    for (void *at = json_object_iter(object); at != NULL; at = json_object_iter_next(object, at)) {
         char text[256];
-        if (json_is_string(value))
-            (void)snprintf(text, sizeof text, "%s=%s\n", key, json_string_value(value));
+        const json_t *value = json_object_iter_value(at);
+        const char *key = json_object_iter_key(at), *word = json_string_value(value);
+        if (word != NULL)
+            (void)snprintf(text, sizeof text, "%s=%s\n", key, word);
         else
             (void)snprintf(text, sizeof text, "%s=%" JSON_INTEGER_FORMAT "\n", key,
                            json_integer_value(value));
@@ -63,10 +64,10 @@ static char *lines_of(json_t *object)
 /* The name of a tag by its number; "" for none. */
 static const char *tag_name(const snapshot_t *s, uint64_t number)
 {
-    size_t i;
-    json_t *tag;
-    json_array_foreach(json_object_get(s->root, "tags"), i,
-                       tag) if (count_of(tag, "number") == number) return text_of(tag, "name");
+    const json_t *tags = json_object_get(s->root, "tags");
+    for (size_t i = 0; i < json_array_size(tags); i++)
+        if (count_of(json_array_get(tags, i), "number") == number)
+            return text_of(json_array_get(tags, i), "name");
     return "";
 }
 
@@ -74,14 +75,12 @@ static const char *tag_name(const snapshot_t *s, uint64_t number)
 static char *name_of(const json_t *block)
 {
     char text[256];
-    size_t i, length;
-    json_t *flag;
     const char *id = text_of(block, "id");
-    length = (size_t)snprintf(text, sizeof text, "%s", id[0] != '\0' ? id : "(cached)");
-    json_array_foreach(json_object_get(block, "flags"), i, flag)
-    {
-        const char *word = json_string_value(flag);
-        if (word != NULL && length < sizeof text)
+    const json_t *flags = json_object_get(block, "flags");
+    size_t length = (size_t)snprintf(text, sizeof text, "%s", id[0] != '\0' ? id : "(cached)");
+    for (size_t i = 0; i < json_array_size(flags) && length < sizeof text; i++) {
+        const char *word = json_string_value(json_array_get(flags, i));
+        if (word != NULL)
             length += (size_t)snprintf(text + length, sizeof text - length, ", %s", word);
     }
     return copy_of(text);
@@ -106,25 +105,25 @@ static void add_block(snapshot_t *s, const json_t *block)
 
 static void add_blocks(snapshot_t *s)
 {
-    size_t i;
-    json_t *block, *blocks = json_object_get(s->root, "blocks");
+    const json_t *blocks = json_object_get(s->root, "blocks");
     s->h.names = must_have(NULL, json_array_size(blocks), sizeof *s->h.names);
     (void)history_tag(&s->h, "", 0);
-    json_array_foreach(blocks, i, block) add_block(s, block);
+    for (size_t i = 0; i < json_array_size(blocks); i++)
+        add_block(s, json_array_get(blocks, i));
 }
 
 /* Stream 0 is none; the others have the numbers of the snapshot, of which some may be free. */
 static void add_streams(snapshot_t *s)
 {
-    size_t i;
-    json_t *stream;
-    history_add_stream(&s->h, "", 0);
-    json_array_foreach(json_object_get(s->root, "streams"), i, stream)
-    {
+    history_t *h = &s->h;
+    const json_t *streams = json_object_get(s->root, "streams");
+    history_add_stream(h, "", 0);
+    for (size_t i = 0; i < json_array_size(streams); i++) {
+        const json_t *stream = json_array_get(streams, i);
         const char *handle = text_of(stream, "handle");
-        while (s->h.stream_count < count_of(stream, "number") && s->h.stream_count < MOST_STREAMS)
-            history_add_stream(&s->h, "?", 1);
-        history_add_stream(&s->h, handle, strlen(handle));
+        while (h->stream_count < count_of(stream, "number") && h->stream_count < MOST_STREAMS)
+            history_add_stream(h, "?", 1);
+        history_add_stream(h, handle, strlen(handle));
     }
 }
 
@@ -153,18 +152,23 @@ static void cut_hole(history_t *h, size_t first, band_t hole)
 
 static void add_segment(snapshot_t *s, const json_t *segment)
 {
-    size_t i, first = s->h.band_count;
-    json_t *hole;
-    history_add_band(&s->h, (band_t){count_of(segment, "address"), count_of(segment, "bytes")});
-    json_array_foreach(json_object_get(segment, "holes"), i, hole)
+    size_t first = s->h.band_count;
+    const json_t *holes = json_object_get(segment, "holes");
+    const band_t band = {count_of(segment, "address"), count_of(segment, "bytes")};
+    if (band.bytes == 0 || band.bytes >= CUARENA_HEAP_MAX_SEGMENT)
+        return;
+    history_add_band(&s->h, band);
+    for (size_t i = 0; i < json_array_size(holes); i++) {
+        const json_t *hole = json_array_get(holes, i);
         cut_hole(&s->h, first, (band_t){count_of(hole, "address"), count_of(hole, "bytes")});
+    }
 }
 
 static void add_segments(snapshot_t *s)
 {
-    size_t i;
-    json_t *segment;
-    json_array_foreach(json_object_get(s->root, "segments"), i, segment) add_segment(s, segment);
+    const json_t *segments = json_object_get(s->root, "segments");
+    for (size_t i = 0; i < json_array_size(segments); i++)
+        add_segment(s, json_array_get(segments, i));
     if (s->h.band_count == 0)
         history_add_band(&s->h, (band_t){0, 1});
     qsort(s->h.bands, s->h.band_count, sizeof *s->h.bands, by_address);
@@ -176,9 +180,10 @@ static void add_figures(snapshot_t *s)
 {
     json_t *statistics = json_object_get(s->root, "statistics");
     s->h.samples = must_have(NULL, 1, sizeof *s->h.samples);
-    s->h.samples[0] =
-        (sample_t){count_of(statistics, "reserved_bytes"), count_of(statistics, "live_bytes"),
-                   count_of(statistics, "free_bytes"), count_of(statistics, "largest_bytes")};
+    s->h.samples[0] = (sample_t){.reserved_bytes = count_of(statistics, "reserved_bytes"),
+                                 .live_bytes = count_of(statistics, "live_bytes"),
+                                 .free_bytes = count_of(statistics, "free_bytes"),
+                                 .largest_bytes = count_of(statistics, "largest_bytes")};
     s->h.statistics = lines_of(statistics);
     s->h.options = lines_of(json_object_get(json_object_get(s->root, "arena"), "options"));
 }

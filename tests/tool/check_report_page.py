@@ -315,8 +315,9 @@ def check_written(folder, pictures, name, text, place, wanted):
 
 
 def check_recorded(folder, pictures):
-    check_written(folder, pictures, "recorded.csv", RECORDED, (3, 0x9000),
-                  ["block 1, 16 KiB", "tag </script><b>", "stream 0x55", "at 0x18000"])
+    check_written(folder, pictures, "recorded.csv", RECORDED, (3.5, 0x9000),
+                  ["block 1, 16 KiB", "tag </script><b>", "stream 0x55", "at 0x18000",
+                   "age 1 event (10 ns), to the end"])
 
 
 def check_state(folder, pictures):

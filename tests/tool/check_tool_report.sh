@@ -208,7 +208,7 @@ test_recorded() {
     bad "no id" "$folder/recorded.csv:6: id is '-9', expected a whole number" \
         report "$folder/recorded.csv" -o "$page"
     recorded | sed 's/,512,/,18446744073709551615,/' >"$folder/recorded.csv"
-    bad "a size that no block has" "size is '18446744073709551615', expected a number of bytes" \
+    bad "a size that no block has" "size is '18446744073709551615', expected a number of bytes up to 2^62" \
         report "$folder/recorded.csv" -o "$page"
     recorded | sed 's/^trim.*/trim,1/' >"$folder/recorded.csv"
     bad "a line that is cut" "recorded.csv:12: 2 fields, expected 9" \
@@ -259,6 +259,11 @@ test_snapshot() {
         report "$folder/state.json" -o "$page"
     snapshot | head -n 12 >"$folder/state.json"
     bad "a snapshot that is cut" "state.json:1" report "$folder/state.json" -o "$page"
+    echo '{"version": 1, "segments": [{"address": 1, "bytes": 0}, 7, {}],
+        "blocks": [null, {}, {"address": -1, "bytes": 9, "requested_bytes": 10, "flags": 3},
+        {"address": 9223372036854775807, "bytes": 9223372036854775807}]}' >"$folder/state.json"
+    served "a snapshot of nonsense" report "$folder/state.json" -o "$page" --svg "$folder/a.svg"
+    verdict "of which little is drawn" "1 1 0 " "$(figure events stays peak)"
     echo '{"version": 1}' >"$folder/state.json"
     bad "no blocks" "no list 'segments', expected a snapshot" report "$folder/state.json" -o "$page"
 }

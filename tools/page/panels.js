@@ -89,11 +89,23 @@ function ageOf(report, stay, moment) {
   return report.facts.kind === 'state' ? '' : ', age ' + formatCount(moment - report.born[stay]);
 }
 
+function formatTime(ns) {
+  const units = [['s', 1e9], ['ms', 1e6], ['µs', 1e3], ['ns', 1]];
+  const [name, one] = units.find(([, size]) => Math.abs(ns) >= size) ?? ['ns', 1];
+  return Number((ns / one).toPrecision(4)) + ' ' + name;
+}
+
+// How much time lies between two moments, in parentheses, where there was a clock.
+function timeBetween({ samples, facts }, from, to) {
+  const last = facts.moments - 1, ns = samples.time[Math.min(last, to)] - samples.time[Math.min(last, from)];
+  return samples.time[last] > 0 ? ' (' + formatTime(ns) + ')' : '';
+}
+
 // How long a block lives, and how much of that is over at a moment.
 function lifeOf(report, stay, moment) {
   const { stays, born, facts } = report, age = moment - born[stay];
   const lives = stays.end[stay] >= facts.moments ? 'to the end' : 'until event ' + eventOf(stays.end[stay]);
-  return countOf(age, 'event') + ', ' + lives;
+  return countOf(age, 'event') + timeBetween(report, born[stay], moment) + ', ' + lives;
 }
 
 function describe(report, stay, moment) {
@@ -174,7 +186,7 @@ function freeText({ samples, facts }, i) {
 function showMoment(report, moment) {
   const { samples, facts } = report, i = Math.min(samples.count - 1, moment);
   const ranges = freeRanges(report, moment), stays = report.index.at(moment);
-  put('moment-title', facts.kind === 'state' ? 'At that moment' : 'After event ' + eventOf(moment));
+  put('moment-title', facts.kind === 'state' ? 'At that moment' : 'After event ' + eventOf(moment) + timeBetween(report, 0, moment));
   put('moment-text', [
     countOf(stays.length, 'block'), 'live ' + formatBytes(samples.live[i]), ...freeText(report, i),
   ].join(' · ') + (facts.pool || facts.kind === 'state' ? '' : '. Below, what lies between blocks counts as free, be it reserved or not.'));
