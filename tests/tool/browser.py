@@ -132,6 +132,11 @@ class Browser:
     def mouse(self, kind, x, y, **more):
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
 
+    def touch(self, kind, *points):
+        """touchStart, touchMove or touchEnd of fingers at these places."""
+        self.call("Input.dispatchTouchEvent", type=kind,
+                  touchPoints=[{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)])
+
     def key(self, key, modifiers=0):
         text = {"text": key} if len(key) == 1 else {}
         for kind in ("keyDown", "keyUp"):

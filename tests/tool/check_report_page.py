@@ -166,6 +166,25 @@ def check_keys(page, facts):
     page.run("document.getElementById('keys').close()")
 
 
+def check_touch(page, facts):
+    page.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
+    x, y = place_of(page, facts["moments"] / 2, facts["span_bytes"] / 2)
+    page.touch("touchStart", (x - 50, y), (x + 50, y))
+    for step in (80, 120, 200):
+        page.touch("touchMove", (x - step, y), (x + step, y))
+    page.touch("touchEnd")
+    begin, end = times(page)
+    verdict("two fingers zoom in", True, end - begin < facts["moments"] / 2)
+    verdict("about where they are", True, begin < facts["moments"] / 2 < end)
+    page.touch("touchStart", (x, y))
+    for step in (20, 60, 120):
+        page.touch("touchMove", (x - step, y))
+    page.touch("touchEnd")
+    verdict("one finger pans", True, times(page)[0] > begin)
+    page.call("Emulation.setTouchEmulationEnabled", enabled=False)
+    page.run("cuarena.view.reset()")
+
+
 def check_tabs(page):
     """Every control is reached by Tab, and has a name."""
     wanted = page.run("document.querySelectorAll('header select, header button, .tools button, canvas').length")
@@ -223,6 +242,7 @@ def check_page(folder, pictures):
         check_drawing(page, facts, tables)
         check_zoom(page, facts)
         check_keys(page, facts)
+        check_touch(page, facts)
         check_tabs(page)
         check_theme(page)
         check_narrow(page, "multistream")

@@ -62,17 +62,18 @@ function colouringsOf(report) {
   return list;
 }
 
-// How much of a pixel is covered is counted in floats, colours and cover apart; a block that
-// covers many pixels adds to each of them once, since blocks do not overlap.
+// How much of each pixel is covered is counted, and how much of it in each colour. A row holds what
+// a pixel has more than the one to its left, so that a block costs its height and not its area.
 class Raster {
   resize(width, height) {
     if (this.width === width && this.height === height)
       return;
     this.width = width;
     this.height = height;
-    this.sums = new Float32Array(width * height * 4);
+    this.stride = (width + 2) * 4;
+    this.steps = new Float32Array(this.stride * height);
     this.image = new ImageData(width, height);
-    this.pixels = new Uint32Array(this.image.data.buffer);
+    this.image.data.fill(255);
   }
 
   draw(report, view, colouring, back) {
@@ -80,7 +81,7 @@ class Raster {
     const colours = colouring.colours.map(rgbOf);
     const perMoment = this.width / (view.time.to - view.time.from);
     const perByte = this.height / (view.place.to - view.place.from);
-    this.sums.fill(0);
+    this.steps.fill(0);
     report.index.visit(view.time.from, view.time.to, i => {
       const low = (view.place.to - offset[i]) * perByte;
       this.add((begin[i] - view.time.from) * perMoment, (end[i] - view.time.from) * perMoment,
@@ -104,34 +105,45 @@ class Raster {
   }
 
   cover(left, right, top, bottom, [red, green, blue]) {
-    const { sums, width } = this;
+    const begin = Math.floor(left), end = Math.floor(right);
+    const skipped = left - begin, reached = right - end;
     for (let y = Math.floor(top); y < bottom; y++) {
-      const tall = Math.min(bottom, y + 1) - Math.max(top, y);
-      let at = (y * width + Math.floor(left)) * 4;
-      for (let x = Math.floor(left); x < right; x++, at += 4) {
-        const part = tall * (Math.min(right, x + 1) - Math.max(left, x));
-        sums[at] += part * red;
-        sums[at + 1] += part * green;
-        sums[at + 2] += part * blue;
-        sums[at + 3] += part;
-      }
+      const part = Math.min(bottom, y + 1) - Math.max(top, y), row = y * this.stride;
+      this.step(row + begin * 4, part * (1 - skipped), red, green, blue);
+      this.step(row + begin * 4 + 4, part * skipped, red, green, blue);
+      this.step(row + end * 4, part * (reached - 1), red, green, blue);
+      this.step(row + end * 4 + 4, -part * reached, red, green, blue);
     }
   }
 
-  // What covers little is drawn somewhat stronger than it is, so that it is seen.
-  blend([red, green, blue]) {
-    const { sums, pixels } = this;
-    const empty = (255 << 24 | blue << 16 | green << 8 | red) >>> 0;
-    for (let i = 0, at = 0; i < pixels.length; i++, at += 4) {
-      const part = sums[at + 3];
-      if (part < 1 / 512) {
-        pixels[i] = empty;
-        continue;
-      }
-      const shown = Math.min(1, part * (2 - Math.min(1, part))), scale = shown / part;
-      const left = 1 - shown;
-      pixels[i] = (255 << 24 | (sums[at + 2] * scale + blue * left) << 16 |
-        (sums[at + 1] * scale + green * left) << 8 | (sums[at] * scale + red * left)) >>> 0;
+  step(at, part, red, green, blue) {
+    const { steps } = this;
+    steps[at] += part * red;
+    steps[at + 1] += part * green;
+    steps[at + 2] += part * blue;
+    steps[at + 3] += part;
+  }
+
+  blend(back) {
+    for (let y = 0; y < this.height; y++)
+      this.blendRow(y, back);
+  }
+
+  // What covers little is drawn somewhat stronger than it is, so that it is seen. What is stored is
+  // rounded, and kept between 0 and 255.
+  blendRow(y, [backRed, backGreen, backBlue]) {
+    const { steps, image: { data }, width } = this;
+    let red = 0, green = 0, blue = 0, part = 0;
+    for (let x = 0, at = y * this.stride, to = y * width * 4; x < width; x++, at += 4, to += 4) {
+      red += steps[at];
+      green += steps[at + 1];
+      blue += steps[at + 2];
+      part += steps[at + 3];
+      const much = part < 1 ? part : 1, shown = part < 1 / 512 ? 0 : much * (2 - much);
+      const scale = shown > 0 ? shown / part : 0, left = 1 - shown;
+      data[to] = red * scale + backRed * left;
+      data[to + 1] = green * scale + backGreen * left;
+      data[to + 2] = blue * scale + backBlue * left;
     }
   }
 }
