@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "csv.h"
+#include "held.h"
 #include "names.h"
 
 /* The largest size and address of a line. */
@@ -70,6 +71,7 @@ typedef struct recording {
     uint64_t moment;
     uint64_t block_count;
     sample_t now;
+    held_t held; /* what was taken and not given back, where lines have addresses */
     history_t h;
     fault_t *fault;
 } recording_t;
@@ -272,8 +274,40 @@ static uint64_t free_bytes(const recording_t *r)
     return now->reserved_bytes > now->live_bytes ? now->reserved_bytes - now->live_bytes : 0;
 }
 
+/* Looks in one range: an obstacle of fewer bytes takes the place of the one that was found. */
+static void look_in(recording_t *r, const held_range_t *range, uint64_t bytes, size_t *stays)
+{
+    history_t *h = &r->h;
+    obstacle_t best = h->obstacle;
+    size_t count = 0;
+    for (size_t i = 0; i < r->blocks.capacity; i++) {
+        const name_t *name = &r->blocks.places[i];
+        if (name->state == NAME_LIVE && h->stays[name->slot].address >= range->begin &&
+            h->stays[name->slot].address < range->end)
+            stays[count++] = name->slot;
+    }
+    h->obstacle = (obstacle_t){.found = false};
+    history_find_obstacle(h, stays, count, range->begin, range->end, bytes);
+    if (best.found && (!h->obstacle.found || best.bytes <= h->obstacle.bytes)) {
+        obstacle_free(&h->obstacle);
+        h->obstacle = best;
+    } else {
+        obstacle_free(&best);
+    }
+}
+
+static void find_obstacle(recording_t *r, uint64_t bytes)
+{
+    size_t *stays = must_have(NULL, r->blocks.used, sizeof *stays);
+    for (size_t i = 0; i < r->held.count; i++)
+        look_in(r, &r->held.ranges[i], bytes, stays);
+    free(stays);
+}
+
 static void refuse(recording_t *r, const line_t *line)
 {
+    if (r->h.refusal_count == 0)
+        find_obstacle(r, line->size);
     if (r->h.refusal_count == 0)
         (void)fault_set(&r->h.refusal, "%s:%" PRIu64 ": a request of %" PRIu64 " bytes: %s",
                         r->path, line->number, line->size,
@@ -288,9 +322,23 @@ static void free_block(recording_t *r, const line_t *line)
         end_block(r, name);
 }
 
-static void take_line(recording_t *r, const line_t *line)
+static void take_from_memory(recording_t *r, const line_t *line)
+{
+    r->now.reserved_bytes += line->size;
+    if (line->address != 0)
+        held_add(&r->held, line->address, line->address + line->size);
+}
+
+static void give_back(recording_t *r, const line_t *line)
 {
     uint64_t *reserved = &r->now.reserved_bytes;
+    *reserved -= line->size < *reserved ? line->size : *reserved;
+    if (line->address != 0)
+        held_cut(&r->held, line->address, line->address + line->size);
+}
+
+static void take_line(recording_t *r, const line_t *line)
+{
     switch (line->op) {
     case OP_ALLOC:
         begin_block(r, line, r->block_count++);
@@ -308,10 +356,10 @@ static void take_line(recording_t *r, const line_t *line)
         refuse(r, line);
         break;
     case OP_GROW:
-        *reserved += line->size;
+        take_from_memory(r, line);
         break;
     case OP_TRIM:
-        *reserved -= line->size < *reserved ? line->size : *reserved;
+        give_back(r, line);
         break;
     case OP_FREE:
         free_block(r, line);
@@ -389,6 +437,7 @@ bool recorded_history(const char *path, const source_t *source, history_t *histo
     } else {
         history_free(&r.h);
     }
+    held_free(&r.held);
     names_free(&r.blocks);
     names_free(&r.streams);
     free(r.lines);

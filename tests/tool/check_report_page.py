@@ -329,6 +329,8 @@ def check_written(folder, pictures, name, text, place, wanted):
             "document.getElementById('tags').textContent"))
         verdict(name + ": a refusal is told of if there was one", "fail" not in text,
                 page.run("document.getElementById('failure').hidden"))
+        way = page.run("document.getElementById('failure-way').textContent")
+        verdict(name + ": so is what stood in its way", "fail" in text, way.startswith("In its way stood"))
         check_narrow(page, name)
         quiet(page, name, path)
         keep(page, pictures, name)

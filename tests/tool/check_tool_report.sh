@@ -197,7 +197,15 @@ test_recorded() {
             wc -l) $(grep -c '</script><b>' "$page")"
     verdict "and what was refused" 1 \
         "$(grep -c '"text":"[^"]*recorded.csv:9: a request of 60000 bytes: CUARENA_FRAGMENTED"' "$page")"
-    served "which --replay replays" report --replay "$traces/multistream.csv.gz" -o "$page"
+    verdict "and what stood in its way" 1 \
+        "$(grep -c '"found":true,"offset":0,"room":65536,"blocks":2,"bytes":4608,' "$page")"
+    # Two ranges that touch, without their middle: the block that is looked for is in the upper one.
+    printf '%s\n' op,id,size,address grow,,32768,0x10000 grow,,32768,0x18000 \
+        a,1,8192,0x10000 a,2,4096,0x1a000 trim,,16384,0x14000 fail,,24576, >"$folder/held.csv"
+    served "a recorded trace that gives bytes back" report "$folder/held.csv" -o "$page"
+    verdict "no request is served from these" 1 \
+        "$(grep -c '"room":32768,"blocks":1,"bytes":4096,"stays":\[1\]' "$page")"
+    served "--replay of a trace without addresses" report --replay "$traces/multistream.csv.gz" -o "$page"
     recorded | sed 's/0x11400/there/' >"$folder/recorded.csv"
     bad "no address" "$folder/recorded.csv:6: address is 'there', expected an address such as" \
         report "$folder/recorded.csv" -o "$page"
