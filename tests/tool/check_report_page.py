@@ -119,6 +119,25 @@ def check_drawing(page, facts, tables):
             ",".join(map(str, pixel(page, moment, offset)))) > 0)
 
 
+def check_cover(page):
+    """How much of each pixel a rectangle covers, which pixels of 6 by 3 add up from the left. The
+    tall one begins a pixel lower: the seam to the block above it."""
+    got = page.run("""(() => {
+        const raster = new Raster(), rows = [];
+        raster.resize(6, 3);
+        raster.add(1.25, 3.5, 0.5, 2, [8, 8, 8]);
+        raster.add(-3, 1.25, 1, 9, [8, 8, 8]);
+        raster.add(4, 99, 2, 3, [8, 8, 8]);
+        for (let y = 0; y < 3; y++) {
+            let sum = 0;
+            rows.push([0, 1, 2, 3, 4, 5].map(x => sum += raster.steps[y * raster.stride + x * 4 + 3]));
+        }
+        return rows;
+    })()""")
+    verdict("pixels are covered by as much as they are",
+            [[0, 0.375, 0.5, 0.25, 0, 0], [0, 0.75, 1, 0.5, 0, 0], [1, 0.25, 0, 0, 1, 1]], got)
+
+
 def check_zoom(page, facts):
     x, y = place_of(page, facts["moments"] / 4, facts["span_bytes"] / 2)
     page.mouse("mouseWheel", x, y, deltaX=0, deltaY=-600)
@@ -240,6 +259,7 @@ def check_page(folder, pictures):
         check_hover(page, facts, tables)
         check_small_block(page, facts, tables)
         check_drawing(page, facts, tables)
+        check_cover(page)
         check_zoom(page, facts)
         check_keys(page, facts)
         check_touch(page, facts)
