@@ -14,13 +14,13 @@ typedef struct import_ask {
 } import_ask_t;
 
 /* Which options a command takes, besides --help. */
-#define OPTIONS_ARENA 1u   /* preset, memory, pool, option, api */
-#define OPTIONS_SHARED 2u  /* repeat, json */
-#define OPTIONS_REPLAY 4u  /* policy, compact, min-pool, min-limit, streams, verify */
-#define OPTIONS_INFO 8u    /* options, json */
-#define OPTIONS_ADVISE 16u /* for, room, json */
-#define OPTIONS_REPORT 32u /* output, svg, png, colour, policy, compact, streams, replay */
-#define OPTIONS_IMPORT 64u /* output, from, device */
+#define OPTIONS_SHARED 1u   /* repeat, json */
+#define OPTIONS_REPLAY 2u   /* policy, compact, min-pool, min-limit, streams, verify */
+#define OPTIONS_INFO 4u     /* options, json */
+#define OPTIONS_ADVISE 8u   /* for, room, json */
+#define OPTIONS_IMPORT 64u  /* output, from, device */
+#define OPTIONS_ARENA 128u  /* preset, memory, pool, option, api */
+#define OPTIONS_REPORT 256u /* output, svg, png, colour, policy, compact, streams, replay */
 
 typedef struct options {
     measure_ask_t ask;
