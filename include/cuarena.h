@@ -15,6 +15,7 @@
  *   cuarena/oom.h      what is tried before a request is refused
  *   cuarena/listener.h a function that is told of every allocation
  *   cuarena/stats.h    statistics, peaks, the validator
+ *   cuarena/trace.h    record what is asked of an arena, for cuarena(1)
  *   cuarena/cache.h    the cache of freed blocks that an arena may have
  *   cuarena/shared.h   arenas that a process shares by device and memory
  *   cuarena/device.h   arenas on devices: properties, driver pools, exports
@@ -46,5 +47,6 @@
 #include "cuarena/shared.h"
 #include "cuarena/stats.h"
 #include "cuarena/streams.h"
+#include "cuarena/trace.h"
 
 #endif

@@ -259,6 +259,9 @@ typedef struct cuarena_config {
     uint64_t natural;         /* blocks are aligned to the least power of two that
                                * they fit in, of this at most; 0: the granule */
     int32_t use_cuda_mempool; /* 1: ONNX Runtime's key, see cuarena_config_set; 0 */
+    /* Recording: see trace.h. */
+    char trace[256];    /* the file, as cuarena_trace_begin has it; empty: none */
+    int32_t trace_ring; /* how many events are kept in memory; 0 */
 } cuarena_config_t;
 
 CUARENA_API void cuarena_config_init(cuarena_config_t *config);

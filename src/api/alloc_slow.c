@@ -33,6 +33,7 @@
 #include "arena/steal.h"
 #include "arena/stream_order.h"
 #include "arena/streams.h"
+#include "arena/traced.h"
 #include "arena/trim.h"
 #include "arena/zero.h"
 #include "base/frame.h"
@@ -462,6 +463,9 @@ static bool take_step(ladder_t *ladder, int32_t step)
         return false;
     ladder->tried |= step_bit(step);
     ladder->call->arena->steps[step].tried++;
+    cuai_trace_step(ladder->call->arena, step, steps[step].name,
+                    came == STEP_BROUGHT ? CUARENA_OK : ladder->refusal, ladder->request->heap.size,
+                    ladder->request->stream);
     log_step(ladder, steps[step].name, came == STEP_BROUGHT ? "try again" : "nothing");
     if (came != STEP_BROUGHT)
         return false;

@@ -3,6 +3,7 @@
 #include "arena/dedicated.h"
 #include "arena/exports.h"
 #include "arena/streams.h"
+#include "arena/traced.h"
 #include "arena/uses.h"
 
 /* ---- Allocation and free ----------------------------------------------- */
@@ -29,8 +30,10 @@ CUAI_NOINLINE cuarena_status_t cuai_block_alloc(cuarena_t *arena, uint64_t bytes
     status = cuai_request_on(&call, stream, &request);
     if (status == CUARENA_OK)
         status = cuai_alloc_slow(&call, &request, &ref);
-    if (status == CUARENA_OK)
+    if (status == CUARENA_OK) {
         *block_out = cuai_id(ref.heap, ref.slot);
+        cuai_trace_block(arena, ref, CUARENA_EVENT_ALLOC, call.stream);
+    }
     return cuai_call_end(&call, status);
 }
 
@@ -287,6 +290,7 @@ cuarena_status_t cuarena_adopt(cuarena_t *arena, void *bytes, uint64_t size, cua
         status = cuai_adopt(arena, &request, address, &ref);
     if (status == CUARENA_OK) {
         cuai_call_note_block(&call, CUARENA_EVENT_ALLOC, ref);
+        cuai_trace_block(arena, ref, CUARENA_EVENT_ALLOC, 0);
         *block_out = cuai_id(ref.heap, ref.slot);
     }
     return cuai_call_end(&call, status);

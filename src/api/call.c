@@ -1,6 +1,7 @@
 #include "api/call.h"
 #include "arena/reclaim.h"
 #include "arena/streams.h"
+#include "arena/traced.h"
 #include "arena/unlocked.h"
 
 #include <stdarg.h>
@@ -169,6 +170,7 @@ cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status)
     if (error || call->count != 0)
         tell(call, status);
     leave(call->arena);
+    cuai_trace_catch_up();
     return status;
 }
 
@@ -251,6 +253,7 @@ void cuai_call_note_failure(cuai_call_t *call, cuarena_status_t status, uint64_t
 {
     CUAI_ASSERT(status != CUARENA_OK);
     call->arena->failed++;
+    cuai_trace_failure(call->arena, status, bytes, tag, call->stream);
     cuarena_event_t *event = next_event(call, CUARENA_EVENT_FAIL);
     if (event == NULL)
         return;

@@ -8,6 +8,7 @@
 #include "arena/reclaim.h"
 #include "arena/steal.h"
 #include "arena/streams.h"
+#include "arena/traced.h"
 #include "base/frame.h"
 #include "base/sized.h"
 
@@ -115,6 +116,7 @@ static void count_batch(progress_t *progress, const cuai_batch_t *batch)
     report->runs += batch->runs_count;
     report->bytes_moved += batch->bytes;
     cuai_call_note(progress->call, CUARENA_EVENT_COMPACT, batch->bytes);
+    cuai_trace_batch(progress->call->arena, batch);
     tell_listener(progress->call); /* one event a batch */
 }
 

@@ -15,6 +15,7 @@
 #include "arena/reclaim.h"
 #include "arena/stream_order.h"
 #include "arena/streams.h"
+#include "arena/traced.h"
 #include "arena/trim.h"
 #include "arena/zero.h"
 #include "base/amount.h"
@@ -371,6 +372,7 @@ static cuarena_status_t reset(cuarena_t *arena, ended_t *ended)
     uint64_t count = dedicated_count(arena);
     ended->bytes = cuai_live_bytes(arena);
     clear(arena, ended);
+    cuai_trace_bytes(arena, CUARENA_EVENT_RESET, ended->bytes);
     give_back_ended(arena, ended, count);
     cuai_timelines_sweep(arena);
     return status;

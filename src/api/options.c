@@ -214,6 +214,13 @@ static const cuai_option_t options[] = {
     BYTES("natural", natural, "preset", "0, a power of two to 1GiB, preset",
           .help = "Blocks are aligned to the least power of two that they fit in, of this at most.",
           .most = CUAI_GIB, .power_of_two = true, .or_zero = true, .from_preset = "preset"),
+    TEXT("trace", trace, "", "a path of up to 255 bytes",
+         .help = "A file to record calls in, for `cuarena replay` and spreadsheets: CSV, or gzip "
+                 "if it ends in .gz; %p, %n: the process, the trace."),
+    COUNT("trace_ring", trace_ring, "0", "0 to 1048576",
+          .help = "How many of the last events of each thread are kept in memory, for "
+                  "cuarena_trace_recent.",
+          .most = 1048576),
 };
 
 #define OPTION_COUNT (sizeof options / sizeof options[0])
@@ -221,6 +228,7 @@ static const cuai_option_t options[] = {
 static_assert(CUARENA_HEAP_MAX_BLOCKS == 67108864, "the text of max_blocks");
 static_assert(CUARENA_HEAP_MAX_SEGMENT == 256 * CUAI_TIB, "the text of pool");
 static_assert(sizeof((cuarena_config_t *)0)->name == 32, "the text of name");
+static_assert(sizeof((cuarena_config_t *)0)->trace == 256, "the text of trace");
 
 const cuai_option_t *cuai_option_at(size_t index)
 {

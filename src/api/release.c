@@ -9,6 +9,7 @@
 #include "arena/reclaim.h"
 #include "arena/stream_order.h"
 #include "arena/streams.h"
+#include "arena/traced.h"
 #include "arena/uses.h"
 #include "arena/zero.h"
 
@@ -203,11 +204,17 @@ cuarena_status_t cuai_release(cuai_call_t *call, cuai_block_ref_t ref, uint32_t 
     bool used = !fixed && cuai_use_matters(arena, ref, stream);
     bool zeroed = cuai_zeroes_freed(arena, ref) && !(flags & CUAI_BLOCK_EXPORTED);
     bool slowly = !cuai_is_lost(arena) && (used || zeroed);
+    cuai_trace_entry_t event;
+    bool traced = cuai_is_traced(arena);
+    if (CUAI_UNLIKELY(traced))
+        cuai_see_block(arena, ref, CUARENA_EVENT_FREE, cuai_stream_handle(arena, stream), &event);
     cuai_call_note_block(call, CUARENA_EVENT_FREE, ref);
     cuarena_status_t status =
         slowly ? end_slowly(arena, block, stream, used) : end_quickly(arena, block, stream);
     if (status != CUARENA_OK)
         cuai_call_forget(call, CUARENA_EVENT_FREE);
+    else if (CUAI_UNLIKELY(traced))
+        cuai_trace_add(&arena->trace, &event);
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "arena/reclaim.h"
 #include "arena/stream_order.h"
 #include "arena/streams.h"
+#include "arena/traced.h"
 #include "arena/unlocked.h"
 #include "arena/uses.h"
 #include "arena/zero.h"
@@ -355,6 +356,8 @@ cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_block_ref_t ref, uint
     }
     if (status != CUARENA_OK)
         return status;
-    cuai_call_note_block(call, CUARENA_EVENT_RESIZE, cuai_find_block(arena, block));
+    ref = cuai_find_block(arena, block);
+    cuai_call_note_block(call, CUARENA_EVENT_RESIZE, ref);
+    cuai_trace_block(arena, ref, CUARENA_EVENT_RESIZE, stream);
     return CUARENA_OK;
 }

@@ -241,6 +241,7 @@ cuai_refusal_t cuai_option_read(const cuai_option_t *option, const char *value,
 
 static_assert(CUAI_NUMBER_TEXT <= CUAI_OPTION_TEXT_SIZE, "numbers fit");
 static_assert(sizeof((cuarena_config_t *)0)->name <= CUAI_OPTION_TEXT_SIZE, "names fit");
+static_assert(sizeof((cuarena_config_t *)0)->trace <= CUAI_OPTION_TEXT_SIZE, "paths fit");
 
 static void print_number(const cuai_option_t *option, uint64_t value,
                          char text[CUAI_OPTION_TEXT_SIZE])

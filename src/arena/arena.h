@@ -27,6 +27,7 @@
 #include "heap/heap.h"
 #include "memory/counted.h"
 #include "memory/memory.h"
+#include "trace/trace.h"
 
 /* Regions that have a heap of their own. APART holds dedicated blocks, which are STANDALONE there,
  * and adopted ones, each a segment; its heap is made when the first of them is. */
@@ -170,6 +171,7 @@ struct cuarena_arena {
     uint32_t meetings;      /* how often a thread waited for the lock, while there are no caches */
     cuai_retired_t retired; /* while SLOW_RETIRED */
     cuai_arenas_link_t listed;
+    cuai_trace_t trace;
 
     cuarena_relocation_fn relocation_fn;
     void *relocation_user;

@@ -5,6 +5,7 @@
 
 #include "arena/arena.h"
 #include "arena/thread_cache.h"
+#include "arena/traced.h"
 #include "base/frame.h"
 #include "base/log.h"
 
@@ -32,12 +33,14 @@ static void before_fork(void)
     locked = cuai_lock_enter(&cuai_arenas_lock);
     for (cuarena_t *arena = arenas; arena != NULL; arena = arena->listed.next)
         lock_for_fork(arena);
+    cuai_traces_before_fork();
     cuai_log_before_fork();
 }
 
 static void after_fork(void)
 {
     cuai_log_after_fork(false);
+    cuai_traces_after_fork(false);
     for (cuarena_t *arena = arenas; arena != NULL; arena = arena->listed.next)
         if (arena->listed.locked)
             cuai_unlock(&arena->lock);
@@ -48,12 +51,15 @@ static void after_fork(void)
 static void after_fork_in_child(void)
 {
     cuai_log_after_fork(true);
+    cuai_traces_after_fork(true);
     for (cuarena_t *arena = arenas; arena != NULL; arena = arena->listed.next) {
         uint64_t own = cuai_frame_count(CUAI_FRAME_CALL, arena);
         if (arena->inside > own)
             cuai_slow_set(arena, CUAI_SLOW_LEFT, true);
         arena->inside = own;
         cuai_tcaches_after_fork(arena);
+        if (arena->listed.locked)
+            cuai_arena_follow_trace(arena);
         if (arena->listed.locked)
             cuai_lock_reset(&arena->lock);
     }

@@ -15,6 +15,7 @@
 #include "arena/segments.h"
 #include "arena/streams.h"
 #include "arena/tags.h"
+#include "arena/traced.h"
 #include "arena/uses.h"
 #include "base/amount.h"
 
@@ -310,6 +311,28 @@ static void set_label(cuarena_t *arena)
         (void)snprintf(arena->label, sizeof arena->label, "arena %p", (void *)arena);
 }
 
+/* Begins to record what the options ask for. What the arena took until now is in the file as what
+ * there is at its begin. */
+static cuarena_status_t begin_trace(cuarena_t *arena)
+{
+    cuarena_status_t status = CUARENA_OK;
+    arena->memory.counted->trace = &arena->trace;
+    if (arena->config.trace[0] != '\0') {
+        cuai_lock(&arena->trace.change);
+        status = cuai_trace_open_file(&arena->trace, arena->config.trace);
+        cuai_unlock(&arena->trace.change);
+    }
+    if (status != CUARENA_OK)
+        return status;
+    cuai_arena_lock(arena);
+    cuai_trace_set_writes(&arena->trace, arena->config.trace[0] != '\0');
+    cuai_arena_follow_trace(arena);
+    if (cuai_is_traced(arena))
+        cuai_trace_live(arena);
+    cuai_unlock(&arena->lock);
+    return status;
+}
+
 cuarena_status_t cuai_arena_new(const cuarena_config_t *config, cuarena_t **arena_out)
 {
     cuarena_t *arena = cuai_host_alloc(sizeof *arena);
@@ -323,11 +346,14 @@ cuarena_status_t cuai_arena_new(const cuarena_config_t *config, cuarena_t **aren
     if (config->zero == CUARENA_ZERO_ALLOC || config->zero == CUARENA_ZERO_FREE)
         cuai_slow_set(arena, CUAI_SLOW_ZERO, true);
     begin_rules(arena);
+    cuai_trace_open(&arena->trace, (uint32_t)config->trace_ring);
     cuarena_status_t status = fill_arena(arena);
     if (status == CUARENA_OUT_OF_MEMORY || status == CUARENA_LIMIT)
         tell_refusal(arena);
     if (status == CUARENA_OK)
         status = cuai_arenas_add(arena);
+    if (status == CUARENA_OK)
+        status = begin_trace(arena);
     if (status != CUARENA_OK) {
         cuai_arena_end(arena);
         return status;
@@ -370,6 +396,7 @@ void cuai_arena_end(cuarena_t *arena)
     cuai_host_free(arena->whole_scopes);
     for (int i = 0; i < CUARENA_REGION_COUNT; i++)
         cuai_host_free(arena->region_scopes[i]);
+    cuai_trace_close(&arena->trace);
     cuai_cond_cleanup(&arena->changed);
     cuai_lock_cleanup(&arena->lock);
     cuai_host_free(arena);

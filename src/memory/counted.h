@@ -19,13 +19,15 @@
 
 #include "base/lock.h"
 #include "memory/memory.h"
+#include "trace/trace.h"
 
 typedef struct cuai_counted {
     cuarena_memory_ops_t ops; /* the memory's own */
     void *user;
-    bool guest;       /* the functions are the caller's own */
-    cuai_lock_t lock; /* guards `given` */
-    void *given;      /* tsearch's tree of the segments that a guest gave */
+    bool guest;          /* the functions are the caller's own */
+    cuai_lock_t lock;    /* guards `given` */
+    void *given;         /* tsearch's tree of the segments that a guest gave */
+    cuai_trace_t *trace; /* is told of bytes that come and go; NULL: nobody is */
     _Atomic uint64_t calls;
     _Atomic uint64_t driver_calls;
 } cuai_counted_t;

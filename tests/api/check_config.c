@@ -330,6 +330,8 @@ static const struct {
     {"round_powers", "1KiB", PRESETS, MEMORIES, ""},
     {"round_to", "2KiB", PRESETS, MEMORIES, ""},
     {"natural", "4KiB", PRESETS, MEMORIES, ""},
+    {"trace", "file.csv", PRESETS, MEMORIES, ""},
+    {"trace_ring", "100", PRESETS, MEMORIES, ""},
 };
 
 /* Options that choose which of the others are of use. */

@@ -110,6 +110,9 @@ static void ignore_pair(void *user, const char *key, const char *value)
     X(set_event_listener, 0, cuarena_set_event_listener(arena, NULL, NULL))                        \
     X(step_stats, OUTPUT, cuarena_step_stats(arena, NULL, 0, OUT(count)))                          \
     X(set_oom_handler, 0, cuarena_set_oom_handler(arena, NULL, NULL))                              \
+    X(trace_begin, 0, cuarena_trace_begin(arena, "/dev/null"))                                     \
+    X(trace_end, 0, cuarena_trace_end(arena))                                                      \
+    X(trace_recent, OUTPUT | NO_LOCK, cuarena_trace_recent(arena, NULL, 0, OUT(count)))            \
     X(alloc, OUTPUT, cuarena_alloc(arena, 8, OUT(pointer_out)))                                    \
     X(alloc_with, OUTPUT, cuarena_alloc_with(arena, 8, NULL, OUT(pointer_out)))                    \
     X(alloc_array, OUTPUT, cuarena_alloc_array(arena, 2, 8, NULL, OUT(pointer_out)))               \
