@@ -131,6 +131,9 @@ pub const CUARENA_MAX_STREAMS: u32 = 126;
 pub const CUARENA_SCOPE_BARE: i32 = 0;
 pub const CUARENA_SCOPE_ENVIRONMENT: i32 = 1;
 pub const CUARENA_SCOPE_SESSION: i32 = 2;
+pub const CUARENA_EVENT_IDLE: i32 = 9;
+pub const CUARENA_EVENT_MOVE: i32 = 10;
+pub const CUARENA_EVENT_STEP: i32 = 11;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_arena {
@@ -1246,10 +1249,14 @@ pub struct cuarena_config {
     pub natural: u64,
     #[doc = " 1: ONNX Runtime's key, see cuarena_config_set; 0"]
     pub use_cuda_mempool: i32,
+    #[doc = " the file, as cuarena_trace_begin has it; empty: none"]
+    pub trace: [::core::ffi::c_char; 256usize],
+    #[doc = " how many events are kept in memory; 0"]
+    pub trace_ring: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of cuarena_config"][::core::mem::size_of::<cuarena_config>() - 432usize];
+    ["Size of cuarena_config"][::core::mem::size_of::<cuarena_config>() - 688usize];
     ["Alignment of cuarena_config"][::core::mem::align_of::<cuarena_config>() - 8usize];
     ["Offset of field: cuarena_config::struct_size"]
         [::core::mem::offset_of!(cuarena_config, struct_size) - 0usize];
@@ -1368,6 +1375,10 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_config, natural) - 416usize];
     ["Offset of field: cuarena_config::use_cuda_mempool"]
         [::core::mem::offset_of!(cuarena_config, use_cuda_mempool) - 424usize];
+    ["Offset of field: cuarena_config::trace"]
+        [::core::mem::offset_of!(cuarena_config, trace) - 428usize];
+    ["Offset of field: cuarena_config::trace_ring"]
+        [::core::mem::offset_of!(cuarena_config, trace_ring) - 684usize];
 };
 #[doc = " The options. Begin with cuarena_config_init, then set members by hand, by cuarena_config_set or\n by cuarena_config_parse. docs/options.md lists key, range and default of each; the default stands\n last in the comments here.\n\n A member that has no effect beside the others, such as `pool` with a preset that grows or\n `cache_page` without a cache, is an error of cuarena_create that names it, unless it has the\n value that it would have anyway."]
 pub type cuarena_config_t = cuarena_config;
@@ -2055,6 +2066,58 @@ const _: () = {
 };
 #[doc = " What cuarena_shared_acquire and _replace found."]
 pub type cuarena_shared_report_t = cuarena_shared_report;
+#[doc = " An event as the ring has it. Members that do not apply are 0. Frozen."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_traced {
+    #[doc = " of CLOCK_MONOTONIC"]
+    pub time_ns: u64,
+    #[doc = " CUARENA_EVENT_..."]
+    pub kind: i32,
+    #[doc = " of FAIL: why; of STEP: OK if it brought something"]
+    pub status: cuarena_status_t,
+    pub block: cuarena_block_t,
+    pub address: *mut ::core::ffi::c_void,
+    pub bytes: u64,
+    #[doc = " CUARENA_NO_STREAM: none"]
+    pub stream: cuarena_stream_t,
+    #[doc = " the system's number of it"]
+    pub thread: u64,
+    #[doc = " of IDLE: see `note` above"]
+    pub before_ns: u64,
+    pub tag: cuarena_tag_t,
+    #[doc = " of STEP: CUARENA_STEP_..."]
+    pub step: i32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_traced"][::core::mem::size_of::<cuarena_traced>() - 72usize];
+    ["Alignment of cuarena_traced"][::core::mem::align_of::<cuarena_traced>() - 8usize];
+    ["Offset of field: cuarena_traced::time_ns"]
+        [::core::mem::offset_of!(cuarena_traced, time_ns) - 0usize];
+    ["Offset of field: cuarena_traced::kind"]
+        [::core::mem::offset_of!(cuarena_traced, kind) - 8usize];
+    ["Offset of field: cuarena_traced::status"]
+        [::core::mem::offset_of!(cuarena_traced, status) - 12usize];
+    ["Offset of field: cuarena_traced::block"]
+        [::core::mem::offset_of!(cuarena_traced, block) - 16usize];
+    ["Offset of field: cuarena_traced::address"]
+        [::core::mem::offset_of!(cuarena_traced, address) - 24usize];
+    ["Offset of field: cuarena_traced::bytes"]
+        [::core::mem::offset_of!(cuarena_traced, bytes) - 32usize];
+    ["Offset of field: cuarena_traced::stream"]
+        [::core::mem::offset_of!(cuarena_traced, stream) - 40usize];
+    ["Offset of field: cuarena_traced::thread"]
+        [::core::mem::offset_of!(cuarena_traced, thread) - 48usize];
+    ["Offset of field: cuarena_traced::before_ns"]
+        [::core::mem::offset_of!(cuarena_traced, before_ns) - 56usize];
+    ["Offset of field: cuarena_traced::tag"]
+        [::core::mem::offset_of!(cuarena_traced, tag) - 64usize];
+    ["Offset of field: cuarena_traced::step"]
+        [::core::mem::offset_of!(cuarena_traced, step) - 68usize];
+};
+#[doc = " An event as the ring has it. Members that do not apply are 0. Frozen."]
+pub type cuarena_traced_t = cuarena_traced;
 extern "C" {
     #[doc = " \"0.1.0\": the version of the library that runs, which may be newer than the header that was\n compiled. Never fails; static text."]
     pub fn cuarena_version_string() -> *const ::core::ffi::c_char;
@@ -2771,5 +2834,19 @@ extern "C" {
         values: *const *const ::core::ffi::c_char,
         count: usize,
         taken_out: *mut usize,
+    ) -> cuarena_status_t;
+    #[doc = " Begins to record in a file: \"%p\" in the path becomes the number of the process, \"%n\" that of the\n trace in it, from 1 on, and \"%%\" a percent sign. BAD_ARGUMENT for another percent sign, \"\", or\n more than 1000 bytes; BUSY where the arena records in a file already, or another arena or process\n in this one; DRIVER with errno where the file cannot be made or written; UNSUPPORTED for .gz\n where there is no libz.so.1. Nothing has changed then. O(live blocks)."]
+    pub fn cuarena_trace_begin(
+        arena: *mut cuarena_t,
+        path: *const ::core::ffi::c_char,
+    ) -> cuarena_status_t;
+    #[doc = " Ends the recording, when all lines are in the file. OK if there was none. DRIVER with errno where\n the file could not be written to its end: it has whole lines up to there. O(threads)."]
+    pub fn cuarena_trace_end(arena: *mut cuarena_t) -> cuarena_status_t;
+    #[doc = " Copies the last events that the arena keeps in memory (option trace_ring), the oldest first, at\n most `capacity` and trace_ring of them; `count_out` gets how many. `events` NULL with capacity 0\n only asks for the count. After a refusal the last ones say how it came to that. UNSUPPORTED with\n trace_ring=0; OUT_OF_MEMORY where the host has no memory for a copy. O(n log n) in threads times\n trace_ring; no allocation or free waits for it for longer than a copy of its own thread's events."]
+    pub fn cuarena_trace_recent(
+        arena: *mut cuarena_t,
+        events: *mut cuarena_traced_t,
+        capacity: usize,
+        count_out: *mut usize,
     ) -> cuarena_status_t;
 }

@@ -49,6 +49,7 @@ mod shared;
 mod sized;
 mod stats;
 mod stream;
+mod trace;
 mod trampoline;
 mod typed;
 
