@@ -15,6 +15,10 @@
  *   cuarena/oom.h      what is tried before a request is refused
  *   cuarena/listener.h a function that is told of every allocation
  *   cuarena/stats.h    statistics, peaks, the validator
+ *   cuarena/snapshot.h what an arena has at one moment, block by block, in a file
+ *   cuarena/monitor.h  lets other processes ask about arenas
+ *   cuarena/debug.h    guards, patterns, a quarantine, leaks
+ *   cuarena/trace.h    record what is asked of an arena, for cuarena(1)
  *   cuarena/cache.h    the cache of freed blocks that an arena may have
  *   cuarena/shared.h   arenas that a process shares by device and memory
  *   cuarena/device.h   arenas on devices: properties, driver pools, exports
@@ -34,17 +38,21 @@
 #include "cuarena/cache.h"
 #include "cuarena/capture.h"
 #include "cuarena/compact.h"
+#include "cuarena/debug.h"
 #include "cuarena/device.h"
 #include "cuarena/driver.h"
 #include "cuarena/heap.h"
 #include "cuarena/listener.h"
 #include "cuarena/memory.h"
+#include "cuarena/monitor.h"
 #include "cuarena/oom.h"
 #include "cuarena/options.h"
 #include "cuarena/pointer.h"
 #include "cuarena/request.h"
 #include "cuarena/shared.h"
+#include "cuarena/snapshot.h"
 #include "cuarena/stats.h"
 #include "cuarena/streams.h"
+#include "cuarena/trace.h"
 
 #endif

@@ -186,7 +186,7 @@ int command_policies(int argc, char **argv)
     trace_t *traces = NULL;
     fault_t fault = {""};
     comparison_t c = {.options = &o};
-    if (!options_parse(argc, argv, OPTIONS_SHARED, &o, &fault))
+    if (!options_parse(argc, argv, OPTIONS_ARENA | OPTIONS_SHARED, &o, &fault))
         return command_fail(&fault);
     if (o.help) {
         fputs(help, stdout);

@@ -57,6 +57,10 @@ static const char help[] =
     "                        refused, nor in any larger one up to 1.5 peaks\n"
     "  --min-limit           the same of the limit of an arena that grows: of\n"
     "                        the preset, or of grow if that is a pool\n"
+    "  --snapshot FILE       write a snapshot of the arena at the first request\n"
+    "                        that is refused or, if all are served, at the\n"
+    "                        peak: JSON, or for PyTorch's memory viewer if FILE\n"
+    "                        ends in .pickle\n"
     "\n"
     "The result:\n"
     "  --json                one JSON object per trace and line\n"
@@ -132,11 +136,15 @@ int command_replay(int argc, char **argv)
     options_t o;
     trace_t *traces = NULL;
     fault_t fault = {""};
-    if (!options_parse(argc, argv, OPTIONS_SHARED | OPTIONS_REPLAY, &o, &fault))
+    if (!options_parse(argc, argv, OPTIONS_ARENA | OPTIONS_SHARED | OPTIONS_REPLAY, &o, &fault))
         return command_fail(&fault);
     if (o.help) {
         fputs(help, stdout);
         return command_end(STATUS_SERVED);
+    }
+    if (o.ask.snapshot != NULL && o.operand_count > 1) {
+        (void)fault_set(&fault, "--snapshot with %zu traces, expected one", o.operand_count);
+        return command_fail(&fault);
     }
     if (!options_load(&o, &traces, &fault))
         return command_fail(&fault);

@@ -16,7 +16,10 @@ int command_replay(int argc, char **argv);
 int command_policies(int argc, char **argv);
 int command_advise(int argc, char **argv);
 int command_import(int argc, char **argv);
+int command_report(int argc, char **argv);
 int command_info(int argc, char **argv);
+int command_snapshot(int argc, char **argv);
+int command_top(int argc, char **argv);
 
 /* Writes the line of a fault to stderr; STATUS_BAD. */
 int command_fail(const fault_t *fault);

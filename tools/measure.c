@@ -1,8 +1,11 @@
 #include "measure.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "cuarena/snapshot.h"
 #include "progress.h"
 #include "verify.h"
 
@@ -33,12 +36,14 @@ static bool set_auto_pool(player_setup_t *setup, const trace_t *trace, uint64_t 
                      above.bytes, most);
 }
 
-static bool set_pool(player_setup_t *setup, const measure_ask_t *ask, const trace_t *trace,
-                     uint64_t peak_bytes, fault_t *fault)
+bool measure_setup(const measure_ask_t *ask, const trace_t *trace, player_setup_t *setup_out,
+                   fault_t *fault)
 {
+    *setup_out = ask->setup;
     if (ask->pool_auto)
-        return set_auto_pool(setup, trace, peak_bytes, fault);
-    player_set_pool(setup, ask->pool);
+        return set_auto_pool(setup_out, trace, trace_peak(trace, setup_out->config.alignment).bytes,
+                             fault);
+    player_set_pool(setup_out, ask->pool);
     return true;
 }
 
@@ -92,38 +97,68 @@ static uint64_t largest_free_bytes(const player_t *player)
     return inspection.largest_bytes;
 }
 
+/* Makes the arena write the snapshot itself when a request is refused. */
+static bool prepare_snapshot(player_setup_t *setup, const char *path, fault_t *fault)
+{
+    char pattern[2 * PATH_MAX];
+    size_t used = 0;
+    for (const char *at = path; *at != '\0' && used + 2 < sizeof pattern; at++) {
+        pattern[used++] = *at;
+        if (*at == '%')
+            pattern[used++] = '%';
+    }
+    pattern[used] = '\0';
+    return cuarena_config_set(&setup->config, "snapshot_on_oom", pattern) == CUARENA_OK ||
+           fault_library(fault, "--snapshot is '%s'", fault_quote(path, strlen(path)));
+}
+
+/* At the peak, unless a request was refused before. */
+static bool write_snapshot(const player_t *player, const char *path, fault_t *fault)
+{
+    size_t length = strlen(path);
+    bool torch = length >= 7 && strcmp(path + length - 7, ".pickle") == 0;
+    int32_t format = torch ? CUARENA_SNAPSHOT_PYTORCH : CUARENA_SNAPSHOT_JSON;
+    return player->refused != 0 ||
+           cuarena_snapshot_write(player->arena, format, path) == CUARENA_OK ||
+           fault_library(fault, "--snapshot");
+}
+
 /* One pass, whatever was asked, interrupted after the event of the peak. */
-static bool time_each(const player_setup_t *setup, const trace_t *trace, size_t peak_event,
-                      measure_t *m, fault_t *fault)
+static bool time_each(const measure_ask_t *ask, const player_setup_t *setup, const trace_t *trace,
+                      size_t peak_event, measure_t *m, fault_t *fault)
 {
     player_t player;
+    player_setup_t own = *setup;
     progress_step("timing each event");
-    if (!player_open(&player, setup, trace, NULL, fault))
+    if (ask->snapshot != NULL && !prepare_snapshot(&own, ask->snapshot, fault))
+        return false;
+    if (!player_open(&player, &own, trace, NULL, fault))
         return false;
     uint32_t *nanoseconds = must_have(NULL, trace->event_count, sizeof *nanoseconds);
     size_t count = player_clock(&player, 0, peak_event + 1, nanoseconds);
     m->largest_free_bytes_at_peak = largest_free_bytes(&player);
     m->segments_at_peak = player_tally(&player).segments;
+    bool written = ask->snapshot == NULL || write_snapshot(&player, ask->snapshot, fault);
     count += player_clock(&player, peak_event + 1, trace->event_count, nanoseconds + count);
     sum_up(m, nanoseconds, count);
     free(nanoseconds);
     player_close(&player);
-    return true;
+    return written;
 }
 
 bool measure_trace(const measure_ask_t *ask, const trace_t *trace, measure_t *measure_out,
                    fault_t *fault)
 {
     measure_t m = {.min_pool = {.found = false}, .min_limit = {.found = false}};
-    player_setup_t setup = ask->setup;
-    trace_peak_t peak = trace_peak(trace, setup.config.alignment);
+    player_setup_t setup;
+    trace_peak_t peak = trace_peak(trace, ask->setup.config.alignment);
     m.peak_live_bytes = peak.bytes;
-    if (!set_pool(&setup, ask, trace, peak.bytes, fault))
+    if (!measure_setup(ask, trace, &setup, fault))
         return false;
     for (uint64_t run = 0; run < ask->runs; run++)
         if (!time_whole(ask, &setup, trace, &m, fault))
             return false;
-    if (!time_each(&setup, trace, peak.event, &m, fault))
+    if (!time_each(ask, &setup, trace, peak.event, &m, fault))
         return false;
     if (ask->verify) {
         progress_step("verifying");

@@ -19,6 +19,8 @@ typedef struct measure_ask {
     bool verify;
     bool min_pool;
     bool min_limit;
+    const char *snapshot;   /* file for one at the peak or, if a request was refused, then; NULL:
+                             * none */
     player_setup_t growing; /* for min_limit: of an arena that grows */
 } measure_ask_t;
 
@@ -44,6 +46,10 @@ typedef struct measure {
     fault_t refusal;  /* of the first refused call; empty: all were served */
     fault_t mismatch; /* what verifying found; empty: nothing */
 } measure_t;
+
+/* The arena that is asked for, with the pool for this trace. A fault if no arena has so much. */
+bool measure_setup(const measure_ask_t *ask, const trace_t *trace, player_setup_t *setup_out,
+                   fault_t *fault);
 
 /* A fault if no arena can be made; refused calls are none. */
 bool measure_trace(const measure_ask_t *ask, const trace_t *trace, measure_t *measure_out,

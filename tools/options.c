@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "colouring.h"
 #include "torch_snapshot.h"
 
 #define MOST_PASSES UINT64_C(1000000)
@@ -164,10 +165,59 @@ static bool set_verify(options_t *o, const char *value, fault_t *fault)
     return o->ask.verify = true;
 }
 
-static bool set_json(options_t *o, const char *value, fault_t *fault)
+static bool set_svg(options_t *o, const char *value, fault_t *fault)
+{
+    (void)fault;
+    o->svg = value;
+    return true;
+}
+
+static bool set_png(options_t *o, const char *value, fault_t *fault)
+{
+    (void)fault;
+    o->png = value;
+    return true;
+}
+
+static bool set_colour(options_t *o, const char *value, fault_t *fault)
+{
+    o->colour = value;
+    return colouring_is(value) ||
+           fault_set(fault, "--colour is '%s', expected tag, size, stream or lifetime",
+                     fault_quote(value, strlen(value)));
+}
+
+static bool set_replay(options_t *o, const char *value, fault_t *fault)
 {
     (void)value, (void)fault;
-    return o->json = true;
+    return o->replay = true;
+}
+
+static bool set_snapshot(options_t *o, const char *value, fault_t *fault)
+{
+    (void)fault;
+    o->ask.snapshot = value;
+    return true;
+}
+
+static bool set_once(options_t *o, const char *value, fault_t *fault)
+{
+    (void)value, (void)fault;
+    return o->once = true;
+}
+
+static bool set_arena(options_t *o, const char *value, fault_t *fault)
+{
+    return set_whole(&o->arena, "--arena", 1, UINT64_MAX, value, fault);
+}
+
+static bool set_format(options_t *o, const char *value, fault_t *fault)
+{
+    bool pytorch;
+    if (!set_word(&pytorch, "--format", "json", "pytorch", value, fault))
+        return false;
+    o->format = pytorch ? FORMAT_PYTORCH : FORMAT_JSON;
+    return true;
 }
 
 static bool set_output(options_t *o, const char *value, fault_t *fault)
@@ -175,6 +225,12 @@ static bool set_output(options_t *o, const char *value, fault_t *fault)
     (void)fault;
     o->output = value;
     return true;
+}
+
+static bool set_json(options_t *o, const char *value, fault_t *fault)
+{
+    (void)value, (void)fault;
+    return o->json = true;
 }
 
 static bool set_list_options(options_t *o, const char *value, fault_t *fault)
@@ -200,20 +256,28 @@ typedef struct option_row {
 
 static const option_row_t rows[] = {
     {"help", 0, no_argument, set_help},
-    {"output", OPTIONS_IMPORT, required_argument, set_output},
-    {"preset", OPTIONS_SHARED, required_argument, set_preset},
-    {"memory", OPTIONS_SHARED, required_argument, set_memory},
-    {"pool", OPTIONS_SHARED, required_argument, set_pool},
-    {"option", OPTIONS_SHARED, required_argument, set_option},
-    {"api", OPTIONS_SHARED, required_argument, set_api},
+    {"output", OPTIONS_IMPORT | OPTIONS_REPORT | OPTIONS_SNAPSHOT, required_argument, set_output},
+    {"preset", OPTIONS_ARENA, required_argument, set_preset},
+    {"memory", OPTIONS_ARENA, required_argument, set_memory},
+    {"pool", OPTIONS_ARENA, required_argument, set_pool},
+    {"option", OPTIONS_ARENA, required_argument, set_option},
+    {"api", OPTIONS_ARENA, required_argument, set_api},
     {"repeat", OPTIONS_SHARED, required_argument, set_repeat},
-    {"json", OPTIONS_SHARED | OPTIONS_INFO | OPTIONS_ADVISE, no_argument, set_json},
-    {"policy", OPTIONS_REPLAY, required_argument, set_policy},
-    {"compact", OPTIONS_REPLAY, required_argument, set_compact},
+    {"json", OPTIONS_SHARED | OPTIONS_INFO | OPTIONS_ADVISE | OPTIONS_TOP, no_argument, set_json},
+    {"policy", OPTIONS_REPLAY | OPTIONS_REPORT, required_argument, set_policy},
+    {"compact", OPTIONS_REPLAY | OPTIONS_REPORT, required_argument, set_compact},
     {"min-pool", OPTIONS_REPLAY, no_argument, set_min_pool},
     {"min-limit", OPTIONS_REPLAY, no_argument, set_min_limit},
-    {"streams", OPTIONS_REPLAY, no_argument, set_streams},
+    {"streams", OPTIONS_REPLAY | OPTIONS_REPORT, no_argument, set_streams},
+    {"replay", OPTIONS_REPORT, no_argument, set_replay},
+    {"svg", OPTIONS_REPORT, required_argument, set_svg},
+    {"png", OPTIONS_REPORT, required_argument, set_png},
+    {"colour", OPTIONS_REPORT, required_argument, set_colour},
     {"verify", OPTIONS_REPLAY, no_argument, set_verify},
+    {"snapshot", OPTIONS_REPLAY, required_argument, set_snapshot},
+    {"once", OPTIONS_TOP, no_argument, set_once},
+    {"arena", OPTIONS_SNAPSHOT, required_argument, set_arena},
+    {"format", OPTIONS_SNAPSHOT, required_argument, set_format},
     {"options", OPTIONS_INFO, no_argument, set_list_options},
     {"for", OPTIONS_ADVISE, required_argument, set_target},
     {"room", OPTIONS_ADVISE, required_argument, set_room},
@@ -230,7 +294,7 @@ static const option_row_t rows[] = {
 /* The letters that a command takes, as getopt wants them. */
 static const char *letters_of(unsigned groups)
 {
-    return (groups & OPTIONS_IMPORT) != 0 ? ":ho:" : ":h";
+    return (groups & (OPTIONS_IMPORT | OPTIONS_REPORT | OPTIONS_SNAPSHOT)) != 0 ? ":ho:" : ":h";
 }
 
 /* What getopt returned, with the code of its row for a letter. */
@@ -328,7 +392,7 @@ bool options_parse(int argc, char **argv, unsigned groups, options_t *options_ou
 
 /* ---- Traces ------------------------------------------------------------- */
 
-static bool check_streams(const options_t *options, const trace_t *trace, fault_t *fault)
+bool options_check_streams(const options_t *options, const trace_t *trace, fault_t *fault)
 {
     return !options->ask.setup.streams || trace->has_streams ||
            fault_set(fault,
@@ -347,7 +411,7 @@ bool options_load(const options_t *options, trace_t **traces_out, fault_t *fault
     memset(traces, 0, count * sizeof *traces);
     for (size_t i = 0; i < count; i++) {
         if (!trace_load(options->operands[i], &traces[i], fault) ||
-            !check_streams(options, &traces[i], fault)) {
+            !options_check_streams(options, &traces[i], fault)) {
             options_unload(options, traces);
             return false;
         }

@@ -14,13 +14,21 @@ typedef struct import_ask {
 } import_ask_t;
 
 /* Which options a command takes, besides --help. */
-#define OPTIONS_SHARED                                                                             \
-    1u                     /* preset, memory, pool, option, api, repeat, json                      \
-                            */
-#define OPTIONS_REPLAY 2u  /* policy, compact, min-pool, min-limit, streams, verify */
-#define OPTIONS_INFO 4u    /* options, json */
-#define OPTIONS_ADVISE 8u  /* for, room, json */
-#define OPTIONS_IMPORT 64u /* output, from, device */
+#define OPTIONS_ARENA 1u      /* preset, memory, pool, option, api */
+#define OPTIONS_SHARED 2u     /* repeat, json */
+#define OPTIONS_REPLAY 4u     /* policy, compact, min-pool, min-limit, streams, verify, snapshot */
+#define OPTIONS_INFO 8u       /* options, json */
+#define OPTIONS_ADVISE 16u    /* for, room, json */
+#define OPTIONS_REPORT 32u    /* output, svg, png, colour, policy, compact, streams, replay */
+#define OPTIONS_IMPORT 64u    /* output, from, device */
+#define OPTIONS_TOP 128u      /* once, json */
+#define OPTIONS_SNAPSHOT 256u /* arena, format, output */
+
+typedef enum options_format {
+    FORMAT_BY_NAME, /* of the file */
+    FORMAT_JSON,
+    FORMAT_PYTORCH
+} options_format_t;
 
 typedef struct options {
     measure_ask_t ask;
@@ -29,7 +37,14 @@ typedef struct options {
     bool json;
     bool limit_given; /* by --option */
     bool list_options;
-    const char *output; /* a file; NULL: none */
+    bool once;
+    uint64_t arena; /* of a snapshot; 0: the only one */
+    options_format_t format;
+    bool replay;        /* also what says where its blocks were */
+    const char *output; /* files; NULL: none */
+    const char *svg;
+    const char *png;
+    const char *colour; /* see colouring.h; NULL: as it fits */
     bool help;
     char **operands; /* what stands behind the options */
     size_t operand_count;
@@ -42,6 +57,8 @@ bool options_parse(int argc, char **argv, unsigned groups, options_t *options_ou
 
 /* All traces that the operands name, or none. */
 bool options_load(const options_t *options, trace_t **traces_out, fault_t *fault);
+/* A fault if the trace has no streams where they are asked for. */
+bool options_check_streams(const options_t *options, const trace_t *trace, fault_t *fault);
 void options_unload(const options_t *options, trace_t *traces);
 
 #endif

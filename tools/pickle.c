@@ -73,7 +73,7 @@ static bool take(reader_t *r, uint64_t count, const unsigned char **bytes_out)
 /* `size` bytes, at most 8, the lowest first. */
 static bool take_count(reader_t *r, size_t size, uint64_t *count_out)
 {
-    const unsigned char *bytes;
+    const unsigned char *bytes = NULL;
     if (!take(r, size, &bytes))
         return false;
     *count_out = 0;

@@ -201,10 +201,22 @@ static bool play_watched_event(player_t *p, const trace_event_t *event)
     return watch->born(watch->user, event->slot, address, event->size);
 }
 
+static bool play_told(player_t *p, const trace_event_t *event)
+{
+    const player_watch_t *watch = p->watch;
+    uint64_t unserved = p->refused + p->skipped;
+    if (watch->plays != NULL && !watch->plays(watch->user, event))
+        return false;
+    if (!play_watched_event(p, event))
+        return false;
+    return watch->played == NULL ||
+           watch->played(watch->user, event, p->refused + p->skipped == unserved);
+}
+
 static bool play_watched(player_t *p, const trace_event_t *event, const trace_event_t *end)
 {
     for (; event != end; event++)
-        if (!play_watched_event(p, event))
+        if (!play_told(p, event))
             return false;
     return true;
 }

@@ -40,6 +40,10 @@ typedef struct player_watch {
     /* Moves in the order of the list that they came in; moved_all after it. */
     bool (*moved)(void *user, uint32_t slot, const cuarena_relocation_t *move);
     bool (*moved_all)(void *user);
+    /* Before each event, and after it; either may be NULL. An event is not served if it was
+     * refused, or is the free of a refused allocation. */
+    bool (*plays)(void *user, const trace_event_t *event);
+    bool (*played)(void *user, const trace_event_t *event, bool served);
 } player_watch_t;
 
 typedef union player_slot {

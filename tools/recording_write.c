@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -89,6 +90,14 @@ static bool wrong_file(const char *path, fault_t *fault)
                      errno != 0 ? strerror(errno) : "not written");
 }
 
+/* What was written of a file; a device stays. */
+static void remove_file(const char *path)
+{
+    struct stat about;
+    if (!is_stdout(path) && lstat(path, &about) == 0 && S_ISREG(about.st_mode))
+        (void)unlink(path);
+}
+
 bool recording_write(const recording_t *recording, const char *path, uint32_t *streams_out,
                      fault_t *fault)
 {
@@ -105,8 +114,7 @@ bool recording_write(const recording_t *recording, const char *path, uint32_t *s
     if (!w.failed)
         return true;
     int code = errno;
-    if (!is_stdout(path))
-        (void)unlink(path);
+    remove_file(path);
     errno = code;
     return wrong_file(path, fault);
 }

@@ -7,19 +7,20 @@
 
 #include "csv.h"
 #include "names.h"
-#include "source.h"
+#include "order.h"
 
 /* What a line has, whatever its dialect calls it. */
 #define COLUMN_OP 0
 #define COLUMN_NAME 1
 #define COLUMN_SIZE 2
-#define COLUMN_STREAM 3 /* may be missing */
-#define COLUMN_COUNT 4
+#define COLUMN_STREAM 3 /* may be missing, like what follows */
+#define COLUMN_TIME 4
+#define COLUMN_COUNT 5
 #define COLUMN_NEEDED 3
 
 /* A way to write a trace as CSV. */
 typedef struct dialect {
-    const char *columns[COLUMN_COUNT];
+    const char *columns[COLUMN_COUNT]; /* NULL: it has no such */
     const char *alloc;
     const char *free;
     const char *failure;  /* a request that was refused; NULL: not written */
@@ -30,7 +31,7 @@ typedef struct dialect {
 } dialect_t;
 
 static const dialect_t ids = {
-    .columns = {"op", "id", "size", "stream"},
+    .columns = {"op", "id", "size", "stream", "time"},
     .alloc = "a",
     .free = "f",
     .ops = "a or f",
@@ -62,6 +63,8 @@ typedef struct reader {
     names_t names;
     names_t streams; /* `slot` is the stream's number */
     uint16_t stream; /* of the line */
+    bool recorded;   /* by an arena, since it has times and threads: cuarena/trace.h */
+    order_t order;   /* of its lines then */
     uint32_t *spare; /* slots whose allocation was freed */
     size_t spare_count;
     size_t capacity; /* of events, and of spare */
@@ -91,6 +94,8 @@ static bool wrong_name(const reader_t *r, const char *which, uint64_t line)
 /* The first field from `at` on that is named so; the width if there is none. */
 static size_t find_column(const reader_t *r, const char *name, size_t at)
 {
+    if (name == NULL)
+        return r->width;
     while (at < r->width && !csv_is(r->csv.fields[at], name))
         at++;
     return at;
@@ -177,7 +182,8 @@ static bool read_header(reader_t *r)
     if (find_columns(r, &addresses, &missing) < 2)
         r->dialect = &ids;
     if (find_columns(r, r->dialect, &missing) == COLUMN_NEEDED) {
-        r->trace.has_streams = r->place[COLUMN_STREAM] < r->width;
+        r->recorded = r->place[COLUMN_TIME] < r->width && find_column(r, "thread", 0) < r->width;
+        r->trace.has_streams = r->place[COLUMN_STREAM] < r->width && !r->recorded;
         return check_single(r) && find_figures(r);
     }
     return fault_set(r->fault, "%s:%" PRIu64 ": no column '%s' in '%s', " EXPECTED_HEADER, r->path,
@@ -241,6 +247,26 @@ static bool add_free(reader_t *r, name_t *name)
     return true;
 }
 
+/* A block that got another size is another allocation of the same name. */
+static bool add_resize(reader_t *r, name_t *name, uint64_t size)
+{
+    uint32_t slot = 0;
+    if (!add_free(r, name) || !take_slot(r, &slot))
+        return false;
+    *name = (name_t){name->key, size, r->csv.line, slot, NAME_LIVE};
+    r->trace.allocs++;
+    add_event(r, (trace_event_t){size, slot, TRACE_ALLOC, r->stream});
+    return true;
+}
+
+/* All that lives is freed. O(names). */
+static void add_reset(reader_t *r)
+{
+    for (size_t i = 0; i < r->names.capacity; i++)
+        if (r->names.places[i].state == NAME_LIVE)
+            (void)add_free(r, &r->names.places[i]);
+}
+
 static csv_field_t field(const reader_t *r, int column)
 {
     return r->csv.fields[r->place[column]];
@@ -275,6 +301,16 @@ static bool read_alloc(reader_t *r)
     return true;
 }
 
+static bool read_resize(reader_t *r)
+{
+    uint64_t key = 0, size = 0;
+    if (!read_name(r, &key))
+        return false;
+    if (!csv_decimal(field(r, COLUMN_SIZE), TRACE_MAX_SIZE, &size))
+        return wrong(r, COLUMN_SIZE, "a number of bytes from 0 to 2^63");
+    return add_resize(r, names_at(&r->names, key), size);
+}
+
 static bool read_free(reader_t *r)
 {
     uint64_t key = 0;
@@ -286,10 +322,17 @@ static bool read_free(reader_t *r)
     return true;
 }
 
-static bool read_stream_key(const reader_t *r, uint64_t *key_out)
+/* In a recorded trace a call without a stream has none in its line; such calls are together on one
+ * when others have some. */
+static bool read_stream_key(reader_t *r, uint64_t *key_out)
 {
     csv_field_t stream = field(r, COLUMN_STREAM);
-    if (r->dialect->names_addresses)
+    if (r->recorded && stream.length == 0) {
+        *key_out = UINT64_MAX;
+        return true;
+    }
+    r->trace.has_streams = true;
+    if (r->dialect->names_addresses || r->recorded)
         return csv_address(stream, key_out) || csv_decimal(stream, UINT32_MAX, key_out) ||
                wrong(r, COLUMN_STREAM, "an address such as 0x0");
     return csv_decimal(stream, UINT32_MAX, key_out) ||
@@ -300,7 +343,7 @@ static bool read_stream_key(const reader_t *r, uint64_t *key_out)
 static bool read_stream(reader_t *r)
 {
     uint64_t key = 0;
-    if (r->trace.has_streams && !read_stream_key(r, &key))
+    if (r->place[COLUMN_STREAM] < r->width && !read_stream_key(r, &key))
         return false;
     name_t *name = names_at(&r->streams, key);
     if (name->state == NAME_NEW && r->trace.stream_count == TRACE_MAX_STREAMS)
@@ -339,23 +382,49 @@ static bool read_figures(reader_t *r)
     return true;
 }
 
+/* Whether the line tells of the arena that recorded it, not of what the program asked. */
+static bool is_of_arena(const reader_t *r)
+{
+    static const char *const ops[] = {"grow", "trim", "idle", "step", "compact", "move"};
+    for (size_t i = 0; r->recorded && i < sizeof ops / sizeof ops[0]; i++)
+        if (csv_is(field(r, COLUMN_OP), ops[i]))
+            return true;
+    return false;
+}
+
+static bool is_failure(const reader_t *r)
+{
+    const char *failure = r->recorded ? "fail" : r->dialect->failure;
+    return failure != NULL && csv_is(field(r, COLUMN_OP), failure);
+}
+
+static bool read_op(reader_t *r)
+{
+    csv_field_t op = field(r, COLUMN_OP);
+    if (csv_is(op, r->dialect->alloc))
+        return read_alloc(r);
+    if (csv_is(op, r->dialect->free))
+        return read_free(r);
+    if (r->recorded && csv_is(op, "resize"))
+        return read_resize(r);
+    if (!r->recorded || !csv_is(op, "reset"))
+        return wrong(r, COLUMN_OP,
+                     r->recorded ? "what cuarena_trace_begin writes" : r->dialect->ops);
+    add_reset(r);
+    return true;
+}
+
 static bool read_event(reader_t *r)
 {
-    const dialect_t *dialect = r->dialect;
-    csv_field_t op = field(r, COLUMN_OP);
     if (!check_line(r) || !read_figures(r))
         return false;
-    if (dialect->failure != NULL && csv_is(op, dialect->failure)) {
+    if (is_of_arena(r))
+        return true;
+    if (is_failure(r)) {
         r->trace.passed_over++;
         return true;
     }
-    if (!read_stream(r))
-        return false;
-    if (csv_is(op, dialect->alloc))
-        return read_alloc(r);
-    if (csv_is(op, dialect->free))
-        return read_free(r);
-    return wrong(r, COLUMN_OP, dialect->ops);
+    return read_stream(r) && read_op(r);
 }
 
 /* ---- The whole --------------------------------------------------------- */
@@ -380,11 +449,25 @@ static void add_closing(reader_t *r)
     free(last);
 }
 
+/* Puts the lines of a recorded trace into the order in which they happened. */
+static bool order_lines(reader_t *r)
+{
+    if (!r->recorded)
+        return true;
+    return order_make(&r->csv, r->place[COLUMN_TIME], &r->order) ||
+           wrong(r, COLUMN_TIME, "a whole number of nanoseconds");
+}
+
+static bool next_line(reader_t *r)
+{
+    return r->recorded ? order_next(&r->order, &r->csv) : csv_next(&r->csv);
+}
+
 static bool read_trace(reader_t *r)
 {
-    if (!read_header(r))
+    if (!read_header(r) || !order_lines(r))
         return false;
-    while (csv_next(&r->csv))
+    while (next_line(r))
         if (!read_event(r))
             return false;
     if (r->trace.event_count == 0)
@@ -404,23 +487,17 @@ static bool has_mark(const source_t *source)
     return source->length >= sizeof MARK - 1 && memcmp(source->text, MARK, sizeof MARK - 1) == 0;
 }
 
-bool trace_load(const char *path, trace_t *trace_out, fault_t *fault)
+bool trace_parse(const char *path, const source_t *source, trace_t *trace_out, fault_t *fault)
 {
-    source_t source;
-    if (!source_read(path, &source, fault))
-        return false;
-    source_keep_whole_lines(&source);
-    size_t mark = has_mark(&source) ? sizeof MARK - 1 : 0;
+    size_t mark = has_mark(source) ? sizeof MARK - 1 : 0;
     reader_t r = {.path = source_name(path),
-                  .csv = csv_open(source.text + mark, source.length - mark),
+                  .csv = csv_open(source->text + mark, source->length - mark),
                   .fault = fault};
     bool good = read_trace(&r);
-    if (good)
-        source_tell_cut(&source, path);
     names_free(&r.names);
     names_free(&r.streams);
+    order_free(&r.order);
     free(r.spare);
-    source_free(&source);
     if (good) {
         r.trace.path = must_have(NULL, strlen(r.path) + 1, 1);
         strcpy(r.trace.path, r.path);
@@ -429,6 +506,19 @@ bool trace_load(const char *path, trace_t *trace_out, fault_t *fault)
         free(r.trace.events);
         free(r.trace.lines);
     }
+    return good;
+}
+
+bool trace_load(const char *path, trace_t *trace_out, fault_t *fault)
+{
+    source_t source;
+    if (!source_read(path, &source, fault))
+        return false;
+    source_keep_whole_lines(&source);
+    bool good = trace_parse(path, &source, trace_out, fault);
+    if (good)
+        source_tell_cut(&source, path);
+    source_free(&source);
     return good;
 }
 
@@ -449,9 +539,14 @@ static void drop_ending(char *text, const char *ending)
 
 const char *trace_title(const trace_t *trace)
 {
+    return trace_title_of(trace->path);
+}
+
+const char *trace_title_of(const char *path)
+{
     static _Thread_local char title[64];
-    const char *slash = strrchr(trace->path, '/');
-    const char *name = slash != NULL ? slash + 1 : trace->path;
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
     (void)snprintf(title, sizeof title, "%s", name);
     drop_ending(title, ".gz");
     drop_ending(title, ".csv");

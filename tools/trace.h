@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "fault.h"
+#include "source.h"
 
 /* The largest size that an allocation may ask for. */
 #define TRACE_MAX_SIZE (UINT64_C(1) << 63)
@@ -63,10 +64,13 @@ typedef struct trace {
 /* Reads either format that cuarena(1) tells of. The fault names file, line, value and what was
  * expected. */
 bool trace_load(const char *path, trace_t *trace_out, fault_t *fault);
+/* Of what was read already; `path` is as it was given. */
+bool trace_parse(const char *path, const source_t *source, trace_t *trace_out, fault_t *fault);
 void trace_free(trace_t *trace);
 
 /* The file's name without folders and endings. Good until the next call. */
 const char *trace_title(const trace_t *trace);
+const char *trace_title_of(const char *path);
 
 /* The highest sum of live blocks, each rounded up to `alignment`, and the
  * event that first reached it. UINT64_MAX if the sum passes 64 bits. */

@@ -179,7 +179,8 @@ bool verify_trace(const player_setup_t *setup, const trace_t *trace, uint64_t pa
         .touches = setup->config.memory == CUARENA_MEMORY_PAGEABLE,
         .fault = fault,
     };
-    const player_watch_t watch = {&v, born, dies, moved, moved_all};
+    const player_watch_t watch = {
+        .user = &v, .born = born, .dies = dies, .moved = moved, .moved_all = moved_all};
     if (!player_open(&v.player, setup, trace, &watch, fault))
         return false;
     v.knowns = must_have(NULL, trace->slot_count, sizeof *v.knowns);

@@ -31,9 +31,9 @@
  * part of half of what is free when it takes some, given back before a request is refused or the
  * arena grows, and to whatever looks at the whole arena, such as statistics, trim, compaction and
  * reset. A cache ends with its thread. Arenas that keep or round in their own way (keep, round_to,
- * round_powers, natural), with zero=alloc or free, a listener, a limit of live bytes or the log at
- * level debug have none, nor has a stream with events=eager or where the CPU touches the bytes.
- * Programs of one thread never have any.
+ * round_powers, natural), with zero=alloc, free or owner, an option of debug.h, a listener, a limit
+ * of live bytes or the log at level debug have none, nor has a stream with events=eager or where
+ * the CPU touches the bytes. Programs of one thread never have any.
  *
  * Errors that any call may return: BAD_ARGUMENT (a NULL arena or output, a value out of range: the
  * message of cuarena_last_error names it) and LOST. Calls that take a pointer or a block also
@@ -105,10 +105,11 @@ CUARENA_API cuarena_status_t cuarena_open(const char *options, cuarena_t **arena
 CUARENA_API cuarena_status_t cuarena_create(const cuarena_config_t *config, cuarena_t **arena_out);
 /*
  * Ends the arena and clears the handle; NULL and a cleared handle are OK. BUSY, with nothing
- * changed, while blocks live (the log and the last error tell the leaks by tag), while streams may
- * still use blocks that were freed on them or are being captured, while a capture session has bytes
- * (capture.h), and for an arena that the process shares (shared.h). REENTERED from a function of
- * its memory, its relocation callback, its out-of-memory handler or its event listener.
+ * changed, while blocks live (the last error tells the leaks by tag, and the log as
+ * cuarena_report_leaks does), while streams may still use blocks that were freed on them or are
+ * being captured, while a capture session has bytes (capture.h), and for an arena that the process
+ * shares (shared.h). REENTERED from a function of its memory, its relocation callback, its out-of-
+ * memory handler or its event listener.
  */
 CUARENA_API cuarena_status_t cuarena_destroy(cuarena_t **arena);
 /* Destroys the arena with every block that lives in it. Waits for the work of its streams; the log

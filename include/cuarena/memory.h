@@ -12,7 +12,8 @@
  *     a segment that keeps its length, which is one of a dedicated block or in
  *     an arena with in_place=0, are multiples of `least_bytes`; those handed
  *     to `relocate`, `zero_bytes`, `zero_captured` and `export_range` are
- *     multiples of the arena's granule.
+ *     multiples of the arena's granule, and those of `set_bytes` and
+ *     `read_bytes` are any.
  *   - It returns a cuarena_status_t: OUT_OF_MEMORY when there is no more to be
  *     had, DRIVER for any other refusal, LOST if nothing will work any more. A
  *     failing function changed nothing. give_back, shrink and punch must not
@@ -179,8 +180,8 @@ typedef struct cuarena_memory_ops {
      * `stream` wait for an event or, with host = 1 and CUARENA_NO_STREAM, the calling thread.
      * `unmark` ends an event, complete or not.
      *
-     * On a stream that is being captured `mark`, `wait`, `relocate` and `zero_bytes` say BUSY, with
-     * nothing recorded, queued or touched.
+     * On a stream that is being captured `mark`, `wait`, `relocate`, `zero_bytes` and `set_bytes`
+     * say BUSY, with nothing recorded, queued or touched.
      */
     cuarena_status_t (*identify)(void *user, cuarena_stream_t stream,
                                  cuarena_stream_info_t *info_out);
@@ -223,6 +224,14 @@ typedef struct cuarena_memory_ops {
     /* How many bytes there are in all, whoever has them now; for sizes given as a percentage. NULL:
      * such sizes are BAD_ARGUMENT. */
     cuarena_status_t (*total)(void *user, uint64_t *bytes_out);
+
+    /* For debugging (debug.h): sets bytes to a value, as `zero_bytes` sets them to 0, and copies
+     * bytes to the host before it returns. Addresses and sizes are any. `read_bytes` waits for
+     * nothing: the arena has waited for what writes to the bytes. Both or neither are NULL: the
+     * options guard, fill and quarantine are UNSUPPORTED then. */
+    cuarena_status_t (*set_bytes)(void *user, void *address, int32_t value, uint64_t bytes,
+                                  cuarena_stream_t stream);
+    cuarena_status_t (*read_bytes)(void *user, void *to, const void *address, uint64_t bytes);
 } cuarena_memory_ops_t;
 
 /* All members 0 but struct_size, granularity 4096 and alignment 256. */

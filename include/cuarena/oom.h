@@ -32,7 +32,7 @@ extern "C" {
 #define CUARENA_STEP_STEAL 1   /* steal: its stream waits for others */
 #define CUARENA_STEP_RECLAIM 2 /* reclaim bytes whose streams are done with them */
 #define CUARENA_STEP_GROW 3    /* take more from the memory */
-#define CUARENA_STEP_CACHE 4   /* end cached blocks: see cache.h */
+#define CUARENA_STEP_CACHE 4   /* end cached blocks, and those in the quarantine */
 #define CUARENA_STEP_WAIT 5    /* wait until streams are done with their bytes */
 #define CUARENA_STEP_TRIM 6    /* give free bytes back, to grow elsewhere */
 #define CUARENA_STEP_HANDLER 7 /* ask the program's handler */

@@ -136,6 +136,13 @@ typedef struct cuarena_amount {
 #define CUARENA_ZERO_CREATE 1 /* all bytes, when the memory gives them */
 #define CUARENA_ZERO_ALLOC 2  /* each block, before it is handed out */
 #define CUARENA_ZERO_FREE 3   /* all bytes that leave a block */
+#define CUARENA_ZERO_OWNER 4  /* those of a block that may have been another owner's */
+
+/* Which bytes get a pattern: see debug.h. */
+#define CUARENA_FILL_NEVER 0
+#define CUARENA_FILL_ALLOC 1 /* those of a new block: 0xCD */
+#define CUARENA_FILL_FREE 2  /* those of a freed block: 0xDD */
+#define CUARENA_FILL_BOTH 3
 
 /*
  * CUARENA_ZERO_ALLOC: the bytes that a resize adds to a block are not set to 0, unless it was empty
@@ -154,6 +161,16 @@ typedef struct cuarena_amount {
  * exported cannot be set to 0 at the close, and where a free finds the device lost, or cannot tell
  * whether the bytes are 0 yet. These calls end the block, whose bytes nobody gets any more, and are
  * OK: the log says at level error what lost the arena, and so does each later error that is LOST.
+ */
+
+/*
+ * CUARENA_ZERO_OWNER: what a tag or a capture session left in bytes is never seen by another one.
+ * An arena does not note who had which bytes, so the rule is: from the first block of a second tag
+ * on (no tag is one too), or of a session, every block is set to 0 before it is handed out, as with
+ * CUARENA_ZERO_ALLOC; and a block grows only within what it was rounded up to, or by moving to a
+ * place that is set to 0 first, so one that cannot move does not grow. An arena that knows one tag
+ * and no session sets nothing to 0, and pays for the slow path alone. Compactions move whole
+ * blocks, and need nothing. Adopted bytes stay as they are.
  */
 
 /*
@@ -254,11 +271,22 @@ typedef struct cuarena_config {
     cuarena_amount_t soft_limit;  /* auto: as the preset says, or else none */
     int32_t soft_limit_rule;      /* CUARENA_SOFT_...; as the preset says: -1 */
     /* How sizes are rounded up before they are rounded up to the granule; 0: not. */
-    uint64_t round_powers;    /* sizes below it: to a power of two */
-    uint64_t round_to;        /* the others: to a multiple of it */
-    uint64_t natural;         /* blocks are aligned to the least power of two that
-                               * they fit in, of this at most; 0: the granule */
-    int32_t use_cuda_mempool; /* 1: ONNX Runtime's key, see cuarena_config_set; 0 */
+    uint64_t round_powers;     /* sizes below it: to a power of two */
+    uint64_t round_to;         /* the others: to a multiple of it */
+    uint64_t natural;          /* blocks are aligned to the least power of two that
+                                * they fit in, of this at most; 0: the granule */
+    int32_t use_cuda_mempool;  /* 1: ONNX Runtime's key, see cuarena_config_set; 0 */
+    char snapshot_on_oom[256]; /* file for a snapshot when a request is refused: see
+                                * snapshot.h; "": none is written */
+    /* For debugging: see debug.h. Any of them makes every call take the slow path. */
+    int32_t fill;              /* CUARENA_FILL_...; never */
+    uint64_t guard_bytes;      /* on either side of each block, up to 4 KiB; 0 */
+    uint64_t quarantine_bytes; /* most bytes of freed blocks that wait before their
+                                * bytes are used again; 0 */
+    int32_t stacks;            /* callers kept for each live block, up to 32; 0 */
+    /* Recording: see trace.h. */
+    char trace[256];    /* the file, as cuarena_trace_begin has it; empty: none */
+    int32_t trace_ring; /* how many events are kept in memory; 0 */
 } cuarena_config_t;
 
 CUARENA_API void cuarena_config_init(cuarena_config_t *config);

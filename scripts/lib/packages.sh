@@ -38,6 +38,9 @@ extra | command aarch64-linux-gnu-gcc | gcc-aarch64-linux-gnu | gcc-aarch64-linu
 extra | have_libc_aarch64 | libc6-dev-arm64-cross | sysroot-aarch64-fc41-glibc | aarch64-linux-gnu-glibc
 extra | command qemu-aarch64 | qemu-user | qemu-user | qemu-user
 extra | command python3 | python3 | python3 | python
+extra | have_jsonschema | python3-jsonschema | python3-jsonschema | python-jsonschema
+extra | command rsvg-convert | librsvg2-bin | librsvg2-tools | librsvg
+extra | have_browser | chromium-headless-shell | chromium-headless | chromium
 extra | command cargo | cargo | cargo | rust
 extra | command rustfmt | rustfmt | rustfmt | rust
 extra | command cargo-clippy | rust-clippy | clippy | rust
@@ -58,6 +61,16 @@ have_libfuzzer() {
         -name 'libclang_rt.fuzzer*' 2>/dev/null | head -n 1)
     [ -n "$found" ]
 }
+
+have_jsonschema() {
+    python3 -c 'import jsonschema' 2>/dev/null
+}
+
+# One that tests/tool/browser.py takes.
+have_browser() {
+    command -v chromium-headless-shell || command -v chromium || command -v chromium-browser ||
+        command -v google-chrome
+} >/dev/null
 
 # Versions of clang-format differ in what they make; 14 is the judge.
 clang_format_name() {

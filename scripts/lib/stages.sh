@@ -11,7 +11,7 @@
 all_stages=(
     format spelling shellcheck cppcheck function-lengths man
     plain-gcc plain-clang header header-nvcc cuda-abi
-    gcc tool readme installcheck
+    gcc tool report readme installcheck
     coverage clang tsan valgrind fuzz figures
     demo in-place distcheck aarch64 aarch64-tests
     model "${rust_stages[@]}"
@@ -335,6 +335,19 @@ stage_tool() {
     make_in gcc
     # shellcheck disable=SC2016
     make_in gcc check check_PROGRAMS=bench/bench_pack TESTS='$(tool_tests)' VERBOSE=1
+}
+
+# Pages of `cuarena report' in a browser without a window, and their scripts by themselves.
+# What it saw is kept in build/pictures.
+stage_report() {
+    has python3
+    configured gcc "${gcc_arguments[@]}"
+    [ -n "$(list_in gcc tool_tests)" ] || skip "the command is not built"
+    make_in gcc tools/cuarena
+    ! command -v node >/dev/null || cat tools/page/*.js | node --check -
+    have_browser || skip "chromium-headless-shell, chromium or google-chrome not found"
+    mkdir -p build/pictures
+    CUARENA=build/gcc/tools/cuarena srcdir=. python3 tests/tool/check_report_page.py build/pictures
 }
 
 # The tables of the documents that a tool makes are those that it makes now: of

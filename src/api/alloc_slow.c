@@ -10,7 +10,7 @@
  *   reclaim     bytes of other streams whose work is done: they become idle
  *   grow        more bytes from the memory, or waiting for another thread's growth
  *   steal       where that brings nothing, bytes for which its stream has to wait
- *   cache       cached blocks end, the least recently cached first
+ *   cache       blocks in the quarantine end; cached blocks do, the least recently cached first
  *   wait        the host waits for streams, whose bytes become idle
  *   trim        where a limit or the memory stands in the way of growth: what is free elsewhere
  *               goes back, and growth is tried again
@@ -33,6 +33,7 @@
 #include "arena/steal.h"
 #include "arena/stream_order.h"
 #include "arena/streams.h"
+#include "arena/traced.h"
 #include "arena/trim.h"
 #include "arena/zero.h"
 #include "base/frame.h"
@@ -329,6 +330,8 @@ static outcome_t try_cache(ladder_t *ladder)
 {
     CUAI_ASSERT(ladder->call->arena->inside != 0);
     cuarena_t *arena = ladder->call->arena;
+    if (cuai_quarantine_keep(arena, 0, NULL))
+        return outcome(true);
     if (arena->heaps[CUAI_DYNAMIC]->cached_blocks == 0 || is_stable(ladder) ||
         !cuai_would_fit(arena, ladder->request) || !is_for_room(ladder))
         return STEP_SKIPPED;
@@ -462,6 +465,9 @@ static bool take_step(ladder_t *ladder, int32_t step)
         return false;
     ladder->tried |= step_bit(step);
     ladder->call->arena->steps[step].tried++;
+    cuai_trace_step(ladder->call->arena, step, steps[step].name,
+                    came == STEP_BROUGHT ? CUARENA_OK : ladder->refusal, ladder->request->heap.size,
+                    ladder->request->stream);
     log_step(ladder, steps[step].name, came == STEP_BROUGHT ? "try again" : "nothing");
     if (came != STEP_BROUGHT)
         return false;
@@ -763,7 +769,7 @@ cuarena_status_t cuai_alloc_slow(cuai_call_t *call, const cuai_request_t *reques
     cuai_kept_error_t words;
     cuai_peaks_kept_t before;
     /* cppcheck-suppress uninitvar; what is kept goes there */
-    own.before = request->zeroed ? &before : NULL;
+    own.before = request->zeroed || arena->watch != NULL ? &before : NULL;
     ladder_t ladder = {.call = call,
                        .words = &words,
                        .request = &own,
@@ -781,7 +787,7 @@ cuarena_status_t cuai_alloc_slow(cuai_call_t *call, const cuai_request_t *reques
     if (status == CUARENA_REENTERED)
         return status;
     if (status == CUARENA_OK)
-        status = cuai_zero_new(arena, &own, *block_out);
+        status = cuai_ready_new(arena, &own, *block_out);
     if (status != CUARENA_OK)
         cuai_call_note_failure(call, status, request->heap.size, request->heap.tag);
     else

@@ -3,7 +3,9 @@
 #include "arena/dedicated.h"
 #include "arena/exports.h"
 #include "arena/streams.h"
+#include "arena/traced.h"
 #include "arena/uses.h"
+#include "arena/watch.h"
 
 /* ---- Allocation and free ----------------------------------------------- */
 
@@ -29,8 +31,10 @@ CUAI_NOINLINE cuarena_status_t cuai_block_alloc(cuarena_t *arena, uint64_t bytes
     status = cuai_request_on(&call, stream, &request);
     if (status == CUARENA_OK)
         status = cuai_alloc_slow(&call, &request, &ref);
-    if (status == CUARENA_OK)
+    if (status == CUARENA_OK) {
         *block_out = cuai_id(ref.heap, ref.slot);
+        cuai_trace_block(arena, ref, CUARENA_EVENT_ALLOC, call.stream);
+    }
     return cuai_call_end(&call, status);
 }
 
@@ -96,7 +100,7 @@ static cuarena_status_t take_pin(cuarena_t *arena, cuarena_block_t block, uint32
     r->pins++;
     arena->block_pins++;
     cuai_note_change(ref.heap);
-    *pointer_out = cuai_pointer(r->offset);
+    *pointer_out = cuai_pointer(cuai_user_address(arena, r));
     return CUARENA_OK;
 }
 
@@ -176,15 +180,15 @@ cuarena_status_t cuarena_block_of(cuarena_t *arena, const void *pointer, cuarena
     return cuai_query_end(arena, ref.heap != NULL ? CUARENA_OK : cuai_no_pointer(pointer));
 }
 
-static void describe(cuai_block_ref_t ref, cuarena_block_info_t *info)
+static void describe(const cuarena_t *arena, cuai_block_ref_t ref, cuarena_block_info_t *info)
 {
     CUAI_ASSERT(ref.heap != NULL && ref.slot != 0);
     const cuai_record_t *r = cuai_block_record(ref);
     *info = (cuarena_block_info_t){
         .block = cuai_id(ref.heap, ref.slot),
-        .address = cuai_pointer(r->offset),
+        .address = cuai_pointer(cuai_user_address(arena, r)),
         .requested = cuai_requested(r),
-        .allocated = r->size,
+        .allocated = cuai_user_bytes(arena, r),
         .alignment = UINT64_C(1) << r->align_log2,
         .region = cuai_block_region(ref),
         .tag = cuai_tag_of(r),
@@ -206,27 +210,8 @@ cuarena_status_t cuarena_block_info(cuarena_t *arena, cuarena_block_t block,
         return status;
     cuai_block_ref_t ref = cuai_find_block(arena, block);
     if (ref.heap != NULL)
-        describe(ref, info_out);
+        describe(arena, ref, info_out);
     return cuai_query_end(arena, ref.heap != NULL ? CUARENA_OK : cuai_no_block(block));
-}
-
-/* The cursor has a region above bit 32 and the first slot of it that was not seen below. */
-static bool next_live(const cuarena_t *arena, uint64_t *cursor, cuai_block_ref_t *block_out)
-{
-    for (; *cursor >> 32 < CUAI_HEAPS; *cursor = ((*cursor >> 32) + 1) << 32) {
-        int32_t region = (int32_t)(*cursor >> 32);
-        cuarena_heap_t *heap = arena->heaps[region];
-        cuai_slot_t slot = (cuai_slot_t)*cursor;
-        for (; heap != NULL && slot < heap->unused; slot++) {
-            const cuai_record_t *r = cuai_record(heap, slot);
-            if (!cuai_is_live(r) || (r->flags & CUAI_BLOCK_ENDING))
-                continue;
-            *cursor = (uint64_t)region << 32 | (slot + 1);
-            *block_out = (cuai_block_ref_t){heap, slot, region};
-            return true;
-        }
-    }
-    return false;
 }
 
 cuarena_status_t cuarena_blocks(cuarena_t *arena, uint64_t *cursor, cuarena_block_info_t *infos,
@@ -239,8 +224,8 @@ cuarena_status_t cuarena_blocks(cuarena_t *arena, uint64_t *cursor, cuarena_bloc
     if (status != CUARENA_OK)
         return status;
     size_t count = 0;
-    while (count < capacity && next_live(arena, cursor, &ref))
-        describe(ref, &infos[count++]);
+    while (count < capacity && cuai_find_next(arena, cursor, &ref))
+        describe(arena, ref, &infos[count++]);
     *count_out = count;
     return cuai_query_end(arena, CUARENA_OK);
 }
@@ -287,6 +272,7 @@ cuarena_status_t cuarena_adopt(cuarena_t *arena, void *bytes, uint64_t size, cua
         status = cuai_adopt(arena, &request, address, &ref);
     if (status == CUARENA_OK) {
         cuai_call_note_block(&call, CUARENA_EVENT_ALLOC, ref);
+        cuai_trace_block(arena, ref, CUARENA_EVENT_ALLOC, 0);
         *block_out = cuai_id(ref.heap, ref.slot);
     }
     return cuai_call_end(&call, status);

@@ -1,7 +1,10 @@
 #include "api/call.h"
+#include "api/snapshot.h"
 #include "arena/reclaim.h"
 #include "arena/streams.h"
+#include "arena/traced.h"
 #include "arena/unlocked.h"
+#include "arena/watch.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -82,6 +85,7 @@ cuarena_status_t cuai_call_begin(cuai_call_t *call, cuarena_t *arena, const char
     call->arena = arena;
     call->count = 0;
     call->waited = false;
+    call->refused = false;
     call->stream = 0;
     cuarena_status_t status = enter(call, what, (needs & CUAI_CALL_OUTSIDE) != 0);
     if (status != CUARENA_OK)
@@ -164,11 +168,14 @@ cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status)
     (void)cuai_note_loss(call->arena, status);
     cuai_stream_leave(call->arena, call->stream);
     CUAI_ASSERT(status == CUARENA_OK || cuai_error_is(status));
+    if (CUAI_UNLIKELY(call->refused))
+        cuai_snapshot_refusal(call->arena, status);
     bool lost = cuai_is_lost(call->arena) && !call->arena->lost_told;
     bool error = (status != CUARENA_OK || lost) && cuai_log_wants(CUARENA_LOG_ERROR);
     if (error || call->count != 0)
         tell(call, status);
     leave(call->arena);
+    cuai_trace_catch_up();
     return status;
 }
 
@@ -241,7 +248,7 @@ void cuai_call_note_block(cuai_call_t *call, int32_t kind, cuai_block_ref_t ref)
         return;
     const cuai_record_t *r = cuai_block_record(ref);
     event->block = cuai_id(ref.heap, ref.slot);
-    event->address = cuai_pointer(r->offset);
+    event->address = cuai_pointer(cuai_user_address(call->arena, r));
     event->bytes = cuai_requested(r);
     event->tag = cuai_tag_of(r);
 }
@@ -251,6 +258,9 @@ void cuai_call_note_failure(cuai_call_t *call, cuarena_status_t status, uint64_t
 {
     CUAI_ASSERT(status != CUARENA_OK);
     call->arena->failed++;
+    call->arena->refused = cuai_error_kept().error;
+    call->refused = call->arena->config.snapshot_on_oom[0] != '\0';
+    cuai_trace_failure(call->arena, status, bytes, tag, call->stream);
     cuarena_event_t *event = next_event(call, CUARENA_EVENT_FAIL);
     if (event == NULL)
         return;

@@ -12,6 +12,7 @@
 #include "arena/find.h"
 #include "base/frame.h"
 #include "base/log.h"
+#include "cuarena/debug.h"
 
 /* The most events of a call: those of a kind that are of the arena as a whole are added up. */
 #define CUAI_CALL_EVENTS 6
@@ -21,6 +22,7 @@ typedef struct cuai_call {
     cuarena_t *arena;
     int count;
     bool waited;               /* for the stream, which the arena does not know */
+    bool refused;              /* a request, and snapshot_on_oom is set */
     uint32_t stream;           /* its number, held until the end; 0: none */
     cuarena_event_fn event_fn; /* NULL: nobody listens */
     void *event_user;
@@ -108,6 +110,8 @@ cuarena_status_t cuai_check_region(int32_t region);
 /* Checks what is asked for and rounds its size. `request` may be NULL. */
 cuarena_status_t cuai_request_make(const cuarena_t *arena, uint64_t bytes,
                                    const cuarena_request_t *request, cuai_request_t *request_out);
+/* The bytes that a block with so many of its own takes, guards included. */
+uint64_t cuai_request_size(const cuarena_t *arena, uint64_t bytes, uint64_t alignment);
 /* OUT_OF_MEMORY if it is for more than any arena can hold. */
 cuarena_status_t cuai_request_check(const cuarena_t *arena, const cuai_request_t *request);
 /* The request is on a stream, and so is the call: as cuai_call_on. */
@@ -125,10 +129,10 @@ cuarena_status_t cuai_alloc_slow(cuai_call_t *call, const cuai_request_t *reques
 cuarena_status_t cuai_release(cuai_call_t *call, cuai_block_ref_t ref, uint32_t stream);
 /* Ends a block now, on a stream, whatever its flags; it is not cached. Drops the lock. */
 void cuai_end_now(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number);
-/* Sets a new block to 0, of which nobody knows yet, if the request says so. On an error it ends,
- * uncounted. Drops the lock. */
-cuarena_status_t cuai_zero_new(cuarena_t *arena, const cuai_request_t *request,
-                               cuai_block_ref_t ref);
+/* Makes a new block ready, of which nobody knows yet: sets it to 0 if the request says so, and
+ * watches it if the arena does. On an error it ends, uncounted. Drops the lock. */
+cuarena_status_t cuai_ready_new(cuarena_t *arena, const cuai_request_t *request,
+                                cuai_block_ref_t ref);
 /* Ends a block that was freed, when nothing needs its bytes any more. Drops the lock. */
 void cuai_end_released(cuarena_t *arena, cuai_block_ref_t ref);
 /* Changes the size of a live block, on a stream; contents and id stay. LOST if the arena is. Drops
@@ -141,6 +145,25 @@ bool cuai_reclaim_block(cuarena_t *arena, cuarena_block_t block, cuai_block_ref_
  * it. STALE: it has ended. Drops the lock. */
 cuarena_status_t cuai_reclaim_behind(cuarena_t *arena, cuarena_block_t block, uint32_t stream,
                                      cuai_block_ref_t *block_out);
+
+/* ---- Watched blocks (quarantine.c) ------------------------------------- */
+
+/* Looks at the guards of a live block, once the host has waited for `stream` and for all streams
+ * that the block names; tells what is wrong with them. OK: nothing is at work on its bytes. BUSY:
+ * a capture is in the way. STALE: it has ended. `block_out` has it as it is now, whatever the
+ * status. Drops the lock. */
+cuarena_status_t cuai_look_at_block(cuarena_t *arena, cuarena_block_t block, uint32_t stream,
+                                    cuai_block_ref_t *block_out, uint32_t *found_out);
+/* Whether a free sets the block's bytes to the pattern of freed ones. */
+bool cuai_has_freed_pattern(const cuarena_t *arena, cuai_block_ref_t ref);
+/* Frees a live block, whose bytes are still: they get the pattern, and it ends, or waits in the
+ * quarantine. On an error it lives, its contents perhaps gone. Drops the lock. */
+cuarena_status_t cuai_end_with_pattern(cuarena_t *arena, cuai_block_ref_t ref);
+/* Lets blocks out of the quarantine, the first freed first, until no more than `most_bytes` are in
+ * it; false: there were not more. `found` counts the findings, and may be NULL. Drops the lock. */
+bool cuai_quarantine_keep(cuarena_t *arena, uint64_t most_bytes, uint64_t *found);
+/* Reports the live blocks: see cuarena_report_leaks (leaks.c). Drops the lock. */
+cuarena_status_t cuai_report_leaks(cuarena_t *arena, cuarena_line_fn line, void *user);
 
 /* "growth" and the like: the name of a step (alloc_slow.c). */
 const char *cuai_step_name(int32_t step);
@@ -165,9 +188,10 @@ cuarena_status_t cuai_block_resize(cuarena_t *arena, cuarena_block_t block, uint
  * room: static text. Drops the lock. */
 cuarena_status_t cuai_compact_for(cuai_call_t *call, const cuai_request_t *request,
                                   const char **why_out);
-/* Hands a batch to a callback; its answer. Drops the lock. */
+/* Hands a batch to a callback; its answer. The list is as callers see blocks then. Drops the
+ * lock. */
 int32_t cuai_deliver(cuarena_t *arena, cuarena_relocation_fn callback, void *user,
-                     const cuarena_relocation_t *list, size_t count);
+                     cuarena_relocation_t *list, size_t count);
 /* From now on no other thread compacts or grows, and no block moves. Drops the lock. */
 void cuai_begin_exclusive(cuarena_t *arena);
 void cuai_end_exclusive(cuarena_t *arena);

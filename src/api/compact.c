@@ -8,6 +8,8 @@
 #include "arena/reclaim.h"
 #include "arena/steal.h"
 #include "arena/streams.h"
+#include "arena/traced.h"
+#include "arena/watch.h"
 #include "base/frame.h"
 #include "base/sized.h"
 
@@ -45,12 +47,26 @@ void cuai_end_exclusive(cuarena_t *arena)
     cuai_cond_wake(&arena->changed);
 }
 
+/* Callers know of the bytes between guards alone. */
+static void leave_guards_out(const cuarena_t *arena, cuarena_relocation_t *list, size_t count)
+{
+    for (size_t i = 0; arena->config.guard_bytes != 0 && i < count; i++) {
+        cuai_block_ref_t ref = cuai_find_any(arena, list[i].block);
+        CUAI_ASSERT(ref.heap != NULL);
+        uint64_t front = cuai_front_of(arena, cuai_block_record(ref));
+        list[i].from = cuai_pointer(cuai_address(list[i].from) + front);
+        list[i].to = cuai_pointer(cuai_address(list[i].to) + front);
+        list[i].bytes = cuai_user_bytes(arena, cuai_block_record(ref));
+    }
+}
+
 int32_t cuai_deliver(cuarena_t *arena, cuarena_relocation_fn callback, void *user,
-                     const cuarena_relocation_t *list, size_t count)
+                     cuarena_relocation_t *list, size_t count)
 {
     CUAI_ASSERT(arena->inside != 0);
     if (callback == NULL || count == 0)
         return 0;
+    leave_guards_out(arena, list, count);
     cuai_frame_t frame;
     cuai_unlock(&arena->lock);
     cuai_frame_push(&frame, CUAI_FRAME_RELOCATION, arena);
@@ -115,6 +131,7 @@ static void count_batch(progress_t *progress, const cuai_batch_t *batch)
     report->runs += batch->runs_count;
     report->bytes_moved += batch->bytes;
     cuai_call_note(progress->call, CUARENA_EVENT_COMPACT, batch->bytes);
+    cuai_trace_batch(progress->call->arena, batch);
     tell_listener(progress->call); /* one event a batch */
 }
 

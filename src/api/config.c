@@ -16,7 +16,7 @@
 #define INFO_FIRST sizeof(cuarena_option_info_t)
 
 /* The longest "key=value" that cuarena_config_parse looks at. */
-#define ITEM_SIZE 128
+#define ITEM_SIZE 320
 
 static bool is_config(const cuarena_config_t *config)
 {

@@ -12,6 +12,7 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/stack.h"
 
 /* Sets of memories. */
 #define OF(memory) (1u << CUARENA_MEMORY_##memory)
@@ -96,6 +97,7 @@ typedef struct rule {
 } rule_t;
 
 #define ALL UINT32_MAX
+#define WITH_BYTES (ALL & ~OF(NONE))
 #define FIXED "grow=none, which preset=pool sets; an arena that grows has a limit"
 #define SHARED "segments=shared"
 #define POOLED "memory=device and backing=async, which preset=driver-pool sets"
@@ -130,6 +132,9 @@ static const rule_t rules[] = {
     {"cache_bound", ALL, caches, "keep=cache"},
     {"cache_page", ALL, caches, "keep=cache"},
     {"soft_limit_rule", ALL, stores_or_caches, "keep=cache"},
+    {"guard", WITH_BYTES, NULL, "any memory but none"},
+    {"fill", WITH_BYTES, NULL, "any memory but none"},
+    {"quarantine", WITH_BYTES, NULL, "any memory but none"},
     {"driver_pool", OF(DEVICE), is_pooled, POOLED},
     {"driver_pool_handle", OF(DEVICE), is_pooled, POOLED},
     {"driver_pool_max", OF(DEVICE), is_pooled, POOLED},
@@ -341,10 +346,32 @@ static cuarena_status_t check_growth(const cuarena_config_t *full)
     return CUARENA_OK;
 }
 
+/* A byte cannot have a pattern and be 0. */
+static cuarena_status_t check_debugging(const cuarena_config_t *full)
+{
+    bool alloc = (full->fill & CUARENA_FILL_ALLOC) && full->zero == CUARENA_ZERO_ALLOC;
+    bool freed = (full->fill & CUARENA_FILL_FREE) && full->zero == CUARENA_ZERO_FREE;
+    if (alloc || freed)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "fill: '%s' with zero=%s, which says 0 of the same bytes; accepted: '%s', "
+                         "or another zero",
+                         full->fill == CUARENA_FILL_BOTH ? "both"
+                         : alloc                         ? "alloc"
+                                                         : "free",
+                         alloc ? "alloc" : "free", alloc ? "free" : "alloc");
+    if (full->stacks != 0 && !cuai_stacks_exist())
+        return cuai_fail(CUARENA_UNSUPPORTED,
+                         "stacks: %d, but this library was built where callers cannot be found "
+                         "(no execinfo.h); accepted: 0",
+                         (int)full->stacks);
+    return CUARENA_OK;
+}
+
 cuarena_status_t cuai_check_together(const cuarena_config_t *full)
 {
     static cuarena_status_t (*const checks[])(const cuarena_config_t *) = {
-        check_members, check_uses, check_growth, check_requirements, check_pool, check_backing};
+        check_members,      check_uses, check_growth, check_debugging,
+        check_requirements, check_pool, check_backing};
     cuarena_status_t status = CUARENA_OK;
     for (size_t i = 0; i < COUNT_OF(checks) && status == CUARENA_OK; i++)
         status = checks[i](full);

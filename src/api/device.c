@@ -1,6 +1,7 @@
 /* What the memory of an arena can do, and the export of its handles. */
 #include "api/call.h"
 #include "arena/exports.h"
+#include "arena/watch.h"
 #include "base/sized.h"
 
 /* ---- What was got ------------------------------------------------------ */
@@ -137,8 +138,8 @@ static cuarena_status_t export_block(sharing_t *sharing, cuarena_export_t **expo
     cuarena_memory_segment_t segment = cuai_segment_of(arena, ref);
     const cuai_record_t *r = cuai_block_record(ref);
     CUAI_ASSERT(r->offset - segment.address < segment.bytes);
-    uint64_t offset = r->offset - segment.address;
-    uint64_t bytes = r->size;
+    uint64_t offset = cuai_user_address(arena, r) - segment.address;
+    uint64_t bytes = cuai_user_bytes(arena, r);
     cuai_unlock(&arena->lock);
     status = ask_memory(sharing, &segment, offset, bytes);
     cuai_arena_lock(arena);

@@ -12,6 +12,9 @@
  *   ..._checked   what is a little less ordinary, out of line: several regions, several streams,
  *                 tags, other free lists, SEPARATORs
  *
+ *   ..._traced    the same for arenas that record calls, which the others refuse: `slow` says for
+ *                 that moment that nothing is recorded, and the event is added behind
+ *
  * An arena with a cache tries that first (fast_cache.c); what the cache does not have, or has no
  * room for, goes on as in other arenas.
  *
@@ -22,6 +25,7 @@
 #include "arena/reclaim.h"
 #include "arena/steal.h"
 #include "arena/thread_cache.h"
+#include "arena/traced.h"
 
 /* A fast path takes sizes for which size - 1 is below this, so not 0, which wraps. */
 #define MOST (CUARENA_HEAP_MAX_SEGMENT / 2)
@@ -254,13 +258,56 @@ static CUAI_OUTLINE bool alloc_beside(cuarena_t *arena, uint64_t bytes, cuarena_
     return slot != 0;
 }
 
+/* Allocates in an arena that records calls, unless threads have caches, which do that themselves;
+ * false: nothing was done. */
+static CUAI_NOINLINE bool alloc_traced(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
+                                       int what, uint64_t *name_out)
+{
+    if (!cuai_is_traced(arena) || !enter(arena))
+        return false;
+    uint64_t offset;
+    cuai_slow_set(arena, CUAI_SLOW_TRACE, false);
+    cuai_slot_t slot = stream == CUARENA_NO_STREAM ? alloc(arena, bytes, what, &offset)
+                                                   : alloc_on(arena, stream, bytes, what, &offset);
+    cuai_arena_follow_trace(arena);
+    if (slot != 0) {
+        cuai_block_ref_t ref = {arena->heaps[CUAI_DYNAMIC], slot, CUAI_DYNAMIC};
+        *name_out = what == CUAI_BY_POINTER ? offset : cuai_id(ref.heap, slot);
+        cuai_trace_call(arena, ref, CUARENA_EVENT_ALLOC, stream);
+    }
+    cuai_unlock(&arena->lock);
+    cuai_trace_catch_up();
+    return slot != 0;
+}
+
+/* The rest of an allocation that the fast path has left. */
+static CUAI_OUTLINE cuarena_status_t pointer_alloc_again(cuarena_t *arena, uint64_t bytes,
+                                                         cuarena_stream_t stream,
+                                                         void **pointer_out)
+{
+    uint64_t address;
+    if (CUAI_LIKELY(!alloc_traced(arena, bytes, stream, CUAI_BY_POINTER, &address)))
+        return cuai_pointer_alloc(arena, bytes, stream, NULL, pointer_out);
+    *pointer_out = cuai_pointer(address);
+    return CUARENA_OK;
+}
+
+static CUAI_OUTLINE cuarena_status_t block_alloc_again(cuarena_t *arena, uint64_t bytes,
+                                                       cuarena_stream_t stream,
+                                                       cuarena_block_t *block_out)
+{
+    return alloc_traced(arena, bytes, stream, CUAI_BY_ID, block_out)
+               ? CUARENA_OK
+               : cuai_block_alloc(arena, bytes, stream, NULL, block_out);
+}
+
 static CUAI_OUTLINE cuarena_status_t pointer_alloc_beside(cuarena_t *arena, uint64_t bytes,
                                                           cuarena_stream_t stream,
                                                           void **pointer_out)
 {
     uint64_t address;
     if (!alloc_beside(arena, bytes, stream, CUAI_BY_POINTER, &address))
-        return cuai_pointer_alloc(arena, bytes, stream, NULL, pointer_out);
+        return pointer_alloc_again(arena, bytes, stream, pointer_out);
     *pointer_out = cuai_pointer(address);
     return CUARENA_OK;
 }
@@ -271,7 +318,7 @@ static CUAI_OUTLINE cuarena_status_t block_alloc_beside(cuarena_t *arena, uint64
 {
     return alloc_beside(arena, bytes, stream, CUAI_BY_ID, block_out)
                ? CUARENA_OK
-               : cuai_block_alloc(arena, bytes, stream, NULL, block_out);
+               : block_alloc_again(arena, bytes, stream, block_out);
 }
 
 cuarena_status_t cuarena_alloc(cuarena_t *arena, uint64_t bytes, void **pointer_out)
@@ -287,7 +334,7 @@ cuarena_status_t cuarena_alloc(cuarena_t *arena, uint64_t bytes, void **pointer_
     cuai_unlock(&arena->lock);
     return CUAI_LIKELY(slot != 0)
                ? CUARENA_OK
-               : cuai_pointer_alloc(arena, bytes, CUARENA_NO_STREAM, NULL, pointer_out);
+               : pointer_alloc_again(arena, bytes, CUARENA_NO_STREAM, pointer_out);
 }
 
 cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
@@ -304,7 +351,7 @@ cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes, cuarena_stre
         *pointer_out = cuai_pointer(offset);
     leave_alone(arena);
     return CUAI_LIKELY(slot != 0) ? CUARENA_OK
-                                  : cuai_pointer_alloc(arena, bytes, stream, NULL, pointer_out);
+                                  : pointer_alloc_again(arena, bytes, stream, pointer_out);
 }
 
 cuarena_status_t cuarena_block_alloc(cuarena_t *arena, uint64_t bytes, cuarena_block_t *block_out)
@@ -318,9 +365,8 @@ cuarena_status_t cuarena_block_alloc(cuarena_t *arena, uint64_t bytes, cuarena_b
     if (CUAI_LIKELY(slot != 0))
         *block_out = cuai_id(arena->heaps[CUAI_DYNAMIC], slot);
     cuai_unlock(&arena->lock);
-    return CUAI_LIKELY(slot != 0)
-               ? CUARENA_OK
-               : cuai_block_alloc(arena, bytes, CUARENA_NO_STREAM, NULL, block_out);
+    return CUAI_LIKELY(slot != 0) ? CUARENA_OK
+                                  : block_alloc_again(arena, bytes, CUARENA_NO_STREAM, block_out);
 }
 
 cuarena_status_t cuarena_block_alloc_on(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
@@ -336,8 +382,7 @@ cuarena_status_t cuarena_block_alloc_on(cuarena_t *arena, uint64_t bytes, cuaren
     if (CUAI_LIKELY(slot != 0))
         *block_out = cuai_id(arena->heaps[CUAI_DYNAMIC], slot);
     leave_alone(arena);
-    return CUAI_LIKELY(slot != 0) ? CUARENA_OK
-                                  : cuai_block_alloc(arena, bytes, stream, NULL, block_out);
+    return CUAI_LIKELY(slot != 0) ? CUARENA_OK : block_alloc_again(arena, bytes, stream, block_out);
 }
 
 /* Whether a request names a region and perhaps a tag, and nothing else. */
@@ -536,19 +581,60 @@ static CUAI_OUTLINE bool free_beside(cuarena_t *arena, uint64_t name, cuarena_st
     return done;
 }
 
+/* Frees in an arena that records calls, unless threads have caches, which do that themselves;
+ * false: nothing was done. */
+static CUAI_NOINLINE bool free_traced(cuarena_t *arena, uint64_t name, cuarena_stream_t stream,
+                                      int what)
+{
+    if (!cuai_is_traced(arena) || !enter(arena))
+        return false;
+    cuai_trace_entry_t event;
+    cuai_block_ref_t ref =
+        what == CUAI_BY_POINTER ? cuai_find_address(arena, name) : cuai_find_block(arena, name);
+    bool done = false;
+    if (ref.heap != NULL) {
+        cuai_see_block(arena, ref, CUARENA_EVENT_FREE, stream, &event);
+        cuai_slow_set(arena, CUAI_SLOW_TRACE, false);
+        done = what == CUAI_BY_POINTER ? free_pointer(arena, cuai_pointer(name), stream)
+                                       : free_block(arena, name, stream);
+        cuai_arena_follow_trace(arena);
+    }
+    if (done && cuai_is_traced(arena))
+        cuai_trace_add(&arena->trace, &event);
+    cuai_unlock(&arena->lock);
+    cuai_trace_catch_up();
+    return done;
+}
+
+/* The rest of a free that the fast path has left. */
+static CUAI_OUTLINE cuarena_status_t pointer_free_again(cuarena_t *arena, void *pointer,
+                                                        cuarena_stream_t stream)
+{
+    return free_traced(arena, cuai_address(pointer), stream, CUAI_BY_POINTER)
+               ? CUARENA_OK
+               : cuai_pointer_free(arena, pointer, stream);
+}
+
+static CUAI_OUTLINE cuarena_status_t block_free_again(cuarena_t *arena, cuarena_block_t block,
+                                                      cuarena_stream_t stream)
+{
+    return free_traced(arena, block, stream, CUAI_BY_ID) ? CUARENA_OK
+                                                         : cuai_block_free(arena, block, stream);
+}
+
 static CUAI_OUTLINE cuarena_status_t pointer_free_beside(cuarena_t *arena, void *pointer,
                                                          cuarena_stream_t stream)
 {
     return free_beside(arena, cuai_address(pointer), stream, CUAI_BY_POINTER)
                ? CUARENA_OK
-               : cuai_pointer_free(arena, pointer, stream);
+               : pointer_free_again(arena, pointer, stream);
 }
 
 static CUAI_OUTLINE cuarena_status_t block_free_beside(cuarena_t *arena, cuarena_block_t block,
                                                        cuarena_stream_t stream)
 {
     return free_beside(arena, block, stream, CUAI_BY_ID) ? CUARENA_OK
-                                                         : cuai_block_free(arena, block, stream);
+                                                         : block_free_again(arena, block, stream);
 }
 
 cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
@@ -559,7 +645,7 @@ cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
         return pointer_free_beside(arena, pointer, CUARENA_NO_STREAM);
     bool done = free_pointer(arena, pointer, CUARENA_NO_STREAM);
     cuai_unlock(&arena->lock);
-    return CUAI_LIKELY(done) ? CUARENA_OK : cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
+    return CUAI_LIKELY(done) ? CUARENA_OK : pointer_free_again(arena, pointer, CUARENA_NO_STREAM);
 }
 
 /* A stream that is CUARENA_NO_STREAM is looked up like others, and found by nobody. */
@@ -572,7 +658,7 @@ cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer, cuarena_stream
     cuai_slot_t *link = link_to(arena, pointer);
     bool done = free_on(arena, *link, link, stream, CUAI_BY_POINTER);
     leave_alone(arena);
-    return CUAI_LIKELY(done) ? CUARENA_OK : cuai_pointer_free(arena, pointer, stream);
+    return CUAI_LIKELY(done) ? CUARENA_OK : pointer_free_again(arena, pointer, stream);
 }
 
 cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
@@ -583,7 +669,7 @@ cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
         return block_free_beside(arena, block, CUARENA_NO_STREAM);
     bool done = free_block(arena, block, CUARENA_NO_STREAM);
     cuai_unlock(&arena->lock);
-    return CUAI_LIKELY(done) ? CUARENA_OK : cuai_block_free(arena, block, CUARENA_NO_STREAM);
+    return CUAI_LIKELY(done) ? CUARENA_OK : block_free_again(arena, block, CUARENA_NO_STREAM);
 }
 
 cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_block_t block,
@@ -596,7 +682,7 @@ cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_block_t block,
     cuai_slot_t slot = cuai_slot_named(arena->heaps[CUAI_DYNAMIC], block);
     bool done = free_on(arena, slot, NULL, stream, CUAI_BY_ID);
     leave_alone(arena);
-    return CUAI_LIKELY(done) ? CUARENA_OK : cuai_block_free(arena, block, stream);
+    return CUAI_LIKELY(done) ? CUARENA_OK : block_free_again(arena, block, stream);
 }
 
 /* ---- Resize ------------------------------------------------------------ */

@@ -35,6 +35,8 @@ static CUAI_INLINE uint64_t hand_out(cuai_tcache_t *t, cuai_slot_t slot, uint64_
     cuai_record_t *r = &t->heap->records[slot];
     uint64_t name = what == CUAI_BY_POINTER ? r->offset : cuai_id(t->heap, slot);
     CUAI_ASSERT(cuai_kind(r) == CUAI_KEPT && bytes <= r->size);
+    if (CUAI_UNLIKELY(t->trace != NULL))
+        cuai_tcache_trace(t, slot, CUARENA_EVENT_ALLOC, bytes);
     r->asked = cuai_asked(bytes, 0);
     r->pins = what == CUAI_BY_POINTER;
     t->allocs++;
@@ -245,6 +247,8 @@ static CUAI_INLINE bool claim(cuai_tcache_t *t, cuai_slot_t slot, uint64_t name,
 static CUAI_INLINE void end_names(cuai_tcache_t *t, cuai_slot_t slot)
 {
     cuai_record_t *r = &t->heap->records[slot];
+    if (CUAI_UNLIKELY(t->trace != NULL))
+        cuai_tcache_trace(t, slot, CUARENA_EVENT_FREE, cuai_requested(r));
     t->requested -= cuai_requested(r);
     r->asked = 0;
     r->pins = 0;
@@ -430,9 +434,9 @@ bool cuai_tcache_alloc(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream
         atomic_store_explicit(&t->want.state, CUAI_WANTED, memory_order_relaxed);
     }
     leave(t);
-    if (CUAI_LIKELY(done))
-        return true;
-    return await(arena, t, name_out);
+    done = CUAI_LIKELY(done) || await(arena, t, name_out);
+    cuai_trace_catch_up();
+    return done;
 }
 
 bool cuai_tcache_free(cuarena_t *arena, uint64_t name, cuarena_stream_t stream, int what)
@@ -450,5 +454,7 @@ bool cuai_tcache_free(cuarena_t *arena, uint64_t name, cuarena_stream_t stream, 
         atomic_store_explicit(&t->want.state, CUAI_WANTED, memory_order_relaxed);
     }
     leave(t);
-    return wants ? await(arena, t, &name) : done;
+    done = CUAI_UNLIKELY(wants) ? await(arena, t, &name) : done;
+    cuai_trace_catch_up();
+    return done;
 }

@@ -15,7 +15,9 @@
 #include "arena/reclaim.h"
 #include "arena/stream_order.h"
 #include "arena/streams.h"
+#include "arena/traced.h"
 #include "arena/trim.h"
+#include "arena/watch.h"
 #include "arena/zero.h"
 #include "base/amount.h"
 #include "base/frame.h"
@@ -126,6 +128,18 @@ static cuarena_status_t check_ours(const cuarena_t *arena)
                          : CUARENA_OK;
 }
 
+/* Blocks that live are reported as leaks. Drops the lock. */
+static cuarena_status_t end_refused(cuai_call_t *call, cuarena_status_t status)
+{
+    CUAI_ASSERT(status != CUARENA_OK);
+    bool leaks = cuai_whole_counts(call->arena).live_blocks != 0 && !call->arena->shared;
+    cuai_kept_error_t words = cuai_error_kept();
+    if (leaks && cuai_log_wants(CUARENA_LOG_WARN))
+        (void)cuai_report_leaks(call->arena, NULL, NULL);
+    cuai_error_restore(&words);
+    return cuai_call_end(call, status);
+}
+
 static cuarena_status_t destroy(cuarena_t **handle, bool forced)
 {
     if (handle == NULL || *handle == NULL)
@@ -138,6 +152,8 @@ static cuarena_status_t destroy(cuarena_t **handle, bool forced)
     status = cuai_call_begin(&call, arena, "it", 0);
     if (status != CUARENA_OK)
         return status;
+    if (!forced)
+        (void)cuai_quarantine_keep(arena, 0, NULL);
     cuai_begin_exclusive(arena);
     status = check_ours(arena);
     forced = forced && status == CUARENA_OK;
@@ -147,7 +163,7 @@ static cuarena_status_t destroy(cuarena_t **handle, bool forced)
         status = check_unused(arena);
     cuai_end_exclusive(arena);
     if (status != CUARENA_OK && !forced)
-        return cuai_call_end(&call, status);
+        return end_refused(&call, status);
     (void)cuai_call_end(&call, CUARENA_OK);
     if (status != CUARENA_OK)
         cuai_log(CUARENA_LOG_WARN, "%s: destroyed with work under way: %s", arena->label,
@@ -344,6 +360,8 @@ static void clear(cuarena_t *arena, const ended_t *ended)
     if (arena->heaps[CUAI_STABLE] != NULL)
         cuai_heap_clear(arena->heaps[CUAI_STABLE]);
     clear_apart(arena, ended->segments);
+    if (arena->watch != NULL)
+        cuai_watch_clear(arena);
     clear_counts(arena);
 }
 
@@ -371,6 +389,7 @@ static cuarena_status_t reset(cuarena_t *arena, ended_t *ended)
     uint64_t count = dedicated_count(arena);
     ended->bytes = cuai_live_bytes(arena);
     clear(arena, ended);
+    cuai_trace_bytes(arena, CUARENA_EVENT_RESET, ended->bytes);
     give_back_ended(arena, ended, count);
     cuai_timelines_sweep(arena);
     return status;
@@ -383,6 +402,7 @@ cuarena_status_t cuarena_reset(cuarena_t *arena)
     cuarena_status_t status = cuai_call_begin(&call, arena, "reset", CUAI_CALL_OUTSIDE);
     if (status != CUARENA_OK)
         return status;
+    (void)cuai_quarantine_keep(arena, 0, NULL);
     cuai_begin_exclusive(arena);
     status = reset(arena, &ended);
     if (status == CUARENA_OK)

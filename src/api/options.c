@@ -5,13 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/snapshot.h"
 #include "base/bits.h"
+#include "base/pattern.h"
 
 /* ---- The table --------------------------------------------------------- */
 
 #define MEMBER(name)                                                                               \
     .offset = offsetof(cuarena_config_t, name), .size = sizeof(((cuarena_config_t *)0)->name)
 
+#define MOST_GUARD (4 * CUAI_KIB)
 #define MOST_BYTES (CUARENA_HEAP_MAX_SEGMENT - 1)
 #define AMOUNT_RANGE "bytes below 256TiB, 0.001% to 100%, auto, auto-BYTES"
 
@@ -95,8 +98,24 @@ static const cuai_option_t options[] = {
                 "chunks that double.",
         .first = -1, .last = CUARENA_GROW_DOUBLING,
         .ort = {"extend_strategy, arena_extend_strategy", "0, 1", 0, 1, "doubling, exact", NULL}),
-    CHOICE("zero", zero, "never", "never, create, alloc, free", .help = "When bytes are set to 0.",
-           .first = CUARENA_ZERO_NEVER, .last = CUARENA_ZERO_FREE),
+    CHOICE("zero", zero, "never", "never, create, alloc, free, owner",
+           .help =
+               "When bytes are set to 0; owner: before they go to another tag or capture session.",
+           .first = CUARENA_ZERO_NEVER, .last = CUARENA_ZERO_OWNER),
+    BYTES("guard", guard_bytes, "0", "0 to 4KiB",
+          .help =
+              "Bytes around each block that are checked when it is freed, and by cuarena_check.",
+          .most = MOST_GUARD),
+    CHOICE("fill", fill, "never", "never, alloc, free, both",
+           .help = "Which bytes get a pattern: 0xCD when a block begins, 0xDD when it is freed.",
+           .first = CUARENA_FILL_NEVER, .last = CUARENA_FILL_BOTH),
+    BYTES("quarantine", quarantine_bytes, "0", "0 to below 256TiB",
+          .help = "The most bytes of freed blocks that wait, filled with 0xDD, before anybody gets "
+                  "their bytes; what was written to them is found when they leave.",
+          .most = MOST_BYTES),
+    COUNT("stacks", stacks, "0", "0 to 32",
+          .help = "How many callers are kept for each live block, for findings and leaks.",
+          .most = CUAI_MOST_FRAMES),
     CHOICE("placement", placement, "preset", "preset, default, best, low",
            .help = "How a free range is chosen for a request.", .first = -1,
            .last = CUARENA_PLACEMENT_LOW),
@@ -214,6 +233,18 @@ static const cuai_option_t options[] = {
     BYTES("natural", natural, "preset", "0, a power of two to 1GiB, preset",
           .help = "Blocks are aligned to the least power of two that they fit in, of this at most.",
           .most = CUAI_GIB, .power_of_two = true, .or_zero = true, .from_preset = "preset"),
+    TEXT("snapshot_on_oom", snapshot_on_oom, "", "up to 255 bytes, and " CUAI_PATTERN_ACCEPTED,
+         .help =
+             "The file for a snapshot when a request is refused for lack of bytes: in PyTorch's "
+             "format if it ends in .pickle, else JSON. With %n the first 16 refusals have "
+             "files, else the first."),
+    TEXT("trace", trace, "", "a path of up to 255 bytes",
+         .help = "A file to record calls in, for `cuarena replay` and spreadsheets: CSV, or gzip "
+                 "if it ends in .gz; %p, %n: the process, the trace."),
+    COUNT("trace_ring", trace_ring, "0", "0 to 1048576",
+          .help = "How many of the last events of each thread are kept in memory, for "
+                  "cuarena_trace_recent.",
+          .most = 1048576),
 };
 
 #define OPTION_COUNT (sizeof options / sizeof options[0])
@@ -221,6 +252,10 @@ static const cuai_option_t options[] = {
 static_assert(CUARENA_HEAP_MAX_BLOCKS == 67108864, "the text of max_blocks");
 static_assert(CUARENA_HEAP_MAX_SEGMENT == 256 * CUAI_TIB, "the text of pool");
 static_assert(sizeof((cuarena_config_t *)0)->name == 32, "the text of name");
+static_assert(sizeof((cuarena_config_t *)0)->snapshot_on_oom == 256 && CUAI_PATTERN_SIZE == 256 &&
+                  CUAI_MOST_OOM_SNAPSHOTS == 16,
+              "the text of snapshot_on_oom");
+static_assert(sizeof((cuarena_config_t *)0)->trace == 256, "the text of trace");
 
 const cuai_option_t *cuai_option_at(size_t index)
 {

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/amount.h"
+#include "base/stack.h"
 #include "cuarena/arena.h"
 
 typedef enum cuai_option_type {
@@ -69,7 +70,7 @@ cuai_refusal_t cuai_option_read(const cuai_option_t *option, const char *value,
 cuai_refusal_t cuai_option_check(const cuai_option_t *option, const cuarena_config_t *config);
 
 /* Room for every value as text, and its zero. */
-#define CUAI_OPTION_TEXT_SIZE 64
+#define CUAI_OPTION_TEXT_SIZE 256
 
 /* What cuai_option_read takes. A value that has no such text (no word, out of range) becomes its
  * number; false then. */

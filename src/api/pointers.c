@@ -1,6 +1,8 @@
 /* The pointer calls: their slow paths, which do everything, and those that have no fast one. */
 #include "api/call.h"
 #include "arena/counts.h"
+#include "arena/traced.h"
+#include "arena/watch.h"
 
 /* ---- Allocation -------------------------------------------------------- */
 
@@ -31,8 +33,10 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_alloc(cuarena_t *arena, uint64_t byt
     status = cuai_request_on(&call, stream, &request);
     if (status == CUARENA_OK)
         status = cuai_alloc_slow(&call, &request, &ref);
-    if (status == CUARENA_OK)
-        *pointer_out = cuai_pointer(cuai_block_record(ref)->offset);
+    if (status == CUARENA_OK) {
+        *pointer_out = cuai_pointer(cuai_user_address(arena, cuai_block_record(ref)));
+        cuai_trace_block(arena, ref, CUARENA_EVENT_ALLOC, call.stream);
+    }
     return cuai_call_end(&call, status);
 }
 
@@ -98,7 +102,8 @@ static cuarena_status_t resize_found(cuai_call_t *call, cuai_block_ref_t ref, ui
     }
     cuarena_status_t status = cuai_resize_block(call, ref, bytes, stream);
     if (status == CUARENA_OK)
-        *pointer_out = cuai_pointer(cuai_block_record(cuai_find_block(arena, block))->offset);
+        *pointer_out = cuai_pointer(
+            cuai_user_address(arena, cuai_block_record(cuai_find_block(arena, block))));
     return status;
 }
 
@@ -131,7 +136,7 @@ cuarena_status_t cuarena_size_of(cuarena_t *arena, const void *pointer, uint64_t
     if (ref.heap != NULL && requested_out != NULL)
         *requested_out = cuai_requested(cuai_block_record(ref));
     if (ref.heap != NULL && allocated_out != NULL)
-        *allocated_out = cuai_block_record(ref)->size;
+        *allocated_out = cuai_user_bytes(arena, cuai_block_record(ref));
     return cuai_query_end(arena, ref.heap != NULL ? CUARENA_OK : cuai_no_pointer(pointer));
 }
 

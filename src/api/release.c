@@ -5,10 +5,12 @@
 #include "arena/capture.h"
 #include "arena/counts.h"
 #include "arena/dedicated.h"
+#include "arena/guard.h"
 #include "arena/move.h"
 #include "arena/reclaim.h"
 #include "arena/stream_order.h"
 #include "arena/streams.h"
+#include "arena/traced.h"
 #include "arena/uses.h"
 #include "arena/zero.h"
 
@@ -34,17 +36,37 @@ void cuai_end_now(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
         cuai_return_segment(arena, segment, number);
 }
 
-cuarena_status_t cuai_zero_new(cuarena_t *arena, const cuai_request_t *request,
-                               cuai_block_ref_t ref)
+/* The block is marked as moving. Drops the lock. */
+static cuarena_status_t prepare(cuarena_t *arena, const cuai_request_t *request,
+                                cuai_block_ref_t ref)
+{
+    CUAI_ASSERT(cuai_block_record(ref)->moving);
+    cuarena_status_t status = CUARENA_OK;
+    if (request->zeroed)
+        status = cuai_zero_block(arena, ref, 0, request->stream);
+    if (status != CUARENA_OK || arena->watch == NULL || request->helps)
+        return status;
+    status = cuai_watch_add(arena, ref);
+    if (status != CUARENA_OK)
+        return status;
+    uint64_t kept = request->zeroed ? request->heap.size : 0;
+    status = cuai_guard_write(arena, ref, kept, request->stream);
+    if (status != CUARENA_OK)
+        cuai_watch_drop(arena, cuai_id(ref.heap, ref.slot));
+    return status;
+}
+
+cuarena_status_t cuai_ready_new(cuarena_t *arena, const cuai_request_t *request,
+                                cuai_block_ref_t ref)
 {
     CUAI_ASSERT(ref.heap != NULL && ref.slot != 0);
-    if (!request->zeroed || request->size == 0)
+    if ((!request->zeroed && arena->watch == NULL) || request->size == 0)
         return CUARENA_OK;
     cuai_counted_in_t where = {ref.region, request->heap.owner, request->heap.tag};
     cuai_peaks_kept_t with;
     cuai_peaks_keep(arena, &where, &with);
     cuai_mark_moving(arena, ref);
-    cuarena_status_t status = cuai_zero_block(arena, ref, 0, request->stream);
+    cuarena_status_t status = prepare(arena, request, ref);
     bool ended = cuai_end_moving(arena, ref, request->stream);
     if (status == CUARENA_OK || ended)
         return status;
@@ -189,26 +211,65 @@ static void choose_stream(cuai_call_t *call, cuai_block_ref_t ref)
     cuai_stream(arena, call->stream)->callers++;
 }
 
-cuarena_status_t cuai_release(cuai_call_t *call, cuai_block_ref_t ref, uint32_t stream)
+static cuarena_status_t release(cuai_call_t *call, cuai_block_ref_t ref, uint32_t stream)
 {
-    CUAI_ASSERT(ref.heap != NULL && call->arena->inside != 0);
     cuarena_t *arena = call->arena;
-    if (call->waited) {
-        choose_stream(call, ref);
-        stream = call->stream;
-    }
     cuarena_block_t block = cuai_id(ref.heap, ref.slot);
     uint8_t flags = cuai_block_record(ref)->flags;
     bool fixed = cuai_block_record(ref)->fixed;
     bool used = !fixed && cuai_use_matters(arena, ref, stream);
     bool zeroed = cuai_zeroes_freed(arena, ref) && !(flags & CUAI_BLOCK_EXPORTED);
     bool slowly = !cuai_is_lost(arena) && (used || zeroed);
+    cuai_trace_entry_t event;
+    bool traced = cuai_is_traced(arena);
+    if (CUAI_UNLIKELY(traced))
+        cuai_see_block(arena, ref, CUARENA_EVENT_FREE, cuai_stream_handle(arena, stream), &event);
     cuai_call_note_block(call, CUARENA_EVENT_FREE, ref);
     cuarena_status_t status =
         slowly ? end_slowly(arena, block, stream, used) : end_quickly(arena, block, stream);
     if (status != CUARENA_OK)
         cuai_call_forget(call, CUARENA_EVENT_FREE);
+    else if (CUAI_UNLIKELY(traced))
+        cuai_trace_add(&arena->trace, &event);
     return status;
+}
+
+/* Drops the lock. */
+static cuarena_status_t release_watched(cuai_call_t *call, cuarena_block_t block, uint32_t stream)
+{
+    CUAI_ASSERT(call->arena->watch != NULL);
+    cuarena_t *arena = call->arena;
+    cuai_block_ref_t ref;
+    uint32_t found;
+    cuai_kept_error_t before = cuai_error_kept();
+    cuarena_status_t status = cuai_look_at_block(arena, block, stream, &ref, &found);
+    if (ref.heap == NULL)
+        return cuai_no_block(block);
+    if (status != CUARENA_OK)
+        cuai_error_restore(&before); /* it is freed all the same */
+    if (status != CUARENA_OK || !cuai_has_freed_pattern(arena, ref)) {
+        status = release(call, ref, stream);
+        if (status == CUARENA_OK)
+            cuai_watch_drop(arena, block);
+        return status;
+    }
+    cuai_call_note_block(call, CUARENA_EVENT_FREE, ref);
+    status = cuai_end_with_pattern(arena, ref);
+    if (status != CUARENA_OK)
+        cuai_call_forget(call, CUARENA_EVENT_FREE);
+    return status;
+}
+
+cuarena_status_t cuai_release(cuai_call_t *call, cuai_block_ref_t ref, uint32_t stream)
+{
+    CUAI_ASSERT(ref.heap != NULL && call->arena->inside != 0);
+    if (call->waited) {
+        choose_stream(call, ref);
+        stream = call->stream;
+    }
+    if (CUAI_UNLIKELY(call->arena->watch != NULL))
+        return release_watched(call, cuai_id(ref.heap, ref.slot), stream);
+    return release(call, ref, stream);
 }
 
 bool cuai_reclaim_block(cuarena_t *arena, cuarena_block_t block, cuai_block_ref_t *block_out)

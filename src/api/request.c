@@ -2,6 +2,7 @@
 #include "api/call.h"
 #include "arena/cache.h"
 #include "arena/streams.h"
+#include "arena/watch.h"
 #include "arena/zero.h"
 #include "base/sized.h"
 
@@ -37,6 +38,14 @@ static uint64_t round_size(const cuarena_t *arena, uint64_t bytes)
     return bytes != 0 && bytes < CUARENA_HEAP_MAX_SEGMENT ? cuai_rounded(arena, bytes) : bytes;
 }
 
+uint64_t cuai_request_size(const cuarena_t *arena, uint64_t bytes, uint64_t alignment)
+{
+    uint64_t guard = arena->config.guard_bytes;
+    if (CUAI_LIKELY(guard == 0) || bytes == 0 || bytes >= CUARENA_HEAP_MAX_SEGMENT)
+        return round_size(arena, bytes);
+    return round_size(arena, cuai_front_bytes(arena, alignment) + bytes + guard);
+}
+
 cuarena_status_t cuai_request_make(const cuarena_t *arena, uint64_t bytes,
                                    const cuarena_request_t *request, cuai_request_t *request_out)
 {
@@ -57,6 +66,7 @@ cuarena_status_t cuai_request_make(const cuarena_t *arena, uint64_t bytes,
     if (bytes != 0 && request_out->size < CUARENA_HEAP_MAX_SEGMENT && !request_out->dedicated)
         request_out->heap.alignment =
             cuai_max(request->alignment, cuai_natural_alignment(arena, request_out->size));
+    request_out->size = cuai_request_size(arena, bytes, request_out->heap.alignment);
     if (request->region != CUARENA_REGION_STABLE)
         return CUARENA_OK;
     request_out->heap.low = 1;
@@ -81,6 +91,9 @@ cuarena_status_t cuai_request_on(cuai_call_t *call, cuarena_stream_t stream,
     cuarena_status_t status = cuai_call_on(call, stream);
     request->stream = call->stream;
     request->heap.owner = (uint16_t)call->stream;
+    if (status == CUARENA_OK && cuai_zeroes_owner(call->arena, request->heap.tag,
+                                                  cuai_is_captured(call->arena, call->stream)))
+        request->zeroed = true;
     if (status == CUARENA_OK && request->zeroed && cuai_is_captured(call->arena, call->stream))
         status = cuai_check_zero_captured(call->arena, "zeroed 1");
     if (status != CUARENA_OK)

@@ -3,10 +3,12 @@
 #include "api/call.h"
 #include "arena/capture.h"
 #include "arena/counts.h"
+#include "arena/guard.h"
 #include "arena/move.h"
 #include "arena/reclaim.h"
 #include "arena/stream_order.h"
 #include "arena/streams.h"
+#include "arena/traced.h"
 #include "arena/unlocked.h"
 #include "arena/uses.h"
 #include "arena/zero.h"
@@ -64,6 +66,8 @@ static bool lengthen_on(cuarena_t *arena, cuai_block_ref_t ref, const cuai_reque
 static bool lengthen(cuarena_t *arena, cuai_block_ref_t ref, const cuai_request_t *request)
 {
     CUAI_ASSERT(request->size > cuai_block_record(ref)->size);
+    if (arena->owners_mix)
+        return false;
     if (cuai_block_record(ref)->fixed) {
         uint32_t freelist = cuai_capture_grows_into(arena, ref, request->stream);
         return freelist != 0 && into(ref, request->size, request, freelist);
@@ -110,12 +114,15 @@ static bool resize_in_place(cuarena_t *arena, cuai_block_ref_t ref, const cuai_r
 }
 
 /* The request for a new place. With zero=alloc the place of an empty block is zeroed, as for a new
- * block. A block that grows is placed low: it may grow again. */
-static cuai_request_t request_like(cuai_block_ref_t ref, const cuai_request_t *request)
+ * block. With zero=owner it all is, where owners mix. A block that grows is placed low: it may grow
+ * again. */
+static cuai_request_t request_like(const cuarena_t *arena, cuai_block_ref_t ref,
+                                   const cuai_request_t *request)
 {
     const cuai_record_t *r = cuai_block_record(ref);
     cuai_request_t like = *request;
-    like.zeroed = request->zeroed && r->size == 0;
+    like.zeroed = (request->zeroed && r->size == 0) || arena->owners_mix;
+    like.helps = true;
     like.credit = r->size;
     like.heap.pins = 1;                    /* it stays there until the exchange */
     like.heap.flags = CUAI_BLOCK_BORN_PIN; /* a pin that nobody took */
@@ -235,7 +242,7 @@ static cuarena_status_t resize_by_moving(cuai_call_t *call, cuarena_block_t bloc
 {
     cuarena_t *arena = call->arena;
     cuai_block_ref_t ref = cuai_find_block(arena, block);
-    cuai_request_t like = request_like(ref, request);
+    cuai_request_t like = request_like(arena, ref, request);
     cuai_block_ref_t helper;
     cuarena_status_t status = cuai_alloc_slow(call, &like, &helper);
     if (status != CUARENA_OK)
@@ -321,8 +328,8 @@ static bool stays_empty(cuai_block_ref_t ref, const cuai_request_t *request)
     return request->dedicated && request->size == 0 && cuai_block_record(ref)->size == 0;
 }
 
-cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_block_ref_t ref, uint64_t bytes,
-                                   uint32_t stream)
+static cuarena_status_t resize(cuai_call_t *call, cuai_block_ref_t ref, uint64_t bytes,
+                               uint32_t stream)
 {
     CUAI_ASSERT(call->stream == stream && call->arena->inside != 0);
     cuarena_t *arena = call->arena;
@@ -337,6 +344,8 @@ cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_block_ref_t ref, uint
     if (status != CUARENA_OK)
         return status;
     request.stream = stream;
+    request.size =
+        cuai_request_size(arena, bytes, UINT64_C(1) << cuai_block_record(ref)->align_log2);
     uint32_t heir = stream;
     if (request.size < cuai_block_record(ref)->size)
         status = begin_shortening(arena, block, &request, &heir, &ref);
@@ -355,6 +364,67 @@ cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_block_ref_t ref, uint
     }
     if (status != CUARENA_OK)
         return status;
-    cuai_call_note_block(call, CUARENA_EVENT_RESIZE, cuai_find_block(arena, block));
+    ref = cuai_find_block(arena, block);
+    cuai_call_note_block(call, CUARENA_EVENT_RESIZE, ref);
+    cuai_trace_block(arena, ref, CUARENA_EVENT_RESIZE, stream);
     return CUARENA_OK;
+}
+
+/* ---- Watched blocks ---------------------------------------------------- */
+
+/* Writes guards where the block ends now, and the pattern into bytes that are new, once the host
+ * has waited for the resize: so no stream is at work on the block that it does not name. The resize
+ * is done: a block whose guards cannot be written has none. Drops the lock. */
+static void guard_again(cuarena_t *arena, cuarena_block_t block, uint64_t kept, uint32_t stream)
+{
+    cuai_block_ref_t ref;
+    if (!cuai_reclaim_block(arena, block, &ref) || cuai_block_record(ref)->size == 0)
+        return;
+    cuai_kept_error_t before = cuai_error_kept();
+    cuarena_status_t status = CUARENA_OK;
+    cuai_mark_moving(arena, ref);
+    if (cuai_watch_find(arena, block) == NULL)
+        status = cuai_watch_add(arena, ref);
+    if (status == CUARENA_OK)
+        status = cuai_guard_await(arena, ref, stream);
+    if (status == CUARENA_OK)
+        (void)cuai_guard_write(arena, ref, kept, 0);
+    if (cuai_end_moving(arena, ref, stream))
+        cuai_watch_drop(arena, block);
+    cuai_error_restore(&before);
+}
+
+/* The guards are looked at, and are not there until they are written anew. Drops the lock. */
+static cuarena_status_t resize_watched(cuai_call_t *call, cuai_block_ref_t ref, uint64_t bytes,
+                                       uint32_t stream)
+{
+    cuarena_t *arena = call->arena;
+    cuarena_block_t block = cuai_id(ref.heap, ref.slot);
+    uint32_t found;
+    cuai_kept_error_t before = cuai_error_kept();
+    cuarena_status_t status = cuai_look_at_block(arena, block, stream, &ref, &found);
+    if (ref.heap == NULL)
+        return cuai_no_block(block);
+    if (status != CUARENA_OK)
+        cuai_error_restore(&before); /* it is resized all the same */
+    uint64_t old = cuai_requested(cuai_block_record(ref));
+    cuai_watched_t *one = cuai_watch_find(arena, block);
+    bool guarded = one != NULL && one->guarded;
+    if (guarded)
+        one->guarded = false;
+    status = resize(call, ref, bytes, stream);
+    one = cuai_watch_find(arena, block);
+    if (status == CUARENA_OK)
+        guard_again(arena, block, cuai_min(old, bytes), stream);
+    else if (one != NULL)
+        one->guarded = guarded;
+    return status;
+}
+
+cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_block_ref_t ref, uint64_t bytes,
+                                   uint32_t stream)
+{
+    if (CUAI_UNLIKELY(call->arena->watch != NULL) && !cuai_is_lost(call->arena))
+        return resize_watched(call, ref, bytes, stream);
+    return resize(call, ref, bytes, stream);
 }

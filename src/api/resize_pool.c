@@ -6,6 +6,7 @@
 #include "arena/pool.h"
 #include "arena/reclaim.h"
 #include "arena/stream_order.h"
+#include "arena/traced.h"
 
 static cuarena_status_t check_pool(const cuarena_t *arena, uint64_t bytes)
 {
@@ -91,6 +92,7 @@ static cuarena_status_t clear_above(cuai_call_t *call, uint64_t bytes, uint64_t 
     status = cuai_batch_execute(arena, &batch);
     if (status == CUARENA_OK) {
         cuai_call_note(call, CUARENA_EVENT_COMPACT, batch.bytes);
+        cuai_trace_batch(arena, &batch);
         cuai_deliver(arena, arena->relocation_fn, arena->relocation_user, batch.list, batch.count);
     }
     cuai_batch_end(arena, &batch);
@@ -141,6 +143,7 @@ static cuarena_status_t move_pool(cuai_call_t *call, uint64_t bytes)
     status = cuai_move_pool(arena, bytes, &batch);
     if (status == CUARENA_OK) {
         cuai_call_note(call, CUARENA_EVENT_COMPACT, batch.bytes);
+        cuai_trace_batch(arena, &batch);
         cuai_deliver(arena, arena->relocation_fn, arena->relocation_user, batch.list, batch.count);
     }
     cuai_batch_end(arena, &batch);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "api/call.h"
+#include "api/stats.h"
 #include "arena/capture.h"
 #include "arena/counts.h"
 #include "arena/streams.h"
@@ -57,7 +58,7 @@ static void add_region(const cuarena_t *arena, int region, cuarena_stats_t *stat
     stats->bookkeeping_bytes += one.bookkeeping_bytes;
 }
 
-static void from_arena(const cuarena_t *arena, cuarena_stats_t *stats)
+void cuai_stats_of(const cuarena_t *arena, cuarena_stats_t *stats)
 {
     CUAI_ASSERT(arena->peak_reserved >= arena->reserved);
     for (int region = 0; region < CUAI_HEAPS; region++)
@@ -107,7 +108,7 @@ cuarena_status_t cuarena_stats(cuarena_t *arena, int32_t region, cuarena_stats_t
     cuarena_stats_t now = {0};
     status = cuai_check_region(region);
     if (region == CUARENA_REGION_ALL)
-        from_arena(arena, &now);
+        cuai_stats_of(arena, &now);
     else if (status == CUARENA_OK)
         from_heap(arena->heaps[region], &now);
     if (status == CUARENA_OK)

@@ -7,6 +7,7 @@
 
 #include "api/call.h"
 #include "api/driver_pool.h"
+#include "api/stats.h"
 #include "arena/counts.h"
 #include "base/sized.h"
 
@@ -173,6 +174,21 @@ _Static_assert(sizeof(cuarena_ort_stats_t) ==
                    sizeof(size_t) + COUNT_OF(ort_figures) * sizeof(int64_t),
                "every member of cuarena_ort_stats_t has a key");
 
+static uint64_t figure_at(const void *sized, const figure_t *figure)
+{
+    uint64_t value;
+    memcpy(&value, (const char *)sized + figure->offset, sizeof value);
+    return value;
+}
+
+const char *cuai_stats_figure(const cuarena_stats_t *stats, size_t index, uint64_t *value_out)
+{
+    if (index >= COUNT_OF(own_figures))
+        return NULL;
+    *value_out = figure_at(stats, &own_figures[index]);
+    return own_figures[index].key;
+}
+
 /* The figures of one moment. */
 typedef struct sheet {
     const figure_t *figures;
@@ -204,9 +220,7 @@ static cuarena_status_t fill(cuarena_t *arena, int32_t form, sheet_t *sheet)
 static uint64_t value_of(const sheet_t *sheet, size_t i)
 {
     CUAI_ASSERT(i < sheet->count);
-    uint64_t value;
-    memcpy(&value, (const char *)&sheet->of + sheet->figures[i].offset, sizeof value);
-    return value;
+    return figure_at(&sheet->of, &sheet->figures[i]);
 }
 
 cuarena_status_t cuarena_stats_pairs(cuarena_t *arena, int32_t form, cuarena_pair_fn write,

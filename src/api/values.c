@@ -7,6 +7,7 @@
 
 #include "api/options.h"
 #include "base/bits.h"
+#include "base/pattern.h"
 
 /* ---- Members -----------------------------------------------------------
  */
@@ -127,6 +128,19 @@ static cuai_refusal_t check_choice(const cuai_option_t *option, int32_t value)
     return value >= option->first && value <= option->last ? NULL : out_of_range;
 }
 
+/* The only text that is more than a name is a pattern. */
+static cuai_refusal_t check_pattern(const cuai_option_t *option, const char *text)
+{
+    bool pattern = option->offset == offsetof(cuarena_config_t, snapshot_on_oom);
+    return pattern && !cuai_pattern_ok(text) ? "has a % that stands for nothing" : NULL;
+}
+
+static cuai_refusal_t check_text(const cuai_option_t *option, const char *text)
+{
+    bool ends = memchr(text, '\0', option->size) != NULL;
+    return ends ? check_pattern(option, text) : "has no zero at its end";
+}
+
 cuai_refusal_t cuai_option_check(const cuai_option_t *option, const cuarena_config_t *config)
 {
     switch (option->type) {
@@ -141,8 +155,7 @@ cuai_refusal_t cuai_option_check(const cuai_option_t *option, const cuarena_conf
     case CUAI_OPTION_TEXT:
         break;
     }
-    bool ends = memchr(member(option, config), '\0', option->size) != NULL;
-    return ends ? NULL : "has no zero at its end";
+    return check_text(option, member(option, config));
 }
 
 /* ---- Reading -----------------------------------------------------------
@@ -213,6 +226,8 @@ static cuai_refusal_t read_text(const cuai_option_t *option, const char *text,
     CUAI_ASSERT(option->type == CUAI_OPTION_TEXT);
     if (strlen(text) >= option->size)
         return "is too long";
+    if (check_pattern(option, text) != NULL)
+        return check_pattern(option, text);
     memset((char *)config + option->offset, 0, option->size);
     memcpy((char *)config + option->offset, text, strlen(text));
     return NULL;
@@ -240,7 +255,10 @@ cuai_refusal_t cuai_option_read(const cuai_option_t *option, const char *value,
  */
 
 static_assert(CUAI_NUMBER_TEXT <= CUAI_OPTION_TEXT_SIZE, "numbers fit");
-static_assert(sizeof((cuarena_config_t *)0)->name <= CUAI_OPTION_TEXT_SIZE, "names fit");
+static_assert(sizeof((cuarena_config_t *)0)->name <= CUAI_OPTION_TEXT_SIZE &&
+                  sizeof((cuarena_config_t *)0)->snapshot_on_oom <= CUAI_OPTION_TEXT_SIZE &&
+                  sizeof((cuarena_config_t *)0)->trace <= CUAI_OPTION_TEXT_SIZE,
+              "texts fit");
 
 static void print_number(const cuai_option_t *option, uint64_t value,
                          char text[CUAI_OPTION_TEXT_SIZE])

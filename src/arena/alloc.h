@@ -27,6 +27,7 @@ typedef struct cuai_request {
     bool waits; /* its stream may be made to wait for others */
     bool soon;  /* only bytes that a bounded search finds count: stealing looks for the others */
     bool grown; /* the arena has grown for it, or has tried to */
+    bool helps; /* it is for the new place of a block, which nobody watches by itself */
 } cuai_request_t;
 
 /* The region that has the heap of a request. Without a stable region a stable block is a pinned one

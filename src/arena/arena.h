@@ -27,6 +27,7 @@
 #include "heap/heap.h"
 #include "memory/counted.h"
 #include "memory/memory.h"
+#include "trace/trace.h"
 
 /* Regions that have a heap of their own. APART holds dedicated blocks, which are STANDALONE there,
  * and adopted ones, each a segment; its heap is made when the first of them is. */
@@ -100,7 +101,10 @@ struct cuarena_arena {
     uint64_t reserving; /* threads without the lock are asking the memory for so many bytes, which
                            nobody else may reserve */
     uint64_t limits[4]; /* CUARENA_LIMIT_... */
-    uint64_t memory_bytes;  /* what the memory had when the arena was made */
+    uint64_t memory_bytes; /* what the memory had when the arena was made */
+    bool owned;            /* with ZERO_OWNER: a tag, `owner`, has had blocks */
+    bool owners_mix;       /* ... and another one, or a capture session, too */
+    cuarena_tag_t owner;
     bool unreturned;        /* there may be idle bytes that `keep` would have given back */
     bool growing;           /* a thread takes or gives bytes without the lock */
     bool compacting;        /* a thread moves blocks without the lock; excludes growing */
@@ -136,10 +140,12 @@ struct cuarena_arena {
     bool shared; /* the registry of shared arenas ends it */
 
     cuarena_export_t *exports; /* open exports */
+    struct cuai_watch *watch;  /* NULL: no option asks for debugging */
 
     cuai_tag_t *tags; /* index: cuarena_tag_t; [0] is unused */
     size_t tag_count;
     size_t tag_room;
+    size_t tag_name_bytes; /* of all names, with their zeros */
 
     cuai_stream_t **streams;           /* by number; NULL before the first stream */
     cuai_recent_t recent[CUAI_RECENT]; /* streams that were found last, by their handles */
@@ -170,6 +176,7 @@ struct cuarena_arena {
     uint32_t meetings;      /* how often a thread waited for the lock, while there are no caches */
     cuai_retired_t retired; /* while SLOW_RETIRED */
     cuai_arenas_link_t listed;
+    cuai_trace_t trace;
 
     cuarena_relocation_fn relocation_fn;
     void *relocation_user;
@@ -178,9 +185,11 @@ struct cuarena_arena {
     cuarena_event_fn event_fn;
     void *event_user;
 
-    char label[CUAI_LABEL_SIZE]; /* what messages call it */
-    char lost_by[256];           /* while SLOW_LOST: the error that lost it, in words */
-    bool lost_told;              /* the log has that */
+    char label[CUAI_LABEL_SIZE];  /* what messages call it */
+    char lost_by[256];            /* while SLOW_LOST: the error that lost it, in words */
+    bool lost_told;               /* the log has that */
+    cuarena_error_info_t refused; /* the error of the last request that was; status 0: none was */
+    uint64_t oom_snapshots;       /* that snapshot_on_oom has had */
 };
 
 /* Sets bits of `slow`, or clears them. The stream used last is forgotten, for it is used without a

@@ -5,6 +5,7 @@
 
 #include "arena/arena.h"
 #include "arena/thread_cache.h"
+#include "arena/traced.h"
 #include "base/frame.h"
 #include "base/log.h"
 
@@ -13,6 +14,7 @@ cuai_lock_t cuai_arenas_lock = CUAI_LOCK_INIT;
 static bool locked;       /* by the fork under way */
 static bool heeds_forks;  /* guarded by that lock, like what follows */
 static cuarena_t *arenas; /* all that there are */
+static uint64_t numbers;  /* the last that an arena got */
 
 /* ---- Forks ------------------------------------------------------------- */
 
@@ -32,12 +34,14 @@ static void before_fork(void)
     locked = cuai_lock_enter(&cuai_arenas_lock);
     for (cuarena_t *arena = arenas; arena != NULL; arena = arena->listed.next)
         lock_for_fork(arena);
+    cuai_traces_before_fork();
     cuai_log_before_fork();
 }
 
 static void after_fork(void)
 {
     cuai_log_after_fork(false);
+    cuai_traces_after_fork(false);
     for (cuarena_t *arena = arenas; arena != NULL; arena = arena->listed.next)
         if (arena->listed.locked)
             cuai_unlock(&arena->lock);
@@ -48,12 +52,15 @@ static void after_fork(void)
 static void after_fork_in_child(void)
 {
     cuai_log_after_fork(true);
+    cuai_traces_after_fork(true);
     for (cuarena_t *arena = arenas; arena != NULL; arena = arena->listed.next) {
         uint64_t own = cuai_frame_count(CUAI_FRAME_CALL, arena);
         if (arena->inside > own)
             cuai_slow_set(arena, CUAI_SLOW_LEFT, true);
         arena->inside = own;
         cuai_tcaches_after_fork(arena);
+        if (arena->listed.locked)
+            cuai_arena_follow_trace(arena);
         if (arena->listed.locked)
             cuai_lock_reset(&arena->lock);
     }
@@ -75,6 +82,7 @@ static void add(cuarena_t *arena)
     CUAI_ASSERT(arena->listed.link == NULL);
     arena->listed.next = arenas;
     arena->listed.link = &arenas;
+    arena->listed.number = ++numbers;
     if (arenas != NULL)
         arenas->listed.link = &arena->listed.next;
     arenas = arena;
@@ -115,5 +123,36 @@ void cuai_arenas_set_log(void)
         follow_log(arena);
         cuai_unlock(&arena->lock);
     }
+    cuai_unlock(&cuai_arenas_lock);
+}
+
+/* ---- By number --------------------------------------------------------- */
+
+uint64_t cuai_arenas_next(uint64_t number)
+{
+    uint64_t next = 0;
+    cuai_lock(&cuai_arenas_lock);
+    for (const cuarena_t *arena = arenas; arena != NULL; arena = arena->listed.next)
+        if (arena->listed.number > number && (next == 0 || arena->listed.number < next))
+            next = arena->listed.number;
+    cuai_unlock(&cuai_arenas_lock);
+    return next;
+}
+
+cuarena_t *cuai_arenas_enter(uint64_t number)
+{
+    cuai_lock(&cuai_arenas_lock);
+    cuarena_t *arena = arenas;
+    while (arena != NULL && arena->listed.number != number)
+        arena = arena->listed.next;
+    if (arena != NULL && cuai_arena_enter(arena))
+        return arena;
+    cuai_unlock(&cuai_arenas_lock);
+    return NULL;
+}
+
+void cuai_arenas_leave(cuarena_t *arena)
+{
+    cuai_unlock(&arena->lock);
     cuai_unlock(&cuai_arenas_lock);
 }

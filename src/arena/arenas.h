@@ -25,6 +25,7 @@ typedef struct cuai_arenas_link {
     cuarena_t *next;
     cuarena_t **link; /* what points to this one; NULL: it is not among them */
     bool locked;
+    uint64_t number; /* no other arena of the process ever has it */
 } cuai_arenas_link_t;
 
 /* Adds a new arena, which no other thread knows: from now on forks take its lock, and it follows
@@ -36,6 +37,13 @@ void cuai_arenas_remove(cuarena_t *arena);
 /* Keeps arenas from ending, so that a thread that ends can leave those that it has caches of. Locks
  * of arenas are taken inside it. */
 extern cuai_lock_t cuai_arenas_lock;
+/* The least number above that one which an arena has; 0: none has. O(arenas). */
+uint64_t cuai_arenas_next(uint64_t number);
+/* Takes the lock of the arena with that number, whose caches of threads keep nothing then, and
+ * keeps arenas from ending; NULL, with nothing done, if there is none any more. O(arenas). */
+cuarena_t *cuai_arenas_enter(uint64_t number);
+/* Ends that. */
+void cuai_arenas_leave(cuarena_t *arena);
 /* The log's level changed: every arena follows it. The caller has no arena's lock. */
 void cuai_arenas_set_log(void);
 

@@ -1,6 +1,7 @@
 /* Finding a block by address or id among the arena's heaps. */
 #include "arena/find.h"
 #include "arena/arena.h"
+#include "arena/watch.h"
 
 static bool is_ending(cuai_block_ref_t ref)
 {
@@ -13,9 +14,9 @@ static bool is_live(cuai_block_ref_t ref)
     return cuai_has_bytes(cuai_block_record(ref)) && !is_ending(ref);
 }
 
-cuai_block_ref_t cuai_find_address(const cuarena_t *arena, uint64_t address)
+/* The live block that begins at an address, its front included. */
+static cuai_block_ref_t find_offset(const cuarena_t *arena, uint64_t address)
 {
-    cuai_assert_locked(arena);
     for (int32_t region = 0; region < CUAI_HEAPS; region++) {
         cuarena_heap_t *heap = arena->heaps[region];
         cuai_slot_t slot = heap == NULL ? 0 : cuai_table_find(&heap->table, heap->records, address);
@@ -24,6 +25,30 @@ cuai_block_ref_t cuai_find_address(const cuarena_t *arena, uint64_t address)
             return ref;
     }
     return (cuai_block_ref_t){0};
+}
+
+/* With guards a block begins a front before its address, and that is one for each alignment that
+ * the address has. */
+static CUAI_NOINLINE cuai_block_ref_t find_behind_front(const cuarena_t *arena, uint64_t address)
+{
+    uint64_t most = cuai_min(address & (0 - address), CUARENA_HEAP_MAX_SEGMENT);
+    for (uint64_t alignment = cuai_granule(arena); alignment <= most; alignment <<= 1) {
+        uint64_t front = cuai_front_bytes(arena, alignment);
+        cuai_block_ref_t ref = find_offset(arena, address - front);
+        if (ref.heap != NULL && cuai_front_of(arena, cuai_block_record(ref)) == front)
+            return ref;
+    }
+    cuai_block_ref_t ref = find_offset(arena, address);
+    bool adopted = ref.heap != NULL && cuai_front_of(arena, cuai_block_record(ref)) == 0;
+    return adopted ? ref : (cuai_block_ref_t){0};
+}
+
+cuai_block_ref_t cuai_find_address(const cuarena_t *arena, uint64_t address)
+{
+    cuai_assert_locked(arena);
+    if (CUAI_UNLIKELY(arena->config.guard_bytes != 0))
+        return find_behind_front(arena, address);
+    return find_offset(arena, address);
 }
 
 cuai_block_ref_t cuai_find_any(const cuarena_t *arena, cuarena_block_t block)
@@ -44,6 +69,24 @@ cuai_block_ref_t cuai_find_block(const cuarena_t *arena, cuarena_block_t block)
     if (ref.heap != NULL && is_ending(ref))
         return (cuai_block_ref_t){0};
     return ref;
+}
+
+bool cuai_find_next(const cuarena_t *arena, uint64_t *cursor, cuai_block_ref_t *block_out)
+{
+    for (; *cursor >> 32 < CUAI_HEAPS; *cursor = ((*cursor >> 32) + 1) << 32) {
+        int32_t region = (int32_t)(*cursor >> 32);
+        cuarena_heap_t *heap = arena->heaps[region];
+        cuai_slot_t slot = (cuai_slot_t)*cursor;
+        for (; heap != NULL && slot < heap->unused; slot++) {
+            const cuai_record_t *r = cuai_record(heap, slot);
+            if (!cuai_is_live(r) || (r->flags & CUAI_BLOCK_ENDING))
+                continue;
+            *cursor = (uint64_t)region << 32 | (slot + 1);
+            *block_out = (cuai_block_ref_t){heap, slot, region};
+            return true;
+        }
+    }
+    return false;
 }
 
 int32_t cuai_block_region(cuai_block_ref_t ref)

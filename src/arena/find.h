@@ -38,6 +38,10 @@ cuai_block_ref_t cuai_find_block(const cuarena_t *arena, cuarena_block_t block);
 /* As cuai_find_block, but also a block that is ENDING. */
 cuai_block_ref_t cuai_find_any(const cuarena_t *arena, cuarena_block_t block);
 
+/* The next live block of an enumeration, which begins with the cursor 0: a region above bit 32, and
+ * the first slot of it that was not seen below. False: there is none. */
+bool cuai_find_next(const cuarena_t *arena, uint64_t *cursor, cuai_block_ref_t *block_out);
+
 static inline cuai_record_t *cuai_block_record(cuai_block_ref_t ref)
 {
     return cuai_record(ref.heap, ref.slot);

@@ -11,10 +11,12 @@
 #include "arena/dedicated.h"
 #include "arena/exports.h"
 #include "arena/grow.h"
+#include "arena/guard.h"
 #include "arena/pool.h"
 #include "arena/segments.h"
 #include "arena/streams.h"
 #include "arena/tags.h"
+#include "arena/traced.h"
 #include "arena/uses.h"
 #include "base/amount.h"
 
@@ -197,7 +199,8 @@ static cuarena_status_t check_zero(const cuarena_t *arena)
         return CUARENA_OK;
     static const char *const words[] = {[CUARENA_ZERO_CREATE] = "create",
                                         [CUARENA_ZERO_ALLOC] = "alloc",
-                                        [CUARENA_ZERO_FREE] = "free"};
+                                        [CUARENA_ZERO_FREE] = "free",
+                                        [CUARENA_ZERO_OWNER] = "owner"};
     return cuai_fail(CUARENA_UNSUPPORTED,
                      "zero: '%s', but memory '%s' cannot set bytes to 0; accepted: never",
                      words[arena->config.zero], ops->name);
@@ -256,6 +259,10 @@ static cuarena_status_t fill_arena(cuarena_t *arena)
     if (status == CUARENA_OK)
         status = check_zero(arena);
     if (status == CUARENA_OK)
+        status = cuai_guard_supported(arena);
+    if (status == CUARENA_OK)
+        status = cuai_watch_begin(arena);
+    if (status == CUARENA_OK)
         status = resolve_sizes(arena);
     if (status == CUARENA_OK)
         status = make_heaps(arena);
@@ -310,6 +317,28 @@ static void set_label(cuarena_t *arena)
         (void)snprintf(arena->label, sizeof arena->label, "arena %p", (void *)arena);
 }
 
+/* Begins to record what the options ask for. What the arena took until now is in the file as what
+ * there is at its begin. */
+static cuarena_status_t begin_trace(cuarena_t *arena)
+{
+    cuarena_status_t status = CUARENA_OK;
+    arena->memory.counted->trace = &arena->trace;
+    if (arena->config.trace[0] != '\0') {
+        cuai_lock(&arena->trace.change);
+        status = cuai_trace_open_file(&arena->trace, arena->config.trace);
+        cuai_unlock(&arena->trace.change);
+    }
+    if (status != CUARENA_OK)
+        return status;
+    cuai_arena_lock(arena);
+    cuai_trace_set_writes(&arena->trace, arena->config.trace[0] != '\0');
+    cuai_arena_follow_trace(arena);
+    if (cuai_is_traced(arena))
+        cuai_trace_live(arena);
+    cuai_unlock(&arena->lock);
+    return status;
+}
+
 cuarena_status_t cuai_arena_new(const cuarena_config_t *config, cuarena_t **arena_out)
 {
     cuarena_t *arena = cuai_host_alloc(sizeof *arena);
@@ -320,14 +349,17 @@ cuarena_status_t cuai_arena_new(const cuarena_config_t *config, cuarena_t **aren
     arena->granule_mask = config->alignment - 1;
     cuai_lock_init(&arena->lock);
     cuai_cond_init(&arena->changed);
-    if (config->zero == CUARENA_ZERO_ALLOC || config->zero == CUARENA_ZERO_FREE)
+    if (config->zero >= CUARENA_ZERO_ALLOC)
         cuai_slow_set(arena, CUAI_SLOW_ZERO, true);
     begin_rules(arena);
+    cuai_trace_open(&arena->trace, (uint32_t)config->trace_ring);
     cuarena_status_t status = fill_arena(arena);
     if (status == CUARENA_OUT_OF_MEMORY || status == CUARENA_LIMIT)
         tell_refusal(arena);
     if (status == CUARENA_OK)
         status = cuai_arenas_add(arena);
+    if (status == CUARENA_OK)
+        status = begin_trace(arena);
     if (status != CUARENA_OK) {
         cuai_arena_end(arena);
         return status;
@@ -366,10 +398,12 @@ void cuai_arena_end(cuarena_t *arena)
     for (int i = 0; i < CUAI_HEAPS; i++)
         cuarena_heap_destroy(&arena->heaps[i]);
     cuai_exports_forget(arena);
+    cuai_watch_end(arena);
     cuai_tags_end(arena);
     cuai_host_free(arena->whole_scopes);
     for (int i = 0; i < CUARENA_REGION_COUNT; i++)
         cuai_host_free(arena->region_scopes[i]);
+    cuai_trace_close(&arena->trace);
     cuai_cond_cleanup(&arena->changed);
     cuai_lock_cleanup(&arena->lock);
     cuai_host_free(arena);

@@ -10,6 +10,7 @@
 #include "arena/reclaim.h"
 #include "arena/stream_order.h"
 #include "arena/streams.h"
+#include "arena/traced.h"
 #include "arena/unlocked.h"
 #include "arena/uses.h"
 #include "base/frame.h"
@@ -109,6 +110,7 @@ static cuarena_status_t close_freelist(cuarena_t *arena, cuai_stream_t *s)
         return CUARENA_OK;
     cuarena_status_t status = CUARENA_OK;
     cuai_point_t open = {s->number, s->behind_open};
+    s->closed_ns = cuai_is_traced(arena) ? cuai_trace_now() : 0;
     take_turns(arena, s);
     s->behind_closed = open.serial;
     if (open.serial == CUAI_TO_COME)
@@ -157,6 +159,7 @@ cuarena_status_t cuai_stream_reclaim(cuarena_t *arena, cuai_stream_t *s, bool wa
     arena->gained_idle += bytes;
     reclaim_freelist(arena, s, !s->turn);
     s->behind_closed = 0;
+    cuai_trace_idle(arena, s->number, bytes, s->closed_ns);
     return CUARENA_OK;
 }
 

@@ -117,11 +117,13 @@ static cuarena_status_t check_zero(const cuarena_t *arena)
 {
     if (arena->config.zero == CUARENA_ZERO_ALLOC)
         return cuai_check_zero_captured(arena, "zero=alloc");
+    if (arena->config.zero == CUARENA_ZERO_OWNER)
+        return cuai_check_zero_captured(arena, "zero=owner");
     if (arena->config.zero != CUARENA_ZERO_FREE)
         return CUARENA_OK;
     return cuai_fail(CUARENA_UNSUPPORTED, "zero=free is work on the stream of a free, which must "
                                           "not be given any while it is captured; accepted: never, "
-                                          "create, alloc");
+                                          "create, alloc, owner");
 }
 
 static cuarena_status_t make(cuarena_t *arena, uint32_t number, cuarena_capture_t **capture_out)

@@ -34,5 +34,9 @@
 #define CUAI_SLOW_LOG 0x1000u
 /* The log tells of resizes; other calls do not care. */
 #define CUAI_SLOW_RESIZES 0x2000u
+/* Blocks are watched, for debugging. */
+#define CUAI_SLOW_WATCH 0x4000u
+/* Calls are recorded. The fast paths can do that, but for resizes: see traced.h. */
+#define CUAI_SLOW_TRACE 0x8000u
 
 #endif

@@ -82,8 +82,9 @@ typedef struct cuai_stream {
      * it is being recorded. */
     uint64_t behind_closed;
     uint64_t behind_open;
-    uint32_t callers; /* calls under way that keep its number */
-    uint64_t waits;   /* blocks, freed or not, and sessions that wait for it */
+    uint64_t closed_ns; /* when the closed free list was closed, if that is traced */
+    uint32_t callers;   /* calls under way that keep its number */
+    uint64_t waits;     /* blocks, freed or not, and sessions that wait for it */
     cuai_counter_t counter;
     uint64_t uncovered;              /* counts calls of cuai_stream_uncover */
     uint64_t born_serial;            /* the last serial of the arena when the stream became known */

@@ -46,6 +46,7 @@ cuarena_status_t cuai_tag_register(cuarena_t *arena, const char *name, cuarena_t
     memcpy(copy, name, length);
     tag = (cuarena_tag_t)arena->tag_count++;
     arena->tags[tag].name = copy;
+    arena->tag_name_bytes += length;
     *tag_out = tag;
     return CUARENA_OK;
 }

@@ -7,6 +7,7 @@
 #include "arena/counts.h"
 #include "arena/reclaim.h"
 #include "arena/streams.h"
+#include "arena/traced.h"
 #include "base/host.h"
 
 /* Caches of this thread whose arena and stream are found without a search. */
@@ -52,6 +53,16 @@ void cuai_tcache_count(cuarena_t *arena, cuai_tcache_t *t)
     cuai_note_change(t->heap);
     t->allocs = 0;
     t->requested = 0;
+}
+
+void cuai_tcache_trace(const cuai_tcache_t *t, cuai_slot_t slot, int32_t kind, uint64_t bytes)
+{
+    cuai_trace_entry_t event;
+    cuai_lock_assert_held(&t->lock);
+    cuai_see_untagged((cuai_block_ref_t){t->heap, slot, CUAI_DYNAMIC}, kind, t->handle, &event);
+    event.seen.bytes = bytes;
+    event.seen.thread = t->thread;
+    cuai_trace_add(t->trace, &event);
 }
 
 /* ---- Stopping ---------------------------------------------------------- */
@@ -262,8 +273,8 @@ static bool heed_end(void)
 
 bool cuai_tcaches_may_run(const cuarena_t *arena)
 {
-    const uint32_t harmless =
-        CUAI_SLOW_WHOLE | CUAI_SLOW_FREELISTS | CUAI_SLOW_RESIZES | CUAI_SLOW_THREADS;
+    const uint32_t harmless = CUAI_SLOW_WHOLE | CUAI_SLOW_FREELISTS | CUAI_SLOW_RESIZES |
+                              CUAI_SLOW_THREADS | CUAI_SLOW_TRACE;
     return (arena->slow & ~harmless) == 0 && arena->heaps[CUAI_DYNAMIC]->smooth &&
            !arena->compacting;
 }
@@ -308,6 +319,7 @@ bool cuai_tcache_start(cuarena_t *arena, cuai_tcache_t *t)
         return false;
     set_stream(arena, t, s);
     cuai_tcache_fit(arena, t);
+    t->trace = cuai_is_traced(arena) ? &arena->trace : NULL;
     t->running = true;
     arena->running++;
     return true;
@@ -353,6 +365,7 @@ static void join_arena(cuarena_t *arena, cuai_tcache_t *t, cuarena_stream_t hand
     t->allocs = 0;
     t->requested = 0;
     t->handle = handle;
+    t->thread = cuai_trace_thread();
     t->next = arena->tcaches;
     atomic_store_explicit(&t->arena, arena, memory_order_relaxed);
     arena->tcaches = t;

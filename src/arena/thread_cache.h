@@ -99,13 +99,15 @@ typedef struct cuai_tcache {
     cuarena_stream_t handle;    /* whose calls these are */
     uint32_t number;
     cuarena_heap_t *heap;
-    uint32_t upper[2];  /* of ordinary blocks, by CUAI_BY_... */
-    uint64_t room;      /* the most bytes that it may keep */
-    uint64_t bin_room;  /* the same of one bin */
-    uint64_t bytes;     /* that it keeps */
-    uint64_t allocs;    /* served and not counted yet, less those that were counted for KEPT
-                         * blocks, modulo 2^64 */
-    uint64_t requested; /* of served blocks, less those of freed ones, not counted yet */
+    uint32_t upper[2];   /* of ordinary blocks, by CUAI_BY_... */
+    uint64_t room;       /* the most bytes that it may keep */
+    uint64_t bin_room;   /* the same of one bin */
+    uint64_t bytes;      /* that it keeps */
+    uint64_t allocs;     /* served and not counted yet, less those that were counted for KEPT
+                          * blocks, modulo 2^64 */
+    uint64_t requested;  /* of served blocks, less those of freed ones, not counted yet */
+    uint64_t thread;     /* the system's number of its thread */
+    cuai_trace_t *trace; /* that its calls are recorded in, while it runs; NULL: none */
     cuai_want_t want;
     struct cuai_tcache *next;      /* of the arena */
     struct cuai_tcache *of_thread; /* the next of the thread */
@@ -173,6 +175,10 @@ bool cuai_tcache_start(cuarena_t *arena, cuai_tcache_t *t);
 void cuai_kept_free(cuarena_t *arena, cuai_slot_t slot);
 /* Adds what the cache's calls did to the counters. Both locks held. */
 void cuai_tcache_count(cuarena_t *arena, cuai_tcache_t *t);
+/* Adds the event of a block that is its caller's and KEPT: it is about to be allocated, or freed.
+ * The cache's lock is held. */
+void cuai_tcache_trace(const cuai_tcache_t *t, cuai_slot_t slot, int32_t kind,
+                       uint64_t bytes) CUAI_NOINLINE;
 /* Works out anew how much the cache may keep. Both locks held. */
 void cuai_tcache_fit(const cuarena_t *arena, cuai_tcache_t *t);
 

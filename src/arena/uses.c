@@ -257,9 +257,7 @@ static bool keep_place(cuai_record_t *r)
     return true;
 }
 
-/* Ends the pins that block_pin took, with the block's free; those of exports stay, and the pin that
- * keeps its place. */
-static void end_pins(cuarena_t *arena, cuai_block_ref_t ref)
+void cuai_end_pins(cuarena_t *arena, cuai_block_ref_t ref)
 {
     cuai_record_t *r = cuai_block_record(ref);
     uint32_t ended = cuai_block_pins(r) - cuai_exports_of(arena, ref);
@@ -297,7 +295,7 @@ cuarena_status_t cuai_end_after_uses(cuarena_t *arena, cuai_block_ref_t ref, uin
     cuai_mark_moving(arena, ref);
     cuarena_status_t status = record_all(arena, use, use->target);
     if (status == CUARENA_OK) {
-        end_pins(arena, ref);
+        cuai_end_pins(arena, ref);
         enqueue(&arena->uses, use);
     } else {
         take_back(arena, r, use, count, pinned);
@@ -315,7 +313,7 @@ void cuai_end_behind(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
     cuai_record_t *r = cuai_block_record(ref);
     CUAI_ASSERT(use != NULL && number != 0);
     cut_waits(arena, use, 0);
-    end_pins(arena, ref);
+    cuai_end_pins(arena, ref);
     cuai_mark_ending(arena, r);
     use->target = 0;
     add_wait(arena, use, number);

@@ -26,6 +26,10 @@ cuarena_status_t cuai_end_after_uses(cuarena_t *arena, cuai_block_ref_t ref, uin
  * other stream matters. Does not call the memory. */
 void cuai_end_behind(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number);
 
+/* Ends the pins that block_pin took, with the block's free; those of exports stay, and one that
+ * keeps its place until it ends. */
+void cuai_end_pins(cuarena_t *arena, cuai_block_ref_t ref);
+
 /* How work is known to be done. */
 typedef enum cuai_uses_how {
     CUAI_USES_ASK,

@@ -38,6 +38,18 @@ bool cuai_zeroes_freed(const cuarena_t *arena, cuai_block_ref_t ref)
     return ref.region != CUAI_APART || cuai_zeroes_returned(arena);
 }
 
+bool cuai_zeroes_owner(cuarena_t *arena, cuarena_tag_t tag, bool captured)
+{
+    cuai_assert_locked(arena);
+    if (arena->config.zero != CUARENA_ZERO_OWNER)
+        return false;
+    if (!arena->owned)
+        arena->owner = tag;
+    arena->owned = true;
+    arena->owners_mix = arena->owners_mix || captured || tag != arena->owner;
+    return arena->owners_mix;
+}
+
 void cuai_lose(cuarena_t *arena)
 {
     cuai_assert_locked(arena);

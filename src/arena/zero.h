@@ -17,6 +17,9 @@ cuarena_status_t cuai_zero_fresh(const cuarena_t *arena, uint64_t address, uint6
 bool cuai_zeroes_freed(const cuarena_t *arena, cuai_block_ref_t ref);
 /* The same of bytes that go back to the memory. */
 bool cuai_zeroes_returned(const cuarena_t *arena);
+/* With ZERO_OWNER notes a request of a tag, or of a capture session, and says whether the block's
+ * bytes may have been another owner's. */
+bool cuai_zeroes_owner(cuarena_t *arena, cuarena_tag_t tag, bool captured);
 /* Whether zeroing failed because nobody can read the bytes again: the device is lost, or stayed
  * with the process that this one was forked from. */
 static inline bool cuai_zeroes_nothing(cuarena_status_t status)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/bits.h"
@@ -34,6 +35,13 @@ static const group_layout_t legacy = {"/sys/fs/cgroup/memory", "/memory.limit_in
 size_t cuai_system_page(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+uint64_t cuai_system_ms(void)
+{
+    struct timespec now = {0, 0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 /* ---- Small text files -------------------------------------------------- */

@@ -10,6 +10,9 @@
 /* Bytes per page of the host. */
 size_t cuai_system_page(void);
 
+/* Milliseconds of a clock that only goes forward. */
+uint64_t cuai_system_ms(void);
+
 /*
  * How many bytes this process could have now without pushing others out: what the kernel says is
  * available, or less where a control group around the process leaves less. What a group could drop

@@ -199,8 +199,11 @@ static void fill_table(bytes_t *self, const cuarena_config_t *config, cuai_memor
     ops->give_back = give_back;
     ops->grow = cuai_length_grow;
     ops->shrink = cuai_length_shrink;
-    if (pinned)
+    if (pinned) {
         ops->zero_bytes = cuai_move_zero;
+        ops->set_bytes = cuai_move_set;
+        ops->read_bytes = cuai_move_read;
+    }
     if (pinned && !self->store.place->facts.host_same)
         ops->zero_captured = NULL;
     out->user = self;

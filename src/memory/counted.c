@@ -214,6 +214,21 @@ static cuarena_status_t accept_segment(cuai_counted_t *guest, const char *functi
     return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a segment's record");
 }
 
+/* Tells the trace of bytes that were taken, or go back: GROW or TRIM. Either is told before others
+ * may have the bytes. */
+static void trace(const call_t *call, int32_t kind, uint64_t address, uint64_t bytes)
+{
+    cuai_trace_t *trace = call->memory->trace;
+    if (trace == NULL || !cuai_trace_is_on(trace) || bytes == 0)
+        return;
+    cuai_trace_entry_t event = {.seen = {.time_ns = cuai_trace_now(),
+                                         .kind = kind,
+                                         .address = (void *)(uintptr_t)address, /* NOLINT */
+                                         .bytes = bytes,
+                                         .stream = CUARENA_NO_STREAM}};
+    cuai_trace_add(trace, &event);
+}
+
 /* ---- Bytes ------------------------------------------------------------- */
 
 static cuarena_status_t available(void *user, uint64_t *bytes_out)
@@ -247,8 +262,11 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
     begin(&call, user);
     cuarena_status_t status = OF(call, get, bytes, address_bytes, &segment);
     status = over_with(&call, "get", bytes, status);
-    return status == CUARENA_OK ? accept_segment(user, "get", bytes, &segment, segment_out)
-                                : status;
+    if (status == CUARENA_OK)
+        status = accept_segment(user, "get", bytes, &segment, segment_out);
+    if (status == CUARENA_OK)
+        trace(&call, CUARENA_EVENT_GROW, segment.address, bytes);
+    return status;
 }
 
 static cuarena_status_t get_on(void *user, uint64_t bytes, cuarena_stream_t stream,
@@ -260,8 +278,11 @@ static cuarena_status_t get_on(void *user, uint64_t bytes, cuarena_stream_t stre
     begin(&call, user);
     cuarena_status_t status = OF(call, get_on, bytes, stream, &segment);
     status = over_on(&call, "get_on", bytes, stream, status);
-    return status == CUARENA_OK ? accept_segment(user, "get_on", bytes, &segment, segment_out)
-                                : status;
+    if (status == CUARENA_OK)
+        status = accept_segment(user, "get_on", bytes, &segment, segment_out);
+    if (status == CUARENA_OK)
+        trace(&call, CUARENA_EVENT_GROW, segment.address, bytes);
+    return status;
 }
 
 static void give_back(void *user, cuarena_memory_segment_t *segment)
@@ -270,6 +291,7 @@ static void give_back(void *user, cuarena_memory_segment_t *segment)
     CUAI_ASSERT(segment->address != 0);
     forget_given(user, segment);
     begin(&call, user);
+    trace(&call, CUARENA_EVENT_TRIM, segment->address, segment->bytes);
     OF(call, give_back, segment);
     over(&call);
 }
@@ -279,6 +301,7 @@ static void give_on(void *user, cuarena_memory_segment_t *segment, cuarena_strea
     call_t call;
     forget_given(user, segment);
     begin(&call, user);
+    trace(&call, CUARENA_EVENT_TRIM, segment->address, segment->bytes);
     OF(call, give_on, segment, stream);
     over(&call);
 }
@@ -290,8 +313,11 @@ static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment, uint
     CUAI_ASSERT(new_bytes >= segment->bytes && new_bytes <= segment->address_bytes);
     begin(&call, user);
     cuarena_status_t status = OF(call, grow, segment, new_bytes);
-    if (status == CUARENA_OK)
+    if (status == CUARENA_OK) {
+        trace(&call, CUARENA_EVENT_GROW, segment->address + segment->bytes,
+              new_bytes - segment->bytes);
         segment->bytes = new_bytes;
+    }
     return over_with(&call, "grow", new_bytes, status);
 }
 
@@ -300,6 +326,7 @@ static void shrink(void *user, cuarena_memory_segment_t *segment, uint64_t new_b
     call_t call;
     CUAI_ASSERT(new_bytes <= segment->bytes);
     begin(&call, user);
+    trace(&call, CUARENA_EVENT_TRIM, segment->address + new_bytes, segment->bytes - new_bytes);
     OF(call, shrink, segment, new_bytes);
     over(&call);
     segment->bytes = new_bytes;
@@ -310,6 +337,7 @@ static void punch(void *user, cuarena_memory_segment_t *segment, uint64_t offset
     call_t call;
     CUAI_ASSERT(bytes != 0 && offset + bytes <= segment->bytes);
     begin(&call, user);
+    trace(&call, CUARENA_EVENT_TRIM, segment->address + offset, bytes);
     OF(call, punch, segment, offset, bytes);
     over(&call);
 }
@@ -320,7 +348,11 @@ static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment, uint
     call_t call;
     CUAI_ASSERT(bytes != 0 && offset + bytes <= segment->bytes);
     begin(&call, user);
-    return over_with(&call, "fill", bytes, OF(call, fill, segment, offset, bytes));
+    cuarena_status_t status =
+        over_with(&call, "fill", bytes, OF(call, fill, segment, offset, bytes));
+    if (status == CUARENA_OK)
+        trace(&call, CUARENA_EVENT_GROW, segment->address + offset, bytes);
+    return status;
 }
 
 /* A count above the list's would make the arena believe in moves that nobody made, so it becomes
@@ -360,6 +392,24 @@ static cuarena_status_t zero_captured(void *user, void *address, uint64_t bytes,
                      "memory '%s': zero_captured: the capture of stream %p has "
                      "failed",
                      call.memory->ops.name, (void *)stream);
+}
+
+static cuarena_status_t set_bytes(void *user, void *address, int32_t value, uint64_t bytes,
+                                  cuarena_stream_t stream)
+{
+    call_t call;
+    CUAI_ASSERT(address != NULL && bytes != 0);
+    begin(&call, user);
+    return over_on(&call, "set_bytes", bytes, stream,
+                   OF(call, set_bytes, address, value, bytes, stream));
+}
+
+static cuarena_status_t read_bytes(void *user, void *to, const void *address, uint64_t bytes)
+{
+    call_t call;
+    CUAI_ASSERT(address != NULL && bytes != 0);
+    begin(&call, user);
+    return over_with(&call, "read_bytes", bytes, OF(call, read_bytes, to, address, bytes));
 }
 
 /* Descriptors that came with an impossible count are not closed: only the caller's function knows
@@ -492,6 +542,8 @@ void cuai_count_calls(cuai_memory_t *memory, cuai_counted_t *counted, bool guest
     COUNT(relocate);
     COUNT(zero_bytes);
     COUNT(zero_captured);
+    COUNT(set_bytes);
+    COUNT(read_bytes);
     COUNT(export_range);
     COUNT(identify);
     COUNT(mark);

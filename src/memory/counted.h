@@ -2,9 +2,9 @@
  * Calls of a memory: counted, and made. Where the functions are the caller's own (a guest), their
  * answers are checked too.
  *
- * Counted are calls that allocate, give back, move, zero and export bytes, and those that identify,
- * mark, query and wait for streams; on memory without a driver as if there were one. Not counted
- * are `available`, `total`, `unmark`, which keeps the event for the next mark, and `end`.
+ * Counted are calls that allocate, give back, move, set, read and export bytes, and those that
+ * identify, mark, query and wait for streams; on memory without a driver as if there were one. Not
+ * counted are `available`, `total`, `unmark`, which keeps the event for the next mark, and `end`.
  *
  * Calls of the driver in any function of the table are counted besides: one call of the memory may
  * make none of them, or some thousands.
@@ -19,13 +19,15 @@
 
 #include "base/lock.h"
 #include "memory/memory.h"
+#include "trace/trace.h"
 
 typedef struct cuai_counted {
     cuarena_memory_ops_t ops; /* the memory's own */
     void *user;
-    bool guest;       /* the functions are the caller's own */
-    cuai_lock_t lock; /* guards `given` */
-    void *given;      /* tsearch's tree of the segments that a guest gave */
+    bool guest;          /* the functions are the caller's own */
+    cuai_lock_t lock;    /* guards `given` */
+    void *given;         /* tsearch's tree of the segments that a guest gave */
+    cuai_trace_t *trace; /* is told of bytes that come and go; NULL: nobody is */
     _Atomic uint64_t calls;
     _Atomic uint64_t driver_calls;
 } cuai_counted_t;

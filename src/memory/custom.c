@@ -33,6 +33,8 @@ static const char *contradiction(const cuarena_memory_ops_t *ops)
                "none is accepted";
     if ((ops->get_on == NULL) != (ops->give_on == NULL))
         return "has one of get_on and give_on, both or neither is accepted";
+    if ((ops->set_bytes == NULL) != (ops->read_bytes == NULL))
+        return "has one of set_bytes and read_bytes, both or neither is accepted";
     if (ops->get_on != NULL && streams == 0)
         return "has get_on without streams";
     if ((ops->properties & CUARENA_MEMORY_TOUCHES) == 0 &&

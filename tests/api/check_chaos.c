@@ -450,6 +450,28 @@ START_TEST(test_push_without_host_memory_changes_nothing)
 }
 END_TEST
 
+static int32_t ignore_bytes(void *user, const void *bytes, size_t size)
+{
+    (void)user, (void)bytes, (void)size;
+    return 0;
+}
+
+/* A snapshot whose host memory is refused leaves nothing, and the arena as it was. */
+START_TEST(test_snapshot_without_host_memory)
+{
+    cuarena_status_t status = CUARENA_OUT_OF_MEMORY;
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    uint64_t live = cuai_host_live();
+    for (uint64_t nth = 1; status != CUARENA_OK; nth++) {
+        cuai_host_fail_at(nth);
+        status = cuarena_snapshot_to(f->arena, CUARENA_SNAPSHOT_JSON, ignore_bytes, NULL);
+        cuai_host_fail_at(0);
+        step(f, status, nth < 3 ? CUARENA_OUT_OF_MEMORY : CUARENA_OK);
+        expect_u64(cuai_host_live(), live);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("chaos");
@@ -464,5 +486,6 @@ int main(void)
     tcase_add_test(single, test_acquire_without_host_memory);
     tcase_add_test(single, test_ort_reserves_that_failed_do_not_count);
     tcase_add_test(single, test_push_without_host_memory_changes_nothing);
+    tcase_add_test(single, test_snapshot_without_host_memory);
     return suite_main(suite);
 }

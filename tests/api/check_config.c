@@ -168,6 +168,7 @@ END_TEST
     D(mapped, "mapped", "'-1'", config->mapped = -1)                                               \
     D(events, "events", "'2'", config->events = 2)                                                 \
     D(steal, "steal", "'4'", config->steal = 4)                                                    \
+    D(pattern, "snapshot_on_oom", "%x", strcpy(config->snapshot_on_oom, "%x"))                     \
     D(name, "name", "xxx", memset(config->name, 'x', sizeof(config->name)))                        \
     D(initial_chunk, "initial_chunk", "'0'", config->initial_chunk = 0)                            \
     D(growth_after_trim, "growth_after_trim", "18446744073709551615",                              \
@@ -251,6 +252,10 @@ static const together_case_t together[] = {
     {"memory=device,backing=malloc,rdma=require,fd=try,peers=try", CUARENA_OK, {NULL, NULL}},
     {"memory=device,device=3,backing=vmm,fd=require,handle=64MiB", CUARENA_OK, {NULL, NULL}},
     {"memory=pinned,mapped=0,write_combined=1,portable=1,device_only=1", CUARENA_OK, {NULL, NULL}},
+    {"fill=alloc,zero=alloc", CUARENA_BAD_ARGUMENT, {"fill: 'alloc'", "zero=alloc"}},
+    {"fill=both,zero=free", CUARENA_BAD_ARGUMENT, {"fill: 'both'", "zero=free"}},
+    {"fill=alloc,zero=free,guard=1,quarantine=1", CUARENA_OK, {NULL, NULL}},
+    {"memory=none,guard=1", CUARENA_BAD_ARGUMENT, {"guard: '1'", "any memory but none"}},
     {"memory=managed,device=1,device_only=1,peers=require", CUARENA_OK, {NULL, NULL}},
 };
 
@@ -271,6 +276,7 @@ END_TEST
 #define SHARING "pool grow bfc mlx-cpu mlx-cuda cupy-pool"
 #define CACHING "mlx-cpu mlx-cuda"
 #define MEMORIES "pageable none device managed pinned"
+#define BYTES "pageable device managed pinned"
 #define ASYNC "mlx-cuda/device driver-pool/device"
 
 /* Each option with another value than it has anyway: where that decides something, and, of these,
@@ -292,6 +298,10 @@ static const struct {
     {"split_threshold", "1MiB", SHARING, MEMORIES, ""},
     {"max_blocks", "9", PRESETS, MEMORIES, ""},
     {"zero", "alloc", PRESETS, MEMORIES, ""},
+    {"guard", "64", PRESETS, BYTES, ""},
+    {"fill", "both", PRESETS, BYTES, ""},
+    {"quarantine", "1MiB", PRESETS, BYTES, ""},
+    {"stacks", "4", PRESETS, MEMORIES, ""},
     {"placement", "best", SHARING, MEMORIES, ""},
     {"compact_on_oom", "1", SHARING, MEMORIES, ""},
     {"device", "1", PRESETS, "device managed pinned", ""},
@@ -330,6 +340,9 @@ static const struct {
     {"round_powers", "1KiB", PRESETS, MEMORIES, ""},
     {"round_to", "2KiB", PRESETS, MEMORIES, ""},
     {"natural", "4KiB", PRESETS, MEMORIES, ""},
+    {"snapshot_on_oom", "x", PRESETS, MEMORIES, ""},
+    {"trace", "file.csv", PRESETS, MEMORIES, ""},
+    {"trace_ring", "100", PRESETS, MEMORIES, ""},
 };
 
 /* Options that choose which of the others are of use. */

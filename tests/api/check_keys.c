@@ -17,7 +17,7 @@ static const char *const unknown_keys[][2] = {
     {"", "'fd'"},
     {"Pool", "'pool'"},
     {"pool ", "'pool'"},
-    {"struct_size", "'stable'"},
+    {"struct_size", "'trace_ring'"},
     {"bytes", "'keep'"},
     {"ops", "'pool'"},
     {"max_block", "'max_blocks'"},

@@ -108,6 +108,15 @@ static const char *const accepted_values[][3] = {
     {"grow", "exact", NULL},
     {"grow", "doubling", NULL},
     {"zero", "free", NULL},
+    {"zero", "owner", NULL},
+    {"guard", "0", NULL},
+    {"guard", "4KiB", NULL},
+    {"guard", "1", NULL},
+    {"fill", "both", NULL},
+    {"quarantine", "0", NULL},
+    {"quarantine", "281474976710655", NULL},
+    {"stacks", "0", NULL},
+    {"stacks", "32", NULL},
     {"placement", "low", NULL},
     {"compact_on_oom", "1", NULL},
     {"memory", "device", NULL},
@@ -133,6 +142,8 @@ static const char *const accepted_values[][3] = {
     {"steal", "never", NULL},
     {"name", "", NULL},
     {"name", "an arena, of = 31 bytes in all.", NULL},
+    {"snapshot_on_oom", "", NULL},
+    {"snapshot_on_oom", "/a folder/%p-%n-100%%.json", NULL},
     {"initial_chunk", "1", NULL},
     {"initial_chunk", "281474976710655", NULL},
     {"growth_after_trim", "3M", "3MiB"},
@@ -186,7 +197,13 @@ static const char *const refused_values[][3] = {
     {"max_blocks", "1.5", "is no whole number"},
     {"max_blocks", "never", "does not begin"},
     {"grow", "-1", "preset, none, exact, doubling"},
-    {"zero", "always", "never, create, alloc, free"},
+    {"zero", "always", "never, create, alloc, free, owner"},
+    {"guard", "4097", "out of range"},
+    {"guard", "-1", "is negative"},
+    {"fill", "zero", "never, alloc, free, both"},
+    {"quarantine", "256T", "out of range"},
+    {"quarantine", "all", "does not begin"},
+    {"stacks", "33", "out of range"},
     {"placement", "worst", "default, best, low"},
     {"compact_on_oom", "2", "0, 1"},
     {"compact_on_oom", "true", "0, 1"},
@@ -207,6 +224,9 @@ static const char *const refused_values[][3] = {
     {"events", "never", "late, eager"},
     {"steal", "late", "first, wait, idle, never"},
     {"name", "a name of thirty-two bytes, sure", "is too long"},
+    {"snapshot_on_oom", "a%d", "stands for nothing"},
+    {"snapshot_on_oom", "a%", "stands for nothing"},
+    {"snapshot_on_oom", "%%%", "stands for nothing"},
     {"initial_chunk", "0", "1 to below 256TiB"},
     {"initial_chunk", "never", "does not begin"},
     {"growth_after_trim", "256T", "out of range"},
@@ -332,11 +352,11 @@ END_TEST
 
 START_TEST(test_config_parse_long_item)
 {
-    char text[400] = "name=";
-    memset(text + 5, 'x', 300);
+    char text[600] = "name=";
+    memset(text + 5, 'x', 500);
     cuarena_config_t config = config_fresh();
     expect_status(cuarena_config_parse(&config, text), CUARENA_BAD_ARGUMENT);
-    expect_message("name=xxx", "127");
+    expect_message("name=xxx", "319");
 }
 END_TEST
 
@@ -370,7 +390,7 @@ START_TEST(test_option_info_defaults_are_accepted_and_are_the_defaults)
         ck_assert_msg(info.help[strlen(info.help) - 1] == '.', "%s: no sentence", info.key);
         ck_assert_ptr_nonnull(info.type);
     }
-    expect_u64(index, 52);
+    expect_u64(index, 59);
 }
 END_TEST
 
@@ -408,7 +428,7 @@ START_TEST(test_option_info_bad_arguments)
 {
     cuarena_option_info_t info;
     cuarena_option_info_init(&info);
-    expect_status(cuarena_option_info(52, &info), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_option_info(59, &info), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_option_info(SIZE_MAX, &info), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_option_info(0, NULL), CUARENA_BAD_ARGUMENT);
     info.struct_size = 3;
@@ -466,6 +486,11 @@ static const choice_t choices[] = {
     CHOICE(zero, "create", CUARENA_ZERO_CREATE),
     CHOICE(zero, "alloc", CUARENA_ZERO_ALLOC),
     CHOICE(zero, "free", CUARENA_ZERO_FREE),
+    CHOICE(zero, "owner", CUARENA_ZERO_OWNER),
+    CHOICE(fill, "never", CUARENA_FILL_NEVER),
+    CHOICE(fill, "alloc", CUARENA_FILL_ALLOC),
+    CHOICE(fill, "free", CUARENA_FILL_FREE),
+    CHOICE(fill, "both", CUARENA_FILL_BOTH),
     CHOICE(placement, "preset", -1),
     CHOICE(placement, "default", CUARENA_PLACEMENT_DEFAULT),
     CHOICE(placement, "best", CUARENA_PLACEMENT_BEST),
@@ -614,7 +639,8 @@ static const char docs_tail[] =
     "`backing=malloc` or `async`; `keep=none`, `take_first=1` and `segments=each`\n"
     "in an arena that does not grow; `stable` and `take_first=1` with\n"
     "`segments=each`; `driver_pool_handle` and `driver_pool_max` beside another\n"
-    "`driver_pool`; and `require` where that cannot be had.\n"
+    "`driver_pool`; `fill` and `zero` of the same bytes; and `require` and\n"
+    "`stacks` where these cannot be had.\n"
     "ONNX Runtime's keys are no exception.\n"
     "\n"
     "A caller's own bytes (`CUARENA_MEMORY_BYTES`), functions\n"

@@ -72,6 +72,7 @@ static void check_all(model_t *m)
         if (m->slots[i].block != 0)
             check_slot(m, &m->slots[i]);
     expect_recount(&m->f);
+    expect_ok(cuarena_check(m->f.arena, NULL));
 }
 
 /* ---- Calls ------------------------------------------------------------------
@@ -248,8 +249,19 @@ static void without_holes(fixture_t *f)
     f->config.compact_on_oom = 1;
 }
 
-static void (*const variants[])(fixture_t *f) = {as_it_is, with_odd_sizes, with_a_stable_region,
-                                                 without_growth_in_place, without_holes};
+/* A look at each block finds nothing. */
+static void with_guards(fixture_t *f)
+{
+    if (!(f->kind->traits & KIND_READABLE))
+        return;
+    f->config.guard_bytes = 40;
+    f->config.fill = f->config.zero == CUARENA_ZERO_NEVER ? CUARENA_FILL_BOTH : CUARENA_FILL_NEVER;
+    f->config.stacks = 2;
+}
+
+static void (*const variants[])(fixture_t *f) = {
+    as_it_is,      with_odd_sizes, with_a_stable_region, without_growth_in_place,
+    without_holes, with_guards};
 #define VARIANT_COUNT ((int)COUNT_OF(variants))
 
 static void model_open(model_t *m, int row)

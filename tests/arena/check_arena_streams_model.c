@@ -72,6 +72,20 @@ START_TEST(captures_outside_sessions_leave_no_reuse_unordered)
 }
 END_TEST
 
+/* Nor in arenas with guards and a quarantine, which find nothing where there is nothing. */
+START_TEST(guards_find_nothing_and_order_their_bytes)
+{
+    run_seeds(scale_seed("streams guarded"), scale_pick(40, 150, 2500), MODEL_GUARDS);
+}
+END_TEST
+
+START_TEST(guards_find_nothing_where_calls_fail)
+{
+    run_seeds(scale_seed("streams guarded that fail"), scale_pick(40, 150, 2500),
+              MODEL_GUARDS_FAIL);
+}
+END_TEST
+
 static uint64_t waits_so_far(void)
 {
     return model.sim.counts[SIM_WAIT] + model.sim.counts[SIM_WAIT_HOST];
@@ -163,8 +177,10 @@ int main(void)
         suite, "model",
         TEST_LIST(programs_that_order_nothing_need_not, no_reuse_is_ever_unordered,
                   failures_leave_no_reuse_unordered,
-                  captures_outside_sessions_leave_no_reuse_unordered, a_wait_left_out_is_caught,
-                  most_waits_left_out_are_caught, a_event_believed_too_early_is_caught));
+                  captures_outside_sessions_leave_no_reuse_unordered,
+                  guards_find_nothing_and_order_their_bytes, guards_find_nothing_where_calls_fail,
+                  a_wait_left_out_is_caught, most_waits_left_out_are_caught,
+                  a_event_believed_too_early_is_caught));
     tcase_set_timeout(cases, scale_timeout(600));
     return suite_main(suite);
 }

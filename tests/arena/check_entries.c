@@ -14,6 +14,7 @@
 #include <cuarena/capture.h>
 #include <cuarena/device.h>
 #include <cuarena/shared.h>
+#include <cuarena/snapshot.h>
 #include <cuarena/stats.h>
 #include <cuarena/streams.h>
 #include <signal.h>
@@ -70,6 +71,20 @@ static void ignore_pair(void *user, const char *key, const char *value)
     (void)value;
 }
 
+static int32_t ignore_bytes(void *user, const void *bytes, size_t size)
+{
+    (void)user;
+    (void)bytes;
+    (void)size;
+    return 0;
+}
+
+static void ignore_line(void *user, const char *line)
+{
+    (void)user;
+    (void)line;
+}
+
 /* Name without cuarena_, what it needs, and the call; check_exports reads them here. */
 #define EACH_CALL(X)                                                                               \
     X(retire, 0, cuarena_retire(arena, NULL, NULL))                                                \
@@ -99,6 +114,8 @@ static void ignore_pair(void *user, const char *key, const char *value)
     X(capture_end, 0, cuarena_capture_end(arena, the.capture))                                     \
     X(capture_release, 0, cuarena_capture_release(arena, OUT(capture), STREAM))                    \
     X(capture_stats, OUTPUT, cuarena_capture_stats(arena, the.capture, OUT(stats)))                \
+    X(check, 0, cuarena_check(arena, OUT(number)))                                                 \
+    X(report_leaks, 0, cuarena_report_leaks(arena, ignore_line, NULL))                             \
     X(compact, 0, cuarena_compact(arena, NULL, NULL, NULL, NULL))                                  \
     X(set_relocation_callback, 0, cuarena_set_relocation_callback(arena, NULL, NULL))              \
     X(properties, OUTPUT | NO_LOCK, cuarena_properties(arena, OUT(properties)))                    \
@@ -110,6 +127,9 @@ static void ignore_pair(void *user, const char *key, const char *value)
     X(set_event_listener, 0, cuarena_set_event_listener(arena, NULL, NULL))                        \
     X(step_stats, OUTPUT, cuarena_step_stats(arena, NULL, 0, OUT(count)))                          \
     X(set_oom_handler, 0, cuarena_set_oom_handler(arena, NULL, NULL))                              \
+    X(trace_begin, 0, cuarena_trace_begin(arena, "/dev/null"))                                     \
+    X(trace_end, 0, cuarena_trace_end(arena))                                                      \
+    X(trace_recent, OUTPUT | NO_LOCK, cuarena_trace_recent(arena, NULL, 0, OUT(count)))            \
     X(alloc, OUTPUT, cuarena_alloc(arena, 8, OUT(pointer_out)))                                    \
     X(alloc_with, OUTPUT, cuarena_alloc_with(arena, 8, NULL, OUT(pointer_out)))                    \
     X(alloc_array, OUTPUT, cuarena_alloc_array(arena, 2, 8, NULL, OUT(pointer_out)))               \
@@ -120,6 +140,10 @@ static void ignore_pair(void *user, const char *key, const char *value)
     X(pin, 0, cuarena_pin(arena, the.pointer))                                                     \
     X(tag, OUTPUT, cuarena_tag(arena, "another", OUT(tag_out)))                                    \
     X(tag_name, OUTPUT, cuarena_tag_name(arena, the.tag, OUT(name)))                               \
+    X(snapshot_write, OUTPUT,                                                                      \
+      cuarena_snapshot_write(arena, CUARENA_SNAPSHOT_JSON, out ? "no folder/file" : NULL))         \
+    X(snapshot_to, OUTPUT,                                                                         \
+      cuarena_snapshot_to(arena, CUARENA_SNAPSHOT_JSON, out ? ignore_bytes : NULL, NULL))          \
     X(stats, OUTPUT, cuarena_stats(arena, ALL, OUT(stats)))                                        \
     X(tag_stats, OUTPUT, cuarena_tag_stats(arena, the.tag, OUT(stats)))                            \
     X(reset_peaks, 0, cuarena_reset_peaks(arena))                                                  \

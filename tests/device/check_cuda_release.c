@@ -70,6 +70,8 @@ static const struct kind {
     {"memory=device,pool=512KiB,keep=cache", BIT(RESET), false, 0},
     {"memory=device,pool=512KiB,compact_on_oom=1", BIT(RESET), false, 0},
     {"memory=device,pool=512KiB,zero=free", BIT(RESET) | BIT(CAPTURE) | BIT(END_SESSION), false, 0},
+    {"memory=device,pool=512KiB,guard=64,fill=both,quarantine=64KiB,stacks=4", BIT(RESET), false,
+     0},
     {"memory=device,preset=grow,limit=8MiB", BIT(RESET) | GROWS, false, 0},
     {"memory=device,preset=cupy-pool,limit=8MiB", BIT(RESET) | GROWS, false, 0},
     {"preset=mlx-cuda,limit=64MiB", BIT(RESET) | GROWS, false, 0},

@@ -534,6 +534,7 @@ START_TEST(test_custom_smallest_table)
     ck_assert(memory.ops.relocate == NULL);
     ck_assert(memory.ops.zero_bytes == NULL && memory.ops.mark == NULL);
     ck_assert(memory.ops.zero_captured == NULL);
+    ck_assert(memory.ops.set_bytes == NULL && memory.ops.read_bytes == NULL);
 }
 END_TEST
 
@@ -573,6 +574,11 @@ START_TEST(test_custom_failures_name_memory_and_function)
     expect_message("guest", "zero_bytes");
     expect_status(ops->zero_captured(memory.user, guest_bytes, 256, NULL), want);
     expect_message("guest", "zero_captured");
+    expect_status(ops->set_bytes(memory.user, guest_bytes, 5, 255, NULL), want);
+    expect_message("guest", "set_bytes");
+    char copied[7];
+    expect_status(ops->read_bytes(memory.user, copied, guest_bytes, sizeof copied), want);
+    expect_message("guest", "read_bytes");
     guest.status = CUARENA_OK;
     memory_give_back(&memory, &s);
 }

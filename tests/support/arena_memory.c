@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-static const char *const op_names[OP_COUNT] = {"available", "total",  "get",   "give_back",
-                                               "grow",      "shrink", "punch", "fill",
-                                               "relocate",  "zero",   "end"};
+static const char *const op_names[OP_COUNT] = {"available", "total", "get",  "give_back", "grow",
+                                               "shrink",    "punch", "fill", "relocate",  "zero",
+                                               "set",       "read",  "end"};
 
 /* Addresses that it sets aside for one segment: tools that watch memory have little to spare. */
 #define RESERVE_MOST GIB(1)
@@ -36,7 +36,7 @@ static void record_call(test_memory_t *memory, memory_call_t call)
 static int may_fail(memory_op_t op)
 {
     return op == OP_AVAILABLE || op == OP_TOTAL || op == OP_GET || op == OP_GROW || op == OP_FILL ||
-           op == OP_RELOCATE || op == OP_ZERO;
+           op == OP_RELOCATE || op == OP_ZERO || op == OP_SET || op == OP_READ;
 }
 
 static int fails_now(test_memory_t *memory, memory_op_t op)
@@ -433,6 +433,32 @@ static cuarena_status_t memory_zero(void *user, void *address, uint64_t bytes,
     return status;
 }
 
+static cuarena_status_t memory_set(void *user, void *address, int32_t value, uint64_t bytes,
+                                   cuarena_stream_t stream)
+{
+    test_memory_t *memory = user;
+    (void)stream;
+    call_hook(memory, OP_SET);
+    cuarena_status_t status =
+        enter(memory, (memory_call_t){OP_SET, (uint64_t)(uintptr_t)address, 0, bytes, 0});
+    leave(memory, status);
+    if (status == CUARENA_OK)
+        memset(address, value, bytes);
+    return status;
+}
+
+static cuarena_status_t memory_read(void *user, void *to, const void *address, uint64_t bytes)
+{
+    test_memory_t *memory = user;
+    call_hook(memory, OP_READ);
+    cuarena_status_t status =
+        enter(memory, (memory_call_t){OP_READ, (uint64_t)(uintptr_t)address, 0, bytes, 0});
+    leave(memory, status);
+    if (status == CUARENA_OK)
+        memcpy(to, address, bytes);
+    return status;
+}
+
 static void memory_end(void *user)
 {
     test_memory_t *memory = user;
@@ -466,6 +492,8 @@ void test_memory_init(test_memory_t *memory)
     ops->fill = memory_fill;
     ops->relocate = memory_relocate;
     ops->zero_bytes = memory_zero;
+    ops->set_bytes = memory_set;
+    ops->read_bytes = memory_read;
     ops->end = memory_end;
 }
 
@@ -477,6 +505,8 @@ void test_memory_make_plain(test_memory_t *memory)
     memory->ops.fill = NULL;
     memory->ops.relocate = NULL;
     memory->ops.zero_bytes = NULL;
+    memory->ops.set_bytes = NULL;
+    memory->ops.read_bytes = NULL;
 }
 
 size_t test_memory_segments(const test_memory_t *memory)

@@ -23,6 +23,8 @@ typedef enum memory_op {
     OP_FILL,
     OP_RELOCATE,
     OP_ZERO,
+    OP_SET,
+    OP_READ,
     OP_END,
     OP_COUNT
 } memory_op_t;

@@ -103,6 +103,24 @@ static cuarena_status_t guest_zero(void *user, void *address, uint64_t bytes,
     return self->status;
 }
 
+static cuarena_status_t guest_set(void *user, void *address, int32_t value, uint64_t bytes,
+                                  cuarena_stream_t stream)
+{
+    guest_t *self = user;
+    (void)stream;
+    note(user, "set");
+    memset(address, value, bytes);
+    return self->status;
+}
+
+static cuarena_status_t guest_read(void *user, void *to, const void *address, uint64_t bytes)
+{
+    guest_t *self = user;
+    note(user, "read");
+    memcpy(to, address, bytes);
+    return self->status;
+}
+
 static cuarena_status_t guest_zero_captured(void *user, void *address, uint64_t bytes,
                                             cuarena_stream_t stream)
 {
@@ -181,6 +199,8 @@ void guest_reset(void)
     ops->relocate = guest_relocate;
     ops->zero_bytes = guest_zero;
     ops->zero_captured = guest_zero_captured;
+    ops->set_bytes = guest_set;
+    ops->read_bytes = guest_read;
     ops->identify = guest_identify;
     ops->mark = guest_mark;
     ops->query = guest_query;

@@ -94,7 +94,8 @@ static void touch_one(sim_t *sim, sim_touch_t *touch, uint64_t address, uint32_t
 void sim_touch(sim_t *sim, uint32_t stream, const void *at, uint64_t bytes, bool writes)
 {
     uint64_t begin = (uint64_t)(uintptr_t)at;
-    for (uint64_t a = begin; a < begin + bytes; a += SIM_GRANULE) {
+    uint64_t first = begin / SIM_GRANULE * SIM_GRANULE;
+    for (uint64_t a = first; a < begin + bytes; a += SIM_GRANULE) {
         sim_segment_t *s = sim_segment_at(sim, a);
         if (s == NULL) {
             sim_fault(sim, "an access outside of all segments", a, stream);

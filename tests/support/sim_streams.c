@@ -13,7 +13,7 @@
 typedef enum item_kind {
     ITEM_WRITE,
     ITEM_READ,
-    ITEM_ZERO,
+    ITEM_SET, /* to the seed */
     ITEM_COPY,
     ITEM_MARK,
     ITEM_WAIT
@@ -177,8 +177,8 @@ static void do_bytes(sim_t *sim, item_kind_t kind, const cuarena_relocation_t *b
         fill_pattern(bytes->to, bytes->bytes, seed);
     else if (kind == ITEM_READ)
         check_pattern(sim, bytes->to, bytes->bytes, seed);
-    else if (kind == ITEM_ZERO)
-        memset(bytes->to, 0, bytes->bytes);
+    else if (kind == ITEM_SET)
+        memset(bytes->to, (int)seed, bytes->bytes);
     else
         memmove(bytes->to, bytes->from, bytes->bytes);
 }
@@ -319,7 +319,7 @@ void sim_read_zero(sim_t *sim, cuarena_stream_t stream, const void *at, uint64_t
 
 void sim_zero(sim_t *sim, cuarena_stream_t stream, void *at, uint64_t bytes)
 {
-    launch(sim, stream, ITEM_ZERO, at, bytes, 0);
+    launch(sim, stream, ITEM_SET, at, bytes, 0);
 }
 
 static void act_now(sim_t *sim, item_kind_t kind, cuarena_relocation_t bytes, uint64_t seed)
@@ -530,15 +530,16 @@ static void shrink(void *user, cuarena_memory_segment_t *segment, uint64_t new_b
 
 /* ---- The table: work --------------------------------------------------- */
 
-static void work(sim_t *sim, cuarena_stream_t stream, item_kind_t kind, cuarena_relocation_t bytes)
+static void work(sim_t *sim, cuarena_stream_t stream, item_kind_t kind, cuarena_relocation_t bytes,
+                 uint64_t seed)
 {
     if (stream == CUARENA_NO_STREAM) {
-        act_now(sim, kind, bytes, 0);
+        act_now(sim, kind, bytes, seed);
         return;
     }
     uint32_t number = use_handle(sim, stream, "work on a dead handle");
     if (number != 0)
-        queue_bytes(sim, number, kind, bytes, 0);
+        queue_bytes(sim, number, kind, bytes, seed);
 }
 
 /* What comes to a stream that is captured is refused, and counted. */
@@ -560,7 +561,7 @@ static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list, s
         status = check_captured(sim, stream);
     size_t done = status == CUARENA_OK ? count : sim->fail_done;
     for (size_t i = 0; i < done && i < count; i++)
-        work(sim, stream, ITEM_COPY, list[i]);
+        work(sim, stream, ITEM_COPY, list[i], 0);
     *done_out = done;
     return leave(sim, status);
 }
@@ -574,7 +575,32 @@ static cuarena_status_t zero_bytes(void *user, void *address, uint64_t bytes,
     if (status == CUARENA_OK)
         status = check_captured(sim, stream);
     if (status == CUARENA_OK)
-        work(sim, stream, ITEM_ZERO, r);
+        work(sim, stream, ITEM_SET, r, 0);
+    return leave(sim, status);
+}
+
+static cuarena_status_t set_bytes(void *user, void *address, int32_t value, uint64_t bytes,
+                                  cuarena_stream_t stream)
+{
+    sim_t *sim = user;
+    cuarena_status_t status = enter(sim, SIM_SET);
+    cuarena_relocation_t r = {0, NULL, address, bytes};
+    if (status == CUARENA_OK)
+        status = check_captured(sim, stream);
+    if (status == CUARENA_OK)
+        work(sim, stream, ITEM_SET, r, (uint64_t)value);
+    return leave(sim, status);
+}
+
+/* The host reads at once: whoever calls it has waited for what writes to the bytes. */
+static cuarena_status_t read_bytes(void *user, void *to, const void *address, uint64_t bytes)
+{
+    sim_t *sim = user;
+    cuarena_status_t status = enter(sim, SIM_READ);
+    sim_tick(sim, SIM_HOST);
+    sim_touch(sim, SIM_HOST, address, bytes, false);
+    if (status == CUARENA_OK)
+        memcpy(to, address, bytes);
     return leave(sim, status);
 }
 
@@ -591,7 +617,7 @@ static cuarena_status_t zero_captured(void *user, void *address, uint64_t bytes,
     else if (status == CUARENA_OK && sim->streams[number]->capturing)
         sim->graph_zero = r;
     else if (status == CUARENA_OK)
-        work(sim, stream, ITEM_ZERO, r);
+        work(sim, stream, ITEM_SET, r, 0);
     return leave(sim, status);
 }
 
@@ -712,6 +738,8 @@ static void fill_table(cuarena_memory_ops_t *ops, bool host_readable)
     ops->relocate = relocate;
     ops->zero_bytes = zero_bytes;
     ops->zero_captured = zero_captured;
+    ops->set_bytes = set_bytes;
+    ops->read_bytes = read_bytes;
     ops->identify = identify;
     ops->mark = mark;
     ops->query = query;

@@ -33,6 +33,8 @@ typedef enum sim_op {
     SIM_RELOCATE,
     SIM_ZERO,
     SIM_ZERO_CAPTURED,
+    SIM_SET,
+    SIM_READ,
     SIM_IDENTIFY,
     SIM_MARK,
     SIM_MARK_ALL, /* a mark of all streams */

@@ -511,6 +511,15 @@ static void configure_cache(model_t *m, cuarena_config_t *config)
     config->zero = any(m, 8) == 0 ? CUARENA_ZERO_FREE : CUARENA_ZERO_NEVER;
 }
 
+static void configure_guards(model_t *m, cuarena_config_t *config)
+{
+    config->guard_bytes = any(m, config->zero == CUARENA_ZERO_FREE ? 2 : 3) * 40;
+    config->fill = (int32_t)any(m, 4) & (config->zero == CUARENA_ZERO_FREE ? 1 : 3);
+    config->quarantine_bytes =
+        config->zero == CUARENA_ZERO_FREE ? 0 : any(m, 3) * (POOL / 16); /* it is looked at */
+    config->stacks = (int32_t)any(m, 2);
+}
+
 static void configure(model_t *m, cuarena_config_t *config)
 {
     cuarena_config_init(config);
@@ -541,14 +550,17 @@ static void configure(model_t *m, cuarena_config_t *config)
     config->zero = any(m, 3) == 0 ? CUARENA_ZERO_FREE : CUARENA_ZERO_NEVER;
     if (m->caches)
         configure_cache(m, config);
-    m->zeroes = config->zero == CUARENA_ZERO_FREE;
+    if (m->guards)
+        configure_guards(m, config);
+    m->zeroes = config->zero == CUARENA_ZERO_FREE && config->guard_bytes == 0; /* nor are these */
 }
 
 void stream_model_open(stream_model_t *m, const choice_t *choice, model_ways_t ways)
 {
     memset(m, 0, sizeof *m);
     m->choice = *choice;
-    m->captures = ways == MODEL_CAPTURES;
+    m->guards = ways == MODEL_GUARDS || ways == MODEL_GUARDS_FAIL;
+    m->captures = ways == MODEL_CAPTURES || ways == MODEL_GUARDS_FAIL;
     m->may_fail = m->captures || ways == MODEL_MAY_FAIL || ways == MODEL_CACHES_FAIL;
     m->apart = ways == MODEL_APART || ways == MODEL_CACHES_APART;
     m->caches = ways >= MODEL_CACHES;
@@ -564,6 +576,14 @@ void stream_model_open(stream_model_t *m, const choice_t *choice, model_ways_t w
         m->streams[0] = NULL;
 }
 
+static void expect_no_findings(model_t *m)
+{
+    uint64_t findings = 0;
+    cuarena_status_t status = cuarena_check(m->arena, &findings);
+    if (status == CUARENA_CORRUPT || findings != 0)
+        note_wrong(m, "check", cuarena_last_error());
+}
+
 void stream_model_close(stream_model_t *m)
 {
     m->sim.fail_in = 0;
@@ -573,6 +593,7 @@ void stream_model_close(stream_model_t *m)
             release(m, &m->live[i]);
     end_all_work(m);
     did(m, cuarena_free(m->arena, m->filler), "free");
+    expect_no_findings(m);
     bool empty = !m->stop;
     cuarena_status_t status =
         empty ? cuarena_destroy(&m->arena) : cuarena_destroy_forced(&m->arena);

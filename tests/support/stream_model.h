@@ -42,18 +42,22 @@ typedef struct stream_model {
                         * is done: all waits are the arena's */
     bool caches;       /* keep=cache */
     bool zeroes;       /* zero=free */
+    bool guards;       /* the arena is debugged */
     bool stop;         /* a fault was seen, or the arena is lost */
     char wrong[200];
 } stream_model_t;
 
 /* What a program may do. */
 typedef enum model_ways {
-    MODEL_ORDERS,   /* orders its streams, and nothing fails */
-    MODEL_MAY_FAIL, /* ... and calls of the memory fail */
-    MODEL_APART,    /* see stream_model_t */
-    MODEL_CAPTURES, /* as MODEL_MAY_FAIL, and streams are captured outside of
-                     * sessions */
-    MODEL_CACHES,   /* orders its streams; what is freed is cached */
+    MODEL_ORDERS,      /* orders its streams, and nothing fails */
+    MODEL_MAY_FAIL,    /* ... and calls of the memory fail */
+    MODEL_APART,       /* see stream_model_t */
+    MODEL_CAPTURES,    /* as MODEL_MAY_FAIL, and streams are captured outside of
+                        * sessions */
+    MODEL_GUARDS,      /* as MODEL_ORDERS, in an arena with guards, patterns, a quarantine:
+                        * nothing is found */
+    MODEL_GUARDS_FAIL, /* as MODEL_CAPTURES, likewise */
+    MODEL_CACHES,      /* orders its streams; what is freed is cached */
     MODEL_CACHES_APART,
     MODEL_CACHES_FAIL
 } model_ways_t;

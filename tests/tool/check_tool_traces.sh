@@ -192,4 +192,74 @@ test_bad_rmm_lines() {
         $rmm 1,2,allocate,0x10,1,x
 }
 
-run test_formats test_standard_input test_bad_files test_cut_files test_bad_headers test_bad_lines test_bad_rmm_lines
+#### What an arena recorded ####
+
+recorded=op,id,size,stream,time,thread,tag,address,note
+
+# record NAME ARGUMENT... TRACE: replays it in an arena that records, into a file.
+record() {
+    local name=$1
+    shift
+    served "recording of $name" replay --json --option "trace=$folder/$name" "$@"
+}
+
+# recorded_trace NAME LINE...: a file of these lines, behind the names of columns.
+recorded_trace() {
+    local name=$1
+    shift
+    printf '%s\n' "$recorded" "$@" >"$folder/$name"
+}
+
+test_recorded() {
+    local name want
+    for name in own.csv own.csv.gz; do
+        record "$name" --preset grow --streams "$traces/multistream.csv.gz"
+        want=$(values allocs frees streams peak_live_bytes reserved_peak_bytes)
+        served "replay of $name" replay --json --preset grow --streams \
+            "$folder/$name"
+        verdict "$name is the program that was recorded" "$want" \
+            "$(values allocs frees streams peak_live_bytes reserved_peak_bytes)"
+    done
+    { head -n 1 "$folder/own.csv" &&
+        tail -n +2 "$folder/own.csv" | tac; } >"$folder/tac.csv"
+    served "lines in any order" replay --json --preset grow --streams \
+        "$folder/tac.csv"
+    verdict "they are sorted by time" "$want" \
+        "$(values allocs frees streams peak_live_bytes reserved_peak_bytes)"
+}
+
+test_recorded_ops() {
+    recorded_trace ops.csv 'grow,,65536,,10,1,,0x1000,' 'a,1,100,,11,1,,0x1000,' \
+        'step,,5000,,12,1,,,growth: nothing' 'resize,1,300,,13,1,,0x1000,' \
+        'fail,,5000,,14,1,,,CUARENA_LIMIT' 'a,2,50,0x7f00,15,2,,0x1200,' \
+        'compact,,50,,16,1,,,' 'move,2,50,,16,1,,0x1400,' \
+        'idle,,50,0x7f00,17,1,,,16' 'reset,,350,,18,1,,,' \
+        'a,3,10,,19,1,,0x1000,' 'trim,,65536,,20,1,,0x1000,'
+    call replay --json --streams "$folder/ops.csv"
+    verdict "a resize is a free and an allocation, a reset frees all" "4 3 2 768 " \
+        "$(values allocs frees streams peak_live_bytes)"
+    verdict "refused requests are noted" 1 "$(grep -c 'passed over 1 lines' "$folder/err")"
+    recorded_trace bad.csv 'a,1,100,,11,1,,0x1000,' 'merge,1,100,,11,1,,0x1000,'
+    bad "an op of nobody" "bad.csv:3: op is 'merge', expected what" \
+        replay "$folder/bad.csv"
+    recorded_trace bad.csv 'a,1,100,,soon,1,,0x1000,'
+    bad "a time of no number" "bad.csv:2: time is 'soon', expected a whole number" \
+        replay "$folder/bad.csv"
+    recorded_trace bad.csv 'a,1,100,,11,1,,0x1000,' 'resize,2,100,,12,1,,0x1000,'
+    bad "a resize of what does not live" "bad.csv:3: id is '2'" replay "$folder/bad.csv"
+    recorded_trace bad.csv 'a,1,100,here,11,1,,0x1000,'
+    bad "a stream of no address" "bad.csv:2: stream is 'here'" replay "$folder/bad.csv"
+}
+
+# What is left of a recording of a process that was killed.
+test_recorded_cut() {
+    local bytes
+    bytes=$(wc -c <"$folder/own.csv.gz")
+    head -c $((bytes - 100)) "$folder/own.csv.gz" >"$folder/short.csv.gz"
+    call replay --json --streams "$folder/short.csv.gz"
+    verdict "a recording that is cut is served" "0 1" \
+        "$status $(grep -c 'the file is cut here' "$folder/err")"
+}
+
+run test_formats test_standard_input test_bad_files test_cut_files test_bad_headers test_bad_lines \
+    test_bad_rmm_lines test_recorded test_recorded_ops test_recorded_cut

@@ -26,6 +26,8 @@ _cuarena_values() {
     --room) echo "0 2 10" ;;
     --from) echo "rmm pytorch" ;;
     --device) echo "0 1 2 3" ;;
+    --format) echo "json pytorch" ;;
+    --colour) echo "tag size stream lifetime" ;;
     *) return 1 ;;
     esac
 }
@@ -33,12 +35,18 @@ _cuarena_values() {
 _cuarena_options() {
     local shared="--preset --memory --pool --option --api --repeat --json --help"
     case $1 in
-    replay) echo "$shared --policy --compact --min-pool --min-limit --streams --verify" ;;
+    replay) echo "$shared --policy --compact --min-pool --min-limit --streams --verify \
+--snapshot" ;;
     policies) echo "$shared" ;;
+    report)
+        echo "--output --svg --png --colour --preset --memory --pool --option --api --policy --compact --streams --replay --help"
+        ;;
     advise) echo "--for --room --json --help" ;;
     import) echo "--output --from --device --help" ;;
     info) echo "--options --json --help" ;;
-    *) echo "replay policies advise import info --help --version" ;;
+    top) echo "--once --json --help" ;;
+    snapshot) echo "--arena --format --output --help" ;;
+    *) echo "replay policies advise import report info top snapshot --help --version" ;;
     esac
 }
 

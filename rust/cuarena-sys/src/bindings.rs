@@ -119,6 +119,11 @@ pub const CUARENA_ZERO_NEVER: i32 = 0;
 pub const CUARENA_ZERO_CREATE: i32 = 1;
 pub const CUARENA_ZERO_ALLOC: i32 = 2;
 pub const CUARENA_ZERO_FREE: i32 = 3;
+pub const CUARENA_ZERO_OWNER: i32 = 4;
+pub const CUARENA_FILL_NEVER: i32 = 0;
+pub const CUARENA_FILL_ALLOC: i32 = 1;
+pub const CUARENA_FILL_FREE: i32 = 2;
+pub const CUARENA_FILL_BOTH: i32 = 3;
 pub const CUARENA_TEXT_STATS: i32 = 0;
 pub const CUARENA_TEXT_ORT: i32 = 1;
 pub const CUARENA_MAX_PEAK_SCOPES: u32 = 16;
@@ -131,6 +136,12 @@ pub const CUARENA_MAX_STREAMS: u32 = 126;
 pub const CUARENA_SCOPE_BARE: i32 = 0;
 pub const CUARENA_SCOPE_ENVIRONMENT: i32 = 1;
 pub const CUARENA_SCOPE_SESSION: i32 = 2;
+pub const CUARENA_SNAPSHOT_JSON: i32 = 0;
+pub const CUARENA_SNAPSHOT_PYTORCH: i32 = 1;
+pub const CUARENA_SNAPSHOT_VERSION: i32 = 1;
+pub const CUARENA_EVENT_IDLE: i32 = 9;
+pub const CUARENA_EVENT_MOVE: i32 = 10;
+pub const CUARENA_EVENT_STEP: i32 = 11;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_arena {
@@ -793,7 +804,7 @@ pub struct cuarena_memory_ops {
             stream: cuarena_stream_t,
         ) -> cuarena_status_t,
     >,
-    #[doc = " Streams and events. All five NULL: everything that the memory does is done when the call\n returns, and no stream uses its bytes.\n\n `identify` tells what a handle that the program has just passed stands for; BAD_ARGUMENT,\n with a message, for a stream whose work could not use these bytes.\n\n `mark` records an event behind the work of `stream` so far: a new one if *event is NULL, else\n that one anew. With CUARENA_NO_STREAM it records a new event behind the work of all streams\n that could use its bytes, or says UNSUPPORTED: the arena then marks each stream that it knows\n and that was not released, and refuses what would need an event of another thread's default\n stream. `query` says OK when the work behind an event is done, else BUSY. `wait` makes\n `stream` wait for an event or, with host = 1 and CUARENA_NO_STREAM, the calling thread.\n `unmark` ends an event, complete or not.\n\n On a stream that is being captured `mark`, `wait`, `relocate` and `zero_bytes` say BUSY, with\n nothing recorded, queued or touched."]
+    #[doc = " Streams and events. All five NULL: everything that the memory does is done when the call\n returns, and no stream uses its bytes.\n\n `identify` tells what a handle that the program has just passed stands for; BAD_ARGUMENT,\n with a message, for a stream whose work could not use these bytes.\n\n `mark` records an event behind the work of `stream` so far: a new one if *event is NULL, else\n that one anew. With CUARENA_NO_STREAM it records a new event behind the work of all streams\n that could use its bytes, or says UNSUPPORTED: the arena then marks each stream that it knows\n and that was not released, and refuses what would need an event of another thread's default\n stream. `query` says OK when the work behind an event is done, else BUSY. `wait` makes\n `stream` wait for an event or, with host = 1 and CUARENA_NO_STREAM, the calling thread.\n `unmark` ends an event, complete or not.\n\n On a stream that is being captured `mark`, `wait`, `relocate`, `zero_bytes` and `set_bytes`\n say BUSY, with nothing recorded, queued or touched."]
     pub identify: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
@@ -871,10 +882,28 @@ pub struct cuarena_memory_ops {
             bytes_out: *mut u64,
         ) -> cuarena_status_t,
     >,
+    #[doc = " For debugging (debug.h): sets bytes to a value, as `zero_bytes` sets them to 0, and copies\n bytes to the host before it returns. Addresses and sizes are any. `read_bytes` waits for\n nothing: the arena has waited for what writes to the bytes. Both or neither are NULL: the\n options guard, fill and quarantine are UNSUPPORTED then."]
+    pub set_bytes: ::core::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::core::ffi::c_void,
+            address: *mut ::core::ffi::c_void,
+            value: i32,
+            bytes: u64,
+            stream: cuarena_stream_t,
+        ) -> cuarena_status_t,
+    >,
+    pub read_bytes: ::core::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::core::ffi::c_void,
+            to: *mut ::core::ffi::c_void,
+            address: *const ::core::ffi::c_void,
+            bytes: u64,
+        ) -> cuarena_status_t,
+    >,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of cuarena_memory_ops"][::core::mem::size_of::<cuarena_memory_ops>() - 208usize];
+    ["Size of cuarena_memory_ops"][::core::mem::size_of::<cuarena_memory_ops>() - 224usize];
     ["Alignment of cuarena_memory_ops"][::core::mem::align_of::<cuarena_memory_ops>() - 8usize];
     ["Offset of field: cuarena_memory_ops::struct_size"]
         [::core::mem::offset_of!(cuarena_memory_ops, struct_size) - 0usize];
@@ -930,6 +959,10 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_memory_ops, give_on) - 192usize];
     ["Offset of field: cuarena_memory_ops::total"]
         [::core::mem::offset_of!(cuarena_memory_ops, total) - 200usize];
+    ["Offset of field: cuarena_memory_ops::set_bytes"]
+        [::core::mem::offset_of!(cuarena_memory_ops, set_bytes) - 208usize];
+    ["Offset of field: cuarena_memory_ops::read_bytes"]
+        [::core::mem::offset_of!(cuarena_memory_ops, read_bytes) - 216usize];
 };
 pub type cuarena_memory_ops_t = cuarena_memory_ops;
 #[doc = " The relocation callback is told of a batch of moves, once, after their copies were queued (on\n host memory: done) and the blocks have their new addresses. In the order of the list no new range\n overlaps the old range of a later entry. It returns 0 to go on, anything else to end the\n compaction with this batch, which is done.\n\n Every call is legal in it but to compact, reset, resize the pool of, trim or destroy the same\n arena (REENTERED). It must return, rather than leave by longjmp or an exception: otherwise the\n arena would be compacting for ever."]
@@ -1246,10 +1279,24 @@ pub struct cuarena_config {
     pub natural: u64,
     #[doc = " 1: ONNX Runtime's key, see cuarena_config_set; 0"]
     pub use_cuda_mempool: i32,
+    #[doc = " file for a snapshot when a request is refused: see\n snapshot.h; \"\": none is written"]
+    pub snapshot_on_oom: [::core::ffi::c_char; 256usize],
+    #[doc = " CUARENA_FILL_...; never"]
+    pub fill: i32,
+    #[doc = " on either side of each block, up to 4 KiB; 0"]
+    pub guard_bytes: u64,
+    #[doc = " most bytes of freed blocks that wait before their\n bytes are used again; 0"]
+    pub quarantine_bytes: u64,
+    #[doc = " callers kept for each live block, up to 32; 0"]
+    pub stacks: i32,
+    #[doc = " the file, as cuarena_trace_begin has it; empty: none"]
+    pub trace: [::core::ffi::c_char; 256usize],
+    #[doc = " how many events are kept in memory; 0"]
+    pub trace_ring: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of cuarena_config"][::core::mem::size_of::<cuarena_config>() - 432usize];
+    ["Size of cuarena_config"][::core::mem::size_of::<cuarena_config>() - 968usize];
     ["Alignment of cuarena_config"][::core::mem::align_of::<cuarena_config>() - 8usize];
     ["Offset of field: cuarena_config::struct_size"]
         [::core::mem::offset_of!(cuarena_config, struct_size) - 0usize];
@@ -1368,6 +1415,20 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_config, natural) - 416usize];
     ["Offset of field: cuarena_config::use_cuda_mempool"]
         [::core::mem::offset_of!(cuarena_config, use_cuda_mempool) - 424usize];
+    ["Offset of field: cuarena_config::snapshot_on_oom"]
+        [::core::mem::offset_of!(cuarena_config, snapshot_on_oom) - 428usize];
+    ["Offset of field: cuarena_config::fill"]
+        [::core::mem::offset_of!(cuarena_config, fill) - 684usize];
+    ["Offset of field: cuarena_config::guard_bytes"]
+        [::core::mem::offset_of!(cuarena_config, guard_bytes) - 688usize];
+    ["Offset of field: cuarena_config::quarantine_bytes"]
+        [::core::mem::offset_of!(cuarena_config, quarantine_bytes) - 696usize];
+    ["Offset of field: cuarena_config::stacks"]
+        [::core::mem::offset_of!(cuarena_config, stacks) - 704usize];
+    ["Offset of field: cuarena_config::trace"]
+        [::core::mem::offset_of!(cuarena_config, trace) - 708usize];
+    ["Offset of field: cuarena_config::trace_ring"]
+        [::core::mem::offset_of!(cuarena_config, trace_ring) - 964usize];
 };
 #[doc = " The options. Begin with cuarena_config_init, then set members by hand, by cuarena_config_set or\n by cuarena_config_parse. docs/options.md lists key, range and default of each; the default stands\n last in the comments here.\n\n A member that has no effect beside the others, such as `pool` with a preset that grows or\n `cache_page` without a cache, is an error of cuarena_create that names it, unless it has the\n value that it would have anyway."]
 pub type cuarena_config_t = cuarena_config;
@@ -1753,6 +1814,10 @@ pub struct cuarena_capture {
 }
 #[doc = " A capture session, until it is released. Any thread may pass it."]
 pub type cuarena_capture_t = cuarena_capture;
+#[doc = " One line of a report, without a line feed; good during the call. No lock is held, but the arena\n must not be called (REENTERED)."]
+pub type cuarena_line_fn = ::core::option::Option<
+    unsafe extern "C" fn(user: *mut ::core::ffi::c_void, line: *const ::core::ffi::c_char),
+>;
 #[doc = " What an arena's memory is and can do, the same from its creation on. Members about a device are\n 0, NULL or -1 where there is none."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -2055,6 +2120,66 @@ const _: () = {
 };
 #[doc = " What cuarena_shared_acquire and _replace found."]
 pub type cuarena_shared_report_t = cuarena_shared_report;
+#[doc = " Gets the next bytes of something that is written, which are valid during the call only. Returns 0\n to go on; anything else ends the writing. No lock is held: any call is legal in it. It must\n return, rather than leave by longjmp or an exception."]
+pub type cuarena_write_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        bytes: *const ::core::ffi::c_void,
+        size: usize,
+    ) -> i32,
+>;
+#[doc = " An event as the ring has it. Members that do not apply are 0. Frozen."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_traced {
+    #[doc = " of CLOCK_MONOTONIC"]
+    pub time_ns: u64,
+    #[doc = " CUARENA_EVENT_..."]
+    pub kind: i32,
+    #[doc = " of FAIL: why; of STEP: OK if it brought something"]
+    pub status: cuarena_status_t,
+    pub block: cuarena_block_t,
+    pub address: *mut ::core::ffi::c_void,
+    pub bytes: u64,
+    #[doc = " CUARENA_NO_STREAM: none"]
+    pub stream: cuarena_stream_t,
+    #[doc = " the system's number of it"]
+    pub thread: u64,
+    #[doc = " of IDLE: see `note` above"]
+    pub before_ns: u64,
+    pub tag: cuarena_tag_t,
+    #[doc = " of STEP: CUARENA_STEP_..."]
+    pub step: i32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_traced"][::core::mem::size_of::<cuarena_traced>() - 72usize];
+    ["Alignment of cuarena_traced"][::core::mem::align_of::<cuarena_traced>() - 8usize];
+    ["Offset of field: cuarena_traced::time_ns"]
+        [::core::mem::offset_of!(cuarena_traced, time_ns) - 0usize];
+    ["Offset of field: cuarena_traced::kind"]
+        [::core::mem::offset_of!(cuarena_traced, kind) - 8usize];
+    ["Offset of field: cuarena_traced::status"]
+        [::core::mem::offset_of!(cuarena_traced, status) - 12usize];
+    ["Offset of field: cuarena_traced::block"]
+        [::core::mem::offset_of!(cuarena_traced, block) - 16usize];
+    ["Offset of field: cuarena_traced::address"]
+        [::core::mem::offset_of!(cuarena_traced, address) - 24usize];
+    ["Offset of field: cuarena_traced::bytes"]
+        [::core::mem::offset_of!(cuarena_traced, bytes) - 32usize];
+    ["Offset of field: cuarena_traced::stream"]
+        [::core::mem::offset_of!(cuarena_traced, stream) - 40usize];
+    ["Offset of field: cuarena_traced::thread"]
+        [::core::mem::offset_of!(cuarena_traced, thread) - 48usize];
+    ["Offset of field: cuarena_traced::before_ns"]
+        [::core::mem::offset_of!(cuarena_traced, before_ns) - 56usize];
+    ["Offset of field: cuarena_traced::tag"]
+        [::core::mem::offset_of!(cuarena_traced, tag) - 64usize];
+    ["Offset of field: cuarena_traced::step"]
+        [::core::mem::offset_of!(cuarena_traced, step) - 68usize];
+};
+#[doc = " An event as the ring has it. Members that do not apply are 0. Frozen."]
+pub type cuarena_traced_t = cuarena_traced;
 extern "C" {
     #[doc = " \"0.1.0\": the version of the library that runs, which may be newer than the header that was\n compiled. Never fails; static text."]
     pub fn cuarena_version_string() -> *const ::core::ffi::c_char;
@@ -2511,7 +2636,7 @@ extern "C" {
         config: *const cuarena_config_t,
         arena_out: *mut *mut cuarena_t,
     ) -> cuarena_status_t;
-    #[doc = " Ends the arena and clears the handle; NULL and a cleared handle are OK. BUSY, with nothing\n changed, while blocks live (the log and the last error tell the leaks by tag), while streams may\n still use blocks that were freed on them or are being captured, while a capture session has bytes\n (capture.h), and for an arena that the process shares (shared.h). REENTERED from a function of\n its memory, its relocation callback, its out-of-memory handler or its event listener."]
+    #[doc = " Ends the arena and clears the handle; NULL and a cleared handle are OK. BUSY, with nothing\n changed, while blocks live (the last error tells the leaks by tag, and the log as\n cuarena_report_leaks does), while streams may still use blocks that were freed on them or are\n being captured, while a capture session has bytes (capture.h), and for an arena that the process\n shares (shared.h). REENTERED from a function of its memory, its relocation callback, its out-of-\n memory handler or its event listener."]
     pub fn cuarena_destroy(arena: *mut *mut cuarena_t) -> cuarena_status_t;
     #[doc = " Destroys the arena with every block that lives in it. Waits for the work of its streams; the log\n tells what could not be waited for. BUSY for a shared arena; REENTERED as cuarena_destroy."]
     pub fn cuarena_destroy_forced(arena: *mut *mut cuarena_t) -> cuarena_status_t;
@@ -2694,6 +2819,14 @@ extern "C" {
         capture: *mut cuarena_capture_t,
         stats: *mut cuarena_stats_t,
     ) -> cuarena_status_t;
+    #[doc = " Looks at the guards of all live blocks, and at what the quarantine keeps, which ends. CORRUPT if\n there are findings; the last error has the first and their number. `findings_out`, which may be\n NULL, gets the number of findings since the arena was made, also of those that frees made and\n also if the call is CORRUPT; it is 0, and the call OK, where no option asks for anything.\n\n Blocks that a call of another thread works on are waited for. Those that open capture sessions\n use are passed over. REENTERED from a function of the arena's memory; DRIVER if a wait or a copy\n fails. Cost: O(highest count of blocks so far), a wait for the streams of each and, on a device,\n two copies of its guards."]
+    pub fn cuarena_check(arena: *mut cuarena_t, findings_out: *mut u64) -> cuarena_status_t;
+    #[doc = " Reports the live blocks: how many there are, by tag, those with most bytes first, and the oldest\n block of each. With stacks=N also where most of them were allocated. At most 16 tags and 8 places\n are listed, and then how many more there are. Only with one of the options above it is known how\n old a block is. A NULL `line` is the log, at level warn. cuarena_destroy does that by itself when\n it is BUSY because blocks live. OUT_OF_MEMORY if the host has none for a list of the blocks.\n Cost: O(highest count of blocks so far), and to sort the live ones, without the lock."]
+    pub fn cuarena_report_leaks(
+        arena: *mut cuarena_t,
+        line: cuarena_line_fn,
+        user: *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
     pub fn cuarena_properties_init(properties: *mut cuarena_properties_t);
     #[doc = " O(1)."]
     pub fn cuarena_properties(
@@ -2737,6 +2870,17 @@ extern "C" {
     pub fn cuarena_device_info_init(info: *mut cuarena_device_info_t);
     #[doc = " BAD_ARGUMENT for an ordinal that the driver does not have; NO_DEVICE, OUT_OF_MEMORY, DRIVER,\n LOST. Cost: the device's primary context, which is created for the call if nobody has it."]
     pub fn cuarena_device_info(device: i32, info: *mut cuarena_device_info_t) -> cuarena_status_t;
+    #[doc = " Begins the thread, which listens at a Unix socket of that path. Only the owner can reach it\n (0600), and peers of other users are refused. In the path %p stands for the process and %% for a\n percent sign. NULL: it does not listen, and is for cuarena_monitor_signal alone.\n\n BUSY if there is a monitor, or another process listens there; BAD_ARGUMENT for a path that is too\n long, or that names something else than the socket of a process that has ended, which is\n replaced; DRIVER with the errno if the system refuses.\n\n Whoever connects sends one line: \"list\", \"stats\", \"snapshot NUMBER json\" or \"snapshot NUMBER\n pytorch\". The answer is \"ok LENGTH\" in a line and so many bytes, or \"error TEXT\" in a line; then\n the connection ends. The first two answer with JSON in one line: version, pid and the list\n \"arenas\", of each of which they tell number and name and, for \"stats\", how many streams it knows\n and its \"statistics\". A peer that sends or takes nothing for a second is let go."]
+    pub fn cuarena_monitor_open(path: *const ::core::ffi::c_char) -> cuarena_status_t;
+    #[doc = " The same with the path that CUARENA_MONITOR in the environment says; OK, with nothing done, if\n there is none. No other call reads that. No thread may change the environment meanwhile."]
+    pub fn cuarena_monitor_environment() -> cuarena_status_t;
+    #[doc = " From now on a signal makes the monitor write a snapshot of each arena: into files whose names the\n pattern says, with %n for the number of the file, from 1 on, %p and %% as above. In PyTorch's\n format if it ends in .pickle, else JSON. Its handler only wakes the monitor.\n\n BAD_ARGUMENT for a signal that has a handler already, that cannot have one, or that tells of a\n fault; for a pattern without %n, or one of more than 255 bytes. STALE if there is no monitor;\n BUSY if it has a signal. What goes wrong with a file is told to the log."]
+    pub fn cuarena_monitor_signal(
+        signal: ::core::ffi::c_int,
+        pattern: *const ::core::ffi::c_char,
+    ) -> cuarena_status_t;
+    #[doc = " Ends the monitor, once it has answered whom it is answering and written what signals asked for;\n its socket goes, and its signal does what it did before. OK if there is none; BUSY if another\n thread is in this call."]
+    pub fn cuarena_monitor_close() -> cuarena_status_t;
     pub fn cuarena_shared_report_init(report: *mut cuarena_shared_report_t);
     #[doc = " Holds the arena of the configuration's device and memory, which is made if there is none. Each\n acquire needs a release. `report` may be NULL; each difference is also logged as a warning.\n\n Errors: those of cuarena_create; BAD_ARGUMENT for memory=bytes and custom."]
     pub fn cuarena_shared_acquire(
@@ -2771,5 +2915,32 @@ extern "C" {
         values: *const *const ::core::ffi::c_char,
         count: usize,
         taken_out: *mut usize,
+    ) -> cuarena_status_t;
+    #[doc = " Writes a snapshot into a file that only its owner can read and write (0600). It is written under\n another name beside `path`, and has this name when it is whole: a file that was there before is\n replaced then, and stays as it was on an error. DRIVER with the errno if the system refuses;\n OUT_OF_MEMORY if the host has no memory for the copy; BAD_ARGUMENT for another format. Any thread\n may call it, also in the arena's handlers and listeners. O(blocks + free ranges)."]
+    pub fn cuarena_snapshot_write(
+        arena: *mut cuarena_t,
+        format: i32,
+        path: *const ::core::ffi::c_char,
+    ) -> cuarena_status_t;
+    #[doc = " The same bytes for a function of the caller's, a few KiB at a time. UNSUPPORTED if it did not\n take all; it has had a part of the snapshot then."]
+    pub fn cuarena_snapshot_to(
+        arena: *mut cuarena_t,
+        format: i32,
+        write: cuarena_write_fn,
+        user: *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    #[doc = " Begins to record in a file: \"%p\" in the path becomes the number of the process, \"%n\" that of the\n trace in it, from 1 on, and \"%%\" a percent sign. BAD_ARGUMENT for another percent sign, \"\", or\n more than 1000 bytes; BUSY where the arena records in a file already, or another arena or process\n in this one; DRIVER with errno where the file cannot be made or written; UNSUPPORTED for .gz\n where there is no libz.so.1. Nothing has changed then. O(live blocks)."]
+    pub fn cuarena_trace_begin(
+        arena: *mut cuarena_t,
+        path: *const ::core::ffi::c_char,
+    ) -> cuarena_status_t;
+    #[doc = " Ends the recording, when all lines are in the file. OK if there was none. DRIVER with errno where\n the file could not be written to its end: it has whole lines up to there. O(threads)."]
+    pub fn cuarena_trace_end(arena: *mut cuarena_t) -> cuarena_status_t;
+    #[doc = " Copies the last events that the arena keeps in memory (option trace_ring), the oldest first, at\n most `capacity` and trace_ring of them; `count_out` gets how many. `events` NULL with capacity 0\n only asks for the count. After a refusal the last ones say how it came to that. UNSUPPORTED with\n trace_ring=0; OUT_OF_MEMORY where the host has no memory for a copy. O(n log n) in threads times\n trace_ring; no allocation or free waits for it for longer than a copy of its own thread's events."]
+    pub fn cuarena_trace_recent(
+        arena: *mut cuarena_t,
+        events: *mut cuarena_traced_t,
+        capacity: usize,
+        count_out: *mut usize,
     ) -> cuarena_status_t;
 }

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use crate::amount::c_text;
 use crate::choices::{
-    Backing, BytesKind, CacheBound, DriverPool, Events, Grow, Keep, MemoryKind, Placement, Preset,
-    Property, ReleaseThreshold, Segments, SoftLimit, Split, Steal, UnknownKeys, Zero,
+    Backing, BytesKind, CacheBound, DriverPool, Events, Fill, Grow, Keep, MemoryKind, Placement,
+    Preset, Property, ReleaseThreshold, Segments, SoftLimit, Split, Steal, UnknownKeys, Zero,
 };
 use crate::error::check;
 use crate::ffi;
@@ -104,6 +104,18 @@ setters! {
     grow(grow: Grow) => grow = grow.code();
     /// When bytes are set to 0; never.
     zero(zero: Zero) => zero = zero.code();
+    /// For debugging: bytes before and behind each block, up to 4 KiB, that are
+    /// checked when it is dropped and by [`Arena::check_guards`](crate::Arena::check_guards);
+    /// 0.
+    guard(bytes: usize) => guard_bytes = bytes as u64;
+    /// For debugging: which bytes get a pattern; none.
+    fill(fill: Fill) => fill = fill.code();
+    /// For debugging: the most bytes of dropped blocks that wait before anybody
+    /// gets them, so that writes to them are found; 0.
+    quarantine(bytes: usize) => quarantine_bytes = bytes as u64;
+    /// For debugging: how many callers are kept for each live block, up to 32;
+    /// 0.
+    stacks(frames: u32) => stacks = i32::try_from(frames).unwrap_or(i32::MAX);
     /// How a free range is chosen; as the preset says.
     placement(placement: Placement) => placement = placement.code();
     /// Whether blocks are moved together before a request is refused; off.
@@ -237,6 +249,19 @@ impl ArenaBuilder {
             *to = from as c_char;
         }
         self
+    }
+
+    /// The file for a snapshot when a request is refused for lack of bytes: in
+    /// PyTorch's format if it ends in .pickle, else JSON. `%n` in it is the
+    /// refusal's number, from 1 to 16; without that only the first has one. `%p`
+    /// is the process, `%%` a percent sign.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadArgument`] for more than 255 bytes, or another letter
+    /// behind a percent sign.
+    pub fn snapshot_on_oom(self, pattern: &str) -> Result<Self> {
+        self.option("snapshot_on_oom", pattern)
     }
 
     /// Sets one option from text: keys and values of docs/options.md, and ONNX

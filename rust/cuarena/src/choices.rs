@@ -154,6 +154,23 @@ choice! {
         Alloc = CUARENA_ZERO_ALLOC,
         /// Each block, before its bytes are reused. A drop takes that long.
         Free = CUARENA_ZERO_FREE,
+        /// Each block whose bytes another tag or capture session may have had:
+        /// all of them, once there are two of these.
+        Owner = CUARENA_ZERO_OWNER,
+    }
+}
+
+choice! {
+    /// Which bytes get a pattern, for debugging.
+    Fill {
+        /// None.
+        Never = CUARENA_FILL_NEVER,
+        /// Those of a new block: 0xCD.
+        Alloc = CUARENA_FILL_ALLOC,
+        /// Those of a freed block: 0xDD.
+        Free = CUARENA_FILL_FREE,
+        /// Both.
+        Both = CUARENA_FILL_BOTH,
     }
 }
 
@@ -338,6 +355,7 @@ words! {
     MemoryKind of memory,
     Grow of grow,
     Zero of zero,
+    Fill of fill,
     Placement of placement,
     Backing of backing,
     Segments of segments,

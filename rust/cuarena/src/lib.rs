@@ -21,6 +21,7 @@ mod cache;
 mod capture;
 mod choices;
 mod compact;
+mod debug;
 mod device;
 mod driver;
 mod driver_pool;
@@ -37,6 +38,7 @@ mod life;
 mod listen;
 pub mod log;
 pub mod memory;
+pub mod monitor;
 mod on_stream;
 mod options;
 mod panics;
@@ -47,8 +49,10 @@ mod pod;
 mod request;
 mod shared;
 mod sized;
+mod snapshot;
 mod stats;
 mod stream;
+mod trace;
 mod trampoline;
 mod typed;
 
@@ -63,7 +67,7 @@ pub use builder::ArenaBuilder;
 pub use cache::CacheStats;
 pub use capture::CaptureSession;
 pub use choices::{
-    Backing, BytesKind, CacheBound, DriverPool, Events, Grow, Keep, LimitKind, MemoryKind,
+    Backing, BytesKind, CacheBound, DriverPool, Events, Fill, Grow, Keep, LimitKind, MemoryKind,
     Placement, Preset, Property, Region, ReleaseThreshold, Segments, SoftLimit, Split, Steal,
     UnknownKeys, Zero,
 };
@@ -85,6 +89,7 @@ pub use pinned::{DevicePtr, PinnedBlock, ReleaseError};
 pub use pod::{PodBlock, PodView, PodViewMut};
 pub use request::{Request, Tag};
 pub use shared::{shrink_shared, SharedReport};
+pub use snapshot::SnapshotFormat;
 pub use stats::Stats;
 pub use stream::{Mark, RawStream, Stream, StreamOwner};
 pub use typed::{FromBlockError, TypedBlock};

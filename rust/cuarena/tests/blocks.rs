@@ -363,6 +363,10 @@ fn typed_options_are_those_of_the_table() {
         .max_blocks(1000)
         .grow(Grow::Exact)
         .zero(Zero::Alloc)
+        .guard(64)
+        .fill(Fill::Free)
+        .quarantine(1 << 20)
+        .stacks(8)
         .placement(Placement::Best)
         .compact_on_oom(true)
         .device(3)
@@ -401,7 +405,9 @@ fn typed_options_are_those_of_the_table() {
         .soft_limit_rule(SoftLimit::Enforce)
         .round_powers(1 << 13)
         .round_to(1 << 15)
-        .natural(1 << 12);
+        .natural(1 << 12)
+        .snapshot_on_oom("/no/folder/%n.json")
+        .unwrap();
     // SAFETY: no arena is made of it.
     let set = unsafe { set.driver_pool_handle(77) }.driver_pool(DriverPool::Own);
     let text = format!("{set:?}");
@@ -417,6 +423,10 @@ fn typed_options_are_those_of_the_table() {
         ("max_blocks", "1000"),
         ("grow", "exact"),
         ("zero", "alloc"),
+        ("guard", "64"),
+        ("fill", "free"),
+        ("quarantine", "1MiB"),
+        ("stacks", "8"),
         ("placement", "best"),
         ("compact_on_oom", "1"),
         ("device", "3"),
@@ -458,6 +468,7 @@ fn typed_options_are_those_of_the_table() {
         ("round_powers", "8KiB"),
         ("round_to", "32KiB"),
         ("natural", "4KiB"),
+        ("snapshot_on_oom", "/no/folder/%n.json"),
     ];
     for (key, value) in pairs {
         let pair = format!("{key:?}: {value:?}");
@@ -564,7 +575,8 @@ fn choices_are_told_and_read_as_the_words_of_the_table() {
         ("device", MemoryKind::Device),
     ]);
     both_ways(&[("exact", Grow::Exact), ("doubling", Grow::Doubling)]);
-    both_ways(&[("never", Zero::Never), ("free", Zero::Free)]);
+    both_ways(&[("never", Zero::Never), ("owner", Zero::Owner)]);
+    both_ways(&[("never", Fill::Never), ("both", Fill::Both)]);
     both_ways(&[("best", Placement::Best), ("low", Placement::Low)]);
     both_ways(&[("auto", Backing::Auto), ("vmm", Backing::Vmm)]);
     both_ways(&[("shared", Segments::Shared), ("each", Segments::Each)]);

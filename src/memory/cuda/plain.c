@@ -544,6 +544,8 @@ cuarena_status_t cuai_pinned_open(const cuarena_config_t *config, cuai_memory_t 
     out->ops.available = cuai_host_available;
     out->ops.total = cuai_host_total;
     out->ops.zero_bytes = cuai_move_zero;
+    out->ops.set_bytes = cuai_move_set;
+    out->ops.read_bytes = cuai_move_read;
     if (!reached)
         out->ops.zero_captured = NULL;
     return CUARENA_OK;

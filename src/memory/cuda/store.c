@@ -273,6 +273,51 @@ static cuarena_status_t zero_bytes(void *user, void *address, uint64_t bytes,
     return status;
 }
 
+/* Within a visit. */
+static cuarena_status_t queue_set(cuai_place_t *place, cuai_cu_stream_t stream, const void *address,
+                                  int32_t value, uint64_t bytes)
+{
+    cuai_cu_result_t result = cuai_cu(place->cuda)
+                                  ->cuMemsetD8Async((cuai_cu_pointer_t)(uintptr_t)address,
+                                                    (unsigned char)value, bytes, stream);
+    return CUAI_PLACE_STATUS(place, result, "cuMemsetD8Async", "%" PRIu64 " bytes at %p set to %d",
+                             bytes, address, (int)value);
+}
+
+static cuarena_status_t set_bytes(void *user, void *address, int32_t value, uint64_t bytes,
+                                  cuarena_stream_t stream)
+{
+    cuai_work_t work;
+    cuai_visit_t visit;
+    cuarena_status_t status = cuai_store_begin(user, stream, &work);
+    if (status == CUARENA_OK)
+        status = cuai_place_enter(work.store->place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    status = queue_set(work.store->place, work.stream, address, value, bytes);
+    cuai_place_leave(&visit);
+    return status == CUARENA_OK ? finish_work(&work) : status;
+}
+
+/* The driver returns from a copy to pageable memory when that is done, so nothing is written to
+ * `to` after a wait that fails. */
+static cuarena_status_t read_bytes(void *user, void *to, const void *address, uint64_t bytes)
+{
+    cuai_store_t *store = user;
+    cuai_place_t *place = store->place;
+    cuai_visit_t visit;
+    cuarena_status_t status = cuai_place_enter(place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_cu_result_t result =
+        cuai_cu(place->cuda)
+            ->cuMemcpyDtoHAsync(to, (cuai_cu_pointer_t)(uintptr_t)address, bytes, store->own);
+    cuai_place_leave(&visit);
+    status = CUAI_PLACE_STATUS(place, result, "cuMemcpyDtoHAsync",
+                               "%" PRIu64 " bytes at %p copied to the host", bytes, address);
+    return status == CUARENA_OK ? cuai_store_wait(store) : status;
+}
+
 /* A captured stream of another context sets the bytes itself: events around work of the own stream
  * would become part of the graph. */
 static cuarena_status_t zero_captured(void *user, void *address, uint64_t bytes,
@@ -299,6 +344,8 @@ void cuai_store_fill(const cuai_store_t *store, cuai_memory_t *out)
     ops->relocate = store->has_mover ? relocate : cuai_move_relocate;
     ops->zero_bytes = zero_bytes;
     ops->zero_captured = zero_captured;
+    ops->set_bytes = set_bytes;
+    ops->read_bytes = read_bytes;
     ops->end = cuai_store_end;
     cuai_streams_fill(ops);
     out->facts.device = store->place->device;

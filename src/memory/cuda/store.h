@@ -39,7 +39,8 @@ cuarena_status_t cuai_store_add_mover(cuai_store_t *store);
 void cuai_store_end(void *user);
 
 /* Fills the part of the table that all memories of a device have: name, streams, available, total,
- * relocate, zero_bytes and end; and the facts of the place. Without a mover the CPU relocates. */
+ * relocate, zero_bytes, set_bytes, read_bytes and end; and the facts of the place. Without a mover
+ * the CPU relocates. */
 void cuai_store_fill(const cuai_store_t *store, cuai_memory_t *out);
 
 /* Blocks the caller until the own stream has done its work. */

@@ -36,10 +36,23 @@ cuarena_status_t cuai_move_relocate(void *user, const cuarena_relocation_t *list
  * touch, and whoever asks for zeros will touch them. */
 cuarena_status_t cuai_move_zero(void *user, void *address, uint64_t bytes, cuarena_stream_t stream)
 {
+    return cuai_move_set(user, address, 0, bytes, stream);
+}
+
+cuarena_status_t cuai_move_set(void *user, void *address, int32_t value, uint64_t bytes,
+                               cuarena_stream_t stream)
+{
     cuarena_status_t status = cuai_streams_drain(user, stream);
     if (status == CUARENA_OK)
-        memset(address, 0, bytes);
+        memset(address, value, bytes);
     return status;
+}
+
+cuarena_status_t cuai_move_read(void *user, void *to, const void *address, uint64_t bytes)
+{
+    (void)user;
+    memcpy(to, address, bytes);
+    return CUARENA_OK;
 }
 
 static void end(void *user)
@@ -68,6 +81,8 @@ void cuai_host_memory_fill(const cuai_streams_t *streams, cuarena_memory_ops_t *
     ops->total = cuai_host_total;
     ops->relocate = cuai_move_relocate;
     ops->zero_bytes = cuai_move_zero;
+    ops->set_bytes = cuai_move_set;
+    ops->read_bytes = cuai_move_read;
     ops->end = end;
     cuai_streams_fill(ops);
 }

@@ -1,0 +1,193 @@
+#define _GNU_SOURCE
+#include "trace/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "trace/event.h"
+#include "trace/gzip.h"
+
+/* The number of traces that the process has begun. */
+static atomic_uint begun;
+
+/* ---- The path ---------------------------------------------------------- */
+
+static cuarena_status_t fail_path(const char *path, const char *why)
+{
+    char room[CUAI_SHOWN + sizeof("...")];
+    return cuai_fail(CUARENA_BAD_ARGUMENT,
+                     "trace: '%s' %s; accepted: a path of 1 to 1000 bytes, with %%p, %%n and %%%% "
+                     "for the process, the trace and a percent sign",
+                     cuai_shown(path, CUAI_SHOWN, room), why);
+}
+
+/* Writes what a percent sign and this character stand for; 0: they stand for nothing. */
+static size_t put_percent(char *at, size_t room, char character, unsigned number)
+{
+    switch (character) {
+    case 'p':
+        return (size_t)snprintf(at, room, "%ld", (long)getpid());
+    case 'n':
+        return (size_t)snprintf(at, room, "%u", number);
+    case '%':
+        return (size_t)snprintf(at, room, "%%");
+    default:
+        return 0;
+    }
+}
+
+static cuarena_status_t make_path(cuai_trace_file_t *file, const char *path)
+{
+    size_t used = 0, length = strlen(path);
+    unsigned number = atomic_fetch_add_explicit(&begun, 1, memory_order_relaxed) + 1;
+    if (length == 0 || length > 1000)
+        return fail_path(path, length == 0 ? "is empty" : "is too long");
+    for (const char *from = path; *from != '\0' && used < sizeof file->path - 1; from++) {
+        if (*from != '%') {
+            file->path[used++] = *from;
+            continue;
+        }
+        size_t more = put_percent(file->path + used, sizeof file->path - used, *++from, number);
+        if (more == 0)
+            return fail_path(path, "has a percent sign that stands for nothing");
+        used += more;
+    }
+    if (used >= sizeof file->path - 1)
+        return fail_path(path, "is too long");
+    file->path[used] = '\0';
+    file->gzip = used > 3 && strcmp(file->path + used - 3, ".gz") == 0;
+    return CUARENA_OK;
+}
+
+/* ---- Writing ----------------------------------------------------------- */
+
+/* Writes all, or as much as there is room for; the errno that ended it, or 0. */
+static int write_all(int descriptor, const void *bytes, size_t count, size_t *written_out)
+{
+    *written_out = 0;
+    while (*written_out < count) {
+        ssize_t written =
+            write(descriptor, (const char *)bytes + *written_out, count - *written_out);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return written < 0 ? errno : ENOSPC;
+        *written_out += (size_t)written;
+    }
+    return 0;
+}
+
+/* How much of what was written stays: whole lines, or nothing of a gzip member. */
+static size_t whole_part(const char *bytes, size_t written, bool gzip)
+{
+    while (!gzip && written != 0 && bytes[written - 1] != '\n')
+        written--;
+    return gzip ? 0 : written;
+}
+
+static int append(cuai_trace_file_t *file, const void *bytes, size_t count)
+{
+    size_t written;
+    int error = write_all(file->descriptor, bytes, count, &written);
+    off_t end = error == 0 || written == 0 ? -1 : lseek(file->descriptor, 0, SEEK_END);
+    if (end >= (off_t)written) {
+        off_t whole = end - (off_t)written + (off_t)whole_part(bytes, written, file->gzip);
+        (void)!ftruncate(file->descriptor, whole);
+    }
+    return error;
+}
+
+bool cuai_trace_file_append(cuai_trace_file_t *file, const char *text, size_t count,
+                            unsigned char *packed)
+{
+    CUAI_ASSERT(file->descriptor >= 0 && file->gzip == (packed != NULL));
+    const void *bytes = text;
+    if (atomic_load_explicit(&file->failed, memory_order_relaxed) != 0)
+        return true;
+    if (file->gzip) {
+        count = cuai_gzip(text, count, packed);
+        bytes = packed;
+    }
+    cuai_lock(&file->lock);
+    int error = atomic_load_explicit(&file->failed, memory_order_relaxed);
+    bool first = error == 0;
+    if (first) {
+        error = count == 0 ? ENOMEM : append(file, bytes, count);
+        atomic_store_explicit(&file->failed, error, memory_order_relaxed);
+    }
+    cuai_unlock(&file->lock);
+    return !first || error == 0;
+}
+
+/* ---- The file ---------------------------------------------------------- */
+
+void cuai_trace_file_init(cuai_trace_file_t *file)
+{
+    cuai_lock_init(&file->lock);
+    file->descriptor = -1;
+}
+
+static cuarena_status_t fail_file(const cuai_trace_file_t *file, const char *what, int error)
+{
+    return cuai_fail_driver(error, "trace '%s' %s: %s", file->path, what, strerror(error));
+}
+
+static cuarena_status_t begin_file(cuai_trace_file_t *file)
+{
+    unsigned char packed[256];
+    CUAI_ASSERT(cuai_gzip_most(strlen(cuai_trace_header)) <= sizeof packed);
+    struct stat is;
+    if (flock(file->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return cuai_fail(CUARENA_BUSY,
+                         "trace '%s' is being written by another trace; accepted: another path, "
+                         "such as one with %%p or %%n",
+                         file->path);
+    bool regular = fstat(file->descriptor, &is) == 0 && S_ISREG(is.st_mode);
+    if (regular && ftruncate(file->descriptor, 0) != 0)
+        return fail_file(file, "cannot be emptied", errno);
+    if (!cuai_trace_file_append(file, cuai_trace_header, strlen(cuai_trace_header),
+                                file->gzip ? packed : NULL))
+        return fail_file(file, "cannot be written", atomic_load(&file->failed));
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuai_trace_file_open(cuai_trace_file_t *file, const char *path)
+{
+    CUAI_ASSERT(file->descriptor < 0);
+    cuarena_status_t status = make_path(file, path);
+    if (status != CUARENA_OK)
+        return status;
+    if (file->gzip && !cuai_gzip_is_there())
+        return cuai_fail(CUARENA_UNSUPPORTED,
+                         "trace '%s' would be gzip, but there is no libz.so.1; accepted: a name "
+                         "that does not end in .gz",
+                         file->path);
+    atomic_store(&file->failed, 0);
+    file->descriptor = open(file->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (file->descriptor < 0)
+        return fail_file(file, "cannot be opened", errno);
+    status = begin_file(file);
+    if (status != CUARENA_OK) {
+        (void)close(file->descriptor);
+        file->descriptor = -1;
+    }
+    return status;
+}
+
+cuarena_status_t cuai_trace_file_close(cuai_trace_file_t *file)
+{
+    int error = atomic_load(&file->failed);
+    int descriptor = file->descriptor;
+    CUAI_ASSERT(descriptor >= 0);
+    file->descriptor = -1;
+    if (close(descriptor) != 0 && error == 0)
+        error = errno;
+    return error == 0 ? CUARENA_OK
+                      : fail_file(file, "ended early, with whole lines up to there", error);
+}

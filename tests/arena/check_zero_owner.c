@@ -1,0 +1,188 @@
+/*
+ * zero=owner: no tag and no capture session sees what another one left, in new blocks, in blocks
+ * that grow and in those of a cache, in every memory; and an arena of one tag sets nothing to 0.
+ *
+ * With CUARENA_TEST_CUDA it is another program, of the kinds whose memory a driver gives.
+ */
+#include "support/fixture.h"
+
+#if defined(CUARENA_TEST_CUDA)
+#include "support/cuda_kinds.h"
+#include "support/graph_bench.h"
+#define TABLE cuda_kinds
+#define KINDS DEVICE_KIND_COUNT
+#else
+#define TABLE arena_kinds
+#define KINDS HOST_KIND_COUNT
+#endif
+#define POOL MIB(16)
+#define EACH KIB(64)
+
+/* NULL: no bytes to look at. */
+static fixture_t *opened_by_owner(int kind)
+{
+    if (!(TABLE[kind].traits & KIND_READABLE))
+        return NULL;
+    fixture_t *f = prepared(&TABLE[kind], POOL);
+    f->config.zero = CUARENA_ZERO_OWNER;
+    fixture_create(f);
+    return f;
+}
+
+static cuarena_tag_t tag_of(fixture_t *f, const char *name)
+{
+    cuarena_tag_t tag = 0;
+    expect_ok(cuarena_tag(f->arena, name, &tag));
+    return tag;
+}
+
+/* Leaves contents in all that the arena has. */
+static void leave_secrets(fixture_t *f, cuarena_tag_t tag)
+{
+    void *pointers[16];
+    for (size_t i = 0; i < COUNT_OF(pointers); i++) {
+        pointers[i] = take_tagged(f, EACH, tag);
+        fill_with(f, pointers[i], EACH, 0x77);
+    }
+    for (size_t i = 0; i < COUNT_OF(pointers); i++)
+        drop(f, pointers[i]);
+}
+
+START_TEST(test_another_tag_sees_zeros)
+{
+    fixture_t *f = opened_by_owner(_i);
+    if (f == NULL)
+        return;
+    cuarena_tag_t a = tag_of(f, "a");
+    cuarena_tag_t b = tag_of(f, "b");
+    leave_secrets(f, a);
+    for (int turn = 0; turn < 4; turn++) {
+        for (uint64_t bytes = 1; bytes <= 4 * EACH; bytes *= 3) {
+            void *pointer = take_tagged(f, bytes, turn % 2 == 0 ? b : a);
+            expect_zero(f, pointer, bytes);
+            fill_with(f, pointer, bytes, 0x78);
+            drop(f, pointer);
+        }
+        leave_secrets(f, turn % 2 == 0 ? b : a);
+    }
+    void *untagged = take(f, EACH);
+    expect_zero(f, untagged, EACH);
+    drop(f, untagged);
+}
+END_TEST
+
+START_TEST(test_block_that_grows_sees_zeros)
+{
+    fixture_t *f = opened_by_owner(_i);
+    void *now = NULL;
+    if (f == NULL || TABLE[_i].traits & KIND_EACH)
+        return;
+    cuarena_tag_t a = tag_of(f, "a");
+    cuarena_tag_t b = tag_of(f, "b");
+    void *pointer = take_tagged(f, EACH, a);
+    void *later = take_tagged(f, 4 * EACH, a);
+    fill_with(f, later, 4 * EACH, 0x77);
+    drop(f, later);
+    now = take_tagged(f, EACH, b);
+    expect_zero(f, now, EACH);
+    drop(f, pointer);
+    for (uint64_t bytes = EACH; bytes < 6 * EACH; bytes += EACH) {
+        paint(f, now, bytes, bytes);
+        step_ok(f, cuarena_resize(f->arena, now, bytes + EACH, &now));
+        expect_painted(f, now, bytes, bytes);
+        expect_zero(f, (char *)now + bytes, EACH);
+    }
+    drop(f, now);
+}
+END_TEST
+
+#if defined(CUARENA_TEST_CUDA)
+
+/* What a graph writes at its launches, and what it reads. */
+START_TEST(test_sessions_see_zeros_and_leave_them)
+{
+    cuarena_capture_t *session = NULL;
+    fixture_t *f = opened_graphs_with("memory=device,pool=64MiB,zero=owner");
+    void *before = take_on(f, BENCH_BYTES, bench.s);
+    fill(before, BENCH_BYTES, 3, bench.s);
+    drop_on(f, before, bench.s);
+    wait_for(bench.s);
+    begin_capture(bench.s, 1);
+    expect_ok(cuarena_capture_begin(f->arena, bench.s, &session));
+    void *within = take_on(f, BENCH_BYTES, bench.s);
+    cuai_cu_graph_exec_t exec = end_capture(bench.s);
+    expect_ok(cuarena_capture_end(f->arena, session));
+    expect_cu(bench.cuda->cuGraphLaunch(exec, bench.s));
+    wait_for(bench.s);
+    expect_zero(f, within, BENCH_BYTES);
+    fill(within, BENCH_BYTES, 4, bench.s);
+    drop_on(f, within, bench.s);
+    expect_cu(bench.cuda->cuGraphExecDestroy(exec));
+    expect_ok(cuarena_capture_release(f->arena, &session, bench.s));
+    for (int i = 0; i < 20; i++) {
+        void *after = take_on(f, BENCH_BYTES, bench.s);
+        wait_for(bench.s);
+        expect_zero(f, after, BENCH_BYTES);
+        drop_on(f, after, bench.s);
+    }
+}
+END_TEST
+
+#else
+
+START_TEST(test_one_tag_sets_nothing_to_0)
+{
+    fixture_t *f = opened_by_owner(POOL_CUSTOM);
+    cuarena_tag_t a = tag_of(f, "a");
+    leave_secrets(f, a);
+    void *pointer = take_tagged(f, EACH, a);
+    step_ok(f, cuarena_resize(f->arena, pointer, 2 * EACH, &pointer));
+    expect_u64(f->memory.counts[OP_ZERO], 0);
+    drop(f, pointer);
+    drop(f, take_tagged(f, EACH, tag_of(f, "b")));
+    expect_u64(f->memory.counts[OP_ZERO], 1);
+}
+END_TEST
+
+START_TEST(test_block_that_cannot_move_does_not_grow)
+{
+    void *pin = NULL;
+    fixture_t *f = opened_by_owner(POOL_CUSTOM);
+    drop(f, take_tagged(f, EACH, tag_of(f, "a")));
+    cuarena_block_t block = take_block(f, EACH);
+    expect_ok(cuarena_block_pin(f->arena, block, &pin));
+    step(f, cuarena_block_resize(f->arena, block, 2 * EACH), CUARENA_BUSY);
+    step_ok(f, cuarena_block_resize(f->arena, block, EACH - 1));
+    step_ok(f, cuarena_block_resize(f->arena, block, EACH));
+    expect_ok(cuarena_block_unpin(f->arena, block));
+    drop_block(f, block);
+}
+END_TEST
+
+START_TEST(test_memory_that_cannot_zero_is_refused)
+{
+    fixture_t *f = new_fixture(fixture_release);
+    fixture_prepare(f, KIND_NONE_POOL, POOL);
+    f->config.zero = CUARENA_ZERO_OWNER;
+    expect_status(cuarena_create(&f->config, &f->arena), CUARENA_UNSUPPORTED);
+}
+END_TEST
+
+#endif
+
+int main(void)
+{
+    Suite *suite = suite_create("zero_owner");
+    suite_add_rows(suite, "tags", test_another_tag_sees_zeros, KINDS);
+    suite_add_rows(suite, "growth", test_block_that_grows_sees_zeros, KINDS);
+#if defined(CUARENA_TEST_CUDA)
+    suite_add_list(suite, "sessions", TEST_LIST(test_sessions_see_zeros_and_leave_them));
+    return cuda_kinds_main(suite);
+#else
+    suite_add_list(suite, "cost",
+                   TEST_LIST(test_one_tag_sets_nothing_to_0,
+                             test_block_that_cannot_move_does_not_grow,
+                             test_memory_that_cannot_zero_is_refused));
+    return suite_main(suite);
+#endif
+}
