@@ -55,7 +55,7 @@ extern "C" {
 /*
  * Begins to record in a file: "%p" in the path becomes the number of the process, "%n" that of the
  * trace in it, from 1 on, and "%%" a percent sign. BAD_ARGUMENT for another percent sign, "", or
- * more than 1000 bytes; BUSY where the arena records in a file already, or another arena or process
+ * more than 255 bytes; BUSY where the arena records in a file already, or another arena or process
  * in this one; DRIVER with errno where the file cannot be made or written; UNSUPPORTED for .gz
  * where there is no libz.so.1. Nothing has changed then. O(live blocks).
  */

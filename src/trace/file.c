@@ -14,7 +14,7 @@
 #include "trace/gzip.h"
 
 /* The number of traces that the process has begun. */
-static atomic_uint begun;
+static _Atomic uint64_t begun;
 
 /* ---- The path ---------------------------------------------------------- */
 
@@ -22,46 +22,22 @@ static cuarena_status_t fail_path(const char *path, const char *why)
 {
     char room[CUAI_SHOWN + sizeof("...")];
     return cuai_fail(CUARENA_BAD_ARGUMENT,
-                     "trace: '%s' %s; accepted: a path of 1 to 1000 bytes, with %%p, %%n and %%%% "
+                     "trace: '%s' %s; accepted: a path of 1 to 255 bytes, with %%p, %%n and %%%% "
                      "for the process, the trace and a percent sign",
                      cuai_shown(path, CUAI_SHOWN, room), why);
 }
 
-/* Writes what a percent sign and this character stand for; 0: they stand for nothing. */
-static size_t put_percent(char *at, size_t room, char character, unsigned number)
-{
-    switch (character) {
-    case 'p':
-        return (size_t)snprintf(at, room, "%ld", (long)getpid());
-    case 'n':
-        return (size_t)snprintf(at, room, "%u", number);
-    case '%':
-        return (size_t)snprintf(at, room, "%%");
-    default:
-        return 0;
-    }
-}
-
 static cuarena_status_t make_path(cuai_trace_file_t *file, const char *path)
 {
-    size_t used = 0, length = strlen(path);
-    unsigned number = atomic_fetch_add_explicit(&begun, 1, memory_order_relaxed) + 1;
-    if (length == 0 || length > 1000)
+    size_t length = strlen(path);
+    if (length == 0 || length >= CUAI_PATTERN_SIZE)
         return fail_path(path, length == 0 ? "is empty" : "is too long");
-    for (const char *from = path; *from != '\0' && used < sizeof file->path - 1; from++) {
-        if (*from != '%') {
-            file->path[used++] = *from;
-            continue;
-        }
-        size_t more = put_percent(file->path + used, sizeof file->path - used, *++from, number);
-        if (more == 0)
-            return fail_path(path, "has a percent sign that stands for nothing");
-        used += more;
-    }
-    if (used >= sizeof file->path - 1)
-        return fail_path(path, "is too long");
-    file->path[used] = '\0';
-    file->gzip = used > 3 && strcmp(file->path + used - 3, ".gz") == 0;
+    if (!cuai_pattern_ok(path))
+        return fail_path(path, "has a percent sign that stands for nothing");
+    uint64_t number = atomic_fetch_add_explicit(&begun, 1, memory_order_relaxed) + 1;
+    cuai_pattern_print(path, number, file->path);
+    length = strlen(file->path);
+    file->gzip = length > 3 && strcmp(file->path + length - 3, ".gz") == 0;
     return CUARENA_OK;
 }
 

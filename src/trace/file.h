@@ -15,16 +15,15 @@
 #include <stddef.h>
 
 #include "base/lock.h"
+#include "base/pattern.h"
 #include "cuarena/base.h"
-
-#define CUAI_TRACE_PATH 1024
 
 typedef struct cuai_trace_file {
     cuai_lock_t lock;
     int descriptor;    /* -1: there is no file */
     bool gzip;         /* pieces become gzip members */
     atomic_int failed; /* the errno that ended it; 0: none did */
-    char path[CUAI_TRACE_PATH];
+    char path[CUAI_PATTERN_PATH];
 } cuai_trace_file_t;
 
 void cuai_trace_file_init(cuai_trace_file_t *file);

@@ -75,7 +75,7 @@ static void tell_failure(const char *path, int error)
 static void write_place(const place_t *place, bool all)
 {
     cuai_writer_t *w = place->writer;
-    char path[CUAI_TRACE_PATH];
+    char path[CUAI_PATTERN_PATH];
     int error = 0;
     if (w == NULL || !cuai_lock_enter(&w->lock))
         return;

@@ -2929,7 +2929,7 @@ extern "C" {
         write: cuarena_write_fn,
         user: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " Begins to record in a file: \"%p\" in the path becomes the number of the process, \"%n\" that of the\n trace in it, from 1 on, and \"%%\" a percent sign. BAD_ARGUMENT for another percent sign, \"\", or\n more than 1000 bytes; BUSY where the arena records in a file already, or another arena or process\n in this one; DRIVER with errno where the file cannot be made or written; UNSUPPORTED for .gz\n where there is no libz.so.1. Nothing has changed then. O(live blocks)."]
+    #[doc = " Begins to record in a file: \"%p\" in the path becomes the number of the process, \"%n\" that of the\n trace in it, from 1 on, and \"%%\" a percent sign. BAD_ARGUMENT for another percent sign, \"\", or\n more than 255 bytes; BUSY where the arena records in a file already, or another arena or process\n in this one; DRIVER with errno where the file cannot be made or written; UNSUPPORTED for .gz\n where there is no libz.so.1. Nothing has changed then. O(live blocks)."]
     pub fn cuarena_trace_begin(
         arena: *mut cuarena_t,
         path: *const ::core::ffi::c_char,
