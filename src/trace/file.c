@@ -116,7 +116,7 @@ static cuarena_status_t fail_file(const cuai_trace_file_t *file, const char *wha
 
 static cuarena_status_t begin_file(cuai_trace_file_t *file)
 {
-    unsigned char packed[256];
+    unsigned char packed[256] = {0};
     CUAI_ASSERT(cuai_gzip_most(strlen(cuai_trace_header)) <= sizeof packed);
     struct stat is;
     if (flock(file->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static char folder[200];
-static char paths[8][320];
+static char paths[8][512];
 static char content[1 << 20];
 
 static void each_file(void (*with)(const char *name))

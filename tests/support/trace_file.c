@@ -57,18 +57,27 @@ static char *next_field(char **at)
     return field;
 }
 
+static void copy_field(char **at, char *to, size_t room)
+{
+    const char *field = next_field(at);
+    size_t length = strlen(field);
+    if (length >= room)
+        ck_abort_msg("field '%s' is longer than %zu", field, room - 1);
+    memcpy(to, field, length + 1);
+}
+
 static trace_line_t parse(char *text, uint64_t number)
 {
     trace_line_t line = {.number = number};
-    (void)snprintf(line.op, sizeof line.op, "%s", next_field(&text));
+    copy_field(&text, line.op, sizeof line.op);
     line.id = strtoull(next_field(&text), NULL, 10);
     line.size = strtoull(next_field(&text), NULL, 10);
-    (void)snprintf(line.stream, sizeof line.stream, "%s", next_field(&text));
+    copy_field(&text, line.stream, sizeof line.stream);
     line.time = strtoull(next_field(&text), NULL, 10);
     line.thread = strtoull(next_field(&text), NULL, 10);
-    (void)snprintf(line.tag, sizeof line.tag, "%s", next_field(&text));
+    copy_field(&text, line.tag, sizeof line.tag);
     line.address = strtoull(next_field(&text), NULL, 16);
-    (void)snprintf(line.note, sizeof line.note, "%s", next_field(&text));
+    copy_field(&text, line.note, sizeof line.note);
     if (text != NULL || line.time == 0 || line.thread == 0)
         ck_abort_msg("line %d has too many fields, or no time or thread", (int)number);
     return line;
