@@ -100,7 +100,8 @@ CUARENA_API cuarena_status_t cuarena_open(const char *options, cuarena_t **arena
  * Errors: BAD_ARGUMENT; OUT_OF_MEMORY, or LIMIT where the pool is larger than the limit or
  * CUARENA_HEAP_MAX_HEAPS heaps live (the last error then has the bytes asked for, the limit if
  * there is one, the bytes reserved, and as free_bytes what the memory had available); NO_DEVICE;
- * DRIVER; UNSUPPORTED if the memory cannot do what the options ask. Cost: the memory's, plus O(1).
+ * DRIVER; UNSUPPORTED if the memory cannot do what the options ask; BUSY, DRIVER or UNSUPPORTED as
+ * cuarena_trace_begin with the option trace. Cost: the memory's, plus O(1).
  */
 CUARENA_API cuarena_status_t cuarena_create(const cuarena_config_t *config, cuarena_t **arena_out);
 /*

@@ -9,8 +9,8 @@
  * It is one thread, which sleeps until somebody asks. An answer takes the lock of the arena that is
  * asked about for as long as cuarena_stats or a snapshot does (snapshot.h). While an arena is asked
  * about, arenas cannot begin or end, nor threads end that have caches, nor the process fork; so
- * that is for about a millisecond for each 10^5 of its blocks, and as long as it takes to copy and
- * sort the events that it keeps (trace_ring).
+ * that is for less than a millisecond for each 10^5 of its blocks, and as long as it takes to copy
+ * and sort the events that it keeps (trace_ring).
  *
  * Any thread may make these calls, but not a signal handler. A forked child has no monitor, and may
  * open its own. Close it before the library is unloaded.
@@ -30,8 +30,9 @@ extern "C" {
  * percent sign. NULL: it does not listen, and is for cuarena_monitor_signal alone.
  *
  * BUSY if there is a monitor, or another process listens there; BAD_ARGUMENT for a path that is too
- * long, or that names something else than the socket of a process that has ended, which is
- * replaced; DRIVER with the errno if the system refuses.
+ * long (107 bytes on Linux), has another percent sign, or names something else than the socket of a
+ * process that has ended, which is replaced; OUT_OF_MEMORY if the host has none; DRIVER with the
+ * errno if the system refuses.
  *
  * Whoever connects sends one line: "list", "stats", "snapshot NUMBER json" or "snapshot NUMBER
  * pytorch". The answer is "ok LENGTH" in a line and so many bytes, or "error TEXT" in a line; then
@@ -49,8 +50,9 @@ CUARENA_API cuarena_status_t cuarena_monitor_environment(void);
  * format if it ends in .pickle, else JSON. Its handler only wakes the monitor.
  *
  * BAD_ARGUMENT for a signal that has a handler already, that cannot have one, or that tells of a
- * fault; for a pattern without %n, or one of more than 255 bytes. STALE if there is no monitor;
- * BUSY if it has a signal. What goes wrong with a file is told to the log.
+ * fault; for a pattern without %n or with another percent sign, or one of more than 255 bytes.
+ * STALE if there is no monitor; BUSY if it has a signal. What goes wrong with a file is told to the
+ * log.
  */
 CUARENA_API cuarena_status_t cuarena_monitor_signal(int signal, const char *pattern);
 /* Ends the monitor, once it has answered whom it is answering and written what signals asked for;

@@ -286,7 +286,7 @@ typedef struct cuarena_config {
     int32_t stacks;            /* callers kept for each live block, up to 32; 0 */
     /* Recording: see trace.h. */
     char trace[256];    /* the file, as cuarena_trace_begin has it; empty: none */
-    int32_t trace_ring; /* how many events are kept in memory; 0 */
+    int32_t trace_ring; /* last events kept in memory for each thread; 0 */
 } cuarena_config_t;
 
 CUARENA_API void cuarena_config_init(cuarena_config_t *config);

@@ -6,8 +6,10 @@
  *
  * It has the segments with their holes, every block and every free range, tags, streams, options,
  * limits, statistics, the last request that was refused, and the events that trace_ring keeps. The
- * option snapshot_on_oom writes one whenever a request is refused for lack of bytes; monitor.h
- * gives them to other processes.
+ * option snapshot_on_oom names a file for a request that is refused (OUT_OF_MEMORY, FRAGMENTED or
+ * LIMIT): for the first, or for the first 16 if the name has %n, which becomes their number; %p is
+ * the process, %% a percent sign. It is PyTorch's format if the name ends in .pickle, else JSON.
+ * What goes wrong with it is told to the log. monitor.h gives snapshots to other processes.
  *
  * A snapshot first copies the bookkeeping under the arena's lock, into host memory that it got
  * before, and is written after that, without the lock. So other threads wait for the copy only:
@@ -43,7 +45,8 @@ typedef int32_t (*cuarena_write_fn)(void *user, const void *bytes, size_t size);
  * another name beside `path`, and has this name when it is whole: a file that was there before is
  * replaced then, and stays as it was on an error. DRIVER with the errno if the system refuses;
  * OUT_OF_MEMORY if the host has no memory for the copy; BAD_ARGUMENT for another format. Any thread
- * may call it, also in the arena's handlers and listeners. O(blocks + free ranges).
+ * may call it, also in the arena's handlers and listeners; REENTERED from a function of its memory.
+ * O(blocks + free ranges).
  */
 CUARENA_API cuarena_status_t cuarena_snapshot_write(cuarena_t *arena, int32_t format,
                                                     const char *path);

@@ -51,7 +51,8 @@ typedef struct cuarena_stats {
     uint64_t segments;
     uint64_t dedicated_bytes;   /* of dedicated and adopted blocks, which are part
                                  * of live_bytes */
-    uint64_t bookkeeping_bytes; /* of the host: see heap.h; for REGION_ALL with
+    uint64_t bookkeeping_bytes; /* of the host, without what debug.h and trace.h take:
+                                 * see heap.h; for REGION_ALL with
                                  * those of the arena and its streams */
     /* Of streams; only for REGION_ALL. */
     uint64_t steals;         /* requests that got bytes of another stream */

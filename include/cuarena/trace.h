@@ -5,7 +5,10 @@
  *   ...
  *   cuarena_trace_end(arena);          then: cuarena replay program.csv.gz
  *
- * The options trace=FILE and trace_ring=N do the same from creation on, also by CUARENA_CONF.
+ * The options trace=FILE and trace_ring=N do the same from creation on, also by CUARENA_CONF
+ * where the program reads it (cuarena_config_environment). Where the file cannot be had no arena is
+ * made, with the errors of cuarena_trace_begin; of arenas with the same options the second is BUSY
+ * unless %n is in the name.
  *
  * The file is CSV, gzip if its name ends in .gz, and replaces what it finds. A line is an event:
  *
@@ -14,7 +17,8 @@
  *            compact: a batch of moves, and move; reset
  *   id       of a: the block. Lines of the same block have the same id, and no other block of the
  *            arena ever has it: the lowest 49 bits of its cuarena_block_t, and its heap above these
- *   size     bytes asked for; of grow, trim, idle, compact: those it is about
+ *   size     bytes asked for; of move those of the block, rounded up; of grow, trim, idle, compact:
+ *            those it is about
  *   stream   its handle; empty: none
  *   time     nanoseconds of CLOCK_MONOTONIC
  *   thread   the system's number of the thread
@@ -31,13 +35,15 @@
  * event a tenth of a second after the last write, when it ends, and at the end of the trace, of the
  * arena and of the process. A process that is killed leaves whole lines: all but what its threads
  * had not written yet. A trace that cannot be written any more, for a full disk, ends where it is,
- * with a line of the log; the arena goes on.
+ * with a line of the log; the arena goes on. Events for which the host has no memory, or that a
+ * signal handler has while its thread adds one, are left out; the log says how many.
  *
  * In a forked child nobody writes to the file; it may begin a trace of its own.
  *
- * Cost: an arena that traces nothing pays nothing. One that does pays some 100 ns for an event, and
- * more with gzip; resizes take the slow path. Each thread that has used the arena has 64 KiB, or
- * twice that with gzip, and trace_ring events of 72 bytes.
+ * Cost: an arena that traces nothing pays nothing. One that does pays up to 107 ns of a processor
+ * for an event where it was measured (bench/results/trace.txt), and more with gzip; resizes take
+ * the slow path. Each thread that has used the arena has 64 KiB, or twice that with gzip, and
+ * trace_ring events of 72 bytes.
  */
 #ifndef CUARENA_TRACE_H
 #define CUARENA_TRACE_H
@@ -57,13 +63,16 @@ extern "C" {
  * trace in it, from 1 on, and "%%" a percent sign. BAD_ARGUMENT for another percent sign, "", or
  * more than 255 bytes; BUSY where the arena records in a file already, or another arena or process
  * in this one; DRIVER with errno where the file cannot be made or written; UNSUPPORTED for .gz
- * where there is no libz.so.1. Nothing has changed then. O(live blocks).
+ * where there is no libz.so.1; REENTERED from a function of the arena's memory, and where this
+ * thread begins or ends the arena's trace already. Nothing has changed then. The file has the mode
+ * that umask leaves. O(live blocks) under the arena's lock, with host memory for a line of each.
  */
 CUARENA_API cuarena_status_t cuarena_trace_begin(cuarena_t *arena, const char *path);
 
 /*
  * Ends the recording, when all lines are in the file. OK if there was none. DRIVER with errno where
- * the file could not be written to its end: it has whole lines up to there. O(threads).
+ * the file could not be written to its end: it has whole lines up to there; REENTERED as
+ * cuarena_trace_begin. O(threads).
  */
 CUARENA_API cuarena_status_t cuarena_trace_end(cuarena_t *arena);
 

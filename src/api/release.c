@@ -235,6 +235,23 @@ static cuarena_status_t release(cuai_call_t *call, cuai_block_ref_t ref, uint32_
 }
 
 /* Drops the lock. */
+static cuarena_status_t end_with_pattern(cuai_call_t *call, cuai_block_ref_t ref, uint32_t stream)
+{
+    cuarena_t *arena = call->arena;
+    cuai_trace_entry_t event;
+    bool traced = cuai_is_traced(arena);
+    if (traced)
+        cuai_see_block(arena, ref, CUARENA_EVENT_FREE, cuai_stream_handle(arena, stream), &event);
+    cuai_call_note_block(call, CUARENA_EVENT_FREE, ref);
+    cuarena_status_t status = cuai_end_with_pattern(arena, ref);
+    if (status != CUARENA_OK)
+        cuai_call_forget(call, CUARENA_EVENT_FREE);
+    else if (traced)
+        cuai_trace_add(&arena->trace, &event);
+    return status;
+}
+
+/* Drops the lock. */
 static cuarena_status_t release_watched(cuai_call_t *call, cuarena_block_t block, uint32_t stream)
 {
     CUAI_ASSERT(call->arena->watch != NULL);
@@ -253,11 +270,7 @@ static cuarena_status_t release_watched(cuai_call_t *call, cuarena_block_t block
             cuai_watch_drop(arena, block);
         return status;
     }
-    cuai_call_note_block(call, CUARENA_EVENT_FREE, ref);
-    status = cuai_end_with_pattern(arena, ref);
-    if (status != CUARENA_OK)
-        cuai_call_forget(call, CUARENA_EVENT_FREE);
-    return status;
+    return end_with_pattern(call, ref, stream);
 }
 
 cuarena_status_t cuai_release(cuai_call_t *call, cuai_block_ref_t ref, uint32_t stream)

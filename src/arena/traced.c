@@ -159,9 +159,12 @@ void cuai_trace_batch(cuarena_t *arena, const cuai_batch_t *batch)
     cuai_trace_add(&arena->trace, &event);
     event.seen.kind = CUARENA_EVENT_MOVE;
     for (size_t i = 0; i < batch->count; i++) {
-        event.seen.block = batch->list[i].block;
-        event.seen.address = batch->list[i].to;
-        event.seen.bytes = batch->list[i].bytes;
+        const cuarena_relocation_t *move = &batch->list[i];
+        const cuai_record_t *r = cuai_block_record(cuai_find_any(arena, move->block));
+        bool watched = (arena->slow & CUAI_SLOW_WATCH) != 0;
+        event.seen.block = move->block;
+        event.seen.address = watched ? cuai_pointer(cuai_user_address(arena, r)) : move->to;
+        event.seen.bytes = watched ? cuai_user_bytes(arena, r) : move->bytes;
         event.id = file_id(event.seen.block, CUAI_DYNAMIC);
         cuai_trace_add(&arena->trace, &event);
     }

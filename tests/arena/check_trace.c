@@ -197,6 +197,35 @@ START_TEST(compactions_and_moves)
 }
 END_TEST
 
+/* Guards are no bytes of their block's user, and what waits in a quarantine is freed. */
+START_TEST(blocks_that_are_watched)
+{
+    const char *path = trace_path("watched.csv");
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->config.guard_bytes = 64;
+    f->config.fill = CUARENA_FILL_BOTH;
+    f->config.quarantine_bytes = POOL / 8;
+    fixture_create(f);
+    expect_ok(cuarena_trace_begin(f->arena, path));
+    cuarena_block_t first = take_block(f, 1000), second = take_block(f, 1000);
+    void *p = take(f, 1000);
+    uint64_t address = (uint64_t)(uintptr_t)p;
+    drop_block(f, first);
+    expect_ok(cuarena_check(f->arena, NULL)); /* the quarantine lets go of it */
+    step_ok(f, cuarena_compact(f->arena, NULL, NULL, NULL, NULL));
+    drop(f, p);
+    end_trace(f, path);
+    expect_u64(trace_file_count(&file, "a"), 3);
+    expect_u64(trace_file_count(&file, "f"), 2);
+    expect_u64(trace_file_line(&file, "a", 2)->address, address);
+    const trace_line_t *move = trace_file_line(&file, "move", 0);
+    expect_u64(move->address, (uint64_t)(uintptr_t)address_of(f, second));
+    expect_u64(trace_file_check(&file), 1);
+    drop_block(f, second);
+    expect_ok(cuarena_check(f->arena, NULL));
+}
+END_TEST
+
 START_TEST(a_reset)
 {
     const char *path = trace_path("reset.csv");
@@ -571,7 +600,8 @@ int main(void)
                    TEST_LIST(an_allocation_and_its_free, ids_never_come_back,
                              what_lives_already_comes_first, a_tag_by_its_name,
                              a_resize_and_a_free_by_it, a_refusal_and_its_steps, growth_and_trim,
-                             bytes_become_idle, compactions_and_moves, a_reset));
+                             bytes_become_idle, compactions_and_moves, blocks_that_are_watched,
+                             a_reset));
     suite_add_rows(suite, "placement", placement_is_the_same, COUNT_OF(options_alike));
     suite_add_list(suite, "placement on streams", TEST_LIST(placement_on_streams_is_the_same));
     suite_add_list(suite, "file",

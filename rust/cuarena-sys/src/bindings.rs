@@ -1291,7 +1291,7 @@ pub struct cuarena_config {
     pub stacks: i32,
     #[doc = " the file, as cuarena_trace_begin has it; empty: none"]
     pub trace: [::core::ffi::c_char; 256usize],
-    #[doc = " how many events are kept in memory; 0"]
+    #[doc = " last events kept in memory for each thread; 0"]
     pub trace_ring: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1515,7 +1515,7 @@ pub struct cuarena_stats {
     pub segments: u64,
     #[doc = " of dedicated and adopted blocks, which are part\n of live_bytes"]
     pub dedicated_bytes: u64,
-    #[doc = " of the host: see heap.h; for REGION_ALL with\n those of the arena and its streams"]
+    #[doc = " of the host, without what debug.h and trace.h take:\n see heap.h; for REGION_ALL with\n those of the arena and its streams"]
     pub bookkeeping_bytes: u64,
     #[doc = " requests that got bytes of another stream"]
     pub steals: u64,
@@ -2631,7 +2631,7 @@ extern "C" {
         options: *const ::core::ffi::c_char,
         arena_out: *mut *mut cuarena_t,
     ) -> cuarena_status_t;
-    #[doc = " Makes an arena of a config that the program filled in, for what has no text: functions and bytes\n of the program's own, and a context. The preset `pool` takes its bytes now; an arena that grows\n takes only its stable region, unless the option take_first says that it takes its first chunk\n too.\n\n Errors: BAD_ARGUMENT; OUT_OF_MEMORY, or LIMIT where the pool is larger than the limit or\n CUARENA_HEAP_MAX_HEAPS heaps live (the last error then has the bytes asked for, the limit if\n there is one, the bytes reserved, and as free_bytes what the memory had available); NO_DEVICE;\n DRIVER; UNSUPPORTED if the memory cannot do what the options ask. Cost: the memory's, plus O(1)."]
+    #[doc = " Makes an arena of a config that the program filled in, for what has no text: functions and bytes\n of the program's own, and a context. The preset `pool` takes its bytes now; an arena that grows\n takes only its stable region, unless the option take_first says that it takes its first chunk\n too.\n\n Errors: BAD_ARGUMENT; OUT_OF_MEMORY, or LIMIT where the pool is larger than the limit or\n CUARENA_HEAP_MAX_HEAPS heaps live (the last error then has the bytes asked for, the limit if\n there is one, the bytes reserved, and as free_bytes what the memory had available); NO_DEVICE;\n DRIVER; UNSUPPORTED if the memory cannot do what the options ask; BUSY, DRIVER or UNSUPPORTED as\n cuarena_trace_begin with the option trace. Cost: the memory's, plus O(1)."]
     pub fn cuarena_create(
         config: *const cuarena_config_t,
         arena_out: *mut *mut cuarena_t,
@@ -2870,11 +2870,11 @@ extern "C" {
     pub fn cuarena_device_info_init(info: *mut cuarena_device_info_t);
     #[doc = " BAD_ARGUMENT for an ordinal that the driver does not have; NO_DEVICE, OUT_OF_MEMORY, DRIVER,\n LOST. Cost: the device's primary context, which is created for the call if nobody has it."]
     pub fn cuarena_device_info(device: i32, info: *mut cuarena_device_info_t) -> cuarena_status_t;
-    #[doc = " Begins the thread, which listens at a Unix socket of that path. Only the owner can reach it\n (0600), and peers of other users are refused. In the path %p stands for the process and %% for a\n percent sign. NULL: it does not listen, and is for cuarena_monitor_signal alone.\n\n BUSY if there is a monitor, or another process listens there; BAD_ARGUMENT for a path that is too\n long, or that names something else than the socket of a process that has ended, which is\n replaced; DRIVER with the errno if the system refuses.\n\n Whoever connects sends one line: \"list\", \"stats\", \"snapshot NUMBER json\" or \"snapshot NUMBER\n pytorch\". The answer is \"ok LENGTH\" in a line and so many bytes, or \"error TEXT\" in a line; then\n the connection ends. The first two answer with JSON in one line: version, pid and the list\n \"arenas\", of each of which they tell number and name and, for \"stats\", how many streams it knows\n and its \"statistics\". A peer that sends or takes nothing for a second is let go."]
+    #[doc = " Begins the thread, which listens at a Unix socket of that path. Only the owner can reach it\n (0600), and peers of other users are refused. In the path %p stands for the process and %% for a\n percent sign. NULL: it does not listen, and is for cuarena_monitor_signal alone.\n\n BUSY if there is a monitor, or another process listens there; BAD_ARGUMENT for a path that is too\n long (107 bytes on Linux), has another percent sign, or names something else than the socket of a\n process that has ended, which is replaced; OUT_OF_MEMORY if the host has none; DRIVER with the\n errno if the system refuses.\n\n Whoever connects sends one line: \"list\", \"stats\", \"snapshot NUMBER json\" or \"snapshot NUMBER\n pytorch\". The answer is \"ok LENGTH\" in a line and so many bytes, or \"error TEXT\" in a line; then\n the connection ends. The first two answer with JSON in one line: version, pid and the list\n \"arenas\", of each of which they tell number and name and, for \"stats\", how many streams it knows\n and its \"statistics\". A peer that sends or takes nothing for a second is let go."]
     pub fn cuarena_monitor_open(path: *const ::core::ffi::c_char) -> cuarena_status_t;
     #[doc = " The same with the path that CUARENA_MONITOR in the environment says; OK, with nothing done, if\n there is none. No other call reads that. No thread may change the environment meanwhile."]
     pub fn cuarena_monitor_environment() -> cuarena_status_t;
-    #[doc = " From now on a signal makes the monitor write a snapshot of each arena: into files whose names the\n pattern says, with %n for the number of the file, from 1 on, %p and %% as above. In PyTorch's\n format if it ends in .pickle, else JSON. Its handler only wakes the monitor.\n\n BAD_ARGUMENT for a signal that has a handler already, that cannot have one, or that tells of a\n fault; for a pattern without %n, or one of more than 255 bytes. STALE if there is no monitor;\n BUSY if it has a signal. What goes wrong with a file is told to the log."]
+    #[doc = " From now on a signal makes the monitor write a snapshot of each arena: into files whose names the\n pattern says, with %n for the number of the file, from 1 on, %p and %% as above. In PyTorch's\n format if it ends in .pickle, else JSON. Its handler only wakes the monitor.\n\n BAD_ARGUMENT for a signal that has a handler already, that cannot have one, or that tells of a\n fault; for a pattern without %n or with another percent sign, or one of more than 255 bytes.\n STALE if there is no monitor; BUSY if it has a signal. What goes wrong with a file is told to the\n log."]
     pub fn cuarena_monitor_signal(
         signal: ::core::ffi::c_int,
         pattern: *const ::core::ffi::c_char,
@@ -2916,7 +2916,7 @@ extern "C" {
         count: usize,
         taken_out: *mut usize,
     ) -> cuarena_status_t;
-    #[doc = " Writes a snapshot into a file that only its owner can read and write (0600). It is written under\n another name beside `path`, and has this name when it is whole: a file that was there before is\n replaced then, and stays as it was on an error. DRIVER with the errno if the system refuses;\n OUT_OF_MEMORY if the host has no memory for the copy; BAD_ARGUMENT for another format. Any thread\n may call it, also in the arena's handlers and listeners. O(blocks + free ranges)."]
+    #[doc = " Writes a snapshot into a file that only its owner can read and write (0600). It is written under\n another name beside `path`, and has this name when it is whole: a file that was there before is\n replaced then, and stays as it was on an error. DRIVER with the errno if the system refuses;\n OUT_OF_MEMORY if the host has no memory for the copy; BAD_ARGUMENT for another format. Any thread\n may call it, also in the arena's handlers and listeners; REENTERED from a function of its memory.\n O(blocks + free ranges)."]
     pub fn cuarena_snapshot_write(
         arena: *mut cuarena_t,
         format: i32,
@@ -2929,12 +2929,12 @@ extern "C" {
         write: cuarena_write_fn,
         user: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " Begins to record in a file: \"%p\" in the path becomes the number of the process, \"%n\" that of the\n trace in it, from 1 on, and \"%%\" a percent sign. BAD_ARGUMENT for another percent sign, \"\", or\n more than 255 bytes; BUSY where the arena records in a file already, or another arena or process\n in this one; DRIVER with errno where the file cannot be made or written; UNSUPPORTED for .gz\n where there is no libz.so.1. Nothing has changed then. O(live blocks)."]
+    #[doc = " Begins to record in a file: \"%p\" in the path becomes the number of the process, \"%n\" that of the\n trace in it, from 1 on, and \"%%\" a percent sign. BAD_ARGUMENT for another percent sign, \"\", or\n more than 255 bytes; BUSY where the arena records in a file already, or another arena or process\n in this one; DRIVER with errno where the file cannot be made or written; UNSUPPORTED for .gz\n where there is no libz.so.1; REENTERED from a function of the arena's memory, and where this\n thread begins or ends the arena's trace already. Nothing has changed then. The file has the mode\n that umask leaves. O(live blocks) under the arena's lock, with host memory for a line of each."]
     pub fn cuarena_trace_begin(
         arena: *mut cuarena_t,
         path: *const ::core::ffi::c_char,
     ) -> cuarena_status_t;
-    #[doc = " Ends the recording, when all lines are in the file. OK if there was none. DRIVER with errno where\n the file could not be written to its end: it has whole lines up to there. O(threads)."]
+    #[doc = " Ends the recording, when all lines are in the file. OK if there was none. DRIVER with errno where\n the file could not be written to its end: it has whole lines up to there; REENTERED as\n cuarena_trace_begin. O(threads)."]
     pub fn cuarena_trace_end(arena: *mut cuarena_t) -> cuarena_status_t;
     #[doc = " Copies the last events that the arena keeps in memory (option trace_ring), the oldest first, at\n most `capacity` and trace_ring of them; `count_out` gets how many. `events` NULL with capacity 0\n only asks for the count. After a refusal the last ones say how it came to that. UNSUPPORTED with\n trace_ring=0; OUT_OF_MEMORY where the host has no memory for a copy. O(n log n) in threads times\n trace_ring; no allocation or free waits for it for longer than a copy of its own thread's events."]
     pub fn cuarena_trace_recent(

@@ -9,11 +9,12 @@ use crate::{ffi, Arena, Error, ErrorKind, Result};
 impl Arena {
     /// Begins to record in a file: CSV, or gzip if its name ends in `.gz`. In
     /// the path `%p` stands for the process, `%n` for the trace, `%%` for a
-    /// percent sign. Cost: the live blocks, then some 100 ns for a call.
+    /// percent sign. Cost: the live blocks, then what `trace.h` says of an event.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Busy`] while the arena records, or something else in that
+    /// [`ErrorKind::BadArgument`] for another percent sign, an empty path or one
+    /// of more than 255 bytes; [`ErrorKind::Busy`] while the arena records, or something else in that
     /// file; [`ErrorKind::Driver`] with `errno` where it cannot be written;
     /// [`ErrorKind::Unsupported`] for gzip without `libz.so.1`.
     ///
