@@ -44,9 +44,10 @@ typedef int32_t (*cuarena_write_fn)(void *user, const void *bytes, size_t size);
  * Writes a snapshot into a file that only its owner can read and write (0600). It is written under
  * another name beside `path`, and has this name when it is whole: a file that was there before is
  * replaced then, and stays as it was on an error. DRIVER with the errno if the system refuses;
- * OUT_OF_MEMORY if the host has no memory for the copy; BAD_ARGUMENT for another format. Any thread
- * may call it, also in the arena's handlers and listeners; REENTERED from a function of its memory.
- * O(blocks + free ranges).
+ * OUT_OF_MEMORY if the host has no memory for the copy; BAD_ARGUMENT for another format, and for a
+ * path that names a link, a device or what else is no regular file. Any thread may call it, also in
+ * the arena's handlers and listeners; REENTERED from a function of its memory. O(blocks + free
+ * ranges).
  */
 CUARENA_API cuarena_status_t cuarena_snapshot_write(cuarena_t *arena, int32_t format,
                                                     const char *path);

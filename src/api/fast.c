@@ -238,6 +238,18 @@ static CUAI_INLINE cuai_slot_t alloc_on(cuarena_t *arena, cuarena_stream_t strea
     return slot;
 }
 
+/* Allocates with the lock held, on a stream or on none; false: nothing was done. */
+static CUAI_OUTLINE bool alloc_any(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
+                                   int what, uint64_t *name_out)
+{
+    uint64_t offset;
+    cuai_slot_t slot = stream == CUARENA_NO_STREAM ? alloc(arena, bytes, what, &offset)
+                                                   : alloc_on(arena, stream, bytes, what, &offset);
+    if (CUAI_LIKELY(slot != 0))
+        *name_out = what == CUAI_BY_POINTER ? offset : cuai_id(arena->heaps[CUAI_DYNAMIC], slot);
+    return slot != 0;
+}
+
 /* Allocates where the lock could not be had at once: by this thread's cache or, where there are no
  * caches, or none any more, as soon as the lock is free. False: nothing was done. */
 static CUAI_OUTLINE bool alloc_beside(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
@@ -249,13 +261,9 @@ static CUAI_OUTLINE bool alloc_beside(cuarena_t *arena, uint64_t bytes, cuarena_
         if (!enter_heap(arena))
             return false;
     }
-    uint64_t offset;
-    cuai_slot_t slot = stream == CUARENA_NO_STREAM ? alloc(arena, bytes, what, &offset)
-                                                   : alloc_on(arena, stream, bytes, what, &offset);
-    if (CUAI_LIKELY(slot != 0))
-        *name_out = what == CUAI_BY_POINTER ? offset : cuai_id(arena->heaps[CUAI_DYNAMIC], slot);
+    bool done = alloc_any(arena, bytes, stream, what, name_out);
     cuai_unlock_as(&arena->lock, false);
-    return slot != 0;
+    return done;
 }
 
 /* Allocates in an arena that records calls, unless threads have caches, which do that themselves;
@@ -265,19 +273,15 @@ static CUAI_NOINLINE bool alloc_traced(cuarena_t *arena, uint64_t bytes, cuarena
 {
     if (!cuai_is_traced(arena) || !enter(arena))
         return false;
-    uint64_t offset;
     cuai_slow_set(arena, CUAI_SLOW_TRACE, false);
-    cuai_slot_t slot = stream == CUARENA_NO_STREAM ? alloc(arena, bytes, what, &offset)
-                                                   : alloc_on(arena, stream, bytes, what, &offset);
+    bool done = alloc_any(arena, bytes, stream, what, name_out);
     cuai_arena_follow_trace(arena);
-    if (slot != 0) {
-        cuai_block_ref_t ref = {arena->heaps[CUAI_DYNAMIC], slot, CUAI_DYNAMIC};
-        *name_out = what == CUAI_BY_POINTER ? offset : cuai_id(ref.heap, slot);
-        cuai_trace_call(arena, ref, CUARENA_EVENT_ALLOC, stream);
-    }
+    if (done)
+        cuai_trace_call(arena, cuai_block_named(arena, *name_out, what), CUARENA_EVENT_ALLOC,
+                        stream);
     cuai_unlock(&arena->lock);
     cuai_trace_catch_up();
-    return slot != 0;
+    return done;
 }
 
 /* The rest of an allocation that the fast path has left. */
@@ -565,6 +569,14 @@ static CUAI_INLINE bool free_block(cuarena_t *arena, cuarena_block_t block, cuar
     return free_at_once(arena, slot, NULL, CUAI_BY_ID);
 }
 
+/* Frees with the lock held, on a stream or on none; false: nothing was done. */
+static CUAI_OUTLINE bool free_any(cuarena_t *arena, uint64_t name, cuarena_stream_t stream,
+                                  int what)
+{
+    return what == CUAI_BY_POINTER ? free_pointer(arena, cuai_pointer(name), stream)
+                                   : free_block(arena, name, stream);
+}
+
 /* Frees the block of a name likewise. */
 static CUAI_OUTLINE bool free_beside(cuarena_t *arena, uint64_t name, cuarena_stream_t stream,
                                      int what)
@@ -575,8 +587,7 @@ static CUAI_OUTLINE bool free_beside(cuarena_t *arena, uint64_t name, cuarena_st
         if (!enter_heap(arena))
             return false;
     }
-    bool done = what == CUAI_BY_POINTER ? free_pointer(arena, cuai_pointer(name), stream)
-                                        : free_block(arena, name, stream);
+    bool done = free_any(arena, name, stream, what);
     cuai_unlock_as(&arena->lock, false);
     return done;
 }
@@ -589,14 +600,12 @@ static CUAI_NOINLINE bool free_traced(cuarena_t *arena, uint64_t name, cuarena_s
     if (!cuai_is_traced(arena) || !enter(arena))
         return false;
     cuai_trace_entry_t event;
-    cuai_block_ref_t ref =
-        what == CUAI_BY_POINTER ? cuai_find_address(arena, name) : cuai_find_block(arena, name);
+    cuai_block_ref_t ref = cuai_block_named(arena, name, what);
     bool done = false;
     if (ref.heap != NULL) {
         cuai_see_block(arena, ref, CUARENA_EVENT_FREE, stream, &event);
         cuai_slow_set(arena, CUAI_SLOW_TRACE, false);
-        done = what == CUAI_BY_POINTER ? free_pointer(arena, cuai_pointer(name), stream)
-                                       : free_block(arena, name, stream);
+        done = free_any(arena, name, stream, what);
         cuai_arena_follow_trace(arena);
     }
     if (done && cuai_is_traced(arena))

@@ -13,6 +13,12 @@
 /* What stands for a slot where the allocation is the plain fast path's. No slot is that high. */
 #define CUAI_SLOT_PLAIN UINT32_MAX
 
+/* The block that an address or id names; none: its heap is NULL. `what` is a CUAI_BY_... */
+static inline cuai_block_ref_t cuai_block_named(const cuarena_t *arena, uint64_t name, int what)
+{
+    return what == CUAI_BY_POINTER ? cuai_find_address(arena, name) : cuai_find_block(arena, name);
+}
+
 /* Allocates from the cache; `attributes` are without owner and alignment. The stream is one that
  * cuai_stream_recent gave, or NULL. 0: nothing was done. CUAI_SLOT_PLAIN, only without a stream: no
  * cached block fits, a miss was counted, and the plain fast path may cut the block from the spare

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/snapshot.h"
@@ -38,6 +39,18 @@ static int32_t write_all(void *user, const void *bytes, size_t size)
         size -= (size_t)count;
     }
     return file->error;
+}
+
+/* A device, or what else is no file, must not be replaced by one. */
+static cuarena_status_t check_path(const char *path)
+{
+    struct stat is;
+    char room[CUAI_SHOWN + sizeof("...")];
+    if (lstat(path, &is) != 0 || S_ISREG(is.st_mode) || S_ISDIR(is.st_mode))
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_BAD_ARGUMENT,
+                     "snapshot: '%s' is no regular file; accepted: one, or a name that is free",
+                     cuai_shown(path, CUAI_SHOWN, room));
 }
 
 /* mkstemp makes the file for its owner alone. */
@@ -76,7 +89,9 @@ static cuarena_status_t end(file_t *file, const char *path)
 cuarena_status_t cuai_snapshot_save(const cuai_snapshot_t *s, int32_t format, const char *path)
 {
     file_t file;
-    cuarena_status_t status = begin(&file, path);
+    cuarena_status_t status = check_path(path);
+    if (status == CUARENA_OK)
+        status = begin(&file, path);
     if (status != CUARENA_OK)
         return status;
     (void)cuai_snapshot_format(s, format, write_all, &file);

@@ -128,8 +128,9 @@ static void take(cuarena_t *arena, const cuai_request_t *request, cuai_slot_t sl
     if (stolen)
         cuai_stream_uncover(arena, cuai_stream(arena, request->stream));
     forget_owner(arena, r);
-    uint64_t alignment = cuai_max(asked->alignment, 1);
-    if (alignment >> r->align_log2 > 1)
+    uint64_t alignment = cuai_max(asked->alignment, cuai_granule(arena));
+    /* The guard in front is as long as the alignment: what the request's size has room for. */
+    if (arena->config.guard_bytes != 0 || alignment >> r->align_log2 > 1)
         r->align_log2 = cuai_ctz(alignment) & 0x7f;
     cuai_heap_cache_get(heap, slot, asked->size, asked->tag,
                         CUAI_ATTRIBUTES(asked->pins, CUAI_BLOCK, asked->flags) |

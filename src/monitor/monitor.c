@@ -20,6 +20,9 @@ static bool heeds_forks;
 static pthread_t thread;
 static cuai_listener_t listener = {.fd = -1};
 
+/* How long the thread rests where it cannot take the next peer. */
+#define REST_MS 100
+
 /* ---- The thread -------------------------------------------------------- */
 
 static void *run(void *wake_from)
@@ -39,6 +42,9 @@ static void *run(void *wake_from)
         int peer = fds[1].revents != 0 ? cuai_listener_accept(&listener) : -1;
         if (peer >= 0)
             cuai_serve(peer);
+        else if (fds[1].revents != 0)
+            (void)poll(fds, 1,
+                       REST_MS); /* it may lack descriptors: the peer waits, not this loop */
     }
 }
 

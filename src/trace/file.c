@@ -145,9 +145,12 @@ cuarena_status_t cuai_trace_file_open(cuai_trace_file_t *file, const char *path)
                          "that does not end in .gz",
                          file->path);
     atomic_store(&file->failed, 0);
-    file->descriptor = open(file->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    /* A pipe that nobody reads is an error rather than a wait; writes wait as usual. */
+    file->descriptor =
+        open(file->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
     if (file->descriptor < 0)
         return fail_file(file, "cannot be opened", errno);
+    (void)fcntl(file->descriptor, F_SETFL, O_APPEND);
     status = begin_file(file);
     if (status != CUARENA_OK) {
         (void)close(file->descriptor);
@@ -162,6 +165,7 @@ cuarena_status_t cuai_trace_file_close(cuai_trace_file_t *file)
     int descriptor = file->descriptor;
     CUAI_ASSERT(descriptor >= 0);
     file->descriptor = -1;
+    (void)flock(descriptor, LOCK_UN); /* also where a forked child has the descriptor */
     if (close(descriptor) != 0 && error == 0)
         error = errno;
     return error == 0 ? CUARENA_OK

@@ -266,6 +266,21 @@ START_TEST(test_paths_that_cannot_be)
 }
 END_TEST
 
+/* As root it would have taken the place of /dev/null. */
+START_TEST(test_what_is_no_file_is_not_replaced)
+{
+    struct stat is;
+    fixture_t *f = opened(KIND_CUSTOM_POOL, 8 * EACH);
+    ck_assert_int_eq(mkfifo(in_folder("pipe"), 0600), 0);
+    expect_status(cuarena_snapshot_write(f->arena, 0, in_folder("pipe")), CUARENA_BAD_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(cuarena_last_error(), "pipe' is no regular file"));
+    ck_assert_int_eq(symlink("target", in_folder("link")), 0);
+    expect_status(cuarena_snapshot_write(f->arena, 0, in_folder("link")), CUARENA_BAD_ARGUMENT);
+    ck_assert(lstat(in_folder("pipe"), &is) == 0 && S_ISFIFO(is.st_mode));
+    expect_u64(files_ending(""), 2);
+}
+END_TEST
+
 /* Behind so many bytes there is no more room for files: nothing of the new one stays. */
 START_TEST(test_full_disk_leaves_the_file_before)
 {
@@ -486,8 +501,8 @@ int main(void)
     use_folder(suite_add_list(
         suite, "writing",
         TEST_LIST(test_arguments_are_checked, test_file_is_its_owners, test_paths_that_cannot_be,
-                  test_full_disk_leaves_the_file_before, test_whole_file_replaces_the_one_before,
-                  test_function_gets_the_same_bytes,
+                  test_what_is_no_file_is_not_replaced, test_full_disk_leaves_the_file_before,
+                  test_whole_file_replaces_the_one_before, test_function_gets_the_same_bytes,
                   test_function_that_has_enough_is_not_called_again, test_handler_may_write_one)));
     use_folder(
         suite_add_list(suite, "refusals",

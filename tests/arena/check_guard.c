@@ -445,6 +445,30 @@ START_TEST(test_guards_that_cannot_be_read_keep_no_block)
 }
 END_TEST
 
+/* The front guard of a cached block was as long as the alignment of the request before. */
+START_TEST(test_cached_block_has_the_alignment_of_its_request)
+{
+    cuarena_t *arena;
+    void *first, *behind, *again;
+    cuarena_request_t aligned;
+    cuarena_request_init(&aligned);
+    aligned.alignment = 1024;
+    expect_ok(cuarena_open("preset=mlx-cpu, limit=4MiB, guard=16", &arena));
+    expect_ok(cuarena_alloc_with(arena, 1000, &aligned, &first));
+    expect_ok(cuarena_alloc(arena, 1000, &behind));
+    memset(behind, 7, 1000);
+    expect_ok(cuarena_free(arena, first));
+    expect_ok(cuarena_alloc(arena, 1900, &again));
+    memset(again, 8, 1900);
+    expect_ok(cuarena_check(arena, NULL));
+    for (int i = 0; i < 1000; i++)
+        ck_assert_int_eq(((const char *)behind)[i], 7);
+    expect_ok(cuarena_free(arena, behind));
+    expect_ok(cuarena_free(arena, again));
+    expect_ok(cuarena_destroy(&arena));
+}
+END_TEST
+
 #endif
 
 int main(void)
@@ -467,6 +491,7 @@ int main(void)
 #else
     suite_add_list(suite, "failures",
                    TEST_LIST(test_memory_without_the_functions_is_refused,
+                             test_cached_block_has_the_alignment_of_its_request,
                              test_guards_that_cannot_be_written_are_none,
                              test_guards_that_cannot_be_read_keep_no_block));
     return suite_main(suite);

@@ -390,6 +390,36 @@ START_TEST(one_file_at_a_time)
 }
 END_TEST
 
+/* Whoever waits for a reader would wait for ever. */
+START_TEST(a_pipe_that_nobody_reads)
+{
+    const char *path = trace_path("pipe.csv");
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    step(f, cuarena_trace_begin(f->arena, path), CUARENA_DRIVER);
+    expect_u64((uint64_t)last_error().driver_code, ENXIO);
+}
+END_TEST
+
+/* A child that lives on has the file open, but does not keep others out of it. */
+START_TEST(a_file_that_a_child_has)
+{
+    const char *path = trace_path("child.csv");
+    fixture_t *f = traced(KIND_CUSTOM_POOL, path);
+    pid_t child = fork();
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    ck_assert(child > 0);
+    expect_ok(cuarena_trace_end(f->arena));
+    expect_ok(cuarena_trace_begin(f->arena, path));
+    expect_ok(cuarena_trace_end(f->arena));
+    ck_assert_int_eq(kill(child, SIGKILL), 0);
+    ck_assert(waitpid(child, NULL, 0) == child);
+}
+END_TEST
+
 START_TEST(a_null)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -606,7 +636,8 @@ int main(void)
     suite_add_list(suite, "placement on streams", TEST_LIST(placement_on_streams_is_the_same));
     suite_add_list(suite, "file",
                    TEST_LIST(an_option_and_the_environment, names_of_process_and_trace,
-                             one_file_at_a_time, a_null, gzip_members));
+                             one_file_at_a_time, a_pipe_that_nobody_reads, a_file_that_a_child_has,
+                             a_null, gzip_members));
     suite_add_rows(suite, "bad paths", a_bad_path, COUNT_OF(bad_paths));
     suite_add_list(suite, "failures", TEST_LIST(a_full_disk, a_killed_process, an_exit, a_fork));
     suite_add_list(suite, "ring", TEST_LIST(the_last_events, no_ring));

@@ -59,8 +59,11 @@ static uint64_t free_left(void)
 static uint64_t sum_of(size_t member)
 {
     uint64_t sum = 0;
-    for (int i = 0; i < WORKERS; i++)
-        sum += *(const uint64_t *)((const char *)&workers[i] + member);
+    for (int i = 0; i < WORKERS; i++) {
+        uint64_t value;
+        memcpy(&value, (const char *)&workers[i] + member, sizeof value);
+        sum += value;
+    }
     return sum;
 }
 

@@ -3,6 +3,10 @@
 . "$(dirname "$0")/support.sh"
 watched=${WATCHED:-tests/tool/watched}
 [ -x "$watched" ] || watched=tests/tool/.libs/watched
+[ -x "$watched" ] || {
+    echo "skipped: the program that is watched was not built"
+    exit 77
+}
 
 # begin SOCKET COUNT: a program with so many arenas, which listens there; its
 # standard input is descriptor 7.

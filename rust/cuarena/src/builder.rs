@@ -264,6 +264,23 @@ impl ArenaBuilder {
         self.option("snapshot_on_oom", pattern)
     }
 
+    /// A file to record calls in: [`Arena::trace_begin`](crate::Arena::trace_begin)
+    /// from creation on.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadArgument`] for more than 255 bytes.
+    pub fn trace(self, path: &str) -> Result<Self> {
+        self.option("trace", path)
+    }
+
+    /// How many of the last events of each thread are kept in memory, for the
+    /// events of [`Arena::snapshot`](crate::Arena::snapshot).
+    pub fn trace_ring(mut self, count: u32) -> Self {
+        self.config.trace_ring = i32::try_from(count).unwrap_or(i32::MAX);
+        self
+    }
+
     /// Sets one option from text: keys and values of docs/options.md, and ONNX
     /// Runtime's names for its arena.
     ///

@@ -407,7 +407,10 @@ fn typed_options_are_those_of_the_table() {
         .round_to(1 << 15)
         .natural(1 << 12)
         .snapshot_on_oom("/no/folder/%n.json")
-        .unwrap();
+        .unwrap()
+        .trace("/no/folder/%p.csv")
+        .unwrap()
+        .trace_ring(100);
     // SAFETY: no arena is made of it.
     let set = unsafe { set.driver_pool_handle(77) }.driver_pool(DriverPool::Own);
     let text = format!("{set:?}");
@@ -469,6 +472,8 @@ fn typed_options_are_those_of_the_table() {
         ("round_to", "32KiB"),
         ("natural", "4KiB"),
         ("snapshot_on_oom", "/no/folder/%n.json"),
+        ("trace", "/no/folder/%p.csv"),
+        ("trace_ring", "100"),
     ];
     for (key, value) in pairs {
         let pair = format!("{key:?}: {value:?}");
