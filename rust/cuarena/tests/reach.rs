@@ -38,6 +38,10 @@ const NOT_REACHED: &[(&str, &str)] = &[
         "likewise; the last handle ends an arena, and waits for nothing",
     ),
     (
+        "cuarena_trace_recent",
+        "a snapshot has these events, beside the blocks that they are about",
+    ),
+    (
         "cuarena_status_name",
         "a status is an ErrorKind, whose Debug is its name",
     ),
