@@ -59,8 +59,7 @@ static void after_fork_in_child(void)
             cuai_slow_set(arena, CUAI_SLOW_LEFT, true);
         arena->inside = own;
         cuai_tcaches_after_fork(arena);
-        if (arena->listed.locked)
-            cuai_arena_follow_trace(arena);
+        cuai_slow_set(arena, CUAI_SLOW_TRACE, cuai_is_traced(arena));
         if (arena->listed.locked)
             cuai_lock_reset(&arena->lock);
     }

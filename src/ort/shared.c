@@ -123,13 +123,11 @@ static void forget_others(void)
 
 static void wake(void)
 {
-    cuai_lock_assert_held(&lock);
     cuai_cond_wake(&changed);
 }
 
 static place_t *look_up(const share_key_t *key, const cuarena_t *arena)
 {
-    cuai_lock_assert_held(&lock);
     place_t *place = places;
     while (place != NULL && (key != NULL ? !same_key(&place->key, key) : place->arena != arena))
         place = place->next;
@@ -161,7 +159,6 @@ static place_t *find_idle(const share_key_t *key, const cuarena_t *arena)
 
 static place_t *add(const cuarena_config_t *full)
 {
-    cuai_lock_assert_held(&lock);
     if (!heeds_forks && pthread_atfork(before_fork, after_fork, forget_others) != 0)
         return NULL;
     heeds_forks = true;
@@ -177,7 +174,6 @@ static place_t *add(const cuarena_config_t *full)
 
 static void take_out(place_t *place)
 {
-    cuai_lock_assert_held(&lock);
     place_t **link = &places;
     while (*link != place)
         link = &(*link)->next;
@@ -406,7 +402,6 @@ static cuarena_status_t is_held(uint64_t others)
  * caller passes as the one that it holds. */
 static cuarena_status_t check_replace(const place_t *place, const cuarena_t *held)
 {
-    cuai_lock_assert_held(&lock);
     if (held == NULL)
         return place == NULL ? CUARENA_OK : is_held(place->holders);
     if (look_up(NULL, held) == NULL)
@@ -483,7 +478,6 @@ bool cuai_shared_is_there(int32_t memory, int32_t device)
 /* Trims the arena of a place, which does not end meanwhile. Drops the list's lock. */
 static cuarena_status_t visit(place_t *place, uint64_t *given_back)
 {
-    cuai_lock_assert_held(&lock);
     CUAI_ASSERT(!place->changing && place->arena != NULL);
     const place_t *outer = visited;
     uint64_t given = 0;
