@@ -396,8 +396,8 @@ bool options_check_streams(const options_t *options, const trace_t *trace, fault
 {
     return !options->ask.setup.streams || trace->has_streams ||
            fault_set(fault,
-                     "%s:1: no column for streams, expected one named stream "
-                     "(RMM's: Stream) for --streams",
+                     "%s: no call is on a stream, expected a column named stream "
+                     "(RMM's: Stream) that names some for --streams",
                      trace->path);
 }
 

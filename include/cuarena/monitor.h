@@ -38,7 +38,8 @@ extern "C" {
  * pytorch". The answer is "ok LENGTH" in a line and so many bytes, or "error TEXT" in a line; then
  * the connection ends. The first two answer with JSON in one line: version, pid and the list
  * "arenas", of each of which they tell number and name and, for "stats", how many streams it knows
- * and its "statistics". A peer that sends or takes nothing for a second is let go.
+ * and its "statistics". A peer that has sent no line within a second, or takes nothing for
+ * one, is let go.
  */
 CUARENA_API cuarena_status_t cuarena_monitor_open(const char *path);
 /* The same with the path that CUARENA_MONITOR in the environment says; OK, with nothing done, if

@@ -786,6 +786,8 @@ cuarena_status_t cuai_alloc_slow(cuai_call_t *call, const cuai_request_t *reques
         status = alloc(&ladder);
     if (status == CUARENA_REENTERED)
         return status;
+    if (status == CUARENA_OK && !request->helps)
+        cuai_trace_block(arena, *block_out, CUARENA_EVENT_ALLOC, call->stream);
     if (status == CUARENA_OK)
         status = cuai_ready_new(arena, &own, *block_out);
     if (status != CUARENA_OK)

@@ -31,10 +31,8 @@ CUAI_NOINLINE cuarena_status_t cuai_block_alloc(cuarena_t *arena, uint64_t bytes
     status = cuai_request_on(&call, stream, &request);
     if (status == CUARENA_OK)
         status = cuai_alloc_slow(&call, &request, &ref);
-    if (status == CUARENA_OK) {
+    if (status == CUARENA_OK)
         *block_out = cuai_id(ref.heap, ref.slot);
-        cuai_trace_block(arena, ref, CUARENA_EVENT_ALLOC, call.stream);
-    }
     return cuai_call_end(&call, status);
 }
 

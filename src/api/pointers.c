@@ -1,7 +1,6 @@
 /* The pointer calls: their slow paths, which do everything, and those that have no fast one. */
 #include "api/call.h"
 #include "arena/counts.h"
-#include "arena/traced.h"
 #include "arena/watch.h"
 
 /* ---- Allocation -------------------------------------------------------- */
@@ -33,10 +32,8 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_alloc(cuarena_t *arena, uint64_t byt
     status = cuai_request_on(&call, stream, &request);
     if (status == CUARENA_OK)
         status = cuai_alloc_slow(&call, &request, &ref);
-    if (status == CUARENA_OK) {
+    if (status == CUARENA_OK)
         *pointer_out = cuai_pointer(cuai_user_address(arena, cuai_block_record(ref)));
-        cuai_trace_block(arena, ref, CUARENA_EVENT_ALLOC, call.stream);
-    }
     return cuai_call_end(&call, status);
 }
 

@@ -70,6 +70,8 @@ cuarena_status_t cuai_ready_new(cuarena_t *arena, const cuai_request_t *request,
     bool ended = cuai_end_moving(arena, ref, request->stream);
     if (status == CUARENA_OK || ended)
         return status;
+    if (!request->helps)
+        cuai_trace_block(arena, ref, CUARENA_EVENT_FREE, request->stream);
     cuai_uncount_block(arena, ref);
     cuai_end_now(arena, ref, request->stream);
     cuai_peaks_restore(arena, &where, request->before, &with);
@@ -117,6 +119,12 @@ static cuarena_status_t end_later(cuarena_t *arena, cuai_block_ref_t ref, uint32
     return CUARENA_OK;
 }
 
+/* The free that was traced has failed, and the block is its owner's as before. */
+static void trace_kept(cuarena_t *arena, cuai_block_ref_t ref)
+{
+    cuai_trace_block(arena, ref, CUARENA_EVENT_ALLOC, cuai_block_record(ref)->owner);
+}
+
 /* Frees a block that is zeroed first or that other streams use. Either begins when a move of the
  * block has ended, and behind its copies. Drops the lock. */
 static cuarena_status_t end_slowly(cuarena_t *arena, cuarena_block_t block, uint32_t stream,
@@ -127,9 +135,12 @@ static cuarena_status_t end_slowly(cuarena_t *arena, cuarena_block_t block, uint
     cuarena_status_t status = cuai_reclaim_behind(arena, block, stream, &ref);
     if (status != CUARENA_OK)
         return status;
-    if (used || cuai_use_matters(arena, ref, stream))
-        return cuai_end_after_uses(arena, ref, stream);
-    return zero_then_end(arena, ref, stream);
+    cuai_trace_block(arena, ref, CUARENA_EVENT_FREE, stream);
+    status = used || cuai_use_matters(arena, ref, stream) ? cuai_end_after_uses(arena, ref, stream)
+                                                          : zero_then_end(arena, ref, stream);
+    if (status != CUARENA_OK)
+        trace_kept(arena, ref);
+    return status;
 }
 
 /* A block that other streams use ends when they are done. The free was answered long ago, so if the
@@ -185,6 +196,7 @@ static cuarena_status_t end_quickly(cuarena_t *arena, cuarena_block_t block, uin
     ref = cuai_find_block(arena, block);
     if (ref.heap == NULL)
         return cuai_no_block(block);
+    cuai_trace_block(arena, ref, CUARENA_EVENT_FREE, passed);
     const cuai_record_t *r = cuai_block_record(ref);
     if (r->moving || (r->flags & CUAI_BLOCK_EXPORTED))
         return end_later(arena, ref, stream);
@@ -220,17 +232,11 @@ static cuarena_status_t release(cuai_call_t *call, cuai_block_ref_t ref, uint32_
     bool used = !fixed && cuai_use_matters(arena, ref, stream);
     bool zeroed = cuai_zeroes_freed(arena, ref) && !(flags & CUAI_BLOCK_EXPORTED);
     bool slowly = !cuai_is_lost(arena) && (used || zeroed);
-    cuai_trace_entry_t event;
-    bool traced = cuai_is_traced(arena);
-    if (CUAI_UNLIKELY(traced))
-        cuai_see_block(arena, ref, CUARENA_EVENT_FREE, cuai_stream_handle(arena, stream), &event);
     cuai_call_note_block(call, CUARENA_EVENT_FREE, ref);
     cuarena_status_t status =
         slowly ? end_slowly(arena, block, stream, used) : end_quickly(arena, block, stream);
     if (status != CUARENA_OK)
         cuai_call_forget(call, CUARENA_EVENT_FREE);
-    else if (CUAI_UNLIKELY(traced))
-        cuai_trace_add(&arena->trace, &event);
     return status;
 }
 
@@ -238,16 +244,13 @@ static cuarena_status_t release(cuai_call_t *call, cuai_block_ref_t ref, uint32_
 static cuarena_status_t end_with_pattern(cuai_call_t *call, cuai_block_ref_t ref, uint32_t stream)
 {
     cuarena_t *arena = call->arena;
-    cuai_trace_entry_t event;
-    bool traced = cuai_is_traced(arena);
-    if (traced)
-        cuai_see_block(arena, ref, CUARENA_EVENT_FREE, cuai_stream_handle(arena, stream), &event);
+    cuai_trace_block(arena, ref, CUARENA_EVENT_FREE, stream);
     cuai_call_note_block(call, CUARENA_EVENT_FREE, ref);
     cuarena_status_t status = cuai_end_with_pattern(arena, ref);
-    if (status != CUARENA_OK)
-        cuai_call_forget(call, CUARENA_EVENT_FREE);
-    else if (traced)
-        cuai_trace_add(&arena->trace, &event);
+    if (status == CUARENA_OK)
+        return status;
+    cuai_call_forget(call, CUARENA_EVENT_FREE);
+    trace_kept(arena, ref);
     return status;
 }
 

@@ -53,17 +53,27 @@ static cuarena_status_t check_path(const char *path)
                      cuai_shown(path, CUAI_SHOWN, room));
 }
 
+/* A name in the folder of the path, whatever the length of its own. */
+static char *temporary_name(const char *path)
+{
+    static const char own[] = ".snapshot.XXXXXX";
+    const char *slash = strrchr(path, '/');
+    size_t folder = slash == NULL ? 0 : (size_t)(slash + 1 - path);
+    char *name = cuai_host_alloc(folder + sizeof own);
+    if (name == NULL)
+        return NULL;
+    memcpy(name, path, folder);
+    memcpy(name + folder, own, sizeof own);
+    return name;
+}
+
 /* mkstemp makes the file for its owner alone. */
 static cuarena_status_t begin(file_t *file, const char *path)
 {
-    static const char ending[] = ".XXXXXX";
-    size_t length = strlen(path);
     file->error = 0;
-    file->name = cuai_host_alloc(length + sizeof ending);
+    file->name = temporary_name(path);
     if (file->name == NULL)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a file's name");
-    memcpy(file->name, path, length);
-    memcpy(file->name + length, ending, sizeof ending);
     file->fd = mkstemp(file->name);
     if (file->fd >= 0)
         (void)fcntl(file->fd, F_SETFD, FD_CLOEXEC);

@@ -3,15 +3,10 @@
 #include "arena/arena.h"
 #include "arena/watch.h"
 
-static bool is_ending(cuai_block_ref_t ref)
-{
-    return cuai_block_record(ref)->flags & CUAI_BLOCK_ENDING;
-}
-
 /* The look-up has cached blocks too. */
 static bool is_live(cuai_block_ref_t ref)
 {
-    return cuai_has_bytes(cuai_block_record(ref)) && !is_ending(ref);
+    return cuai_has_bytes(cuai_block_record(ref)) && cuai_is_named(cuai_block_record(ref));
 }
 
 /* The live block that begins at an address, its front included. */
@@ -66,7 +61,7 @@ cuai_block_ref_t cuai_find_any(const cuarena_t *arena, cuarena_block_t block)
 cuai_block_ref_t cuai_find_block(const cuarena_t *arena, cuarena_block_t block)
 {
     cuai_block_ref_t ref = cuai_find_any(arena, block);
-    if (ref.heap != NULL && is_ending(ref))
+    if (ref.heap != NULL && !cuai_is_named(cuai_block_record(ref)))
         return (cuai_block_ref_t){0};
     return ref;
 }
@@ -79,7 +74,7 @@ bool cuai_find_next(const cuarena_t *arena, uint64_t *cursor, cuai_block_ref_t *
         cuai_slot_t slot = (cuai_slot_t)*cursor;
         for (; heap != NULL && slot < heap->unused; slot++) {
             const cuai_record_t *r = cuai_record(heap, slot);
-            if (!cuai_is_live(r) || (r->flags & CUAI_BLOCK_ENDING))
+            if (!cuai_is_live(r) || !cuai_is_named(r))
                 continue;
             *cursor = (uint64_t)region << 32 | (slot + 1);
             *block_out = (cuai_block_ref_t){heap, slot, region};

@@ -42,6 +42,15 @@ cuai_block_ref_t cuai_find_any(const cuarena_t *arena, cuarena_block_t block);
  * the first slot of it that was not seen below. False: there is none. */
 bool cuai_find_next(const cuarena_t *arena, uint64_t *cursor, cuai_block_ref_t *block_out);
 
+/* Whether callers may name a live block: neither one that is freed, nor the new place of a resize
+ * under way, which alone has a pin that nobody took without being a pointer, stable or adopted. */
+static inline bool cuai_is_named(const cuai_record_t *r)
+{
+    const uint8_t born = CUAI_BLOCK_POINTER | CUAI_BLOCK_STABLE | CUAI_BLOCK_ADOPTED;
+    return (r->flags & CUAI_BLOCK_ENDING) == 0 &&
+           (r->flags & (born | CUAI_BLOCK_BORN_PIN)) != CUAI_BLOCK_BORN_PIN;
+}
+
 static inline cuai_record_t *cuai_block_record(cuai_block_ref_t ref)
 {
     return cuai_record(ref.heap, ref.slot);

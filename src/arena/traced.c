@@ -70,7 +70,7 @@ static void add_live(cuarena_t *arena, int32_t region)
     cuarena_heap_t *heap = arena->heaps[region];
     for (cuai_slot_t slot = 1; heap != NULL && slot < heap->unused; slot++) {
         const cuai_record_t *r = cuai_record(heap, slot);
-        if (cuai_is_live(r) && !(r->flags & CUAI_BLOCK_ENDING))
+        if (cuai_is_live(r) && cuai_is_named(r))
             cuai_trace_block(arena, (cuai_block_ref_t){heap, slot, region}, CUARENA_EVENT_ALLOC,
                              r->owner);
     }

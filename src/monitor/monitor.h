@@ -18,6 +18,8 @@
 
 /* ---- Sockets ----------------------------------------------------------- */
 
+#define CUAI_PATIENCE_S 1 /* for a peer's request, and for one that takes nothing */
+
 typedef struct cuai_listener {
     int fd; /* -1: none */
     char path[CUAI_PATTERN_PATH];

@@ -2,9 +2,11 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "api/numbered.h"
@@ -164,11 +166,28 @@ static bool read_snapshot(const char *words, uint64_t *number_out, int32_t *form
 
 /* ---- Requests ---------------------------------------------------------- */
 
-/* Reads one line, without its end; false: the peer went, or sent none. */
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Whether the peer sends something, or goes, before a time. */
+static bool has_bytes(int peer, int64_t before_ms)
+{
+    struct pollfd wanted = {.fd = peer, .events = POLLIN};
+    int64_t left = before_ms - now_ms();
+    int found = left > 0 ? poll(&wanted, 1, (int)left) : 0;
+    return found > 0 || (found < 0 && errno == EINTR && has_bytes(peer, before_ms));
+}
+
+/* Reads one line, without its end; false: the peer went, or sent none in time. */
 static bool read_request(int peer, char request[LONGEST_REQUEST])
 {
     size_t used = 0;
-    while (used < LONGEST_REQUEST) {
+    int64_t end_ms = now_ms() + CUAI_PATIENCE_S * 1000;
+    while (used < LONGEST_REQUEST && has_bytes(peer, end_ms)) {
         ssize_t count = read(peer, request + used, LONGEST_REQUEST - used);
         if (count < 0 && errno == EINTR)
             continue;

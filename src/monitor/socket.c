@@ -12,7 +12,6 @@
 #include "monitor/monitor.h"
 
 #define BACKLOG 8
-#define PATIENCE_S 1 /* for a peer that sends or takes nothing */
 
 static cuarena_status_t fail(const char *what, const char *path)
 {
@@ -134,13 +133,12 @@ static bool is_ours(int peer)
 #endif
 }
 
-/* The peer's calls wait, but not for long. */
+/* Writes to the peer wait, but not for long. */
 static void make_patient(int peer)
 {
-    struct timeval patience = {.tv_sec = PATIENCE_S};
+    struct timeval patience = {.tv_sec = CUAI_PATIENCE_S};
     (void)fcntl(peer, F_SETFD, FD_CLOEXEC);
     (void)fcntl(peer, F_SETFL, 0);
-    (void)setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     (void)setsockopt(peer, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
 }
 

@@ -162,6 +162,24 @@ START_TEST(test_bad_peers_do_no_harm)
 }
 END_TEST
 
+/* A peer that sends a byte now and then is let go before its line is too long. */
+START_TEST(test_peer_that_drips_is_let_go)
+{
+    const struct timespec moment = {.tv_nsec = 100000000};
+    char answer[200] = "";
+    int sent = 0;
+    int fd = peer_connect(opened());
+    while (recv(fd, answer, sizeof answer - 1, MSG_DONTWAIT) < 0 && sent < 60) {
+        (void)send(fd, "l", 1, MSG_NOSIGNAL);
+        sent++;
+        (void)nanosleep(&moment, NULL);
+    }
+    expect_begins(answer, "error no request came in one line");
+    ck_assert_msg(sent < 50, "%d bytes were waited for", sent);
+    close(fd);
+}
+END_TEST
+
 /* A peer that asks for much and does not read is let go. */
 START_TEST(test_peer_that_takes_nothing_is_let_go)
 {
@@ -486,6 +504,7 @@ int main(void)
                               TEST_LIST(test_list_names_arenas, test_stats_have_figures,
                                         test_snapshots_are_those_of_the_call,
                                         test_unknown_requests_are_errors, test_bad_peers_do_no_harm,
+                                        test_peer_that_drips_is_let_go,
                                         test_peer_that_takes_nothing_is_let_go)));
     use_folder(suite_add_list(
         suite, "paths",

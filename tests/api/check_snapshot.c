@@ -266,6 +266,17 @@ START_TEST(test_paths_that_cannot_be)
 }
 END_TEST
 
+START_TEST(test_longest_name_is_a_file)
+{
+    char path[400];
+    fixture_t *f = opened(KIND_CUSTOM_POOL, 8 * EACH);
+    snprintf(path, sizeof path, "%s%0255d", in_folder(""), 1);
+    expect_ok(cuarena_snapshot_write(f->arena, 0, path));
+    expect_u64(files_ending(""), 1);
+    ck_assert_int_eq(unlink(path), 0);
+}
+END_TEST
+
 /* As root it would have taken the place of /dev/null. */
 START_TEST(test_what_is_no_file_is_not_replaced)
 {
@@ -501,8 +512,9 @@ int main(void)
     use_folder(suite_add_list(
         suite, "writing",
         TEST_LIST(test_arguments_are_checked, test_file_is_its_owners, test_paths_that_cannot_be,
-                  test_what_is_no_file_is_not_replaced, test_full_disk_leaves_the_file_before,
-                  test_whole_file_replaces_the_one_before, test_function_gets_the_same_bytes,
+                  test_longest_name_is_a_file, test_what_is_no_file_is_not_replaced,
+                  test_full_disk_leaves_the_file_before, test_whole_file_replaces_the_one_before,
+                  test_function_gets_the_same_bytes,
                   test_function_that_has_enough_is_not_called_again, test_handler_may_write_one)));
     use_folder(
         suite_add_list(suite, "refusals",

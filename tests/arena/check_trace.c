@@ -65,6 +65,50 @@ START_TEST(an_allocation_and_its_free)
 }
 END_TEST
 
+static void fail_next_zeroing(fixture_t *f)
+{
+    f->memory.fail_op = OP_ZERO;
+    f->memory.fail_in = 1;
+    f->memory.fail_again = 0;
+    f->memory.fail_with = CUARENA_DRIVER;
+}
+
+static fixture_t *traced_zeroing(int32_t zero, const char *path)
+{
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->config.zero = zero;
+    fixture_create(f);
+    expect_ok(cuarena_trace_begin(f->arena, path));
+    return f;
+}
+
+START_TEST(a_block_whose_free_fails_lives_on)
+{
+    const char *path = trace_path("kept.csv");
+    fixture_t *f = traced_zeroing(CUARENA_ZERO_FREE, path);
+    void *p = take(f, 1000);
+    fail_next_zeroing(f);
+    expect_status(cuarena_free(f->arena, p), CUARENA_DRIVER);
+    expect_ok(cuarena_trace_end(f->arena));
+    read_back(path);
+    expect_u64(trace_file_check(&file), 1);
+    drop(f, p);
+}
+END_TEST
+
+START_TEST(a_block_that_is_not_handed_out_ends)
+{
+    void *p = NULL;
+    const char *path = trace_path("not.csv");
+    fixture_t *f = traced_zeroing(CUARENA_ZERO_ALLOC, path);
+    fail_next_zeroing(f);
+    expect_status(cuarena_alloc(f->arena, 1000, &p), CUARENA_DRIVER);
+    end_trace(f, path);
+    expect_u64(trace_file_check(&file), 0);
+    expect_u64(trace_file_count(&file, "fail"), 1);
+}
+END_TEST
+
 START_TEST(ids_never_come_back)
 {
     const char *path = trace_path("ids.csv");
@@ -627,7 +671,8 @@ int main(void)
 {
     Suite *suite = suite_create("trace");
     suite_add_list(suite, "lines",
-                   TEST_LIST(an_allocation_and_its_free, ids_never_come_back,
+                   TEST_LIST(an_allocation_and_its_free, a_block_whose_free_fails_lives_on,
+                             a_block_that_is_not_handed_out_ends, ids_never_come_back,
                              what_lives_already_comes_first, a_tag_by_its_name,
                              a_resize_and_a_free_by_it, a_refusal_and_its_steps, growth_and_trim,
                              bytes_become_idle, compactions_and_moves, blocks_that_are_watched,

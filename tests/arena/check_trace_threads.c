@@ -148,14 +148,9 @@ static void *work_on(void *user)
     return NULL;
 }
 
-START_TEST(traces_begin_and_end_while_threads_allocate)
+static void begin_and_end_traces(int count)
 {
-    path = trace_path("again.csv");
-    begin_pool();
-    atomic_store(&over, false);
-    for (int i = 0; i < WORKERS; i++)
-        start(&workers[i], work_on);
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < count; i++) {
         expect_ok(cuarena_trace_begin(arena, path));
         nap();
         expect_ok(cuarena_trace_end(arena));
@@ -163,11 +158,106 @@ START_TEST(traces_begin_and_end_while_threads_allocate)
         (void)trace_file_check(&file);
         trace_file_free(&file);
     }
+}
+
+/* Traces begin and end beside threads that do a job until it is over. */
+static void trace_beside(void *(*job)(void *), int count)
+{
+    path = trace_path("again.csv");
+    atomic_store(&over, false);
+    for (int i = 0; i < WORKERS; i++)
+        start(&workers[i], job);
+    begin_and_end_traces(count);
     atomic_store(&over, true);
     for (int i = 0; i < WORKERS; i++)
         pthread_join(workers[i].thread, NULL);
     (void)free_left();
+}
+
+START_TEST(traces_begin_and_end_while_threads_allocate)
+{
+    begin_pool();
+    trace_beside(work_on, 20);
     finish();
+}
+END_TEST
+
+static void resize_at_random(worker_t *w)
+{
+    void **p = &w->held[random_below(&w->random, HELD)];
+    void *resized = NULL;
+    if (*p == NULL)
+        return;
+    if (cuarena_resize(arena, *p, 256 * (1 + random_below(&w->random, 24)), &resized) == CUARENA_OK)
+        *p = resized;
+}
+
+static void *resize_too(void *user)
+{
+    worker_t *w = user;
+    while (!atomic_load(&over)) {
+        step_at_random(w);
+        resize_at_random(w);
+    }
+    free_held(w);
+    return NULL;
+}
+
+/* Begins a trace in what drops the lock between a block's first byte and the call's return. */
+static void trace_slow_calls(void (*change)(cuarena_config_t *config))
+{
+    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
+    change(&f.config);
+    begin(false);
+    trace_beside(resize_too, (int)scale_pick(30, 100, 1000));
+    expect_nothing_wrong();
+    expect_valid_arena(arena);
+    fixture_close_forced(&f); /* the quarantine keeps some */
+}
+
+static void with_guards(cuarena_config_t *config)
+{
+    config->guard_bytes = 256;
+}
+
+START_TEST(a_trace_begins_while_guards_are_written)
+{
+    trace_slow_calls(with_guards);
+}
+END_TEST
+
+static void with_quarantine(cuarena_config_t *config)
+{
+    config->guard_bytes = 256;
+    config->fill = CUARENA_FILL_FREE;
+    config->quarantine_bytes = 16384;
+}
+
+START_TEST(a_trace_begins_while_blocks_enter_the_quarantine)
+{
+    trace_slow_calls(with_quarantine);
+}
+END_TEST
+
+static void with_new_zeroed(cuarena_config_t *config)
+{
+    config->zero = CUARENA_ZERO_ALLOC;
+}
+
+START_TEST(a_trace_begins_while_new_blocks_are_zeroed)
+{
+    trace_slow_calls(with_new_zeroed);
+}
+END_TEST
+
+static void with_freed_zeroed(cuarena_config_t *config)
+{
+    config->zero = CUARENA_ZERO_FREE;
+}
+
+START_TEST(a_trace_begins_while_freed_blocks_are_zeroed)
+{
+    trace_slow_calls(with_freed_zeroed);
 }
 END_TEST
 
@@ -199,6 +289,10 @@ int main(void)
                        TEST_LIST(threads_without_caches_are_in_order,
                                  threads_with_caches_are_in_order, caches_go_on_while_they_record,
                                  traces_begin_and_end_while_threads_allocate,
+                                 a_trace_begins_while_guards_are_written,
+                                 a_trace_begins_while_blocks_enter_the_quarantine,
+                                 a_trace_begins_while_new_blocks_are_zeroed,
+                                 a_trace_begins_while_freed_blocks_are_zeroed,
                                  the_ring_has_the_last_events_of_all_threads)),
         scale_timeout(60));
     return suite_main(suite);

@@ -30,7 +30,7 @@ test_bad_reports() {
     bad "-o of another command" "unknown option '-o'" replay "$good" -o "$page"
     bad "no trace of that name" "none.csv: No such file" report "$folder/none.csv" -o "$page"
     bad "pool of no amount" "--pool is 'big'" report --pool big "$good" -o "$page"
-    bad "streams where there are none" "no column for streams" \
+    bad "streams where there are none" "no call is on a stream" \
         report --streams <(printf 'op,id,size\na,0,1\n') -o "$page"
 }
 

@@ -41,7 +41,7 @@ test_streams() {
     served "127 streams that are not used" replay "$folder/127.csv"
     cut -d, -f1-3 "$folder/plain.csv" >"$folder/none.csv"
     served "no streams where none are asked for" replay "$folder/none.csv"
-    bad "no streams where they are" "none.csv:1: no column for streams" \
+    bad "no streams where they are" "none.csv: no call is on a stream" \
         replay --streams "$folder/none.csv"
     cut -d, -f1-5 "$folder/rmm.log" >"$folder/none.log"
     served "RMM: no streams" replay "$folder/none.log"
