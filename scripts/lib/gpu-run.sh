@@ -294,7 +294,8 @@ part_benches() {
         case $name in rust | workers) continue ;; esac
         arguments=(${quick:+--quick} --json "$out/results/$name.json")
         case $name in
-        alone) arguments=() ;;
+        alone | snapshot) arguments=() ;;
+        trace) arguments=("$out/trace.csv") ;;
         replay) arguments=("$here"/traces/*.csv.gz) ;;
         threads) arguments=("$here"/traces/gpt2_train.csv.gz) ;;
         threads_cuda) arguments+=("$here"/traces/gpt2_train.csv.gz) ;;
