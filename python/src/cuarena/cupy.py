@@ -18,6 +18,7 @@ import gc
 import os
 import re
 import sys
+import threading
 from typing import Any
 
 from . import _errors, _native
@@ -81,6 +82,7 @@ class MemoryPool(_native.CupyPool):
         )
         self._arenas: dict[int, Arena] = {}
         self._streams: dict[tuple[int, int], Any] = {}
+        self._lock = threading.RLock()  # of these two
         memory = self._cupy.cuda.memory
         super().__init__(
             _memory_type(memory.UnownedMemory),
@@ -100,8 +102,7 @@ class MemoryPool(_native.CupyPool):
         """
         if device is None:
             device = int(self._cupy.cuda.runtime.getDevice())
-        if device not in self._arenas:
-            self._add_device(device)
+        self._add_device(device)
         return self._arenas[device]
 
     def stats(self, device: int | None = None) -> Stats:
@@ -109,11 +110,16 @@ class MemoryPool(_native.CupyPool):
         return self.arena(device).stats()
 
     def _add_device(self, device: int) -> None:
+        with self._lock:
+            if device not in self._arenas:
+                self._arenas[device] = arena = self._new_arena(device)
+                self._set_arena(device, arena)
+
+    def _new_arena(self, device: int) -> Arena:
         arena = Arena(f"{self._options},device={device}")
         if not re.search(r"(^|,)\s*limit\s*=", self._options):
             arena.set_limit(None)  # as in CuPy, the device is the limit
-        self._set_arena(device, arena)
-        self._arenas[device] = arena
+        return arena
 
     # ---- Streams -------------------------------------------------------------------
 
@@ -130,7 +136,7 @@ class MemoryPool(_native.CupyPool):
         ArenaBusyError
             While arrays that were allocated on it live.
         """
-        for device in self._arenas:
+        for device in list(self._arenas):
             live = self._live(device, stream.ptr)
             if live:
                 raise _errors.ArenaBusyError(
@@ -140,12 +146,17 @@ class MemoryPool(_native.CupyPool):
             self._release(device, stream.ptr)
 
     def _release(self, device: int, handle: int) -> None:
-        self._arenas[device].release_stream(handle)
-        self._forget(device, handle)
-        self._streams.pop((device, handle), None)
+        with self._lock:
+            self._arenas[device].release_stream(handle)
+            self._forget(device, handle)
+            self._streams.pop((device, handle), None)
 
     def _add_stream(self, device: int, handle: int) -> None:
         """Keep the stream, which the arena does not know yet, from now on."""
+        with self._lock:
+            self._keep_stream(device, handle)
+
+    def _keep_stream(self, device: int, handle: int) -> None:
         self._release_unused(device)
         known = sum(1 for other, _ in self._streams if other == device)
         if known >= _MAX_STREAMS - 2:
