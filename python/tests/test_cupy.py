@@ -10,7 +10,7 @@ import cuarena
 import cuarena.cupy
 
 import fake_cupy
-from conftest import NO_DEVICE, STANDIN, needs_device
+from conftest import NO_DEVICE, STANDIN, needs_device, needs_gpu
 
 pytestmark = needs_device
 MIB = 1 << 20
@@ -293,3 +293,61 @@ def test_cupy_s_own_functions_are_found(cupy):
     if STANDIN:
         pytest.skip("the stand-in has no CuPy")
     assert cuarena.cupy.MemoryPool()._calls_c
+
+
+# ---- With kernels ---------------------------------------------------------------
+
+
+@needs_gpu
+def test_arrays_keep_their_contents_on_several_streams(cupy):
+    """Random arrays on four streams, each checked when its turn to end comes."""
+    import random
+
+    pool = cuarena.cupy.enable(limit="512MiB")
+    dice = random.Random(5)
+    streams = [cupy.cuda.Stream.null, *(cupy.cuda.Stream(non_blocking=True) for _ in range(3))]
+    live = []
+    for number in range(2000):
+        if len(live) > 40 or (live and dice.random() < 0.3):
+            stream, array, value = live.pop(dice.randrange(len(live)))
+            with stream:
+                low, high = int(array.min()), int(array.max())
+            assert (low, high) == (value, value)
+            del array
+        else:
+            stream = dice.choice(streams)
+            with stream:
+                array = cupy.full(dice.randrange(1, 1 << 20), number, dtype="int32")
+            live.append((stream, array, number))
+    del array
+    live.clear()
+    assert pool.stats().live_blocks == 0
+    pool.arena().validate()
+
+
+@needs_gpu
+def test_copies_to_and_from_pinned_memory(cupy):
+    import numpy
+
+    cuarena.cupy.enable()
+    for size in (1, 1000, 1 << 20):
+        source = numpy.arange(size)
+        assert (cupy.asnumpy(cupy.asarray(source)) == source).all()
+
+
+@needs_gpu
+def test_a_stream_may_be_destroyed_before_its_arrays(cupy):
+    pool = cuarena.cupy.enable()
+    with cupy.cuda.Stream():
+        array = cupy.arange(1000)
+    gc.collect()
+    assert int(array.sum()) == 499500
+    del array
+    pool.free_all_blocks()
+
+
+@needs_gpu
+def test_arrays_of_before_live_on(cupy):
+    before = cupy.arange(1000)
+    cuarena.cupy.enable()
+    assert int((before + cupy.arange(1000)).sum()) == 999000

@@ -19,6 +19,7 @@ import os
 import re
 import sys
 import threading
+import warnings
 from typing import Any
 
 from . import _errors, _native
@@ -198,7 +199,10 @@ class MemoryPool(_native.CupyPool):
         self.arena().trim_on(stream)
 
     def free_all_free(self) -> None:
-        """Give free bytes back to the device: as `free_all_blocks`."""
+        """Give free bytes back to the device: as `free_all_blocks` (deprecated)."""
+        warnings.warn(
+            "free_all_free is deprecated: use free_all_blocks", DeprecationWarning, stacklevel=2
+        )
         self.free_all_blocks()
 
     def n_free_blocks(self) -> int:
