@@ -59,17 +59,14 @@ static cuarena_stream_t last_stream(const bytes_object_t *self)
 static void free_bytes(bytes_object_t *self)
 {
     void *pointer = self->pointer;
-    owned_arena_t *home = self->home;
     cuarena_stream_t stream;
 
     if (!pointer)
         return;
     stream = last_stream(self);
     self->pointer = NULL;
-    self->stream->live--;
-    Py_BEGIN_ALLOW_THREADS cuarena_free_on(home->arena, pointer, stream);
-    native_arena_drop(home);
-    Py_END_ALLOW_THREADS
+    NATIVE_WITHOUT_GIL(cuarena_free_on(self->home->arena, pointer, stream));
+    self->stream->live--; /* the stream may go from here on */
 }
 
 static void bytes_dealloc(PyObject *object)
@@ -82,9 +79,8 @@ static void bytes_dealloc(PyObject *object)
     Py_DECREF(type);
 }
 
-static PyObject *bytes_free(PyObject *object, PyObject *unused)
+static PyObject *bytes_free(PyObject *object, PyObject *NATIVE_UNUSED(unused))
 {
-    (void)unused;
     free_bytes((bytes_object_t *)object);
     Py_RETURN_NONE;
 }
@@ -221,9 +217,10 @@ static cuarena_status_t get_bytes(bytes_object_t *bytes, size_t size)
     void *pointer = NULL;
 
     bytes->stream->live++; /* so that the stream stays known meanwhile */
-    Py_BEGIN_ALLOW_THREADS native_arena_keep(bytes->home);
-    status = cuarena_alloc_on(bytes->home->arena, size, bytes->stream->handle, NULL, &pointer);
-    Py_END_ALLOW_THREADS if (status != CUARENA_OK) bytes->stream->live--;
+    NATIVE_WITHOUT_GIL(
+        status = cuarena_alloc_on(bytes->home->arena, size, bytes->stream->handle, NULL, &pointer));
+    if (status != CUARENA_OK)
+        bytes->stream->live--;
     bytes->pointer = pointer;
     return status;
 }
@@ -369,13 +366,12 @@ static void *function_in(PyObject *capsule, const char *type)
 }
 
 /* CupyPool(memory_type, pointer_type, device_capsule, stream_capsule, call_device, call_stream) */
-static int pool_init(PyObject *object, PyObject *args, PyObject *kwargs)
+static int pool_init(PyObject *object, PyObject *args, PyObject *NATIVE_UNUSED(kwargs))
 {
     pool_object_t *self = (pool_object_t *)object;
     PyObject *memory, *pointer, *device, *stream, *call_device, *call_stream;
     void *found;
 
-    (void)kwargs;
     if (!PyArg_ParseTuple(args, "OOOOOO:CupyPool", &memory, &pointer, &device, &stream,
                           &call_device, &call_stream) ||
         self->memory_type)
@@ -397,8 +393,8 @@ static void drop_slot(device_slot_t *slot)
     for (size_t i = 0; i < slot->count; i++)
         free(slot->streams[i]);
     Py_XDECREF(slot->number);
-    Py_BEGIN_ALLOW_THREADS native_arena_drop(slot->home);
-    Py_END_ALLOW_THREADS free(slot);
+    NATIVE_WITHOUT_GIL(native_arena_drop(slot->home));
+    free(slot);
 }
 
 static void pool_dealloc(PyObject *object)
@@ -418,10 +414,9 @@ static void pool_dealloc(PyObject *object)
     Py_DECREF(type);
 }
 
-static PyObject *pool_get_native(PyObject *object, void *unused)
+static PyObject *pool_get_native(PyObject *object, void *NATIVE_UNUSED(unused))
 {
     const pool_object_t *self = (pool_object_t *)object;
-    (void)unused;
     return PyBool_FromLong(self->get_device && self->get_stream);
 }
 
