@@ -29,6 +29,7 @@ typedef struct pool_object {
     PyObject *call_device, *call_stream;
     PyObject *memory_type, *pointer_type; /* UnownedMemory, MemoryPointer */
     PyObject *zero;
+    PyObject *streams; /* keeps their objects, for longer than the arenas know them */
     device_slot_t *slots[MAX_DEVICES];
 } pool_object_t;
 
@@ -365,15 +366,16 @@ static void *function_in(PyObject *capsule, const char *type)
     return PyCapsule_IsValid(capsule, type) ? PyCapsule_GetPointer(capsule, type) : NULL;
 }
 
-/* CupyPool(memory_type, pointer_type, device_capsule, stream_capsule, call_device, call_stream) */
+/* CupyPool(memory_type, pointer_type, device_capsule, stream_capsule, call_device, call_stream,
+ * streams) */
 static int pool_init(PyObject *object, PyObject *args, PyObject *NATIVE_UNUSED(kwargs))
 {
     pool_object_t *self = (pool_object_t *)object;
-    PyObject *memory, *pointer, *device, *stream, *call_device, *call_stream;
+    PyObject *memory, *pointer, *device, *stream, *call_device, *call_stream, *streams;
     void *found;
 
-    if (!PyArg_ParseTuple(args, "OOOOOO:CupyPool", &memory, &pointer, &device, &stream,
-                          &call_device, &call_stream) ||
+    if (!PyArg_ParseTuple(args, "OOOOOOO:CupyPool", &memory, &pointer, &device, &stream,
+                          &call_device, &call_stream, &streams) ||
         self->memory_type)
         return -1;
     found = function_in(device, "int (int __pyx_skip_dispatch)");
@@ -384,16 +386,26 @@ static int pool_init(PyObject *object, PyObject *args, PyObject *NATIVE_UNUSED(k
     self->pointer_type = Py_NewRef(pointer);
     self->call_device = Py_NewRef(call_device);
     self->call_stream = Py_NewRef(call_stream);
+    self->streams = Py_NewRef(streams);
     self->zero = PyLong_FromLong(0);
     return 0;
 }
 
+/* Without the GIL. Somebody else may have the arena: it is to forget the streams, which end now. */
+static void leave_arena(device_slot_t *slot)
+{
+    for (size_t i = 0; i < slot->count; i++) {
+        if (slot->home->arena)
+            cuarena_release_stream(slot->home->arena, slot->streams[i]->handle);
+        free(slot->streams[i]);
+    }
+    native_arena_drop(slot->home);
+}
+
 static void drop_slot(device_slot_t *slot)
 {
-    for (size_t i = 0; i < slot->count; i++)
-        free(slot->streams[i]);
+    NATIVE_WITHOUT_GIL(leave_arena(slot));
     Py_XDECREF(slot->number);
-    NATIVE_WITHOUT_GIL(native_arena_drop(slot->home));
     free(slot);
 }
 
@@ -410,6 +422,7 @@ static void pool_dealloc(PyObject *object)
     Py_XDECREF(self->call_device);
     Py_XDECREF(self->call_stream);
     Py_XDECREF(self->zero);
+    Py_XDECREF(self->streams);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
     Py_DECREF(type);
 }
