@@ -61,7 +61,9 @@ def main():
     if chosen.one:
         print(json.dumps(measure_all(chosen.one, chosen.rounds)))
         return
-    from allocators import NAMES
+    from allocators import NAMES, need_cupy
+
+    need_cupy()
 
     figures = {name: measure_apart(name, 5 if chosen.quick else chosen.rounds) for name in NAMES}
     for row in figures[NAMES[0]]:

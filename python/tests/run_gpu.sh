@@ -52,13 +52,9 @@ show() {
     grep -E "$2" "$out/$1.log" | sed 's/^/    /'
 }
 
-install() {
-    rm -rf "$out/site"
-    "$PYTHON" -m pip install --quiet --no-index --no-deps --target "$out/site" \
-        "$here"/*.whl
-}
-
-part install install
+rm -rf "$out/site"
+part install "$PYTHON" -m pip install --quiet --no-index --no-deps --target "$out/site" \
+    "$here"/*.whl
 [ "$failed" -eq 0 ] || exit 1
 export PYTHONPATH=$out/site
 "$PYTHON" -c 'import cuarena; print(cuarena.device_info()); print(cuarena.driver_info())'

@@ -16,7 +16,10 @@ MIB = 1 << 20
 
 
 def needs(module):
-    missing = importlib.util.find_spec(module) is None
+    try:
+        missing = importlib.util.find_spec(module) is None
+    except ModuleNotFoundError:  # nor is the package that it is in
+        missing = True
     return pytest.mark.skipif(missing, reason=f"{module} is not installed")
 
 

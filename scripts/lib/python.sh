@@ -49,9 +49,10 @@ python_tests() {
 # on host memory and on the stand-in driver.
 stage_python() {
     python_begin
-    python_environment tools build scikit-build-core ninja ||
+    python_environment tools build scikit-build-core ninja abi3audit ||
         skip "what builds the package could not be had"
     python_build
+    build/python/tools/bin/abi3audit --strict build/python/dist/cuarena-*.whl
     python_install || skip "what tests the package could not be had"
     python_types
     python_examples
