@@ -42,7 +42,15 @@ def step(cupy, keys, values):
     places = cupy.searchsorted(sorted_keys, groups)
     firsts = sorted_values[places]
     running = cupy.cumsum(sorted_values)
-    return [groups, counts, means, cupy.sort(above), quantiles, firsts, running[:: max(len(running) // 100, 1)]]
+    return [
+        groups,
+        counts,
+        means,
+        cupy.sort(above),
+        quantiles,
+        firsts,
+        running[:: max(len(running) // 100, 1)],
+    ]
 
 
 def digest(cupy, state, arrays):
@@ -98,6 +106,7 @@ def play_trace(chosen, path):
 
 def measure(name, steps, trace):
     import cupy
+
     from allocators import Chosen
 
     chosen = Chosen(name)

@@ -30,6 +30,7 @@ def measure(malloc, size, rounds, pairs=2000):
 
 def measure_all(name, rounds):
     import cupy
+
     from allocators import Chosen
 
     malloc = Chosen(name).pool.malloc

@@ -248,9 +248,7 @@ class Arena(_native.Arena):
         callback
             As that of `compact`, but its answer is ignored; ``None``: nobody.
         """
-        told = (
-            None if callback is None else lambda moves: callback([Move(*move) for move in moves])
-        )
+        told = None if callback is None else lambda moves: callback([Move(*move) for move in moves])
         self._callbacks.append(told)
         self._set_relocation_callback(told)
 
@@ -459,7 +457,9 @@ def _choice(choices: Mapping[str, int], name: str, what: str) -> int:
 
 def _size(value: int, what: str) -> int:
     if not 0 <= value < 2**64:
-        raise _errors.InvalidArgumentError(f"{what}={value} is out of range; expected: 0 to 2**64 - 1")
+        raise _errors.InvalidArgumentError(
+            f"{what}={value} is out of range; expected: 0 to 2**64 - 1"
+        )
     return value
 
 
