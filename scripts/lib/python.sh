@@ -36,9 +36,12 @@ python_types() {
             cuarena._native)
 }
 
-# Those that can run here say what they show, the others why not.
+# Those that can run here say what they show, the others why not. The first example
+# of the README is one of them.
 python_examples() {
     local example
+    awk '/^```python/ { inside = 1; next } /^```/ && inside { exit } inside' \
+        python/README.md | build/python/fresh/bin/python
     for example in python/examples/*.py; do
         echo "$example"
         CUARENA_CUDA_LIBRARY=/nonexistent/libcuda.so.1 \
