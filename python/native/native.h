@@ -48,7 +48,8 @@ bool native_stream(PyObject *from, cuarena_stream_t *stream_out);
 typedef struct owned_arena {
     cuarena_t *arena; /* NULL: it was closed */
     atomic_size_t owners;
-    size_t calls;       /* that are inside the library; the GIL guards it */
+    size_t calls;       /* that are inside the library; the GIL guards it, and */
+    bool closing;       /* whether it is being closed */
     int32_t memory;     /* CUARENA_MEMORY_... */
     int32_t device;     /* its ordinal; -1: none */
     bool host_readable; /* the CPU reaches the bytes */

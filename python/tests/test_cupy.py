@@ -63,6 +63,19 @@ def test_zero_bytes_are_no_block(pool):
     assert pool.stats().live_blocks == 0
 
 
+def test_a_zero_sized_array_keeps_no_stream(pool, cupy):
+    with cupy.cuda.Stream() as stream:
+        kept = pool.malloc(0)
+    pool.release_stream(stream)
+    del kept
+
+
+def test_an_arena_that_was_closed_is_told(pool):
+    pool.arena().close()
+    with pytest.raises(cuarena.InvalidArgumentError, match="closed"):
+        pool.malloc(1000)
+
+
 def test_a_stream_gets_back_what_it_freed(pool, cupy):
     address = pool.malloc(MIB).ptr
     assert pool.malloc(MIB).ptr == address
