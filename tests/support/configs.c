@@ -4,11 +4,13 @@
 #include <stdlib.h>
 
 #include "expect.h"
+#include "told.h"
 
 cuarena_config_t config_fresh(void)
 {
     cuarena_config_t config;
     cuarena_config_init(&config);
+    config.nvtx = nvtx_for_tools();
     return config;
 }
 
@@ -82,6 +84,7 @@ void expect_valid_arena_at(cuarena_t *arena, const char *file, int line)
     if (status != CUARENA_OK)
         ck_abort_msg("%s:%d: the arena is not sound: %s: %s", file, line,
                      cuarena_status_name(status), text);
+    expect_told_at(arena, file, line);
 }
 
 uint64_t held_by(cuarena_t *arena)
