@@ -29,6 +29,9 @@ typedef struct cuai_region {
     const cuai_lent_t *call;      /* if it is lent */
 } region_t;
 
+#define LENT "lent to the library"
+#define JOINED "blocks of a capture session"
+
 static int compare(const void *a, const void *b)
 {
     const span_t *one = a;
@@ -61,9 +64,7 @@ static region_t *region_in(cuai_regions_t *regions, span_t span)
 
 static void tell_begin(const cuai_regions_t *regions, const heap_t *heap, const region_t *region)
 {
-    const char *name = region->lent           ? "lent to the library"
-                       : region->name != NULL ? region->name
-                                              : regions->name;
+    const char *name = region->lent ? LENT : region->name != NULL ? region->name : regions->name;
     CUAI_ASSERT(!heap->open && region->span.begin < region->span.end);
     cuai_tool_region_begin(heap->handle, region->span.begin, region->span.end - region->span.begin,
                            name);
@@ -273,7 +274,7 @@ void cuai_regions_join(cuai_regions_t *regions, uint64_t address, uint64_t bytes
             span = hull(span, other->span);
     }
     if (heap != NULL)
-        add(regions, heap, span, name);
+        add(regions, heap, span, span.end - span.begin == bytes ? name : JOINED);
     cuai_unlock(&regions->lock);
 }
 

@@ -44,7 +44,8 @@ void cuai_regions_end_heap(cuai_regions_t *regions, uint64_t address);
 /* Begins a region; one of 0 bytes, or in no heap, is none. The name is static, or lives as long as
  * the region; NULL: that of all. Regions that it overlaps end. */
 void cuai_regions_add(cuai_regions_t *regions, uint64_t address, uint64_t bytes, const char *name);
-/* The same, but it takes over the bytes of regions that it overlaps. */
+/* The same, but it takes over the bytes of regions that it overlaps; then it is named after all of
+ * them: "blocks of a capture session". */
 void cuai_regions_join(cuai_regions_t *regions, uint64_t address, uint64_t bytes, const char *name);
 /* Another size for the region that begins there. */
 void cuai_regions_resize(cuai_regions_t *regions, uint64_t address, uint64_t bytes);

@@ -10,7 +10,6 @@ cuarena_config_t config_fresh(void)
 {
     cuarena_config_t config;
     cuarena_config_init(&config);
-    config.nvtx = nvtx_for_tools();
     return config;
 }
 
@@ -24,6 +23,7 @@ cuarena_config_t config_of(const char *options)
 cuarena_config_t small_config(const char *options)
 {
     cuarena_config_t config = config_of("preset=grow,limit=1MiB");
+    config.nvtx = nvtx_for_tools();
     expect_ok(cuarena_config_parse(&config, options));
     return config;
 }
@@ -54,7 +54,9 @@ static bool is_followed(const cuarena_config_t *config)
 cuarena_t *arena_of(const char *options)
 {
     cuarena_t *arena = NULL;
-    cuarena_config_t config = config_of(options);
+    cuarena_config_t config = config_fresh();
+    config.nvtx = nvtx_for_tools();
+    expect_ok(cuarena_config_parse(&config, options));
     if (is_followed(&config))
         config.zero = zero_for_checkers();
     expect_ok(cuarena_create(&config, &arena));
