@@ -84,7 +84,8 @@ void cuai_annotate_size(cuarena_t *arena, cuai_block_ref_t ref)
         cuai_regions_resize(&arena->regions, cuai_user_address(arena, r), cuai_requested(r));
 }
 
-/* A block that was freed on its way has no region any more. */
+/* A block that was freed on its way has no region any more, and the new place of a resize none yet.
+ */
 void cuai_annotate_moves(cuarena_t *arena, const cuai_batch_t *batch)
 {
     cuai_assert_locked(arena);
@@ -95,7 +96,7 @@ void cuai_annotate_moves(cuarena_t *arena, const cuai_batch_t *batch)
     }
     for (size_t i = 0; i < batch->count; i++) {
         const cuai_record_t *r = cuai_block_record(cuai_find_any(arena, batch->list[i].block));
-        if (!(r->flags & CUAI_BLOCK_ENDING))
+        if (cuai_is_named(r))
             begin(arena, r, false);
     }
 }

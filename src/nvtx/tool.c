@@ -167,7 +167,7 @@ static bool load(const char *name)
 static void log_loaded(const char *name, bool loaded)
 {
     if (loaded)
-        cuai_log(CUARENA_LOG_INFO, "the tool %s takes %s", name,
+        cuai_log(CUARENA_LOG_DEBUG, "the tool %s takes %s", name,
                  tool.heap_register != NULL ? "regions of memory"
                  : tool.push != NULL        ? "ranges"
                                             : "nothing that is told");
