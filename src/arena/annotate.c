@@ -103,6 +103,7 @@ void cuai_annotate_moves(cuarena_t *arena, const cuai_batch_t *batch)
 
 /* ---- Capture sessions -------------------------------------------------- */
 
+/* A block may lie in several stretches of its session. */
 void cuai_annotate_released(cuarena_t *arena, uint64_t begin_address, uint64_t end)
 {
     cuai_assert_locked(arena);
@@ -111,7 +112,7 @@ void cuai_annotate_released(cuarena_t *arena, uint64_t begin_address, uint64_t e
     cuai_regions_drop_within(&arena->regions, begin_address, end - begin_address);
     while (cuai_find_next(arena, &cursor, &ref)) {
         const cuai_record_t *r = cuai_block_record(ref);
-        if (r->offset >= begin_address && r->offset < end)
+        if (r->offset < end && r->offset + r->size > begin_address)
             begin(arena, r, false);
     }
 }

@@ -259,22 +259,28 @@ void cuai_regions_add(cuai_regions_t *regions, uint64_t address, uint64_t bytes,
     cuai_unlock(&regions->lock);
 }
 
+/* Takes out the regions that overlap a span; it and they together. */
+static span_t take_over(cuai_regions_t *regions, span_t span)
+{
+    region_t *other;
+    while ((other = region_in(regions, span)) != NULL && !other->lent) {
+        take_out(regions, other);
+        span = hull(span, other->span);
+        forget(other);
+    }
+    return span;
+}
+
 void cuai_regions_join(cuai_regions_t *regions, uint64_t address, uint64_t bytes, const char *name)
 {
     if (!regions->on || bytes == 0)
         return;
     cuai_lock(&regions->lock);
     heap_t *heap = closed_heap_at(regions, address);
-    span_t span = {address, address + bytes};
-    const region_t *other;
-    for (uint64_t size = 0; heap != NULL && size != span.end - span.begin;) {
-        size = span.end - span.begin;
-        other = region_in(regions, span);
-        if (other != NULL && !other->lent)
-            span = hull(span, other->span);
-    }
-    if (heap != NULL)
+    if (heap != NULL) {
+        span_t span = take_over(regions, (span_t){address, address + bytes});
         add(regions, heap, span, span.end - span.begin == bytes ? name : JOINED);
+    }
     cuai_unlock(&regions->lock);
 }
 

@@ -415,14 +415,14 @@ bool recorder_heap_at(uint64_t address)
 }
 
 /* Regions that touch are two allocations to a tool, but a program may copy over both. */
-bool recorder_may_use(uint64_t address, uint64_t bytes)
+static bool may_use(const spans_t *all_heaps, const spans_t *all_regions, uint64_t address,
+                    uint64_t bytes)
 {
-    pthread_mutex_lock(&lock);
     const uint64_t end = address + bytes;
     bool may = true;
     while (may && address < end) {
-        const span_t *heap = within(&heaps, address, end);
-        const span_t *region = within(&regions, address, end);
+        const span_t *heap = within(all_heaps, address, end);
+        const span_t *region = within(all_regions, address, end);
         if (heap == NULL)
             break;
         if (heap->begin > address)
@@ -431,8 +431,58 @@ bool recorder_may_use(uint64_t address, uint64_t bytes)
         if (may)
             address = region->end;
     }
+    return may;
+}
+
+bool recorder_may_use(uint64_t address, uint64_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    bool may = may_use(&heaps, &regions, address, bytes);
     pthread_mutex_unlock(&lock);
     return may;
+}
+
+typedef struct snapshot {
+    spans_t heaps;
+    spans_t regions;
+} snapshot_t;
+
+static spans_t copy_of(const spans_t *spans)
+{
+    spans_t copy = {NULL, spans->count, spans->count};
+    copy.items = malloc((spans->count + 1) * sizeof *spans->items);
+    if (copy.items == NULL)
+        abort();
+    if (spans->count != 0)
+        memcpy(copy.items, spans->items, spans->count * sizeof *spans->items);
+    return copy;
+}
+
+void *recorder_snapshot(void)
+{
+    snapshot_t *snapshot = malloc(sizeof *snapshot);
+    if (snapshot == NULL)
+        abort();
+    pthread_mutex_lock(&lock);
+    *snapshot = (snapshot_t){copy_of(&heaps), copy_of(&regions)};
+    pthread_mutex_unlock(&lock);
+    return snapshot;
+}
+
+bool recorder_snapshot_may_use(const void *snapshot, uint64_t address, uint64_t bytes)
+{
+    const snapshot_t *then = snapshot;
+    return may_use(&then->heaps, &then->regions, address, bytes);
+}
+
+void recorder_snapshot_free(void *snapshot)
+{
+    snapshot_t *then = snapshot;
+    if (then == NULL)
+        return;
+    free(then->heaps.items);
+    free(then->regions.items);
+    free(then);
 }
 
 uint64_t recorder_ranges_of(const char *name, uint64_t *largest_out)

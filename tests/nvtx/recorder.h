@@ -44,6 +44,10 @@ typedef struct recorder_region {
     F(bool, recorder_heap_at, (uint64_t address))                                                  \
     /* Whether the tool lets a program use all of these bytes. */                                  \
     F(bool, recorder_may_use, (uint64_t address, uint64_t bytes))                                  \
+    /* What it lets a program use now, for a look later; to be freed. */                           \
+    F(void *, recorder_snapshot, (void))                                                           \
+    F(bool, recorder_snapshot_may_use, (const void *snapshot, uint64_t address, uint64_t bytes))   \
+    F(void, recorder_snapshot_free, (void *snapshot))                                              \
     /* How many ranges of this name began, and the largest payload of one. */                      \
     F(uint64_t, recorder_ranges_of, (const char *name, uint64_t *largest_out))                     \
     /* Ranges of this thread that have not ended. */                                               \

@@ -89,6 +89,12 @@ void fixture_prepare(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)
     snprintf(f->config.name, sizeof f->config.name, "%s", kind->name);
 }
 
+void fixture_tells_nothing(fixture_t *f)
+{
+    if ((f->kind->traits & KIND_DEVICE) != 0)
+        f->config.nvtx = CUARENA_NVTX_OFF;
+}
+
 void fixture_create(fixture_t *f)
 {
     cuarena_status_t status = cuarena_create(&f->config, &f->arena);
