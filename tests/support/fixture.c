@@ -91,7 +91,9 @@ void fixture_prepare(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)
 
 void fixture_tells_nothing(fixture_t *f)
 {
-    if ((f->kind->traits & KIND_DEVICE) != 0)
+    const int32_t memory = f->kind->memory;
+    if (memory == CUARENA_MEMORY_DEVICE || memory == CUARENA_MEMORY_MANAGED ||
+        memory == CUARENA_MEMORY_PINNED || f->kind->bytes_kind != CUARENA_BYTES_HOST)
         f->config.nvtx = CUARENA_NVTX_OFF;
 }
 
