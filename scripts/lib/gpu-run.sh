@@ -345,7 +345,7 @@ nvtx_faults() {
                     "$options" &
             }
         done
-        for mode in clean inflight; do
+        for mode in clean queued; do
             ! wanted "nvtx-$mode-$name" ||
                 later "${device_jobs:-$jobs}" "nvtx-$mode-$name" "${check[@]}" \
                     "$out/faults" "$mode" "$options"

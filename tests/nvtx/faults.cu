@@ -7,7 +7,7 @@
  *   freed     a kernel reads a block that was freed
  *   moved     a kernel reads where a block was before a compaction
  *   clean     kernels use blocks, and each byte of them, through resizes, compactions and frees
- *   inflight  a block is freed, and its bytes are handed out again, while a kernel that was queued
+ *   queued    a block is freed, and its bytes are handed out again, while a kernel that was queued
  *             before is still to use it: nothing is wrong
  *
  * The first three are mistakes, each of which the tool must find, and say that the nearest
@@ -221,7 +221,7 @@ static void clean()
     std::printf("nothing was wrong\n");
 }
 
-static void inflight()
+static void queued()
 {
     byte *block = new_block(SIZE);
     write_all<<<1, 128, 0, stream>>>(block, SIZE, 500000000);
@@ -243,13 +243,13 @@ int main(int argc, char **argv)
                  {"freed", freed},
                  {"moved", moved},
                  {"clean", clean},
-                 {"inflight", inflight}};
+                 {"queued", queued}};
     void (*run)() = nullptr;
     for (const auto &mode : modes)
         if (argc > 1 && std::strcmp(argv[1], mode.name) == 0)
             run = mode.run;
     if (run == nullptr) {
-        std::fprintf(stderr, "usage: faults past|freed|moved|clean|inflight [OPTIONS]\n");
+        std::fprintf(stderr, "usage: faults past|freed|moved|clean|queued [OPTIONS]\n");
         return 2;
     }
     must_rt(cudaFree(nullptr));
