@@ -31,6 +31,7 @@ typedef struct cuai_region {
 
 #define LENT "lent to the library"
 #define JOINED "blocks of a capture session"
+#define OPENED "a segment without host memory for its blocks"
 
 static int compare(const void *a, const void *b)
 {
@@ -111,7 +112,7 @@ static void open_heap(cuai_regions_t *regions, heap_t *heap)
     end_within(regions, heap->span);
     cuai_tool_heap_reset(heap->handle);
     cuai_tool_region_begin(heap->handle, heap->span.begin, heap->span.end - heap->span.begin,
-                           regions->name);
+                           OPENED);
     heap->open = true;
 }
 

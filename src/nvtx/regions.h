@@ -7,7 +7,8 @@
  * behind them. So it lends itself the bytes of such a call, which become one region meanwhile.
  *
  * Regions do not overlap. Where host memory for one is lacking its heap is opened: all of it is one
- * region from then on, and the tool finds nothing there.
+ * region from then on, "a segment without host memory for its blocks", and the tool finds nothing
+ * there.
  *
  * Functions take the lock of the regions, and call the tool under it; arenas call them with their
  * own held. Each takes O(log regions) steps, those of tsearch's tree, and as many as it ends.

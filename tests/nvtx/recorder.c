@@ -180,6 +180,7 @@ static void heap_reset(cuai_nvtx_domain_t where, cuai_nvtx_heap_t handle)
         mistake("reset of a heap %p that is not there", handle);
     else
         end_regions(heap);
+    counts.resets++;
     end_call();
 }
 

@@ -59,8 +59,9 @@ static void expect_region(cuarena_t *arena, const cuarena_block_info_t *info, co
     uint64_t address = (uint64_t)(uintptr_t)info->address;
     recorder_region_t region = {0};
     bool there = recorder()->recorder_region_at(address, &region);
-    bool joined = strcmp(region.name, "blocks of a capture session") == 0;
-    if (joined && recorder()->recorder_may_use(address, info->requested))
+    bool larger = strcmp(region.name, "blocks of a capture session") == 0 ||
+                  strcmp(region.name, "a segment without host memory for its blocks") == 0;
+    if (larger && recorder()->recorder_may_use(address, info->requested))
         return;
     if ((!there || region.address != address || region.bytes != info->requested) &&
         !has_changed(arena, info))

@@ -21,8 +21,9 @@ const recorder_t *recorder(void);
 /* What `nvtx` of a config is for arenas of tests that want no other value. */
 int32_t nvtx_for_tools(void);
 
-/* Each block of a caller's is a region of as many bytes as were asked for, under its tag if it has
- * one, and the tool was told of nothing that is wrong. An arena that tells nothing is fine. */
+/* Each block of a caller's is a region of as many bytes as were asked for, or in a larger one where
+ * nvtx/regions.h says so, and the tool was told of nothing that is wrong. An arena that tells
+ * nothing is fine. */
 #define expect_told(arena) expect_told_at((arena), __FILE__, __LINE__)
 void expect_told_at(cuarena_t *arena, const char *file, int line);
 
