@@ -37,8 +37,9 @@ static void must(cuarena_status_t status)
 {
     if (status == CUARENA_OK)
         return;
-    std::fprintf(stderr, "%s: %s\n", cuarena_status_name(status), cuarena_last_error());
     bool missing = status == CUARENA_NO_DEVICE || status == CUARENA_UNSUPPORTED;
+    std::fprintf(stderr, "%s%s: %s\n", missing ? "skipped: " : "", cuarena_status_name(status),
+                 cuarena_last_error());
     std::exit(missing ? 77 : EXIT_FAILURE);
 }
 

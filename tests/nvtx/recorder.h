@@ -21,7 +21,7 @@ typedef struct recorder_counts {
     uint64_t calls; /* of all kinds */
     uint64_t heaps;
     uint64_t resets; /* of heaps */
-    uint64_t begun; /* regions */
+    uint64_t begun;  /* regions */
     uint64_t resized;
     uint64_t ended;
     uint64_t ranges;
