@@ -42,6 +42,13 @@ static int compare(const void *a, const void *b)
     return other->end <= one->begin;
 }
 
+/* Takes the lock. False: nothing is told, or a signal handler has interrupted its thread in here,
+ * and what it does stays untold. */
+static bool enter(cuai_regions_t *regions)
+{
+    return regions->on && cuai_lock_enter(&regions->lock);
+}
+
 /* ---- Trees ------------------------------------------------------------- */
 
 /* What overlaps a span; NULL: nothing. */
@@ -207,7 +214,10 @@ void cuai_regions_add_heap(cuai_regions_t *regions, uint64_t address, uint64_t b
     heap_t *heap = cuai_host_alloc(sizeof *heap);
     if (heap == NULL) /* its bytes are no heap's, so the tool lets programs use all of them */
         return;
-    cuai_lock(&regions->lock);
+    if (!enter(regions)) {
+        cuai_host_free(heap);
+        return;
+    }
     *heap = (heap_t){.span = {address, address + bytes}};
     if (heap_at(regions, address) == NULL && tsearch(heap, &regions->heaps, compare) != NULL) {
         heap->handle = cuai_tool_heap_begin(address, bytes, regions->name);
@@ -219,9 +229,8 @@ void cuai_regions_add_heap(cuai_regions_t *regions, uint64_t address, uint64_t b
 
 void cuai_regions_end_heap(cuai_regions_t *regions, uint64_t address)
 {
-    if (!regions->on)
+    if (!enter(regions))
         return;
-    cuai_lock(&regions->lock);
     heap_t *heap = heap_at(regions, address);
     if (heap != NULL)
         end_heap(regions, heap);
@@ -251,9 +260,8 @@ static void add(cuai_regions_t *regions, heap_t *heap, span_t span, const char *
 
 void cuai_regions_add(cuai_regions_t *regions, uint64_t address, uint64_t bytes, const char *name)
 {
-    if (!regions->on || bytes == 0)
+    if (bytes == 0 || !enter(regions))
         return;
-    cuai_lock(&regions->lock);
     heap_t *heap = closed_heap_at(regions, address);
     if (heap != NULL)
         add(regions, heap, (span_t){address, address + bytes}, name);
@@ -274,9 +282,8 @@ static span_t take_over(cuai_regions_t *regions, span_t span)
 
 void cuai_regions_join(cuai_regions_t *regions, uint64_t address, uint64_t bytes, const char *name)
 {
-    if (!regions->on || bytes == 0)
+    if (bytes == 0 || !enter(regions))
         return;
-    cuai_lock(&regions->lock);
     heap_t *heap = closed_heap_at(regions, address);
     if (heap != NULL) {
         span_t span = take_over(regions, (span_t){address, address + bytes});
@@ -287,10 +294,9 @@ void cuai_regions_join(cuai_regions_t *regions, uint64_t address, uint64_t bytes
 
 void cuai_regions_resize(cuai_regions_t *regions, uint64_t address, uint64_t bytes)
 {
-    if (!regions->on)
-        return;
     CUAI_ASSERT(bytes != 0);
-    cuai_lock(&regions->lock);
+    if (!enter(regions))
+        return;
     region_t *region = region_in(regions, (span_t){address, address + 1});
     region_t *waits = region != NULL && region->lent ? *replaced_at(region, address) : NULL;
     if (waits != NULL) {
@@ -304,9 +310,8 @@ void cuai_regions_resize(cuai_regions_t *regions, uint64_t address, uint64_t byt
 
 void cuai_regions_drop(cuai_regions_t *regions, uint64_t address)
 {
-    if (!regions->on)
+    if (!enter(regions))
         return;
-    cuai_lock(&regions->lock);
     region_t *region = region_in(regions, (span_t){address, address + 1});
     region_t **waits = region != NULL && region->lent ? replaced_at(region, address) : NULL;
     if (waits != NULL && *waits != NULL) {
@@ -322,9 +327,8 @@ void cuai_regions_drop(cuai_regions_t *regions, uint64_t address)
 
 void cuai_regions_drop_within(cuai_regions_t *regions, uint64_t address, uint64_t bytes)
 {
-    if (!regions->on)
+    if (!enter(regions))
         return;
-    cuai_lock(&regions->lock);
     end_within(regions, (span_t){address, address + bytes});
     cuai_unlock(&regions->lock);
 }
@@ -376,9 +380,8 @@ static bool is_anothers(cuai_regions_t *regions, const cuai_lent_t *lent, span_t
 
 void cuai_regions_lend(cuai_regions_t *regions, cuai_lent_t *lent, uint64_t address, uint64_t bytes)
 {
-    if (!regions->on)
+    if (!enter(regions))
         return;
-    cuai_lock(&regions->lock);
     heap_t *heap = closed_heap_at(regions, address);
     span_t span = {address, heap == NULL ? 0 : cuai_min(address + bytes, heap->span.end)};
     region_t *region = NULL;
@@ -410,9 +413,8 @@ static void give_back(cuai_regions_t *regions, region_t *lent)
 
 void cuai_regions_restore(cuai_regions_t *regions, cuai_lent_t *lent)
 {
-    if (!regions->on)
+    if (!enter(regions))
         return;
-    cuai_lock(&regions->lock);
     while (lent->first != NULL) {
         region_t *region = lent->first;
         lent->first = region->next;

@@ -24,6 +24,13 @@ typedef struct spans {
     size_t room;
 } spans_t;
 
+/* Of each thread that has had a range. No thread-local variable: LeakSanitizer of clang 14 crashes
+ * on those of a library that was loaded late. */
+typedef struct thread_depth {
+    pthread_t thread;
+    size_t depth;
+} thread_depth_t;
+
 typedef struct range_count {
     const char *name;
     uint64_t count;
@@ -34,8 +41,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static spans_t heaps;
 static spans_t regions;
 static range_count_t ranges[16];
+static thread_depth_t depths[256];
+static size_t depth_count;
 static recorder_counts_t counts;
-static _Thread_local size_t depth;
 static int domain; /* its address is the handle */
 
 /* Lock held. */
@@ -276,6 +284,18 @@ static range_count_t *range_of(const char *name)
     abort();
 }
 
+/* Lock held. */
+static size_t *depth_now(void)
+{
+    for (size_t i = 0; i < depth_count; i++)
+        if (pthread_equal(depths[i].thread, pthread_self()))
+            return &depths[i].depth;
+    if (depth_count == sizeof depths / sizeof depths[0])
+        abort();
+    depths[depth_count] = (thread_depth_t){pthread_self(), 0};
+    return &depths[depth_count++].depth;
+}
+
 static int push(cuai_nvtx_domain_t where, const cuai_nvtx_event_t *event)
 {
     begin_call();
@@ -288,20 +308,23 @@ static int push(cuai_nvtx_domain_t where, const cuai_nvtx_event_t *event)
     range->count++;
     range->largest = range->largest > event->payload ? range->largest : event->payload;
     counts.ranges++;
+    int depth = (int)(*depth_now())++;
     end_call();
-    return (int)depth++;
+    return depth;
 }
 
 static int pop(cuai_nvtx_domain_t where)
 {
     (void)where;
     begin_call();
-    if (depth == 0)
+    size_t *depth = depth_now();
+    if (*depth == 0)
         mistake("a range ends that did not begin");
     else
-        depth--;
+        --*depth;
+    int left = (int)*depth;
     end_call();
-    return (int)depth;
+    return left;
 }
 
 static cuai_nvtx_domain_t domain_create(const char *name)
@@ -498,5 +521,8 @@ uint64_t recorder_ranges_of(const char *name, uint64_t *largest_out)
 
 size_t recorder_depth(void)
 {
+    pthread_mutex_lock(&lock);
+    size_t depth = *depth_now();
+    pthread_mutex_unlock(&lock);
     return depth;
 }
