@@ -3,9 +3,9 @@
  * growth, compactions and running out take, as ranges. An arena that tells of blocks takes the slow
  * path for every call; others pay nothing.
  *
- * A region ends when the block is freed, although the stream of the free may still use the bytes:
- * tools look at memory as it is when work is queued, which this work was before the free. What is
- * queued behind the free, on that stream too, is what they should find.
+ * A region ends when the block is freed, although the stream of the free may still use the bytes.
+ * This takes it that a tool looks at memory as it is when work is queued, which that work was
+ * before the free. What is queued behind the free, on that stream too, is what it should find.
  */
 #ifndef CUAI_ARENA_ANNOTATE_H
 #define CUAI_ARENA_ANNOTATE_H

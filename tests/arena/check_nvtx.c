@@ -234,8 +234,7 @@ START_TEST(a_region_has_the_name_of_its_tag)
 }
 END_TEST
 
-/* The tool looks at memory as it is when work is queued, and what is queued behind a free is wrong
- * on its own stream too. */
+/* What is queued behind a free is wrong on its own stream too. */
 START_TEST(a_free_on_a_stream_ends_a_region_at_once)
 {
     fixture_t *f = prepared(SIMULATED, SIZE);
