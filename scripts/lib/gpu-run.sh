@@ -10,6 +10,8 @@
 #   --examples    the examples; two are compiled here if there is an nvcc
 #   --frameworks  beside PyTorch and CuPy, where Python has them
 #   --sanitizer   the test programs that want a device, under compute-sanitizer
+#   --nvtx        the same under memcheck, which is told of each block by NVTX;
+#                 and programs with a mistake, which it must find
 #   --benches     the benchmarks
 #   (no part: all of them)
 #
@@ -46,7 +48,7 @@ usage() {
 
 while [ $# -gt 0 ]; do
     case $1 in
-    --info | --suites | --examples | --frameworks | --sanitizer | --benches)
+    --info | --suites | --examples | --frameworks | --sanitizer | --nvtx | --benches)
         parts+=("${1#--}")
         ;;
     --quick) quick=yes ;;
@@ -73,7 +75,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 if [ ${#parts[@]} -eq 0 ]; then
-    parts=(info suites examples frameworks sanitizer benches)
+    parts=(info suites examples frameworks sanitizer nvtx benches)
     [ -z "$quick" ] || parts=(info suites examples frameworks benches)
 fi
 mkdir -p "$out/logs" "$out/verdicts" "$out/results"
@@ -240,6 +242,11 @@ part_frameworks() {
     done
 }
 
+find_sanitizer() {
+    command -v compute-sanitizer ||
+        ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null || true
+}
+
 # Errors that the driver returns are the tests' own business. Checkers are
 # slow, so sizes are those of a slow machine. Blocks are moved whole, whatever
 # of them was written: to initcheck all of an arena is written from the start.
@@ -258,10 +265,12 @@ part_frameworks() {
 # such a program begins anew, a few times, and its verdict says so; it is skipped
 # if that does not help, since memcheck and synccheck have it as well. What
 # failed stays in the logs.
+#
+# Nothing is told by NVTX here: to initcheck a block that has moved is new, and
+# part_nvtx has memcheck.
 part_sanitizer() {
     local sanitizer tool program name zero losses
-    sanitizer=$(command -v compute-sanitizer ||
-        ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null || true)
+    sanitizer=$(find_sanitizer)
     [ -n "$sanitizer" ] || {
         verdict skip sanitizer "no compute-sanitizer"
         return
@@ -276,9 +285,124 @@ part_sanitizer() {
                 CK_FORK=${CK_FORK:-$(fork_of "$name")} CK_TIMEOUT_MULTIPLIER=20 \
                 CK_EXCLUDE_TAGS="process alone" \
                 later "${device_jobs:-$jobs}" "$tool-$name" "$sanitizer" \
-                --tool "$tool" --target-processes all --report-api-errors no \
+                --nvtx no --tool "$tool" --target-processes all --report-api-errors no \
                 --error-exitcode 99 "$program"
         done
+    done
+    wait
+}
+
+# Arenas that part_nvtx has, each with a name for its lines.
+told_arenas() {
+    cat <<'END'
+vmm memory=device,backing=vmm,pool=16MiB
+malloc memory=device,backing=malloc,pool=16MiB
+async memory=device,backing=async,pool=16MiB
+managed memory=managed,pool=16MiB
+pinned memory=pinned,pool=16MiB
+grow preset=grow,memory=device,limit=64MiB
+bfc preset=bfc,memory=device,limit=64MiB
+mlx preset=mlx-cuda,memory=device,limit=64MiB
+cupy preset=cupy-pool,memory=device,limit=64MiB
+driver-pool preset=driver-pool,memory=device
+guards memory=device,pool=16MiB,guard=64,fill=both,quarantine=64KiB
+zeroes memory=device,pool=16MiB,zero=free
+END
+}
+
+# finds NAME COMMAND...: passes if the checker finds one byte out of bounds, and
+# names an allocation of the size that the program's blocks have.
+finds() {
+    local name=$1 log=$out/logs/$1.log started=$SECONDS took status=0
+    shift
+    timeout --kill-after=20 "$limit" "$@" >"$log" 2>&1 </dev/null || status=$?
+    took="($((SECONDS - started)) s)"
+    if grep -q '^skipped' "$log" || [ "$status" -eq 77 ]; then
+        verdict skip "$name" "$took: the arena cannot do this"
+    elif ! grep -qE 'Invalid __global__ (read|write) of size 1 ' "$log"; then
+        verdict FAIL "$name" "$took: the mistake was not found"
+    elif ! grep -qE 'of size 4,?099 ' "$log"; then
+        verdict FAIL "$name" "$took: found, but not with the block's size"
+    else
+        verdict pass "$name" "$took: $(grep -m 1 -oE \
+            'and is .* nearest allocation.*' "$log")"
+    fi
+}
+
+# What is to be found, and what is clean: by each arena. Blocks of a driver's
+# pool are no regions of a segment after their free, so `freed' is not for it.
+nvtx_faults() {
+    local name options mode check=("$1" --nvtx yes --tool memcheck
+        --destroy-on-device-error kernel --error-exitcode 99)
+    while read -r name options; do
+        for mode in past freed moved; do
+            [ "$name.$mode" != driver-pool.freed ] || continue
+            ! wanted "nvtx-$mode-$name" || {
+                while [ "$(jobs -rp | wc -l)" -ge "${device_jobs:-$jobs}" ]; do
+                    wait -n || true
+                done
+                finds "nvtx-$mode-$name" "${check[@]}" "$out/faults" "$mode" \
+                    "$options" &
+            }
+        done
+        for mode in clean queued; do
+            ! wanted "nvtx-$mode-$name" ||
+                later "${device_jobs:-$jobs}" "nvtx-$mode-$name" "${check[@]}" \
+                    "$out/faults" "$mode" "$options"
+        done
+    done < <(told_arenas)
+    wait
+}
+
+# Growth, compaction and running out are ranges of the domain "cuarena".
+nvtx_profile() {
+    local nsys log=$out/logs/nvtx-profile.log
+    nsys=$(command -v nsys || true)
+    wanted nvtx-profile || return 0
+    [ -n "$nsys" ] || {
+        verdict skip nvtx-profile "no nsys"
+        return
+    }
+    "$nsys" profile --trace=nvtx,cuda --force-overwrite=true \
+        --output="$out/results/nvtx" "$out/faults" clean \
+        preset=grow,memory=device,limit=64MiB >"$log" 2>&1 &&
+        "$nsys" stats --report nvtx_sum "$out/results/nvtx.nsys-rep" >>"$log" 2>&1
+    if grep -q 'cuarena:grow' "$log" && grep -q 'cuarena:run out' "$log" &&
+        grep -q 'cuarena:compact' "$log"; then
+        verdict pass nvtx-profile "grow, run out, compact"
+    else
+        verdict FAIL nvtx-profile "ranges are missing"
+    fi
+}
+
+# Tests that use bytes which are no block's, to see what the library makes of it,
+# tell nothing.
+part_nvtx() {
+    local sanitizer nvcc program name
+    sanitizer=$(find_sanitizer)
+    nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)
+    if [ -z "$sanitizer" ] || [ -z "$nvcc" ]; then
+        verdict skip nvtx "no compute-sanitizer, or no nvcc"
+        return
+    fi
+    if "$nvcc" -std=c++17 -lineinfo -I"$here/include" "$here/nvtx/faults.cu" \
+        "$here/lib/libcuarena.a" -lcuda -o "$out/faults" \
+        >"$out/logs/compile-faults.log" 2>&1; then
+        nvtx_faults "$sanitizer"
+        nvtx_profile
+    else
+        verdict FAIL nvtx-faults "does not compile"
+        cp "$out/logs/compile-faults.log" "$out/logs/nvtx-faults.log"
+    fi
+    for program in "$here"/suites/device/*; do
+        name=${program##*/}
+        case $name in check_standin*) continue ;; esac
+        ! wanted "nvtx-$name" || CUARENA_TEST_SLOW=1 \
+            CK_FORK=${CK_FORK:-$(fork_of "$name")} CK_TIMEOUT_MULTIPLIER=20 \
+            CK_EXCLUDE_TAGS="process alone" \
+            later "${device_jobs:-$jobs}" "nvtx-$name" "$sanitizer" --nvtx yes \
+            --tool memcheck --target-processes all --report-api-errors no \
+            --error-exitcode 99 "$program"
     done
     wait
 }

@@ -124,6 +124,9 @@ pub const CUARENA_FILL_NEVER: i32 = 0;
 pub const CUARENA_FILL_ALLOC: i32 = 1;
 pub const CUARENA_FILL_FREE: i32 = 2;
 pub const CUARENA_FILL_BOTH: i32 = 3;
+pub const CUARENA_NVTX_OFF: i32 = 0;
+pub const CUARENA_NVTX_AUTO: i32 = 1;
+pub const CUARENA_NVTX_ON: i32 = 2;
 pub const CUARENA_TEXT_STATS: i32 = 0;
 pub const CUARENA_TEXT_ORT: i32 = 1;
 pub const CUARENA_MAX_PEAK_SCOPES: u32 = 16;
@@ -1293,10 +1296,12 @@ pub struct cuarena_config {
     pub trace: [::core::ffi::c_char; 256usize],
     #[doc = " last events kept in memory for each thread; 0"]
     pub trace_ring: i32,
+    #[doc = " CUARENA_NVTX_...; auto"]
+    pub nvtx: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of cuarena_config"][::core::mem::size_of::<cuarena_config>() - 968usize];
+    ["Size of cuarena_config"][::core::mem::size_of::<cuarena_config>() - 976usize];
     ["Alignment of cuarena_config"][::core::mem::align_of::<cuarena_config>() - 8usize];
     ["Offset of field: cuarena_config::struct_size"]
         [::core::mem::offset_of!(cuarena_config, struct_size) - 0usize];
@@ -1429,6 +1434,8 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_config, trace) - 708usize];
     ["Offset of field: cuarena_config::trace_ring"]
         [::core::mem::offset_of!(cuarena_config, trace_ring) - 964usize];
+    ["Offset of field: cuarena_config::nvtx"]
+        [::core::mem::offset_of!(cuarena_config, nvtx) - 968usize];
 };
 #[doc = " The options. Begin with cuarena_config_init, then set members by hand, by cuarena_config_set or\n by cuarena_config_parse. docs/options.md lists key, range and default of each; the default stands\n last in the comments here.\n\n A member that has no effect beside the others, such as `pool` with a preset that grows or\n `cache_page` without a cache, is an error of cuarena_create that names it, unless it has the\n value that it would have anyway."]
 pub type cuarena_config_t = cuarena_config;
@@ -2870,7 +2877,7 @@ extern "C" {
     pub fn cuarena_device_info_init(info: *mut cuarena_device_info_t);
     #[doc = " BAD_ARGUMENT for an ordinal that the driver does not have; NO_DEVICE, OUT_OF_MEMORY, DRIVER,\n LOST. Cost: the device's primary context, which is created for the call if nobody has it."]
     pub fn cuarena_device_info(device: i32, info: *mut cuarena_device_info_t) -> cuarena_status_t;
-    #[doc = " Begins the thread, which listens at a Unix socket of that path. Only the owner can reach it\n (0600), and peers of other users are refused. In the path %p stands for the process and %% for a\n percent sign. NULL: it does not listen, and is for cuarena_monitor_signal alone.\n\n BUSY if there is a monitor, or another process listens there; BAD_ARGUMENT for a path that is too\n long (107 bytes on Linux), has another percent sign, or names something else than the socket of a\n process that has ended, which is replaced; OUT_OF_MEMORY if the host has none; DRIVER with the\n errno if the system refuses.\n\n Whoever connects sends one line: \"list\", \"stats\", \"snapshot NUMBER json\" or \"snapshot NUMBER\n pytorch\". The answer is \"ok LENGTH\" in a line and so many bytes, or \"error TEXT\" in a line; then\n the connection ends. The first two answer with JSON in one line: version, pid and the list\n \"arenas\", of each of which they tell number and name and, for \"stats\", how many streams it knows\n and its \"statistics\". A peer that sends or takes nothing for a second is let go."]
+    #[doc = " Begins the thread, which listens at a Unix socket of that path. Only the owner can reach it\n (0600), and peers of other users are refused. In the path %p stands for the process and %% for a\n percent sign. NULL: it does not listen, and is for cuarena_monitor_signal alone.\n\n BUSY if there is a monitor, or another process listens there; BAD_ARGUMENT for a path that is too\n long (107 bytes on Linux), has another percent sign, or names something else than the socket of a\n process that has ended, which is replaced; OUT_OF_MEMORY if the host has none; DRIVER with the\n errno if the system refuses.\n\n Whoever connects sends one line: \"list\", \"stats\", \"snapshot NUMBER json\" or \"snapshot NUMBER\n pytorch\". The answer is \"ok LENGTH\" in a line and so many bytes, or \"error TEXT\" in a line; then\n the connection ends. The first two answer with JSON in one line: version, pid and the list\n \"arenas\", of each of which they tell number and name and, for \"stats\", how many streams it knows\n and its \"statistics\". A peer that has sent no line within a second, or takes nothing for\n one, is let go."]
     pub fn cuarena_monitor_open(path: *const ::core::ffi::c_char) -> cuarena_status_t;
     #[doc = " The same with the path that CUARENA_MONITOR in the environment says; OK, with nothing done, if\n there is none. No other call reads that. No thread may change the environment meanwhile."]
     pub fn cuarena_monitor_environment() -> cuarena_status_t;

@@ -14,8 +14,9 @@ use std::sync::Arc;
 
 use crate::amount::c_text;
 use crate::choices::{
-    Backing, BytesKind, CacheBound, DriverPool, Events, Fill, Grow, Keep, MemoryKind, Placement,
-    Preset, Property, ReleaseThreshold, Segments, SoftLimit, Split, Steal, UnknownKeys, Zero,
+    Backing, BytesKind, CacheBound, DriverPool, Events, Fill, Grow, Keep, MemoryKind, Nvtx,
+    Placement, Preset, Property, ReleaseThreshold, Segments, SoftLimit, Split, Steal, UnknownKeys,
+    Zero,
 };
 use crate::error::check;
 use crate::ffi;
@@ -116,6 +117,9 @@ setters! {
     /// For debugging: how many callers are kept for each live block, up to 32;
     /// 0.
     stacks(frames: u32) => stacks = i32::try_from(frames).unwrap_or(i32::MAX);
+    /// Whose blocks a tool such as compute-sanitizer is told of;
+    /// [`Nvtx::Auto`].
+    nvtx(nvtx: Nvtx) => nvtx = nvtx.code();
     /// How a free range is chosen; as the preset says.
     placement(placement: Placement) => placement = placement.code();
     /// Whether blocks are moved together before a request is refused; off.

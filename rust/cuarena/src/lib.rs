@@ -68,7 +68,7 @@ pub use cache::CacheStats;
 pub use capture::CaptureSession;
 pub use choices::{
     Backing, BytesKind, CacheBound, DriverPool, Events, Fill, Grow, Keep, LimitKind, MemoryKind,
-    Placement, Preset, Property, Region, ReleaseThreshold, Segments, SoftLimit, Split, Steal,
+    Nvtx, Placement, Preset, Property, Region, ReleaseThreshold, Segments, SoftLimit, Split, Steal,
     UnknownKeys, Zero,
 };
 pub use compact::{Address, CompactOptions, CompactReport, Relocation};
