@@ -57,7 +57,9 @@
  *   compute-sanitizer --tool memcheck ./program
  *
  *   nvtx=auto   If the environment names a tool (NVTX_INJECTION64_PATH, which compute-sanitizer
- *               sets), it is told of the blocks of memory=device, managed and pinned: each is an
+ *               sets), it is told of the blocks of memory=managed and pinned, and of memory=device
+ *               with backing=malloc, which is what backing=auto is then, since that tool takes
+ *               neither handles (vmm) nor a driver's pool (async): each block is an
  *               allocation of its own, of as many bytes as were asked for, under the name of its
  *               tag or else of its arena. So it finds a kernel that writes 1 byte behind a block,
  *               reads one that was freed, also behind a free on the same stream, or one where it

@@ -253,14 +253,15 @@ stage_gcc() {
 # Programs once more, with a tool that is told by NVTX, and that the stand-in driver asks whether
 # work may use what it uses. Each look at an arena compares its blocks with the tool's.
 stage_nvtx() {
-    local tool=$root/build/gcc/tests/nvtx/.libs/librecorder.so
+    local tool=$root/build/gcc/tests/nvtx/.libs/librecorder.so list=nvtx_tests
+    [ "$CUARENA_TEST_SCALE" = long ] || list=few_nvtx_tests
+    export CUARENA_TEST_SCALE=short
     configured gcc "${gcc_arguments[@]}"
     make_in gcc
     # shellcheck disable=SC2046
-    make_in gcc tests/nvtx/librecorder.la tests/standin/libcuda.la $(list_in gcc nvtx_tests)
-    # shellcheck disable=SC2016
+    make_in gcc tests/nvtx/librecorder.la tests/standin/libcuda.la $(list_in gcc $list)
     NVTX_INJECTION64_PATH=$tool CUARENA_STANDIN_STRICT=1 make_in gcc check VERBOSE=1 \
-        check_PROGRAMS= TESTS='$(nvtx_tests)'
+        check_PROGRAMS= TESTS="\$($list)"
 }
 
 # What the core tests and the slow ones reach. Threads may lose counts of each

@@ -247,7 +247,7 @@ static const cuai_option_t options[] = {
           .most = 1048576),
     CHOICE("nvtx", nvtx, "auto", "off, auto, on",
            .help = "Whether a tool such as compute-sanitizer is told of each block, by NVTX; auto: "
-                   "of memory=device, managed, pinned.",
+                   "of memory=managed, pinned, device; of it backing=auto is malloc then.",
            .first = CUARENA_NVTX_OFF, .last = CUARENA_NVTX_ON),
 };
 

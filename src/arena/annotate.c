@@ -16,6 +16,15 @@ static bool is_wanted(const cuarena_config_t *config)
     return config->nvtx == CUARENA_NVTX_ON || (config->nvtx == CUARENA_NVTX_AUTO && device);
 }
 
+/* compute-sanitizer refuses to hear of memory that consists of handles, or that comes from a
+ * driver's pool, of which it knows each piece. */
+static bool may_have_regions(const cuarena_t *arena)
+{
+    int32_t backing = arena->memory.facts.backing;
+    return arena->config.nvtx == CUARENA_NVTX_ON || arena->config.memory != CUARENA_MEMORY_DEVICE ||
+           backing == CUARENA_BACKING_MALLOC;
+}
+
 void cuai_annotate_begin(cuarena_t *arena)
 {
     CUAI_ASSERT(arena->reserved == 0 && arena->memory.counted != NULL);
@@ -24,7 +33,7 @@ void cuai_annotate_begin(cuarena_t *arena)
     cuai_tool_load();
     arena->ranges = cuai_tool_takes_ranges();
     arena->memory.counted->ranges = arena->ranges;
-    if (!cuai_tool_takes_regions())
+    if (!cuai_tool_takes_regions() || !may_have_regions(arena))
         return;
     cuai_regions_begin(&arena->regions, arena->label, true);
     arena->memory.counted->regions = &arena->regions;
