@@ -125,7 +125,11 @@
     X(cuGraphInstantiate, cuGraphInstantiateWithFlags)                                             \
     X(cuGraphLaunch, cuGraphLaunch)                                                                \
     X(cuGraphExecDestroy, cuGraphExecDestroy)                                                      \
-    X(cuGraphDestroy, cuGraphDestroy)
+    X(cuGraphDestroy, cuGraphDestroy)                                                              \
+    X(cuUserObjectCreate, cuUserObjectCreate)                                                      \
+    X(cuUserObjectRetain, cuUserObjectRetain)                                                      \
+    X(cuUserObjectRelease, cuUserObjectRelease)                                                    \
+    X(cuGraphRetainUserObject, cuGraphRetainUserObject)
 
 typedef struct driver {
 #define DRIVER_MEMBER(name, symbol) __typeof__(&symbol) name;
