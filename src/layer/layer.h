@@ -78,6 +78,7 @@ struct CUuserObject_st;
     N(cuStreamGetCaptureInfo_v2,                                                                   \
       (cuai_cu_stream_t, cuai_cu_capture_status_t *, unsigned long long *, struct CUgraph_st **,   \
        const struct CUgraphNode_st *const **, size_t *))                                           \
+    N(cuGraphDestroy, (struct CUgraph_st *))                                                       \
     N(cuUserObjectCreate,                                                                          \
       (struct CUuserObject_st **, void *, void (*)(void *), unsigned, unsigned))                   \
     N(cuGraphRetainUserObject, (struct CUgraph_st *, struct CUuserObject_st *, unsigned, unsigned))

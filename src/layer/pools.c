@@ -30,11 +30,27 @@ cuai_cu_result_t cuai_layer_get_info(size_t *free_out, size_t *total_out)
 
 /* ---- The device's pool --------------------------------------------------------- */
 
+/* Asked so often at most: the event that a trim records behind work which is done, as after a wait
+ * of the program's, takes the device a moment. */
+#define TRIMS 64
+
+/* Gives back what no stream uses, and waits for nothing, as the driver's pool does. */
+static void trim(cuarena_t *arena, uint64_t keep_bytes)
+{
+    uint64_t given;
+    cuarena_stats_t stats = stats_of(arena);
+    for (int i = 0; i < TRIMS && stats.reserved_bytes > keep_bytes &&
+                    stats.reserved_bytes > stats.live_bytes &&
+                    cuarena_trim(arena, keep_bytes, &given) == CUARENA_OK;
+         i++)
+        stats = stats_of(arena);
+}
+
 cuai_cu_result_t cuai_layer_pool_trim(cuai_cu_pool_t pool, size_t keep_bytes)
 {
     cuai_layer_device_t *device = cuai_layer_of_pool(pool);
     if (device != NULL)
-        (void)cuarena_trim(atomic_load(&device->arena), keep_bytes, NULL);
+        trim(atomic_load(&device->arena), keep_bytes);
     return NEXT(cuMemPoolTrimTo, (pool, keep_bytes));
 }
 
@@ -48,7 +64,7 @@ cuai_cu_result_t cuai_layer_pool_set(cuai_cu_pool_t pool, int attribute, void *v
     cuarena_t *arena = atomic_load(&device->arena);
     if (attribute == CUAI_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) {
         memcpy(&bytes, value, sizeof bytes);
-        (void)cuarena_trim(arena, bytes, NULL);
+        trim(arena, bytes);
     } else if (attribute == CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH ||
                attribute == CUAI_CU_MEMPOOL_ATTR_USED_MEM_HIGH) {
         (void)cuarena_reset_peaks(arena);

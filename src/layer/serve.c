@@ -238,15 +238,20 @@ static bool release_stream(cuai_cu_stream_t stream)
     return released;
 }
 
+/* Ends the capture of the stream, whose graph nobody wants. */
+static void drop_capture(cuai_cu_stream_t stream)
+{
+    struct CUgraph_st *graph = NULL;
+    if (cuai_layer_end_capture(stream, &graph) == CUAI_CUDA_SUCCESS && graph != NULL)
+        (void)CALL.cuGraphDestroy(graph);
+}
+
 /* The driver ends the capture of a stream that is destroyed: here that comes first, since an arena
  * that knows the stream must be told of its end. */
 cuai_cu_result_t cuai_layer_destroy_stream(cuai_cu_stream_t stream)
 {
-    struct CUgraph_st *graph = NULL;
-    if (stream == NULL)
-        return NEXT(cuStreamDestroy_v2, (stream));
-    if (!release_stream(stream)) {
-        (void)cuai_layer_end_capture(stream, &graph);
+    if (stream != NULL && !release_stream(stream)) {
+        drop_capture(stream);
         if (!release_stream(stream))
             cuai_log(CUARENA_LOG_WARN, "stream %p is destroyed while it is captured",
                      (void *)stream);
