@@ -166,20 +166,34 @@ static void after_fork_in_child(void)
 
 static void end(void)
 {
+    if (!cuai_trace_writes(&trace))
+        return;
+    cuai_lock(&trace.change);
     cuai_trace_set_writes(&trace, false);
-    if (cuai_trace_close_file(&trace) != CUARENA_OK)
+    cuarena_status_t status = cuai_trace_close_file(&trace);
+    cuai_unlock(&trace.change);
+    if (status != CUARENA_OK)
         (void)fprintf(stderr, "cuarena: %s\n", cuarena_last_error());
+}
+
+static cuarena_status_t open_file(const char *path)
+{
+    cuai_trace_open(&trace, 0);
+    cuai_lock(&trace.change);
+    cuarena_status_t status = cuai_trace_open_file(&trace, path);
+    if (status == CUARENA_OK)
+        cuai_trace_set_writes(&trace, true);
+    cuai_unlock(&trace.change);
+    return status;
 }
 
 bool cuai_layer_record_begin(const char *path)
 {
-    cuai_trace_open(&trace, 0);
-    if (cuai_trace_open_file(&trace, path) != CUARENA_OK) {
+    if (open_file(path) != CUARENA_OK) {
         (void)fprintf(stderr, "cuarena: nothing is recorded: %s\n", cuarena_last_error());
         return false;
     }
     (void)pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     (void)atexit(end);
-    cuai_trace_set_writes(&trace, true);
     return true;
 }
