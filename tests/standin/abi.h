@@ -37,6 +37,7 @@
     X(CUDA_ERROR_JIT_COMPILER_NOT_FOUND, 221)                                                      \
     X(CUDA_ERROR_UNSUPPORTED_PTX_VERSION, 222)                                                     \
     X(CUDA_ERROR_OPERATING_SYSTEM, 304)                                                            \
+    X(CUDA_ERROR_FILE_NOT_FOUND, 301)                                                              \
     X(CUDA_ERROR_INVALID_HANDLE, 400)                                                              \
     X(CUDA_ERROR_ILLEGAL_STATE, 401)                                                               \
     X(CUDA_ERROR_NOT_FOUND, 500)                                                                   \
@@ -508,6 +509,7 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to);
 CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent from, CUevent to);
 
 /* Modules and kernels */
+CUresult cuModuleLoad(CUmodule *module, const char *path);
 CUresult cuModuleLoadData(CUmodule *module, const void *image);
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int count,
                             CUjit_option *options, void **values);
