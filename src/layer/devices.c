@@ -7,6 +7,8 @@
  */
 #include "layer/layer.h"
 
+#include <stdio.h>
+
 #include "api/config.h"
 #include "base/error.h"
 #include "base/lock.h"
@@ -246,8 +248,8 @@ static cuarena_t *make_arena(cuai_layer_device_t *device)
     cuarena_t *arena = NULL;
     cuarena_status_t status = create(device, &arena);
     if (status != CUARENA_OK) {
-        cuai_log(CUARENA_LOG_ERROR, "no arena for device %d, so it is left to the driver: %s",
-                 device->ordinal, cuarena_last_error());
+        (void)fprintf(stderr, "cuarena: device %d is left to the driver: %s\n", device->ordinal,
+                      cuarena_last_error());
         atomic_store(&device->refused, true);
         return NULL;
     }
