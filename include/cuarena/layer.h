@@ -30,9 +30,9 @@
  *   figures    cuMemGetInfo counts what the arena has free as free. Of the device's default pool,
  *              cuMemPoolGetAttribute counts what the arena has, cuMemPoolTrimTo and a lower release
  *              threshold make it give back what is free.
- * Not kept: cuIpcGetMemHandle of a block of cuMemAlloc is refused by the driver, as one of
- * cuMemAllocAsync is anyway; CUARENA_ALLOCATOR=async is for programs that need it. A free on a
- * stream of what cuMemAlloc gave is served, which the driver would refuse.
+ * Not kept: cuIpcGetMemHandle of a block of cuMemAlloc is refused, as the driver refuses it of
+ * cuMemAllocAsync, and a line on stderr says so; CUARENA_ALLOCATOR=async is for programs that need
+ * it. A free on a stream of what cuMemAlloc gave is served, which the driver would refuse.
  *
  * Environment, read at the first call
  *   CUARENA_ALLOCATOR  on, the default; async: what cuMemAlloc allocates is left to the driver;
@@ -92,6 +92,7 @@ typedef struct cuarena_layer {
     int (*cuPointerGetAttribute)(void *value_out, int attribute, unsigned long long pointer);
     int (*cuPointerGetAttributes)(unsigned count, int *attributes, void **values,
                                   unsigned long long pointer);
+    int (*cuIpcGetMemHandle)(void *handle_out, unsigned long long pointer);
     int (*cuStreamDestroy_v2)(struct CUstream_st *stream);
     int (*cuStreamBeginCapture_v2)(struct CUstream_st *stream, int mode);
     int (*cuStreamBeginCapture_v2_ptsz)(struct CUstream_st *stream, int mode);

@@ -37,6 +37,11 @@ static session_t *sessions;
 _Atomic uint64_t cuai_layer_captures;
 atomic_bool cuai_layer_graphs_ended;
 
+void cuai_layer_captures_after_fork(void)
+{
+    cuai_lock_reset(&lock);
+}
+
 /* ---- Asking ------------------------------------------------------------------ */
 
 static bool is_legacy(cuai_cu_stream_t stream)

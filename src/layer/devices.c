@@ -53,6 +53,11 @@ static memory_t *recall(void)
     return &remembered;
 }
 
+void cuai_layer_devices_after_fork(void)
+{
+    cuai_lock_reset(&making);
+}
+
 /* ---- Contexts --------------------------------------------------------------- */
 
 /* Whether the context is the primary one of the device, which is kept if it is. */

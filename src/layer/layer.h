@@ -42,6 +42,7 @@ struct CUuserObject_st;
     E(cuMemGetAddressRange_v2, cuMemGetAddressRange, 3020)                                         \
     E(cuPointerGetAttribute, cuPointerGetAttribute, 4000)                                          \
     E(cuPointerGetAttributes, cuPointerGetAttributes, 7000)                                        \
+    E(cuIpcGetMemHandle, cuIpcGetMemHandle, 4010)                                                  \
     E(cuStreamDestroy_v2, cuStreamDestroy, 4000)                                                   \
     E(cuMemPoolTrimTo, cuMemPoolTrimTo, 11020)                                                     \
     E(cuMemPoolSetAttribute, cuMemPoolSetAttribute, 11020)                                         \
@@ -171,6 +172,8 @@ cuai_layer_device_t *cuai_layer_current(void);
 cuai_layer_device_t *cuai_layer_of_stream(cuai_cu_stream_t stream);
 /* Where calls are counted that are passed on. */
 cuai_layer_device_t *cuai_layer_counter(void);
+/* In a forked child: locks that a thread had which is not there are free. */
+void cuai_layer_devices_after_fork(void);
 /* What threads remember of contexts and streams may be wrong from now on. */
 void cuai_layer_forget(void);
 
@@ -223,6 +226,7 @@ cuarena_status_t cuai_layer_capture_free(const cuai_layer_owner_t *owner, void *
                                          cuai_cu_stream_t stream);
 cuai_cu_result_t cuai_layer_begin_capture(cuai_cu_stream_t stream, int mode);
 cuai_cu_result_t cuai_layer_end_capture(cuai_cu_stream_t stream, struct CUgraph_st **graph);
+void cuai_layer_captures_after_fork(void);
 /* Releases what graphs had that have ended. */
 void cuai_layer_reap(void);
 extern atomic_bool cuai_layer_graphs_ended;
@@ -238,6 +242,7 @@ cuai_cu_result_t cuai_layer_set_pool(int device, cuai_cu_pool_t pool);
 cuai_cu_result_t cuai_layer_address_range(unsigned long long *base_out, size_t *bytes_out,
                                           unsigned long long pointer);
 cuai_cu_result_t cuai_layer_attribute(void *value_out, int attribute, unsigned long long pointer);
+cuai_cu_result_t cuai_layer_ipc_handle(void *handle_out, unsigned long long pointer);
 cuai_cu_result_t cuai_layer_attributes(unsigned count, int *attributes, void **values,
                                        unsigned long long pointer);
 
@@ -249,7 +254,7 @@ void cuai_layer_record_alloc(unsigned long long pointer, size_t bytes, cuai_cu_s
 /* What is not known is passed over. Before the driver frees. */
 void cuai_layer_record_free(unsigned long long pointer, cuai_cu_stream_t stream);
 
-/* The lines of CUARENA_REPORT=1. */
-void cuai_layer_report(void);
+/* Writes the lines of CUARENA_REPORT=1 at exit. */
+void cuai_layer_report_later(void);
 
 #endif

@@ -77,7 +77,7 @@ static void report_if_wanted(void)
 {
     const char *word = variable("CUARENA_REPORT");
     if (word != NULL && strcmp(word, "0") != 0)
-        (void)atexit(cuai_layer_report);
+        cuai_layer_report_later();
 }
 
 static cuai_layer_mode_t choose_mode(void)
@@ -89,8 +89,18 @@ static cuai_layer_mode_t choose_mode(void)
     return cuai_layer_record_begin(record) ? CUAI_LAYER_RECORD : CUAI_LAYER_OFF;
 }
 
+/* A child has no driver, so nothing is served there, and no call asks for an arena. */
+static void after_fork_in_child(void)
+{
+    cuai_layer_devices_after_fork();
+    cuai_layer_captures_after_fork();
+    cuai_layer_mode = CUAI_LAYER_OFF;
+    cuai_layer_inside = false;
+}
+
 static void begin(void)
 {
+    (void)pthread_atfork(NULL, NULL, after_fork_in_child);
     library = dlopen(cuai_cuda_library_name(), RTLD_NOW | RTLD_LOCAL);
     const char *lacking = find_all();
     cuai_layer_mode_t mode = choose_mode();

@@ -2,6 +2,7 @@
  */
 #include "layer/layer.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define NEXT CUAI_LAYER_NEXT
@@ -72,4 +73,16 @@ cuai_cu_result_t cuai_layer_attributes(unsigned count, int *attributes, void **v
             memcpy(values[i], &value, sizeof value);
     }
     return result;
+}
+
+cuai_cu_result_t cuai_layer_ipc_handle(void *handle_out, unsigned long long pointer)
+{
+    static atomic_bool told;
+    cuai_layer_owner_t owner = cuai_layer_owner(pointer, false);
+    if (owner.device == NULL)
+        return NEXT(cuIpcGetMemHandle, (handle_out, pointer));
+    if (!atomic_exchange(&told, true))
+        (void)fprintf(stderr, "cuarena: cuIpcGetMemHandle of a block of an arena is refused; with "
+                              "CUARENA_ALLOCATOR=async cuMemAlloc is left to the driver\n");
+    return CUAI_CUDA_ERROR_INVALID_VALUE;
 }

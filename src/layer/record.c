@@ -161,7 +161,6 @@ static void after_fork_in_child(void)
 {
     cuai_traces_after_fork(true);
     cuai_lock_reset(&lock);
-    cuai_layer_mode = CUAI_LAYER_OFF;
 }
 
 static void end(void)

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -73,9 +75,14 @@ static void report_device(const char *name, const cuarena_layer_stats_t *stats)
                   stats->driver_frees);
 }
 
-void cuai_layer_report(void)
+/* What a forked child inherits is the parent's to tell. */
+static pid_t reporter;
+
+static void report(void)
 {
     bool any = false;
+    if (getpid() != reporter)
+        return;
     for (int32_t i = 0; i <= CUAI_LAYER_DEVICES; i++) {
         char name[32] = "no device";
         cuarena_layer_stats_t stats = stats_of(&cuai_layer_devices[i]);
@@ -91,4 +98,10 @@ void cuai_layer_report(void)
                       cuai_layer_mode == CUAI_LAYER_OFF      ? ": it is off"
                       : cuai_layer_mode == CUAI_LAYER_RECORD ? ": calls are recorded"
                                                              : "");
+}
+
+void cuai_layer_report_later(void)
+{
+    reporter = getpid();
+    (void)atexit(report);
 }

@@ -389,6 +389,16 @@ START_TEST(test_pointers_are_those_of_blocks)
 }
 END_TEST
 
+START_TEST(test_blocks_have_no_handle_for_other_processes)
+{
+    unsigned long long at = 0;
+    char handle[64];
+    driver_ok(layer->cuMemAlloc_v2(&at, BYTES));
+    expect_driver(CUDA_ERROR_INVALID_VALUE, layer->cuIpcGetMemHandle(handle, at));
+    driver_ok(layer->cuMemFree_v2(at));
+}
+END_TEST
+
 /* ---- Graphs -------------------------------------------------------------------------------- */
 
 static CUgraphExec end_capture(CUstream of)
@@ -625,6 +635,67 @@ START_TEST(test_threads_with_streams_of_their_own)
 }
 END_TEST
 
+/* ---- Devices and their ends
+ * ------------------------------------------------------------------------- */
+
+static uint64_t allocs_of(int device)
+{
+    cuarena_layer_stats_t now;
+    cuarena_layer_stats_init(&now);
+    expect_ok(cuarena_layer_stats(device, &now));
+    return now.allocs;
+}
+
+/* Each device has an arena, and the other device reaches its blocks. */
+START_TEST(test_two_devices)
+{
+    CUdeviceptr here = alloc_on(BYTES, stream);
+    uint64_t served = allocs_of(1);
+    fill(here, 5, stream);
+    CUcontext second = driver_take_context(1);
+    CUstream its = driver_new_stream(CU_STREAM_NON_BLOCKING);
+    CUdeviceptr there = alloc_on(BYTES, its);
+    driver_ok(driver.cuStreamSynchronize(stream));
+    driver_ok(driver.cuMemcpyPeerAsync(there, second, here, context, BYTES, its));
+    expect_u64(last_word(there, its), 5);
+    free_on(here, its); /* on a stream of the other device */
+    free_on(there, its);
+    there = alloc_on(BYTES, NULL);
+    fill(there, 6, NULL);
+    driver_ok(driver.cuCtxSetCurrent(context));
+    free_on(there, NULL); /* that is the other device's legacy stream */
+    driver_ok(driver.cuCtxSetCurrent(second));
+    driver_ok(driver.cuCtxSynchronize());
+    expect_u64(allocs_of(1) - served, 2);
+    driver_ok(layer->cuStreamDestroy_v2(its));
+    driver_drop_context(1);
+}
+END_TEST
+
+/* What lived in the context is gone, and the next allocation has a new arena. */
+START_TEST(test_a_primary_context_that_is_reset)
+{
+    (void)alloc_on(BYTES, stream);
+    driver_ok(driver.cuCtxSynchronize());
+    driver_ok(layer->cuDevicePrimaryCtxReset_v2(0));
+    driver_ok(driver.cuDevicePrimaryCtxRetain(&context, 0));
+    driver_ok(driver.cuCtxSetCurrent(context));
+    stream = driver_new_stream(CU_STREAM_NON_BLOCKING);
+    other = driver_new_stream(CU_STREAM_NON_BLOCKING);
+    CUdeviceptr at = alloc_on(BYTES, stream);
+    fill(at, 8, stream);
+    expect_u64(last_word(at, stream), 8);
+    free_on(at, stream);
+}
+END_TEST
+
+static void set_up_two(void)
+{
+    if (driver_is_standin_for("two devices"))
+        (void)driver_standin()->standin_configure("DEVICES", "2");
+    set_up();
+}
+
 static void add(Suite *suite, const char *name, const TTest *const *tests)
 {
     TCase *tcase = suite_add_list(suite, name, tests);
@@ -654,7 +725,9 @@ int main(void)
                   test_only_the_default_pool_is_served, test_figures_of_the_pool_count_the_arena,
                   test_trim_and_threshold_give_back_what_is_free,
                   test_free_bytes_of_the_arena_are_free_memory));
-    add(suite, "pointers", TEST_LIST(test_pointers_are_those_of_blocks));
+    add(suite, "pointers",
+        TEST_LIST(test_pointers_are_those_of_blocks,
+                  test_blocks_have_no_handle_for_other_processes));
     add(suite, "graphs",
         TEST_LIST(test_a_graph_keeps_its_blocks_until_it_ends, test_blocks_that_outlive_their_graph,
                   test_a_graph_frees_only_what_a_graph_allocated, test_two_streams_of_one_capture,
@@ -664,5 +737,11 @@ int main(void)
         TEST_LIST(test_programs_that_ask_for_addresses_get_the_layers,
                   test_the_driver_gets_what_the_arena_has_free,
                   test_it_is_configured_before_the_first_allocation));
+    if (driver_has_two_devices_for("two devices")) {
+        TCase *two = suite_add_list(suite, "two devices", TEST_LIST(test_two_devices));
+        tcase_add_checked_fixture(two, set_up_two, tear_down);
+    }
+    if (driver_is_standin_for("a reset"))
+        add(suite, "reset", TEST_LIST(test_a_primary_context_that_is_reset));
     return driver_result(kind, suite_main(suite));
 }

@@ -44,6 +44,7 @@ ENTRY(cuPointerGetAttribute, (void *value, int attribute, pointer_t pointer),
       (value, attribute, pointer))
 ENTRY(cuPointerGetAttributes, (unsigned count, int *attributes, void **values, pointer_t pointer),
       (count, attributes, values, pointer))
+ENTRY(cuIpcGetMemHandle, (void *handle, pointer_t pointer), (handle, pointer))
 ENTRY(cuStreamDestroy_v2, (stream_t stream), (stream))
 ENTRY(cuStreamBeginCapture_v2, (stream_t stream, int mode), (stream, mode))
 ENTRY(cuStreamBeginCapture_v2_ptsz, (stream_t stream, int mode), (stream, mode))
