@@ -9,6 +9,7 @@
 #   --suites      the test programs
 #   --examples    the examples; two are compiled here if there is an nvcc
 #   --frameworks  beside PyTorch and CuPy, where Python has them
+#   --layer       programs that know nothing of arenas, served and recorded
 #   --sanitizer   the test programs that want a device, under compute-sanitizer
 #   --benches     the benchmarks
 #   (no part: all of them)
@@ -46,7 +47,7 @@ usage() {
 
 while [ $# -gt 0 ]; do
     case $1 in
-    --info | --suites | --examples | --frameworks | --sanitizer | --benches)
+    --info | --suites | --examples | --frameworks | --layer | --sanitizer | --benches)
         parts+=("${1#--}")
         ;;
     --quick) quick=yes ;;
@@ -73,8 +74,8 @@ while [ $# -gt 0 ]; do
     shift
 done
 if [ ${#parts[@]} -eq 0 ]; then
-    parts=(info suites examples frameworks sanitizer benches)
-    [ -z "$quick" ] || parts=(info suites examples frameworks benches)
+    parts=(info suites examples frameworks layer sanitizer benches)
+    [ -z "$quick" ] || parts=(info suites examples frameworks layer benches)
 fi
 mkdir -p "$out/logs" "$out/verdicts" "$out/results"
 out=$(cd "$out" && pwd)
@@ -282,6 +283,8 @@ part_sanitizer() {
     done
     wait
 }
+
+. "$here/layer/part.sh"
 
 part_benches() {
     local program name arguments

@@ -708,6 +708,11 @@ int main(void)
     Suite *suite = suite_create("layer");
     if (kind == DRIVER_NONE)
         return driver_result(kind, 0);
+    /* First, since the stand-in is told before it begins. */
+    if (driver_has_two_devices_for("two devices")) {
+        TCase *two = suite_add_list(suite, "two devices", TEST_LIST(test_two_devices));
+        tcase_add_checked_fixture(two, set_up_two, tear_down);
+    }
     add(suite, "streams",
         TEST_LIST(test_blocks_come_from_an_arena, test_freed_on_another_stream_behind_an_event,
                   test_legacy_stream_and_that_of_the_thread,
@@ -737,10 +742,6 @@ int main(void)
         TEST_LIST(test_programs_that_ask_for_addresses_get_the_layers,
                   test_the_driver_gets_what_the_arena_has_free,
                   test_it_is_configured_before_the_first_allocation));
-    if (driver_has_two_devices_for("two devices")) {
-        TCase *two = suite_add_list(suite, "two devices", TEST_LIST(test_two_devices));
-        tcase_add_checked_fixture(two, set_up_two, tear_down);
-    }
     if (driver_is_standin_for("a reset"))
         add(suite, "reset", TEST_LIST(test_a_primary_context_that_is_reset));
     return driver_result(kind, suite_main(suite));

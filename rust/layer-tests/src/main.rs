@@ -3,10 +3,12 @@
 //! that nothing orders are reported besides, and `CUARENA_STANDIN_STRICT=1`
 //! makes a report the end of the process.
 //!
-//! A name on the command line runs the programs that have it in theirs.
+//! A name on the command line runs the programs that have it in theirs, and
+//! `pairs` one that takes the time.
 
 mod errors;
 mod graphs;
+mod pairs;
 mod slices;
 mod streams;
 mod threads;
@@ -81,6 +83,9 @@ fn check_served() {}
 fn main() {
     let wanted = std::env::args().nth(1).unwrap_or_default();
     let device = Device::open().expect("a device");
+    if wanted == "pairs" {
+        return pairs::timed(&device).expect("pairs");
+    }
     for (name, program) in PROGRAMS.iter().filter(|(name, _)| name.contains(&wanted)) {
         program(&device).unwrap_or_else(|error| panic!("{name}: {error}"));
         device.context.synchronize().expect("a wait");

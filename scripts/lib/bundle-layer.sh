@@ -1,0 +1,74 @@
+# shellcheck shell=bash
+# The part of a GPU bundle about programs that know nothing of arenas. Sourced by
+# scripts/gpu-bundle, in the top of the tree.
+
+# What `cuarena run` puts before the driver, where bin/cuarena looks for it.
+bundle_run_library() {
+    local into=$bundle/lib/libcuarena work=$root/build/gpu/run
+    mkdir -p "$into" "$work"
+    echo | gcc -x c - -shared -nostdlib -Wl,-soname,libcuarena-driver.so.1 \
+        -o "$work/libcuarena-driver.so.1" || return
+    # shellcheck disable=SC2046
+    (cd "$root" && gcc -std=c11 -O2 -fPIC -shared -fvisibility=hidden -Iinclude -Isrc \
+        -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic \
+        -Wl,--version-script,tools/layer/libcuda.map -o "$into/libcuda.so.1" \
+        tools/layer/entries.c $(find src -name '*.c' | sort) \
+        -Wl,--no-as-needed "$work/libcuarena-driver.so.1" -Wl,--as-needed -ldl -pthread)
+}
+
+# Programs in C and Python, and one for the runtime that is compiled there.
+bundle_layer_programs() {
+    mkdir -p "$bundle/layer"
+    (cd "$root" && gcc -std=c11 -O2 -o "$bundle/layer/loads" tests/tool/driver_program.c -ldl) &&
+        cp "$root/tests/layer/runtime.cu" "$root/tests/layer/check_frameworks_run.py" \
+            "$bundle/layer/"
+}
+
+# A driver to link with: a library of that name which has what is asked of it is
+# the stand-in.
+bundle_link_folder() {
+    local folder=$root/build/linked
+    mkdir -p "$folder"
+    echo | gcc -x c - -shared -o "$folder/libnvrtc.so" || return
+    configured gcc --enable-werror >&2 && make_in gcc tests/standin/libcuda.la >&2 || return
+    echo "$root/build/gcc/tests/standin/.libs:$folder"
+}
+
+# cudarc, linked and loaded.
+bundle_layer_rust() {
+    local name path libraries
+    libraries=$(bundle_link_folder) || return
+    export LIBRARY_PATH=$libraries
+    for name in linked loaded; do
+        bundle_build build --quiet --release --features $name | while read -r _ path; do
+            bundle_put layer "rust_$name" "$path"
+        done
+    done
+}
+
+# cudarc's own tests, of the files that are published: a copy, which is a
+# workspace of its own. Of the release of CUDA that the machine has.
+bundle_cudarc_tests() {
+    local manifest _ path copy=$root/build/gpu/cudarc
+    manifest=$(cargo metadata --format-version 1 --features loaded | python3 -c '
+import json, sys
+print(next(p["manifest_path"] for p in json.load(sys.stdin)["packages"] if p["name"] == "cudarc"))
+') || return
+    rm -rf "$copy"
+    cp -R "$(dirname "$manifest")" "$copy"
+    chmod -R u+w "$copy"
+    printf '\n[workspace]\n' >>"$copy/Cargo.toml"
+    bundle_build test --quiet --no-run --lib --manifest-path "$copy/Cargo.toml" \
+        --no-default-features --features \
+        "std,driver,nvrtc,cublas,cublaslt,curand,dynamic-loading,${CUARENA_GPU_CUDA:-cuda-13000}" |
+        while read -r _ path; do
+            bundle_put layer cudarc_tests "$path"
+        done
+}
+
+bundle_layer() {
+    bundle_run_library && bundle_layer_programs || return
+    bundle_has_rust || return 0
+    bundle_rust_settings
+    (cd "$root/rust/layer-tests" && bundle_layer_rust && bundle_cudarc_tests)
+}
