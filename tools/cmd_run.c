@@ -41,7 +41,7 @@ static const char help[] =
     "input, which one line on stderr explains.\n"
     "\n"
     "Examples:\n"
-    "  cuarena run --report ./server --port 8080\n"
+    "  cuarena run --report ./server model.bin\n"
     "  cuarena run --record program.csv.gz python3 program.py\n";
 
 typedef struct ask {

@@ -284,6 +284,7 @@ part_sanitizer() {
     wait
 }
 
+# shellcheck source=gpu-layer.sh
 . "$here/layer/part.sh"
 
 part_benches() {
