@@ -61,13 +61,28 @@ cuai_layer_capture_t cuai_layer_ask_capture(cuai_cu_stream_t stream)
     return status == CUAI_CU_STREAM_CAPTURE_STATUS_ACTIVE ? CUAI_LAYER_CAPTURED : CUAI_LAYER_BROKEN;
 }
 
+/* Whether the driver has all that a session wants. */
+static bool can_serve(void)
+{
+    return (CALL.cuStreamGetCaptureInfo_v3 != NULL || CALL.cuStreamGetCaptureInfo_v2 != NULL) &&
+           CALL.cuUserObjectCreate != NULL && CALL.cuGraphRetainUserObject != NULL &&
+           CALL.cuGraphDestroy != NULL;
+}
+
+static cuai_cu_result_t ask_id(cuai_cu_stream_t stream, cuai_cu_capture_status_t *status,
+                               unsigned long long *id)
+{
+    if (CALL.cuStreamGetCaptureInfo_v3 != NULL)
+        return CALL.cuStreamGetCaptureInfo_v3(stream, status, id, NULL, NULL, NULL, NULL);
+    return CALL.cuStreamGetCaptureInfo_v2(stream, status, id, NULL, NULL, NULL);
+}
+
 /* The number of the stream's capture, which no other has; 0: there is none, or it has failed. */
 static unsigned long long capture_id(cuai_cu_stream_t stream)
 {
     cuai_cu_capture_status_t status = CUAI_CU_STREAM_CAPTURE_STATUS_NONE;
     unsigned long long id = 0;
-    if (CALL.cuStreamGetCaptureInfo_v2(stream, &status, &id, NULL, NULL, NULL) !=
-            CUAI_CUDA_SUCCESS ||
+    if (!can_serve() || ask_id(stream, &status, &id) != CUAI_CUDA_SUCCESS ||
         status != CUAI_CU_STREAM_CAPTURE_STATUS_ACTIVE)
         return 0;
     return id;

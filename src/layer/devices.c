@@ -233,7 +233,8 @@ static cuarena_status_t make_options(int32_t ordinal, cuarena_config_t *options)
 static bool uses_other_pool(int32_t ordinal, cuai_cu_pool_t own)
 {
     cuai_cu_pool_t current = NULL;
-    return CALL.cuDeviceGetMemPool(&current, ordinal) == CUAI_CUDA_SUCCESS && current != own;
+    return CALL.cuDeviceGetMemPool != NULL &&
+           CALL.cuDeviceGetMemPool(&current, ordinal) == CUAI_CUDA_SUCCESS && current != own;
 }
 
 static cuarena_status_t create(cuai_layer_device_t *device, cuarena_t **out)
@@ -258,7 +259,8 @@ static cuarena_t *make_arena(cuai_layer_device_t *device)
         atomic_store(&device->refused, true);
         return NULL;
     }
-    (void)CALL.cuDeviceGetDefaultMemPool(&device->pool, device->ordinal);
+    if (CALL.cuDeviceGetDefaultMemPool != NULL)
+        (void)CALL.cuDeviceGetDefaultMemPool(&device->pool, device->ordinal);
     if (uses_other_pool(device->ordinal, device->pool))
         atomic_store(&device->other_pool, true);
     atomic_store(&device->arena, arena);

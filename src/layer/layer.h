@@ -70,15 +70,21 @@ struct CUuserObject_st;
     N(cuDevicePrimaryCtxGetState, (cuai_cu_device_t, unsigned *, int *))                           \
     N(cuDevicePrimaryCtxRetain, (cuai_cu_context_t *, cuai_cu_device_t))                           \
     N(cuDevicePrimaryCtxRelease_v2, (cuai_cu_device_t))                                            \
-    N(cuDeviceGetDefaultMemPool, (cuai_cu_pool_t *, cuai_cu_device_t))                             \
-    N(cuDeviceGetMemPool, (cuai_cu_pool_t *, cuai_cu_device_t))                                    \
     N(cuStreamCreate, (cuai_cu_stream_t *, unsigned))                                              \
     N(cuStreamGetCtx, (cuai_cu_stream_t, cuai_cu_context_t *))                                     \
     N(cuStreamSynchronize, (cuai_cu_stream_t))                                                     \
-    N(cuStreamIsCapturing, (cuai_cu_stream_t, cuai_cu_capture_status_t *))                         \
+    N(cuStreamIsCapturing, (cuai_cu_stream_t, cuai_cu_capture_status_t *))
+
+/* ... and does without if the driver lacks it: pools, or graphs that allocate. */
+#define CUAI_LAYER_OPTIONAL(N)                                                                     \
+    N(cuDeviceGetDefaultMemPool, (cuai_cu_pool_t *, cuai_cu_device_t))                             \
+    N(cuDeviceGetMemPool, (cuai_cu_pool_t *, cuai_cu_device_t))                                    \
     N(cuStreamGetCaptureInfo_v2,                                                                   \
       (cuai_cu_stream_t, cuai_cu_capture_status_t *, unsigned long long *, struct CUgraph_st **,   \
        const struct CUgraphNode_st *const **, size_t *))                                           \
+    N(cuStreamGetCaptureInfo_v3,                                                                   \
+      (cuai_cu_stream_t, cuai_cu_capture_status_t *, unsigned long long *, struct CUgraph_st **,   \
+       const struct CUgraphNode_st *const **, const void **, size_t *))                            \
     N(cuGraphDestroy, (struct CUgraph_st *))                                                       \
     N(cuUserObjectCreate,                                                                          \
       (struct CUuserObject_st **, void *, void (*)(void *), unsigned, unsigned))                   \
@@ -89,6 +95,7 @@ struct CUgraphNode_st;
 #define CUAI_LAYER_MEMBER(name, parameters) cuai_cu_result_t(*name) parameters;
 typedef struct cuai_layer_calls {
     CUAI_LAYER_CALLS(CUAI_LAYER_MEMBER)
+    CUAI_LAYER_OPTIONAL(CUAI_LAYER_MEMBER)
 } cuai_layer_calls_t;
 
 typedef enum cuai_layer_mode {
@@ -99,7 +106,7 @@ typedef enum cuai_layer_mode {
 } cuai_layer_mode_t;
 
 /* The driver's own entry points, NULL where it lacks one. Those of default streams of threads are
- * NULL: the others do, with that stream. Where one of `cuai_layer_calls` is missing nothing is
+ * NULL: the others do, with that stream. Where one of CUAI_LAYER_CALLS is missing nothing is
  * served. Constant once the layer has begun. */
 extern cuarena_layer_t cuai_layer_next;
 extern cuai_layer_calls_t cuai_layer_calls;

@@ -33,6 +33,7 @@ void *cuai_layer_symbol(const char *name)
     memcpy(&(member), &found, sizeof found);
 
 #define FIND_ENTRY(name, asked, since) ASSIGN(cuai_layer_next.name, #name)
+#define FIND_OPTIONAL(name, parameters) ASSIGN(cuai_layer_calls.name, #name)
 #define FIND_CALL(name, parameters)                                                                \
     ASSIGN(cuai_layer_calls.name, #name)                                                           \
     if (found == NULL)                                                                             \
@@ -45,6 +46,7 @@ static const char *find_all(void)
     void *found;
     CUAI_LAYER_ENTRIES(FIND_ENTRY)
     CUAI_LAYER_STREAM_ENTRIES(FIND_ENTRY)
+    CUAI_LAYER_OPTIONAL(FIND_OPTIONAL)
     CUAI_LAYER_CALLS(FIND_CALL)
     return lacking;
 }

@@ -110,6 +110,7 @@ cuai_cu_result_t cuai_layer_set_pool(int ordinal, cuai_cu_pool_t pool)
     cuai_cu_pool_t own = NULL;
     cuai_cu_result_t result = NEXT(cuDeviceSetMemPool, (ordinal, pool));
     if (result != CUAI_CUDA_SUCCESS || ordinal < 0 || ordinal >= CUAI_LAYER_DEVICES ||
+        cuai_layer_calls.cuDeviceGetDefaultMemPool == NULL ||
         cuai_layer_calls.cuDeviceGetDefaultMemPool(&own, ordinal) != CUAI_CUDA_SUCCESS)
         return result;
     atomic_store(&cuai_layer_devices[ordinal].other_pool, pool != own);

@@ -206,22 +206,40 @@ static cuai_cu_result_t free_captured(const cuai_layer_owner_t *owner, void *poi
     return freed(owner->device, cuai_layer_capture_free(owner, pointer, stream));
 }
 
-cuai_cu_result_t cuai_layer_free_on(unsigned long long pointer, cuai_cu_stream_t stream)
+/* What is mostly so: a block of the stream's device, which the arena frees at once. */
+static bool free_at_once(unsigned long long pointer, cuai_cu_stream_t stream)
 {
-    reap_if_any();
+    cuai_layer_device_t *device = cuai_layer_of_stream(stream);
+    cuarena_t *arena = device != NULL ? atomic_load(&device->arena) : NULL;
+    if (arena == NULL || pointer == 0 ||
+        cuarena_free_on(arena, pointer_of(pointer), stream) != CUARENA_OK)
+        return false;
+    cuai_layer_count(&device->frees);
+    return true;
+}
+
+static cuai_cu_result_t free_asked(unsigned long long pointer, cuai_cu_stream_t stream,
+                                   cuai_layer_capture_t capture)
+{
     cuai_layer_owner_t owner = cuai_layer_owner(pointer, false);
     if (owner.device == NULL)
         return pass_free_on(pointer, stream);
     if (!owner.owned.begins)
         return CUAI_CUDA_ERROR_INVALID_VALUE;
-    switch (cuai_layer_ask_capture(stream)) {
-    case CUAI_LAYER_NOT_CAPTURED:
-        return free_ordinary(&owner, pointer_of(pointer), stream);
-    case CUAI_LAYER_CAPTURED:
+    if (capture == CUAI_LAYER_CAPTURED)
         return free_captured(&owner, pointer_of(pointer), stream);
-    default:
-        return CUAI_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    }
+    if (capture == CUAI_LAYER_NOT_CAPTURED)
+        return free_ordinary(&owner, pointer_of(pointer), stream);
+    return CUAI_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+}
+
+cuai_cu_result_t cuai_layer_free_on(unsigned long long pointer, cuai_cu_stream_t stream)
+{
+    reap_if_any();
+    cuai_layer_capture_t capture = cuai_layer_ask_capture(stream);
+    if (capture == CUAI_LAYER_NOT_CAPTURED && free_at_once(pointer, stream))
+        return CUAI_CUDA_SUCCESS;
+    return free_asked(pointer, stream, capture);
 }
 
 /* ---- Streams ------------------------------------------------------------------ */
