@@ -3,6 +3,7 @@
  * programs have them before the driver's library, and `cuarena run` puts a library of them in its
  * place.
  */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

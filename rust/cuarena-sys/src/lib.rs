@@ -37,7 +37,13 @@ mod bindings;
 
 /// Made by the build of the header that it found.
 #[cfg(feature = "buildtime-bindgen")]
-#[allow(missing_docs, non_camel_case_types, non_snake_case, clippy::all, rustdoc::all)]
+#[allow(
+    missing_docs,
+    non_camel_case_types,
+    non_snake_case,
+    clippy::all,
+    rustdoc::all
+)]
 mod bindings {
     include!(concat!(env!("OUT_DIR"), "/bindings.rs"));
 }
