@@ -54,6 +54,7 @@ layer_cudarc() {
     [ -x "$here/layer/cudarc_tests" ] && wanted $name || return 0
     (
         cd "$out" || exit
+        export LD_LIBRARY_PATH=/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
         timeout "$limit" "$here/layer/cudarc_tests" --test-threads=1 >"logs/${name}_alone.log" 2>&1
         timeout "$limit" "$here/bin/cuarena" run --report "$here/layer/cudarc_tests" \
             --test-threads=1 >"logs/$name.log" 2>&1

@@ -109,6 +109,7 @@
     X(cuEventSynchronize, cuEventSynchronize)                                                      \
     X(cuEventDestroy, cuEventDestroy_v2)                                                           \
     X(cuEventElapsedTime, cuEventElapsedTime)                                                      \
+    X(cuModuleLoad, cuModuleLoad)                                                                  \
     X(cuModuleLoadData, cuModuleLoadData)                                                          \
     X(cuModuleLoadDataEx, cuModuleLoadDataEx)                                                      \
     X(cuModuleUnload, cuModuleUnload)                                                              \
