@@ -3,11 +3,13 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#if defined(__linux__)
+#include <link.h>
+#endif
 
 #ifndef PKGLIBDIR
 #define PKGLIBDIR "/usr/local/lib/libcuarena"
@@ -33,17 +35,35 @@ static bool join(char path[PATH_MAX], const char *folder, const char *name)
 
 /* ---- The driver ---------------------------------------------------------------- */
 
+#if defined(__linux__)
+
+/* Where the system found what was opened. */
+static bool path_of(void *library, char path[PATH_MAX])
+{
+    struct link_map *map = NULL;
+    return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && realpath(map->l_name, path) != NULL;
+}
+
+#else
+
+/* There are no drivers elsewhere. */
+static bool path_of(void *library, char path[PATH_MAX])
+{
+    (void)library, (void)path;
+    return false;
+}
+
+#endif
+
 /* As the library itself finds it. */
 static bool find_driver(char path[PATH_MAX], fault_t *fault)
 {
-    struct link_map *map = NULL;
     const char *name = variable("CUARENA_CUDA_LIBRARY");
     void *library = dlopen(name != NULL ? name : "libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (library == NULL)
         return fault_set(fault, "there is no driver: %s", dlerror());
-    if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || realpath(map->l_name, path) == NULL)
-        return fault_set(fault, "the driver's library has no path that can be read");
-    return true;
+    return path_of(library, path) ||
+           fault_set(fault, "the driver's library has no path that can be read");
 }
 
 /* ---- The library before it -------------------------------------------------------- */
