@@ -27,6 +27,7 @@
  *              driver's.
  *   pointers   cuPointerGetAttribute(s) and cuMemGetAddressRange tell range, size, id and pool of
  *              the block; the other devices reach it where they can reach each other at all.
+ *              cuMemRetainAllocationHandle is refused, as of all that cuMemAlloc gives.
  *   figures    cuMemGetInfo counts what the arena has free as free. Of the device's default pool,
  *              cuMemPoolGetAttribute counts what the arena has, cuMemPoolTrimTo and a lower release
  *              threshold make it give back what is free.
@@ -93,6 +94,7 @@ typedef struct cuarena_layer {
     int (*cuPointerGetAttributes)(unsigned count, int *attributes, void **values,
                                   unsigned long long pointer);
     int (*cuIpcGetMemHandle)(void *handle_out, unsigned long long pointer);
+    int (*cuMemRetainAllocationHandle)(unsigned long long *handle_out, void *pointer);
     int (*cuStreamDestroy_v2)(struct CUstream_st *stream);
     int (*cuStreamBeginCapture_v2)(struct CUstream_st *stream, int mode);
     int (*cuStreamBeginCapture_v2_ptsz)(struct CUstream_st *stream, int mode);

@@ -43,6 +43,7 @@ struct CUuserObject_st;
     E(cuPointerGetAttribute, cuPointerGetAttribute, 4000)                                          \
     E(cuPointerGetAttributes, cuPointerGetAttributes, 7000)                                        \
     E(cuIpcGetMemHandle, cuIpcGetMemHandle, 4010)                                                  \
+    E(cuMemRetainAllocationHandle, cuMemRetainAllocationHandle, 11000)                             \
     E(cuStreamDestroy_v2, cuStreamDestroy, 4000)                                                   \
     E(cuMemPoolTrimTo, cuMemPoolTrimTo, 11020)                                                     \
     E(cuMemPoolSetAttribute, cuMemPoolSetAttribute, 11020)                                         \
@@ -250,6 +251,7 @@ cuai_cu_result_t cuai_layer_address_range(unsigned long long *base_out, size_t *
                                           unsigned long long pointer);
 cuai_cu_result_t cuai_layer_attribute(void *value_out, int attribute, unsigned long long pointer);
 cuai_cu_result_t cuai_layer_ipc_handle(void *handle_out, unsigned long long pointer);
+cuai_cu_result_t cuai_layer_retain_handle(unsigned long long *handle_out, void *pointer);
 cuai_cu_result_t cuai_layer_attributes(unsigned count, int *attributes, void **values,
                                        unsigned long long pointer);
 

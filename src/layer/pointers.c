@@ -86,3 +86,12 @@ cuai_cu_result_t cuai_layer_ipc_handle(void *handle_out, unsigned long long poin
                               "CUARENA_ALLOCATOR=async cuMemAlloc is left to the driver\n");
     return CUAI_CUDA_ERROR_INVALID_VALUE;
 }
+
+/* The handle behind a block has bytes of others too, and does not begin where the block does. */
+cuai_cu_result_t cuai_layer_retain_handle(unsigned long long *handle_out, void *pointer)
+{
+    cuai_layer_owner_t owner = cuai_layer_owner((uintptr_t)pointer, false);
+    if (owner.device == NULL)
+        return NEXT(cuMemRetainAllocationHandle, (handle_out, pointer));
+    return CUAI_CUDA_ERROR_INVALID_VALUE;
+}

@@ -87,6 +87,8 @@ PLAIN(cuPointerGetAttributes,
       cuai_layer_attributes(count, attributes, values, pointer))
 PLAIN(cuIpcGetMemHandle, (void *handle, unsigned long long pointer), (handle, pointer),
       cuai_layer_ipc_handle(handle, pointer))
+PLAIN(cuMemRetainAllocationHandle, (unsigned long long *handle, void *pointer), (handle, pointer),
+      cuai_layer_retain_handle(handle, pointer))
 PLAIN(cuStreamDestroy_v2, (cuai_cu_stream_t stream), (stream), cuai_layer_destroy_stream(stream))
 PLAIN(cuStreamBeginCapture_v2, (cuai_cu_stream_t stream, int mode), (stream, mode),
       cuai_layer_begin_capture(stream, mode))

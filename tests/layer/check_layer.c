@@ -395,6 +395,9 @@ START_TEST(test_blocks_have_no_handle_for_other_processes)
     char handle[64];
     driver_ok(layer->cuMemAlloc_v2(&at, BYTES));
     expect_driver(CUDA_ERROR_INVALID_VALUE, layer->cuIpcGetMemHandle(handle, at));
+    unsigned long long whole = 0;
+    expect_driver(CUDA_ERROR_INVALID_VALUE,
+                  layer->cuMemRetainAllocationHandle(&whole, (void *)(uintptr_t)at));
     driver_ok(layer->cuMemFree_v2(at));
 }
 END_TEST

@@ -98,6 +98,27 @@ test_bad() {
     verdict "help" 0 "$status"
 }
 
+# What scripts do that call the driver.
+test_python() {
+    python3 -c 'import ctypes' 2>/dev/null || return 0
+    cat >"$folder/program.py" <<'END'
+import ctypes
+cuda = ctypes.CDLL("libcuda.so.1")
+at, stream, context = ctypes.c_uint64(), ctypes.c_void_p(), ctypes.c_void_p()
+assert cuda.cuInit(0) == 0
+assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+assert cuda.cuCtxSetCurrent(context) == 0
+assert cuda.cuStreamCreate(ctypes.byref(stream), 1) == 0
+for _ in range(10):
+    assert cuda.cuMemAllocAsync(ctypes.byref(at), ctypes.c_size_t(4096), stream) == 0
+    assert cuda.cuMemFreeAsync(at, stream) == 0
+assert cuda.cuStreamDestroy_v2(stream) == 0
+print("right")
+END
+    right "a script" run --report python3 "$folder/program.py"
+    told "is served" "device 0: 10 allocations"
+}
+
 test_linked() {
     CUARENA_REPORT=1 "$links" >"$folder/out" 2>"$folder/err"
     verdict "linked with the layer" right "$(cat "$folder/out")"
@@ -107,4 +128,4 @@ test_linked() {
     told "says so" "nothing was served: it is off"
 }
 
-run test_served test_options test_recorded test_programs test_bad test_linked
+run test_served test_options test_recorded test_programs test_bad test_python test_linked

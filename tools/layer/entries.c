@@ -46,6 +46,7 @@ ENTRY(cuPointerGetAttribute, (void *value, int attribute, pointer_t pointer),
 ENTRY(cuPointerGetAttributes, (unsigned count, int *attributes, void **values, pointer_t pointer),
       (count, attributes, values, pointer))
 ENTRY(cuIpcGetMemHandle, (void *handle, pointer_t pointer), (handle, pointer))
+ENTRY(cuMemRetainAllocationHandle, (pointer_t * handle, void *pointer), (handle, pointer))
 ENTRY(cuStreamDestroy_v2, (stream_t stream), (stream))
 ENTRY(cuStreamBeginCapture_v2, (stream_t stream, int mode), (stream, mode))
 ENTRY(cuStreamBeginCapture_v2_ptsz, (stream_t stream, int mode), (stream, mode))

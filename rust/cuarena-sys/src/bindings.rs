@@ -2206,6 +2206,12 @@ pub struct cuarena_layer {
             pointer: ::core::ffi::c_ulonglong,
         ) -> ::core::ffi::c_int,
     >,
+    pub cuMemRetainAllocationHandle: ::core::option::Option<
+        unsafe extern "C" fn(
+            handle_out: *mut ::core::ffi::c_ulonglong,
+            pointer: *mut ::core::ffi::c_void,
+        ) -> ::core::ffi::c_int,
+    >,
     pub cuStreamDestroy_v2: ::core::option::Option<
         unsafe extern "C" fn(stream: *mut CUstream_st) -> ::core::ffi::c_int,
     >,
@@ -2284,7 +2290,7 @@ pub struct cuarena_layer {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of cuarena_layer"][::core::mem::size_of::<cuarena_layer>() - 232usize];
+    ["Size of cuarena_layer"][::core::mem::size_of::<cuarena_layer>() - 240usize];
     ["Alignment of cuarena_layer"][::core::mem::align_of::<cuarena_layer>() - 8usize];
     ["Offset of field: cuarena_layer::struct_size"]
         [::core::mem::offset_of!(cuarena_layer, struct_size) - 0usize];
@@ -2318,32 +2324,34 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_layer, cuPointerGetAttributes) - 112usize];
     ["Offset of field: cuarena_layer::cuIpcGetMemHandle"]
         [::core::mem::offset_of!(cuarena_layer, cuIpcGetMemHandle) - 120usize];
+    ["Offset of field: cuarena_layer::cuMemRetainAllocationHandle"]
+        [::core::mem::offset_of!(cuarena_layer, cuMemRetainAllocationHandle) - 128usize];
     ["Offset of field: cuarena_layer::cuStreamDestroy_v2"]
-        [::core::mem::offset_of!(cuarena_layer, cuStreamDestroy_v2) - 128usize];
+        [::core::mem::offset_of!(cuarena_layer, cuStreamDestroy_v2) - 136usize];
     ["Offset of field: cuarena_layer::cuStreamBeginCapture_v2"]
-        [::core::mem::offset_of!(cuarena_layer, cuStreamBeginCapture_v2) - 136usize];
+        [::core::mem::offset_of!(cuarena_layer, cuStreamBeginCapture_v2) - 144usize];
     ["Offset of field: cuarena_layer::cuStreamBeginCapture_v2_ptsz"]
-        [::core::mem::offset_of!(cuarena_layer, cuStreamBeginCapture_v2_ptsz) - 144usize];
+        [::core::mem::offset_of!(cuarena_layer, cuStreamBeginCapture_v2_ptsz) - 152usize];
     ["Offset of field: cuarena_layer::cuStreamEndCapture"]
-        [::core::mem::offset_of!(cuarena_layer, cuStreamEndCapture) - 152usize];
+        [::core::mem::offset_of!(cuarena_layer, cuStreamEndCapture) - 160usize];
     ["Offset of field: cuarena_layer::cuStreamEndCapture_ptsz"]
-        [::core::mem::offset_of!(cuarena_layer, cuStreamEndCapture_ptsz) - 160usize];
+        [::core::mem::offset_of!(cuarena_layer, cuStreamEndCapture_ptsz) - 168usize];
     ["Offset of field: cuarena_layer::cuMemPoolTrimTo"]
-        [::core::mem::offset_of!(cuarena_layer, cuMemPoolTrimTo) - 168usize];
+        [::core::mem::offset_of!(cuarena_layer, cuMemPoolTrimTo) - 176usize];
     ["Offset of field: cuarena_layer::cuMemPoolSetAttribute"]
-        [::core::mem::offset_of!(cuarena_layer, cuMemPoolSetAttribute) - 176usize];
+        [::core::mem::offset_of!(cuarena_layer, cuMemPoolSetAttribute) - 184usize];
     ["Offset of field: cuarena_layer::cuMemPoolGetAttribute"]
-        [::core::mem::offset_of!(cuarena_layer, cuMemPoolGetAttribute) - 184usize];
+        [::core::mem::offset_of!(cuarena_layer, cuMemPoolGetAttribute) - 192usize];
     ["Offset of field: cuarena_layer::cuDeviceSetMemPool"]
-        [::core::mem::offset_of!(cuarena_layer, cuDeviceSetMemPool) - 192usize];
+        [::core::mem::offset_of!(cuarena_layer, cuDeviceSetMemPool) - 200usize];
     ["Offset of field: cuarena_layer::cuDevicePrimaryCtxReset_v2"]
-        [::core::mem::offset_of!(cuarena_layer, cuDevicePrimaryCtxReset_v2) - 200usize];
+        [::core::mem::offset_of!(cuarena_layer, cuDevicePrimaryCtxReset_v2) - 208usize];
     ["Offset of field: cuarena_layer::cuCtxDestroy_v2"]
-        [::core::mem::offset_of!(cuarena_layer, cuCtxDestroy_v2) - 208usize];
+        [::core::mem::offset_of!(cuarena_layer, cuCtxDestroy_v2) - 216usize];
     ["Offset of field: cuarena_layer::cuGetProcAddress"]
-        [::core::mem::offset_of!(cuarena_layer, cuGetProcAddress) - 216usize];
+        [::core::mem::offset_of!(cuarena_layer, cuGetProcAddress) - 224usize];
     ["Offset of field: cuarena_layer::cuGetProcAddress_v2"]
-        [::core::mem::offset_of!(cuarena_layer, cuGetProcAddress_v2) - 224usize];
+        [::core::mem::offset_of!(cuarena_layer, cuGetProcAddress_v2) - 232usize];
 };
 #[doc = " The functions of the layer: each takes and gives what the function of the driver does that has\n its name; enumerations are int. Where a name has a variant for default streams of threads, whose\n symbol ends in _ptsz, its member for that ends so too."]
 pub type cuarena_layer_t = cuarena_layer;

@@ -174,6 +174,8 @@ macro_rules! device_allocator {
                 cuPointerGetAttributes(count: u32, attributes: *mut i32,
                     values: *mut *mut ::core::ffi::c_void, pointer: u64);
                 cuIpcGetMemHandle(handle: *mut ::core::ffi::c_void, pointer: u64);
+                cuMemRetainAllocationHandle(handle: *mut u64,
+                    pointer: *mut ::core::ffi::c_void);
                 cuStreamDestroy_v2(stream: *mut $crate::ffi::CUstream_st);
                 cuStreamBeginCapture_v2(stream: *mut $crate::ffi::CUstream_st, mode: i32);
                 cuStreamBeginCapture_v2_ptsz(stream: *mut $crate::ffi::CUstream_st, mode: i32);
