@@ -35,6 +35,9 @@
  * cuMemAllocAsync, and a line on stderr says so; CUARENA_ALLOCATOR=async is for programs that need
  * it. A free on a stream of what cuMemAlloc gave is served, which the driver would refuse.
  *
+ * Where no arena can be had of a device, for a wrong option for instance, a line on stderr says
+ * why, once, and the device is left to the driver.
+ *
  * Environment, read at the first call
  *   CUARENA_ALLOCATOR  on, the default; async: what cuMemAlloc allocates is left to the driver;
  * off: everything is. Any other word is on, and logged as a warning. CUARENA_CONF       options of

@@ -177,6 +177,30 @@ static cuarena_status_t check_config(const cuarena_config_t *given)
     return CUARENA_OK;
 }
 
+/* What the driver's memory is like, where the program leaves it open. */
+static void add_promises(cuarena_config_t *options)
+{
+    options->memory = CUARENA_MEMORY_DEVICE;
+    if (options->alignment == CUARENA_BYTES_PRESET || options->alignment < 512)
+        options->alignment = 512;
+    if (options->peers == CUARENA_PROPERTY_OFF)
+        options->peers = CUARENA_PROPERTY_TRY;
+    if (options->rdma == CUARENA_PROPERTY_OFF)
+        options->rdma = CUARENA_PROPERTY_TRY;
+}
+
+/* Whether an arena may be made of it, as far as that shows without a device. */
+static cuarena_status_t check_promised(const cuarena_config_t *given)
+{
+    cuarena_config_t promised = *given;
+    cuarena_config_t full;
+    cuarena_status_t status = check_config(given);
+    if (status != CUARENA_OK)
+        return status;
+    add_promises(&promised);
+    return cuai_config_check(&promised, &full);
+}
+
 static bool has_arena(void)
 {
     bool found = false;
@@ -190,7 +214,7 @@ cuarena_status_t cuarena_layer_configure(const cuarena_config_t *given)
     cuarena_config_t copy;
     cuarena_status_t status = cuai_config_copy(given, &copy);
     if (status == CUARENA_OK)
-        status = check_config(&copy);
+        status = check_promised(&copy);
     cuai_lock(&making);
     if (status == CUARENA_OK && has_arena())
         status = cuai_fail(CUARENA_BUSY, "the layer has an arena: it is configured before that");
@@ -200,18 +224,6 @@ cuarena_status_t cuarena_layer_configure(const cuarena_config_t *given)
     }
     cuai_unlock(&making);
     return cuai_told(status);
-}
-
-/* What the driver's memory is like, where the program leaves it open. */
-static void add_promises(cuarena_config_t *options)
-{
-    options->memory = CUARENA_MEMORY_DEVICE;
-    if (options->alignment == CUARENA_BYTES_PRESET || options->alignment < 512)
-        options->alignment = 512;
-    if (options->peers == CUARENA_PROPERTY_OFF)
-        options->peers = CUARENA_PROPERTY_TRY;
-    if (options->rdma == CUARENA_PROPERTY_OFF)
-        options->rdma = CUARENA_PROPERTY_TRY;
 }
 
 static cuarena_status_t make_options(int32_t ordinal, cuarena_config_t *options)

@@ -595,6 +595,10 @@ START_TEST(test_it_is_configured_before_the_first_allocation)
     config.memory = CUARENA_MEMORY_PAGEABLE;
     expect_status(cuarena_layer_configure(&config), CUARENA_BAD_ARGUMENT);
     config.memory = CUARENA_MEMORY_PRESET;
+    config.preset = CUARENA_PRESET_GROW;
+    config.pool = (cuarena_amount_t){.unit = CUARENA_AMOUNT_BYTES, .value = MIB(1)};
+    expect_status(cuarena_layer_configure(&config), CUARENA_BAD_ARGUMENT);
+    cuarena_config_init(&config);
     free_on(alloc_on(BYTES, stream), stream);
     expect_status(cuarena_layer_configure(&config), CUARENA_BUSY);
     cuarena_layer_stats_t some = {.struct_size = 1};
