@@ -66,9 +66,24 @@ print(next(p["manifest_path"] for p in json.load(sys.stdin)["packages"] if p["na
         done
 }
 
+# candle, where there is an nvcc for its kernels, of the release that the machine
+# has, with libraries to link with; it takes a quarter of an hour.
+bundle_candle() {
+    local _ path
+    command -v nvcc >/dev/null || {
+        echo "no candle in the bundle: no nvcc"
+        return 0
+    }
+    export CUDA_COMPUTE_CAP=${CUDA_COMPUTE_CAP:-90}
+    bundle_build build --quiet --release | while read -r _ path; do
+        bundle_put layer rust_candle "$path"
+    done
+}
+
 bundle_layer() {
     bundle_run_library && bundle_layer_programs || return
     bundle_has_rust || return 0
     bundle_rust_settings
-    (cd "$root/rust/layer-tests" && bundle_layer_rust && bundle_cudarc_tests)
+    (cd "$root/rust/layer-tests" && bundle_layer_rust && bundle_cudarc_tests) &&
+        (cd "$root/rust/layer-candle" && bundle_candle)
 }

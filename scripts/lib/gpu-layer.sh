@@ -90,6 +90,17 @@ layer_rust() {
     served layer_rust_loaded 3000 "$here/layer/rust_loaded"
 }
 
+# candle, linked with the layer, and on the driver's own pool.
+layer_candle() {
+    [ -x "$here/layer/rust_candle" ] && wanted layer_candle || return 0
+    (
+        export LD_LIBRARY_PATH=/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+        run layer_candle "$here/layer/rust_candle"
+        CUARENA_ALLOCATOR=off run layer_candle_off "$here/layer/rust_candle"
+    )
+    sed -n 's/^right/    right/p' "$out/logs/layer_candle.log"
+}
+
 part_layer() {
     local nvcc name
     nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)
@@ -105,4 +116,5 @@ part_layer() {
         served "layer_$name" 1 python3 "$here/layer/check_frameworks_run.py" "$name"
     done
     layer_cudarc
+    layer_candle
 }
