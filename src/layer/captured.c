@@ -25,7 +25,7 @@
 typedef struct session {
     struct session *next;
     cuai_layer_device_t *device;
-    cuarena_t *arena;
+    cuarena_t *arena; /* NULL: it has ended */
     cuarena_capture_t *capture;
     unsigned long long id; /* of the capture */
     bool open;             /* guarded by the lock, like the list */
@@ -237,10 +237,23 @@ static cuai_cu_stream_t stream_aside(cuai_layer_device_t *device)
     return stream;
 }
 
-/* Lock held. Whether the session is no more: one of an arena that has ended is forgotten. */
+/* The record stays until its graph tells that it has ended. */
+void cuai_layer_drop_sessions(const cuarena_t *arena)
+{
+    cuai_lock(&lock);
+    for (session_t *session = sessions; session != NULL; session = session->next) {
+        if (session->arena == arena) {
+            session->arena = NULL;
+            session->open = false;
+        }
+    }
+    cuai_unlock(&lock);
+}
+
+/* Lock held. Whether the session is no more. */
 static bool release(session_t *session)
 {
-    if (atomic_load(&session->device->arena) != session->arena)
+    if (session->arena == NULL)
         return true;
     cuai_cu_stream_t stream = stream_aside(session->device);
     return stream != NULL &&

@@ -86,7 +86,6 @@ static cuai_layer_device_t *find_device(cuai_cu_context_t context)
         return device;
     if (!is_primary(ordinal, context))
         return NULL;
-    device->ordinal = ordinal;
     atomic_store(&device->context, context);
     return device;
 }
@@ -252,7 +251,7 @@ static bool uses_other_pool(int32_t ordinal, cuai_cu_pool_t own)
 static cuarena_status_t create(cuai_layer_device_t *device, cuarena_t **out)
 {
     cuarena_config_t options;
-    cuarena_status_t status = make_options(device->ordinal, &options);
+    cuarena_status_t status = make_options(cuai_layer_ordinal(device), &options);
     if (status == CUARENA_OK)
         status = cuarena_create(&options, out);
     if (status == CUARENA_OK)
@@ -266,14 +265,14 @@ static cuarena_t *make_arena(cuai_layer_device_t *device)
     cuarena_t *arena = NULL;
     cuarena_status_t status = create(device, &arena);
     if (status != CUARENA_OK) {
-        (void)fprintf(stderr, "cuarena: device %d is left to the driver: %s\n", device->ordinal,
-                      cuarena_last_error());
+        (void)fprintf(stderr, "cuarena: device %d is left to the driver: %s\n",
+                      cuai_layer_ordinal(device), cuarena_last_error());
         atomic_store(&device->refused, true);
         return NULL;
     }
     if (CALL.cuDeviceGetDefaultMemPool != NULL)
-        (void)CALL.cuDeviceGetDefaultMemPool(&device->pool, device->ordinal);
-    if (uses_other_pool(device->ordinal, device->pool))
+        (void)CALL.cuDeviceGetDefaultMemPool(&device->pool, cuai_layer_ordinal(device));
+    if (uses_other_pool(cuai_layer_ordinal(device), device->pool))
         atomic_store(&device->other_pool, true);
     atomic_store(&device->arena, arena);
     return arena;
@@ -300,8 +299,10 @@ void cuai_layer_end_arena(cuai_layer_device_t *device)
     atomic_store(&device->aside, NULL);
     atomic_store(&device->refused, false);
     cuai_unlock(&making);
-    if (arena != NULL)
-        (void)cuarena_destroy_forced(&arena);
+    if (arena == NULL)
+        return;
+    cuai_layer_drop_sessions(arena);
+    (void)cuarena_destroy_forced(&arena);
 }
 
 cuai_layer_device_t *cuai_layer_of_pool(cuai_cu_pool_t pool)

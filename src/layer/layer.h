@@ -150,7 +150,6 @@ static inline cuai_cu_result_t cuai_layer_leave(cuai_cu_result_t result)
 #define CUAI_LAYER_DEVICES 64
 
 typedef struct cuai_layer_device {
-    int32_t ordinal;
     _Atomic(cuai_cu_context_t) context; /* its primary one; NULL: not known yet */
     _Atomic(cuarena_t *) arena;         /* NULL: none yet, or none any more */
     atomic_bool refused;                /* no arena can be made */
@@ -168,6 +167,11 @@ typedef struct cuai_layer_device {
 
 /* By ordinal; the last is for calls without one. */
 extern cuai_layer_device_t cuai_layer_devices[CUAI_LAYER_DEVICES + 1];
+
+static inline int32_t cuai_layer_ordinal(const cuai_layer_device_t *device)
+{
+    return (int32_t)(device - cuai_layer_devices);
+}
 
 static inline void cuai_layer_count(_Atomic uint64_t *count)
 {
@@ -235,6 +239,8 @@ cuarena_status_t cuai_layer_capture_free(const cuai_layer_owner_t *owner, void *
 cuai_cu_result_t cuai_layer_begin_capture(cuai_cu_stream_t stream, int mode);
 cuai_cu_result_t cuai_layer_end_capture(cuai_cu_stream_t stream, struct CUgraph_st **graph);
 void cuai_layer_captures_after_fork(void);
+/* Before the arena ends: its sessions are no more. */
+void cuai_layer_drop_sessions(const cuarena_t *arena);
 /* Releases what graphs had that have ended. */
 void cuai_layer_reap(void);
 extern atomic_bool cuai_layer_graphs_ended;

@@ -103,7 +103,7 @@ static void add(int32_t kind, const block_t *block, cuai_cu_stream_t stream, uin
     static const char *const names[] = {NULL,       "device 1", "device 2", "device 3",
                                         "device 4", "device 5", "device 6", "device 7"};
     cuai_layer_device_t *device = cuai_layer_current();
-    int32_t ordinal = device != NULL ? device->ordinal : 0;
+    int32_t ordinal = device != NULL ? cuai_layer_ordinal(device) : 0;
     cuai_trace_entry_t event = {.seen = {.time_ns = time_ns,
                                          .kind = kind,
                                          .address = (void *)(uintptr_t)block->pointer,

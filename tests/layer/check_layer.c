@@ -683,8 +683,12 @@ END_TEST
 START_TEST(test_a_primary_context_that_is_reset)
 {
     (void)alloc_on(BYTES, stream);
+    begin_capture(stream);
+    (void)alloc_on(BYTES, stream);
+    CUgraphExec exec = end_capture(stream); /* it outlives the arena of its block */
     driver_ok(driver.cuCtxSynchronize());
     driver_ok(layer->cuDevicePrimaryCtxReset_v2(0));
+    driver_ok(driver.cuGraphExecDestroy(exec));
     driver_ok(driver.cuDevicePrimaryCtxRetain(&context, 0));
     driver_ok(driver.cuCtxSetCurrent(context));
     stream = driver_new_stream(CU_STREAM_NON_BLOCKING);
