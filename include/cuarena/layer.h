@@ -39,12 +39,17 @@
  * why, once, and the device is left to the driver.
  *
  * Environment, read at the first call
- *   CUARENA_ALLOCATOR  on, the default; async: what cuMemAlloc allocates is left to the driver;
- * off: everything is. Any other word is on, and logged as a warning. CUARENA_CONF       options of
- * the arenas (options.h), added to those of the program CUARENA_REPORT     1: at exit a line for
- * each device on stderr, with allocations, frees, peaks of live and reserved bytes, and how many
- * calls went to the driver CUARENA_RECORD     a file: nothing is served, and every allocation and
- * free of device memory is recorded there, in the format of trace.h
+ *   CUARENA_ALLOCATOR  on, the default; async: what cuMemAlloc allocates is
+ *                      left to the driver; off: everything is. Any other word is
+ *                      on, and logged as a warning
+ *   CUARENA_CONF       options of the arenas (options.h), added to those of the
+ *                      program
+ *   CUARENA_REPORT     1: at exit a line for each device on stderr, with
+ *                      allocations, frees, peaks of live and reserved bytes, and
+ *                      how many calls went to the driver
+ *   CUARENA_RECORD     a file: nothing is served, and every allocation and free
+ *                      of device memory is recorded there, in the format of
+ *                      trace.h
  *
  * Cost: a call asks the driver which context is current and, on a stream that is no legacy one,
  * whether it is being captured. The rest is what the same call on an arena costs.
