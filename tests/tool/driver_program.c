@@ -3,8 +3,9 @@
  * the driver's own calls. Compiled twice:
  *
  *   links  is linked with the driver, behind the layer's names
- *   loads NAME [asked]  opens the driver by that name, and finds its calls as programs do or,
- * asked, as the CUDA runtime does, by cuGetProcAddress
+ *   loads NAME [asked]  opens the driver by that name, and finds its calls as
+ *                       programs do or, asked, as the CUDA runtime does, by
+ *                       cuGetProcAddress
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
