@@ -66,16 +66,59 @@ print(next(p["manifest_path"] for p in json.load(sys.stdin)["packages"] if p["na
         done
 }
 
-# candle, where there is an nvcc for its kernels, of the release that the machine
-# has, with libraries to link with; it takes a quarter of an hour.
+# What candle is built with, of the release of CUDA that the machine has: wheel,
+# version.
+candle_wheels() {
+    cat <<'TABLE'
+nvidia-cuda-nvcc 13.0.88
+nvidia-cuda-crt 13.0.88
+nvidia-nvvm 13.0.88
+nvidia-cuda-runtime 13.0.96
+nvidia-cuda-cccl 13.0.85
+nvidia-cuda-nvrtc 13.0.88
+nvidia-cublas 13.10.0.20
+nvidia-curand 10.4.5.25
+TABLE
+}
+
+# bundle_toolkit FOLDER LIBRARIES: the wheels unpacked there, with the names that
+# linkers look for, and the driver to link with.
+bundle_toolkit() {
+    local folder=$1 wheel version library
+    [ ! -f "$folder/.complete" ] || return 0
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    candle_wheels | while read -r wheel version; do
+        python3 -m pip download --quiet --disable-pip-version-check --no-deps \
+            --only-binary=:all: --platform manylinux1_x86_64 --platform manylinux2010_x86_64 \
+            --platform manylinux2014_x86_64 --platform manylinux_2_27_x86_64 \
+            --dest "$folder/wheels" "$wheel==$version" </dev/null || return
+    done || return
+    for wheel in "$folder"/wheels/*.whl; do
+        python3 -m zipfile -e "$wheel" "$folder"
+    done
+    rm -rf "$folder/wheels"
+    chmod +x "$folder"/nvidia/cu13/bin/* "$folder"/nvidia/cu13/nvvm/bin/*
+    for library in "$folder"/nvidia/cu13/lib/lib*.so.*; do
+        ln -sf "${library##*/}" "${library%%.so.*}.so"
+    done
+    ln -sfn lib "$folder/nvidia/cu13/lib64"
+    cp -P "$2"/libcuda.so* "$folder/nvidia/cu13/lib/" && touch "$folder/.complete"
+}
+
+# candle, only if CUARENA_BUNDLE_CANDLE is 1: half a gigabyte is fetched, and its
+# kernels take a quarter of an hour.
 bundle_candle() {
-    local _ path
-    command -v nvcc >/dev/null || {
-        echo "no candle in the bundle: no nvcc"
+    local _ path toolkit=$root/build/cuda-toolkit
+    [ "${CUARENA_BUNDLE_CANDLE:-0}" = 1 ] || {
+        echo "no candle in the bundle: CUARENA_BUNDLE_CANDLE is not 1"
         return 0
     }
-    export CUDA_COMPUTE_CAP=${CUDA_COMPUTE_CAP:-90}
-    bundle_build build --quiet --release | while read -r _ path; do
+    bundle_toolkit "$toolkit" "$root/build/gcc/tests/standin/.libs" || return
+    toolkit=$toolkit/nvidia/cu13
+    export CUDA_HOME=$toolkit CUDA_PATH=$toolkit CUDA_ROOT=$toolkit LIBRARY_PATH=$toolkit/lib
+    export CUDA_COMPUTE_CAP=${CUDA_COMPUTE_CAP:-90} CUDARC_CUDA_VERSION=13000
+    PATH=$toolkit/bin:$PATH bundle_build build --quiet --release | while read -r _ path; do
         bundle_put layer rust_candle "$path"
     done
 }
