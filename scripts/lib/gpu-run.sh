@@ -175,7 +175,7 @@ part_info() {
 # tests run in one process, unless processes are what they are about.
 fork_of() {
     case $1 in
-    check_driver | check_export_device) echo yes ;;
+    check_driver | check_export_device | check_layer_environment) echo yes ;;
     *) echo no ;;
     esac
 }

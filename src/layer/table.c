@@ -52,7 +52,8 @@ ENTRY(cuMemAllocAsync, (unsigned long long *out, size_t bytes, cuai_cu_stream_t 
       noted(NEXT(cuMemAllocAsync, (out, bytes, stream)), out, bytes, stream))
 ENTRY(cuMemAllocFromPoolAsync,
       (unsigned long long *out, size_t bytes, cuai_cu_pool_t pool, cuai_cu_stream_t stream),
-      cuai_layer_alloc_on(out, bytes, pool, stream),
+      pool != NULL ? cuai_layer_alloc_on(out, bytes, pool, stream)
+                   : NEXT(cuMemAllocFromPoolAsync, (out, bytes, pool, stream)),
       noted(NEXT(cuMemAllocFromPoolAsync, (out, bytes, pool, stream)), out, bytes, stream))
 ENTRY(cuMemFreeAsync, (unsigned long long pointer, cuai_cu_stream_t stream),
       cuai_layer_free_on(pointer, stream), NEXT(cuMemFreeAsync, (ending(pointer, stream), stream)))
