@@ -53,7 +53,7 @@ typedef struct ask {
     char **program;
 } ask_t;
 
-/* ---- The command line ----------------------------------------------------------- */
+/* ---- The command line ---------------------------------------------------- */
 
 static bool add_options(ask_t *ask, const char *text, fault_t *fault)
 {
@@ -119,7 +119,7 @@ static bool parse(int argc, char **argv, ask_t *ask, fault_t *fault)
     return fault_set(fault, "run: no program, expected one behind the options");
 }
 
-/* ---- The program ------------------------------------------------------------------- */
+/* ---- The program --------------------------------------------------------- */
 
 /* In the child, or before it: its environment. Behind what a variable has already. */
 static bool set_behind(const char *name, const char *first, const char *between, fault_t *fault)

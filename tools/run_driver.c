@@ -33,7 +33,7 @@ static bool join(char path[PATH_MAX], const char *folder, const char *name)
     return length >= 0 && length < PATH_MAX;
 }
 
-/* ---- The driver ---------------------------------------------------------------- */
+/* ---- The driver ---------------------------------------------------------- */
 
 #if defined(__linux__)
 
@@ -66,7 +66,7 @@ static bool find_driver(char path[PATH_MAX], fault_t *fault)
            fault_set(fault, "the driver's library has no path that can be read");
 }
 
-/* ---- The library before it -------------------------------------------------------- */
+/* ---- The library before it ----------------------------------------------- */
 
 /* Whether the folder has it. */
 static bool has_library(const char *folder, const char *below, char path[PATH_MAX])
@@ -109,7 +109,7 @@ static bool find_library(char path[PATH_MAX], fault_t *fault)
                " or in the folder of CUARENA_RUN_LIBRARIES");
 }
 
-/* ---- The folder ---------------------------------------------------------------------- */
+/* ---- The folder ---------------------------------------------------------- */
 
 static bool make_link(const run_folder_t *folder, const char *name, const char *target,
                       fault_t *fault)

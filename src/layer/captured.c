@@ -42,7 +42,7 @@ void cuai_layer_captures_after_fork(void)
     cuai_lock_reset(&lock);
 }
 
-/* ---- Asking ------------------------------------------------------------------ */
+/* ---- Asking -------------------------------------------------------------- */
 
 static bool is_legacy(cuai_cu_stream_t stream)
 {
@@ -88,7 +88,7 @@ static unsigned long long capture_id(cuai_cu_stream_t stream)
     return id;
 }
 
-/* ---- Sessions ------------------------------------------------------------------ */
+/* ---- Sessions ------------------------------------------------------------ */
 
 /* Lock held. */
 static session_t *find(cuarena_t *arena, unsigned long long id)
@@ -156,7 +156,7 @@ cuarena_status_t cuai_layer_capture_free(const cuai_layer_owner_t *owner, void *
     return status == CUARENA_OK ? cuarena_free_on(owner->arena, pointer, stream) : status;
 }
 
-/* ---- The end of a capture -------------------------------------------------------- */
+/* ---- The end of a capture ------------------------------------------------ */
 
 /* Called when the graph and all that was made of it have ended. No call of the driver is legal. */
 static void tell_over(void *session)
@@ -219,7 +219,7 @@ cuai_cu_result_t cuai_layer_end_capture(cuai_cu_stream_t stream, struct CUgraph_
     return result;
 }
 
-/* ---- The end of a graph ------------------------------------------------------------ */
+/* ---- The end of a graph -------------------------------------------------- */
 
 /* A stream on which nothing else is queued, for what graphs leave: it waits for the streams on
  * which blocks were freed. NULL: there is none. In the device's context. */

@@ -24,7 +24,7 @@ static cuai_lock_t making = CUAI_LOCK_INIT; /* guards the config, and the making
 static cuarena_config_t config;
 static bool configured;
 
-/* ---- Remembering ---------------------------------------------------------- */
+/* ---- Remembering --------------------------------------------------------- */
 
 #define STREAMS 8 /* a power of two */
 
@@ -58,7 +58,7 @@ void cuai_layer_devices_after_fork(void)
     cuai_lock_reset(&making);
 }
 
-/* ---- Contexts --------------------------------------------------------------- */
+/* ---- Contexts ------------------------------------------------------------ */
 
 /* Whether the context is the primary one of the device, which is kept if it is. */
 static bool is_primary(cuai_cu_device_t device, cuai_cu_context_t context)
@@ -161,7 +161,7 @@ cuai_layer_device_t *cuai_layer_counter(void)
     return device != NULL ? device : &cuai_layer_devices[CUAI_LAYER_DEVICES];
 }
 
-/* ---- Arenas ------------------------------------------------------------------ */
+/* ---- Arenas -------------------------------------------------------------- */
 
 static cuarena_status_t check_config(const cuarena_config_t *given)
 {
@@ -315,7 +315,7 @@ cuai_layer_device_t *cuai_layer_of_pool(cuai_cu_pool_t pool)
     return NULL;
 }
 
-/* ---- Owners -------------------------------------------------------------------- */
+/* ---- Owners -------------------------------------------------------------- */
 
 cuai_layer_owner_t cuai_layer_owner(unsigned long long pointer, bool around)
 {

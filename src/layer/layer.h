@@ -29,7 +29,7 @@
 
 struct CUuserObject_st;
 
-/* ---- The driver's own (next.c) ----------------------------------------- */
+/* ---- The driver's own (next.c) ------------------------------------------- */
 
 /* The entry points: E(symbol, name that cuGetProcAddress is asked for, release that brought it),
  * and those that have a variant for default streams of threads. */
@@ -124,7 +124,7 @@ void cuai_layer_open(void);
 /* The address of a symbol of the driver's; NULL: it has none. */
 void *cuai_layer_symbol(const char *name);
 
-/* ---- Entering (table.c) ------------------------------------------------- */
+/* ---- Entering (table.c) -------------------------------------------------- */
 
 extern _Thread_local bool cuai_layer_inside;
 
@@ -145,7 +145,7 @@ static inline cuai_cu_result_t cuai_layer_leave(cuai_cu_result_t result)
     return result;
 }
 
-/* ---- Devices (devices.c) ------------------------------------------------ */
+/* ---- Devices (devices.c) ------------------------------------------------- */
 
 #define CUAI_LAYER_DEVICES 64
 
@@ -261,7 +261,7 @@ cuai_cu_result_t cuai_layer_retain_handle(unsigned long long *handle_out, void *
 cuai_cu_result_t cuai_layer_attributes(unsigned count, int *attributes, void **values,
                                        unsigned long long pointer);
 
-/* ---- Recording (record.c) and the report (report.c) ----------------------- */
+/* ---- Recording (record.c) and the report (report.c) ---------------------- */
 
 /* Begins to record in a file; false, with a line on stderr, if it cannot be had. */
 bool cuai_layer_record_begin(const char *path);

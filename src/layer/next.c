@@ -20,7 +20,7 @@ cuai_cu_result_t cuai_layer_lacks(void)
     return library != NULL ? CUAI_CUDA_ERROR_NOT_FOUND : CUAI_CUDA_ERROR_NO_DEVICE;
 }
 
-/* ---- Finding ------------------------------------------------------------ */
+/* ---- Finding ------------------------------------------------------------- */
 
 void *cuai_layer_symbol(const char *name)
 {
@@ -51,7 +51,7 @@ static const char *find_all(void)
     return lacking;
 }
 
-/* ---- The environment ------------------------------------------------------ */
+/* ---- The environment ----------------------------------------------------- */
 
 static const char *variable(const char *name)
 {

@@ -28,7 +28,7 @@ cuai_cu_result_t cuai_layer_get_info(size_t *free_out, size_t *total_out)
     return result;
 }
 
-/* ---- The device's pool --------------------------------------------------------- */
+/* ---- The device's pool --------------------------------------------------- */
 
 /* Asked so often at most: the event that a trim records behind work which is done, as after a wait
  * of the program's, takes the device a moment. */

@@ -28,7 +28,7 @@ static size_t room; /* a power of two, or 0 */
 static size_t live;
 static uint64_t last_id;
 
-/* ---- Blocks ------------------------------------------------------------------------ */
+/* ---- Blocks -------------------------------------------------------------- */
 
 static size_t first_place(unsigned long long pointer)
 {
@@ -96,7 +96,7 @@ static bool take(unsigned long long pointer, block_t *block)
     return true;
 }
 
-/* ---- Lines --------------------------------------------------------------------------- */
+/* ---- Lines --------------------------------------------------------------- */
 
 static void add(int32_t kind, const block_t *block, cuai_cu_stream_t stream, uint64_t time_ns)
 {
@@ -142,7 +142,7 @@ void cuai_layer_record_free(unsigned long long pointer, cuai_cu_stream_t stream)
     cuai_layer_inside = false;
 }
 
-/* ---- Begin and end ---------------------------------------------------------------------- */
+/* ---- Begin and end ------------------------------------------------------- */
 
 static void before_fork(void)
 {

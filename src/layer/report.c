@@ -10,7 +10,7 @@
 #include "cuarena/stats.h"
 #include "layer/layer.h"
 
-/* ---- Figures ---------------------------------------------------------------------- */
+/* ---- Figures ------------------------------------------------------------- */
 
 void cuarena_layer_stats_init(cuarena_layer_stats_t *stats)
 {
@@ -48,7 +48,7 @@ cuarena_status_t cuarena_layer_stats(int32_t device, cuarena_layer_stats_t *stat
     return CUARENA_OK;
 }
 
-/* ---- The lines at exit --------------------------------------------------------------- */
+/* ---- The lines at exit --------------------------------------------------- */
 
 static bool is_used(const cuarena_layer_stats_t *stats)
 {

@@ -13,7 +13,7 @@ static void *pointer_of(unsigned long long address)
     return (void *)(uintptr_t)address;
 }
 
-/* ---- Allocating ------------------------------------------------------------ */
+/* ---- Allocating ---------------------------------------------------------- */
 
 /* Gives back what arenas have free, waiting for what streams use if need be; whether that was
  * anything. */
@@ -115,7 +115,7 @@ cuai_cu_result_t cuai_layer_alloc_on(unsigned long long *out, size_t bytes, cuai
     return pass_alloc_on(out, bytes, pool, stream);
 }
 
-/* ---- Freeing ---------------------------------------------------------------- */
+/* ---- Freeing ------------------------------------------------------------- */
 
 static cuai_cu_result_t freed(cuai_layer_device_t *device, cuarena_status_t status)
 {
@@ -242,7 +242,7 @@ cuai_cu_result_t cuai_layer_free_on(unsigned long long pointer, cuai_cu_stream_t
     return free_asked(pointer, stream, capture);
 }
 
-/* ---- Streams ------------------------------------------------------------------ */
+/* ---- Streams ------------------------------------------------------------- */
 
 /* Makes the arenas forget the stream; false: one cannot, since it is being captured. */
 static bool release_stream(cuai_cu_stream_t stream)

@@ -19,7 +19,7 @@ _Thread_local bool cuai_layer_inside;
 #define PLAIN(name, parameters, arguments, served)                                                 \
     ENTRY(name, parameters, served, NEXT(name, arguments))
 
-/* ---- Allocations and frees ------------------------------------------------------ */
+/* ---- Allocations and frees ----------------------------------------------- */
 
 static bool records(void)
 {
@@ -73,7 +73,7 @@ static int enter_cuMemAllocManaged(unsigned long long *out, size_t bytes, unsign
     return noted(NEXT(cuMemAllocManaged, (out, bytes, flags)), out, bytes, CUARENA_NO_STREAM);
 }
 
-/* ---- The others ------------------------------------------------------------------- */
+/* ---- The others ---------------------------------------------------------- */
 
 PLAIN(cuMemGetInfo_v2, (size_t * free_out, size_t *total_out), (free_out, total_out),
       cuai_layer_get_info(free_out, total_out))
@@ -121,7 +121,7 @@ static int destroy_context(cuai_cu_context_t context)
 PLAIN(cuDevicePrimaryCtxReset_v2, (int device), (device), reset_context(device))
 PLAIN(cuCtxDestroy_v2, (cuai_cu_context_t context), (context), destroy_context(context))
 
-/* ---- Default streams of threads ----------------------------------------------------- */
+/* ---- Default streams of threads ------------------------------------------ */
 
 static cuai_cu_stream_t meant(cuai_cu_stream_t stream)
 {
@@ -155,7 +155,7 @@ static int enter_cuStreamEndCapture_ptsz(cuai_cu_stream_t stream, struct CUgraph
     return enter_cuStreamEndCapture(meant(stream), graph);
 }
 
-/* ---- Finding --------------------------------------------------------------------------- */
+/* ---- Finding ------------------------------------------------------------- */
 
 static int enter_cuGetProcAddress(const char *symbol, void **out, int version, uint64_t flags);
 static int enter_cuGetProcAddress_v2(const char *symbol, void **out, int version, uint64_t flags,

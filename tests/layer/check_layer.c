@@ -56,7 +56,7 @@ static void tear_down(void)
     driver_drop_context(0);
 }
 
-/* ---- Calls ----------------------------------------------------------------- */
+/* ---- Calls --------------------------------------------------------------- */
 
 static CUdeviceptr alloc_on(size_t bytes, CUstream on)
 {
@@ -88,7 +88,7 @@ static uint64_t calls(const char *entry)
     return driver_standin() != NULL ? driver_standin()->standin_calls(entry) : 0;
 }
 
-/* ---- Streams ---------------------------------------------------------------- */
+/* ---- Streams ------------------------------------------------------------- */
 
 START_TEST(test_blocks_come_from_an_arena)
 {
@@ -178,7 +178,7 @@ START_TEST(test_more_streams_than_an_arena_knows)
 }
 END_TEST
 
-/* ---- Without a stream --------------------------------------------------------- */
+/* ---- Without a stream ---------------------------------------------------- */
 
 START_TEST(test_free_waits_for_the_work_of_the_context)
 {
@@ -209,7 +209,7 @@ START_TEST(test_either_kind_is_freed_by_either_call)
 }
 END_TEST
 
-/* ---- Errors ---------------------------------------------------------------------- */
+/* ---- Errors -------------------------------------------------------------- */
 
 START_TEST(test_what_is_no_block_is_refused)
 {
@@ -257,7 +257,7 @@ START_TEST(test_without_a_context_the_driver_says_so)
 }
 END_TEST
 
-/* ---- Contexts and pools ------------------------------------------------------------ */
+/* ---- Contexts and pools -------------------------------------------------- */
 
 START_TEST(test_a_context_of_the_programs_own_is_the_drivers)
 {
@@ -326,6 +326,26 @@ START_TEST(test_figures_of_the_pool_count_the_arena)
 }
 END_TEST
 
+START_TEST(test_other_attributes_of_the_pool)
+{
+    CUmemoryPool pool = NULL;
+    uint64_t none = 0;
+    int reuse = 0;
+    driver_ok(driver.cuDeviceGetDefaultMemPool(&pool, 0));
+    driver_ok(layer->cuMemFreeAsync(alloc_on(MIB(4), stream), stream));
+    ck_assert(pool_has(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH) >= MIB(4));
+    ck_assert(pool_has(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH) >= MIB(4));
+    driver_ok(layer->cuMemPoolSetAttribute((void *)pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &none));
+    ck_assert(pool_has(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH) < MIB(4));
+    driver_ok(layer->cuMemPoolGetAttribute((void *)pool, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
+                                           &reuse));
+    expect_u64((uint64_t)reuse, 1);
+    expect_driver(CUDA_ERROR_INVALID_VALUE, layer->cuMemPoolGetAttribute((void *)pool, 99, &reuse));
+    expect_driver(CUDA_ERROR_INVALID_VALUE, layer->cuMemPoolSetAttribute((void *)pool, 99, &reuse));
+    expect_driver(CUDA_ERROR_INVALID_DEVICE, layer->cuDeviceSetMemPool(99, (void *)pool));
+}
+END_TEST
+
 START_TEST(test_trim_and_threshold_give_back_what_is_free)
 {
     CUmemoryPool pool = NULL;
@@ -356,7 +376,7 @@ START_TEST(test_free_bytes_of_the_arena_are_free_memory)
 }
 END_TEST
 
-/* ---- Pointers -------------------------------------------------------------------------- */
+/* ---- Pointers ------------------------------------------------------------ */
 
 START_TEST(test_pointers_are_those_of_blocks)
 {
@@ -379,6 +399,10 @@ START_TEST(test_pointers_are_those_of_blocks)
     ck_assert(id != its);
     driver_ok(layer->cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT, at));
     ck_assert_ptr_eq(owner, context);
+    CUmemoryPool pool = NULL, its_pool = NULL;
+    driver_ok(driver.cuDeviceGetDefaultMemPool(&pool, 0));
+    driver_ok(layer->cuPointerGetAttribute(&its_pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, at));
+    ck_assert_ptr_eq((void *)its_pool, (void *)pool);
     unsigned type = 0;
     driver_ok(layer->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at));
     expect_u64(type, CU_MEMORYTYPE_DEVICE);
@@ -402,7 +426,7 @@ START_TEST(test_blocks_have_no_handle_for_other_processes)
 }
 END_TEST
 
-/* ---- Graphs -------------------------------------------------------------------------------- */
+/* ---- Graphs -------------------------------------------------------------- */
 
 static CUgraphExec end_capture(CUstream of)
 {
@@ -520,6 +544,42 @@ START_TEST(test_free_without_a_stream_during_a_capture)
 }
 END_TEST
 
+/* What the driver says of such a stream. */
+START_TEST(test_a_capture_that_has_failed)
+{
+    struct CUgraph_st *graph = NULL;
+    unsigned long long none = 0;
+    CUdeviceptr at = alloc_on(BYTES, stream);
+    begin_capture(stream);
+    CUdeviceptr its = alloc_on(BYTES, stream);
+    ck_assert(driver.cuStreamSynchronize(stream) != 0);
+    ck_assert(layer->cuMemAllocAsync(&none, BYTES, stream) != 0);
+    expect_driver(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, layer->cuMemFreeAsync(at, stream));
+    ck_assert(layer->cuStreamEndCapture(stream, &graph) != 0);
+    ck_assert_ptr_null(graph);
+    free_on(at, stream);
+    free_on(its, stream);
+    free_on(alloc_on(BYTES, other), other);
+    expect_u64(arena_stats().captures, 0);
+}
+END_TEST
+
+START_TEST(test_a_capture_that_goes_on)
+{
+    struct CUgraph_st *graph = NULL;
+    expect_driver(CUDA_ERROR_ILLEGAL_STATE, layer->cuStreamEndCapture(stream, &graph));
+    begin_capture(stream);
+    CUdeviceptr at = alloc_on(BYTES, stream);
+    expect_driver(CUDA_ERROR_ILLEGAL_STATE, layer->cuStreamEndCapture(other, &graph));
+    begin_capture(other); /* a second one beside it */
+    CUdeviceptr its = alloc_on(BYTES, other);
+    free_on(its, other);
+    driver_ok(driver.cuGraphExecDestroy(end_capture(other)));
+    free_on(at, stream);
+    driver_ok(driver.cuGraphExecDestroy(end_capture(stream)));
+}
+END_TEST
+
 START_TEST(test_a_stream_that_is_destroyed_in_its_capture)
 {
     CUstream brief = driver_new_stream(CU_STREAM_NON_BLOCKING);
@@ -533,8 +593,7 @@ START_TEST(test_a_stream_that_is_destroyed_in_its_capture)
 }
 END_TEST
 
-/* ---- Finding ----------------------------------------------------------------------------------
- */
+/* ---- Finding ------------------------------------------------------------- */
 
 static void *found(const char *name, int version, uint64_t flags)
 {
@@ -564,8 +623,7 @@ START_TEST(test_programs_that_ask_for_addresses_get_the_layers)
 }
 END_TEST
 
-/* ---- Memory runs out ----------------------------------------------------------------------------
- */
+/* ---- Memory runs out ----------------------------------------------------- */
 
 START_TEST(test_the_driver_gets_what_the_arena_has_free)
 {
@@ -584,33 +642,7 @@ START_TEST(test_the_driver_gets_what_the_arena_has_free)
 }
 END_TEST
 
-/* ---- Configuration -----------------------------------------------------------------------------
- */
-
-START_TEST(test_it_is_configured_before_the_first_allocation)
-{
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    expect_status(cuarena_layer_configure(NULL), CUARENA_BAD_ARGUMENT);
-    config.memory = CUARENA_MEMORY_PAGEABLE;
-    expect_status(cuarena_layer_configure(&config), CUARENA_BAD_ARGUMENT);
-    config.memory = CUARENA_MEMORY_PRESET;
-    config.preset = CUARENA_PRESET_GROW;
-    config.pool = (cuarena_amount_t){.unit = CUARENA_AMOUNT_BYTES, .value = MIB(1)};
-    expect_status(cuarena_layer_configure(&config), CUARENA_BAD_ARGUMENT);
-    cuarena_config_init(&config);
-    free_on(alloc_on(BYTES, stream), stream);
-    expect_status(cuarena_layer_configure(&config), CUARENA_BUSY);
-    cuarena_layer_stats_t some = {.struct_size = 1};
-    expect_status(cuarena_layer_stats(0, &some), CUARENA_BAD_ARGUMENT);
-    cuarena_layer_stats_init(&some);
-    expect_status(cuarena_layer_stats(64, &some), CUARENA_BAD_ARGUMENT);
-    expect_ok(cuarena_layer_stats(-1, &some));
-}
-END_TEST
-
-/* ---- Threads
- * -------------------------------------------------------------------------------------- */
+/* ---- Threads ------------------------------------------------------------- */
 
 static void *run_thread(void *unused)
 {
@@ -642,8 +674,7 @@ START_TEST(test_threads_with_streams_of_their_own)
 }
 END_TEST
 
-/* ---- Devices and their ends
- * ------------------------------------------------------------------------- */
+/* ---- Devices and their ends ---------------------------------------------- */
 
 static uint64_t allocs_of(int device)
 {
@@ -739,7 +770,7 @@ int main(void)
     add(suite, "contexts and pools",
         TEST_LIST(test_a_context_of_the_programs_own_is_the_drivers,
                   test_only_the_default_pool_is_served, test_figures_of_the_pool_count_the_arena,
-                  test_trim_and_threshold_give_back_what_is_free,
+                  test_other_attributes_of_the_pool, test_trim_and_threshold_give_back_what_is_free,
                   test_free_bytes_of_the_arena_are_free_memory));
     add(suite, "pointers",
         TEST_LIST(test_pointers_are_those_of_blocks,
@@ -747,12 +778,11 @@ int main(void)
     add(suite, "graphs",
         TEST_LIST(test_a_graph_keeps_its_blocks_until_it_ends, test_blocks_that_outlive_their_graph,
                   test_a_graph_frees_only_what_a_graph_allocated, test_two_streams_of_one_capture,
-                  test_free_without_a_stream_during_a_capture,
-                  test_a_stream_that_is_destroyed_in_its_capture));
+                  test_free_without_a_stream_during_a_capture, test_a_capture_that_has_failed,
+                  test_a_capture_that_goes_on, test_a_stream_that_is_destroyed_in_its_capture));
     add(suite, "others",
         TEST_LIST(test_programs_that_ask_for_addresses_get_the_layers,
-                  test_the_driver_gets_what_the_arena_has_free,
-                  test_it_is_configured_before_the_first_allocation));
+                  test_the_driver_gets_what_the_arena_has_free));
     if (driver_is_standin_for("a reset"))
         add(suite, "reset", TEST_LIST(test_a_primary_context_that_is_reset));
     return driver_result(kind, suite_main(suite));

@@ -22,7 +22,7 @@ static char record[64];
 static char output[64];
 static char text[1 << 16];
 
-/* ---- Programs, each in a process of its own ------------------------------------ */
+/* ---- Programs, each in a process of its own ------------------------------ */
 
 static void start(void)
 {
@@ -95,7 +95,7 @@ static void tear_down(void)
     rmdir(folder);
 }
 
-/* ---- On and off ------------------------------------------------------------------ */
+/* ---- On and off ---------------------------------------------------------- */
 
 static void use_async(void)
 {
@@ -169,7 +169,7 @@ START_TEST(test_report_of_no_device)
 }
 END_TEST
 
-/* ---- Options ------------------------------------------------------------------------ */
+/* ---- Options ------------------------------------------------------------- */
 
 static void configure_a_pool(void)
 {
@@ -186,9 +186,33 @@ static void configure_a_pool(void)
     expect_u64(reserved, MIB(16));
 }
 
+/* It is configured before the first allocation, and asked for devices that there may be. */
+static void configure_wrongly(void)
+{
+    start();
+    cuarena_config_t config;
+    cuarena_config_init(&config);
+    expect_status(cuarena_layer_configure(NULL), CUARENA_BAD_ARGUMENT);
+    config.memory = CUARENA_MEMORY_PAGEABLE;
+    expect_status(cuarena_layer_configure(&config), CUARENA_BAD_ARGUMENT);
+    config.memory = CUARENA_MEMORY_PRESET;
+    config.preset = CUARENA_PRESET_GROW;
+    config.pool = (cuarena_amount_t){.unit = CUARENA_AMOUNT_BYTES, .value = MIB(1)};
+    expect_status(cuarena_layer_configure(&config), CUARENA_BAD_ARGUMENT);
+    cuarena_config_init(&config);
+    allocate_both_ways();
+    expect_status(cuarena_layer_configure(&config), CUARENA_BUSY);
+    cuarena_layer_stats_t some = {.struct_size = 1};
+    expect_status(cuarena_layer_stats(0, &some), CUARENA_BAD_ARGUMENT);
+    cuarena_layer_stats_init(&some);
+    expect_status(cuarena_layer_stats(64, &some), CUARENA_BAD_ARGUMENT);
+    expect_ok(cuarena_layer_stats(-1, &some));
+}
+
 START_TEST(test_options)
 {
     run(configure_a_pool);
+    run(configure_wrongly);
     setenv("CUARENA_CONF", "name=mine", 1);
     run(configure_a_pool);
     setenv("CUARENA_CONF", "memory=pageable", 1);
@@ -200,7 +224,7 @@ START_TEST(test_options)
 }
 END_TEST
 
-/* ---- Recording ------------------------------------------------------------------------ */
+/* ---- Recording ----------------------------------------------------------- */
 
 static size_t lines(const char *begin)
 {
@@ -267,7 +291,7 @@ START_TEST(test_recorded)
 }
 END_TEST
 
-/* ---- The driver ---------------------------------------------------------------------------- */
+/* ---- The driver ---------------------------------------------------------- */
 
 static void call_without_a_driver(void)
 {
