@@ -82,10 +82,16 @@ static void report_if_wanted(void)
         cuai_layer_report_later();
 }
 
-static cuai_layer_mode_t choose_mode(void)
+/* `lacking` is a call that the driver lacks; NULL: it has all that are wanted. */
+static cuai_layer_mode_t choose_mode(const char *lacking)
 {
     const char *record = variable("CUARENA_RECORD");
     cuai_layer_mode_t mode = mode_of(variable("CUARENA_ALLOCATOR"));
+    if (lacking != NULL) {
+        cuai_log(CUARENA_LOG_WARN, "the driver lacks %s, so its allocations are left to it",
+                 lacking);
+        return CUAI_LAYER_OFF;
+    }
     if (record == NULL)
         return mode;
     return cuai_layer_record_begin(record) ? CUAI_LAYER_RECORD : CUAI_LAYER_OFF;
@@ -104,14 +110,7 @@ static void begin(void)
 {
     (void)pthread_atfork(NULL, NULL, after_fork_in_child);
     library = dlopen(cuai_cuda_library_name(), RTLD_NOW | RTLD_LOCAL);
-    const char *lacking = find_all();
-    cuai_layer_mode_t mode = choose_mode();
-    if (mode <= CUAI_LAYER_ASYNC && lacking != NULL) {
-        cuai_log(CUARENA_LOG_WARN, "the driver lacks %s, so its allocations are left to it",
-                 lacking);
-        mode = CUAI_LAYER_OFF;
-    }
-    cuai_layer_mode = mode;
+    cuai_layer_mode = choose_mode(find_all());
     report_if_wanted();
     atomic_store_explicit(&is_open, true, memory_order_release);
 }
