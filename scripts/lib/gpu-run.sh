@@ -9,6 +9,7 @@
 #   --suites      the test programs
 #   --examples    the examples; two are compiled here if there is an nvcc
 #   --frameworks  beside PyTorch and CuPy, where Python has them
+#   --layer       programs that know nothing of arenas, served and recorded
 #   --sanitizer   the test programs that want a device, under compute-sanitizer
 #   --nvtx        the same under memcheck, which is told of each block by NVTX;
 #                 and programs with a mistake, which it must find
@@ -48,7 +49,7 @@ usage() {
 
 while [ $# -gt 0 ]; do
     case $1 in
-    --info | --suites | --examples | --frameworks | --sanitizer | --nvtx | --benches)
+    --info | --suites | --examples | --frameworks | --layer | --sanitizer | --nvtx | --benches)
         parts+=("${1#--}")
         ;;
     --quick) quick=yes ;;
@@ -75,8 +76,8 @@ while [ $# -gt 0 ]; do
     shift
 done
 if [ ${#parts[@]} -eq 0 ]; then
-    parts=(info suites examples frameworks sanitizer nvtx benches)
-    [ -z "$quick" ] || parts=(info suites examples frameworks benches)
+    parts=(info suites examples frameworks layer sanitizer nvtx benches)
+    [ -z "$quick" ] || parts=(info suites examples frameworks layer benches)
 fi
 mkdir -p "$out/logs" "$out/verdicts" "$out/results"
 out=$(cd "$out" && pwd)
@@ -176,7 +177,7 @@ part_info() {
 # tests run in one process, unless processes are what they are about.
 fork_of() {
     case $1 in
-    check_driver | check_export_device) echo yes ;;
+    check_driver | check_export_device | check_layer_environment) echo yes ;;
     *) echo no ;;
     esac
 }
@@ -336,8 +337,7 @@ finds() {
     fi
 }
 
-# What is to be found, and what is clean: by each arena. Blocks of a driver's
-# pool are no regions of a segment after their free, so `freed' is not for it.
+# What is to be found, and what is clean: by each arena.
 nvtx_faults() {
     local name options mode check=("$1" --nvtx yes --tool memcheck
         --destroy-on-device-error kernel --error-exitcode 99)
@@ -414,6 +414,9 @@ part_nvtx() {
     done
     wait
 }
+
+# shellcheck source=gpu-layer.sh
+. "$here/layer/part.sh"
 
 part_benches() {
     local program name arguments

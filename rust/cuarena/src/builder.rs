@@ -594,6 +594,13 @@ impl ArenaBuilder {
         NonNull::new(raw).ok_or_else(|| Error::new(ErrorKind::Corrupt, "an arena at no address"))
     }
 
+    /// Lets the layer make its arenas of these options.
+    pub(crate) fn configure_layer(&self) -> Result<()> {
+        // SAFETY: the config is a valid one, and is copied; those with memory of
+        // the program's own are refused.
+        check(unsafe { ffi::cuarena_layer_configure(&self.config) })
+    }
+
     /// Makes the arena. A pool takes its bytes now.
     ///
     /// # Errors

@@ -34,6 +34,7 @@ mod hooks;
 mod host;
 mod inspect;
 pub mod interop;
+pub mod layer;
 mod life;
 mod listen;
 pub mod log;
