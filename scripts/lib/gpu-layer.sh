@@ -92,7 +92,14 @@ layer_rust() {
 
 # candle, linked with the layer, and on the driver's own pool.
 layer_candle() {
+    local lacking
     [ -x "$here/layer/rust_candle" ] && wanted layer_candle || return 0
+    lacking=$(LD_LIBRARY_PATH=/usr/local/cuda/lib64:${LD_LIBRARY_PATH-} \
+        ldd "$here/layer/rust_candle" | sed -n 's/ => not found//p' | tr -d '\t' | paste -sd ' ')
+    [ -z "$lacking" ] || {
+        verdict skip layer_candle "(0 s): no $lacking"
+        return
+    }
     (
         export LD_LIBRARY_PATH=/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
         run layer_candle "$here/layer/rust_candle"
