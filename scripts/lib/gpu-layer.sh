@@ -86,7 +86,8 @@ layer_pairs() {
 layer_rust() {
     [ -x "$here/layer/rust_linked" ] || return 0
     ! wanted layer_rust_linked || run layer_rust_linked "$here/layer/rust_linked"
-    CUARENA_ALLOCATOR=off run layer_rust_linked_off "$here/layer/rust_linked" slices
+    ! wanted layer_rust_linked_off ||
+        CUARENA_ALLOCATOR=off run layer_rust_linked_off "$here/layer/rust_linked" slices
     served layer_rust_loaded 3000 "$here/layer/rust_loaded"
 }
 
