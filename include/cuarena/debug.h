@@ -57,15 +57,18 @@
  *   compute-sanitizer --tool memcheck ./program
  *
  *   nvtx=auto   If the environment names a tool (NVTX_INJECTION64_PATH, which compute-sanitizer
- *               sets), it is told of the blocks of memory=managed and pinned, and of memory=device
- *               with backing=malloc, which is what backing=auto is then, since that tool takes
- *               neither handles (vmm) nor a driver's pool (async): each block is an
- *               allocation of its own, of as many bytes as were asked for, under the name of its
- *               tag or else of its arena. So it finds a kernel that writes 1 byte behind a block,
- *               reads one that was freed, also behind a free on the same stream, or one where it
- *               was before a compaction. The default.
+ *               sets), it is told of blocks: each is an allocation of its own, of as many bytes as
+ *               were asked for, under the name of its tag or else of its arena. So it finds a
+ *               kernel that writes 1 byte behind a block, reads one that was freed, also behind a
+ *               free on the same stream, or one where it was before a compaction. The default.
  *   nvtx=on     It is told of the blocks of any memory; CUDA must be initialized by then.
  *   nvtx=off    Nothing is told.
+ *
+ * compute-sanitizer takes blocks of memory=managed, pinned, and device with backing=malloc, which
+ * is what backing=auto is with a tool; it takes none in handles (vmm) or in a driver's pool (async,
+ * of which the presets mlx-cuda and driver-pool are unless told otherwise), so there auto tells
+ * nothing. It wants the CUDA runtime to have begun, as by cudaFree(NULL), before the arena: else
+ * it says so in a warning, and sees no blocks.
  *
  * An arena that tells a tool of blocks takes the slow path for every call, and its threads have no
  * caches; without a tool nothing is paid. What a capture session freed counts as in use until its

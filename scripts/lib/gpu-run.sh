@@ -303,7 +303,7 @@ managed memory=managed,pool=16MiB
 pinned memory=pinned,pool=16MiB
 grow preset=grow,memory=device,limit=64MiB
 bfc preset=bfc,memory=device,limit=64MiB
-mlx preset=mlx-cuda,memory=device,limit=64MiB
+mlx preset=mlx-cuda,backing=malloc,limit=64MiB
 cupy preset=cupy-pool,memory=device,limit=64MiB
 guards memory=device,pool=16MiB,guard=64,fill=both,quarantine=64KiB
 zeroes memory=device,pool=16MiB,zero=free
@@ -315,6 +315,7 @@ untold_arenas() {
 vmm memory=device,backing=vmm,pool=16MiB
 async memory=device,backing=async,pool=16MiB
 driver-pool preset=driver-pool,memory=device
+mlx-async preset=mlx-cuda,memory=device,limit=64MiB
 END
 }
 

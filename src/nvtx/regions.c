@@ -207,6 +207,18 @@ void cuai_regions_forget(cuai_regions_t *regions)
     cuai_lock_reset(&regions->lock);
 }
 
+/* Tells of a heap, and keeps it if the tool takes it: else its blocks are not told of either. */
+static bool begin_heap(cuai_regions_t *regions, heap_t *heap)
+{
+    if (tsearch(heap, &regions->heaps, compare) == NULL)
+        return false;
+    heap->handle =
+        cuai_tool_heap_begin(heap->span.begin, heap->span.end - heap->span.begin, regions->name);
+    if (heap->handle == NULL)
+        (void)tdelete(heap, &regions->heaps, compare);
+    return heap->handle != NULL;
+}
+
 void cuai_regions_add_heap(cuai_regions_t *regions, uint64_t address, uint64_t bytes)
 {
     if (!regions->on)
@@ -219,12 +231,10 @@ void cuai_regions_add_heap(cuai_regions_t *regions, uint64_t address, uint64_t b
         return;
     }
     *heap = (heap_t){.span = {address, address + bytes}};
-    if (heap_at(regions, address) == NULL && tsearch(heap, &regions->heaps, compare) != NULL) {
-        heap->handle = cuai_tool_heap_begin(address, bytes, regions->name);
-        heap = NULL;
-    }
+    bool kept = heap_at(regions, address) == NULL && begin_heap(regions, heap);
     cuai_unlock(&regions->lock);
-    cuai_host_free(heap);
+    if (!kept)
+        cuai_host_free(heap);
 }
 
 void cuai_regions_end_heap(cuai_regions_t *regions, uint64_t address)
