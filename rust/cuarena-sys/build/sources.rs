@@ -141,6 +141,7 @@ pub const SOURCES: &[&str] = &[
     "monitor/serve.c",
     "monitor/signal.c",
     "monitor/socket.c",
+    "ort/allocator.c",
     "ort/scopes.c",
     "ort/shared.c",
     "ort/shrink.c",
