@@ -38,6 +38,7 @@ extra | command aarch64-linux-gnu-gcc | gcc-aarch64-linux-gnu | gcc-aarch64-linu
 extra | have_libc_aarch64 | libc6-dev-arm64-cross | sysroot-aarch64-fc41-glibc | aarch64-linux-gnu-glibc
 extra | command qemu-aarch64 | qemu-user | qemu-user | qemu-user
 extra | command python3 | python3 | python3 | python
+extra | have_venv | python3-venv | python3 | python
 extra | have_jsonschema | python3-jsonschema | python3-jsonschema | python-jsonschema
 extra | command rsvg-convert | librsvg2-bin | librsvg2-tools | librsvg
 extra | have_browser | chromium-headless-shell | chromium-headless | chromium
@@ -60,6 +61,10 @@ have_libfuzzer() {
     found=$(find "$(clang -print-resource-dir 2>/dev/null)/lib" \
         -name 'libclang_rt.fuzzer*' 2>/dev/null | head -n 1)
     [ -n "$found" ]
+}
+
+have_venv() {
+    python3 -c "import ensurepip, venv" 2>/dev/null
 }
 
 have_jsonschema() {

@@ -14,7 +14,7 @@ all_stages=(
     gcc tool report readme onnxruntime installcheck
     coverage clang tsan valgrind fuzz figures
     demo in-place distcheck aarch64 aarch64-tests
-    model "${rust_stages[@]}"
+    model "${python_stages[@]}" "${rust_stages[@]}"
 )
 
 # Stages after it build nothing that another one uses.

@@ -1,0 +1,151 @@
+/* The type cuarena._native.Arena, of which cuarena.Arena is made. */
+#include "native.h"
+
+PyTypeObject *native_arena_type;
+
+static int arena_init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"options", NULL};
+    arena_object_t *arena = (arena_object_t *)self;
+    const char *options;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s:Arena", names, &options))
+        return -1;
+    if (arena->home) {
+        PyErr_SetString(PyExc_RuntimeError, "the arena was made already");
+        return -1;
+    }
+    arena->home = native_open(options);
+    return arena->home ? 0 : -1;
+}
+
+static void arena_dealloc(PyObject *self)
+{
+    arena_object_t *arena = (arena_object_t *)self;
+    PyTypeObject *type = Py_TYPE(self);
+
+    if (arena->home) {
+        Py_BEGIN_ALLOW_THREADS native_arena_drop(arena->home);
+        Py_END_ALLOW_THREADS
+    }
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+PyDoc_STRVAR(close_doc, "close()\n--\n\n"
+                        "End the arena now. BusyError while blocks live.");
+
+static PyObject *arena_close(PyObject *self, PyObject *unused)
+{
+    owned_arena_t *home = ((arena_object_t *)self)->home;
+    cuarena_status_t status;
+
+    (void)unused;
+    if (!home || !home->arena)
+        Py_RETURN_NONE;
+    if (home->calls) {
+        PyErr_SetString(PyExc_RuntimeError, "another thread is in a call of the arena");
+        return NULL;
+    }
+    home->calls++;
+    Py_BEGIN_ALLOW_THREADS status = cuarena_destroy(&home->arena);
+    Py_END_ALLOW_THREADS native_call_end(home);
+    if (status != CUARENA_OK)
+        return native_raise(status);
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(alloc_doc, "_alloc(size, stream, movable, zeroed, alignment, tag, stable, dedicated)\n"
+                        "--\n\n");
+
+typedef struct wish {
+    unsigned long long bytes;
+    cuarena_stream_t stream;
+    int movable;
+    cuarena_request_t request;
+} wish_t;
+
+static bool parse_wish(PyObject *args, wish_t *wish)
+{
+    PyObject *stream;
+    unsigned long long alignment;
+    unsigned short tag;
+    int zeroed, stable, dedicated;
+
+    if (!PyArg_ParseTuple(args, "KOppKHpp:_alloc", &wish->bytes, &stream, &wish->movable, &zeroed,
+                          &alignment, &tag, &stable, &dedicated) ||
+        !native_stream(stream, &wish->stream))
+        return false;
+    cuarena_request_init(&wish->request);
+    wish->request.zeroed = zeroed;
+    wish->request.alignment = alignment;
+    wish->request.tag = tag;
+    wish->request.region = stable ? CUARENA_REGION_STABLE : CUARENA_REGION_DYNAMIC;
+    wish->request.dedicated = dedicated;
+    return true;
+}
+
+static PyObject *arena_alloc(PyObject *self, PyObject *args)
+{
+    arena_object_t *arena = (arena_object_t *)self;
+    cuarena_block_t block = 0;
+    cuarena_status_t status;
+    wish_t wish;
+
+    if (!parse_wish(args, &wish) || !native_call_begin(arena->home))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS status =
+        cuarena_block_alloc_on(arena->home->arena, wish.bytes, wish.stream, &wish.request, &block);
+    Py_END_ALLOW_THREADS native_call_end(arena->home);
+    if (status != CUARENA_OK)
+        return native_raise(status);
+    return native_new_block(arena, block, wish.stream, wish.bytes, wish.movable != 0);
+}
+
+static PyObject *arena_get_closed(PyObject *self, void *unused)
+{
+    owned_arena_t *home = ((arena_object_t *)self)->home;
+    (void)unused;
+    return PyBool_FromLong(!home || !home->arena);
+}
+
+static PyObject *arena_get_handle(PyObject *self, void *unused)
+{
+    owned_arena_t *home = ((arena_object_t *)self)->home;
+    (void)unused;
+    return PyLong_FromVoidPtr(home ? home->arena : NULL);
+}
+
+static PyMethodDef arena_methods[] = {
+    {"close", arena_close, METH_NOARGS, close_doc},
+    {"_alloc", arena_alloc, METH_VARARGS, alloc_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef arena_getset[] = {
+    {"closed", arena_get_closed, NULL, "bool: whether the arena was closed.", NULL},
+    {"handle", arena_get_handle, NULL,
+     "int: the arena as the C library knows it, a cuarena_t *; 0 when it was closed.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot arena_slots[] = {
+    {Py_tp_init, arena_init},
+    {Py_tp_dealloc, arena_dealloc},
+    {Py_tp_methods, arena_methods},
+    {Py_tp_getset, arena_getset},
+    {0, NULL},
+};
+
+static PyType_Spec arena_spec = {
+    .name = "cuarena._native.Arena",
+    .basicsize = sizeof(arena_object_t),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = arena_slots,
+};
+
+bool native_add_arena(PyObject *module)
+{
+    native_arena_type = (PyTypeObject *)PyType_FromSpec(&arena_spec);
+    return native_arena_type && PyModule_AddType(module, native_arena_type) == 0;
+}

@@ -1,0 +1,59 @@
+/* How a status of the library becomes an exception of Python. */
+#include "native.h"
+
+#include <stdio.h>
+
+/* _errors.make(status, driver_code, asked, limit, reserved, free, largest, message). */
+static PyObject *error_factory;
+
+PyObject *native_set_error_factory(PyObject *module, PyObject *factory)
+{
+    (void)module;
+    Py_INCREF(factory);
+    native_clear_error_factory();
+    error_factory = factory;
+    Py_RETURN_NONE;
+}
+
+void native_clear_error_factory(void)
+{
+    PyObject *old = error_factory;
+    error_factory = NULL;
+    Py_XDECREF(old);
+}
+
+static PyObject *raise(cuarena_status_t status, const cuarena_error_info_t *from)
+{
+    PyObject *error;
+
+    if (!error_factory) {
+        PyErr_SetString(PyExc_RuntimeError, from->message);
+        return NULL;
+    }
+    error = PyObject_CallFunction(
+        error_factory, "iiKKKKKs", (int)status, (int)from->driver_code,
+        (unsigned long long)from->asked_bytes, (unsigned long long)from->limit_bytes,
+        (unsigned long long)from->reserved_bytes, (unsigned long long)from->free_bytes,
+        (unsigned long long)from->largest_bytes, from->message);
+    if (error) {
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+        Py_DECREF(error);
+    }
+    return NULL;
+}
+
+PyObject *native_raise(cuarena_status_t status)
+{
+    cuarena_error_info_t info;
+    cuarena_error_info_init(&info);
+    cuarena_last_error_info(&info);
+    return raise(status, &info);
+}
+
+PyObject *native_raise_text(cuarena_status_t status, const char *message)
+{
+    cuarena_error_info_t info;
+    cuarena_error_info_init(&info);
+    snprintf(info.message, sizeof info.message, "%s", message);
+    return raise(status, &info);
+}

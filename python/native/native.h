@@ -1,0 +1,107 @@
+/*
+ * What the sources of the extension share: how errors become exceptions, streams of other packages
+ * become handles, and who owns arenas and blocks.
+ *
+ * Calls of the library run without the GIL, since any of them may wait: for a stream, for growth in
+ * another thread, or for a compaction whose callback wants the GIL.
+ */
+#ifndef CUARENA_NATIVE_H
+#define CUARENA_NATIVE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include <cuarena.h>
+
+/* ---- errors.c ------------------------------------------------------------ */
+
+/* Raises the exception that stands for the last error of this thread, which a call of the library
+ * has just reported as `status`. Returns NULL. */
+PyObject *native_raise(cuarena_status_t status);
+/* Raises the exception of a status with a message of the package's own. Returns NULL. */
+PyObject *native_raise_text(cuarena_status_t status, const char *message);
+/* Sets the function of Python that makes exceptions: _errors.make. */
+PyObject *native_set_error_factory(PyObject *module, PyObject *factory);
+/* Drops it when the module ends. */
+void native_clear_error_factory(void);
+
+/* ---- stream.c ------------------------------------------------------------ */
+
+/*
+ * The handle of a stream: None is no stream; an int is a cudaStream_t; any other object must have
+ * __cuda_stream__, or what PyTorch (cuda_stream) or CuPy (ptr) have instead. Returns false, with an
+ * exception, for anything else.
+ */
+bool native_stream(PyObject *from, cuarena_stream_t *stream_out);
+
+/* ---- owned.c ------------------------------------------------------------- */
+
+/* An arena that its Python object and each of its blocks own together: the last one ends it. */
+typedef struct owned_arena {
+    cuarena_t *arena; /* NULL: it was closed */
+    atomic_size_t owners;
+    size_t calls;       /* that are inside the library; the GIL guards it */
+    int32_t memory;     /* CUARENA_MEMORY_... */
+    int32_t device;     /* its ordinal; -1: none */
+    bool host_readable; /* the CPU reaches the bytes */
+} owned_arena_t;
+
+/* Makes an arena with one owner; NULL with an exception. */
+owned_arena_t *native_open(const char *options);
+void native_arena_keep(owned_arena_t *home);
+/* Needs no GIL. The last owner waits for the streams that used the arena's blocks. */
+void native_arena_drop(owned_arena_t *home);
+
+/* A call of the library on the arena is about to begin: false, with an exception, if it was closed.
+ * Each one that began wants an end. Both hold the GIL. */
+bool native_call_begin(owned_arena_t *home);
+void native_call_end(owned_arena_t *home);
+
+/* A block that its Python object and each consumer of its DLPack capsules own together: the last
+ * one frees it on its stream. */
+typedef struct owned_block {
+    owned_arena_t *home;
+    cuarena_block_t block; /* 0: it was freed */
+    cuarena_stream_t stream;
+    uint64_t bytes; /* as asked for */
+    atomic_size_t owners;
+    atomic_size_t views; /* pins of views that are in use */
+} owned_block_t;
+
+/* As native_call_begin, for a block that must not have been freed. */
+bool native_block_begin(owned_block_t *owned);
+void native_block_keep(owned_block_t *owned);
+/* Needs no GIL. */
+void native_block_drop(owned_block_t *owned);
+
+/* ---- Types --------------------------------------------------------------- */
+
+typedef struct arena_object {
+    PyObject ob_base;
+    owned_arena_t *home; /* NULL before __init__ */
+} arena_object_t;
+
+typedef struct block_object {
+    PyObject ob_base;
+    owned_block_t *owned;
+    PyObject *arena; /* of which it is */
+    void *address;   /* NULL: it may move, or is empty */
+    bool movable;
+} block_object_t;
+
+extern PyTypeObject *native_arena_type;
+extern PyTypeObject *native_block_type;
+/* Each makes its type and adds it to the module; false with an exception. */
+bool native_add_arena(PyObject *module);
+bool native_add_block(PyObject *module);
+
+/* Makes the Python object of a block, which then owns it; NULL with an exception, and the block is
+ * freed. */
+PyObject *native_new_block(arena_object_t *arena, cuarena_block_t block, cuarena_stream_t stream,
+                           uint64_t bytes, bool movable);
+
+#endif

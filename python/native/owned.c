@@ -1,0 +1,87 @@
+/* Who owns arenas and blocks. Consumers of DLPack end their tensors in any thread and without the
+ * GIL, so owners are counted here rather than by Python. */
+#include "native.h"
+
+static void note_properties(owned_arena_t *home)
+{
+    cuarena_properties_t properties;
+    cuarena_properties_init(&properties);
+    cuarena_properties(home->arena, &properties);
+    home->memory = properties.memory;
+    home->device = properties.device;
+    home->host_readable = properties.host_readable != 0;
+}
+
+owned_arena_t *native_open(const char *options)
+{
+    owned_arena_t *home = calloc(1, sizeof *home);
+    cuarena_status_t status;
+
+    if (!home) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS status = cuarena_open(options, &home->arena);
+    Py_END_ALLOW_THREADS if (status != CUARENA_OK)
+    {
+        native_raise(status);
+        free(home);
+        return NULL;
+    }
+    atomic_init(&home->owners, 1);
+    note_properties(home);
+    return home;
+}
+
+void native_arena_keep(owned_arena_t *home)
+{
+    atomic_fetch_add_explicit(&home->owners, 1, memory_order_relaxed);
+}
+
+void native_arena_drop(owned_arena_t *home)
+{
+    if (atomic_fetch_sub_explicit(&home->owners, 1, memory_order_acq_rel) > 1)
+        return;
+    if (home->arena)
+        cuarena_destroy_forced(&home->arena);
+    free(home);
+}
+
+bool native_call_begin(owned_arena_t *home)
+{
+    if (!home || !home->arena) {
+        native_raise_text(CUARENA_BAD_ARGUMENT, "the arena is closed");
+        return false;
+    }
+    home->calls++;
+    return true;
+}
+
+void native_call_end(owned_arena_t *home)
+{
+    home->calls--;
+}
+
+bool native_block_begin(owned_block_t *owned)
+{
+    if (!owned->block) {
+        native_raise_text(CUARENA_STALE, "the block was freed already");
+        return false;
+    }
+    return native_call_begin(owned->home);
+}
+
+void native_block_keep(owned_block_t *owned)
+{
+    atomic_fetch_add_explicit(&owned->owners, 1, memory_order_relaxed);
+}
+
+void native_block_drop(owned_block_t *owned)
+{
+    if (atomic_fetch_sub_explicit(&owned->owners, 1, memory_order_acq_rel) > 1)
+        return;
+    if (owned->block)
+        cuarena_block_free_on(owned->home->arena, owned->block, owned->stream);
+    native_arena_drop(owned->home);
+    free(owned);
+}

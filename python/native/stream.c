@@ -1,0 +1,69 @@
+/* Streams of other packages. */
+#include "native.h"
+
+static bool from_number(PyObject *number, cuarena_stream_t *stream_out)
+{
+    size_t handle = PyLong_AsSize_t(number);
+    if (handle == (size_t)-1 && PyErr_Occurred())
+        return false;
+    *stream_out = CUARENA_STREAM_NUMBER(handle);
+    return true;
+}
+
+/* Of a pair (version, handle), which a method gives or, in some packages, a property is. */
+static bool from_protocol(PyObject *protocol, cuarena_stream_t *stream_out)
+{
+    PyObject *pair = PyCallable_Check(protocol) ? PyObject_CallNoArgs(protocol)
+                                                : (Py_INCREF(protocol), protocol);
+    PyObject *handle;
+    bool found;
+
+    if (!pair)
+        return false;
+    handle = PySequence_GetItem(pair, 1);
+    Py_DECREF(pair);
+    if (!handle)
+        return false;
+    found = from_number(handle, stream_out);
+    Py_DECREF(handle);
+    return found;
+}
+
+/* NULL, without an exception, if there is none. */
+static PyObject *attribute(PyObject *from, const char *name)
+{
+    PyObject *value = PyObject_GetAttrString(from, name);
+    if (!value && PyErr_ExceptionMatches(PyExc_AttributeError))
+        PyErr_Clear();
+    return value;
+}
+
+static bool from_object(PyObject *from, cuarena_stream_t *stream_out)
+{
+    static const char *const names[] = {"__cuda_stream__", "cuda_stream", "ptr"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        PyObject *value = attribute(from, names[i]);
+        bool found;
+        if (!value && PyErr_Occurred())
+            return false;
+        if (!value)
+            continue;
+        found = i ? from_number(value, stream_out) : from_protocol(value, stream_out);
+        Py_DECREF(value);
+        return found;
+    }
+    PyErr_Format(PyExc_TypeError,
+                 "%R is no stream; expected: None, an object with __cuda_stream__, or the "
+                 "cudaStream_t as an int",
+                 from);
+    return false;
+}
+
+bool native_stream(PyObject *from, cuarena_stream_t *stream_out)
+{
+    if (from == NULL || from == Py_None) {
+        *stream_out = CUARENA_NO_STREAM;
+        return true;
+    }
+    return PyLong_Check(from) ? from_number(from, stream_out) : from_object(from, stream_out);
+}
