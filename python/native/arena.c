@@ -32,7 +32,7 @@ static void arena_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-PyDoc_STRVAR(close_doc, "close()\n--\n\n"
+PyDoc_STRVAR(close_doc, "close($self, /)\n--\n\n"
                         "End the arena now. BusyError while blocks live.");
 
 static PyObject *arena_close(PyObject *self, PyObject *unused)
@@ -55,9 +55,7 @@ static PyObject *arena_close(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(alloc_doc, "_alloc(size, stream, movable, zeroed, alignment, tag, stable, dedicated)\n"
-                        "--\n\n");
-
+/* What _alloc(size, stream, movable, zeroed, alignment, tag, stable, dedicated) asks for. */
 typedef struct wish {
     unsigned long long bytes;
     cuarena_stream_t stream;
@@ -118,7 +116,7 @@ static PyObject *arena_get_handle(PyObject *self, void *unused)
 
 static PyMethodDef arena_methods[] = {
     {"close", arena_close, METH_NOARGS, close_doc},
-    {"_alloc", arena_alloc, METH_VARARGS, alloc_doc},
+    {"_alloc", arena_alloc, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -144,8 +142,23 @@ static PyType_Spec arena_spec = {
     .slots = arena_slots,
 };
 
+static bool add_methods(PyMethodDef *methods)
+{
+    for (PyMethodDef *method = methods; method->ml_name; method++) {
+        PyObject *descriptor = PyDescr_NewMethod(native_arena_type, method);
+        int added = descriptor ? PyObject_SetAttrString((PyObject *)native_arena_type,
+                                                        method->ml_name, descriptor)
+                               : -1;
+        Py_XDECREF(descriptor);
+        if (added < 0)
+            return false;
+    }
+    return true;
+}
+
 bool native_add_arena(PyObject *module)
 {
     native_arena_type = (PyTypeObject *)PyType_FromSpec(&arena_spec);
-    return native_arena_type && PyModule_AddType(module, native_arena_type) == 0;
+    return native_arena_type && add_methods(native_arena_calls) &&
+           add_methods(native_arena_figures) && PyModule_AddType(module, native_arena_type) == 0;
 }

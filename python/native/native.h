@@ -60,6 +60,14 @@ void native_arena_drop(owned_arena_t *home);
  * Each one that began wants an end. Both hold the GIL. */
 bool native_call_begin(owned_arena_t *home);
 void native_call_end(owned_arena_t *home);
+/* Makes one call that began, without the GIL, and ends it. */
+#define NATIVE_CALL(home, status, call)                                                            \
+    do {                                                                                           \
+        Py_BEGIN_ALLOW_THREADS(status) = (call);                                                   \
+        Py_END_ALLOW_THREADS native_call_end(home);                                                \
+    } while (0)
+/* None, or an exception where the call failed. */
+PyObject *native_done(cuarena_status_t status);
 
 /* A block that its Python object and each consumer of its DLPack capsules own together: the last
  * one frees it on its stream. */
@@ -69,7 +77,6 @@ typedef struct owned_block {
     cuarena_stream_t stream;
     uint64_t bytes; /* as asked for */
     atomic_size_t owners;
-    atomic_size_t views; /* pins of views that are in use */
 } owned_block_t;
 
 /* As native_call_begin, for a block that must not have been freed. */
@@ -77,6 +84,12 @@ bool native_block_begin(owned_block_t *owned);
 void native_block_keep(owned_block_t *owned);
 /* Needs no GIL. */
 void native_block_drop(owned_block_t *owned);
+
+/* ---- order.c ------------------------------------------------------------- */
+
+/* Makes the stream `to` wait, on the device, for the work of `from` so far. Nothing is to be done
+ * where one of them is no stream, or both are the same. Without the GIL. */
+cuarena_status_t native_order(owned_arena_t *home, cuarena_stream_t from, cuarena_stream_t to);
 
 /* ---- Types --------------------------------------------------------------- */
 
@@ -95,6 +108,22 @@ typedef struct block_object {
 
 extern PyTypeObject *native_arena_type;
 extern PyTypeObject *native_block_type;
+/* More methods of arenas, each list ended by an empty one. */
+extern PyMethodDef native_arena_calls[];   /* calls.c */
+extern PyMethodDef native_arena_figures[]; /* figures.c */
+/* Functions of the module, likewise. */
+extern PyMethodDef native_driver_functions[]; /* figures.c */
+
+/* Methods of blocks: dlpack.c. */
+extern const char native_dlpack_doc[];
+PyObject *native_block_dlpack(PyObject *object, PyObject *args, PyObject *kwargs);
+PyObject *native_block_dlpack_device(PyObject *object, PyObject *unused);
+
+/* Compaction and callbacks of Python: callbacks.c. */
+PyObject *native_compact(PyObject *self, PyObject *args);
+PyObject *native_set_oom_handler(PyObject *self, PyObject *handler);
+PyObject *native_set_relocation_callback(PyObject *self, PyObject *callback);
+
 /* Each makes its type and adds it to the module; false with an exception. */
 bool native_add_arena(PyObject *module);
 bool native_add_block(PyObject *module);

@@ -62,6 +62,13 @@ void native_call_end(owned_arena_t *home)
     home->calls--;
 }
 
+PyObject *native_done(cuarena_status_t status)
+{
+    if (status != CUARENA_OK)
+        return native_raise(status);
+    Py_RETURN_NONE;
+}
+
 bool native_block_begin(owned_block_t *owned)
 {
     if (!owned->block) {

@@ -1,6 +1,12 @@
-"""Arenas of GPU and CPU memory: taken once, handed out in blocks by the host."""
+"""Arenas of GPU and CPU memory: taken once, handed out in blocks by the host.
 
-from ._arena import Arena
+An `Arena` takes large stretches of memory of a GPU or of the host, and hands
+out blocks of them without a call of the driver or the system. A `Block` is a
+tensor for whoever takes DLPack, ``__cuda_array_interface__`` or, of memory that
+the CPU reaches, buffers.
+"""
+
+from ._arena import Arena, pinned
 from ._errors import (
     ArenaBusyError,
     ArenaError,
@@ -14,6 +20,17 @@ from ._errors import (
 )
 from ._native import Block
 from ._native import version as __version__
+from .stats import (
+    CacheStats,
+    CompactReport,
+    DeviceInfo,
+    DriverInfo,
+    Move,
+    Properties,
+    Stats,
+    device_info,
+    driver_info,
+)
 
 __all__ = [
     "Arena",
@@ -21,11 +38,21 @@ __all__ = [
     "ArenaError",
     "ArenaLostError",
     "Block",
+    "CacheStats",
+    "CompactReport",
+    "DeviceInfo",
     "DriverError",
+    "DriverInfo",
     "InvalidArgumentError",
+    "Move",
     "NoDeviceError",
     "OutOfMemoryError",
+    "Properties",
     "StaleBlockError",
+    "Stats",
     "UnsupportedError",
     "__version__",
+    "device_info",
+    "driver_info",
+    "pinned",
 ]

@@ -2,23 +2,59 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
-from . import _errors as _errors  # sets the exceptions of the extension
-from . import _native
+from . import _errors, _native
 from ._native import Block
+from .stats import CacheStats, CompactReport, Move, Properties, Stats, _properties
+
+__all__ = ["Arena", "Block", "pinned"]
+
+_UNLIMITED = 2**64 - 1
+_LIMITS = {"reserved": 0, "live": 1, "cached": 2, "soft": 3, "threshold": 4}
+_REGIONS = {"all": -1, "dynamic": 0, "stable": 1}
+_FORMATS = {"json": 0, "pytorch": 1}
 
 
 class Arena(_native.Arena):
-    """Memory of a GPU or of the host that is taken once and handed out in blocks."""
+    """Memory of a GPU or of the host that is taken once and handed out in blocks.
+
+    Any thread may call anything; calls of the C library run without the GIL.
+
+    Parameters
+    ----------
+    options
+        Options as one text, such as ``"memory=device,pool=80%"``.
+    **more
+        Options by name; they come after the text. ``True`` is 1. The
+        documentation of the C library (docs/options.md) has all of them.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For an unknown option, or a value that is not accepted; the message
+        names both, and what would be.
+    OutOfMemoryError
+        If the memory has not so much.
+    NoDeviceError, DriverError, UnsupportedError
+        If the memory cannot be had; the message says why.
+
+    Examples
+    --------
+    >>> with Arena(pool="64MiB") as arena:
+    ...     block = arena.alloc(1000000)
+    ...     block.free()
+    """
 
     def __init__(self, options: str = "", /, **more: object) -> None:
-        super().__init__(_join(options, more))
-
-    def alloc(self, nbytes: int, *, stream: Any = None, movable: bool = False) -> Block:
-        """Allocate a block of `nbytes` bytes."""
-        return self._alloc(nbytes, stream, movable, False, 0, 0, False, False)
+        super().__init__(join_options(options, more))
+        self._oom_handler: object = None
+        self._on_moves: object = None
+        self._tags: dict[str, int] = {}
 
     def __enter__(self) -> Arena:
         return self
@@ -29,13 +65,374 @@ class Arena(_native.Arena):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        # After an error, whoever still has blocks ends the arena with the last.
         if error is None:
             self.close()
 
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<cuarena.Arena, closed>"
+        stats = self.stats()
+        return (
+            f"<cuarena.Arena of {self.properties.memory} memory: {stats.live_bytes} bytes live "
+            f"in {stats.live_blocks} blocks, {stats.reserved_bytes} reserved>"
+        )
 
-def _join(options: str, more: dict[str, object]) -> str:
+    # ---- Blocks ---------------------------------------------------------------
+
+    def alloc(
+        self,
+        nbytes: int,
+        *,
+        stream: Any = None,
+        movable: bool = False,
+        zeroed: bool = False,
+        alignment: int = 0,
+        tag: str | None = None,
+        stable: bool = False,
+        dedicated: bool = False,
+    ) -> Block:
+        """Allocate a block.
+
+        Parameters
+        ----------
+        nbytes
+            Its size; 0 gives a live, empty block.
+        stream
+            The stream that uses the block, and on which it is freed: an object
+            with ``__cuda_stream__``, a stream of PyTorch or CuPy, or a
+            ``cudaStream_t`` as an int. With ``None`` the block is everybody's
+            at once, and nothing may use it any more when it is freed. The
+            stream must live until `release_stream`.
+        movable
+            Whether compaction may move the block while it is not pinned.
+        zeroed
+            Whether the bytes read as 0.
+        alignment
+            A power of two; 0 is the arena's.
+        tag
+            What the block is for, in statistics and leak reports.
+        stable
+            Whether it goes into the stable region, where nothing ever moves.
+        dedicated
+            Whether it gets a segment of its own, which goes back with it.
+
+        Returns
+        -------
+        Block
+            The block, which is freed on its stream when nobody refers to it
+            any more, or by `Block.free`.
+
+        Raises
+        ------
+        OutOfMemoryError
+            If there is no room; the attributes tell what there was, and the
+            message what was tried.
+        """
+        number = self._tag_number(tag) if tag is not None else 0
+        return self._alloc(
+            _size(nbytes, "nbytes"),
+            stream,
+            movable,
+            zeroed,
+            _size(alignment, "alignment"),
+            number,
+            stable,
+            dedicated,
+        )
+
+    def _tag_number(self, name: str) -> int:
+        number = self._tags.get(name)
+        if number is None:
+            number = self._tags[name] = self._tag(name)
+        return number
+
+    # ---- Bytes that move -----------------------------------------------------------
+
+    def compact(
+        self,
+        callback: Callable[[list[Move]], object] | None = None,
+        *,
+        goal_bytes: int = 0,
+        goal_alignment: int = 0,
+        max_bytes: int | None = None,
+        max_moves: int | None = None,
+        batch_moves: int | None = None,
+        stream: Any = None,
+        streams: Iterable[Any] = (),
+    ) -> CompactReport:
+        """Slide the movable blocks that are not pinned together.
+
+        Parameters
+        ----------
+        callback
+            Told of the moves of each batch, after they were queued; the blocks
+            have their new addresses then. If it returns ``False`` the
+            compaction ends. What it raises ends it too, and is raised here.
+        goal_bytes
+            Move until a block of this size fits; 0: move all.
+        goal_alignment
+            Of that block; 0 is the arena's.
+        max_bytes, max_moves, batch_moves
+            The most bytes moved, blocks moved, and blocks told in one call.
+        stream
+            The stream on which the copies are queued; streams that use moved
+            blocks wait for them. ``None``: they are done when this returns.
+        streams
+            Streams that use blocks which were allocated without one.
+
+        Returns
+        -------
+        CompactReport
+
+        Raises
+        ------
+        OutOfMemoryError
+            If no moves within these limits make room for the goal; none was
+            made then.
+        """
+        answer = self._compact(
+            None if callback is None else lambda moves: callback([Move(*move) for move in moves]),
+            _size(goal_bytes, "goal_bytes"),
+            _size(goal_alignment, "goal_alignment"),
+            _most(max_bytes, "max_bytes"),
+            _most(max_moves, "max_moves"),
+            _most(batch_moves, "batch_moves"),
+            stream,
+            tuple(streams),
+        )
+        return CompactReport(*answer[:6], stopped=bool(answer[6]))
+
+    def on_moves(self, callback: Callable[[list[Move]], object] | None) -> None:
+        """Set who is told of moves that no call of `compact` reports.
+
+        Those are of `resize_pool`, and of the compaction before a request is
+        refused (option ``compact_on_oom``). What it raises is written to
+        `sys.unraisablehook`.
+
+        Parameters
+        ----------
+        callback
+            As that of `compact`, but its answer is ignored; ``None``: nobody.
+        """
+        told = (
+            None if callback is None else lambda moves: callback([Move(*move) for move in moves])
+        )
+        self._set_relocation_callback(told)
+        self._on_moves = told
+
+    def on_out_of_memory(self, handler: Callable[[int, int], object] | None) -> None:
+        """Set who is asked to free something before a request is refused.
+
+        Parameters
+        ----------
+        handler
+            Called with the bytes asked for, and how often it was called for
+            this request. If what it returns is true it has freed something, and
+            the request is tried again. What it raises is written to
+            `sys.unraisablehook`, and counts as nothing freed. ``None``: nobody.
+        """
+        self._set_oom_handler(handler)
+        self._oom_handler = handler
+
+    # ---- Bytes that go back ------------------------------------------------------------
+
+    def trim(self, keep_bytes: int = 0) -> int:
+        """Give idle bytes back to the memory, until so many are reserved.
+
+        It waits for no stream; see `trim_on`.
+
+        Returns
+        -------
+        int
+            How many bytes went back.
+        """
+        return self._trim(_size(keep_bytes, "keep_bytes"), None, False)
+
+    def trim_on(self, stream: Any = None, keep_bytes: int = 0) -> int:
+        """Give what was freed on a stream back to the memory, after a wait for it.
+
+        Parameters
+        ----------
+        stream
+            ``None``: all streams, and idle bytes.
+        keep_bytes
+            How many bytes stay reserved.
+
+        Returns
+        -------
+        int
+            How many bytes went back.
+        """
+        return self._trim(_size(keep_bytes, "keep_bytes"), stream, True)
+
+    def reclaim(self, *, wait: bool = False) -> int:
+        """Make what streams are done with everybody's; return how many bytes."""
+        return self._reclaim(wait)
+
+    def resize_pool(self, nbytes: int | str) -> None:
+        """Make a pool larger or smaller, in place or by moving all blocks."""
+        self._resize_pool(_bytes(nbytes, "nbytes"))
+
+    def release_stream(self, stream: Any) -> None:
+        """Forget a stream, as the program must before it destroys it.
+
+        Blocks that were allocated on it live on, and must be freed on another
+        one: ``block.free(other)``.
+        """
+        self._release_stream(stream)
+
+    # ---- Limits -------------------------------------------------------------------------
+
+    def set_limit(
+        self,
+        limit: int | str | None,
+        kind: Literal["reserved", "live", "cached", "soft", "threshold"] = "reserved",
+    ) -> int | None:
+        """Set a limit.
+
+        Parameters
+        ----------
+        limit
+            Bytes, or a text such as ``"80%"`` or ``"12GiB"``; ``None``: none.
+        kind
+            Of what: bytes taken from the memory, of live blocks, of cached
+            blocks, of both, or what a pool of the driver's keeps.
+
+        Returns
+        -------
+        int or None
+            The limit before, in bytes; ``None`` if there was none.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If it is below what lives: that would refuse every request.
+        """
+        number = _choice(_LIMITS, kind, "kind")
+        old = self._set_limit(number, str(_UNLIMITED if limit is None else limit))
+        if kind in ("reserved", "live", "soft"):
+            self._check_limit(number, old)
+        return None if old == _UNLIMITED else old
+
+    def _check_limit(self, number: int, old: int) -> None:
+        limit, live = self._get_limit(number), self._stats(-1)["live_bytes"]
+        if limit < live:
+            self._set_limit(number, str(old))
+            raise _errors.InvalidArgumentError(
+                f"a limit of {limit} bytes is below the {live} bytes that live; "
+                "expected: no less, after freeing some"
+            )
+
+    def get_limit(
+        self, kind: Literal["reserved", "live", "cached", "soft", "threshold"] = "reserved"
+    ) -> int | None:
+        """Tell a limit in bytes; ``None`` if there is none."""
+        limit = self._get_limit(_choice(_LIMITS, kind, "kind"))
+        return None if limit == _UNLIMITED else limit
+
+    # ---- Figures --------------------------------------------------------------------------
+
+    def stats(self, region: Literal["all", "dynamic", "stable"] = "all") -> Stats:
+        """Tell what there is now, and was at most; in constant time."""
+        return Stats(**self._stats(_choice(_REGIONS, region, "region")))
+
+    def tag_stats(self, tag: str) -> Stats:
+        """Tell live and requested bytes, counts and peaks of one tag."""
+        return Stats(**self._tag_stats(self._tag_number(tag)))
+
+    def cache_stats(self) -> CacheStats:
+        """Tell what the cache of an arena with ``keep=cache`` has and did."""
+        return CacheStats(**self._cache_stats())
+
+    @property
+    def properties(self) -> Properties:
+        """Properties: what the memory is and can do."""
+        return _properties(self._properties())
+
+    # ---- Seeing it --------------------------------------------------------------------------
+
+    def snapshot(
+        self, path: str | os.PathLike[str], format: Literal["json", "pytorch"] = "json"
+    ) -> None:
+        """Write all that there is at this moment into a file.
+
+        Parameters
+        ----------
+        path
+            The file, which is replaced.
+        format
+            ``"json"``, or ``"pytorch"`` for PyTorch's memory viewer.
+        """
+        self._snapshot(os.fspath(path), _choice(_FORMATS, format, "format"))
+
+    @contextlib.contextmanager
+    def trace(self, path: str | os.PathLike[str]) -> Iterator[None]:
+        """Record what is asked of the arena, for the ``cuarena`` command.
+
+        Parameters
+        ----------
+        path
+            The file: CSV, or gzip if its name ends in ``.gz``.
+        """
+        self._trace_begin(os.fspath(path))
+        try:
+            yield
+        finally:
+            self._trace_end()
+
+    def validate(self) -> None:
+        """Recompute every counter and link; ArenaError if anything disagrees."""
+        self._validate()
+
+    def check_guards(self) -> None:
+        """Look at the guards of all blocks (options ``guard``, ``quarantine``)."""
+        self._check()
+
+
+@contextlib.contextmanager
+def pinned(block: Block, stream: Any = None) -> Iterator[int]:
+    """Keep a movable block where it is for a while, and give its address.
+
+    Parameters
+    ----------
+    block
+        The block.
+    stream
+        The stream that uses it meanwhile.
+    """
+    address = block.pin(stream)
+    try:
+        yield address
+    finally:
+        block.unpin(stream)
+
+
+def join_options(options: str, more: Mapping[str, object]) -> str:
     """Write options as one text, in which True is 1."""
     texts = [options] if options else []
     for key, value in more.items():
         texts.append(f"{key}={int(value) if isinstance(value, bool) else value}")
     return ",".join(texts)
+
+
+def _choice(choices: Mapping[str, int], name: str, what: str) -> int:
+    if name not in choices:
+        raise _errors.InvalidArgumentError(
+            f"{what}={name!r} is not known; expected: one of {', '.join(choices)}"
+        )
+    return choices[name]
+
+
+def _size(value: int, what: str) -> int:
+    if not 0 <= value < 2**64:
+        raise _errors.InvalidArgumentError(f"{what}={value} is out of range; expected: 0 to 2**64 - 1")
+    return value
+
+
+def _most(value: int | None, what: str) -> int:
+    return _UNLIMITED if value is None else _size(value, what)
+
+
+def _bytes(value: int | str, what: str) -> int:
+    return _size(value if isinstance(value, int) else _native.parse_bytes(value), what)
