@@ -28,6 +28,7 @@ CUARENA_API void *cuarena_torch_base(void *pointer, size_t *bytes_out);
 CUARENA_API void cuarena_torch_memory_fraction(double fraction, int device);
 CUARENA_API void cuarena_torch_empty_cache(void);
 CUARENA_API cuarena_t *cuarena_torch_arena(int device);
+CUARENA_API cuarena_t *cuarena_torch_arena_found(int device);
 CUARENA_API int cuarena_torch_figures(int device, uint64_t *figures, size_t count);
 CUARENA_API int cuarena_torch_reset_peaks(int device);
 CUARENA_API int cuarena_torch_reset_accumulated(int device);
@@ -100,6 +101,12 @@ cuarena_t *torch_arena(int device)
 cuarena_t *cuarena_torch_arena(int device)
 {
     return torch_arena(device);
+}
+
+/* The same, where it was made already; else NULL, and no error. */
+cuarena_t *cuarena_torch_arena_found(int device)
+{
+    return torch_arena_found(device);
 }
 
 /* ---- Tags ---------------------------------------------------------------- */
@@ -236,14 +243,17 @@ void cuarena_torch_memory_fraction(double fraction, int device)
         cuarena_set_limit(arena, CUARENA_LIMIT_RESERVED, limit, NULL);
 }
 
-/* Gives back what is free, also what streams still use, for which the caller waits then; during a
- * capture only what is idle. */
+/* Gives back what is free, also what streams still use, for which the caller waits then; while a
+ * capture is under way only what is idle. The second call takes pages that only are free now that
+ * what streams freed has joined what was idle. */
 void cuarena_torch_empty_cache(void)
 {
     for (int device = 0; device < TORCH_DEVICES; device++) {
         cuarena_t *arena = torch_arena_found(device);
-        if (arena && cuarena_trim_on(arena, CUARENA_NO_STREAM, 0, NULL) == CUARENA_BUSY)
-            cuarena_trim(arena, 0, NULL);
+        if (!arena)
+            continue;
+        cuarena_trim_on(arena, CUARENA_NO_STREAM, 0, NULL);
+        cuarena_trim(arena, 0, NULL);
     }
 }
 

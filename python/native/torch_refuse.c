@@ -212,6 +212,7 @@ typedef struct cxx {
     void *(*allocate)(size_t); /* of an exception */
     void (*throw)(void *, void *, void (*)(void *));
     void (*bad_alloc)(void); /* throws it */
+    void (*runtime_error)(const char *);
     void *(*new)(size_t);
     void (*delete)(void *);
     void (*construct)(void *, location_t, cxx_string_t *);

@@ -1,0 +1,66 @@
+"""What PyTorch cannot do with a pluggable allocator: done in another way, or a clear error."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import Any, NoReturn
+
+import torch
+
+_INSTEAD = "; use cuarena.torch.pool() instead of cuarena.torch.enable(), which keeps PyTorch's own"
+
+
+def _refusing(what: str) -> Any:
+    def refuse(*_args: Any, **_kwargs: Any) -> NoReturn:
+        raise RuntimeError(f"{what} cannot be had with an arena as the default allocator{_INSTEAD}")
+
+    return refuse
+
+
+def _keep_benchmark_off(value: bool) -> None:
+    """Set cudnn.benchmark: the search asks the allocator what a pluggable one cannot tell."""
+    if value:
+        warnings.warn(
+            "torch.backends.cudnn.benchmark stays off: its search for convolutions asks PyTorch's "
+            f"own allocator for the largest free block{_INSTEAD}",
+            stacklevel=3,
+        )
+
+
+def _history(enabled: Any = "all", *_args: Any, **_kwargs: Any) -> None:
+    """Answer for torch._C._cuda_record_memory_history."""
+    if enabled:
+        raise RuntimeError(
+            "an arena records no stacks of Python; enable(options='trace=FILE') records every "
+            "call of the allocator, and enable(options='trace_ring=N') the last ones"
+        )
+
+
+def _with_plain_graphs(compile_: Any) -> Any:
+    """Make mode="reduce-overhead" capture graphs that have a pool each.
+
+    Trees of graphs save and restore the state of PyTorch's own allocator.
+    """
+
+    @functools.wraps(compile_)
+    def compiled(*args: Any, **kwargs: Any) -> Any:
+        import torch._inductor.config as config
+
+        config.triton.cudagraph_trees = False
+        return compile_(*args, **kwargs)
+
+    return compiled
+
+
+def install() -> None:
+    """Put the guards where programs would meet PyTorch's own errors."""
+    setter = type(torch.backends.cudnn).__dict__["benchmark"]
+    if torch._C._get_cudnn_benchmark():
+        _keep_benchmark_off(True)
+        torch._C._set_cudnn_benchmark(False)
+    setter.setter = _keep_benchmark_off
+    torch.cuda.MemPool.__init__ = _refusing("torch.cuda.MemPool")
+    torch.UntypedStorage._share_cuda_ = _refusing("sharing tensors of a GPU with other processes")
+    torch._C._cuda_record_memory_history = _history
+    torch.compile = _with_plain_graphs(torch.compile)
