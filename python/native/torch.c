@@ -17,7 +17,7 @@ typedef struct device {
 
 static device_t devices[TORCH_DEVICES];
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
-static char options[1024] = "preset=grow"; /* of every arena, but for the device */
+static char options[1024] = "preset=grow,peers=try"; /* of every arena, but for the device */
 
 CUARENA_API int cuarena_torch_configure(const char *base, const char *more);
 CUARENA_API void *cuarena_torch_alloc(size_t bytes, int device, cuarena_stream_t stream);

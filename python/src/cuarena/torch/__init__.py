@@ -38,7 +38,8 @@ from ._pool import Pool
 
 __all__ = ["Pool", "arena", "enable", "enabled", "last_report", "pool", "stats", "tag"]
 
-_BASE = "preset=grow"
+# Kernels of one device may read tensors of another one.
+_BASE = "preset=grow,peers=try"
 _HOOKS = {
     "set_reset_fn": "cuarena_torch_empty_cache",
     "set_memory_fraction_fn": "cuarena_torch_memory_fraction",
