@@ -6,6 +6,7 @@
  *   torch_capture.c  graphs: the capture sessions of private pools
  *   torch_pool.c     segments of a MemPool, which can sleep
  *   torch_refuse.c   what PyTorch is told when a request is refused
+ *   torch_virtual.c  what PyTorch's pluggable allocator refuses, and an arena can answer
  *   torch_driver.c   the calls of the driver that the library does not offer
  */
 #ifndef CUARENA_NATIVE_TORCH_H
@@ -43,6 +44,10 @@ cuarena_status_t torch_capture_see(int device, cuarena_t *arena, cuarena_stream_
  * has just refused for lack of bytes, and leaves a report of the first such refusals; of any other
  * failure std::runtime_error. It returns where the process has no C++ library. */
 void torch_refuse(int device, size_t bytes, cuarena_status_t status);
+
+/* The largest request that would fit now, as far as is known: into what is free in one piece, or
+ * into what the arena could still take. `error` (may be NULL) is that of a refusal. */
+uint64_t torch_would_fit(int device, const cuarena_error_info_t *error);
 
 /* ---- torch_driver.c ------------------------------------------------------ */
 

@@ -139,12 +139,21 @@ static uint64_t less(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* What the arena could still take, by its limit and by what the device has. */
-static uint64_t could_take(cuarena_t *arena, uint64_t reserved, uint64_t device_free)
+uint64_t torch_would_fit(int device, const cuarena_error_info_t *error)
 {
-    uint64_t limit = UINT64_MAX;
+    cuarena_t *arena = torch_arena(device);
+    uint64_t device_free, total, limit = UINT64_MAX;
+    cuarena_stats_t stats;
+    if (!arena)
+        return 0;
+    cuarena_stats_init(&stats);
+    cuarena_stats(arena, CUARENA_REGION_ALL, &stats);
     cuarena_get_limit(arena, CUARENA_LIMIT_RESERVED, &limit);
-    return less(limit > reserved ? limit - reserved : 0, device_free);
+    torch_driver_memory(device, &device_free, &total);
+    uint64_t more = limit > stats.reserved_bytes ? limit - stats.reserved_bytes : 0;
+    uint64_t largest = error ? error->largest_bytes : stats.largest_bytes;
+    more = less(more, device_free);
+    return more > largest ? more : largest;
 }
 
 static void say_arena(text_t *text, int device, cuarena_t *arena, const cuarena_error_info_t *error)
@@ -154,7 +163,6 @@ static void say_arena(text_t *text, int device, cuarena_t *arena, const cuarena_
     cuarena_stats_init(&stats);
     cuarena_stats(arena, CUARENA_REGION_ALL, &stats);
     torch_driver_memory(device, &device_free, &total);
-    uint64_t more = could_take(arena, stats.reserved_bytes, device_free);
     say(text, " GPU %d has a total capacity of ", device);
     say_bytes(text, total);
     say(text, " of which ");
@@ -170,7 +178,7 @@ static void say_arena(text_t *text, int device, cuarena_t *arena, const cuarena_
         say(text, ".");
     }
     say(text, " A request of up to ");
-    say_bytes(text, error->largest_bytes > more ? error->largest_bytes : more);
+    say_bytes(text, torch_would_fit(device, error));
     say(text, " would have fitted.");
     say_tags(text, arena, stats.live_bytes);
 }

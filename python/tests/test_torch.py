@@ -43,19 +43,34 @@ def test_options_that_are_not_accepted_are_named():
 
 def test_what_cannot_be_had_says_what_to_use_instead():
     out = program("""
-        import warnings
         cuarena.torch.enable("1GiB")
-        for call in (torch.cuda.MemPool, torch.UntypedStorage(1)._share_cuda_):
+        other = torch.cuda.memory.CUDAPluggableAllocator(
+            cuarena._native.__file__, "cuarena_torch_alloc", "cuarena_torch_free")
+        calls = (lambda: torch.cuda.MemPool(other.allocator()), torch.UntypedStorage(1)._share_cuda_)
+        for call in calls:
             try:
                 call()
             except RuntimeError as error:
                 print(error)
-        warnings.simplefilter("always")
+    """)
+    assert out.count("cuarena.torch.pool()") == 2
+
+
+def test_this_pytorch_can_be_answered():
+    assert program("cuarena.torch.enable()\nprint(cuarena._torch.answer())").strip() == "3"
+
+
+def test_benchmarks_stay_off_where_they_cannot_be_answered():
+    out = program("""
+        import warnings
+        from cuarena.torch import _guards
+        _guards._guard_benchmark()
         with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
             torch.backends.cudnn.benchmark = True
         print(seen[0].message, torch.backends.cudnn.benchmark)
     """)
-    assert out.count("cuarena.torch.pool()") == 3 and out.strip().endswith("False")
+    assert "cuarena.torch.pool()" in out and out.strip().endswith("False")
 
 
 def test_a_pool_beside_an_enabled_arena_is_refused():
@@ -309,8 +324,23 @@ def test_convolutions_run_in_a_program_that_asks_for_benchmarks():
     program("""
         cuarena.torch.enable("4GiB")
         torch.backends.cudnn.benchmark = True
+        assert torch.backends.cudnn.benchmark
         model = torch.nn.Conv2d(3, 16, 3).cuda()
         model(torch.randn(8, 3, 64, 64, device="cuda")).sum().backward()
+    """)
+
+
+@needs_gpu
+def test_a_mempool_of_pytorch_s_lies_in_the_arena():
+    program("""
+        cuarena.torch.enable("4GiB")
+        pool = torch.cuda.MemPool()
+        with torch.cuda.use_mem_pool(pool):
+            x = torch.ones(1 << 20, device="cuda")
+        assert torch.cuda.memory_allocated() == 4 << 20
+        assert x.sum().item() == 1 << 20
+        del x, pool
+        assert torch.cuda.memory_allocated() == 0
     """)
 
 

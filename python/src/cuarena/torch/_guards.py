@@ -8,6 +8,8 @@ from typing import Any, NoReturn
 
 import torch
 
+from .. import _torch as _calls
+
 _INSTEAD = "; use cuarena.torch.pool() instead of cuarena.torch.enable(), which keeps PyTorch's own"
 
 
@@ -53,14 +55,35 @@ def _with_plain_graphs(compile_: Any) -> Any:
     return compiled
 
 
+def _without_allocator(init: Any) -> Any:
+    """Let a MemPool be made whose tensors lie in the arena, but none with memory of another kind."""
+
+    @functools.wraps(init)
+    def checked(self: Any, allocator: Any = None, *args: Any, **kwargs: Any) -> None:
+        if allocator is not None:
+            _refusing("a torch.cuda.MemPool with an allocator of its own")()
+        init(self, allocator, *args, **kwargs)
+
+    return checked
+
+
 def install() -> None:
-    """Put the guards where programs would meet PyTorch's own errors."""
-    setter = type(torch.backends.cudnn).__dict__["benchmark"]
-    if torch._C._get_cudnn_benchmark():
-        _keep_benchmark_off(True)
-        torch._C._set_cudnn_benchmark(False)
-    setter.setter = _keep_benchmark_off
-    torch.cuda.MemPool.__init__ = _refusing("torch.cuda.MemPool")
+    """Answer what PyTorch's allocator refuses, and guard what cannot be answered."""
+    answers = _calls.answer()
+    pool = torch.cuda.MemPool
+    if answers & 2:
+        pool.__init__ = _without_allocator(pool.__init__)
+    else:
+        pool.__init__ = _refusing("torch.cuda.MemPool")
+    if not answers & 1:
+        _guard_benchmark()
     torch.UntypedStorage._share_cuda_ = _refusing("sharing tensors of a GPU with other processes")
     torch._C._cuda_record_memory_history = _history
     torch.compile = _with_plain_graphs(torch.compile)
+
+
+def _guard_benchmark() -> None:
+    if torch._C._get_cudnn_benchmark():
+        _keep_benchmark_off(True)
+        torch._C._set_cudnn_benchmark(False)
+    type(torch.backends.cudnn).__dict__["benchmark"].setter = _keep_benchmark_off
