@@ -100,6 +100,42 @@ static PyObject *arena_alloc(PyObject *self, PyObject *args)
     return native_new_block(arena, block, wish.stream, wish.bytes, wish.movable != 0);
 }
 
+/* _alloc_address(size, stream) */
+static PyObject *arena_alloc_address(PyObject *self, PyObject *args)
+{
+    owned_arena_t *home = ((arena_object_t *)self)->home;
+    unsigned long long bytes;
+    void *pointer = NULL;
+    PyObject *from;
+    cuarena_stream_t stream;
+    cuarena_status_t status;
+
+    if (!PyArg_ParseTuple(args, "KO:_alloc_address", &bytes, &from) ||
+        !native_stream(from, &stream) || !native_call_begin(home))
+        return NULL;
+    NATIVE_CALL(home, status, cuarena_alloc_on(home->arena, bytes, stream, NULL, &pointer));
+    return status == CUARENA_OK ? PyLong_FromVoidPtr(pointer) : native_raise(status);
+}
+
+/* _free_address(address, stream) */
+static PyObject *arena_free_address(PyObject *self, PyObject *args)
+{
+    owned_arena_t *home = ((arena_object_t *)self)->home;
+    PyObject *from, *address;
+    void *pointer;
+    cuarena_stream_t stream;
+    cuarena_status_t status;
+
+    if (!PyArg_ParseTuple(args, "O!O:_free_address", &PyLong_Type, &address, &from) ||
+        !native_stream(from, &stream))
+        return NULL;
+    pointer = PyLong_AsVoidPtr(address);
+    if (PyErr_Occurred() || !native_call_begin(home))
+        return NULL;
+    NATIVE_CALL(home, status, cuarena_free_on(home->arena, pointer, stream));
+    return native_done(status);
+}
+
 static PyObject *arena_get_closed(PyObject *self, void *unused)
 {
     owned_arena_t *home = ((arena_object_t *)self)->home;
@@ -117,6 +153,8 @@ static PyObject *arena_get_handle(PyObject *self, void *unused)
 static PyMethodDef arena_methods[] = {
     {"close", arena_close, METH_NOARGS, close_doc},
     {"_alloc", arena_alloc, METH_VARARGS, NULL},
+    {"_alloc_address", arena_alloc_address, METH_VARARGS, NULL},
+    {"_free_address", arena_free_address, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

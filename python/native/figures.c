@@ -3,7 +3,6 @@
 #include "native.h"
 
 #include <stddef.h>
-#include <string.h>
 
 typedef enum figure_kind {
     COUNT,  /* uint64_t */

@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cuarena.h>
 
@@ -127,6 +128,7 @@ PyObject *native_set_relocation_callback(PyObject *self, PyObject *callback);
 /* Each makes its type and adds it to the module; false with an exception. */
 bool native_add_arena(PyObject *module);
 bool native_add_block(PyObject *module);
+bool native_add_cupy(PyObject *module);
 
 /* Makes the Python object of a block, which then owns it; NULL with an exception, and the block is
  * freed. */

@@ -3,7 +3,6 @@
 #include "native.h"
 
 #include <dlfcn.h>
-#include <string.h>
 
 /* What is called of the driver: CUevent and CUcontext are pointers. */
 typedef struct driver {

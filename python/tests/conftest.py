@@ -1,5 +1,7 @@
 """What the tests share: the memories that there are here."""
 
+import os
+
 import pytest
 
 import cuarena
@@ -15,6 +17,8 @@ def device_reason():
 
 
 NO_DEVICE = device_reason()
+if NO_DEVICE and os.environ.get("CUARENA_REQUIRE_GPU") == "1":
+    pytest.exit(f"CUARENA_REQUIRE_GPU is set, but: {NO_DEVICE}", returncode=1)
 STANDIN = NO_DEVICE is None and "stand-in" in cuarena.device_info(0).name.lower()
 
 needs_device = pytest.mark.skipif(NO_DEVICE is not None, reason=str(NO_DEVICE))

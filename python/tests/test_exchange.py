@@ -7,7 +7,7 @@ import pytest
 
 import cuarena
 
-from conftest import needs_device
+from conftest import needs_device, needs_gpu
 
 numpy = pytest.importorskip("numpy")
 
@@ -209,3 +209,73 @@ def test_trim_on_waits_for_the_stream():
     with cuarena.Arena("memory=device,preset=grow") as arena:
         arena.alloc(8 << 20, stream=0).free()
         assert arena.trim_on(0) >= 8 << 20
+
+
+# ---- On a GPU ---------------------------------------------------------------------
+
+
+@needs_gpu
+def test_cupy_takes_a_block_both_ways():
+    cupy = pytest.importorskip("cupy")
+    arena = cuarena.Arena("memory=device,pool=64MiB")
+    stream = cupy.cuda.Stream(non_blocking=True)
+    block = arena.alloc(4000, stream=stream)
+    with stream:
+        by_dlpack = cupy.from_dlpack(block).view("float32")
+        by_interface = cupy.asarray(block).view("float32")
+        by_dlpack.fill(3)
+        assert by_dlpack.data.ptr == by_interface.data.ptr == block.address
+        assert float(by_interface.sum()) == 3000
+    del by_dlpack, by_interface, block
+    gc.collect()
+    assert arena.stats().live_blocks == 0
+
+
+@needs_gpu
+def test_torch_takes_a_block_both_ways():
+    torch = pytest.importorskip("torch")
+    arena = cuarena.Arena("memory=device,pool=64MiB")
+    block = arena.alloc(4000, stream=torch.cuda.current_stream())
+    tensor = torch.from_dlpack(block).view(torch.float32)
+    other = torch.as_tensor(block, device="cuda").view(torch.float32)
+    tensor.fill_(3)
+    assert tensor.data_ptr() == other.data_ptr() == block.address
+    assert other.sum().item() == 3000
+    del tensor, other, block
+    gc.collect()
+    assert arena.stats().live_blocks == 0
+
+
+@needs_gpu
+def test_a_consumer_s_stream_sees_what_the_block_s_own_wrote():
+    cupy = pytest.importorskip("cupy")
+    arena = cuarena.Arena("memory=device,pool=512MiB")
+    first, second = (cupy.cuda.Stream(non_blocking=True) for _ in range(2))
+    for value in range(20):
+        block = arena.alloc(128 << 20, stream=first)
+        with first:
+            cupy.from_dlpack(block).fill(value)
+        with second:
+            assert int(cupy.from_dlpack(block).min()) == value
+        del block
+
+
+@needs_gpu
+def test_compaction_keeps_the_contents_on_a_device():
+    cupy = pytest.importorskip("cupy")
+    arena = cuarena.Arena("memory=device,pool=64MiB")
+    stream = cupy.cuda.Stream(non_blocking=True)
+
+    def seen(block):
+        return cupy.from_dlpack(block)
+
+    with stream:
+        blocks = [arena.alloc(1 << 20, stream=stream, movable=True) for _ in range(64)]
+        for number, block in enumerate(blocks):
+            seen(block).fill(number)
+        kept = blocks[1::2]
+        del blocks, block
+        assert arena.compact(stream=stream).moves >= 31
+        for number, block in enumerate(kept):
+            assert int(seen(block).min()) == int(seen(block).max()) == 2 * number + 1
+        arena.alloc(32 << 20, stream=stream)

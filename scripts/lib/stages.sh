@@ -26,7 +26,7 @@ has() {
 
 # Our own files of C and C++: all of them, and those of the library.
 c_files() {
-    find include src tools tests examples bench \
+    find include src tools tests examples bench python \
         \( -name '*.c' -o -name '*.h' -o -name '*.inl' \
         -o -name '*.hpp' -o -name '*.cc' \) 2>/dev/null | sort
 }
@@ -49,7 +49,7 @@ stage_spelling() {
         -o -path ./build-aux -o -path ./tests/fuzz/corpus \
         -o -path ./rust/target \) -prune -o \
         \( -name '*.[ch]' -o -name '*.hpp' -o -name '*.cc' -o -name '*.inl' -o -name '*.md' -o -name '*.inc' \
-        -o -name '*.rs' -o -name '*.sh' -o -name '*.1' -o -name '*.am' \
+        -o -name '*.rs' -o -name '*.py' -o -name '*.sh' -o -name '*.1' -o -name '*.am' \
         -o -name 'cuarena*.m4' -o -name configure.ac \) -print)
     # Nd is a macro of manual pages, AtLeast and CollectIn are names.
     # shellcheck disable=SC2046,SC2086
@@ -62,7 +62,7 @@ stage_shellcheck() {
     has shellcheck
     # shellcheck disable=SC2046
     files=$(grep -lE -d skip '^#!(/bin/sh|/usr/bin/env bash)' bootstrap .ci/run \
-        build-aux/version.sh scripts/* tests/scripts/* $(rust_scripts))
+        build-aux/version.sh scripts/* tests/scripts/* python/tests/*.sh $(rust_scripts))
     # shellcheck disable=SC2086
     shellcheck -x -a -P SCRIPTDIR $files
     if [ -f tools/completion/cuarena.bash ]; then

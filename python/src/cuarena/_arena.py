@@ -147,6 +147,40 @@ class Arena(_native.Arena):
             number = self._tags[name] = self._tag(name)
         return number
 
+    def alloc_address(self, nbytes: int, stream: Any = None) -> int:
+        """Allocate without an object that frees, for allocators of frameworks.
+
+        Parameters
+        ----------
+        nbytes
+            The size; 0 gives 0.
+        stream
+            As that of `alloc`.
+
+        Returns
+        -------
+        int
+            The address, which is for `free_address`.
+        """
+        return self._alloc_address(_size(nbytes, "nbytes"), stream)
+
+    def free_address(self, address: int, stream: Any = None) -> None:
+        """Free what `alloc_address` gave, at this point of a stream.
+
+        Parameters
+        ----------
+        address
+            The address; 0 is nothing.
+        stream
+            The stream that used the bytes last; ``None``: nothing uses them.
+
+        Raises
+        ------
+        StaleBlockError
+            If nothing of this arena begins there.
+        """
+        self._free_address(address, stream)
+
     # ---- Bytes that move -----------------------------------------------------------
 
     def compact(

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Test and measure the package on the GPU of this machine, with the frameworks
+# that its Python has. scripts/python-bundle makes the folder that this runs in:
+#
+#   run.sh [--quick] [OUT]
+#
+#   --quick  benchmarks with few samples, to see that they run
+#   OUT      gets logs and results; default: ./out
+#
+# One line for each part, as `pass NAME' or `FAIL NAME', or why it is skipped;
+# the last line counts them. Each part is ended after two minutes. It takes the
+# wheels beside it, and no network.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+: "${PYTHON:=python3}"
+: "${CUARENA_REQUIRE_GPU:=1}"
+export CUARENA_REQUIRE_GPU PYTHONDONTWRITEBYTECODE=1
+quick=
+[ "${1:-}" != --quick ] || {
+    quick=--quick
+    shift
+}
+out=${1:-out}
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+passed=0 failed=0 skipped=0
+
+# part NAME COMMAND...: its log, and one line.
+part() {
+    local name=$1 status=0 began=$SECONDS log=$out/$1.log
+    shift
+    timeout --kill-after=10 120 "$@" >"$log" 2>&1 </dev/null || status=$?
+    case $status in
+    0)
+        passed=$((passed + 1))
+        echo "pass $name ($((SECONDS - began)) s)"
+        ;;
+    77)
+        skipped=$((skipped + 1))
+        echo "skip $name: $(grep -m 1 '^skipped' "$log")"
+        ;;
+    *)
+        failed=$((failed + 1))
+        echo "FAIL $name ($((SECONDS - began)) s, exit status $status)"
+        tail -n 40 "$log" | sed 's/^/    /'
+        ;;
+    esac
+}
+
+# show NAME PATTERN: lines of a log.
+show() {
+    grep -E "$2" "$out/$1.log" | sed 's/^/    /'
+}
+
+install() {
+    rm -rf "$out/site"
+    "$PYTHON" -m pip install --quiet --no-index --no-deps --target "$out/site" \
+        "$here"/*.whl
+}
+
+part install install
+[ "$failed" -eq 0 ] || exit 1
+export PYTHONPATH=$out/site
+"$PYTHON" -c 'import cuarena; print(cuarena.device_info()); print(cuarena.driver_info())'
+
+part tests "$PYTHON" -m pytest -q -p no:cacheprovider --rootdir "$here/tests" "$here/tests"
+show tests '^(SKIPPED|FAILED|ERROR|[0-9]+ passed|.* in [0-9.]+s)'
+part cupy_own "$PYTHON" "$here/tests/cupy_own.py" "$here/cupy_tests"
+show cupy_own '^(SKIPPED|FAILED|ERROR|.* in [0-9.]+s)'
+for example in "$here"/examples/*.py; do
+    part "example_$(basename "$example" .py)" "$PYTHON" "$example"
+done
+steps=60
+[ -z "$quick" ] || steps=10
+part pairs "$PYTHON" "$here/benchmarks/pairs.py" ${quick:+--quick} --json "$out/pairs.json"
+show pairs '^(us|pass|FAIL)'
+part analytics "$PYTHON" "$here/benchmarks/analytics.py" --steps "$steps" \
+    --json "$out/analytics.json" "$here/cupy_analytics.csv.gz"
+show analytics '.'
+
+echo "$passed passed, $failed failed, $skipped skipped in $SECONDS s; logs: $out"
+[ "$failed" -eq 0 ]
