@@ -2,6 +2,7 @@
 allocator is for the whole process."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -194,7 +195,8 @@ def test_out_of_memory_names_tags_and_the_program_goes_on(tmp_path):
     )
     assert "Tried to allocate 1.00 GiB" in out
     assert "The largest tags: cache 400.00 MiB in 1 blocks, weights 300.00 MiB in 1 blocks" in out
-    assert "A request of up to 324.00 MiB would have fitted" in out
+    fitted = float(re.search(r"A request of up to ([0-9.]+) MiB would have fitted", out)[1])
+    assert 280 < fitted <= 324
     assert len(list(tmp_path.glob("report-*.json"))) == 1
 
 
