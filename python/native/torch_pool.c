@@ -137,11 +137,23 @@ static int wake(segment_t *segment)
     return code;
 }
 
+/* What is behind the addresses can be taken away where it was mapped there. */
+static bool can_sleep(int device)
+{
+    cuarena_t *arena = torch_arena_found(device);
+    cuarena_properties_t properties;
+    cuarena_properties_init(&properties);
+    return !arena || (cuarena_properties(arena, &properties) == CUARENA_OK &&
+                      properties.backing == CUARENA_BACKING_VMM);
+}
+
 /* Does it with each segment of the device that sleeps or not, up to the first failure. */
 static int each(int device, bool asleep, int keep, uint64_t *bytes_out)
 {
     int code = 0;
     *bytes_out = 0;
+    if (!can_sleep(device))
+        return -3;
     if (!torch_driver_wait(device) || !torch_driver_enter(device))
         return -2;
     pthread_mutex_lock(&lock);
@@ -158,7 +170,8 @@ static int each(int device, bool asleep, int keep, uint64_t *bytes_out)
 
 /* Gives what is behind the segments of a device back to it; with `keep` their contents stay in the
  * host's memory. Waits for all work of the device. 0; the driver's code; -1 if the host has no
- * memory; -2 if the device cannot be waited for. After a failure some sleep. */
+ * memory; -2 if the device cannot be waited for; -3 if the arena's memory is not mapped in handles.
+ * After a failure some sleep. */
 int cuarena_torch_sleep(int device, int keep, uint64_t *bytes_out)
 {
     return each(device, false, keep, bytes_out);

@@ -54,7 +54,8 @@ def test_what_cannot_be_had_says_what_to_use_instead():
             except RuntimeError as error:
                 print(error)
     """)
-    assert out.count("cuarena.torch.pool()") == 2
+    assert "cuarena.torch.pool()" in out
+    assert "cuarena.torch.pool(options='backing=malloc')" in out
 
 
 def test_this_pytorch_can_be_answered():
@@ -448,6 +449,35 @@ def test_a_pool_that_is_full_is_out_of_memory():
             assert x.sum().item() == 1 << 20
     """)
     assert "refused CUDA out of memory" in out
+
+
+@needs_gpu
+def test_tensors_of_a_pool_that_is_not_mapped_are_shared(tmp_path):
+    script = tmp_path / "share.py"
+    script.write_text(
+        "import torch, cuarena.torch, torch.multiprocessing as mp\n"
+        "def double(x, done):\n"
+        "    x.mul_(2)\n"
+        "    torch.cuda.synchronize()\n"
+        "    done.set()\n"
+        "if __name__ == '__main__':\n"
+        "    mp.set_start_method('spawn')\n"
+        "    with cuarena.torch.pool('1GiB', options='backing=malloc') as pool:\n"
+        "        x = torch.ones(1 << 20, device='cuda')\n"
+        "        done = mp.Event()\n"
+        "        child = mp.Process(target=double, args=(x, done))\n"
+        "        child.start()\n"
+        "        assert done.wait(120)\n"
+        "        child.join()\n"
+        "        assert x.sum().item() == 2 << 20\n"
+        "        try:\n"
+        "            pool.sleep()\n"
+        "        except RuntimeError as error:\n"
+        "            print(error)\n"
+    )
+    ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=200)
+    assert ran.returncode == 0, ran.stderr
+    assert "backing=vmm" in ran.stdout
 
 
 # ---- Several GPUs ----

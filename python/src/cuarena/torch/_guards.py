@@ -10,12 +10,15 @@ import torch
 
 from .. import _torch as _calls
 
-_INSTEAD = "; use cuarena.torch.pool() instead of cuarena.torch.enable(), which keeps PyTorch's own"
+def _instead(call: str = "pool()") -> str:
+    return f"; use cuarena.torch.{call} instead of enable(), which keeps PyTorch's own allocator"
 
 
-def _refusing(what: str) -> Any:
+def _refusing(what: str, call: str = "pool()") -> Any:
     def refuse(*_args: Any, **_kwargs: Any) -> NoReturn:
-        raise RuntimeError(f"{what} cannot be had with an arena as the default allocator{_INSTEAD}")
+        raise RuntimeError(
+            f"{what} cannot be had with an arena as the default allocator{_instead(call)}"
+        )
 
     return refuse
 
@@ -25,7 +28,7 @@ def _keep_benchmark_off(value: bool) -> None:
     if value:
         warnings.warn(
             "torch.backends.cudnn.benchmark stays off: its search for convolutions asks PyTorch's "
-            f"own allocator for the largest free block{_INSTEAD}",
+            f"own allocator for the largest free block{_instead()}",
             stacklevel=3,
         )
 
@@ -77,7 +80,9 @@ def install() -> None:
         pool.__init__ = _refusing("torch.cuda.MemPool")
     if not answers & 1:
         _guard_benchmark()
-    torch.UntypedStorage._share_cuda_ = _refusing("sharing tensors of a GPU with other processes")
+    torch.UntypedStorage._share_cuda_ = _refusing(
+        "sharing tensors of a GPU with other processes", "pool(options='backing=malloc')"
+    )
     torch._C._cuda_record_memory_history = _history
     torch.compile = _with_plain_graphs(torch.compile)
 

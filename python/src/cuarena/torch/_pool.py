@@ -106,6 +106,11 @@ class Pool:
                 f"{whose} has too little memory: only {count.value} bytes could be {done}; "
                 "free some and call it again"
             )
+        if code == -3:
+            raise RuntimeError(
+                f"the arena of device {self.device} cannot sleep: its memory is not mapped in "
+                "handles, which is the option backing=vmm"
+            )
         if code:
             raise RuntimeError(
                 f"only {count.value} bytes could be {done}: the driver's error is {code}"
