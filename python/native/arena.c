@@ -19,28 +19,44 @@ static int arena_init(PyObject *self, PyObject *args, PyObject *kwargs)
     return arena->home ? 0 : -1;
 }
 
+/* Tensors may keep the arena for longer than its object, which has the callbacks. */
+static void let_go(owned_arena_t *home)
+{
+    if (home->arena) {
+        cuarena_set_oom_handler(home->arena, NULL, NULL);
+        cuarena_set_relocation_callback(home->arena, NULL, NULL);
+    }
+    native_arena_drop(home);
+}
+
 static void arena_dealloc(PyObject *self)
 {
     arena_object_t *arena = (arena_object_t *)self;
     PyTypeObject *type = Py_TYPE(self);
 
     if (arena->home) {
-        Py_BEGIN_ALLOW_THREADS native_arena_drop(arena->home);
-        Py_END_ALLOW_THREADS
+        NATIVE_WITHOUT_GIL(let_go(arena->home));
     }
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
     Py_DECREF(type);
 }
 
 PyDoc_STRVAR(close_doc, "close($self, /)\n--\n\n"
-                        "End the arena now. BusyError while blocks live.");
+                        "End the arena now, when what was freed on streams is done with.\n\n"
+                        "`ArenaBusyError` while blocks live.");
 
-static PyObject *arena_close(PyObject *self, PyObject *unused)
+/* Waits first, since a destroy does not. */
+static cuarena_status_t destroy(owned_arena_t *home)
+{
+    cuarena_reclaim(home->arena, 1, NULL);
+    return cuarena_destroy(&home->arena);
+}
+
+static PyObject *arena_close(PyObject *self, PyObject *NATIVE_UNUSED(unused))
 {
     owned_arena_t *home = ((arena_object_t *)self)->home;
     cuarena_status_t status;
 
-    (void)unused;
     if (!home || !home->arena)
         Py_RETURN_NONE;
     if (home->calls) {
@@ -48,11 +64,8 @@ static PyObject *arena_close(PyObject *self, PyObject *unused)
         return NULL;
     }
     home->calls++;
-    Py_BEGIN_ALLOW_THREADS status = cuarena_destroy(&home->arena);
-    Py_END_ALLOW_THREADS native_call_end(home);
-    if (status != CUARENA_OK)
-        return native_raise(status);
-    Py_RETURN_NONE;
+    NATIVE_CALL(home, status, destroy(home));
+    return native_done(status);
 }
 
 /* What _alloc(size, stream, movable, zeroed, alignment, tag, stable, dedicated) asks for. */
@@ -92,9 +105,9 @@ static PyObject *arena_alloc(PyObject *self, PyObject *args)
 
     if (!parse_wish(args, &wish) || !native_call_begin(arena->home))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS status =
-        cuarena_block_alloc_on(arena->home->arena, wish.bytes, wish.stream, &wish.request, &block);
-    Py_END_ALLOW_THREADS native_call_end(arena->home);
+    NATIVE_WITHOUT_GIL(status = cuarena_block_alloc_on(arena->home->arena, wish.bytes, wish.stream,
+                                                       &wish.request, &block));
+    native_call_end(arena->home);
     if (status != CUARENA_OK)
         return native_raise(status);
     return native_new_block(arena, block, wish.stream, wish.bytes, wish.movable != 0);
@@ -136,17 +149,15 @@ static PyObject *arena_free_address(PyObject *self, PyObject *args)
     return native_done(status);
 }
 
-static PyObject *arena_get_closed(PyObject *self, void *unused)
+static PyObject *arena_get_closed(PyObject *self, void *NATIVE_UNUSED(unused))
 {
     owned_arena_t *home = ((arena_object_t *)self)->home;
-    (void)unused;
     return PyBool_FromLong(!home || !home->arena);
 }
 
-static PyObject *arena_get_handle(PyObject *self, void *unused)
+static PyObject *arena_get_handle(PyObject *self, void *NATIVE_UNUSED(unused))
 {
     owned_arena_t *home = ((arena_object_t *)self)->home;
-    (void)unused;
     return PyLong_FromVoidPtr(home ? home->arena : NULL);
 }
 

@@ -63,8 +63,8 @@ static void block_dealloc(PyObject *object)
     block_object_t *self = (block_object_t *)object;
     PyTypeObject *type = Py_TYPE(object);
 
-    Py_BEGIN_ALLOW_THREADS native_block_drop(self->owned);
-    Py_END_ALLOW_THREADS Py_XDECREF(self->arena);
+    NATIVE_WITHOUT_GIL(native_block_drop(self->owned));
+    Py_XDECREF(self->arena);
     PyObject_Free(object);
     Py_DECREF(type);
 }
@@ -111,6 +111,16 @@ static PyObject *block_free(PyObject *object, PyObject *args, PyObject *kwargs)
     return native_done(status);
 }
 
+/* The argument `stream` of a call on a block that lives. */
+static bool parse_stream(PyObject *object, PyObject *args, PyObject *kwargs,
+                         cuarena_stream_t *stream_out)
+{
+    static char *names[] = {"stream", NULL};
+    PyObject *from = NULL;
+    return PyArg_ParseTupleAndKeywords(args, kwargs, "|O", names, &from) &&
+           native_stream(from, stream_out) && native_block_begin(((block_object_t *)object)->owned);
+}
+
 /* ---- Pins and uses ------------------------------------------------------------- */
 
 PyDoc_STRVAR(pin_doc, "pin($self, /, stream=None)\n--\n\n"
@@ -120,15 +130,12 @@ PyDoc_STRVAR(pin_doc, "pin($self, /, stream=None)\n--\n\n"
 
 static PyObject *block_pin(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"stream", NULL};
     owned_block_t *owned = ((block_object_t *)object)->owned;
-    PyObject *from = NULL;
     cuarena_stream_t stream;
     cuarena_status_t status;
     void *address = NULL;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:pin", names, &from) ||
-        !native_stream(from, &stream) || !native_block_begin(owned))
+    if (!parse_stream(object, args, kwargs, &stream))
         return NULL;
     NATIVE_CALL(owned->home, status,
                 cuarena_block_pin_on(owned->home->arena, owned->block, stream, &address));
@@ -140,14 +147,11 @@ PyDoc_STRVAR(unpin_doc, "unpin($self, /, stream=None)\n--\n\n"
 
 static PyObject *block_unpin(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"stream", NULL};
     owned_block_t *owned = ((block_object_t *)object)->owned;
-    PyObject *from = NULL;
     cuarena_stream_t stream;
     cuarena_status_t status;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:unpin", names, &from) ||
-        !native_stream(from, &stream) || !native_block_begin(owned))
+    if (!parse_stream(object, args, kwargs, &stream))
         return NULL;
     NATIVE_CALL(owned->home, status,
                 cuarena_block_unpin_on(owned->home->arena, owned->block, stream));
@@ -187,55 +191,48 @@ static bool need_address(block_object_t *self)
     return true;
 }
 
-static PyObject *block_get_address(PyObject *object, void *unused)
+static PyObject *block_get_address(PyObject *object, void *NATIVE_UNUSED(unused))
 {
     block_object_t *self = (block_object_t *)object;
-    (void)unused;
     return need_address(self) ? PyLong_FromVoidPtr(self->address) : NULL;
 }
 
-static PyObject *block_get_nbytes(PyObject *object, void *unused)
+static PyObject *block_get_nbytes(PyObject *object, void *NATIVE_UNUSED(unused))
 {
-    (void)unused;
     return PyLong_FromUnsignedLongLong(((block_object_t *)object)->owned->bytes);
 }
 
-static PyObject *block_get_id(PyObject *object, void *unused)
+static PyObject *block_get_id(PyObject *object, void *NATIVE_UNUSED(unused))
 {
-    (void)unused;
     return PyLong_FromUnsignedLongLong(((block_object_t *)object)->owned->block);
 }
 
-static PyObject *block_get_arena(PyObject *object, void *unused)
+static PyObject *block_get_arena(PyObject *object, void *NATIVE_UNUSED(unused))
 {
-    (void)unused;
     return Py_NewRef(((block_object_t *)object)->arena);
 }
 
-static PyObject *block_get_movable(PyObject *object, void *unused)
+static PyObject *block_get_movable(PyObject *object, void *NATIVE_UNUSED(unused))
 {
-    (void)unused;
     return PyBool_FromLong(((block_object_t *)object)->movable);
 }
 
-static PyObject *block_get_stream(PyObject *object, void *unused)
+static PyObject *block_get_stream(PyObject *object, void *NATIVE_UNUSED(unused))
 {
     cuarena_stream_t stream = ((block_object_t *)object)->owned->stream;
-    (void)unused;
     if (stream == CUARENA_NO_STREAM)
         Py_RETURN_NONE;
     return PyLong_FromVoidPtr(stream);
 }
 
 /* Of version 3, whose stream is never 0. */
-static PyObject *block_get_interface(PyObject *object, void *unused)
+static PyObject *block_get_interface(PyObject *object, void *NATIVE_UNUSED(unused))
 {
     block_object_t *self = (block_object_t *)object;
     const owned_block_t *owned = self->owned;
     uintptr_t stream = (uintptr_t)owned->stream;
     PyObject *handle;
 
-    (void)unused;
     if (owned->home->device < 0) {
         PyErr_SetString(PyExc_AttributeError, "the block is not in memory of a GPU");
         return NULL;
@@ -274,10 +271,9 @@ static int block_get_buffer(PyObject *object, Py_buffer *view, int flags)
     return PyBuffer_FillInfo(view, object, address, (Py_ssize_t)owned->bytes, 0, flags);
 }
 
-static void block_release_buffer(PyObject *object, Py_buffer *view)
+static void block_release_buffer(PyObject *object, Py_buffer *NATIVE_UNUSED(view))
 {
     owned_block_t *owned = ((block_object_t *)object)->owned;
-    (void)view;
     cuarena_block_unpin(owned->home->arena, owned->block);
     native_block_drop(owned);
 }

@@ -1,6 +1,12 @@
 /* What can be asked of an arena as a whole: limits, trims, streams, tags, files. */
 #include "native.h"
 
+/* An int, or an exception where the call failed. */
+static PyObject *number(cuarena_status_t status, uint64_t value)
+{
+    return status == CUARENA_OK ? PyLong_FromUnsignedLongLong(value) : native_raise(status);
+}
+
 static owned_arena_t *home_of(PyObject *self)
 {
     return ((arena_object_t *)self)->home;
@@ -24,7 +30,7 @@ static PyObject *arena_trim(PyObject *self, PyObject *args)
     NATIVE_CALL(home, status,
                 on_stream ? cuarena_trim_on(home->arena, stream, keep, &given)
                           : cuarena_trim(home->arena, keep, &given));
-    return status == CUARENA_OK ? PyLong_FromUnsignedLongLong(given) : native_raise(status);
+    return number(status, given);
 }
 
 static PyObject *arena_reclaim(PyObject *self, PyObject *args)
@@ -37,7 +43,7 @@ static PyObject *arena_reclaim(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "p:_reclaim", &wait) || !native_call_begin(home))
         return NULL;
     NATIVE_CALL(home, status, cuarena_reclaim(home->arena, wait, &reclaimed));
-    return status == CUARENA_OK ? PyLong_FromUnsignedLongLong(reclaimed) : native_raise(status);
+    return number(status, reclaimed);
 }
 
 static PyObject *arena_resize_pool(PyObject *self, PyObject *args)
@@ -83,7 +89,7 @@ static PyObject *arena_set_limit(PyObject *self, PyObject *args)
     if (!native_call_begin(home))
         return NULL;
     NATIVE_CALL(home, status, cuarena_set_limit(home->arena, kind, amount, &old));
-    return status == CUARENA_OK ? PyLong_FromUnsignedLongLong(old) : native_raise(status);
+    return number(status, old);
 }
 
 static PyObject *arena_get_limit(PyObject *self, PyObject *args)
@@ -96,7 +102,7 @@ static PyObject *arena_get_limit(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "i:_get_limit", &kind) || !native_call_begin(home))
         return NULL;
     NATIVE_CALL(home, status, cuarena_get_limit(home->arena, kind, &bytes));
-    return status == CUARENA_OK ? PyLong_FromUnsignedLongLong(bytes) : native_raise(status);
+    return number(status, bytes);
 }
 
 /* ---- Tags ------------------------------------------------------------------------ */
@@ -111,7 +117,7 @@ static PyObject *arena_tag(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "s:_tag", &name) || !native_call_begin(home))
         return NULL;
     NATIVE_CALL(home, status, cuarena_tag(home->arena, name, &tag));
-    return status == CUARENA_OK ? PyLong_FromLong(tag) : native_raise(status);
+    return number(status, tag);
 }
 
 /* ---- Files and checks -------------------------------------------------------------- */
@@ -141,41 +147,44 @@ static PyObject *arena_trace_begin(PyObject *self, PyObject *args)
     return native_done(status);
 }
 
-static PyObject *arena_trace_end(PyObject *self, PyObject *unused)
+/* A call of the library that takes the arena alone. */
+static PyObject *simply(owned_arena_t *home, cuarena_status_t (*call)(cuarena_t *))
 {
-    owned_arena_t *home = home_of(self);
     cuarena_status_t status;
-
-    (void)unused;
     if (!native_call_begin(home))
         return NULL;
-    NATIVE_CALL(home, status, cuarena_trace_end(home->arena));
+    NATIVE_CALL(home, status, call(home->arena));
     return native_done(status);
 }
 
-static PyObject *arena_validate(PyObject *self, PyObject *unused)
+static cuarena_status_t validate(cuarena_t *arena)
 {
-    owned_arena_t *home = home_of(self);
-    cuarena_status_t status;
-
-    (void)unused;
-    if (!native_call_begin(home))
-        return NULL;
-    NATIVE_CALL(home, status, cuarena_validate(home->arena, NULL, 0));
-    return native_done(status);
+    return cuarena_validate(arena, NULL, 0);
 }
 
-static PyObject *arena_check(PyObject *self, PyObject *unused)
+static cuarena_status_t check(cuarena_t *arena)
 {
-    owned_arena_t *home = home_of(self);
-    uint64_t findings = 0;
-    cuarena_status_t status;
+    return cuarena_check(arena, NULL);
+}
 
-    (void)unused;
-    if (!native_call_begin(home))
-        return NULL;
-    NATIVE_CALL(home, status, cuarena_check(home->arena, &findings));
-    return native_done(status);
+static PyObject *arena_trace_end(PyObject *self, PyObject *NATIVE_UNUSED(unused))
+{
+    return simply(home_of(self), cuarena_trace_end);
+}
+
+static PyObject *arena_validate(PyObject *self, PyObject *NATIVE_UNUSED(unused))
+{
+    return simply(home_of(self), validate);
+}
+
+static PyObject *arena_check(PyObject *self, PyObject *NATIVE_UNUSED(unused))
+{
+    return simply(home_of(self), check);
+}
+
+static PyObject *arena_reset_peaks(PyObject *self, PyObject *NATIVE_UNUSED(unused))
+{
+    return simply(home_of(self), cuarena_reset_peaks);
 }
 
 /* What cuarena.Arena documents under names of its own begins with an underscore. */
@@ -192,6 +201,8 @@ PyMethodDef native_arena_calls[] = {
     {"_trace_end", arena_trace_end, METH_NOARGS, NULL},
     {"_validate", arena_validate, METH_NOARGS, NULL},
     {"_check", arena_check, METH_NOARGS, NULL},
+    {"reset_peaks", arena_reset_peaks, METH_NOARGS,
+     "reset_peaks($self, /)\n--\n\nSet every peak to what there is now."},
     {"_compact", native_compact, METH_VARARGS, NULL},
     {"_set_oom_handler", native_set_oom_handler, METH_O, NULL},
     {"_set_relocation_callback", native_set_relocation_callback, METH_O, NULL},

@@ -29,6 +29,7 @@ typedef struct pool_object {
     PyObject *call_device, *call_stream;
     PyObject *memory_type, *pointer_type; /* UnownedMemory, MemoryPointer */
     PyObject *zero;
+    PyObject *streams; /* keeps their objects, for longer than the arenas know them */
     device_slot_t *slots[MAX_DEVICES];
 } pool_object_t;
 
@@ -59,17 +60,14 @@ static cuarena_stream_t last_stream(const bytes_object_t *self)
 static void free_bytes(bytes_object_t *self)
 {
     void *pointer = self->pointer;
-    owned_arena_t *home = self->home;
     cuarena_stream_t stream;
 
     if (!pointer)
         return;
     stream = last_stream(self);
     self->pointer = NULL;
-    self->stream->live--;
-    Py_BEGIN_ALLOW_THREADS cuarena_free_on(home->arena, pointer, stream);
-    native_arena_drop(home);
-    Py_END_ALLOW_THREADS
+    NATIVE_WITHOUT_GIL(cuarena_free_on(self->home->arena, pointer, stream));
+    self->stream->live--; /* the stream may go from here on */
 }
 
 static void bytes_dealloc(PyObject *object)
@@ -82,9 +80,8 @@ static void bytes_dealloc(PyObject *object)
     Py_DECREF(type);
 }
 
-static PyObject *bytes_free(PyObject *object, PyObject *unused)
+static PyObject *bytes_free(PyObject *object, PyObject *NATIVE_UNUSED(unused))
 {
-    (void)unused;
     free_bytes((bytes_object_t *)object);
     Py_RETURN_NONE;
 }
@@ -221,9 +218,10 @@ static cuarena_status_t get_bytes(bytes_object_t *bytes, size_t size)
     void *pointer = NULL;
 
     bytes->stream->live++; /* so that the stream stays known meanwhile */
-    Py_BEGIN_ALLOW_THREADS native_arena_keep(bytes->home);
-    status = cuarena_alloc_on(bytes->home->arena, size, bytes->stream->handle, NULL, &pointer);
-    Py_END_ALLOW_THREADS if (status != CUARENA_OK) bytes->stream->live--;
+    NATIVE_WITHOUT_GIL(
+        status = cuarena_alloc_on(bytes->home->arena, size, bytes->stream->handle, NULL, &pointer));
+    if (status != CUARENA_OK)
+        bytes->stream->live--;
     bytes->pointer = pointer;
     return status;
 }
@@ -368,16 +366,16 @@ static void *function_in(PyObject *capsule, const char *type)
     return PyCapsule_IsValid(capsule, type) ? PyCapsule_GetPointer(capsule, type) : NULL;
 }
 
-/* CupyPool(memory_type, pointer_type, device_capsule, stream_capsule, call_device, call_stream) */
-static int pool_init(PyObject *object, PyObject *args, PyObject *kwargs)
+/* CupyPool(memory_type, pointer_type, device_capsule, stream_capsule, call_device, call_stream,
+ * streams) */
+static int pool_init(PyObject *object, PyObject *args, PyObject *NATIVE_UNUSED(kwargs))
 {
     pool_object_t *self = (pool_object_t *)object;
-    PyObject *memory, *pointer, *device, *stream, *call_device, *call_stream;
+    PyObject *memory, *pointer, *device, *stream, *call_device, *call_stream, *streams;
     void *found;
 
-    (void)kwargs;
-    if (!PyArg_ParseTuple(args, "OOOOOO:CupyPool", &memory, &pointer, &device, &stream,
-                          &call_device, &call_stream) ||
+    if (!PyArg_ParseTuple(args, "OOOOOOO:CupyPool", &memory, &pointer, &device, &stream,
+                          &call_device, &call_stream, &streams) ||
         self->memory_type)
         return -1;
     found = function_in(device, "int (int __pyx_skip_dispatch)");
@@ -388,17 +386,27 @@ static int pool_init(PyObject *object, PyObject *args, PyObject *kwargs)
     self->pointer_type = Py_NewRef(pointer);
     self->call_device = Py_NewRef(call_device);
     self->call_stream = Py_NewRef(call_stream);
+    self->streams = Py_NewRef(streams);
     self->zero = PyLong_FromLong(0);
     return 0;
 }
 
+/* Without the GIL. Somebody else may have the arena: it is to forget the streams, which end now. */
+static void leave_arena(device_slot_t *slot)
+{
+    for (size_t i = 0; i < slot->count; i++) {
+        if (slot->home->arena)
+            cuarena_release_stream(slot->home->arena, slot->streams[i]->handle);
+        free(slot->streams[i]);
+    }
+    native_arena_drop(slot->home);
+}
+
 static void drop_slot(device_slot_t *slot)
 {
-    for (size_t i = 0; i < slot->count; i++)
-        free(slot->streams[i]);
+    NATIVE_WITHOUT_GIL(leave_arena(slot));
     Py_XDECREF(slot->number);
-    Py_BEGIN_ALLOW_THREADS native_arena_drop(slot->home);
-    Py_END_ALLOW_THREADS free(slot);
+    free(slot);
 }
 
 static void pool_dealloc(PyObject *object)
@@ -414,14 +422,14 @@ static void pool_dealloc(PyObject *object)
     Py_XDECREF(self->call_device);
     Py_XDECREF(self->call_stream);
     Py_XDECREF(self->zero);
+    Py_XDECREF(self->streams);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
     Py_DECREF(type);
 }
 
-static PyObject *pool_get_native(PyObject *object, void *unused)
+static PyObject *pool_get_native(PyObject *object, void *NATIVE_UNUSED(unused))
 {
     const pool_object_t *self = (pool_object_t *)object;
-    (void)unused;
     return PyBool_FromLong(self->get_device && self->get_stream);
 }
 

@@ -159,8 +159,7 @@ static void end_capsule(PyObject *capsule)
     if (!PyCapsule_IsValid(capsule, name))
         return;
     exported = PyCapsule_GetPointer(capsule, name); /* begins with the tensor */
-    Py_BEGIN_ALLOW_THREADS end(exported);
-    Py_END_ALLOW_THREADS
+    NATIVE_WITHOUT_GIL(end(exported));
 }
 
 static PyObject *capsule_of(exported_t *exported, void *address, bool versioned)
@@ -268,9 +267,8 @@ PyObject *native_block_dlpack(PyObject *object, PyObject *args, PyObject *kwargs
     return exported ? capsule_of(exported, address, versioned) : NULL;
 }
 
-PyObject *native_block_dlpack_device(PyObject *object, PyObject *unused)
+PyObject *native_block_dlpack_device(PyObject *object, PyObject *NATIVE_UNUSED(unused))
 {
     const owned_arena_t *home = ((block_object_t *)object)->owned->home;
-    (void)unused;
     return Py_BuildValue("(ii)", (int)device_type(home), (int)device_id(home));
 }

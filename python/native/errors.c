@@ -6,9 +6,8 @@
 /* _errors.make(status, driver_code, asked, limit, reserved, free, largest, message). */
 static PyObject *error_factory;
 
-PyObject *native_set_error_factory(PyObject *module, PyObject *factory)
+PyObject *native_set_error_factory(PyObject *NATIVE_UNUSED(module), PyObject *factory)
 {
-    (void)module;
     Py_INCREF(factory);
     native_clear_error_factory();
     error_factory = factory;

@@ -122,31 +122,18 @@ static PyObject *arena_tag_stats(PyObject *self, PyObject *args)
     return stats_dict(status, &stats);
 }
 
-static PyObject *arena_reset_peaks(PyObject *self, PyObject *unused)
-{
-    owned_arena_t *home = ((arena_object_t *)self)->home;
-    cuarena_status_t status;
-
-    (void)unused;
-    if (!native_call_begin(home))
-        return NULL;
-    NATIVE_CALL(home, status, cuarena_reset_peaks(home->arena));
-    return native_done(status);
-}
-
 #define CACHE(member) FIGURE(cuarena_cache_stats_t, member, COUNT)
 static const figure_t cache_figures[] = {
     CACHE(active_bytes),      CACHE(cached_bytes), CACHE(cached_blocks), CACHE(peak_active_bytes),
     CACHE(peak_cached_bytes), CACHE(hits),         CACHE(misses),        CACHE(evicted_blocks),
 };
 
-static PyObject *arena_cache_stats(PyObject *self, PyObject *unused)
+static PyObject *arena_cache_stats(PyObject *self, PyObject *NATIVE_UNUSED(unused))
 {
     owned_arena_t *home = ((arena_object_t *)self)->home;
     cuarena_cache_stats_t stats;
     cuarena_status_t status;
 
-    (void)unused;
     if (!native_call_begin(home))
         return NULL;
     cuarena_cache_stats_init(&stats);
@@ -172,13 +159,12 @@ static const figure_t property_figures[] = {
     PROPERTY(granule_bytes, COUNT),
 };
 
-static PyObject *arena_properties(PyObject *self, PyObject *unused)
+static PyObject *arena_properties(PyObject *self, PyObject *NATIVE_UNUSED(unused))
 {
     owned_arena_t *home = ((arena_object_t *)self)->home;
     cuarena_properties_t properties;
     cuarena_status_t status;
 
-    (void)unused;
     if (!native_call_begin(home))
         return NULL;
     cuarena_properties_init(&properties);
@@ -191,8 +177,6 @@ PyMethodDef native_arena_figures[] = {
     {"_tag_stats", arena_tag_stats, METH_VARARGS, NULL},
     {"_cache_stats", arena_cache_stats, METH_NOARGS, NULL},
     {"_properties", arena_properties, METH_NOARGS, NULL},
-    {"reset_peaks", arena_reset_peaks, METH_NOARGS,
-     "reset_peaks($self, /)\n--\n\nSet every peak to what there is now."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -204,17 +188,14 @@ static const figure_t driver_figures[] = {
     FIGURE(cuarena_driver_info_t, library, TEXT),
 };
 
-static PyObject *driver_info(PyObject *module, PyObject *unused)
+static PyObject *driver_info(PyObject *NATIVE_UNUSED(module), PyObject *NATIVE_UNUSED(unused))
 {
     cuarena_driver_info_t info;
     cuarena_status_t status;
 
-    (void)module;
-    (void)unused;
     cuarena_driver_info_init(&info);
-    Py_BEGIN_ALLOW_THREADS status = cuarena_driver_info(&info);
-    Py_END_ALLOW_THREADS return status == CUARENA_OK ? AS_DICT(&info, driver_figures)
-                                                     : native_raise(status);
+    NATIVE_WITHOUT_GIL(status = cuarena_driver_info(&info));
+    return status == CUARENA_OK ? AS_DICT(&info, driver_figures) : native_raise(status);
 }
 
 #define DEVICE(member, kind) FIGURE(cuarena_device_info_t, member, kind)
@@ -225,29 +206,26 @@ static const figure_t device_figures[] = {
     DEVICE(free_bytes, COUNT),
 };
 
-static PyObject *device_info(PyObject *module, PyObject *args)
+static PyObject *device_info(PyObject *NATIVE_UNUSED(module), PyObject *args)
 {
     cuarena_device_info_t info;
     cuarena_status_t status;
     int device;
 
-    (void)module;
     if (!PyArg_ParseTuple(args, "i:_device_info", &device))
         return NULL;
     cuarena_device_info_init(&info);
-    Py_BEGIN_ALLOW_THREADS status = cuarena_device_info(device, &info);
-    Py_END_ALLOW_THREADS return status == CUARENA_OK ? AS_DICT(&info, device_figures)
-                                                     : native_raise(status);
+    NATIVE_WITHOUT_GIL(status = cuarena_device_info(device, &info));
+    return status == CUARENA_OK ? AS_DICT(&info, device_figures) : native_raise(status);
 }
 
 /* Bytes of a text such as 64MiB; amounts that depend on a memory are none. */
-static PyObject *parse_bytes(PyObject *module, PyObject *args)
+static PyObject *parse_bytes(PyObject *NATIVE_UNUSED(module), PyObject *args)
 {
     cuarena_amount_t amount;
     cuarena_status_t status;
     const char *text;
 
-    (void)module;
     if (!PyArg_ParseTuple(args, "s:parse_bytes", &text))
         return NULL;
     status = cuarena_amount_parse(text, &amount);

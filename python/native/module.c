@@ -6,9 +6,8 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static void free_module(void *module)
+static void free_module(void *NATIVE_UNUSED(module))
 {
-    (void)module;
     native_clear_error_factory();
 }
 

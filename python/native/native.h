@@ -18,6 +18,9 @@
 
 #include <cuarena.h>
 
+/* A parameter that the type of a function has and this one does not need. */
+#define NATIVE_UNUSED(name) name __attribute__((unused))
+
 /* ---- errors.c ------------------------------------------------------------ */
 
 /* Raises the exception that stands for the last error of this thread, which a call of the library
@@ -61,11 +64,17 @@ void native_arena_drop(owned_arena_t *home);
  * Each one that began wants an end. Both hold the GIL. */
 bool native_call_begin(owned_arena_t *home);
 void native_call_end(owned_arena_t *home);
+#define NATIVE_WITHOUT_GIL(call)                                                                   \
+    do {                                                                                           \
+        PyThreadState *thread = PyEval_SaveThread();                                               \
+        call;                                                                                      \
+        PyEval_RestoreThread(thread);                                                              \
+    } while (0)
 /* Makes one call that began, without the GIL, and ends it. */
 #define NATIVE_CALL(home, status, call)                                                            \
     do {                                                                                           \
-        Py_BEGIN_ALLOW_THREADS(status) = (call);                                                   \
-        Py_END_ALLOW_THREADS native_call_end(home);                                                \
+        NATIVE_WITHOUT_GIL((status) = (call));                                                     \
+        native_call_end(home);                                                                     \
     } while (0)
 /* None, or an exception where the call failed. */
 PyObject *native_done(cuarena_status_t status);

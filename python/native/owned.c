@@ -21,9 +21,8 @@ owned_arena_t *native_open(const char *options)
         PyErr_NoMemory();
         return NULL;
     }
-    Py_BEGIN_ALLOW_THREADS status = cuarena_open(options, &home->arena);
-    Py_END_ALLOW_THREADS if (status != CUARENA_OK)
-    {
+    NATIVE_WITHOUT_GIL(status = cuarena_open(options, &home->arena));
+    if (status != CUARENA_OK) {
         native_raise(status);
         free(home);
         return NULL;

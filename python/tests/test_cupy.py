@@ -289,6 +289,18 @@ def test_a_pool_may_go_before_its_arrays(cupy):
     gc.collect()
 
 
+def test_an_arena_may_outlive_its_pool_and_the_streams(cupy):
+    pool = cuarena.cupy.MemoryPool()
+    arena = pool.arena()
+    with cupy.cuda.Stream():
+        pool.malloc(MIB)
+    del pool
+    gc.collect()
+    assert arena.reclaim(wait=True) >= 0
+    assert arena.trim() >= MIB
+    arena.close()
+
+
 def test_cupy_s_own_functions_are_found(cupy):
     if STANDIN:
         pytest.skip("the stand-in has no CuPy")

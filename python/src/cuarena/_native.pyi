@@ -107,6 +107,7 @@ class CupyPool:
         stream_capsule: object,
         call_device: Callable[[], int],
         call_stream: Callable[[], Any],
+        streams: dict[tuple[int, int], Any],
         /,
     ) -> None: ...
     def malloc(self, size: int, /) -> Any: ...

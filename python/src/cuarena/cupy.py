@@ -92,6 +92,7 @@ class MemoryPool(_native.CupyPool):
             _function("cupy_backends.cuda.stream", "get_current_stream_ptr"),
             self._cupy.cuda.runtime.getDevice,
             self._cupy.cuda.get_current_stream,
+            self._streams,
         )
 
     # ---- Arenas -----------------------------------------------------------------

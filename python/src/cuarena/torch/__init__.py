@@ -29,14 +29,26 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-import torch
-
-from .. import _native
+from .. import _errors, _native
 from .. import _torch as _calls
-from . import _answers, _guards, _pool
-from ._pool import Pool
+from .._frameworks import FrameworkError, require
 
-__all__ = ["Pool", "arena", "enable", "enabled", "last_report", "pool", "stats", "tag"]
+torch: Any = require("torch", "PyTorch", "2.11")
+
+from . import _answers, _guards, _pool  # noqa: E402
+from ._pool import Pool  # noqa: E402
+
+__all__ = [
+    "FrameworkError",
+    "Pool",
+    "arena",
+    "enable",
+    "enabled",
+    "last_report",
+    "pool",
+    "stats",
+    "tag",
+]
 
 # Kernels of one device may read tensors of another one.
 _BASE = "preset=grow,peers=try"
@@ -86,14 +98,14 @@ def enable(
 
     Raises
     ------
-    RuntimeError
-        If CUDA was used already, or this PyTorch has no such allocators.
+    cuarena.ArenaBusyError
+        If CUDA was used already.
     cuarena.InvalidArgumentError
         For options that are not accepted.
     """
     global _allocator
     if torch.cuda.is_initialized() and _allocator is None:
-        raise RuntimeError(
+        raise _errors.ArenaBusyError(
             "CUDA was used already, so PyTorch's allocator cannot be replaced; "
             "call cuarena.torch.enable() before anything that uses a GPU"
         )
@@ -132,10 +144,17 @@ def pool(
         them.
     device : int, optional
         By default the current one.
+
+    Raises
+    ------
+    cuarena.ArenaBusyError
+        If arenas are the allocator already.
+    cuarena.InvalidArgumentError
+        For options that are not accepted.
     """
     global _pools_ready
     if enabled():
-        raise RuntimeError(
+        raise _errors.ArenaBusyError(
             "arenas are PyTorch's allocator already (cuarena.torch.enable), "
             "so there is none in front of which a pool could lie"
         )
