@@ -32,7 +32,7 @@ def table(cupy, dice, rows):
 
 def step(cupy, keys, values):
     """One table's questions; arrays that tell the answers."""
-    order = cupy.argsort(keys, kind="stable")
+    order = cupy.argsort(keys)  # stable, in CuPy
     sorted_keys, sorted_values = keys[order], values[order]
     groups, inverse, counts = cupy.unique(keys, return_inverse=True, return_counts=True)
     sums = cupy.bincount(inverse.ravel(), weights=values.astype("float64"))
@@ -42,7 +42,15 @@ def step(cupy, keys, values):
     places = cupy.searchsorted(sorted_keys, groups)
     firsts = sorted_values[places]
     running = cupy.cumsum(sorted_values)
-    return [groups, counts, means, cupy.sort(above), quantiles, firsts, running[:: max(len(running) // 100, 1)]]
+    return [
+        groups,
+        counts,
+        means,
+        cupy.sort(above),
+        quantiles,
+        firsts,
+        running[:: max(len(running) // 100, 1)],
+    ]
 
 
 def digest(cupy, state, arrays):
@@ -98,6 +106,7 @@ def play_trace(chosen, path):
 
 def measure(name, steps, trace):
     import cupy
+
     from allocators import Chosen
 
     chosen = Chosen(name)
@@ -136,7 +145,9 @@ def main():
     if chosen.one:
         print(json.dumps(measure(chosen.one, chosen.steps, chosen.trace)))
         return
-    from allocators import NAMES
+    from allocators import NAMES, need_cupy
+
+    need_cupy()
 
     figures = {name: measure_apart(name, chosen.steps, chosen.trace) for name in NAMES}
     for name in NAMES:

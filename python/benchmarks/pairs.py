@@ -30,6 +30,7 @@ def measure(malloc, size, rounds, pairs=2000):
 
 def measure_all(name, rounds):
     import cupy
+
     from allocators import Chosen
 
     malloc = Chosen(name).pool.malloc
@@ -61,7 +62,9 @@ def main():
     if chosen.one:
         print(json.dumps(measure_all(chosen.one, chosen.rounds)))
         return
-    from allocators import NAMES
+    from allocators import NAMES, need_cupy
+
+    need_cupy()
 
     figures = {name: measure_apart(name, 5 if chosen.quick else chosen.rounds) for name in NAMES}
     for row in figures[NAMES[0]]:

@@ -50,7 +50,7 @@ PyObject *native_new_block(arena_object_t *arena, cuarena_block_t block, cuarena
     self->arena = Py_NewRef((PyObject *)arena);
     self->address = NULL;
     self->movable = movable;
-    status = fix(self);
+    NATIVE_WITHOUT_GIL(status = fix(self));
     if (status != CUARENA_OK) {
         Py_DECREF(self);
         return native_raise(status);
@@ -262,12 +262,13 @@ static int block_get_buffer(PyObject *object, Py_buffer *view, int flags)
     }
     if (!native_block_begin(owned))
         return -1;
+    native_block_keep(owned);
     NATIVE_CALL(owned->home, status, cuarena_block_pin(owned->home->arena, owned->block, &address));
     if (status != CUARENA_OK) {
+        native_block_drop(owned);
         native_raise(status);
         return -1;
     }
-    native_block_keep(owned);
     return PyBuffer_FillInfo(view, object, address, (Py_ssize_t)owned->bytes, 0, flags);
 }
 

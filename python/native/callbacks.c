@@ -125,7 +125,8 @@ PyObject *native_compact(PyObject *self, PyObject *args)
 /* ---- Callbacks that stay ----------------------------------------------------------- */
 
 /* The caller of such a function is whichever call ran out of room, so what it raises is written to
- * sys.unraisablehook. `user` is kept alive by the cuarena.Arena that sets it. */
+ * sys.unraisablehook. `user` is kept alive by the cuarena.Arena that sets it, as long as it lives:
+ * another thread may be about to call a function that was replaced. */
 static int32_t moved_unasked(void *user, const cuarena_relocation_t *list, size_t count)
 {
     PyGILState_STATE state = PyGILState_Ensure();

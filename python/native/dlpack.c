@@ -123,22 +123,25 @@ static cuarena_status_t pin(owned_block_t *owned, cuarena_stream_t stream, void 
     return status;
 }
 
+/* Owns the block before it is pinned, so that no other thread frees it meanwhile. */
 static exported_t *export_block(owned_block_t *owned, cuarena_stream_t stream, void **address_out)
 {
     exported_t *exported = calloc(1, sizeof *exported);
     cuarena_status_t status;
 
     if (!exported) {
+        native_call_end(owned->home);
         PyErr_NoMemory();
         return NULL;
     }
+    native_block_keep(owned);
     NATIVE_CALL(owned->home, status, pin(owned, stream, address_out));
     if (status != CUARENA_OK) {
+        native_block_drop(owned);
         free(exported);
         native_raise(status);
         return NULL;
     }
-    native_block_keep(owned);
     exported->owned = owned;
     exported->stream = stream;
     exported->shape = (int64_t)owned->bytes;
@@ -244,7 +247,8 @@ const char native_dlpack_doc[] =
     "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
     "The block as a tensor of bytes, without a copy.\n\n"
     "It stays where it is, and lives, until the consumer ends the tensor. The\n"
-    "consumer's stream waits for the block's own.";
+    "consumer's stream waits for the block's own; the arena knows it from then on,\n"
+    "see `Arena.release_stream`.";
 
 PyObject *native_block_dlpack(PyObject *object, PyObject *args, PyObject *kwargs)
 {

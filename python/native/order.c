@@ -67,12 +67,18 @@ static bool order(const driver_t *driver, void *context, cuarena_stream_t from, 
     return done;
 }
 
+/* The legacy default stream has two names. */
+static bool is_same(cuarena_stream_t one, cuarena_stream_t other)
+{
+    return (one ? one : CUARENA_STREAM_LEGACY) == (other ? other : CUARENA_STREAM_LEGACY);
+}
+
 cuarena_status_t native_order(owned_arena_t *home, cuarena_stream_t from, cuarena_stream_t to)
 {
     cuarena_properties_t properties;
     driver_t driver;
 
-    if (from == CUARENA_NO_STREAM || to == CUARENA_NO_STREAM || from == to)
+    if (from == CUARENA_NO_STREAM || to == CUARENA_NO_STREAM || is_same(from, to))
         return CUARENA_OK;
     cuarena_properties_init(&properties);
     cuarena_properties(home->arena, &properties);

@@ -5,7 +5,8 @@
 #   run.sh [--quick] [OUT]
 #
 #   --quick  benchmarks with few samples, to see that they run
-#   OUT      gets logs and results; default: ./out
+#   OUT      gets run.log, with all output, and the results of the benchmarks,
+#            pairs.json and analytics.json; default: ./out
 #
 # One line for each part, as `pass NAME' or `FAIL NAME', or why it is skipped;
 # the last line counts them. Each part is ended after two minutes. It takes the
@@ -23,13 +24,17 @@ quick=
 out=${1:-out}
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
+: >"$out/run.log"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 passed=0 failed=0 skipped=0
 
 # part NAME COMMAND...: its log, and one line.
 part() {
-    local name=$1 status=0 began=$SECONDS log=$out/$1.log
+    local name=$1 status=0 began=$SECONDS log=$work/$1.log
     shift
     timeout --kill-after=10 120 "$@" >"$log" 2>&1 </dev/null || status=$?
+    { echo "== $name" && cat "$log"; } >>"$out/run.log"
     case $status in
     0)
         passed=$((passed + 1))
@@ -49,18 +54,13 @@ part() {
 
 # show NAME PATTERN: lines of a log.
 show() {
-    grep -E "$2" "$out/$1.log" | sed 's/^/    /'
+    grep -E "$2" "$work/$1.log" | sed 's/^/    /'
 }
 
-install() {
-    rm -rf "$out/site"
-    "$PYTHON" -m pip install --quiet --no-index --no-deps --target "$out/site" \
-        "$here"/*.whl
-}
-
-part install install
+part install "$PYTHON" -m pip install --quiet --no-index --no-deps --target "$work/site" \
+    "$here"/*.whl
 [ "$failed" -eq 0 ] || exit 1
-export PYTHONPATH=$out/site
+export PYTHONPATH=$work/site
 "$PYTHON" -c 'import cuarena; print(cuarena.device_info()); print(cuarena.driver_info())'
 
 part tests "$PYTHON" -m pytest -q -p no:cacheprovider --rootdir "$here/tests" "$here/tests"
@@ -78,5 +78,5 @@ part analytics "$PYTHON" "$here/benchmarks/analytics.py" --steps "$steps" \
     --json "$out/analytics.json" "$here/cupy_analytics.csv.gz"
 show analytics '.'
 
-echo "$passed passed, $failed failed, $skipped skipped in $SECONDS s; logs: $out"
+echo "$passed passed, $failed failed, $skipped skipped in $SECONDS s; all output: $out/run.log"
 [ "$failed" -eq 0 ]

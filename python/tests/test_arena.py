@@ -44,8 +44,9 @@ def test_a_request_above_the_pool_tells_the_figures(memory):
 
 
 def test_a_negative_size_is_refused_by_name():
-    with cuarena.Arena(pool="1MiB") as arena, pytest.raises(
-        cuarena.InvalidArgumentError, match="nbytes=-1"
+    with (
+        cuarena.Arena(pool="1MiB") as arena,
+        pytest.raises(cuarena.InvalidArgumentError, match="nbytes=-1"),
     ):
         arena.alloc(-1)
 
@@ -91,8 +92,9 @@ def test_a_limit_below_what_lives_is_refused_and_changes_nothing():
 
 
 def test_an_unknown_kind_of_limit_names_the_others():
-    with cuarena.Arena(pool="1MiB") as arena, pytest.raises(
-        cuarena.InvalidArgumentError, match="reserved, live"
+    with (
+        cuarena.Arena(pool="1MiB") as arena,
+        pytest.raises(cuarena.InvalidArgumentError, match="reserved, live"),
     ):
         arena.set_limit(1, "alive")
 

@@ -116,7 +116,8 @@ def test_a_callback_may_allocate(arena):
     made = []
     arena.compact(lambda moves: made.append(arena.alloc(100)))
     assert made
-    del blocks, made
+    made.clear()
+    del blocks
 
 
 def test_zeroed_bytes_read_as_zero():
@@ -137,3 +138,34 @@ def test_stable_blocks_are_counted_in_their_region():
 def test_no_stream_is_named_by_something_else(arena):
     with pytest.raises(TypeError, match="__cuda_stream__"):
         arena.alloc(100, stream="fast")
+
+
+def test_threads_allocate_while_another_one_compacts(memory):
+    """A callback wants the GIL, which no call of another thread may keep."""
+    import threading
+
+    ended = threading.Event()
+    errors = []
+
+    def work(arena):
+        try:
+            while not ended.is_set():
+                kept = [arena.alloc(size, movable=True) for size in range(1000, 60000, 7000)]
+                with cuarena.pinned(kept[0]):
+                    del kept[1::2]
+        except Exception as error:
+            errors.append(error)
+
+    with cuarena.Arena(f"memory={memory}", pool="16MiB") as arena:
+        threads = [threading.Thread(target=work, args=(arena,)) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        moves = []
+        for _ in range(200):
+            arena.compact(lambda told: moves.append(len(told)))
+        ended.set()
+        for thread in threads:
+            thread.join()
+        assert not errors
+        assert sum(moves) == arena.stats().moves
+        arena.validate()

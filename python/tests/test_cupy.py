@@ -8,7 +8,6 @@ import pytest
 
 import cuarena
 import cuarena.cupy
-
 import fake_cupy
 from conftest import NO_DEVICE, STANDIN, needs_device, needs_gpu
 

@@ -6,7 +6,6 @@ import gc
 import pytest
 
 import cuarena
-
 from conftest import needs_device, needs_gpu
 
 numpy = pytest.importorskip("numpy")
@@ -155,6 +154,7 @@ def test_kinds_of_memory_are_told_apart(memory, kind):
         assert block.__dlpack_device__() == (kind, 0)
         memoryview(block)[:] = bytes(range(16))
         assert bytes(block) == bytes(range(16))
+        assert (numpy.from_dlpack(block) == numpy.arange(16)).all()
         block.free()
 
 

@@ -1,5 +1,6 @@
 """RMM, cuda.core and Numba on arenas, where they are installed."""
 
+import ctypes
 import importlib.util
 import os
 import subprocess
@@ -9,14 +10,16 @@ import types
 import pytest
 
 import cuarena
-
 from conftest import needs_device, needs_gpu
 
 MIB = 1 << 20
 
 
 def needs(module):
-    missing = importlib.util.find_spec(module) is None
+    try:
+        missing = importlib.util.find_spec(module) is None
+    except ModuleNotFoundError:  # nor is the package that it is in
+        missing = True
     return pytest.mark.skipif(missing, reason=f"{module} is not installed")
 
 
@@ -42,8 +45,9 @@ def test_a_missing_rmm_is_named(monkeypatch):
     import cuarena.rmm
 
     monkeypatch.setitem(sys.modules, "rmm", None)
-    with cuarena.Arena(pool="1MiB") as arena, pytest.raises(
-        cuarena.rmm.FrameworkError, match="RMM 25.2 or newer"
+    with (
+        cuarena.Arena(pool="1MiB") as arena,
+        pytest.raises(cuarena.rmm.FrameworkError, match="RMM 25.2 or newer"),
     ):
         cuarena.rmm.resource(arena)
 
@@ -54,8 +58,9 @@ def test_an_old_rmm_is_named(monkeypatch):
     old = types.ModuleType("rmm")
     old.__version__ = "22.04.00"
     monkeypatch.setitem(sys.modules, "rmm", old)
-    with cuarena.Arena(pool="1MiB") as arena, pytest.raises(
-        cuarena.rmm.FrameworkError, match="RMM 22.04.00 is too old"
+    with (
+        cuarena.Arena(pool="1MiB") as arena,
+        pytest.raises(cuarena.rmm.FrameworkError, match="RMM 22.04.00 is too old"),
     ):
         cuarena.rmm.resource(arena)
 
@@ -127,21 +132,21 @@ def test_cuda_core_copies_through_an_arena():
     assert (pinned.is_host_accessible, pinned.is_device_accessible) == (True, True)
     source = pinned.allocate(MIB, stream=stream)
     target = pinned.allocate(MIB, stream=stream)
-    numpy = pytest.importorskip("numpy")
-    numpy.from_dlpack(source)[:] = numpy.arange(MIB).astype("uint8")
+    data = bytes(range(256)) * (MIB // 256)
+    ctypes.memmove(int(source.handle), data, MIB)
     between = resource.allocate(MIB, stream=stream)
     source.copy_to(between, stream=stream)
     between.copy_to(target, stream=stream)
     stream.sync()
-    assert (numpy.from_dlpack(target) == numpy.from_dlpack(source)).all()
+    assert ctypes.string_at(int(target.handle), MIB) == data
 
 
 # ---- Numba ----------------------------------------------------------------------------
 
 
-def run_numba(program):
+def run_numba(program, **more):
     """In a process of its own: Numba takes a memory manager once."""
-    environment = dict(os.environ)
+    environment = dict(os.environ, **more)
     library = environment.get("CUARENA_CUDA_LIBRARY")
     if library:
         folder = os.path.dirname(os.path.abspath(library))
@@ -174,6 +179,18 @@ except cuarena.ArenaBusyError as error:
     print(str(error).split()[0])
 """
     assert run_numba(program) == ["8000", str(64 * MIB), "0", "Numba"]
+
+
+@needs("numba_cuda")
+@needs_device
+def test_the_environment_names_the_memory_manager():
+    program = """
+from numba import cuda
+array = cuda.device_array(1000, dtype="int8")
+import cuarena.numba
+print(cuarena.numba.arena().stats().requested_bytes)
+"""
+    assert run_numba(program, NUMBA_CUDA_MEMORY_MANAGER="cuarena.numba") == ["1000"]
 
 
 @needs("numba_cuda")

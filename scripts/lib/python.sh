@@ -4,15 +4,24 @@
 
 python_stages=(python python-torch)
 
-# A fresh environment with the wheel and nothing else, in which it runs; then one
-# with the frameworks that the stand-in driver serves, kept but for the wheel.
-python_install() {
+python_style() {
+    build/python/tools/bin/ruff check --quiet --no-cache python
+    build/python/tools/bin/ruff format --check --quiet --no-cache python
+}
+
+# The wheel where nothing else is.
+python_alone() {
     rm -rf build/python/fresh
     python3 -m venv build/python/fresh
     build/python/fresh/bin/pip install --no-index build/python/dist/cuarena-*.whl
     (cd build/python && fresh/bin/python "$root/python/examples/01_hello.py")
+}
+
+# What tests want, and the frameworks that the stand-in driver serves where this
+# Python can have them, in an environment that is kept but for the wheel.
+python_beside() {
     python_environment frameworks pytest mypy numpy cuda-core numba-cuda numba \
-        nvidia-cuda-runtime || return 1
+        nvidia-cuda-runtime || python_environment frameworks pytest mypy numpy || return
     build/python/frameworks/bin/pip install --no-index --no-deps --force-reinstall \
         build/python/dist/cuarena-*.whl
 }
@@ -27,9 +36,12 @@ python_types() {
             cuarena._native)
 }
 
-# Those that can run here say what they show, the others why not.
+# Those that can run here say what they show, the others why not. The first example
+# of the README is one of them.
 python_examples() {
     local example
+    awk '/^```python/ { inside = 1; next } /^```/ && inside { exit } inside' \
+        python/README.md | build/python/fresh/bin/python
     for example in python/examples/*.py; do
         echo "$example"
         CUARENA_CUDA_LIBRARY=/nonexistent/libcuda.so.1 \
@@ -49,10 +61,12 @@ python_tests() {
 # on host memory and on the stand-in driver.
 stage_python() {
     python_begin
-    python_environment tools build scikit-build-core ninja ||
-        skip "what builds the package could not be had"
+    python_tools || skip "what builds the package could not be had"
+    python_style
     python_build
-    python_install || skip "what tests the package could not be had"
+    build/python/tools/bin/abi3audit --strict build/python/dist/cuarena-*.whl
+    python_alone
+    python_beside || skip "what tests the package could not be had"
     python_types
     python_examples
     configured gcc "${gcc_arguments[@]}"

@@ -52,8 +52,7 @@ class Arena(_native.Arena):
 
     def __init__(self, options: str = "", /, **more: object) -> None:
         super().__init__(join_options(options, more))
-        self._oom_handler: object = None
-        self._on_moves: object = None
+        self._callbacks: list[object] = []  # all that were ever set
         self._tags: dict[str, int] = {}
 
     def __enter__(self) -> Arena:
@@ -249,11 +248,9 @@ class Arena(_native.Arena):
         callback
             As that of `compact`, but its answer is ignored; ``None``: nobody.
         """
-        told = (
-            None if callback is None else lambda moves: callback([Move(*move) for move in moves])
-        )
+        told = None if callback is None else lambda moves: callback([Move(*move) for move in moves])
+        self._callbacks.append(told)
         self._set_relocation_callback(told)
-        self._on_moves = told
 
     def on_out_of_memory(self, handler: Callable[[int, int], object] | None) -> None:
         """Set who is asked to free something before a request is refused.
@@ -266,8 +263,8 @@ class Arena(_native.Arena):
             the request is tried again. What it raises is written to
             `sys.unraisablehook`, and counts as nothing freed. ``None``: nobody.
         """
+        self._callbacks.append(handler)
         self._set_oom_handler(handler)
-        self._oom_handler = handler
 
     # ---- Bytes that go back ------------------------------------------------------------
 
@@ -460,7 +457,9 @@ def _choice(choices: Mapping[str, int], name: str, what: str) -> int:
 
 def _size(value: int, what: str) -> int:
     if not 0 <= value < 2**64:
-        raise _errors.InvalidArgumentError(f"{what}={value} is out of range; expected: 0 to 2**64 - 1")
+        raise _errors.InvalidArgumentError(
+            f"{what}={value} is out of range; expected: 0 to 2**64 - 1"
+        )
     return value
 
 

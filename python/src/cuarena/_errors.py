@@ -51,7 +51,7 @@ class ArenaLostError(ArenaError):
 
 
 class UnsupportedError(ArenaError, NotImplementedError):
-    """This memory or preset does not offer that."""
+    """What was asked for is not offered by the memory or preset."""
 
 
 class StaleBlockError(ArenaError, LookupError):

@@ -1,11 +1,11 @@
 """cuda.core on arenas: an arena as a memory resource.
 
-    >>> import cuarena, cuarena.cuda_core
-    >>> from cuda.core import Device
-    >>> device = Device()
-    >>> device.set_current()
-    >>> resource = cuarena.cuda_core.MemoryResource(cuarena.Arena(memory="device", preset="grow"))
-    >>> buffer = resource.allocate(1000000, stream=device.create_stream())
+>>> import cuarena, cuarena.cuda_core
+>>> from cuda.core import Device
+>>> device = Device()
+>>> device.set_current()
+>>> resource = cuarena.cuda_core.MemoryResource(cuarena.Arena(memory="device", preset="grow"))
+>>> buffer = resource.allocate(1000000, stream=device.create_stream())
 """
 
 from __future__ import annotations

@@ -69,9 +69,6 @@ class MemoryPool(_native.CupyPool):
     arena knows at most 126 streams at a time.
     """
 
-    def __new__(cls, options: str = "", /, **more: object) -> MemoryPool:
-        return super().__new__(cls)
-
     def __init__(self, options: str = "", /, **more: object) -> None:
         if "device" in more or "device=" in options:
             raise _errors.InvalidArgumentError(
@@ -79,7 +76,9 @@ class MemoryPool(_native.CupyPool):
             )
         self._cupy = require("cupy", "CuPy", OLDEST)
         self._options = ",".join(
-            text for text in (_DEFAULTS, _limit_of_environment(), join_options(options, more)) if text
+            text
+            for text in (_DEFAULTS, _limit_of_environment(), join_options(options, more))
+            if text
         )
         self._arenas: dict[int, Arena] = {}
         self._streams: dict[tuple[int, int], Any] = {}
