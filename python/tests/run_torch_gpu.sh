@@ -4,7 +4,7 @@
 #
 #   run_torch_gpu.sh [PART...]
 #
-#   tests     pytest of the module (about 3 minutes)
+#   tests     pytest of the module (about a minute)
 #   compare   eight workloads beside PyTorch's allocators, in turns
 #   caps      the smallest cap under which each workload finishes
 #   compile   torch.compile, fewer runs
@@ -34,8 +34,8 @@ share() {
 part() {
     local name=$1 begin=$SECONDS status=0
     shift
-    timeout --kill-after=10 $((end - SECONDS + 5)) "$@" >"$OUT/torch-$name.log" 2>&1 || status=$?
-    tail -n "${SHOW:-60}" "$OUT/torch-$name.log"
+    "$@" >"$OUT/torch-$name.log" 2>&1 || status=$?
+    tail -n "${SHOW:-80}" "$OUT/torch-$name.log"
     if [ "$status" -eq 0 ]; then
         echo "== $name: pass, $((SECONDS - begin)) s"
     else
@@ -44,10 +44,31 @@ part() {
     fi
 }
 
+# The tests, several at once, but for the one that looks how much the device has.
+# Each is a few seconds of starting PyTorch.
+# shellcheck disable=SC2317 # part calls it
+run_tests() {
+    local failed_tests ids=$OUT/tests.txt shared=(-q -rfEs -W ignore -p no:cacheprovider
+        --tb=short --rootdir python)
+    $PYTHON -m pytest "${shared[@]}" python/tests/test_torch_calls.py || failed_tests=1
+    $PYTHON -m pytest "${shared[@]}" --collect-only python/tests/test_torch.py |
+        sed -n 's/^[a-z_/]*\(test_torch.py::.*\)/python\/tests\/\1/p' >"$ids"
+    # The words in single quotes are for the shells that are started.
+    # shellcheck disable=SC2016
+    grep -v sleeps "$ids" | xargs -P 5 -n 5 sh -c '
+        log=$0/tests-$$.log
+        "$@" >"$log" 2>&1 || status=$?
+        cat "$log"
+        exit "${status:-0}"' "$OUT" "$PYTHON" -m pytest "${shared[@]}" || failed_tests=1
+    grep sleeps "$ids" | xargs "$PYTHON" -m pytest "${shared[@]}" || failed_tests=1
+    return "${failed_tests:-0}"
+}
+
 compare() {
     local name=$1
     shift
-    part "$name" "$PYTHON" python/bench/compare.py --out "$OUT/torch-$name.json" "$@"
+    part "$name" timeout --kill-after=10 $((end - SECONDS + 20)) \
+        "$PYTHON" python/bench/compare.py --out "$OUT/torch-$name.json" "$@"
 }
 
 python/tests/stage_package "$OUT/stage" "$NATIVE" >"$OUT/torch-stage.log" 2>&1 || {
@@ -55,7 +76,7 @@ python/tests/stage_package "$OUT/stage" "$NATIVE" >"$OUT/torch-stage.log" 2>&1 |
     echo "== stage: FAIL"
     exit 1
 }
-export PYTHONPATH=$PWD/$OUT/stage PYTHONUNBUFFERED=1
+export PYTHONPATH=$PWD/$OUT/stage PYTHONUNBUFFERED=1 CUARENA_TEST_SECONDS=120
 case $OUT in /*) PYTHONPATH=$OUT/stage ;; esac
 $PYTHON -c 'import torch, cuarena.torch
 print("torch", torch.__version__, "CUDA", torch.version.cuda, torch.cuda.get_device_name(0))'
@@ -64,10 +85,7 @@ left=${#parts[@]}
 for name in "${parts[@]}"; do
     seconds=$(share "$left")
     case $name in
-    tests)
-        part tests "$PYTHON" -m pytest -q -rs -p no:cacheprovider --tb=short \
-            --rootdir python python/tests/test_torch_calls.py python/tests/test_torch.py
-        ;;
+    tests) part tests run_tests ;;
     compare) compare compare --runs "$RUNS" --limit "$seconds" ;;
     caps) compare caps --caps --steps 10 --limit "$seconds" ;;
     compile) compare compile --runs "$RUNS" --limit "$seconds" compiled reduce_overhead ;;

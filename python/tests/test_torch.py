@@ -13,6 +13,7 @@ from conftest import NO_DEVICE, needs_device, needs_gpu
 
 torch = pytest.importorskip("torch")
 
+SECONDS = float(os.environ.get("CUARENA_TEST_SECONDS", "300"))
 GPUS = 0 if NO_DEVICE else torch.cuda.device_count()
 
 
@@ -22,7 +23,7 @@ def program(code, *arguments, begin="import torch\nimport cuarena.torch\n", **en
         [sys.executable, "-W", "ignore", "-c", begin + textwrap.dedent(code), *arguments],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=SECONDS,
         env={**os.environ, **environment},
     )
     assert ran.returncode == 0, ran.stdout[-2000:] + ran.stderr[-4000:]
