@@ -4,6 +4,8 @@
  *
  *   cacheInfo            how large a workspace cuDNN's benchmarks may ask for
  *   createOrIncrefPool   torch.cuda.MemPool: its tensors lie in the arena as all others do
+ *   setUseOnOOM          ... which asks for nothing then
+ *   setNoSplit
  *   getPoolUseCount      ... how many hold it
  *
  * A place in the table is found by the address that PyTorch exports for its function. What it does
@@ -34,14 +36,13 @@ static void cache_info(void *self, signed char device, size_t *largest)
     *largest = torch_would_fit(device, NULL);
 }
 
-static void create_pool(void *self, signed char device, uint64_t first, uint64_t second,
-                        void *allocator)
+/* Callers pass more than these. */
+static void ignore_pool(void *self, signed char device, uint64_t first, uint64_t second)
 {
     (void)self;
     (void)device;
     (void)first;
     (void)second;
-    (void)allocator;
 }
 
 static int pool_uses(void *self, signed char device, uint64_t first, uint64_t second)
@@ -105,8 +106,9 @@ static bool answer_pools(void **table)
     void **share = place_of(table, "_Z" CLASS "14shareIpcHandleEPv");
     if (!release || !share || share - release != 6)
         return false;
-    return put(release + 1, address_of((void (*)(void))pool_uses)) &&
-           put(release + 2, address_of((void (*)(void))create_pool));
+    void *ignore = address_of((void (*)(void))ignore_pool);
+    return put(release + 1, address_of((void (*)(void))pool_uses)) && put(release + 2, ignore) &&
+           put(release + 3, ignore) && put(release + 4, ignore);
 }
 
 /* Answers what can be answered in this PyTorch, for the whole process: bits of the above, the same

@@ -164,7 +164,8 @@ def test_torch_s_figures_are_the_arena_s():
         assert free == (4 << 30) - (3 << 20), free
         assert torch.cuda.get_per_process_memory_fraction() < 1
         snapshot = torch.cuda.memory._snapshot()
-        live = [b for s in snapshot["segments"] for b in s["blocks"] if "active" in b["state"]]
+        all_ = [b for s in snapshot["segments"] for b in s["blocks"]]
+        live = [b for b in all_ if b["state"] == "active_allocated"]
         assert [(b["address"], b["requested_size"]) for b in live] == [(x.data_ptr(), 3 << 20)], live
         torch.cuda.memory._dump_snapshot("/dev/null")
         assert torch.cuda.memory_snapshot()
@@ -191,7 +192,7 @@ def test_out_of_memory_names_tags_and_the_program_goes_on(tmp_path):
         except torch.OutOfMemoryError as error:
             print(error)
         x = torch.empty(300 << 20, dtype=torch.uint8, device="cuda").fill_(3)
-        assert int(x.sum(dtype=torch.int64)) == 3 * (300 << 20)
+        assert int(x.min()) == int(x.max()) == 3
         """,
         str(tmp_path / "report"),
     )
