@@ -59,12 +59,11 @@ static PyObject *arena_close(PyObject *self, PyObject *NATIVE_UNUSED(unused))
 
     if (!home || !home->arena)
         Py_RETURN_NONE;
-    if (home->calls) {
-        PyErr_SetString(PyExc_RuntimeError, "another thread is in a call of the arena");
-        return NULL;
-    }
-    home->calls++;
-    NATIVE_CALL(home, status, destroy(home));
+    if (home->calls || home->closing)
+        return native_raise_text(CUARENA_BUSY, "another thread is in a call of the arena");
+    home->closing = true;
+    NATIVE_WITHOUT_GIL(status = destroy(home));
+    home->closing = false;
     return native_done(status);
 }
 

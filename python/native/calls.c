@@ -203,6 +203,7 @@ PyMethodDef native_arena_calls[] = {
     {"_check", arena_check, METH_NOARGS, NULL},
     {"reset_peaks", arena_reset_peaks, METH_NOARGS,
      "reset_peaks($self, /)\n--\n\nSet every peak to what there is now."},
+    {"_capture", native_capture, METH_O, NULL},
     {"_compact", native_compact, METH_VARARGS, NULL},
     {"_set_oom_handler", native_set_oom_handler, METH_O, NULL},
     {"_set_relocation_callback", native_set_relocation_callback, METH_O, NULL},

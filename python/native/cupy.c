@@ -212,18 +212,24 @@ static bytes_object_t *new_bytes(pool_object_t *pool, device_slot_t *slot, known
     return bytes;
 }
 
-static cuarena_status_t get_bytes(bytes_object_t *bytes, size_t size)
+/* False with an exception, of the library's if it refuses. */
+static bool get_bytes(bytes_object_t *bytes, size_t size)
 {
+    owned_arena_t *home = bytes->home;
     cuarena_status_t status;
     void *pointer = NULL;
 
+    if (!native_call_begin(home))
+        return false;
     bytes->stream->live++; /* so that the stream stays known meanwhile */
-    NATIVE_WITHOUT_GIL(
-        status = cuarena_alloc_on(bytes->home->arena, size, bytes->stream->handle, NULL, &pointer));
-    if (status != CUARENA_OK)
-        bytes->stream->live--;
+    NATIVE_CALL(home, status,
+                cuarena_alloc_on(home->arena, size, bytes->stream->handle, NULL, &pointer));
     bytes->pointer = pointer;
-    return status;
+    if (!pointer)
+        bytes->stream->live--; /* refused, or of no bytes */
+    if (status != CUARENA_OK)
+        native_raise(status);
+    return status == CUARENA_OK;
 }
 
 static PyObject *pointer_to(pool_object_t *self, device_slot_t *slot, bytes_object_t *bytes,
@@ -242,18 +248,13 @@ static PyObject *allocate(pool_object_t *self, int device, known_stream_t *strea
     size_t wanted = PyLong_AsSize_t(size);
     bytes_object_t *bytes;
     PyObject *pointer;
-    cuarena_status_t status;
 
     if (wanted == (size_t)-1 && PyErr_Occurred())
         return NULL;
     bytes = new_bytes(self, slot, stream);
     if (!bytes)
         return NULL;
-    status = get_bytes(bytes, wanted);
-    if (status == CUARENA_OK)
-        pointer = pointer_to(self, slot, bytes, size);
-    else
-        pointer = native_raise(status);
+    pointer = get_bytes(bytes, wanted) ? pointer_to(self, slot, bytes, size) : NULL;
     Py_DECREF(bytes);
     return pointer;
 }

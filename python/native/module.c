@@ -21,7 +21,8 @@ PyMODINIT_FUNC PyInit__native(void)
 {
     PyObject *module = PyModule_Create(&definition);
     if (module && PyModule_AddFunctions(module, native_driver_functions) == 0 &&
-        native_add_arena(module) && native_add_block(module) && native_add_cupy(module) &&
+        native_add_arena(module) && native_add_block(module) && native_add_capture(module) &&
+        native_add_cupy(module) &&
         PyModule_AddStringConstant(module, "version", cuarena_version_string()) == 0)
         return module;
     Py_XDECREF(module);

@@ -48,7 +48,8 @@ bool native_stream(PyObject *from, cuarena_stream_t *stream_out);
 typedef struct owned_arena {
     cuarena_t *arena; /* NULL: it was closed */
     atomic_size_t owners;
-    size_t calls;       /* that are inside the library; the GIL guards it */
+    size_t calls;       /* that are inside the library; the GIL guards it, and */
+    bool closing;       /* whether it is being closed */
     int32_t memory;     /* CUARENA_MEMORY_... */
     int32_t device;     /* its ordinal; -1: none */
     bool host_readable; /* the CPU reaches the bytes */
@@ -129,6 +130,9 @@ extern const char native_dlpack_doc[];
 PyObject *native_block_dlpack(PyObject *object, PyObject *args, PyObject *kwargs);
 PyObject *native_block_dlpack_device(PyObject *object, PyObject *unused);
 
+/* Begins a session on a stream: capture.c. */
+PyObject *native_capture(PyObject *arena, PyObject *from);
+
 /* Compaction and callbacks of Python: callbacks.c. */
 PyObject *native_compact(PyObject *self, PyObject *args);
 PyObject *native_set_oom_handler(PyObject *self, PyObject *handler);
@@ -137,6 +141,7 @@ PyObject *native_set_relocation_callback(PyObject *self, PyObject *callback);
 /* Each makes its type and adds it to the module; false with an exception. */
 bool native_add_arena(PyObject *module);
 bool native_add_block(PyObject *module);
+bool native_add_capture(PyObject *module);
 bool native_add_cupy(PyObject *module);
 
 /* Makes the Python object of a block, which then owns it; NULL with an exception, and the block is

@@ -48,7 +48,7 @@ void native_arena_drop(owned_arena_t *home)
 
 bool native_call_begin(owned_arena_t *home)
 {
-    if (!home || !home->arena) {
+    if (!home || !home->arena || home->closing) {
         native_raise_text(CUARENA_BAD_ARGUMENT, "the arena is closed");
         return false;
     }

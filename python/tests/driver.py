@@ -35,6 +35,15 @@ class Stream:
         _call("cuStreamCreate", ctypes.byref(handle), non_blocking)
         self.ptr = handle.value
 
+    def begin_capture(self):
+        relaxed = 2
+        _call("cuStreamBeginCapture_v2", ctypes.c_void_p(self.ptr), relaxed)
+
+    def end_capture(self):
+        graph = ctypes.c_void_p()
+        _call("cuStreamEndCapture", ctypes.c_void_p(self.ptr), ctypes.byref(graph))
+        _call("cuGraphDestroy", graph)
+
     def destroy(self):
         handle, self.ptr = self.ptr, None
         if handle:

@@ -64,6 +64,20 @@ def test_closing_with_live_blocks_is_busy():
         arena.alloc(1)
 
 
+def test_closing_while_another_thread_is_inside_is_busy():
+    arena = cuarena.Arena(pool="1MiB")
+    blocks = [arena.alloc(1000, movable=True) for _ in range(4)]
+    del blocks[::2]
+
+    def close(moves):
+        with pytest.raises(cuarena.ArenaBusyError, match="in a call"):
+            arena.close()
+
+    assert arena.compact(close).moves
+    blocks.clear()
+    arena.close()
+
+
 def test_an_arena_lives_as_long_as_its_blocks():
     block = cuarena.Arena(pool="1MiB").alloc(100)
     gc.collect()

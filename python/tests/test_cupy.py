@@ -63,6 +63,19 @@ def test_zero_bytes_are_no_block(pool):
     assert pool.stats().live_blocks == 0
 
 
+def test_a_zero_sized_array_keeps_no_stream(pool, cupy):
+    with cupy.cuda.Stream() as stream:
+        kept = pool.malloc(0)
+    pool.release_stream(stream)
+    del kept
+
+
+def test_an_arena_that_was_closed_is_told(pool):
+    pool.arena().close()
+    with pytest.raises(cuarena.InvalidArgumentError, match="closed"):
+        pool.malloc(1000)
+
+
 def test_a_stream_gets_back_what_it_freed(pool, cupy):
     address = pool.malloc(MIB).ptr
     assert pool.malloc(MIB).ptr == address
@@ -362,3 +375,26 @@ def test_arrays_of_before_live_on(cupy):
     before = cupy.arange(1000)
     cuarena.cupy.enable()
     assert int((before + cupy.arange(1000)).sum()) == 999000
+
+
+@needs_gpu
+def test_a_graph_keeps_the_bytes_of_its_session(cupy):
+    pool = cuarena.cupy.enable()
+    source = cupy.arange(1000, dtype="int64")
+    result = cupy.zeros(1000, dtype="int64")
+    stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()
+    with stream:
+        cupy.add(source * 2, 1, out=result)  # has its kernels compiled
+        with pool.arena().capture(stream) as session:
+            stream.begin_capture()
+            between = source * 2
+            cupy.add(between, 1, out=result)
+            del between
+            graph = stream.end_capture()
+        result.fill(0)
+        others = [cupy.full(1000, 7, dtype="int64") for _ in range(50)]
+        graph.launch(stream)
+        assert bool((result == source * 2 + 1).all())
+        assert all(bool((other == 7).all()) for other in others)
+    session.release(stream)

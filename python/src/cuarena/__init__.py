@@ -18,7 +18,7 @@ from ._errors import (
     StaleBlockError,
     UnsupportedError,
 )
-from ._native import Block
+from ._native import Block, Capture
 from ._native import version as __version__
 from .stats import (
     CacheStats,
@@ -39,6 +39,7 @@ __all__ = [
     "ArenaLostError",
     "Block",
     "CacheStats",
+    "Capture",
     "CompactReport",
     "DeviceInfo",
     "DriverError",

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from . import _errors, _native
-from ._native import Block
+from ._native import Block, Capture
 from .stats import CacheStats, CompactReport, Move, Properties, Stats, _properties
 
 __all__ = ["Arena", "Block", "pinned"]
@@ -265,6 +265,40 @@ class Arena(_native.Arena):
         """
         self._callbacks.append(handler)
         self._set_oom_handler(handler)
+
+    def capture(self, stream: Any) -> Capture:
+        """Begin a session, in which what is allocated on a stream is private.
+
+        A graph uses the blocks that its kernels were captured with at each
+        launch, whatever was freed meanwhile; so nobody else gets their bytes
+        before `Capture.release`.
+
+        Parameters
+        ----------
+        stream
+            The stream that is captured, from now on or already.
+
+        Returns
+        -------
+        Capture
+            For a ``with`` around the capture.
+
+        Raises
+        ------
+        InvalidArgumentError
+            For the legacy default stream, and no stream.
+        ArenaBusyError
+            If the stream is in a session, or its capture has failed.
+
+        Examples
+        --------
+        >>> with arena.capture(stream) as session:  # doctest: +SKIP
+        ...     stream.begin_capture()
+        ...     ...
+        ...     graph = stream.end_capture()
+        >>> session.release(stream)  # doctest: +SKIP
+        """
+        return self._capture(stream)
 
     # ---- Bytes that go back ------------------------------------------------------------
 
