@@ -31,7 +31,9 @@ def choose(allocator: str) -> None:
         import cuarena.torch
 
         cuarena.torch.enable(report=False)
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.use_deterministic_algorithms(True)
+    torch.backends.cuda.enable_cudnn_sdp(False)  # plans anew for each shape
+    torch.backends.cuda.enable_mem_efficient_sdp(False)
     torch.utils.deterministic.fill_uninitialized_memory = False
     torch.backends.cudnn.deterministic = True
     torch.backends.cuda.matmul.allow_tf32 = True
@@ -122,7 +124,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("allocator")
     parser.add_argument("names", nargs="+")
-    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--steps", type=int, default=16)
     parser.add_argument("--warm", type=int, default=4)
     parser.add_argument("--caps", action="store_true")
     parsed = parser.parse_args()

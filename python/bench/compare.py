@@ -57,12 +57,12 @@ def child(allocator: str, names: list[str], options: list[str], limit: float) ->
 
 
 def take_turns(names: list[str], runs: int, options: list[str], limit: float) -> list[Result]:
-    """Run all allocators one after the other, each time beginning with the next."""
+    """Run all allocators one after the other, each time beginning with the next; arenas are first."""
     end = time.monotonic() + limit
     results: list[Result] = []
     for number in range(runs):
         for turn in range(len(ALLOCATORS)):
-            allocator = ALLOCATORS[(turn + number) % len(ALLOCATORS)]
+            allocator = ALLOCATORS[(turn + number - 1) % len(ALLOCATORS)]
             left = end - time.monotonic()
             if left < 10:
                 print(f"time is over in run {number + 1}", flush=True)
@@ -155,7 +155,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--limit", type=float, default=500)
-    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--steps", type=int, default=16)
     parser.add_argument("--out")
     parser.add_argument("--caps", action="store_true")
     parser.add_argument("names", nargs="*")

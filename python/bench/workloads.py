@@ -106,7 +106,7 @@ def gpt2() -> Iterator[Tensor]:
 def bert() -> Iterator[Tensor]:
     """Train an encoder on batches of changing length."""
     lengths = random.Random(1)
-    model = Transformer(16384, 768, 6, 12, 512, causal=False).to(DEVICE)
+    model = Transformer(16384, 768, 4, 12, 512, causal=False).to(DEVICE)
     optimizer = torch.optim.AdamW(model.parameters(), 1e-4)
     while True:
         tokens = torch.randint(16384, (16, lengths.randrange(48, 512)), device=DEVICE)
@@ -180,7 +180,7 @@ class Experts(nn.Module):
 def moe() -> Iterator[Tensor]:
     """Train a mixture of experts: how many tokens an expert gets changes."""
     width = 512
-    layers = [Layer(width, 8, True, Experts(width)) for _ in range(4)]
+    layers = [Layer(width, 8, True, Experts(width)) for _ in range(3)]
     model = nn.Sequential(nn.Embedding(8192, width), *layers, nn.Linear(width, 8192)).to(DEVICE)
     optimizer = torch.optim.AdamW(model.parameters(), 1e-4)
     while True:
@@ -274,12 +274,12 @@ class Serving(nn.Module):
 def serving() -> Iterator[Tensor]:
     """Serve requests that come, grow by a token a step, and go."""
     numbers = random.Random(4)
-    model = Serving(1024, 8).to(DEVICE, torch.bfloat16)
+    model = Serving(1024, 4).to(DEVICE, torch.bfloat16)
     caches: list[tuple[list[tuple[Tensor, Tensor]], int]] = []
     while True:
         total = torch.zeros((), device=DEVICE)
         caches = [(cache, left - 1) for cache, left in caches if left > 0]
-        while len(caches) < 24:
+        while len(caches) < 12:
             prompt = torch.randint(16384, (numbers.randrange(64, 1536),), device=DEVICE)
             cache: list[tuple[Tensor, Tensor]] = []
             total += model(prompt, cache).float().sum()
