@@ -46,7 +46,9 @@ def child(allocator: str, names: list[str], options: list[str], limit: float) ->
             trouble = f"{allocator}: no answer within {limit:.0f} s"
             limit = 0
         sys.stderr.write(trouble[-6000:])
-        lines = [json.loads(line) for line in output.splitlines() if line.startswith('{"allocator"')]
+        lines = [
+            json.loads(line) for line in output.splitlines() if line.startswith('{"allocator"')
+        ]
         results += lines
         if len(lines) < len(names):
             why = {"error": f"the process ended: {trouble[-400:]}"}
@@ -57,7 +59,7 @@ def child(allocator: str, names: list[str], options: list[str], limit: float) ->
 
 
 def take_turns(names: list[str], runs: int, options: list[str], limit: float) -> list[Result]:
-    """Run all allocators one after the other, each time beginning with the next; arenas are first."""
+    """Run all allocators one after the other, first arenas, then beginning with the next."""
     end = time.monotonic() + limit
     results: list[Result] = []
     for number in range(runs):
@@ -82,7 +84,11 @@ def one_row(allocator: str, runs: list[Result]) -> tuple[str, float | None, floa
     """Write a line of a table; its step time and reserved bytes."""
     good = [run for run in runs if "times" in run]
     if not good:
-        return f"  {allocator:11} FAILED: {runs[0]['error'][:200] if runs else 'did not run'}", None, None
+        return (
+            f"  {allocator:11} FAILED: {runs[0]['error'][:200] if runs else 'did not run'}",
+            None,
+            None,
+        )
     steps = [statistics.median(run["times"]) * 1000 for run in good]
     whole = [sum(run["times"]) * 1000 for run in good]
     reserved = statistics.median(run["reserved"] for run in good) / MIB

@@ -1,6 +1,6 @@
 """Trains on two GPUs with DistributedDataParallel: one line of JSON, as child.py's.
 
-    ddp.py ALLOCATOR [STEPS]
+ddp.py ALLOCATOR [STEPS]
 """
 
 from __future__ import annotations

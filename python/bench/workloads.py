@@ -135,7 +135,7 @@ class Residual(nn.Module):
 def backbone() -> nn.Sequential:
     """Make a small residual network."""
     widths = [64, 64, 128, 256, 512]
-    blocks = [Residual(a, b, 2) for a, b in zip(widths, widths[1:])]
+    blocks = [Residual(a, b, 2) for a, b in zip(widths, widths[1:], strict=False)]
     return nn.Sequential(nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.ReLU(), *blocks)
 
 
@@ -256,7 +256,7 @@ class Serving(nn.Module):
         """Decode tokens of one sequence behind those whose keys and values are cached."""
         x = self.words(tokens)[None]
         length = tokens.shape[0]
-        for number, (qkv, mlp) in enumerate(zip(self.qkv, self.mlp)):
+        for number, (qkv, mlp) in enumerate(zip(self.qkv, self.mlp, strict=True)):
             q, k, v = qkv(x).view(1, length, 3, self.heads, 64).permute(2, 0, 3, 1, 4)
             if number < len(cache):
                 k = torch.cat([cache[number][0], k], 2)

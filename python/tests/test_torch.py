@@ -1,5 +1,6 @@
 """cuarena.torch with PyTorch itself. Each test runs a program in a process of its own, since an
-allocator is for the whole process."""
+allocator is for the whole process.
+"""
 
 import os
 import re
@@ -9,6 +10,7 @@ import sys
 import textwrap
 
 import pytest
+
 from conftest import NO_DEVICE, needs_device, needs_gpu
 
 torch = pytest.importorskip("torch")
@@ -48,7 +50,8 @@ def test_what_cannot_be_had_says_what_to_use_instead():
         cuarena.torch.enable("1GiB")
         other = torch.cuda.memory.CUDAPluggableAllocator(
             cuarena._native.__file__, "cuarena_torch_alloc", "cuarena_torch_free")
-        calls = (lambda: torch.cuda.MemPool(other.allocator()), torch.UntypedStorage(1)._share_cuda_)
+        share = torch.UntypedStorage(1)._share_cuda_
+        calls = (lambda: torch.cuda.MemPool(other.allocator()), share)
         for call in calls:
             try:
                 call()
@@ -95,7 +98,16 @@ def test_a_program_runs_unchanged(tmp_path):
         "if __name__ == '__main__':\n"
         "    print(sys.argv[1:], cuarena.torch.enabled(), torch._C._cuda_getAllocatorBackend())\n"
     )
-    command = [sys.executable, "-m", "cuarena.torch", "--limit", "50%", str(script), "-x", "--limit"]
+    command = [
+        sys.executable,
+        "-m",
+        "cuarena.torch",
+        "--limit",
+        "50%",
+        str(script),
+        "-x",
+        "--limit",
+    ]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert ran.stdout.strip() == "['-x', '--limit'] True pluggable", ran.stderr
     command = [sys.executable, "-m", "cuarena.torch", "-m", "script", "1"]
@@ -166,7 +178,8 @@ def test_torch_s_figures_are_the_arena_s():
         snapshot = torch.cuda.memory._snapshot()
         all_ = [b for s in snapshot["segments"] for b in s["blocks"]]
         live = [b for b in all_ if b["state"] == "active_allocated"]
-        assert [(b["address"], b["requested_size"]) for b in live] == [(x.data_ptr(), 3 << 20)], live
+        assert len(live) == 1 and live[0]["requested_size"] == 3 << 20, live
+        assert live[0]["address"] == x.data_ptr()
         torch.cuda.memory._dump_snapshot("/dev/null")
         assert torch.cuda.memory_snapshot()
         assert torch.accelerator.memory_allocated() == 3 << 20

@@ -7,8 +7,8 @@ import sys
 import threading
 
 import pytest
-from conftest import needs_device
 
+from conftest import needs_device
 from cuarena import _torch as calls
 
 pytestmark = needs_device

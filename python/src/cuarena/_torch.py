@@ -87,7 +87,7 @@ def figures(device: int) -> dict[str, int]:
     """Tell what the arena of a device has; zeros if there is none yet."""
     values = (_u64 * len(FIGURES))()
     check(_figures(device, values, len(FIGURES)))
-    return dict(zip(FIGURES, values))
+    return dict(zip(FIGURES, values, strict=True))
 
 
 def devices() -> list[int]:

@@ -76,9 +76,7 @@ def _options(limit: int | str | None, options: str, report: str | bool) -> None:
     _calls.report_to(os.path.abspath(report) if report else "")
 
 
-def enable(
-    limit: int | str | None = None, *, options: str = "", report: str | bool = True
-) -> None:
+def enable(limit: int | str | None = None, *, options: str = "", report: str | bool = True) -> None:
     """Make arenas PyTorch's allocator, for the whole process.
 
     Call it before CUDA is used. Each device gets an arena of its own when it

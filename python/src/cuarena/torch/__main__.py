@@ -1,7 +1,7 @@
 """Runs a program of PyTorch with arenas as its allocator.
 
-    python -m cuarena.torch [--limit LIMIT] [--options OPTIONS] script.py [ARGUMENT...]
-    python -m cuarena.torch [--limit LIMIT] [--options OPTIONS] -m MODULE [ARGUMENT...]
+Call it as ``python -m cuarena.torch [--limit LIMIT] [--options OPTIONS]``, then
+``script.py [ARGUMENT...]`` or ``-m MODULE [ARGUMENT...]``.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import torch
 
 from .. import _torch as _calls
 
+
 def _instead(call: str = "pool()") -> str:
     return f"; use cuarena.torch.{call} instead of enable(), which keeps PyTorch's own allocator"
 
@@ -59,7 +60,7 @@ def _with_plain_graphs(compile_: Any) -> Any:
 
 
 def _without_allocator(init: Any) -> Any:
-    """Let a MemPool be made whose tensors lie in the arena, but none with memory of another kind."""
+    """Let a MemPool be made whose tensors lie in the arena, but none with other memory."""
 
     @functools.wraps(init)
     def checked(self: Any, allocator: Any = None, *args: Any, **kwargs: Any) -> None:
