@@ -13,6 +13,7 @@
  *   cuarena/capture.h  memory for graphs that are captured from streams
  *   cuarena/compact.h  move blocks together
  *   cuarena/oom.h      what is tried before a request is refused
+ *   cuarena/layer.h    serves programs that call the driver, unchanged
  *   cuarena/listener.h a function that is told of every allocation
  *   cuarena/stats.h    statistics, peaks, the validator
  *   cuarena/snapshot.h what an arena has at one moment, block by block, in a file
@@ -42,6 +43,7 @@
 #include "cuarena/device.h"
 #include "cuarena/driver.h"
 #include "cuarena/heap.h"
+#include "cuarena/layer.h"
 #include "cuarena/listener.h"
 #include "cuarena/memory.h"
 #include "cuarena/monitor.h"

@@ -18,6 +18,7 @@ int command_advise(int argc, char **argv);
 int command_import(int argc, char **argv);
 int command_report(int argc, char **argv);
 int command_info(int argc, char **argv);
+int command_run(int argc, char **argv);
 int command_snapshot(int argc, char **argv);
 int command_top(int argc, char **argv);
 

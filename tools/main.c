@@ -16,6 +16,7 @@ static const char help[] =
     "  advise TRACE...       tells which options suit a trace, and why\n"
     "  import FILE           makes a trace of what RMM or PyTorch recorded\n"
     "  report TRACE -o FILE  draws what happens in an arena, as a page of HTML\n"
+    "  run PROGRAM...        serves a program's own allocations, or records them\n"
     "  info                  tells versions, memories and options\n"
     "  top SOCKET...         shows the arenas of running programs\n"
     "  snapshot SOCKET       tells all that such an arena has\n"
@@ -45,13 +46,11 @@ static int show_version(int argc, char **argv)
 }
 
 static const command_t commands[] = {
-    {"replay", command_replay}, {"policies", command_policies},
-    {"advise", command_advise}, {"import", command_import},
-    {"report", command_report}, {"info", command_info},
-    {"top", command_top},       {"snapshot", command_snapshot},
-    {"help", show_help},        {"--help", show_help},
-    {"-h", show_help},          {"--version", show_version},
-    {"-V", show_version},
+    {"replay", command_replay},  {"policies", command_policies}, {"advise", command_advise},
+    {"import", command_import},  {"report", command_report},     {"info", command_info},
+    {"top", command_top},        {"snapshot", command_snapshot}, {"run", command_run},
+    {"help", show_help},         {"--help", show_help},          {"-h", show_help},
+    {"--version", show_version}, {"-V", show_version},
 };
 
 int command_fail(const fault_t *fault)
@@ -78,8 +77,8 @@ int main(int argc, char **argv)
         if (strcmp(name, commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
     (void)fault_set(&fault,
-                    "%s '%s', expected replay, policies, advise, import, report, info, top, "
-                    "snapshot, --help or --version",
+                    "%s '%s', expected replay, policies, advise, import, report, run, info, "
+                    "top, snapshot, --help or --version",
                     argc > 1 ? "unknown command" : "no command", fault_quote(name, strlen(name)));
     return command_fail(&fault);
 }

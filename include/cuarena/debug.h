@@ -1,5 +1,6 @@
 /*
- * Debugging: what finds writes outside of blocks and to freed ones, and reports what was leaked.
+ * Debugging: what finds writes outside of blocks and to freed ones, and reports what was leaked;
+ * and what tools are told of blocks.
  *
  *   cuarena_open("pool=1GiB, guard=64, fill=both, quarantine=16MiB, stacks=8", &arena);
  *   ...
@@ -50,6 +51,33 @@
  *
  * With any of them each live block takes host memory, in some 90 bytes and 8 for each caller; an
  * allocation is OUT_OF_MEMORY where there is none.
+ *
+ * Tools that listen by NVTX, such as compute-sanitizer, need none of these:
+ *
+ *   compute-sanitizer --tool memcheck ./program
+ *
+ *   nvtx=auto   If the environment names a tool (NVTX_INJECTION64_PATH, which compute-sanitizer
+ *               sets), it is told of the blocks of memory=managed and pinned, and of memory=device
+ *               with backing=malloc, which is what backing=auto is then, since that tool takes
+ *               neither handles (vmm) nor a driver's pool (async): each block is an
+ *               allocation of its own, of as many bytes as were asked for, under the name of its
+ *               tag or else of its arena. So it finds a kernel that writes 1 byte behind a block,
+ *               reads one that was freed, also behind a free on the same stream, or one where it
+ *               was before a compaction. The default.
+ *   nvtx=on     It is told of the blocks of any memory; CUDA must be initialized by then.
+ *   nvtx=off    Nothing is told.
+ *
+ * An arena that tells a tool of blocks takes the slow path for every call, and its threads have no
+ * caches; without a tool nothing is paid. What a capture session freed counts as in use until its
+ * release, since each launch of the graph uses it, and blocks that had the same bytes are one
+ * allocation. Bytes that the library uses, to copy, to set or to look at, count as in use while
+ * that is queued. Adopted bytes are their owner's to tell of. To initcheck a block that has moved
+ * is new, and its bytes are not written: run that with nvtx=off, or --nvtx no. Where the host has
+ * no memory for what is told of a segment, all of its bytes count as in use from then on.
+ *
+ * A profiler such as Nsight Systems is told how long things take, as ranges of the domain
+ * "cuarena": "grow" (bytes asked of the memory), "run out" (bytes of the request that found no
+ * room, until it has its block or is refused) and "compact"; the number is the range's payload.
  *
  * memory=none has no bytes to guard; memory of a program's own needs set_bytes and read_bytes
  * (memory.h). `stacks` is UNSUPPORTED where the library was built without execinfo.h.

@@ -144,6 +144,11 @@ typedef struct cuarena_amount {
 #define CUARENA_FILL_FREE 2  /* those of a freed block: 0xDD */
 #define CUARENA_FILL_BOTH 3
 
+/* Whose blocks a tool is told of: see debug.h. */
+#define CUARENA_NVTX_OFF 0
+#define CUARENA_NVTX_AUTO 1 /* those of memory that a GPU reaches: device, managed, pinned */
+#define CUARENA_NVTX_ON 2   /* those of any memory */
+
 /*
  * CUARENA_ZERO_ALLOC: the bytes that a resize adds to a block are not set to 0, unless it was empty
  * before.
@@ -287,6 +292,7 @@ typedef struct cuarena_config {
     /* Recording: see trace.h. */
     char trace[256];    /* the file, as cuarena_trace_begin has it; empty: none */
     int32_t trace_ring; /* last events kept in memory for each thread; 0 */
+    int32_t nvtx;       /* CUARENA_NVTX_...; auto */
 } cuarena_config_t;
 
 CUARENA_API void cuarena_config_init(cuarena_config_t *config);

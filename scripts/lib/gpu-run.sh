@@ -9,7 +9,10 @@
 #   --suites      the test programs
 #   --examples    the examples; two are compiled here if there is an nvcc
 #   --frameworks  beside PyTorch and CuPy, where Python has them
+#   --layer       programs that know nothing of arenas, served and recorded
 #   --sanitizer   the test programs that want a device, under compute-sanitizer
+#   --nvtx        the same under memcheck, which is told of each block by NVTX;
+#                 and programs with a mistake, which it must find
 #   --benches     the benchmarks
 #   (no part: all of them)
 #
@@ -46,7 +49,7 @@ usage() {
 
 while [ $# -gt 0 ]; do
     case $1 in
-    --info | --suites | --examples | --frameworks | --sanitizer | --benches)
+    --info | --suites | --examples | --frameworks | --layer | --sanitizer | --nvtx | --benches)
         parts+=("${1#--}")
         ;;
     --quick) quick=yes ;;
@@ -73,8 +76,8 @@ while [ $# -gt 0 ]; do
     shift
 done
 if [ ${#parts[@]} -eq 0 ]; then
-    parts=(info suites examples frameworks sanitizer benches)
-    [ -z "$quick" ] || parts=(info suites examples frameworks benches)
+    parts=(info suites examples frameworks layer sanitizer nvtx benches)
+    [ -z "$quick" ] || parts=(info suites examples frameworks layer benches)
 fi
 mkdir -p "$out/logs" "$out/verdicts" "$out/results"
 out=$(cd "$out" && pwd)
@@ -174,7 +177,7 @@ part_info() {
 # tests run in one process, unless processes are what they are about.
 fork_of() {
     case $1 in
-    check_driver | check_export_device) echo yes ;;
+    check_driver | check_export_device | check_layer_environment) echo yes ;;
     *) echo no ;;
     esac
 }
@@ -240,6 +243,11 @@ part_frameworks() {
     done
 }
 
+find_sanitizer() {
+    command -v compute-sanitizer ||
+        ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null || true
+}
+
 # Errors that the driver returns are the tests' own business. Checkers are
 # slow, so sizes are those of a slow machine. Blocks are moved whole, whatever
 # of them was written: to initcheck all of an arena is written from the start.
@@ -258,10 +266,12 @@ part_frameworks() {
 # such a program begins anew, a few times, and its verdict says so; it is skipped
 # if that does not help, since memcheck and synccheck have it as well. What
 # failed stays in the logs.
+#
+# Nothing is told by NVTX here: to initcheck a block that has moved is new, and
+# part_nvtx has memcheck.
 part_sanitizer() {
     local sanitizer tool program name zero losses
-    sanitizer=$(command -v compute-sanitizer ||
-        ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null || true)
+    sanitizer=$(find_sanitizer)
     [ -n "$sanitizer" ] || {
         verdict skip sanitizer "no compute-sanitizer"
         return
@@ -276,12 +286,137 @@ part_sanitizer() {
                 CK_FORK=${CK_FORK:-$(fork_of "$name")} CK_TIMEOUT_MULTIPLIER=20 \
                 CK_EXCLUDE_TAGS="process alone" \
                 later "${device_jobs:-$jobs}" "$tool-$name" "$sanitizer" \
-                --tool "$tool" --target-processes all --report-api-errors no \
+                --nvtx no --tool "$tool" --target-processes all --report-api-errors no \
                 --error-exitcode 99 "$program"
         done
     done
     wait
 }
+
+# Arenas that part_nvtx has, each with a name for its lines. Of handles and of a
+# driver's pool the checker is told nothing, so their mistakes are not looked for.
+told_arenas() {
+    cat <<'END'
+device memory=device,pool=16MiB
+malloc memory=device,backing=malloc,pool=16MiB
+managed memory=managed,pool=16MiB
+pinned memory=pinned,pool=16MiB
+grow preset=grow,memory=device,limit=64MiB
+bfc preset=bfc,memory=device,limit=64MiB
+mlx preset=mlx-cuda,memory=device,limit=64MiB
+cupy preset=cupy-pool,memory=device,limit=64MiB
+guards memory=device,pool=16MiB,guard=64,fill=both,quarantine=64KiB
+zeroes memory=device,pool=16MiB,zero=free
+END
+}
+
+untold_arenas() {
+    cat <<'END'
+vmm memory=device,backing=vmm,pool=16MiB
+async memory=device,backing=async,pool=16MiB
+driver-pool preset=driver-pool,memory=device
+END
+}
+
+# finds NAME COMMAND...: passes if the checker finds one byte out of bounds, and
+# names an allocation of the size that the program's blocks have.
+finds() {
+    local name=$1 log=$out/logs/$1.log started=$SECONDS took status=0
+    shift
+    timeout --kill-after=20 "$limit" "$@" >"$log" 2>&1 </dev/null || status=$?
+    took="($((SECONDS - started)) s)"
+    if grep -q '^skipped' "$log" || [ "$status" -eq 77 ]; then
+        verdict skip "$name" "$took: the arena cannot do this"
+    elif ! grep -qE 'Invalid __global__ (read|write) of size 1 ' "$log"; then
+        verdict FAIL "$name" "$took: the mistake was not found"
+    elif ! grep -qE 'of size 4,?099 ' "$log"; then
+        verdict FAIL "$name" "$took: found, but not with the block's size"
+    else
+        verdict pass "$name" "$took: $(grep -m 1 -oE \
+            'and is .* nearest allocation.*' "$log")"
+    fi
+}
+
+# What is to be found, and what is clean: by each arena.
+nvtx_faults() {
+    local name options mode check=("$1" --nvtx yes --tool memcheck
+        --destroy-on-device-error kernel --error-exitcode 99)
+    while read -r name options; do
+        for mode in past freed moved; do
+            ! wanted "nvtx-$mode-$name" || {
+                while [ "$(jobs -rp | wc -l)" -ge "${device_jobs:-$jobs}" ]; do
+                    wait -n || true
+                done
+                finds "nvtx-$mode-$name" "${check[@]}" "$out/faults" "$mode" \
+                    "$options" &
+            }
+        done
+    done < <(told_arenas)
+    while read -r name options; do
+        for mode in clean queued; do
+            ! wanted "nvtx-$mode-$name" ||
+                later "${device_jobs:-$jobs}" "nvtx-$mode-$name" "${check[@]}" \
+                    "$out/faults" "$mode" "$options"
+        done
+    done < <(told_arenas && untold_arenas)
+    wait
+}
+
+# Growth, compaction and running out are ranges of the domain "cuarena".
+nvtx_profile() {
+    local nsys log=$out/logs/nvtx-profile.log
+    nsys=$(command -v nsys || true)
+    wanted nvtx-profile || return 0
+    [ -n "$nsys" ] || {
+        verdict skip nvtx-profile "no nsys"
+        return
+    }
+    "$nsys" profile --trace=nvtx,cuda --force-overwrite=true \
+        --output="$out/results/nvtx" "$out/faults" clean \
+        preset=grow,memory=device,limit=64MiB >"$log" 2>&1 &&
+        "$nsys" stats --report nvtx_sum "$out/results/nvtx.nsys-rep" >>"$log" 2>&1
+    if grep -q 'cuarena:grow' "$log" && grep -q 'cuarena:run out' "$log" &&
+        grep -q 'cuarena:compact' "$log"; then
+        verdict pass nvtx-profile "grow, run out, compact"
+    else
+        verdict FAIL nvtx-profile "ranges are missing"
+    fi
+}
+
+# Tests that use bytes which are no block's, to see what the library makes of it,
+# tell nothing.
+part_nvtx() {
+    local sanitizer nvcc program name
+    sanitizer=$(find_sanitizer)
+    nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)
+    if [ -z "$sanitizer" ] || [ -z "$nvcc" ]; then
+        verdict skip nvtx "no compute-sanitizer, or no nvcc"
+        return
+    fi
+    if "$nvcc" -std=c++17 -lineinfo -I"$here/include" "$here/nvtx/faults.cu" \
+        "$here/lib/libcuarena.a" -lcuda -o "$out/faults" \
+        >"$out/logs/compile-faults.log" 2>&1; then
+        nvtx_faults "$sanitizer"
+        nvtx_profile
+    else
+        verdict FAIL nvtx-faults "does not compile"
+        cp "$out/logs/compile-faults.log" "$out/logs/nvtx-faults.log"
+    fi
+    for program in "$here"/suites/device/*; do
+        name=${program##*/}
+        case $name in check_standin*) continue ;; esac
+        ! wanted "nvtx-$name" || CUARENA_TEST_SLOW=1 \
+            CK_FORK=${CK_FORK:-$(fork_of "$name")} CK_TIMEOUT_MULTIPLIER=20 \
+            CK_EXCLUDE_TAGS="process alone" \
+            later "${device_jobs:-$jobs}" "nvtx-$name" "$sanitizer" --nvtx yes \
+            --tool memcheck --target-processes all --report-api-errors no \
+            --error-exitcode 99 "$program"
+    done
+    wait
+}
+
+# shellcheck source=gpu-layer.sh
+. "$here/layer/part.sh"
 
 part_benches() {
     local program name arguments
@@ -294,7 +429,8 @@ part_benches() {
         case $name in rust | workers) continue ;; esac
         arguments=(${quick:+--quick} --json "$out/results/$name.json")
         case $name in
-        alone) arguments=() ;;
+        alone | snapshot) arguments=() ;;
+        trace) arguments=("$out/trace.csv") ;;
         replay) arguments=("$here"/traces/*.csv.gz) ;;
         threads) arguments=("$here"/traces/gpt2_train.csv.gz) ;;
         threads_cuda) arguments+=("$here"/traces/gpt2_train.csv.gz) ;;

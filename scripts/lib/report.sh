@@ -37,11 +37,16 @@ result_of() {
 # run_stage NAME SECONDS: the stage, ended if it takes longer.
 run_stage() {
     local name=$1 limit=$2 log=$root/build/logs/$1.log
-    local began=$SECONDS cpu running status reason result took
-    times >"$log.cpu" # not in a subshell, whose children are others
-    cpu=$(cpu_seconds "$log.cpu")
-    timeout --kill-after=20 "$limit" "$root/scripts/check" --stage "$name" \
-        >"$log" 2>&1 </dev/null &
+    local began=$SECONDS running status reason result took
+    # In a shell of its own, whose children are those of the stage alone.
+    (
+        trap 'kill %1 2>/dev/null' TERM
+        timeout --kill-after=20 "$limit" "$root/scripts/check" --stage "$name" \
+            >"$log" 2>&1 </dev/null &
+        wait $! && status=0 || status=$?
+        times >"$log.cpu"
+        exit "$status"
+    ) &
     running=$!
     trap 'kill $running 2>/dev/null; exit 130' INT TERM
     wait $running && status=0 || status=$?
@@ -51,10 +56,8 @@ run_stage() {
     reason=$(tail -n 1 "$log" | sed -n 's/^\(skip\|note\): //p')
     result=$(result_of "$status" "$reason")
     took=$((SECONDS - began))
-    times >"$log.cpu"
-    cpu=$(($(cpu_seconds "$log.cpu") - cpu))
-    echo "$result $took $cpu $name" >>"$results"
-    say_result "$result" "$name" "($took s, $cpu s of processors)" "$reason"
+    echo "$result $took $(cpu_seconds "$log.cpu") $name" >>"$results"
+    say_result "$result" "$name" "($took s, $(cpu_seconds "$log.cpu") s of processors)" "$reason"
 }
 
 # run_stages SECONDS NAME...: in their order. Where all that others build on is

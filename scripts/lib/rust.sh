@@ -9,7 +9,7 @@
 
 rust_stages=(
     rust-fmt rust-clippy rust-features rust-test rust-doc rust-bindings rust-find
-    rust-package rust-app rust-msrv rust-semver
+    rust-package rust-app rust-layer rust-msrv rust-semver
 )
 
 # The oldest compiler that the published crates want.
@@ -50,7 +50,7 @@ rust_begin_building() {
 rust_workspaces() {
     local manifest
     echo rust/Cargo.toml
-    echo rust/example-app/Cargo.toml
+    printf 'rust/%s/Cargo.toml\n' example-app example-linked example-loaded
     for manifest in rust/*/Cargo.toml; do
         ! grep -q '^\[workspace\]' "$manifest" || echo "$manifest"
     done
@@ -68,7 +68,7 @@ stage_rust_fmt() {
 # What needs newer compilers comes last. That nothing newer is used than a crate
 # says is one of the warnings.
 stage_rust_clippy() {
-    local patches
+    local patches way
     rust_begin_building
     cargo clippy --version >/dev/null 2>&1 || skip "clippy not found"
     mapfile -t patches < <(rust_patches)
@@ -79,6 +79,10 @@ stage_rust_clippy() {
     rust_is_at_least 1.88 || return 0
     # With features of its own: nothing is linked, so no C is built for them.
     (cd cuarena-bench && DOCS_RS=1 cargo clippy --quiet --all-targets -- -D warnings)
+    for way in linked loaded; do
+        (cd layer-tests && DOCS_RS=1 cargo clippy --quiet --features $way -- -D warnings)
+        (cd example-$way && DOCS_RS=1 cargo clippy --quiet "${patches[@]}" -- -D warnings)
+    done
     cd example-app
     cargo clippy --quiet "${patches[@]}" -- -D warnings
 }
@@ -199,6 +203,55 @@ stage_rust_app() {
     rm -rf build/crates
     rust/scripts/package --allow-dirty build/crates
     rust/scripts/try-app build/crates "$folder"
+}
+
+# A driver to link with, that is the stand-in, and a library that cudarc asks the
+# linker for and that nothing here calls.
+rust_link_folder() {
+    local folder=$root/build/linked
+    mkdir -p "$folder"
+    echo | gcc -x c - -shared -o "$folder/libnvrtc.so"
+    echo "$1:$folder"
+}
+
+# rust_layer_program CRATE FOLDER ARGUMENT...: builds a program on cudarc, linked
+# with what is in the folders; where it is.
+rust_layer_program() {
+    local crate=$1 libraries=$2
+    shift 2
+    LIBRARY_PATH=$libraries cargo build --quiet --manifest-path "rust/$crate/Cargo.toml" "$@" >&2
+    cp "$CARGO_TARGET_DIR/debug/$crate" "$root/build/layer/"
+    echo "$root/build/layer/$crate"
+}
+
+# cudarc as it is published, served by the layer: linked with it, and loaded
+# under `cuarena run'. The stand-in finds no access that nothing orders, in
+# several orders of its work.
+stage_rust_layer() {
+    local folder libraries patches linked loaded seed run=$root/build/gcc/tools/cuarena
+    rust_begin_building
+    rust_is_at_least 1.88 || skip "cudarc wants Rust 1.88"
+    folder=$(rust_standin)
+    (unset PKG_CONFIG_LIBDIR && make_in gcc tools/cuarena tools/layer/libcuda.la) >&2
+    libraries=$(rust_link_folder "$folder")
+    mapfile -t patches < <(rust_patches)
+    mkdir -p build/layer
+    linked=$(rust_layer_program example-linked "$libraries" "${patches[@]}")
+    loaded=$(rust_layer_program example-loaded "$libraries")
+    export LD_LIBRARY_PATH=$folder CUARENA_STANDIN_STRICT=1
+    CUARENA_REPORT=1 "$linked"
+    "$run" run --report "$loaded"
+    linked=$(rust_layer_program layer-tests "$libraries" --features linked)
+    for seed in 1 2 3; do
+        CUARENA_STANDIN_SEED=$seed "$linked"
+    done
+    CUARENA_ALLOCATOR=off "$linked" slices
+    loaded=$(rust_layer_program layer-tests "$libraries" --features loaded)
+    for seed in 1 2 3; do
+        CUARENA_STANDIN_SEED=$seed "$run" run --report "$loaded"
+    done
+    "$run" run --record build/layer/program.csv "$loaded" slices
+    "$run" replay --streams build/layer/program.csv
 }
 
 # rust_has_toolchain NAME: rustup has one whose name begins so. It is asked

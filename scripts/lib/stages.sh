@@ -10,8 +10,8 @@
 
 all_stages=(
     format spelling shellcheck cppcheck function-lengths man
-    plain-gcc plain-clang header header-nvcc cuda-abi
-    gcc tool report readme onnxruntime installcheck
+    plain-gcc plain-clang header header-nvcc cuda-abi nvtx-abi
+    gcc nvtx tool report readme onnxruntime installcheck
     coverage clang tsan valgrind fuzz figures
     demo in-place distcheck aarch64 aarch64-tests
     model "${python_stages[@]}" "${rust_stages[@]}"
@@ -174,11 +174,19 @@ nvidia-cuda-runtime 13.5.37
 TABLE
 }
 
-# fetch_cuda_headers FOLDER: each release unpacked in a folder of its own there.
-fetch_cuda_headers() {
-    local folder=$1 wheel version
+# NVTX, of which compute-sanitizer takes what these declare.
+nvtx_releases() {
+    cat <<'TABLE'
+nvidia-nvtx 13.0.39
+nvidia-nvtx 13.5.25
+TABLE
+}
+
+# fetch_headers RELEASES FOLDER: each release unpacked in a folder of its own there.
+fetch_headers() {
+    local releases=$1 folder=$2 wheel version
     mkdir -p "$folder"
-    cuda_releases | while read -r wheel version; do
+    "$releases" | while read -r wheel version; do
         [ ! -f "$folder/$version/.complete" ] || continue
         rm -rf "${folder:?}/$version"
         python3 -m pip download --quiet --disable-pip-version-check --no-deps \
@@ -194,11 +202,22 @@ stage_cuda_abi() {
     local folder=$root/build/cuda-headers found
     has gcc
     has python3
-    fetch_cuda_headers "$folder" || skip "the headers could not be had"
+    fetch_headers cuda_releases "$folder" || skip "the headers could not be had"
     found=$(find "$folder" -name cuda.h -printf '%h ')
     CC=gcc CUDA_HEADERS=$found tests/scripts/check_cuda_abi
     ! command -v clang >/dev/null ||
         CC=clang CUDA_HEADERS=$found tests/scripts/check_cuda_abi
+}
+
+stage_nvtx_abi() {
+    local folder=$root/build/nvtx-headers found
+    has gcc
+    has python3
+    fetch_headers nvtx_releases "$folder" || skip "the headers could not be had"
+    found=$(find "$folder" -name nvtx3 -type d -printf '%h ')
+    CC=gcc NVTX_HEADERS=$found tests/scripts/check_nvtx_abi
+    ! command -v clang >/dev/null ||
+        CC=clang NVTX_HEADERS=$found tests/scripts/check_nvtx_abi
 }
 
 #### Builds and tests ####
@@ -231,14 +250,28 @@ stage_gcc() {
     make_in gcc check VERBOSE=1 "${few[@]}"
 }
 
+# Programs once more, with a tool that is told by NVTX, and that the stand-in driver asks whether
+# work may use what it uses. Each look at an arena compares its blocks with the tool's.
+stage_nvtx() {
+    local tool=$root/build/gcc/tests/nvtx/.libs/librecorder.so list=nvtx_tests
+    [ "$CUARENA_TEST_SCALE" = long ] || list=few_nvtx_tests
+    export CUARENA_TEST_SCALE=short
+    configured gcc "${gcc_arguments[@]}"
+    make_in gcc
+    # shellcheck disable=SC2046
+    make_in gcc tests/nvtx/librecorder.la tests/standin/libcuda.la $(list_in gcc $list)
+    NVTX_INJECTION64_PATH=$tool CUARENA_STANDIN_STRICT=1 make_in gcc check VERBOSE=1 \
+        check_PROGRAMS= TESTS="\$($list)"
+}
+
 # What the core tests and the slow ones reach. Threads may lose counts of each
 # other, which does not matter to whether there is one; a branch whose count comes
-# out below 0 for that is passed over.
+# out below 0 for that is passed over. Counts that lose none take three times as long.
 stage_coverage() {
     has gcovr
     has python3
     tested_some cover_tests coverage CC=gcc --disable-static --disable-tools \
-        CFLAGS="-O1 -g --coverage -fprofile-update=atomic"
+        CFLAGS="-O1 -g --coverage -fprofile-update=single"
     # shellcheck disable=SC2016
     CUARENA_TEST_BESIDE=1 make_in coverage check VERBOSE=1 check_PROGRAMS= TESTS='$(beside_tests)'
     gcovr -j "$jobs" -r . build/coverage/src -f src/ --gcov-ignore-parse-errors \
@@ -383,7 +416,7 @@ stage_in_place() {
         ./configure --quiet --disable-tools --disable-static
         make -s -j"$jobs"
         scripts/demo traces/multistream.csv.gz
-        scripts/check readme
+        [ "$CUARENA_TEST_SCALE" = short ] || scripts/check readme
     )
 }
 

@@ -640,22 +640,14 @@ static bool is_refusal(cuarena_status_t status)
            status == CUARENA_LIMIT;
 }
 
-/* A number that changes whenever bytes are freed, become idle or go back. */
-static uint64_t changes(const ladder_t *ladder)
-{
-    const cuarena_t *arena = ladder->call->arena;
-    const cuarena_heap_t *heap = heap_of(ladder);
-    uint64_t frees = heap->counter.allocs - cuai_heap_blocks(heap);
-    return frees + arena->reclaims + arena->trims;
-}
-
 /* Whether other threads have changed what is free since the last attempt, while a step of this one
  * dropped the lock; what their caches keep is freed for that. Without this look a request is
  * refused whose bytes another thread reclaims. */
 static bool has_changed(ladder_t *ladder)
 {
-    (void)cuai_tcaches_flush(ladder->call->arena);
-    return changes(ladder) != ladder->seen && ladder->rounds++ < MOST_ROUNDS;
+    cuarena_t *arena = ladder->call->arena;
+    (void)cuai_tcaches_flush(arena);
+    return cuai_changes(arena, heap_of(ladder)) != ladder->seen && ladder->rounds++ < MOST_ROUNDS;
 }
 
 /* Across free lists an aligned request needs room for any beginning. What was taken for it fits as
@@ -687,7 +679,7 @@ static cuarena_status_t alloc_once(ladder_t *ladder)
         return alloc_once(ladder);
     if (ladder->request->dedicated && ladder->refusal != CUARENA_OK)
         *ladder->words = cuai_error_kept();
-    ladder->seen = changes(ladder);
+    ladder->seen = cuai_changes(arena, heap_of(ladder));
     return ladder->refusal;
 }
 
@@ -709,7 +701,7 @@ static cuarena_status_t descend(ladder_t *ladder)
     }
     while (is_refusal(status) && (try_more(ladder) || has_changed(ladder)))
         status = alloc_once(ladder);
-    if (is_refusal(status) && changes(ladder) != ladder->seen)
+    if (is_refusal(status) && cuai_changes(arena, heap_of(ladder)) != ladder->seen)
         status = alloc_once(ladder);
     if (status != CUARENA_OK)
         return is_refusal(status) ? explain(ladder) : status;
@@ -723,9 +715,15 @@ static cuarena_status_t descend(ladder_t *ladder)
 
 static cuarena_status_t alloc_uncached(ladder_t *ladder)
 {
-    cuai_reclaim_before(ladder->call->arena, ladder->request);
+    cuarena_t *arena = ladder->call->arena;
+    cuai_reclaim_before(arena, ladder->request);
     cuarena_status_t status = alloc_once(ladder);
-    return is_refusal(status) ? descend(ladder) : status;
+    if (!is_refusal(status))
+        return status;
+    cuai_range_begin(arena, "run out", ladder->request->heap.size);
+    status = descend(ladder);
+    cuai_range_end(arena);
+    return status;
 }
 
 /* From the cache, if the arena has one with a block that fits; else from free bytes. */

@@ -3,6 +3,7 @@
 #include "api/call.h"
 #include "arena/cache.h"
 #include "arena/capture.h"
+#include "arena/counts.h"
 #include "arena/grow.h"
 #include "arena/move.h"
 #include "arena/reclaim.h"
@@ -497,7 +498,9 @@ cuarena_status_t cuarena_compact(cuarena_t *arena, const cuarena_compact_options
         status = reclaim_first(&progress);
     if (status == CUARENA_OK) {
         cuai_begin_exclusive(arena);
+        cuai_range_begin(arena, "compact", cuai_live_bytes(arena));
         status = run_and_report(&progress);
+        cuai_range_end(arena);
         if (progress.reports)
             progress.report.largest_after = largest_range(arena);
         cuai_end_exclusive(arena);
@@ -554,7 +557,9 @@ cuarena_status_t cuai_compact_for(cuai_call_t *call, const cuai_request_t *reque
         return status;
     }
     cuai_begin_exclusive(arena);
+    cuai_range_begin(arena, "compact", request->size);
     status = reach_goal(&progress);
+    cuai_range_end(arena);
     cuai_end_exclusive(arena);
     if (status == CUARENA_OK)
         log_moves(&progress);

@@ -31,6 +31,14 @@ static void copy_whole(const cuarena_config_t *config, cuarena_config_t *full)
     cuai_sized_read(full, config);
 }
 
+cuarena_status_t cuai_config_copy(const cuarena_config_t *config, cuarena_config_t *full_out)
+{
+    if (!is_config(config))
+        return cuai_fail_struct("config", config);
+    copy_whole(config, full_out);
+    return CUARENA_OK;
+}
+
 /* ---- Defaults ---------------------------------------------------------- */
 
 void cuarena_config_init(cuarena_config_t *config)

@@ -12,6 +12,9 @@
  * and what is accepted. `ops` and `bytes` are the memory's to check.
  */
 cuarena_status_t cuai_config_check(const cuarena_config_t *config, cuarena_config_t *full_out);
+/* The copy alone, of a config whose options may not fit each other yet; BAD_ARGUMENT for a
+ * struct_size of no release. */
+cuarena_status_t cuai_config_copy(const cuarena_config_t *config, cuarena_config_t *full_out);
 /* Fills in what is left to the preset: from there on nothing asks for its name (presets.c). */
 void cuai_config_apply_preset(cuarena_config_t *config);
 /* The part about several options, of a whole config (config_rules.c). */

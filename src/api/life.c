@@ -360,6 +360,7 @@ static void clear(cuarena_t *arena, const ended_t *ended)
     if (arena->heaps[CUAI_STABLE] != NULL)
         cuai_heap_clear(arena->heaps[CUAI_STABLE]);
     clear_apart(arena, ended->segments);
+    cuai_regions_clear(&arena->regions);
     if (arena->watch != NULL)
         cuai_watch_clear(arena);
     clear_counts(arena);

@@ -245,6 +245,10 @@ static const cuai_option_t options[] = {
           .help = "How many of the last events of each thread are kept in memory, for "
                   "cuarena_trace_recent.",
           .most = 1048576),
+    CHOICE("nvtx", nvtx, "auto", "off, auto, on",
+           .help = "Whether a tool such as compute-sanitizer is told of each block, by NVTX; auto: "
+                   "of memory=managed, pinned, device; of it backing=auto is malloc then.",
+           .first = CUARENA_NVTX_OFF, .last = CUARENA_NVTX_ON),
 };
 
 #define OPTION_COUNT (sizeof options / sizeof options[0])

@@ -1,6 +1,7 @@
 /* Resizing a block: in place where there is room, else by a copy to a new place, which the block's
  * id then names. */
 #include "api/call.h"
+#include "arena/annotate.h"
 #include "arena/capture.h"
 #include "arena/counts.h"
 #include "arena/guard.h"
@@ -109,6 +110,8 @@ static bool resize_in_place(cuarena_t *arena, cuai_block_ref_t ref, const cuai_r
     if (request->size > size ? !lengthen(arena, ref, request) : !shorten(arena, ref, request, heir))
         return false;
     cuai_count_resize(arena, r, r->size - size, cuai_requested(r) - requested);
+    if (cuai_is_annotated(arena))
+        cuai_annotate_size(arena, ref);
     arena->unreturned = arena->unreturned || r->size < size;
     return true;
 }
@@ -216,7 +219,11 @@ static void exchange(cuarena_t *arena, cuai_block_ref_t block, cuai_block_ref_t 
     const cuai_record_t *r = cuai_block_record(block);
     uint64_t more = cuai_block_record(helper)->size - r->size;
     uint64_t more_requested = cuai_requested(cuai_block_record(helper)) - cuai_requested(r);
+    if (cuai_is_annotated(arena))
+        cuai_annotate_block(arena, block, CUARENA_EVENT_FREE);
     cuai_heap_exchange(block.heap, block.slot, helper.slot);
+    if (cuai_is_annotated(arena))
+        cuai_annotate_block(arena, block, CUARENA_EVENT_ALLOC);
     cuai_count_resize(arena, cuai_block_record(helper), 0 - more, 0 - more_requested);
     cuai_count_resize(arena, r, more, more_requested);
 }

@@ -27,6 +27,7 @@
 #include "heap/heap.h"
 #include "memory/counted.h"
 #include "memory/memory.h"
+#include "nvtx/regions.h"
 #include "trace/trace.h"
 
 /* Regions that have a heap of their own. APART holds dedicated blocks, which are STANDALONE there,
@@ -177,6 +178,8 @@ struct cuarena_arena {
     cuai_retired_t retired; /* while SLOW_RETIRED */
     cuai_arenas_link_t listed;
     cuai_trace_t trace;
+    cuai_regions_t regions; /* while SLOW_NVTX */
+    bool ranges;            /* a tool is told how long things take, by NVTX */
 
     cuarena_relocation_fn relocation_fn;
     void *relocation_user;

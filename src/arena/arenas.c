@@ -60,6 +60,7 @@ static void after_fork_in_child(void)
         arena->inside = own;
         cuai_tcaches_after_fork(arena);
         cuai_slow_set(arena, CUAI_SLOW_TRACE, cuai_is_traced(arena));
+        cuai_annotate_forget(arena);
         if (arena->listed.locked)
             cuai_lock_reset(&arena->lock);
     }

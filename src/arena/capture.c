@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arena/alloc.h"
+#include "arena/annotate.h"
 #include "arena/dedicated.h"
 #include "arena/find.h"
 #include "arena/stream_order.h"
@@ -76,9 +77,13 @@ void cuai_capture_drop_stretches(cuarena_t *arena, const cuarena_capture_t *capt
     cuai_assert_locked(arena);
     cuai_captures_t *captures = &arena->captures;
     size_t kept = 0;
-    for (size_t i = 0; i < captures->stretch_count; i++)
-        if (captures->stretches[i].capture != capture)
-            captures->stretches[kept++] = captures->stretches[i];
+    for (size_t i = 0; i < captures->stretch_count; i++) {
+        const cuai_stretch_t *stretch = &captures->stretches[i];
+        if (stretch->capture != capture)
+            captures->stretches[kept++] = *stretch;
+        else if (cuai_is_annotated(arena))
+            cuai_annotate_released(arena, stretch->begin, stretch->end);
+    }
     captures->stretch_count = kept;
 }
 

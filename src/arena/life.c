@@ -253,6 +253,8 @@ static cuarena_status_t make_heaps(cuarena_t *arena)
 static cuarena_status_t fill_arena(cuarena_t *arena)
 {
     cuarena_status_t status = cuai_memory_open(&arena->config, &arena->memory);
+    if (status == CUARENA_OK)
+        cuai_annotate_begin(arena);
     arena->cpu_touches = (arena->memory.ops.properties & CUARENA_MEMORY_HOST_READABLE) != 0 &&
                          !arena->config.device_only;
     cuai_streams_begin(arena);
@@ -395,6 +397,7 @@ void cuai_arena_end(cuarena_t *arena)
     give_back_all(arena, &arena->segments);
     give_back_dedicated(arena);
     cuai_memory_close(&arena->memory);
+    cuai_regions_end(&arena->regions);
     for (int i = 0; i < CUAI_HEAPS; i++)
         cuarena_heap_destroy(&arena->heaps[i]);
     cuai_exports_forget(arena);

@@ -6,6 +6,7 @@
  */
 #include "arena/move.h"
 #include "arena/alloc.h"
+#include "arena/annotate.h"
 #include "arena/capture.h"
 #include "arena/find.h"
 #include "arena/reclaim.h"
@@ -279,6 +280,13 @@ static void abort_batch(cuarena_t *arena, const cuai_batch_t *batch)
         cuai_stream_tidy(arena, batch->stream);
 }
 
+static void commit(cuarena_t *arena, const cuai_batch_t *batch)
+{
+    cuarena_heap_plan_commit(arena->heaps[CUAI_DYNAMIC], batch->plan, freelist_of(arena, batch));
+    if (cuai_is_annotated(arena))
+        cuai_annotate_moves(arena, batch);
+}
+
 void cuai_batch_count(cuarena_t *arena, const cuai_batch_t *batch)
 {
     cuai_assert_locked(arena);
@@ -291,7 +299,6 @@ cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch)
 {
     cuai_assert_locked(arena);
     CUAI_ASSERT(batch->plan != NULL);
-    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     queued_t queued = {0};
     cuai_kept_error_t before = cuai_error_kept();
     cuarena_status_t status = queue_copies(arena, batch, &queued);
@@ -303,7 +310,7 @@ cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch)
     if (status != CUARENA_OK)
         abort_batch(arena, batch);
     else
-        cuarena_heap_plan_commit(heap, batch->plan, freelist_of(arena, batch));
+        commit(arena, batch);
     if (arena->freed_while_moving != batch->freed_while_moving)
         cuai_batch_reclaim(arena, batch, heir);
     else

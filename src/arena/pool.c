@@ -1,6 +1,7 @@
 /* The size of a pool: in place where that can be, else in a new segment. */
 #include "arena/pool.h"
 #include "arena/alloc.h"
+#include "arena/annotate.h"
 #include "arena/cache.h"
 #include "arena/counts.h"
 #include "arena/grow.h"
@@ -310,6 +311,8 @@ cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes, cuai_batch_t *
     cuai_count_reserved(arena, wanted);
     cuai_batch_count(arena, batch);
     status = reclaim_in(arena, bytes, &segment);
+    if (cuai_is_annotated(arena))
+        cuai_annotate_moves(arena, batch);
     cuai_batch_reclaim(arena, batch, 0);
     cuai_unlock(&arena->lock);
     arena->memory.ops.give_back(arena->memory.user, &old);

@@ -118,4 +118,11 @@ bool cuai_stream_is_unasked(const cuarena_t *arena, const cuai_stream_t *s);
  * stream's again instead. The caller reclaims. Drops the lock. */
 void cuai_stream_return_idle(cuarena_t *arena, cuai_stream_t *s);
 
+/* A number that changes whenever bytes of a heap are freed, become idle or go back. */
+static inline uint64_t cuai_changes(const cuarena_t *arena, const cuarena_heap_t *heap)
+{
+    uint64_t frees = heap->counter.allocs - cuai_heap_blocks(heap);
+    return frees + arena->reclaims + arena->trims;
+}
+
 #endif

@@ -38,5 +38,7 @@
 #define CUAI_SLOW_WATCH 0x4000u
 /* Calls are recorded. The fast paths can do that, but for resizes: see traced.h. */
 #define CUAI_SLOW_TRACE 0x8000u
+/* A tool is told of every block, by NVTX. */
+#define CUAI_SLOW_NVTX 0x10000u
 
 #endif

@@ -61,6 +61,8 @@ void cuai_trace_call(cuarena_t *arena, cuai_block_ref_t ref, int32_t kind, cuare
 
 void cuai_trace_block(cuarena_t *arena, cuai_block_ref_t ref, int32_t kind, uint32_t stream)
 {
+    if (cuai_is_annotated(arena))
+        cuai_annotate_block(arena, ref, kind);
     if (CUAI_UNLIKELY(cuai_is_traced(arena)))
         cuai_trace_call(arena, ref, kind, cuai_stream_handle(arena, stream));
 }
@@ -71,8 +73,8 @@ static void add_live(cuarena_t *arena, int32_t region)
     for (cuai_slot_t slot = 1; heap != NULL && slot < heap->unused; slot++) {
         const cuai_record_t *r = cuai_record(heap, slot);
         if (cuai_is_live(r) && cuai_is_named(r))
-            cuai_trace_block(arena, (cuai_block_ref_t){heap, slot, region}, CUARENA_EVENT_ALLOC,
-                             r->owner);
+            cuai_trace_call(arena, (cuai_block_ref_t){heap, slot, region}, CUARENA_EVENT_ALLOC,
+                            cuai_stream_handle(arena, r->owner));
     }
 }
 

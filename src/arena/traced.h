@@ -5,6 +5,7 @@
 #ifndef CUAI_ARENA_TRACED_H
 #define CUAI_ARENA_TRACED_H
 
+#include "arena/annotate.h"
 #include "arena/arena.h"
 #include "arena/find.h"
 #include "arena/move.h"
@@ -25,7 +26,8 @@ void cuai_see_untagged(cuai_block_ref_t ref, int32_t kind, cuarena_stream_t stre
                        cuai_trace_entry_t *event);
 void cuai_see_block(const cuarena_t *arena, cuai_block_ref_t ref, int32_t kind,
                     cuarena_stream_t stream, cuai_trace_entry_t *event);
-/* Adds an event of a block, if events are wanted; the stream by its handle or its number. */
+/* Adds an event of a block, if events are wanted, with the stream by its handle; or by its number,
+ * which also tells a tool (annotate.h). */
 void cuai_trace_call(cuarena_t *arena, cuai_block_ref_t ref, int32_t kind, cuarena_stream_t stream);
 void cuai_trace_block(cuarena_t *arena, cuai_block_ref_t ref, int32_t kind, uint32_t stream);
 /* ... of bytes of the arena as a whole. */

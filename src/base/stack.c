@@ -6,7 +6,7 @@
 #include "base/bits.h"
 
 #if defined(__has_include)
-#if __has_include(<execinfo.h>)
+#if __has_include(<execinfo.h>) && __has_include(<link.h>)
 #define HAS_STACKS 1
 #endif
 #endif
@@ -14,6 +14,7 @@
 #ifdef HAS_STACKS
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <link.h>
 #include <string.h>
 
 /* Calls of this library on the way to an allocation, at most. */
@@ -31,13 +32,30 @@ static const void *file_of(const void *address)
     return dladdr(address, &info) != 0 ? info.dli_fbase : NULL;
 }
 
-/* How many of the frames are this library's, where it is a file of its own. */
+static const char here; /* in the file that this library is part of */
+
+/* Looks at the first file, which is the program itself, and ends the look. */
+static int look_at_program(struct dl_phdr_info *info, size_t size, void *has_us)
+{
+    (void)size;
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uintptr_t offset = (uintptr_t)&here - info->dlpi_addr - part->p_vaddr;
+        if (part->p_type == PT_LOAD && offset < part->p_memsz)
+            *(bool *)has_us = true;
+    }
+    return 1;
+}
+
+/* How many of the frames are this library's: none where it is linked into the program, for the
+ * frames do not tell the two apart. */
 static uint32_t count_own(void *const *frames, uint32_t count)
 {
-    static const char here;
-    const void *own = file_of(&here);
+    bool in_program = false;
     uint32_t first = 0;
-    while (first < count && file_of(frames[first]) == own)
+    (void)dl_iterate_phdr(look_at_program, &in_program);
+    const void *own = file_of(&here);
+    while (!in_program && first < count && file_of(frames[first]) == own)
         first++;
     return first == count ? 0 : first;
 }

@@ -16,6 +16,7 @@
 #include "base/host.h"
 #include "memory/cuda/driver.h"
 #include "memory/cuda/streams.h"
+#include "nvtx/tool.h"
 
 /* ---- Calls ------------------------------------------------------------- */
 
@@ -229,6 +230,46 @@ static void trace(const call_t *call, int32_t kind, uint64_t address, uint64_t b
     cuai_trace_add(trace, &event);
 }
 
+/* ---- What a tool is told ------------------------------------------------ */
+
+static void begin_growth(const call_t *call, uint64_t bytes)
+{
+    if (CUAI_UNLIKELY(call->memory->ranges))
+        cuai_tool_range_begin("grow", bytes);
+}
+
+static void end_growth(const call_t *call)
+{
+    if (CUAI_UNLIKELY(call->memory->ranges))
+        cuai_tool_range_end();
+}
+
+/* Told as soon as the segment is there, and before it goes. */
+static void begin_heap(const call_t *call, const cuarena_memory_segment_t *segment)
+{
+    if (call->memory->regions != NULL)
+        cuai_regions_add_heap(call->memory->regions, segment->address, segment->address_bytes);
+}
+
+static void end_heap(const call_t *call, const cuarena_memory_segment_t *segment)
+{
+    if (call->memory->regions != NULL)
+        cuai_regions_end_heap(call->memory->regions, segment->address);
+}
+
+/* Tells of bytes that the call is about to use. */
+static void lend(const call_t *call, cuai_lent_t *lent, const void *address, uint64_t bytes)
+{
+    if (call->memory->regions != NULL)
+        cuai_regions_lend(call->memory->regions, lent, (uint64_t)(uintptr_t)address, bytes);
+}
+
+static void restore(const call_t *call, cuai_lent_t *lent)
+{
+    if (call->memory->regions != NULL)
+        cuai_regions_restore(call->memory->regions, lent);
+}
+
 /* ---- Bytes ------------------------------------------------------------- */
 
 static cuarena_status_t available(void *user, uint64_t *bytes_out)
@@ -253,6 +294,18 @@ static cuarena_status_t total(void *user, uint64_t *bytes_out)
     return over_with(&call, "total", 0, status);
 }
 
+static void tell_got(const call_t *call, const cuarena_memory_segment_t *segment)
+{
+    trace(call, CUARENA_EVENT_GROW, segment->address, segment->bytes);
+    begin_heap(call, segment);
+}
+
+static void tell_goes(const call_t *call, const cuarena_memory_segment_t *segment)
+{
+    trace(call, CUARENA_EVENT_TRIM, segment->address, segment->bytes);
+    end_heap(call, segment);
+}
+
 static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
                             cuarena_memory_segment_t *segment_out)
 {
@@ -260,12 +313,14 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
     call_t call;
     CUAI_ASSERT(address_bytes >= bytes);
     begin(&call, user);
+    begin_growth(&call, bytes);
     cuarena_status_t status = OF(call, get, bytes, address_bytes, &segment);
+    end_growth(&call);
     status = over_with(&call, "get", bytes, status);
     if (status == CUARENA_OK)
         status = accept_segment(user, "get", bytes, &segment, segment_out);
     if (status == CUARENA_OK)
-        trace(&call, CUARENA_EVENT_GROW, segment.address, bytes);
+        tell_got(&call, &segment);
     return status;
 }
 
@@ -276,12 +331,14 @@ static cuarena_status_t get_on(void *user, uint64_t bytes, cuarena_stream_t stre
     call_t call;
     CUAI_ASSERT(bytes != 0 && stream != CUARENA_NO_STREAM);
     begin(&call, user);
+    begin_growth(&call, bytes);
     cuarena_status_t status = OF(call, get_on, bytes, stream, &segment);
+    end_growth(&call);
     status = over_on(&call, "get_on", bytes, stream, status);
     if (status == CUARENA_OK)
         status = accept_segment(user, "get_on", bytes, &segment, segment_out);
     if (status == CUARENA_OK)
-        trace(&call, CUARENA_EVENT_GROW, segment.address, bytes);
+        tell_got(&call, &segment);
     return status;
 }
 
@@ -291,7 +348,7 @@ static void give_back(void *user, cuarena_memory_segment_t *segment)
     CUAI_ASSERT(segment->address != 0);
     forget_given(user, segment);
     begin(&call, user);
-    trace(&call, CUARENA_EVENT_TRIM, segment->address, segment->bytes);
+    tell_goes(&call, segment);
     OF(call, give_back, segment);
     over(&call);
 }
@@ -301,7 +358,7 @@ static void give_on(void *user, cuarena_memory_segment_t *segment, cuarena_strea
     call_t call;
     forget_given(user, segment);
     begin(&call, user);
-    trace(&call, CUARENA_EVENT_TRIM, segment->address, segment->bytes);
+    tell_goes(&call, segment);
     OF(call, give_on, segment, stream);
     over(&call);
 }
@@ -312,7 +369,9 @@ static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment, uint
     call_t call;
     CUAI_ASSERT(new_bytes >= segment->bytes && new_bytes <= segment->address_bytes);
     begin(&call, user);
+    begin_growth(&call, new_bytes - segment->bytes);
     cuarena_status_t status = OF(call, grow, segment, new_bytes);
+    end_growth(&call);
     if (status == CUARENA_OK) {
         trace(&call, CUARENA_EVENT_GROW, segment->address + segment->bytes,
               new_bytes - segment->bytes);
@@ -348,11 +407,22 @@ static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment, uint
     call_t call;
     CUAI_ASSERT(bytes != 0 && offset + bytes <= segment->bytes);
     begin(&call, user);
-    cuarena_status_t status =
-        over_with(&call, "fill", bytes, OF(call, fill, segment, offset, bytes));
+    begin_growth(&call, bytes);
+    cuarena_status_t status = OF(call, fill, segment, offset, bytes);
+    end_growth(&call);
+    status = over_with(&call, "fill", bytes, status);
     if (status == CUARENA_OK)
         trace(&call, CUARENA_EVENT_GROW, segment->address + offset, bytes);
     return status;
+}
+
+static void lend_moves(const call_t *call, cuai_lent_t *lent, const cuarena_relocation_t *list,
+                       size_t count)
+{
+    for (size_t i = 0; call->memory->regions != NULL && i < count; i++) {
+        lend(call, lent, list[i].from, list[i].bytes);
+        lend(call, lent, list[i].to, list[i].bytes);
+    }
 }
 
 /* A count above the list's would make the arena believe in moves that nobody made, so it becomes
@@ -362,8 +432,11 @@ static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list, s
 {
     size_t done = 0;
     call_t call;
+    cuai_lent_t lent = {NULL};
     begin(&call, user);
+    lend_moves(&call, &lent, list, count);
     cuarena_status_t status = OF(call, relocate, list, count, stream, &done);
+    restore(&call, &lent);
     *done_out = status == CUARENA_OK || done > count ? count : done;
     return over_on(&call, "relocate", 0, *done_out == 0 ? stream : CUARENA_NO_STREAM, status);
 }
@@ -372,10 +445,13 @@ static cuarena_status_t zero_bytes(void *user, void *address, uint64_t bytes,
                                    cuarena_stream_t stream)
 {
     call_t call;
+    cuai_lent_t lent = {NULL};
     CUAI_ASSERT(address != NULL && bytes != 0);
     begin(&call, user);
-    return over_on(&call, "zero_bytes", bytes, stream,
-                   OF(call, zero_bytes, address, bytes, stream));
+    lend(&call, &lent, address, bytes);
+    cuarena_status_t status = OF(call, zero_bytes, address, bytes, stream);
+    restore(&call, &lent);
+    return over_on(&call, "zero_bytes", bytes, stream, status);
 }
 
 /* BUSY says that the capture has failed. */
@@ -383,8 +459,11 @@ static cuarena_status_t zero_captured(void *user, void *address, uint64_t bytes,
                                       cuarena_stream_t stream)
 {
     call_t call;
+    cuai_lent_t lent = {NULL};
     begin(&call, user);
+    lend(&call, &lent, address, bytes);
     cuarena_status_t status = OF(call, zero_captured, address, bytes, stream);
+    restore(&call, &lent);
     if (!call.memory->guest || status != CUARENA_BUSY)
         return over_with(&call, "zero_captured", bytes, status);
     over(&call);
@@ -398,18 +477,25 @@ static cuarena_status_t set_bytes(void *user, void *address, int32_t value, uint
                                   cuarena_stream_t stream)
 {
     call_t call;
+    cuai_lent_t lent = {NULL};
     CUAI_ASSERT(address != NULL && bytes != 0);
     begin(&call, user);
-    return over_on(&call, "set_bytes", bytes, stream,
-                   OF(call, set_bytes, address, value, bytes, stream));
+    lend(&call, &lent, address, bytes);
+    cuarena_status_t status = OF(call, set_bytes, address, value, bytes, stream);
+    restore(&call, &lent);
+    return over_on(&call, "set_bytes", bytes, stream, status);
 }
 
 static cuarena_status_t read_bytes(void *user, void *to, const void *address, uint64_t bytes)
 {
     call_t call;
+    cuai_lent_t lent = {NULL};
     CUAI_ASSERT(address != NULL && bytes != 0);
     begin(&call, user);
-    return over_with(&call, "read_bytes", bytes, OF(call, read_bytes, to, address, bytes));
+    lend(&call, &lent, address, bytes);
+    cuarena_status_t status = OF(call, read_bytes, to, address, bytes);
+    restore(&call, &lent);
+    return over_with(&call, "read_bytes", bytes, status);
 }
 
 /* Descriptors that came with an impossible count are not closed: only the caller's function knows

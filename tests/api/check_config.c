@@ -343,6 +343,7 @@ static const struct {
     {"snapshot_on_oom", "x", PRESETS, MEMORIES, ""},
     {"trace", "file.csv", PRESETS, MEMORIES, ""},
     {"trace_ring", "100", PRESETS, MEMORIES, ""},
+    {"nvtx", "off", PRESETS, MEMORIES, ""},
 };
 
 /* Options that choose which of the others are of use. */

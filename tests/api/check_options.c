@@ -390,7 +390,7 @@ START_TEST(test_option_info_defaults_are_accepted_and_are_the_defaults)
         ck_assert_msg(info.help[strlen(info.help) - 1] == '.', "%s: no sentence", info.key);
         ck_assert_ptr_nonnull(info.type);
     }
-    expect_u64(index, 59);
+    expect_u64(index, 60);
 }
 END_TEST
 
@@ -428,7 +428,7 @@ START_TEST(test_option_info_bad_arguments)
 {
     cuarena_option_info_t info;
     cuarena_option_info_init(&info);
-    expect_status(cuarena_option_info(59, &info), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_option_info(60, &info), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_option_info(SIZE_MAX, &info), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_option_info(0, NULL), CUARENA_BAD_ARGUMENT);
     info.struct_size = 3;
@@ -491,6 +491,9 @@ static const choice_t choices[] = {
     CHOICE(fill, "alloc", CUARENA_FILL_ALLOC),
     CHOICE(fill, "free", CUARENA_FILL_FREE),
     CHOICE(fill, "both", CUARENA_FILL_BOTH),
+    CHOICE(nvtx, "off", CUARENA_NVTX_OFF),
+    CHOICE(nvtx, "auto", CUARENA_NVTX_AUTO),
+    CHOICE(nvtx, "on", CUARENA_NVTX_ON),
     CHOICE(placement, "preset", -1),
     CHOICE(placement, "default", CUARENA_PLACEMENT_DEFAULT),
     CHOICE(placement, "best", CUARENA_PLACEMENT_BEST),

@@ -69,6 +69,7 @@ static fixture_t *guarded(int kind, int32_t fill, uint64_t quarantine)
     f->config.guard_bytes = GUARD;
     f->config.fill = fill;
     f->config.quarantine_bytes = quarantine;
+    fixture_tells_nothing(f); /* of guards, which tests write over */
     fixture_create(f);
     listen();
     return f;

@@ -37,6 +37,7 @@
     X(CUDA_ERROR_JIT_COMPILER_NOT_FOUND, 221)                                                      \
     X(CUDA_ERROR_UNSUPPORTED_PTX_VERSION, 222)                                                     \
     X(CUDA_ERROR_OPERATING_SYSTEM, 304)                                                            \
+    X(CUDA_ERROR_FILE_NOT_FOUND, 301)                                                              \
     X(CUDA_ERROR_INVALID_HANDLE, 400)                                                              \
     X(CUDA_ERROR_ILLEGAL_STATE, 401)                                                               \
     X(CUDA_ERROR_NOT_FOUND, 500)                                                                   \
@@ -249,6 +250,7 @@ typedef struct CUmemPoolHandle_st *CUmemoryPool;
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUgraphExec_st *CUgraphExec;
+typedef struct CUuserObject_st *CUuserObject;
 typedef void (*CUhostFn)(void *user);
 typedef unsigned int CUjit_option;
 
@@ -507,6 +509,7 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to);
 CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent from, CUevent to);
 
 /* Modules and kernels */
+CUresult cuModuleLoad(CUmodule *module, const char *path);
 CUresult cuModuleLoadData(CUmodule *module, const void *image);
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int count,
                             CUjit_option *options, void **values);
@@ -537,6 +540,12 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream);
 CUresult cuGraphExecDestroy(CUgraphExec exec);
 CUresult cuGraphDestroy(CUgraph graph);
+CUresult cuUserObjectCreate(CUuserObject *object, void *user, CUhostFn destroy,
+                            unsigned int references, unsigned int flags);
+CUresult cuUserObjectRetain(CUuserObject object, unsigned int count);
+CUresult cuUserObjectRelease(CUuserObject object, unsigned int count);
+CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count,
+                                 unsigned int flags);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

@@ -6,6 +6,7 @@
 #include "entry.h"
 #include "fault.h"
 #include "options.h"
+#include "user_object.h"
 #include "work.h"
 
 #include <pthread.h>
@@ -203,6 +204,7 @@ CUresult sd_call_begin(sd_entry_id_t id)
 
 CUresult sd_call_end(CUresult result)
 {
+    sd_keeps_poll();
     sd_thread.call = NULL;
     sd_unlock();
     return result;

@@ -2,6 +2,7 @@
 
 #include "call.h"
 #include "context.h"
+#include "user_object.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ typedef struct graph {
     node_t *nodes;
     size_t node_count;
     unsigned branch_count;
+    sd_keeps_t keeps;
 } graph_t;
 
 typedef struct sd_capture {
@@ -302,7 +304,15 @@ static void close_capture(sd_capture_t *capture)
 static void end_graph(sd_object_t *object)
 {
     graph_t *graph = (graph_t *)(void *)object;
+    const sd_clock_t nothing = {NULL, 0, 0};
+    sd_keeps_drop(&graph->keeps, &nothing);
     free_nodes(graph->nodes, graph->node_count);
+}
+
+struct sd_keeps *sd_graph_keeps(CUgraph handle)
+{
+    graph_t *graph = sd_object_get(handle, SD_GRAPH_OBJECT);
+    return &graph->keeps;
 }
 
 static CUgraph make_graph(sd_capture_t *capture)
@@ -408,6 +418,7 @@ typedef struct exec {
     size_t node_count;
     sd_line_t **lines; /* one per branch, made at the first launch */
     unsigned branch_count;
+    sd_keeps_t keeps;
 } exec_t;
 
 static node_t copy_node(const node_t *node)
@@ -426,6 +437,12 @@ static node_t copy_node(const node_t *node)
 static void end_exec(sd_object_t *object)
 {
     exec_t *exec = (exec_t *)(void *)object;
+    sd_clock_t launched = {NULL, 0, 0};
+    for (unsigned i = 0; i < exec->branch_count; i++)
+        if (exec->lines[i] != NULL)
+            sd_clock_join(&launched, &exec->lines[i]->clock);
+    sd_keeps_drop(&exec->keeps, &launched);
+    sd_clock_free(&launched);
     free_nodes(exec->nodes, exec->node_count);
     free(exec->lines);
 }
@@ -445,6 +462,7 @@ static CUresult instantiate(CUgraphExec *handle, CUgraph from, unsigned long lon
         sd_die("the host is out of memory");
     for (size_t i = 0; i < graph->node_count; i++)
         exec->nodes[i] = copy_node(&graph->nodes[i]);
+    sd_keeps_copy(&exec->keeps, &graph->keeps);
     *handle = (CUgraphExec)(void *)exec;
     return CUDA_SUCCESS;
 }

@@ -34,4 +34,8 @@ CUresult sd_capture_forbids_unsafe(void);
 /* The stream is destroyed. */
 void sd_capture_forget(sd_stream_t *stream);
 
+struct sd_keeps;
+/* The user objects of a graph. */
+struct sd_keeps *sd_graph_keeps(CUgraph graph);
+
 #endif

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- Copies and fills -------------------------------------------------- */
 
@@ -462,6 +463,23 @@ START_TEST(test_kernels_spin_until_the_flag_is_set)
 }
 END_TEST
 
+START_TEST(test_a_module_may_be_a_file)
+{
+    CUmodule module = NULL;
+    CUfunction function;
+    char path[] = "/tmp/standin-XXXXXX";
+    const char text[] = ".version 7.0\n.target sm_70\n.visible .entry mine()\n{ ret; }\n";
+    int file = mkstemp(path);
+    ck_assert(file >= 0 && write(file, text, sizeof(text) - 1) == (ssize_t)sizeof(text) - 1);
+    close(file);
+    driver_ok(driver.cuModuleLoad(&module, path));
+    unlink(path);
+    driver_ok(driver.cuModuleGetFunction(&function, module, "mine"));
+    driver_ok(driver.cuModuleUnload(module));
+    expect_driver(CUDA_ERROR_FILE_NOT_FOUND, driver.cuModuleLoad(&module, path));
+}
+END_TEST
+
 START_TEST(test_modules_are_read)
 {
     CUmodule module = NULL;
@@ -602,8 +620,9 @@ int main(void)
                   test_primary_context_keeps_its_handle, test_events_tell_the_time_between_them,
                   test_kernels_fill_and_check, test_kernels_touch_adds_one_to_each_word,
                   test_kernels_spin_until_the_flag_is_set, test_modules_are_read,
-                  test_registered_kernels_run_interleaved, test_entries_are_found_by_version,
-                  test_every_entry_of_the_table_is_there, test_addresses_are_described));
+                  test_a_module_may_be_a_file, test_registered_kernels_run_interleaved,
+                  test_entries_are_found_by_version, test_every_entry_of_the_table_is_there,
+                  test_addresses_are_described));
     tcase_add_checked_fixture(tcase, one_device, nothing_left);
     return standin_main(suite);
 }

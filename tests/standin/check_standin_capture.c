@@ -190,6 +190,65 @@ START_TEST(test_leaks_of_graphs)
 }
 END_TEST
 
+/* ---- User objects ------------------------------------------------------ */
+
+static void count_end(void *count)
+{
+    ++*(int *)count;
+}
+
+static CUuserObject new_object(int *ends)
+{
+    CUuserObject object = NULL;
+    driver_ok(driver.cuUserObjectCreate(&object, ends, count_end, 1, 1));
+    return object;
+}
+
+/* It ends with the last of what has it, and not before the work of that is done. */
+START_TEST(test_object_of_a_graph_ends_with_all_that_was_made_of_it)
+{
+    int ends = 0;
+    CUgraph graph;
+    CUgraphExec first, second;
+    begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
+    driver_ok(driver.cuMemsetD32Async(at, 2, 1, stream));
+    driver_ok(driver.cuStreamEndCapture(stream, &graph));
+    driver_ok(driver.cuGraphRetainUserObject(graph, new_object(&ends), 1, 1));
+    driver_ok(driver.cuGraphInstantiate(&first, graph, 0));
+    driver_ok(driver.cuGraphInstantiate(&second, graph, 0));
+    driver_ok(driver.cuGraphDestroy(graph));
+    driver_ok(driver.cuGraphExecDestroy(first));
+    expect_u64((uint64_t)ends, 0);
+    standin->standin_configure("PACE", "0");
+    driver_ok(driver.cuGraphLaunch(second, stream));
+    driver_ok(driver.cuGraphExecDestroy(second));
+    expect_u64((uint64_t)ends, 0);
+    driver_ok(driver.cuStreamSynchronize(stream));
+    expect_u64((uint64_t)ends, 1);
+}
+END_TEST
+
+START_TEST(test_object_that_the_program_keeps)
+{
+    int ends = 0;
+    CUgraph graph;
+    CUuserObject object = new_object(&ends);
+    begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
+    driver_ok(driver.cuMemsetD32Async(at, 2, 1, stream));
+    driver_ok(driver.cuStreamEndCapture(stream, &graph));
+    driver_ok(driver.cuUserObjectRetain(object, 2));
+    driver_ok(driver.cuGraphRetainUserObject(graph, object, 2, 0));
+    driver_ok(driver.cuUserObjectRelease(object, 2));
+    driver_ok(driver.cuGraphDestroy(graph));
+    expect_u64((uint64_t)ends, 0);
+    expect_driver(CUDA_ERROR_INVALID_VALUE, driver.cuUserObjectRelease(object, 2));
+    expect_driver(CUDA_ERROR_INVALID_VALUE,
+                  driver.cuUserObjectCreate(&object, &ends, count_end, 1, 0));
+    driver_ok(driver.cuUserObjectRelease(object, 1));
+    expect_u64((uint64_t)ends, 1);
+}
+END_TEST
+
 /* ---- What ends a capture ----------------------------------------------- */
 
 START_TEST(test_query_of_a_capturing_stream)
@@ -419,7 +478,9 @@ int main(void)
                   test_stream_that_never_came_back, test_legacy_stream_beside_a_blocking_capture,
                   test_asking_the_legacy_stream_breaks_nothing,
                   test_an_event_behind_all_work_ends_captures, test_end_without_begin,
-                  test_unsafe_calls_by_mode_of_the_capture, test_end_in_another_thread));
+                  test_unsafe_calls_by_mode_of_the_capture, test_end_in_another_thread,
+                  test_object_of_a_graph_ends_with_all_that_was_made_of_it,
+                  test_object_that_the_program_keeps));
     tcase_add_checked_fixture(tcase, open_streams, close_streams);
     return standin_main(suite);
 }

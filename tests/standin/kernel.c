@@ -3,6 +3,7 @@
 #include "call.h"
 #include "context.h"
 #include "space.h"
+#include "told.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,7 @@ typedef struct launch_work {
     unsigned next; /* the first that was not resident yet */
     unsigned count;
     standin_access_t access;
+    void *told; /* what it may use of arenas */
 } launch_work_t;
 
 static launch_work_t *launch_of(standin_access_t *access)
@@ -82,11 +84,13 @@ static launch_work_t *launch_of(standin_access_t *access)
 
 static const void *reach_to_read(standin_access_t *access, uint64_t address, size_t bytes)
 {
+    sd_told_work(launch_of(access)->told, address, bytes);
     return sd_reach(&launch_of(access)->work, address, bytes, false, false);
 }
 
 static void *reach_to_write(standin_access_t *access, uint64_t address, size_t bytes)
 {
+    sd_told_work(launch_of(access)->told, address, bytes);
     return sd_reach(&launch_of(access)->work, address, bytes, true, false);
 }
 
@@ -160,7 +164,9 @@ static standin_step_t run_launch(sd_work_t *work)
 
 static void share_launch(sd_work_t *work)
 {
-    ((launch_work_t *)work)->params->references++;
+    launch_work_t *launch = (launch_work_t *)work;
+    launch->params->references++;
+    launch->told = NULL;
 }
 
 static void drop_launch(sd_work_t *work)
@@ -169,6 +175,7 @@ static void drop_launch(sd_work_t *work)
     if (launch->state != NULL)
         launch->kernel.end(launch->state);
     free(launch->workers);
+    sd_told_forget(launch->told);
     if (--launch->params->references == 0)
         free(launch->params);
 }
@@ -224,5 +231,6 @@ sd_work_t *sd_kernel_work(const standin_kernel_t *kernel, struct sd_context *con
     work->launch = *launch;
     work->params = copy_params(launch, sizes);
     use_params(work, sizes);
+    work->told = sd_told();
     return &work->work;
 }

@@ -10,6 +10,7 @@
 #include "stream.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -189,6 +190,37 @@ static CUresult load(CUmodule *handle, const void *image)
     return CUDA_SUCCESS;
 }
 
+/* The text of a file, with a zero behind it; NULL: it cannot be read. */
+static char *read_text(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL)
+        return NULL;
+    char *text = NULL;
+    size_t bytes = 0;
+    size_t more;
+    do {
+        text = realloc(text, bytes + 4097);
+        if (text == NULL)
+            sd_die("the host is out of memory");
+        more = fread(text + bytes, 1, 4096, file);
+        bytes += more;
+    } while (more > 0);
+    text[bytes] = '\0';
+    fclose(file);
+    return text;
+}
+
+static CUresult load_file(CUmodule *handle, const char *path)
+{
+    char *text = path != NULL ? read_text(path) : NULL;
+    if (text == NULL)
+        return path != NULL ? CUDA_ERROR_FILE_NOT_FOUND : CUDA_ERROR_INVALID_VALUE;
+    CUresult result = load(handle, text);
+    free(text);
+    return result;
+}
+
 static CUresult unload(CUmodule handle)
 {
     module_t *module = sd_object_get(handle, SD_MODULE_OBJECT);
@@ -216,6 +248,7 @@ static CUresult get_function(CUfunction *handle, CUmodule of, const char *name)
     return CUDA_SUCCESS;
 }
 
+SD_ENTRY(cuModuleLoad, cuModuleLoad, (CUmodule * module, const char *path), load_file(module, path))
 SD_ENTRY(cuModuleLoadData, cuModuleLoadData, (CUmodule * module, const void *image),
          load(module, image))
 SD_ENTRY(cuModuleLoadDataEx, cuModuleLoadDataEx,

@@ -29,7 +29,7 @@ static const char *const kind_names[STANDIN_KINDS] = {
     "any",     "overlap",         "foreign memory", "freed memory", "no access",
     "no peer", "out of bounds",   "missing wait",   "freed in use", "freed, waited",
     "leak",    "context changed", "unasked sync",   "unasked call", "dead handle",
-    "misuse",  "deadlock",
+    "misuse",  "deadlock",        "astray",
 };
 
 static void keep(standin_kind_t kind, const char *text)

@@ -3,6 +3,7 @@
 
 #include "call.h"
 #include "context.h"
+#include "told.h"
 #include "work.h"
 
 #include <fcntl.h>
@@ -317,6 +318,7 @@ bool sd_range_known(const struct sd_context *context, uint64_t address, uint64_t
                     bool any_device)
 {
     ask_t ask = {context, NULL, address, bytes, writes, any_device};
+    sd_told_call(address, bytes);
     return walk(&ask) != NULL;
 }
 

@@ -88,6 +88,7 @@ typedef enum standin_kind {
     STANDIN_DEAD_HANDLE,     /* printed before the abort */
     STANDIN_MISUSE,          /* calls after fork, from host functions, ... */
     STANDIN_DEADLOCK,        /* a wait that cannot end; printed before abort */
+    STANDIN_ASTRAY,          /* bytes of an arena that are no block's; needs a tool: see told.h */
     STANDIN_KINDS
 } standin_kind_t;
 

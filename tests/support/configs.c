@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "expect.h"
+#include "told.h"
 
 cuarena_config_t config_fresh(void)
 {
@@ -22,6 +23,7 @@ cuarena_config_t config_of(const char *options)
 cuarena_config_t small_config(const char *options)
 {
     cuarena_config_t config = config_of("preset=grow,limit=1MiB");
+    config.nvtx = nvtx_for_tools();
     expect_ok(cuarena_config_parse(&config, options));
     return config;
 }
@@ -52,7 +54,9 @@ static bool is_followed(const cuarena_config_t *config)
 cuarena_t *arena_of(const char *options)
 {
     cuarena_t *arena = NULL;
-    cuarena_config_t config = config_of(options);
+    cuarena_config_t config = config_fresh();
+    config.nvtx = nvtx_for_tools();
+    expect_ok(cuarena_config_parse(&config, options));
     if (is_followed(&config))
         config.zero = zero_for_checkers();
     expect_ok(cuarena_create(&config, &arena));
@@ -82,6 +86,7 @@ void expect_valid_arena_at(cuarena_t *arena, const char *file, int line)
     if (status != CUARENA_OK)
         ck_abort_msg("%s:%d: the arena is not sound: %s: %s", file, line,
                      cuarena_status_name(status), text);
+    expect_told_at(arena, file, line);
 }
 
 uint64_t held_by(cuarena_t *arena)

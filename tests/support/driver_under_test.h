@@ -109,6 +109,7 @@
     X(cuEventSynchronize, cuEventSynchronize)                                                      \
     X(cuEventDestroy, cuEventDestroy_v2)                                                           \
     X(cuEventElapsedTime, cuEventElapsedTime)                                                      \
+    X(cuModuleLoad, cuModuleLoad)                                                                  \
     X(cuModuleLoadData, cuModuleLoadData)                                                          \
     X(cuModuleLoadDataEx, cuModuleLoadDataEx)                                                      \
     X(cuModuleUnload, cuModuleUnload)                                                              \
@@ -125,7 +126,11 @@
     X(cuGraphInstantiate, cuGraphInstantiateWithFlags)                                             \
     X(cuGraphLaunch, cuGraphLaunch)                                                                \
     X(cuGraphExecDestroy, cuGraphExecDestroy)                                                      \
-    X(cuGraphDestroy, cuGraphDestroy)
+    X(cuGraphDestroy, cuGraphDestroy)                                                              \
+    X(cuUserObjectCreate, cuUserObjectCreate)                                                      \
+    X(cuUserObjectRetain, cuUserObjectRetain)                                                      \
+    X(cuUserObjectRelease, cuUserObjectRelease)                                                    \
+    X(cuGraphRetainUserObject, cuGraphRetainUserObject)
 
 typedef struct driver {
 #define DRIVER_MEMBER(name, symbol) __typeof__(&symbol) name;

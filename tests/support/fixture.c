@@ -3,6 +3,7 @@
 
 #include "support/fixture_streams.h"
 #include "support/scale.h"
+#include "support/told.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +71,7 @@ void fixture_prepare(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)
     f->config.memory = kind->memory;
     f->config.backing = kind->backing;
     f->config.zero = zero_at_first(kind);
+    f->config.nvtx = nvtx_for_tools();
     f->config.unknown_keys = CUARENA_UNKNOWN_WARN; /* not all kinds use all */
     f->config.pool = amount_of_bytes(bytes);
     if ((kind->traits & KIND_EXACT) != 0)
@@ -85,6 +87,14 @@ void fixture_prepare(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)
     else if (kind->memory == CUARENA_MEMORY_CUSTOM)
         prepare_custom(f, bytes);
     snprintf(f->config.name, sizeof f->config.name, "%s", kind->name);
+}
+
+void fixture_tells_nothing(fixture_t *f)
+{
+    const int32_t memory = f->kind->memory;
+    if (memory == CUARENA_MEMORY_DEVICE || memory == CUARENA_MEMORY_MANAGED ||
+        memory == CUARENA_MEMORY_PINNED || f->kind->bytes_kind != CUARENA_BYTES_HOST)
+        f->config.nvtx = CUARENA_NVTX_OFF;
 }
 
 void fixture_create(fixture_t *f)
@@ -121,6 +131,7 @@ void fixture_open_text(fixture_t *f, const char *options)
     memset(f, 0, sizeof *f);
     f->kind = &kind;
     cuarena_config_init(&f->config);
+    f->config.nvtx = nvtx_for_tools();
     expect_ok(cuarena_config_parse(&f->config, options));
     fixture_create(f);
 }

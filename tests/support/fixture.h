@@ -78,6 +78,9 @@ void expect_sound_at(const fixture_t *f, const char *file, int line);
 /* Fills `config` for a pool of `bytes`, or a limit of so many; the fixture holds what the arena
  * needs. Follow it by fixture_create. */
 void fixture_prepare(fixture_t *f, const arena_kind_t *kind, uint64_t bytes);
+/* Of a fixture that is prepared, whose test uses bytes of a device that are no block's: no tool
+ * finds them, for none is told of the blocks. */
+void fixture_tells_nothing(fixture_t *f);
 /* Makes the arena of f->config, which a test may have changed. */
 void fixture_create(fixture_t *f);
 /* Both. */

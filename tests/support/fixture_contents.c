@@ -127,6 +127,7 @@ static bool begins_as_zero(const fixture_t *f)
 void fixture_zero_free(fixture_t *f)
 {
     f->config.zero = CUARENA_ZERO_FREE;
+    fixture_tells_nothing(f); /* of bytes that no block has */
     f->memory.quiet = 1;
     f->memory.wants_zeros = 1;
     if (f->bytes != NULL && begins_as_zero(f))

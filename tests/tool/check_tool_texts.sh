@@ -54,7 +54,7 @@ test_bad_arguments() {
 
 test_texts() {
     local command
-    for command in "" replay policies advise import report info top snapshot; do
+    for command in "" replay policies advise import report run info top snapshot; do
         # Without a command there is one word less.
         # shellcheck disable=SC2086
         served "help $command" $command --help
@@ -101,7 +101,7 @@ helped() {
 test_manual_is_as_help() {
     local manual=${srcdir:-.}/tools/cuarena.1 presets name missing=
     verdict "the manual has the options of --help" \
-        "$( (helped replay policies advise import report info top snapshot && echo --version) | sort -u |
+        "$( (helped replay policies advise import report run info top snapshot && echo --version) | sort -u |
             tr '\n' ' ')" "$(documented | tr '\n' ' ')"
     verdict "the manual has the options of policies" \
         "$(helped policies | sed 's/ =//; /--help/d' | tr '\n' ' ')" \
@@ -152,7 +152,7 @@ print(*json.load(sys.stdin))' <"$folder/out" 2>/dev/null ||
 # Every option of the help is in the manual and in the completion.
 test_documents() {
     local tools=${srcdir:-.}/tools option command missing
-    for command in replay policies advise import report info top snapshot; do
+    for command in replay policies advise import report run info top snapshot; do
         missing=
         for option in $("$cuarena" $command --help | grep -oE '^ .*--[a-z-]+' |
             grep -oE -- '--[a-z-]+' | sort -u); do

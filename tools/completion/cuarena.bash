@@ -44,9 +44,10 @@ _cuarena_options() {
     advise) echo "--for --room --json --help" ;;
     import) echo "--output --from --device --help" ;;
     info) echo "--options --json --help" ;;
+    run) echo "--option --async --report --record --help" ;;
     top) echo "--once --json --help" ;;
     snapshot) echo "--arena --format --output --help" ;;
-    *) echo "replay policies advise import report info top snapshot --help --version" ;;
+    *) echo "replay policies advise import report run info top snapshot --help --version" ;;
     esac
 }
 

@@ -124,6 +124,9 @@ pub const CUARENA_FILL_NEVER: i32 = 0;
 pub const CUARENA_FILL_ALLOC: i32 = 1;
 pub const CUARENA_FILL_FREE: i32 = 2;
 pub const CUARENA_FILL_BOTH: i32 = 3;
+pub const CUARENA_NVTX_OFF: i32 = 0;
+pub const CUARENA_NVTX_AUTO: i32 = 1;
+pub const CUARENA_NVTX_ON: i32 = 2;
 pub const CUARENA_TEXT_STATS: i32 = 0;
 pub const CUARENA_TEXT_ORT: i32 = 1;
 pub const CUARENA_MAX_PEAK_SCOPES: u32 = 16;
@@ -1293,10 +1296,12 @@ pub struct cuarena_config {
     pub trace: [::core::ffi::c_char; 256usize],
     #[doc = " last events kept in memory for each thread; 0"]
     pub trace_ring: i32,
+    #[doc = " CUARENA_NVTX_...; auto"]
+    pub nvtx: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of cuarena_config"][::core::mem::size_of::<cuarena_config>() - 968usize];
+    ["Size of cuarena_config"][::core::mem::size_of::<cuarena_config>() - 976usize];
     ["Alignment of cuarena_config"][::core::mem::align_of::<cuarena_config>() - 8usize];
     ["Offset of field: cuarena_config::struct_size"]
         [::core::mem::offset_of!(cuarena_config, struct_size) - 0usize];
@@ -1429,6 +1434,8 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_config, trace) - 708usize];
     ["Offset of field: cuarena_config::trace_ring"]
         [::core::mem::offset_of!(cuarena_config, trace_ring) - 964usize];
+    ["Offset of field: cuarena_config::nvtx"]
+        [::core::mem::offset_of!(cuarena_config, nvtx) - 968usize];
 };
 #[doc = " The options. Begin with cuarena_config_init, then set members by hand, by cuarena_config_set or\n by cuarena_config_parse. docs/options.md lists key, range and default of each; the default stands\n last in the comments here.\n\n A member that has no effect beside the others, such as `pool` with a preset that grows or\n `cache_page` without a cache, is an error of cuarena_create that names it, unless it has the\n value that it would have anyway."]
 pub type cuarena_config_t = cuarena_config;
@@ -2088,6 +2095,314 @@ const _: () = {
 };
 #[doc = " Flags are 0 or 1."]
 pub type cuarena_device_info_t = cuarena_device_info;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUctx_st {
+    _unused: [u8; 0],
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUgraph_st {
+    _unused: [u8; 0],
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUmemPoolHandle_st {
+    _unused: [u8; 0],
+}
+#[doc = " The functions of the layer: each takes and gives what the function of the driver does that has\n its name; enumerations are int. Where a name has a variant for default streams of threads, whose\n symbol ends in _ptsz, its member for that ends so too."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_layer {
+    pub struct_size: usize,
+    pub cuMemAlloc_v2: ::core::option::Option<
+        unsafe extern "C" fn(
+            pointer_out: *mut ::core::ffi::c_ulonglong,
+            bytes: usize,
+        ) -> ::core::ffi::c_int,
+    >,
+    pub cuMemAllocPitch_v2: ::core::option::Option<
+        unsafe extern "C" fn(
+            pointer_out: *mut ::core::ffi::c_ulonglong,
+            pitch_out: *mut usize,
+            width: usize,
+            height: usize,
+            element: ::core::ffi::c_uint,
+        ) -> ::core::ffi::c_int,
+    >,
+    pub cuMemAllocManaged: ::core::option::Option<
+        unsafe extern "C" fn(
+            pointer_out: *mut ::core::ffi::c_ulonglong,
+            bytes: usize,
+            flags: ::core::ffi::c_uint,
+        ) -> ::core::ffi::c_int,
+    >,
+    pub cuMemFree_v2: ::core::option::Option<
+        unsafe extern "C" fn(pointer: ::core::ffi::c_ulonglong) -> ::core::ffi::c_int,
+    >,
+    pub cuMemAllocAsync: ::core::option::Option<
+        unsafe extern "C" fn(
+            pointer_out: *mut ::core::ffi::c_ulonglong,
+            bytes: usize,
+            stream: *mut CUstream_st,
+        ) -> ::core::ffi::c_int,
+    >,
+    pub cuMemAllocAsync_ptsz: ::core::option::Option<
+        unsafe extern "C" fn(
+            pointer_out: *mut ::core::ffi::c_ulonglong,
+            bytes: usize,
+            stream: *mut CUstream_st,
+        ) -> ::core::ffi::c_int,
+    >,
+    pub cuMemAllocFromPoolAsync: ::core::option::Option<
+        unsafe extern "C" fn(
+            pointer_out: *mut ::core::ffi::c_ulonglong,
+            bytes: usize,
+            pool: *mut CUmemPoolHandle_st,
+            stream: *mut CUstream_st,
+        ) -> ::core::ffi::c_int,
+    >,
+    pub cuMemAllocFromPoolAsync_ptsz: ::core::option::Option<
+        unsafe extern "C" fn(
+            pointer_out: *mut ::core::ffi::c_ulonglong,
+            bytes: usize,
+            pool: *mut CUmemPoolHandle_st,
+            stream: *mut CUstream_st,
+        ) -> ::core::ffi::c_int,
+    >,
+    pub cuMemFreeAsync: ::core::option::Option<
+        unsafe extern "C" fn(
+            pointer: ::core::ffi::c_ulonglong,
+            stream: *mut CUstream_st,
+        ) -> ::core::ffi::c_int,
+    >,
+    pub cuMemFreeAsync_ptsz: ::core::option::Option<
+        unsafe extern "C" fn(
+            pointer: ::core::ffi::c_ulonglong,
+            stream: *mut CUstream_st,
+        ) -> ::core::ffi::c_int,
+    >,
+    pub cuMemGetInfo_v2: ::core::option::Option<
+        unsafe extern "C" fn(free_out: *mut usize, total_out: *mut usize) -> ::core::ffi::c_int,
+    >,
+    pub cuMemGetAddressRange_v2: ::core::option::Option<
+        unsafe extern "C" fn(
+            base_out: *mut ::core::ffi::c_ulonglong,
+            bytes_out: *mut usize,
+            pointer: ::core::ffi::c_ulonglong,
+        ) -> ::core::ffi::c_int,
+    >,
+    pub cuPointerGetAttribute: ::core::option::Option<
+        unsafe extern "C" fn(
+            value_out: *mut ::core::ffi::c_void,
+            attribute: ::core::ffi::c_int,
+            pointer: ::core::ffi::c_ulonglong,
+        ) -> ::core::ffi::c_int,
+    >,
+    pub cuPointerGetAttributes: ::core::option::Option<
+        unsafe extern "C" fn(
+            count: ::core::ffi::c_uint,
+            attributes: *mut ::core::ffi::c_int,
+            values: *mut *mut ::core::ffi::c_void,
+            pointer: ::core::ffi::c_ulonglong,
+        ) -> ::core::ffi::c_int,
+    >,
+    pub cuIpcGetMemHandle: ::core::option::Option<
+        unsafe extern "C" fn(
+            handle_out: *mut ::core::ffi::c_void,
+            pointer: ::core::ffi::c_ulonglong,
+        ) -> ::core::ffi::c_int,
+    >,
+    pub cuMemRetainAllocationHandle: ::core::option::Option<
+        unsafe extern "C" fn(
+            handle_out: *mut ::core::ffi::c_ulonglong,
+            pointer: *mut ::core::ffi::c_void,
+        ) -> ::core::ffi::c_int,
+    >,
+    pub cuStreamDestroy_v2: ::core::option::Option<
+        unsafe extern "C" fn(stream: *mut CUstream_st) -> ::core::ffi::c_int,
+    >,
+    pub cuStreamBeginCapture_v2: ::core::option::Option<
+        unsafe extern "C" fn(
+            stream: *mut CUstream_st,
+            mode: ::core::ffi::c_int,
+        ) -> ::core::ffi::c_int,
+    >,
+    pub cuStreamBeginCapture_v2_ptsz: ::core::option::Option<
+        unsafe extern "C" fn(
+            stream: *mut CUstream_st,
+            mode: ::core::ffi::c_int,
+        ) -> ::core::ffi::c_int,
+    >,
+    pub cuStreamEndCapture: ::core::option::Option<
+        unsafe extern "C" fn(
+            stream: *mut CUstream_st,
+            graph_out: *mut *mut CUgraph_st,
+        ) -> ::core::ffi::c_int,
+    >,
+    pub cuStreamEndCapture_ptsz: ::core::option::Option<
+        unsafe extern "C" fn(
+            stream: *mut CUstream_st,
+            graph_out: *mut *mut CUgraph_st,
+        ) -> ::core::ffi::c_int,
+    >,
+    pub cuMemPoolTrimTo: ::core::option::Option<
+        unsafe extern "C" fn(
+            pool: *mut CUmemPoolHandle_st,
+            keep_bytes: usize,
+        ) -> ::core::ffi::c_int,
+    >,
+    pub cuMemPoolSetAttribute: ::core::option::Option<
+        unsafe extern "C" fn(
+            pool: *mut CUmemPoolHandle_st,
+            attribute: ::core::ffi::c_int,
+            value: *mut ::core::ffi::c_void,
+        ) -> ::core::ffi::c_int,
+    >,
+    pub cuMemPoolGetAttribute: ::core::option::Option<
+        unsafe extern "C" fn(
+            pool: *mut CUmemPoolHandle_st,
+            attribute: ::core::ffi::c_int,
+            value_out: *mut ::core::ffi::c_void,
+        ) -> ::core::ffi::c_int,
+    >,
+    pub cuDeviceSetMemPool: ::core::option::Option<
+        unsafe extern "C" fn(
+            device: ::core::ffi::c_int,
+            pool: *mut CUmemPoolHandle_st,
+        ) -> ::core::ffi::c_int,
+    >,
+    pub cuDevicePrimaryCtxReset_v2: ::core::option::Option<
+        unsafe extern "C" fn(device: ::core::ffi::c_int) -> ::core::ffi::c_int,
+    >,
+    pub cuCtxDestroy_v2:
+        ::core::option::Option<unsafe extern "C" fn(context: *mut CUctx_st) -> ::core::ffi::c_int>,
+    pub cuGetProcAddress: ::core::option::Option<
+        unsafe extern "C" fn(
+            symbol: *const ::core::ffi::c_char,
+            function_out: *mut *mut ::core::ffi::c_void,
+            version: ::core::ffi::c_int,
+            flags: u64,
+        ) -> ::core::ffi::c_int,
+    >,
+    pub cuGetProcAddress_v2: ::core::option::Option<
+        unsafe extern "C" fn(
+            symbol: *const ::core::ffi::c_char,
+            function_out: *mut *mut ::core::ffi::c_void,
+            version: ::core::ffi::c_int,
+            flags: u64,
+            found_out: *mut ::core::ffi::c_int,
+        ) -> ::core::ffi::c_int,
+    >,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_layer"][::core::mem::size_of::<cuarena_layer>() - 240usize];
+    ["Alignment of cuarena_layer"][::core::mem::align_of::<cuarena_layer>() - 8usize];
+    ["Offset of field: cuarena_layer::struct_size"]
+        [::core::mem::offset_of!(cuarena_layer, struct_size) - 0usize];
+    ["Offset of field: cuarena_layer::cuMemAlloc_v2"]
+        [::core::mem::offset_of!(cuarena_layer, cuMemAlloc_v2) - 8usize];
+    ["Offset of field: cuarena_layer::cuMemAllocPitch_v2"]
+        [::core::mem::offset_of!(cuarena_layer, cuMemAllocPitch_v2) - 16usize];
+    ["Offset of field: cuarena_layer::cuMemAllocManaged"]
+        [::core::mem::offset_of!(cuarena_layer, cuMemAllocManaged) - 24usize];
+    ["Offset of field: cuarena_layer::cuMemFree_v2"]
+        [::core::mem::offset_of!(cuarena_layer, cuMemFree_v2) - 32usize];
+    ["Offset of field: cuarena_layer::cuMemAllocAsync"]
+        [::core::mem::offset_of!(cuarena_layer, cuMemAllocAsync) - 40usize];
+    ["Offset of field: cuarena_layer::cuMemAllocAsync_ptsz"]
+        [::core::mem::offset_of!(cuarena_layer, cuMemAllocAsync_ptsz) - 48usize];
+    ["Offset of field: cuarena_layer::cuMemAllocFromPoolAsync"]
+        [::core::mem::offset_of!(cuarena_layer, cuMemAllocFromPoolAsync) - 56usize];
+    ["Offset of field: cuarena_layer::cuMemAllocFromPoolAsync_ptsz"]
+        [::core::mem::offset_of!(cuarena_layer, cuMemAllocFromPoolAsync_ptsz) - 64usize];
+    ["Offset of field: cuarena_layer::cuMemFreeAsync"]
+        [::core::mem::offset_of!(cuarena_layer, cuMemFreeAsync) - 72usize];
+    ["Offset of field: cuarena_layer::cuMemFreeAsync_ptsz"]
+        [::core::mem::offset_of!(cuarena_layer, cuMemFreeAsync_ptsz) - 80usize];
+    ["Offset of field: cuarena_layer::cuMemGetInfo_v2"]
+        [::core::mem::offset_of!(cuarena_layer, cuMemGetInfo_v2) - 88usize];
+    ["Offset of field: cuarena_layer::cuMemGetAddressRange_v2"]
+        [::core::mem::offset_of!(cuarena_layer, cuMemGetAddressRange_v2) - 96usize];
+    ["Offset of field: cuarena_layer::cuPointerGetAttribute"]
+        [::core::mem::offset_of!(cuarena_layer, cuPointerGetAttribute) - 104usize];
+    ["Offset of field: cuarena_layer::cuPointerGetAttributes"]
+        [::core::mem::offset_of!(cuarena_layer, cuPointerGetAttributes) - 112usize];
+    ["Offset of field: cuarena_layer::cuIpcGetMemHandle"]
+        [::core::mem::offset_of!(cuarena_layer, cuIpcGetMemHandle) - 120usize];
+    ["Offset of field: cuarena_layer::cuMemRetainAllocationHandle"]
+        [::core::mem::offset_of!(cuarena_layer, cuMemRetainAllocationHandle) - 128usize];
+    ["Offset of field: cuarena_layer::cuStreamDestroy_v2"]
+        [::core::mem::offset_of!(cuarena_layer, cuStreamDestroy_v2) - 136usize];
+    ["Offset of field: cuarena_layer::cuStreamBeginCapture_v2"]
+        [::core::mem::offset_of!(cuarena_layer, cuStreamBeginCapture_v2) - 144usize];
+    ["Offset of field: cuarena_layer::cuStreamBeginCapture_v2_ptsz"]
+        [::core::mem::offset_of!(cuarena_layer, cuStreamBeginCapture_v2_ptsz) - 152usize];
+    ["Offset of field: cuarena_layer::cuStreamEndCapture"]
+        [::core::mem::offset_of!(cuarena_layer, cuStreamEndCapture) - 160usize];
+    ["Offset of field: cuarena_layer::cuStreamEndCapture_ptsz"]
+        [::core::mem::offset_of!(cuarena_layer, cuStreamEndCapture_ptsz) - 168usize];
+    ["Offset of field: cuarena_layer::cuMemPoolTrimTo"]
+        [::core::mem::offset_of!(cuarena_layer, cuMemPoolTrimTo) - 176usize];
+    ["Offset of field: cuarena_layer::cuMemPoolSetAttribute"]
+        [::core::mem::offset_of!(cuarena_layer, cuMemPoolSetAttribute) - 184usize];
+    ["Offset of field: cuarena_layer::cuMemPoolGetAttribute"]
+        [::core::mem::offset_of!(cuarena_layer, cuMemPoolGetAttribute) - 192usize];
+    ["Offset of field: cuarena_layer::cuDeviceSetMemPool"]
+        [::core::mem::offset_of!(cuarena_layer, cuDeviceSetMemPool) - 200usize];
+    ["Offset of field: cuarena_layer::cuDevicePrimaryCtxReset_v2"]
+        [::core::mem::offset_of!(cuarena_layer, cuDevicePrimaryCtxReset_v2) - 208usize];
+    ["Offset of field: cuarena_layer::cuCtxDestroy_v2"]
+        [::core::mem::offset_of!(cuarena_layer, cuCtxDestroy_v2) - 216usize];
+    ["Offset of field: cuarena_layer::cuGetProcAddress"]
+        [::core::mem::offset_of!(cuarena_layer, cuGetProcAddress) - 224usize];
+    ["Offset of field: cuarena_layer::cuGetProcAddress_v2"]
+        [::core::mem::offset_of!(cuarena_layer, cuGetProcAddress_v2) - 232usize];
+};
+#[doc = " The functions of the layer: each takes and gives what the function of the driver does that has\n its name; enumerations are int. Where a name has a variant for default streams of threads, whose\n symbol ends in _ptsz, its member for that ends so too."]
+pub type cuarena_layer_t = cuarena_layer;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_layer_stats {
+    pub struct_size: usize,
+    #[doc = " of the device, for queries, trims and snapshots; it must not be\n destroyed or reset. NULL: there is none"]
+    pub arena: *mut cuarena_t,
+    #[doc = " that the arena served"]
+    pub allocs: u64,
+    #[doc = " of these"]
+    pub frees: u64,
+    #[doc = " allocations of `allocs` on streams that were being captured"]
+    pub captured: u64,
+    #[doc = " that went to the driver"]
+    pub driver_allocs: u64,
+    #[doc = " likewise"]
+    pub driver_frees: u64,
+    #[doc = " of driver_allocs: since the arena refused them"]
+    pub refused_allocs: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_layer_stats"][::core::mem::size_of::<cuarena_layer_stats>() - 64usize];
+    ["Alignment of cuarena_layer_stats"][::core::mem::align_of::<cuarena_layer_stats>() - 8usize];
+    ["Offset of field: cuarena_layer_stats::struct_size"]
+        [::core::mem::offset_of!(cuarena_layer_stats, struct_size) - 0usize];
+    ["Offset of field: cuarena_layer_stats::arena"]
+        [::core::mem::offset_of!(cuarena_layer_stats, arena) - 8usize];
+    ["Offset of field: cuarena_layer_stats::allocs"]
+        [::core::mem::offset_of!(cuarena_layer_stats, allocs) - 16usize];
+    ["Offset of field: cuarena_layer_stats::frees"]
+        [::core::mem::offset_of!(cuarena_layer_stats, frees) - 24usize];
+    ["Offset of field: cuarena_layer_stats::captured"]
+        [::core::mem::offset_of!(cuarena_layer_stats, captured) - 32usize];
+    ["Offset of field: cuarena_layer_stats::driver_allocs"]
+        [::core::mem::offset_of!(cuarena_layer_stats, driver_allocs) - 40usize];
+    ["Offset of field: cuarena_layer_stats::driver_frees"]
+        [::core::mem::offset_of!(cuarena_layer_stats, driver_frees) - 48usize];
+    ["Offset of field: cuarena_layer_stats::refused_allocs"]
+        [::core::mem::offset_of!(cuarena_layer_stats, refused_allocs) - 56usize];
+};
+pub type cuarena_layer_stats_t = cuarena_layer_stats;
 #[doc = " What cuarena_shared_acquire and _replace found."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -2876,6 +3191,13 @@ extern "C" {
     pub fn cuarena_device_info_init(info: *mut cuarena_device_info_t);
     #[doc = " BAD_ARGUMENT for an ordinal that the driver does not have; NO_DEVICE, OUT_OF_MEMORY, DRIVER,\n LOST. Cost: the device's primary context, which is created for the call if nobody has it."]
     pub fn cuarena_device_info(device: i32, info: *mut cuarena_device_info_t) -> cuarena_status_t;
+    #[doc = " The functions, for code that gives them the driver's names. Never NULL, and the same for the\n whole process. Opens nothing: the first call of one of them does."]
+    pub fn cuarena_layer() -> *const cuarena_layer_t;
+    #[doc = " Says what the arenas are to be like, before the first allocation; the config is copied. Without\n it they are those of \"preset=grow\". The device's number is that of each device, and memory is\n device memory. The layer adds alignment=512, peers=try and rdma=try where the config has the\n defaults, and then CUARENA_CONF.\n\n BAD_ARGUMENT for NULL, a memory other than device or what the preset says, a context, and options\n that do not go together where that shows without a device; BUSY once there is an arena."]
+    pub fn cuarena_layer_configure(config: *const cuarena_config_t) -> cuarena_status_t;
+    pub fn cuarena_layer_stats_init(stats: *mut cuarena_layer_stats_t);
+    #[doc = " What the layer did for a device, by its ordinal from 0 to 63; -1: for calls without one, such as\n those without a context. BAD_ARGUMENT for another ordinal. Calls no driver. O(1)."]
+    pub fn cuarena_layer_stats(device: i32, stats: *mut cuarena_layer_stats_t) -> cuarena_status_t;
     #[doc = " Begins the thread, which listens at a Unix socket of that path. Only the owner can reach it\n (0600), and peers of other users are refused. In the path %p stands for the process and %% for a\n percent sign. NULL: it does not listen, and is for cuarena_monitor_signal alone.\n\n BUSY if there is a monitor, or another process listens there; BAD_ARGUMENT for a path that is too\n long (107 bytes on Linux), has another percent sign, or names something else than the socket of a\n process that has ended, which is replaced; OUT_OF_MEMORY if the host has none; DRIVER with the\n errno if the system refuses.\n\n Whoever connects sends one line: \"list\", \"stats\", \"snapshot NUMBER json\" or \"snapshot NUMBER\n pytorch\". The answer is \"ok LENGTH\" in a line and so many bytes, or \"error TEXT\" in a line; then\n the connection ends. The first two answer with JSON in one line: version, pid and the list\n \"arenas\", of each of which they tell number and name and, for \"stats\", how many streams it knows\n and its \"statistics\". A peer that has sent no line within a second, or takes nothing for\n one, is let go."]
     pub fn cuarena_monitor_open(path: *const ::core::ffi::c_char) -> cuarena_status_t;
     #[doc = " The same with the path that CUARENA_MONITOR in the environment says; OK, with nothing done, if\n there is none. No other call reads that. No thread may change the environment meanwhile."]

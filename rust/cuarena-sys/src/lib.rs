@@ -32,12 +32,18 @@ mod constants;
 
 #[cfg(not(feature = "buildtime-bindgen"))]
 #[rustfmt::skip]
-#[allow(missing_docs, non_camel_case_types, clippy::all, rustdoc::all)]
+#[allow(missing_docs, non_camel_case_types, non_snake_case, clippy::all, rustdoc::all)]
 mod bindings;
 
 /// Made by the build of the header that it found.
 #[cfg(feature = "buildtime-bindgen")]
-#[allow(missing_docs, non_camel_case_types, clippy::all, rustdoc::all)]
+#[allow(
+    missing_docs,
+    non_camel_case_types,
+    non_snake_case,
+    clippy::all,
+    rustdoc::all
+)]
 mod bindings {
     include!(concat!(env!("OUT_DIR"), "/bindings.rs"));
 }

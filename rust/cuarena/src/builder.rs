@@ -14,8 +14,9 @@ use std::sync::Arc;
 
 use crate::amount::c_text;
 use crate::choices::{
-    Backing, BytesKind, CacheBound, DriverPool, Events, Fill, Grow, Keep, MemoryKind, Placement,
-    Preset, Property, ReleaseThreshold, Segments, SoftLimit, Split, Steal, UnknownKeys, Zero,
+    Backing, BytesKind, CacheBound, DriverPool, Events, Fill, Grow, Keep, MemoryKind, Nvtx,
+    Placement, Preset, Property, ReleaseThreshold, Segments, SoftLimit, Split, Steal, UnknownKeys,
+    Zero,
 };
 use crate::error::check;
 use crate::ffi;
@@ -116,6 +117,9 @@ setters! {
     /// For debugging: how many callers are kept for each live block, up to 32;
     /// 0.
     stacks(frames: u32) => stacks = i32::try_from(frames).unwrap_or(i32::MAX);
+    /// Whose blocks a tool such as compute-sanitizer is told of;
+    /// [`Nvtx::Auto`].
+    nvtx(nvtx: Nvtx) => nvtx = nvtx.code();
     /// How a free range is chosen; as the preset says.
     placement(placement: Placement) => placement = placement.code();
     /// Whether blocks are moved together before a request is refused; off.
@@ -588,6 +592,13 @@ impl ArenaBuilder {
         // vouched for by who set it.
         check(unsafe { ffi::cuarena_create(&self.config, &mut raw) })?;
         NonNull::new(raw).ok_or_else(|| Error::new(ErrorKind::Corrupt, "an arena at no address"))
+    }
+
+    /// Lets the layer make its arenas of these options.
+    pub(crate) fn configure_layer(&self) -> Result<()> {
+        // SAFETY: the config is a valid one, and is copied; those with memory of
+        // the program's own are refused.
+        check(unsafe { ffi::cuarena_layer_configure(&self.config) })
     }
 
     /// Makes the arena. A pool takes its bytes now.

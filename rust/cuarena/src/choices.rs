@@ -175,6 +175,19 @@ choice! {
 }
 
 choice! {
+    /// Whose blocks a tool such as compute-sanitizer is told of, by NVTX, if
+    /// there is one.
+    Nvtx {
+        /// Nobody's.
+        Off = CUARENA_NVTX_OFF,
+        /// Those of memory that a GPU reaches: device, managed, pinned.
+        Auto = CUARENA_NVTX_AUTO,
+        /// Those of any memory.
+        On = CUARENA_NVTX_ON,
+    }
+}
+
+choice! {
     /// How a free range is chosen for a request.
     Placement {
         /// Small and giant blocks from the top end, others from the bottom.
@@ -356,6 +369,7 @@ words! {
     Grow of grow,
     Zero of zero,
     Fill of fill,
+    Nvtx of nvtx,
     Placement of placement,
     Backing of backing,
     Segments of segments,

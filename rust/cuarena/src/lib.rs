@@ -34,6 +34,7 @@ mod hooks;
 mod host;
 mod inspect;
 pub mod interop;
+pub mod layer;
 mod life;
 mod listen;
 pub mod log;
@@ -68,7 +69,7 @@ pub use cache::CacheStats;
 pub use capture::CaptureSession;
 pub use choices::{
     Backing, BytesKind, CacheBound, DriverPool, Events, Fill, Grow, Keep, LimitKind, MemoryKind,
-    Placement, Preset, Property, Region, ReleaseThreshold, Segments, SoftLimit, Split, Steal,
+    Nvtx, Placement, Preset, Property, Region, ReleaseThreshold, Segments, SoftLimit, Split, Steal,
     UnknownKeys, Zero,
 };
 pub use compact::{Address, CompactOptions, CompactReport, Relocation};

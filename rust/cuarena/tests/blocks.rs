@@ -365,6 +365,7 @@ fn typed_options_are_those_of_the_table() {
         .zero(Zero::Alloc)
         .guard(64)
         .fill(Fill::Free)
+        .nvtx(Nvtx::On)
         .quarantine(1 << 20)
         .stacks(8)
         .placement(Placement::Best)
@@ -474,6 +475,7 @@ fn typed_options_are_those_of_the_table() {
         ("snapshot_on_oom", "/no/folder/%n.json"),
         ("trace", "/no/folder/%p.csv"),
         ("trace_ring", "100"),
+        ("nvtx", "on"),
     ];
     for (key, value) in pairs {
         let pair = format!("{key:?}: {value:?}");
@@ -582,6 +584,7 @@ fn choices_are_told_and_read_as_the_words_of_the_table() {
     both_ways(&[("exact", Grow::Exact), ("doubling", Grow::Doubling)]);
     both_ways(&[("never", Zero::Never), ("owner", Zero::Owner)]);
     both_ways(&[("never", Fill::Never), ("both", Fill::Both)]);
+    both_ways(&[("off", Nvtx::Off), ("on", Nvtx::On)]);
     both_ways(&[("best", Placement::Best), ("low", Placement::Low)]);
     both_ways(&[("auto", Backing::Auto), ("vmm", Backing::Vmm)]);
     both_ways(&[("shared", Segments::Shared), ("each", Segments::Each)]);

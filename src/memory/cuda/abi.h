@@ -162,10 +162,15 @@ typedef struct cuai_cu_fabric_handle {
     V(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 128)
 
 #define CUAI_CUDA_POINTER_ATTRIBUTES(V)                                                            \
+    V(CU_POINTER_ATTRIBUTE_CONTEXT, 1)                                                             \
     V(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 2)                                                         \
+    V(CU_POINTER_ATTRIBUTE_BUFFER_ID, 7)                                                           \
     V(CU_POINTER_ATTRIBUTE_IS_MANAGED, 8)                                                          \
     V(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, 9)                                                      \
+    V(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, 11)                                                   \
+    V(CU_POINTER_ATTRIBUTE_RANGE_SIZE, 12)                                                         \
     V(CU_POINTER_ATTRIBUTE_MAPPED, 13)                                                             \
+    V(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, 17)                                                     \
     V(CU_MEMORYTYPE_HOST, 1)                                                                       \
     V(CU_MEMORYTYPE_DEVICE, 2)
 
@@ -202,7 +207,8 @@ typedef struct cuai_cu_fabric_handle {
     V(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)                                          \
     V(CU_JIT_ERROR_LOG_BUFFER, 5)                                                                  \
     V(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, 6)                                                       \
-    V(CU_GET_PROC_ADDRESS_LEGACY_STREAM, 1)
+    V(CU_GET_PROC_ADDRESS_LEGACY_STREAM, 1)                                                        \
+    V(CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, 2)
 
 #define CUAI_CUDA_CONSTANTS(V)                                                                     \
     CUAI_CUDA_RESULTS(V)                                                                           \

@@ -55,7 +55,7 @@ CUAI_PRINTF(1, 2) static bool because(const char *format, ...)
 }
 
 /* A program that runs with more rights than its user opens no file that the user names. */
-static const char *library_name(void)
+const char *cuai_cuda_library_name(void)
 {
 #if defined(__GLIBC__)
     const char *name = secure_getenv(LIBRARY_VARIABLE);
@@ -160,7 +160,7 @@ static bool start(void)
 /* The fork handler comes first, because the driver's start may fork. */
 static bool open_driver(void)
 {
-    finder_t finder = {.library = library_name()};
+    finder_t finder = {.library = cuai_cuda_library_name()};
     if (pthread_atfork(NULL, NULL, forget_driver) != 0)
         return because("the host has no memory for a fork handler");
     (void)snprintf(driver.library, sizeof driver.library, "%s", finder.library);

@@ -44,6 +44,9 @@ const cuai_cuda_t *cuai_cuda(void);
  * the last error as it is. */
 const cuai_cuda_t *cuai_cuda_if_open(void);
 
+/* The name of the library that is opened, which the environment may say. */
+const char *cuai_cuda_library_name(void);
+
 /* How many calls of the driver this thread has made so far. */
 extern _Thread_local uint64_t cuai_cuda_calls;
 

@@ -23,6 +23,7 @@
 #include "memory/cuda/vmm.h"
 #include "memory/host/common.h"
 #include "memory/kinds.h"
+#include "nvtx/tool.h"
 
 #define GRANULARITY (2 * CUAI_MIB)
 
@@ -458,7 +459,18 @@ static const char *needs_handles(const cuarena_config_t *config)
     return config->handle_bytes != 0 ? "handle" : NULL;
 }
 
-/* Opens vmm, or malloc if the device has no vmm and nothing that was asked needs it. */
+/* Whether blocks are to be told of to a tool, as compute-sanitizer is: that takes them in memory of
+ * cuMemAlloc, and not in handles. The driver is initialized, as a tool may want. */
+static bool is_told(const cuarena_config_t *config)
+{
+    if (config->nvtx == CUARENA_NVTX_OFF || config->backing != CUARENA_BACKING_AUTO)
+        return false;
+    cuai_tool_load();
+    return cuai_tool_takes_regions();
+}
+
+/* Opens vmm; or malloc, unless something that was asked needs vmm, if the device has none or a tool
+ * is told of blocks. */
 static cuarena_status_t open_best(const cuarena_config_t *config, cuai_memory_t *out)
 {
     cuai_place_t *place;
@@ -466,8 +478,8 @@ static cuarena_status_t open_best(const cuarena_config_t *config, cuai_memory_t 
     cuarena_status_t status = cuai_place_open(config, &place);
     if (status != CUARENA_OK)
         return status;
-    const bool vmm = place->facts.vmm;
     const char *key = needs_handles(config);
+    const bool vmm = place->facts.vmm && (key != NULL || !is_told(config));
     if (!vmm && (config->backing == CUARENA_BACKING_VMM || key != NULL))
         status = cuai_fail(CUARENA_UNSUPPORTED,
                            "%s: device %d (%s) has no virtual memory "

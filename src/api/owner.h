@@ -1,0 +1,22 @@
+/* What an address is to an arena, for the layer: without a word if it is nothing. */
+#ifndef CUAI_API_OWNER_H
+#define CUAI_API_OWNER_H
+
+#include <stdbool.h>
+
+#include "cuarena/arena.h"
+
+typedef struct cuai_owned {
+    bool inside; /* in what the arena has taken */
+    bool begins; /* a block that callers may name begins there */
+    bool live;   /* ... or is around it, and is the one below */
+    uint64_t address;
+    uint64_t requested;
+    cuarena_block_t block;
+    cuarena_tag_t tag;
+} cuai_owned_t;
+
+/* O(segments) unless a block begins there and, with `around`, O(blocks). Takes the arena's lock. */
+cuai_owned_t cuai_owner_look(cuarena_t *arena, uint64_t address, bool around);
+
+#endif

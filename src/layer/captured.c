@@ -1,0 +1,278 @@
+/*
+ * Allocations of graphs.
+ *
+ * What is allocated on a stream that is being captured is private to a session (cuarena/capture.h),
+ * one for each capture and arena, which begins with the first allocation. The session lasts as long
+ * as the graph and all that was made of it: a user object of the driver's, which these keep, tells
+ * when the last of them has ended and its work is done. That is told on a thread that must not call
+ * the driver, so the next call of the layer releases the session.
+ *
+ * A stream that is destroyed in its capture, or a driver that cannot keep the object, leaves a
+ * session that lasts for ever.
+ */
+#include "layer/layer.h"
+
+#include "base/host.h"
+#include "base/lock.h"
+#include "cuarena/capture.h"
+
+#define NEXT CUAI_LAYER_NEXT
+#define CALL cuai_layer_calls
+/* Of user objects; their ends may not be waited for in the destructor. */
+#define USER_OBJECT_NO_SYNC 1u
+#define GRAPH_USER_OBJECT_MOVE 1u
+
+typedef struct session {
+    struct session *next;
+    cuai_layer_device_t *device;
+    cuarena_t *arena; /* NULL: it has ended */
+    cuarena_capture_t *capture;
+    unsigned long long id; /* of the capture */
+    bool open;             /* guarded by the lock, like the list */
+    atomic_bool over;      /* the graph has ended */
+} session_t;
+
+static cuai_lock_t lock = CUAI_LOCK_INIT;
+static session_t *sessions;
+_Atomic uint64_t cuai_layer_captures;
+atomic_bool cuai_layer_graphs_ended;
+
+void cuai_layer_captures_after_fork(void)
+{
+    cuai_lock_reset(&lock);
+}
+
+/* ---- Asking -------------------------------------------------------------- */
+
+static bool is_legacy(cuai_cu_stream_t stream)
+{
+    return stream == NULL || stream == CUARENA_STREAM_LEGACY;
+}
+
+cuai_layer_capture_t cuai_layer_ask_capture(cuai_cu_stream_t stream)
+{
+    cuai_cu_capture_status_t status = CUAI_CU_STREAM_CAPTURE_STATUS_NONE;
+    if (is_legacy(stream))
+        return CUAI_LAYER_NOT_CAPTURED;
+    if (CALL.cuStreamIsCapturing(stream, &status) != CUAI_CUDA_SUCCESS)
+        return CUAI_LAYER_BROKEN;
+    if (status == CUAI_CU_STREAM_CAPTURE_STATUS_NONE)
+        return CUAI_LAYER_NOT_CAPTURED;
+    return status == CUAI_CU_STREAM_CAPTURE_STATUS_ACTIVE ? CUAI_LAYER_CAPTURED : CUAI_LAYER_BROKEN;
+}
+
+/* Whether the driver has all that a session wants. */
+static bool can_serve(void)
+{
+    return (CALL.cuStreamGetCaptureInfo_v3 != NULL || CALL.cuStreamGetCaptureInfo_v2 != NULL) &&
+           CALL.cuUserObjectCreate != NULL && CALL.cuGraphRetainUserObject != NULL &&
+           CALL.cuGraphDestroy != NULL;
+}
+
+static cuai_cu_result_t ask_id(cuai_cu_stream_t stream, cuai_cu_capture_status_t *status,
+                               unsigned long long *id)
+{
+    if (CALL.cuStreamGetCaptureInfo_v3 != NULL)
+        return CALL.cuStreamGetCaptureInfo_v3(stream, status, id, NULL, NULL, NULL, NULL);
+    return CALL.cuStreamGetCaptureInfo_v2(stream, status, id, NULL, NULL, NULL);
+}
+
+/* The number of the stream's capture, which no other has; 0: there is none, or it has failed. */
+static unsigned long long capture_id(cuai_cu_stream_t stream)
+{
+    cuai_cu_capture_status_t status = CUAI_CU_STREAM_CAPTURE_STATUS_NONE;
+    unsigned long long id = 0;
+    if (!can_serve() || ask_id(stream, &status, &id) != CUAI_CUDA_SUCCESS ||
+        status != CUAI_CU_STREAM_CAPTURE_STATUS_ACTIVE)
+        return 0;
+    return id;
+}
+
+/* ---- Sessions ------------------------------------------------------------ */
+
+/* Lock held. */
+static session_t *find(cuarena_t *arena, unsigned long long id)
+{
+    session_t *session = sessions;
+    while (session != NULL && !(session->open && session->id == id && session->arena == arena))
+        session = session->next;
+    return session;
+}
+
+/* Lock held. A new session of the stream's capture. */
+static cuarena_status_t begin(cuai_layer_device_t *device, cuarena_t *arena, unsigned long long id,
+                              cuai_cu_stream_t stream)
+{
+    session_t *session = cuai_host_alloc(sizeof *session);
+    if (session == NULL)
+        return CUARENA_OUT_OF_MEMORY;
+    cuarena_status_t status = cuarena_capture_begin(arena, stream, &session->capture);
+    if (status != CUARENA_OK) {
+        cuai_host_free(session);
+        return status;
+    }
+    session->device = device;
+    session->arena = arena;
+    session->id = id;
+    session->open = true;
+    session->next = sessions;
+    sessions = session;
+    return CUARENA_OK;
+}
+
+/* The stream is in the session of its capture. */
+static cuarena_status_t join(cuai_layer_device_t *device, cuarena_t *arena, cuai_cu_stream_t stream)
+{
+    unsigned long long id = capture_id(stream);
+    if (id == 0)
+        return CUARENA_UNSUPPORTED;
+    cuai_lock(&lock);
+    session_t *session = find(arena, id);
+    cuarena_status_t status = session != NULL
+                                  ? cuarena_capture_join(arena, session->capture, stream)
+                                  : begin(device, arena, id, stream);
+    cuai_unlock(&lock);
+    return status;
+}
+
+cuarena_status_t cuai_layer_capture_alloc(cuai_layer_device_t *device, cuarena_t *arena,
+                                          size_t bytes, cuai_cu_stream_t stream, void **out)
+{
+    cuarena_request_t request;
+    cuarena_status_t status = join(device, arena, stream);
+    cuarena_request_init(&request);
+    request.tag = device->captured_tag;
+    if (status == CUARENA_OK)
+        status = cuarena_alloc_on(arena, bytes, stream, &request, out);
+    if (status == CUARENA_OK)
+        cuai_layer_count(&device->captured);
+    return status;
+}
+
+cuarena_status_t cuai_layer_capture_free(const cuai_layer_owner_t *owner, void *pointer,
+                                         cuai_cu_stream_t stream)
+{
+    cuarena_status_t status = join(owner->device, owner->arena, stream);
+    return status == CUARENA_OK ? cuarena_free_on(owner->arena, pointer, stream) : status;
+}
+
+/* ---- The end of a capture ------------------------------------------------ */
+
+/* Called when the graph and all that was made of it have ended. No call of the driver is legal. */
+static void tell_over(void *session)
+{
+    atomic_store(&((session_t *)session)->over, true);
+    atomic_store(&cuai_layer_graphs_ended, true);
+}
+
+/* Lets the graph keep the session. */
+static void bind(session_t *session, struct CUgraph_st *graph)
+{
+    struct CUuserObject_st *object = NULL;
+    if (CALL.cuUserObjectCreate(&object, session, tell_over, 1, USER_OBJECT_NO_SYNC) ==
+        CUAI_CUDA_SUCCESS)
+        (void)CALL.cuGraphRetainUserObject(graph, object, 1, GRAPH_USER_OBJECT_MOVE);
+}
+
+/* Lock held. Ends what is not captured any more; `graph`, unless it is NULL, is what became of the
+ * capture with that number. */
+static void end_sessions(unsigned long long id, struct CUgraph_st *graph)
+{
+    for (session_t *session = sessions; session != NULL; session = session->next) {
+        if (!session->open || cuarena_capture_end(session->arena, session->capture) != CUARENA_OK)
+            continue;
+        session->open = false;
+        if (graph != NULL && session->id == id)
+            bind(session, graph);
+        else
+            tell_over(session);
+    }
+}
+
+cuai_cu_result_t cuai_layer_begin_capture(cuai_cu_stream_t stream, int mode)
+{
+    cuai_cu_result_t result = NEXT(cuStreamBeginCapture_v2, (stream, mode));
+    if (result == CUAI_CUDA_SUCCESS)
+        atomic_fetch_add(&cuai_layer_captures, 1);
+    return result;
+}
+
+static void count_end(void)
+{
+    uint64_t now = atomic_load(&cuai_layer_captures);
+    while (now > 0 && !atomic_compare_exchange_weak(&cuai_layer_captures, &now, now - 1)) {
+    }
+}
+
+/* A capture that could not end goes on. */
+cuai_cu_result_t cuai_layer_end_capture(cuai_cu_stream_t stream, struct CUgraph_st **graph)
+{
+    bool captured = cuai_layer_ask_capture(stream) != CUAI_LAYER_NOT_CAPTURED;
+    unsigned long long id = captured ? capture_id(stream) : 0;
+    cuai_cu_result_t result = NEXT(cuStreamEndCapture, (stream, graph));
+    if (!captured || cuai_layer_ask_capture(stream) != CUAI_LAYER_NOT_CAPTURED)
+        return result;
+    count_end();
+    cuai_lock(&lock);
+    end_sessions(id, result == CUAI_CUDA_SUCCESS && graph != NULL ? *graph : NULL);
+    cuai_unlock(&lock);
+    return result;
+}
+
+/* ---- The end of a graph -------------------------------------------------- */
+
+/* A stream on which nothing else is queued, for what graphs leave: it waits for the streams on
+ * which blocks were freed. NULL: there is none. In the device's context. */
+static cuai_cu_stream_t stream_aside(cuai_layer_device_t *device)
+{
+    cuai_cu_context_t before = NULL;
+    cuai_cu_stream_t stream = atomic_load(&device->aside);
+    if (stream != NULL ||
+        CALL.cuCtxPushCurrent_v2(atomic_load(&device->context)) != CUAI_CUDA_SUCCESS)
+        return stream;
+    if (CALL.cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING) != CUAI_CUDA_SUCCESS)
+        stream = NULL;
+    (void)CALL.cuCtxPopCurrent_v2(&before);
+    atomic_store(&device->aside, stream);
+    return stream;
+}
+
+/* The record stays until its graph tells that it has ended. */
+void cuai_layer_drop_sessions(const cuarena_t *arena)
+{
+    cuai_lock(&lock);
+    for (session_t *session = sessions; session != NULL; session = session->next) {
+        if (session->arena == arena) {
+            session->arena = NULL;
+            session->open = false;
+        }
+    }
+    cuai_unlock(&lock);
+}
+
+/* Lock held. Whether the session is no more. */
+static bool release(session_t *session)
+{
+    if (session->arena == NULL)
+        return true;
+    cuai_cu_stream_t stream = stream_aside(session->device);
+    return stream != NULL &&
+           cuarena_capture_release(session->arena, &session->capture, stream) == CUARENA_OK;
+}
+
+void cuai_layer_reap(void)
+{
+    cuai_lock(&lock);
+    atomic_store(&cuai_layer_graphs_ended, false);
+    session_t **link = &sessions;
+    while (*link != NULL) {
+        session_t *session = *link;
+        if (atomic_load(&session->over) && release(session)) {
+            *link = session->next;
+            cuai_host_free(session);
+        } else {
+            link = &session->next;
+        }
+    }
+    cuai_unlock(&lock);
+}

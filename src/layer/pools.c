@@ -1,0 +1,118 @@
+/* What the driver is asked about memory as a whole: the arena's share is added. */
+#include "layer/layer.h"
+
+#include <string.h>
+
+#include "cuarena/stats.h"
+
+#define NEXT CUAI_LAYER_NEXT
+
+static cuarena_stats_t stats_of(cuarena_t *arena)
+{
+    cuarena_stats_t stats;
+    cuarena_stats_init(&stats);
+    if (arena != NULL)
+        (void)cuarena_stats(arena, CUARENA_REGION_ALL, &stats);
+    return stats;
+}
+
+cuai_cu_result_t cuai_layer_get_info(size_t *free_out, size_t *total_out)
+{
+    cuai_cu_result_t result = NEXT(cuMemGetInfo_v2, (free_out, total_out));
+    cuai_layer_device_t *device = cuai_layer_current();
+    if (result != CUAI_CUDA_SUCCESS || device == NULL)
+        return result;
+    cuarena_stats_t stats = stats_of(atomic_load(&device->arena));
+    if (stats.reserved_bytes > stats.live_bytes)
+        *free_out += stats.reserved_bytes - stats.live_bytes;
+    return result;
+}
+
+/* ---- The device's pool --------------------------------------------------- */
+
+/* Asked so often at most: the event that a trim records behind work which is done, as after a wait
+ * of the program's, takes the device a moment. */
+#define TRIMS 64
+
+/* Gives back what no stream uses, and waits for nothing, as the driver's pool does. */
+static void trim(cuarena_t *arena, uint64_t keep_bytes)
+{
+    uint64_t given;
+    cuarena_stats_t stats = stats_of(arena);
+    for (int i = 0; i < TRIMS && stats.reserved_bytes > keep_bytes &&
+                    stats.reserved_bytes > stats.live_bytes &&
+                    cuarena_trim(arena, keep_bytes, &given) == CUARENA_OK;
+         i++)
+        stats = stats_of(arena);
+}
+
+cuai_cu_result_t cuai_layer_pool_trim(cuai_cu_pool_t pool, size_t keep_bytes)
+{
+    cuai_layer_device_t *device = cuai_layer_of_pool(pool);
+    if (device != NULL)
+        trim(atomic_load(&device->arena), keep_bytes);
+    return NEXT(cuMemPoolTrimTo, (pool, keep_bytes));
+}
+
+cuai_cu_result_t cuai_layer_pool_set(cuai_cu_pool_t pool, int attribute, void *value)
+{
+    uint64_t bytes = 0;
+    cuai_cu_result_t result = NEXT(cuMemPoolSetAttribute, (pool, attribute, value));
+    cuai_layer_device_t *device = cuai_layer_of_pool(pool);
+    if (result != CUAI_CUDA_SUCCESS || device == NULL)
+        return result;
+    cuarena_t *arena = atomic_load(&device->arena);
+    if (attribute == CUAI_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) {
+        memcpy(&bytes, value, sizeof bytes);
+        trim(arena, bytes);
+    } else if (attribute == CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH ||
+               attribute == CUAI_CU_MEMPOOL_ATTR_USED_MEM_HIGH) {
+        (void)cuarena_reset_peaks(arena);
+    }
+    return result;
+}
+
+static uint64_t share(const cuarena_stats_t *stats, int attribute)
+{
+    switch (attribute) {
+    case CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+        return stats->reserved_bytes;
+    case CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+        return stats->peak_reserved_bytes;
+    case CUAI_CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
+        return stats->live_bytes;
+    case CUAI_CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+        return stats->peak_live_bytes;
+    default:
+        return 0;
+    }
+}
+
+cuai_cu_result_t cuai_layer_pool_get(cuai_cu_pool_t pool, int attribute, void *value_out)
+{
+    uint64_t bytes = 0;
+    cuai_cu_result_t result = NEXT(cuMemPoolGetAttribute, (pool, attribute, value_out));
+    cuai_layer_device_t *device = cuai_layer_of_pool(pool);
+    if (result != CUAI_CUDA_SUCCESS || device == NULL)
+        return result;
+    cuarena_stats_t stats = stats_of(atomic_load(&device->arena));
+    uint64_t more = share(&stats, attribute);
+    if (more == 0)
+        return result; /* also attributes that have 4 bytes */
+    memcpy(&bytes, value_out, sizeof bytes);
+    bytes += more;
+    memcpy(value_out, &bytes, sizeof bytes);
+    return result;
+}
+
+cuai_cu_result_t cuai_layer_set_pool(int ordinal, cuai_cu_pool_t pool)
+{
+    cuai_cu_pool_t own = NULL;
+    cuai_cu_result_t result = NEXT(cuDeviceSetMemPool, (ordinal, pool));
+    if (result != CUAI_CUDA_SUCCESS || ordinal < 0 || ordinal >= CUAI_LAYER_DEVICES ||
+        cuai_layer_calls.cuDeviceGetDefaultMemPool == NULL ||
+        cuai_layer_calls.cuDeviceGetDefaultMemPool(&own, ordinal) != CUAI_CUDA_SUCCESS)
+        return result;
+    atomic_store(&cuai_layer_devices[ordinal].other_pool, pool != own);
+    return result;
+}

@@ -1,0 +1,393 @@
+/*
+ * The layer as its environment says: turned off or half off, with options, a report, recording, and
+ * without a driver. What the environment says is read once, so each program runs in a process.
+ */
+#define _GNU_SOURCE
+#include "support/driver_under_test.h"
+#include "support/expect.h"
+
+#include <cuarena.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define BYTES KIB(64)
+
+static const cuarena_layer_t *layer;
+static CUstream stream;
+static char folder[] = "/tmp/layer-XXXXXX";
+static char record[64];
+static char output[64];
+static char text[1 << 16];
+
+/* ---- Programs, each in a process of its own ------------------------------ */
+
+static void start(void)
+{
+    driver_start();
+    layer = cuarena_layer();
+    (void)driver_take_context(0);
+    stream = driver_new_stream(CU_STREAM_NON_BLOCKING);
+}
+
+static cuarena_layer_stats_t stats_of(int device)
+{
+    cuarena_layer_stats_t now;
+    cuarena_layer_stats_init(&now);
+    expect_ok(cuarena_layer_stats(device, &now));
+    return now;
+}
+
+static CUdeviceptr alloc_on(size_t bytes)
+{
+    unsigned long long at = 0;
+    driver_ok(layer->cuMemAllocAsync(&at, bytes, stream));
+    return at;
+}
+
+static void allocate_both_ways(void)
+{
+    unsigned long long at = 0;
+    driver_ok(layer->cuMemFreeAsync(alloc_on(BYTES), stream));
+    driver_ok(layer->cuMemAlloc_v2(&at, BYTES));
+    driver_ok(layer->cuMemFree_v2(at));
+}
+
+/* Runs the program; what it wrote to stderr is in `text`. */
+static void run(void (*program)(void))
+{
+    int status = 0;
+    (void)fflush(NULL);
+    pid_t child = fork();
+    ck_assert(child >= 0);
+    if (child == 0) {
+        ck_assert(freopen(output, "w", stderr) != NULL);
+        program();
+        exit(0);
+    }
+    ck_assert(waitpid(child, &status, 0) == child);
+    FILE *file = fopen(output, "r");
+    ck_assert(file != NULL);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %d: %s", status, text);
+}
+
+static void expect_said(const char *words)
+{
+    ck_assert_msg(strstr(text, words) != NULL, "expected '%s', got '%s'", words, text);
+}
+
+static void set_up(void)
+{
+    ck_assert(mkdtemp(folder) != NULL);
+    snprintf(record, sizeof record, "%s/record.csv", folder);
+    snprintf(output, sizeof output, "%s/output", folder);
+    unsetenv("CUARENA_CONF");
+}
+
+static void tear_down(void)
+{
+    unlink(record);
+    unlink(output);
+    rmdir(folder);
+}
+
+/* ---- On and off ---------------------------------------------------------- */
+
+static void use_async(void)
+{
+    start();
+    allocate_both_ways();
+    expect_u64(stats_of(0).allocs, 1);
+    expect_u64(stats_of(0).driver_allocs, 1);
+    expect_u64(stats_of(0).driver_frees, 1);
+}
+
+static void use_nothing(void)
+{
+    start();
+    allocate_both_ways();
+    expect_u64(stats_of(0).allocs, 0);
+}
+
+static void use_both(void)
+{
+    start();
+    allocate_both_ways();
+    expect_u64(stats_of(0).allocs, 2);
+    expect_u64(stats_of(0).frees, 2);
+}
+
+START_TEST(test_what_is_served)
+{
+    run(use_both);
+    setenv("CUARENA_ALLOCATOR", "on", 1);
+    run(use_both);
+    setenv("CUARENA_ALLOCATOR", "async", 1);
+    run(use_async);
+    setenv("CUARENA_ALLOCATOR", "off", 1);
+    run(use_nothing);
+    setenv("CUARENA_LOG", "warn", 1);
+    setenv("CUARENA_ALLOCATOR", "of", 1);
+    run(use_both);
+    expect_said("CUARENA_ALLOCATOR: 'of', on, async and off are accepted");
+}
+END_TEST
+
+START_TEST(test_report)
+{
+    setenv("CUARENA_REPORT", "1", 1);
+    run(use_both);
+    expect_said("device 0: 2 allocations (0 of graphs), 2 frees, peak 0.1 MiB live, 2.0 MiB");
+    setenv("CUARENA_ALLOCATOR", "off", 1);
+    run(use_nothing);
+    expect_said("nothing was served: it is off");
+    setenv("CUARENA_REPORT", "0", 1);
+    run(use_nothing);
+    expect_text(text, "");
+}
+END_TEST
+
+/* Without a context no device is meant. */
+static void allocate_nowhere(void)
+{
+    unsigned long long at = 0;
+    start();
+    driver_drop_context(0);
+    expect_driver(CUDA_ERROR_INVALID_CONTEXT, layer->cuMemAlloc_v2(&at, BYTES));
+    expect_u64(stats_of(-1).driver_allocs, 1);
+}
+
+START_TEST(test_report_of_no_device)
+{
+    setenv("CUARENA_REPORT", "1", 1);
+    run(allocate_nowhere);
+    expect_said("no device: 0 allocations");
+}
+END_TEST
+
+/* ---- Options ------------------------------------------------------------- */
+
+static void configure_a_pool(void)
+{
+    cuarena_config_t config;
+    uint64_t reserved = 0;
+    cuarena_stats_t now;
+    cuarena_config_init(&config);
+    config.pool = (cuarena_amount_t){.unit = CUARENA_AMOUNT_BYTES, .value = MIB(16)};
+    expect_ok(cuarena_layer_configure(&config));
+    use_both();
+    cuarena_stats_init(&now);
+    expect_ok(cuarena_stats(stats_of(0).arena, CUARENA_REGION_ALL, &now));
+    reserved = now.reserved_bytes;
+    expect_u64(reserved, MIB(16));
+}
+
+/* It is configured before the first allocation, and asked for devices that there may be. */
+static void configure_wrongly(void)
+{
+    start();
+    cuarena_config_t config;
+    cuarena_config_init(&config);
+    expect_status(cuarena_layer_configure(NULL), CUARENA_BAD_ARGUMENT);
+    config.memory = CUARENA_MEMORY_PAGEABLE;
+    expect_status(cuarena_layer_configure(&config), CUARENA_BAD_ARGUMENT);
+    config.memory = CUARENA_MEMORY_PRESET;
+    config.preset = CUARENA_PRESET_GROW;
+    config.pool = (cuarena_amount_t){.unit = CUARENA_AMOUNT_BYTES, .value = MIB(1)};
+    expect_status(cuarena_layer_configure(&config), CUARENA_BAD_ARGUMENT);
+    cuarena_config_init(&config);
+    allocate_both_ways();
+    expect_status(cuarena_layer_configure(&config), CUARENA_BUSY);
+    cuarena_layer_stats_t some = {.struct_size = 1};
+    expect_status(cuarena_layer_stats(0, &some), CUARENA_BAD_ARGUMENT);
+    cuarena_layer_stats_init(&some);
+    expect_status(cuarena_layer_stats(64, &some), CUARENA_BAD_ARGUMENT);
+    expect_ok(cuarena_layer_stats(-1, &some));
+}
+
+START_TEST(test_options)
+{
+    run(configure_a_pool);
+    run(configure_wrongly);
+    setenv("CUARENA_CONF", "name=mine", 1);
+    run(configure_a_pool);
+    setenv("CUARENA_CONF", "memory=pageable", 1);
+    run(use_nothing);
+    expect_said("device 0 is left to the driver: memory: ");
+    setenv("CUARENA_CONF", "nonsense=1", 1);
+    run(use_nothing);
+    expect_said("device 0 is left to the driver: 'nonsense' is no option");
+}
+END_TEST
+
+/* ---- Recording ----------------------------------------------------------- */
+
+static size_t lines(const char *begin)
+{
+    char line[512];
+    size_t count = 0;
+    FILE *file = fopen(record, "r");
+    ck_assert(file != NULL);
+    while (fgets(line, sizeof line, file) != NULL)
+        count += strncmp(line, begin, strlen(begin)) == 0;
+    fclose(file);
+    return count;
+}
+
+/* More than the first table has room for, freed in another order. */
+static void allocate_many(void)
+{
+    enum {
+        MANY = 3000
+    };
+    static CUdeviceptr at[MANY];
+    unsigned long long managed = 0;
+    size_t pitch = 0;
+    start();
+    for (int i = 0; i < MANY; i++)
+        at[i] = alloc_on(512);
+    for (int i = 0; i < MANY; i++)
+        driver_ok(layer->cuMemFreeAsync(at[(i * 7) % MANY], stream));
+    driver_ok(layer->cuMemAllocManaged(&managed, BYTES, CU_MEM_ATTACH_GLOBAL));
+    driver_ok(layer->cuMemFree_v2(managed));
+    expect_driver(CUDA_ERROR_INVALID_VALUE, layer->cuMemFree_v2(managed));
+    if (driver_standin() != NULL) /* which has none */
+        expect_driver(CUDA_ERROR_NOT_FOUND,
+                      layer->cuMemAllocPitch_v2(&managed, &pitch, 100, 100, 4));
+    driver_ok(layer->cuMemFree_v2(0));
+    expect_u64(stats_of(0).allocs, 0);
+}
+
+static void fork_while_recording(void)
+{
+    int status = 0;
+    start();
+    CUdeviceptr at = alloc_on(BYTES);
+    pid_t child = fork();
+    if (child == 0)
+        exit(0);
+    ck_assert(waitpid(child, &status, 0) == child);
+    driver_ok(layer->cuMemFreeAsync(at, stream));
+}
+
+START_TEST(test_recorded)
+{
+    setenv("CUARENA_RECORD", record, 1);
+    setenv("CUARENA_REPORT", "1", 1);
+    run(allocate_many);
+    expect_said("nothing was served: calls are recorded");
+    expect_u64(lines("a,"), 3001);
+    expect_u64(lines("f,"), 3001);
+    run(fork_while_recording);
+    expect_u64(lines("a,"), 1);
+    expect_u64(lines("f,"), 1);
+    setenv("CUARENA_RECORD", "/nonesuch/record.csv", 1);
+    run(use_nothing);
+    expect_said("nothing is recorded: trace '/nonesuch/record.csv' cannot be opened");
+}
+END_TEST
+
+/* ---- The driver ---------------------------------------------------------- */
+
+static void call_without_a_driver(void)
+{
+    unsigned long long at = 0;
+    void *function = NULL;
+    layer = cuarena_layer();
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuMemAlloc_v2(&at, BYTES));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuMemFree_v2(0));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuGetProcAddress("cuMemAlloc", &function, 12000, 0));
+}
+
+START_TEST(test_without_a_driver)
+{
+    setenv("CUARENA_CUDA_LIBRARY", "/nonesuch/libcuda.so.1", 1);
+    run(call_without_a_driver);
+}
+END_TEST
+
+/* What the driver has beside the arena's blocks is the driver's to tell of. */
+static void ask_of_the_drivers_own(void)
+{
+    unsigned long long base = 0;
+    size_t bytes = 0;
+    uint64_t id = 0;
+    CUdeviceptr at = 0;
+    start();
+    allocate_both_ways();
+    driver_ok(driver.cuMemAlloc(&at, 1000));
+    driver_ok(layer->cuMemGetAddressRange_v2(&base, &bytes, at));
+    expect_u64(base, at);
+    driver_ok(layer->cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, at));
+    driver_ok(layer->cuPointerGetAttributes(1, (int[]){CU_POINTER_ATTRIBUTE_BUFFER_ID},
+                                            (void *[]){&id}, at));
+    unsigned long long handle = 0;
+    ck_assert(layer->cuMemRetainAllocationHandle(&handle, (void *)(uintptr_t)at) != 0);
+    if (driver_standin() != NULL) /* which has none */
+        expect_driver(CUDA_ERROR_NOT_FOUND, layer->cuIpcGetMemHandle(&handle, at));
+    driver_ok(layer->cuMemFree_v2(at));
+    void *function = NULL;
+    driver_ok(layer->cuGetProcAddress("cuMemAlloc", &function, 12000, 0));
+    ck_assert(memcmp(&function, &layer->cuMemAlloc_v2, sizeof function) == 0);
+}
+
+/* The default stream of a thread, which a driver captures and the stand-in does not. */
+static void use_the_threads_stream(void)
+{
+    struct CUgraph_st *graph = NULL;
+    unsigned long long at = 0;
+    CUmemoryPool pool = NULL;
+    start();
+    driver_ok(driver.cuDeviceGetDefaultMemPool(&pool, 0));
+    int begun = layer->cuStreamBeginCapture_v2_ptsz(NULL, CU_STREAM_CAPTURE_MODE_RELAXED);
+    driver_ok(layer->cuMemAllocFromPoolAsync_ptsz(&at, BYTES, (void *)pool, NULL));
+    driver_ok(layer->cuMemFreeAsync_ptsz(at, NULL));
+    int ended = layer->cuStreamEndCapture_ptsz(NULL, &graph);
+    expect_u64(begun == 0, ended == 0);
+    if (ended == 0)
+        driver_ok(driver.cuGraphDestroy(graph));
+    expect_u64(stats_of(0).allocs, 1);
+}
+
+/* In a child the driver works no more, and it answers. */
+static void fork_after_the_first_call(void)
+{
+    int status = 0;
+    start();
+    allocate_both_ways();
+    pid_t child = fork();
+    if (child == 0) {
+        unsigned long long at = 0;
+        if (driver_standin() != NULL)
+            driver_standin()->standin_report_enable(STANDIN_MISUSE, 0);
+        exit(layer->cuMemAlloc_v2(&at, BYTES) == 0);
+    }
+    ck_assert(waitpid(child, &status, 0) == child);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+START_TEST(test_the_drivers_own)
+{
+    run(ask_of_the_drivers_own);
+    run(fork_after_the_first_call);
+    run(use_the_threads_stream);
+}
+END_TEST
+
+int main(void)
+{
+    driver_kind_t kind = driver_kind();
+    Suite *suite = suite_create("layer_environment");
+    if (kind == DRIVER_NONE)
+        return driver_result(kind, 0);
+    TCase *tcase = suite_add_list(suite, "environment",
+                                  TEST_LIST(test_what_is_served, test_report,
+                                            test_report_of_no_device, test_options, test_recorded,
+                                            test_without_a_driver, test_the_drivers_own));
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    return driver_result(kind, suite_main(suite));
+}
