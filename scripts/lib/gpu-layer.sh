@@ -86,13 +86,21 @@ layer_pairs() {
 layer_rust() {
     [ -x "$here/layer/rust_linked" ] || return 0
     ! wanted layer_rust_linked || run layer_rust_linked "$here/layer/rust_linked"
-    CUARENA_ALLOCATOR=off run layer_rust_linked_off "$here/layer/rust_linked" slices
+    ! wanted layer_rust_linked_off ||
+        CUARENA_ALLOCATOR=off run layer_rust_linked_off "$here/layer/rust_linked" slices
     served layer_rust_loaded 3000 "$here/layer/rust_loaded"
 }
 
 # candle, linked with the layer, and on the driver's own pool.
 layer_candle() {
+    local lacking
     [ -x "$here/layer/rust_candle" ] && wanted layer_candle || return 0
+    lacking=$(LD_LIBRARY_PATH=/usr/local/cuda/lib64:${LD_LIBRARY_PATH-} \
+        ldd "$here/layer/rust_candle" | sed -n 's/ => not found//p' | tr -d '\t' | paste -sd ' ')
+    [ -z "$lacking" ] || {
+        verdict skip layer_candle "(0 s): no $lacking"
+        return
+    }
     (
         export LD_LIBRARY_PATH=/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
         run layer_candle "$here/layer/rust_candle"
