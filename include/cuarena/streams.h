@@ -200,6 +200,12 @@ CUARENA_API cuarena_status_t cuarena_record_use(cuarena_t *arena, const void *po
                                                 cuarena_stream_t stream);
 CUARENA_API cuarena_status_t cuarena_block_record_use(cuarena_t *arena, cuarena_block_t block,
                                                       cuarena_stream_t stream);
+/* The stream on which the block that begins at `pointer` was allocated, for who frees it and was
+ * not told; CUARENA_NO_STREAM if on none, or if the stream was released since. The legacy default
+ * stream is CUARENA_STREAM_LEGACY, and the default stream of a thread CUARENA_STREAM_PER_THREAD,
+ * also on another thread. STALE if no such block lives. Legal on a lost arena. O(1). */
+CUARENA_API cuarena_status_t cuarena_stream_of(cuarena_t *arena, const void *pointer,
+                                               cuarena_stream_t *stream_out);
 /*
  * Makes the arena forget the stream, as the program must before it destroys the stream. Records an
  * event behind the stream's work; what was freed on it is idle when that is complete. Blocks that

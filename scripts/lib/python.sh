@@ -2,7 +2,7 @@
 # The stages of the Python package. Sourced, not run; each runs in the top of the
 # tree, in a shell of its own, with `set -e'.
 
-python_stages=(python)
+python_stages=(python python-torch)
 
 python_style() {
     build/python/tools/bin/ruff check --quiet --no-cache python
@@ -73,4 +73,23 @@ stage_python() {
     make_in gcc tests/standin/libcuda.la
     python_tests /nonexistent/libcuda.so.1
     python_tests "$root/build/gcc/tests/standin/.libs/libcuda.so.1"
+}
+
+# With PyTorch, whose wheels have 3 GB: it is fetched with --long, or used where it
+# was fetched before.
+stage_python_torch() {
+    python_begin
+    [ "$CUARENA_TEST_SCALE" = long ] || [ -d build/python/torch ] ||
+        skip "PyTorch has 3 GB; --long fetches it"
+    python_environment torch 'torch==2.11.*' numpy pytest || skip "PyTorch could not be had"
+    configured gcc "${gcc_arguments[@]}"
+    make_in gcc tests/standin/libcuda.la
+    python_environment tools build scikit-build-core ninja ||
+        skip "what builds the package could not be had"
+    python_build
+    build/python/torch/bin/pip install --no-index --no-deps --force-reinstall \
+        build/python/dist/cuarena-*.whl
+    CUARENA_CUDA_LIBRARY=$root/build/gcc/tests/standin/.libs/libcuda.so.1 \
+        build/python/torch/bin/python -m pytest -q -p no:cacheprovider --rootdir python \
+        python/tests/test_torch.py python/tests/test_torch_calls.py
 }

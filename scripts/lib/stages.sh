@@ -11,7 +11,7 @@
 all_stages=(
     format spelling shellcheck cppcheck function-lengths man
     plain-gcc plain-clang header header-nvcc cuda-abi nvtx-abi
-    gcc nvtx tool report readme installcheck
+    gcc nvtx tool report readme onnxruntime installcheck
     coverage clang tsan valgrind fuzz figures
     demo in-place distcheck aarch64 aarch64-tests
     model "${python_stages[@]}" "${rust_stages[@]}"
@@ -424,6 +424,23 @@ stage_readme() {
     configured gcc "${gcc_arguments[@]}"
     make_in gcc libcuarena.la
     scripts/readme-snippet build/gcc
+}
+
+# Arenas beside ONNX Runtime, as its wheel has it.
+stage_onnxruntime() {
+    local folder=$root/build/onnxruntime wheels='onnxruntime==1.30.0 onnx==1.23.2'
+    has python3
+    has gcc
+    if [ "$wheels" != "$(cat "$folder/.complete" 2>/dev/null)" ]; then
+        rm -rf "$folder"
+        # shellcheck disable=SC2086
+        python3 -m pip install --quiet --disable-pip-version-check --only-binary=:all: \
+            --target "$folder" $wheels </dev/null || skip "the wheels could not be had"
+        echo "$wheels" >"$folder/.complete"
+    fi
+    configured gcc "${gcc_arguments[@]}"
+    make_in gcc libcuarena.la
+    CC=gcc tests/scripts/check_onnxruntime build/gcc "$folder"
 }
 
 stage_installcheck() {

@@ -56,6 +56,20 @@ cuarena_status_t cuarena_block_record_use(cuarena_t *arena, cuarena_block_t bloc
     return cuai_call_end(&call, status);
 }
 
+cuarena_status_t cuarena_stream_of(cuarena_t *arena, const void *pointer,
+                                   cuarena_stream_t *stream_out)
+{
+    if (arena == NULL || stream_out == NULL)
+        return cuai_null(arena == NULL ? "arena" : "stream_out");
+    cuarena_status_t status = cuai_query_begin_beside(arena);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_block_ref_t ref = cuai_find_address(arena, cuai_address(pointer));
+    if (ref.heap != NULL)
+        *stream_out = cuai_stream_handle(arena, cuai_block_record(ref)->owner);
+    return cuai_query_end(arena, ref.heap != NULL ? CUARENA_OK : cuai_no_pointer(pointer));
+}
+
 /* ---- Streams ----------------------------------------------------------- */
 
 static cuarena_status_t begin_on_stream(cuai_call_t *call, cuarena_t *arena,

@@ -39,6 +39,7 @@ static struct {
     uint64_t cursor;
     const char *name;
     cuarena_mark_t mark;
+    cuarena_stream_t stream_out;
     cuarena_stats_t stats;
     cuarena_cache_stats_t cache;
     cuarena_ort_stats_t ort;
@@ -170,6 +171,7 @@ static void ignore_line(void *user, const char *line)
     X(block_unpin_on, 0, cuarena_block_unpin_on(arena, the.block, STREAM))                         \
     X(record_use, 0, cuarena_record_use(arena, the.pointer, STREAM))                               \
     X(block_record_use, 0, cuarena_block_record_use(arena, the.block, STREAM))                     \
+    X(stream_of, OUTPUT, cuarena_stream_of(arena, the.pointer, OUT(stream_out)))                   \
     X(release_stream, 0, cuarena_release_stream(arena, STREAM))                                    \
     X(reclaim, 0, cuarena_reclaim(arena, 0, OUT(number)))                                          \
     X(trim_on, 0, cuarena_trim_on(arena, STREAM, 0, OUT(number)))                                  \

@@ -154,6 +154,7 @@ pub const SOURCES: &[&str] = &[
     "monitor/socket.c",
     "nvtx/regions.c",
     "nvtx/tool.c",
+    "ort/allocator.c",
     "ort/scopes.c",
     "ort/shared.c",
     "ort/shrink.c",

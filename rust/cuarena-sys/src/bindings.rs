@@ -3068,6 +3068,12 @@ extern "C" {
         block: cuarena_block_t,
         stream: cuarena_stream_t,
     ) -> cuarena_status_t;
+    #[doc = " The stream on which the block that begins at `pointer` was allocated, for who frees it and was\n not told; CUARENA_NO_STREAM if on none, or if the stream was released since. The legacy default\n stream is CUARENA_STREAM_LEGACY, and the default stream of a thread CUARENA_STREAM_PER_THREAD,\n also on another thread. STALE if no such block lives. Legal on a lost arena. O(1)."]
+    pub fn cuarena_stream_of(
+        arena: *mut cuarena_t,
+        pointer: *const ::core::ffi::c_void,
+        stream_out: *mut cuarena_stream_t,
+    ) -> cuarena_status_t;
     #[doc = " Makes the arena forget the stream, as the program must before it destroys the stream. Records an\n event behind the stream's work; what was freed on it is idle when that is complete. Blocks that\n were allocated on it live on: free them without a stream, or on another one.\n\n Once this has returned OK no call touches the handle. It does not wait for the stream's work, but\n it waits for calls of other threads that are using the handle, such as a compaction that lets the\n stream wait, until they have handed it to the driver.\n\n OK for a stream that the arena does not know. BUSY for a stream of an open capture session, and\n for one that is being captured. DRIVER, or OUT_OF_MEMORY, if the event cannot be recorded: the\n stream is still known then. O(ranges of the stream's free list)."]
     pub fn cuarena_release_stream(
         arena: *mut cuarena_t,

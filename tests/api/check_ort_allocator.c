@@ -1,0 +1,191 @@
+/*
+ * The allocator that ONNX Runtime gets, beside a table of its functions that stands for it:
+ * streams, reserves and failures. tests/onnxruntime runs a model on it.
+ */
+#include "support/base_support.h"
+#include "support/configs.h"
+#include "support/expect.h"
+
+#include <cuarena.h>
+#include <cuarena/onnxruntime.h>
+#include <string.h>
+
+#define STREAM CUARENA_STREAM_NUMBER(0x5000)
+
+/* The table of an allocator, by its names. */
+struct OrtAllocator {
+    uint32_t version;
+    void *(*alloc)(struct OrtAllocator *self, size_t bytes);
+    void (*free)(struct OrtAllocator *self, void *pointer);
+    const struct OrtMemoryInfo *(*info)(const struct OrtAllocator *self);
+    void *(*reserve)(struct OrtAllocator *self, size_t bytes);
+    void *(*get_stats)(const struct OrtAllocator *self, void **pairs_out);
+    void *(*alloc_on_stream)(struct OrtAllocator *self, size_t bytes, void *stream);
+    char *(*shrink)(struct OrtAllocator *self);
+};
+
+/* ONNX Runtime's functions that the allocator calls, by their numbers. */
+struct OrtApi {
+    void (*functions[385])(void);
+};
+
+/* A status is its message, of a failure that happened. */
+static char status_text[256];
+static void *make_status(int code, const char *message)
+{
+    expect_u64((uint64_t)code, 1);
+    strncpy(status_text, message, sizeof status_text - 1);
+    return status_text;
+}
+
+static void *stream_handle(void *stream)
+{
+    return stream;
+}
+
+static struct OrtApi api_of_ort(void)
+{
+    struct OrtApi api = {{NULL}};
+    api.functions[0] = (void (*)(void))make_status;
+    api.functions[384] = (void (*)(void))stream_handle;
+    return api;
+}
+
+static struct OrtApi api;
+#define INFO ((const struct OrtMemoryInfo *)(void *)&api)
+
+typedef struct rig {
+    cuarena_t *arena;
+    struct OrtAllocator *allocator;
+} rig_t;
+
+static rig_t opened(const char *options, uint64_t keep_bytes)
+{
+    rig_t rig;
+    api = api_of_ort();
+    expect_ok(cuarena_open(options, &rig.arena));
+    expect_ok(cuarena_ort_allocator_create(rig.arena, &api, INFO, keep_bytes, &rig.allocator));
+    return rig;
+}
+
+static void closed(rig_t *rig)
+{
+    expect_ok(cuarena_ort_allocator_destroy(&rig->allocator));
+    ck_assert_ptr_null(rig->allocator);
+    expect_ok(cuarena_destroy_forced(&rig->arena));
+}
+
+START_TEST(test_what_a_stream_frees_stays_its_own)
+{
+    rig_t rig = opened("preset=grow, memory=none", 0);
+    cuarena_stats_t stats;
+    void *p = rig.allocator->alloc_on_stream(rig.allocator, 4096, (void *)STREAM);
+    void *q = rig.allocator->alloc_on_stream(rig.allocator, 4096, NULL);
+    cuarena_stream_t stream;
+    expect_ok(cuarena_stream_of(rig.arena, p, &stream));
+    ck_assert_ptr_eq(stream, STREAM);
+    expect_ok(cuarena_stream_of(rig.arena, q, &stream));
+    ck_assert_ptr_eq(stream, CUARENA_NO_STREAM);
+    rig.allocator->free(rig.allocator, p);
+    cuarena_stats_init(&stats);
+    expect_ok(cuarena_stream_stats(rig.arena, STREAM, &stats));
+    expect_u64(stats.frees, 1);
+    expect_u64(stats.free_bytes, 4096);
+    rig.allocator->free(rig.allocator, q);
+    expect_u64(arena_stats(rig.arena).live_blocks, 0);
+    closed(&rig);
+}
+END_TEST
+
+START_TEST(test_a_block_of_a_released_stream_is_of_none)
+{
+    rig_t rig = opened("preset=grow, memory=none", 0);
+    cuarena_stream_t stream;
+    void *p = rig.allocator->alloc_on_stream(rig.allocator, 4096, (void *)STREAM);
+    expect_ok(cuarena_release_stream(rig.arena, STREAM));
+    expect_ok(cuarena_stream_of(rig.arena, p, &stream));
+    ck_assert_ptr_eq(stream, CUARENA_NO_STREAM);
+    rig.allocator->free(rig.allocator, p);
+    expect_u64(arena_stats(rig.arena).live_blocks, 0);
+    expect_status(cuarena_stream_of(rig.arena, p, &stream), CUARENA_STALE);
+    closed(&rig);
+}
+END_TEST
+
+START_TEST(test_a_reserve_has_a_segment_of_its_own)
+{
+    rig_t rig = opened("preset=bfc, memory=none", 0);
+    void *p = rig.allocator->reserve(rig.allocator, 4096);
+    ck_assert_ptr_nonnull(p);
+    ck_assert(arena_stats(rig.arena).dedicated_bytes >= 4096);
+    rig.allocator->free(rig.allocator, p);
+    rig.allocator->free(rig.allocator, NULL);
+    ck_assert_ptr_null(rig.allocator->alloc(rig.allocator, 0));
+    ck_assert_ptr_eq(rig.allocator->info(rig.allocator), INFO);
+    expect_u64(arena_stats(rig.arena).reserved_bytes, 0);
+    closed(&rig);
+}
+END_TEST
+
+START_TEST(test_a_shrink_leaves_what_the_creation_said)
+{
+    rig_t rig = opened("preset=grow, memory=none, handle=64K", 1 << 20);
+    rig.allocator->free(rig.allocator, rig.allocator->alloc(rig.allocator, 4 << 20));
+    ck_assert_ptr_null(rig.allocator->shrink(rig.allocator));
+    expect_u64(arena_stats(rig.arena).reserved_bytes, 1 << 20);
+    closed(&rig);
+}
+END_TEST
+
+/* This program has no C++ library, so nothing can be thrown. */
+START_TEST(test_without_exceptions_a_refused_request_is_null)
+{
+    rig_t rig = opened("preset=grow, memory=none, limit=64KiB", 0);
+    ck_assert_ptr_null(rig.allocator->alloc(rig.allocator, 1 << 20));
+    ck_assert_ptr_null(rig.allocator->reserve(rig.allocator, 1 << 20));
+    ck_assert_ptr_null(rig.allocator->alloc_on_stream(rig.allocator, 1 << 20, (void *)STREAM));
+    expect_u64(arena_stats(rig.arena).failed, 3);
+    closed(&rig);
+}
+END_TEST
+
+START_TEST(test_bad_arguments_are_named)
+{
+    cuarena_t *arena;
+    struct OrtAllocator *allocator = UNTOUCHED;
+    api = api_of_ort();
+    expect_ok(cuarena_open("preset=grow, memory=none", &arena));
+    expect_status(cuarena_ort_allocator_create(NULL, &api, INFO, 0, &allocator),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("arena");
+    expect_status(cuarena_ort_allocator_create(arena, NULL, INFO, 0, &allocator),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("api");
+    expect_status(cuarena_ort_allocator_create(arena, &api, NULL, 0, &allocator),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("info");
+    expect_status(cuarena_ort_allocator_create(arena, &api, INFO, 0, NULL), CUARENA_BAD_ARGUMENT);
+    expect_message("allocator_out");
+    ck_assert_ptr_eq(allocator, UNTOUCHED);
+    struct OrtAllocator foreign = {0};
+    allocator = &foreign;
+    expect_status(cuarena_ort_allocator_destroy(&allocator), CUARENA_BAD_ARGUMENT);
+    expect_message("cuarena_ort_allocator_create");
+    allocator = NULL;
+    expect_ok(cuarena_ort_allocator_destroy(&allocator));
+    expect_ok(cuarena_ort_allocator_destroy(NULL));
+    expect_ok(cuarena_destroy(&arena));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ort allocator");
+    suite_add_list(
+        suite, "ort allocator",
+        TEST_LIST(
+            test_what_a_stream_frees_stays_its_own, test_a_block_of_a_released_stream_is_of_none,
+            test_a_reserve_has_a_segment_of_its_own, test_a_shrink_leaves_what_the_creation_said,
+            test_without_exceptions_a_refused_request_is_null, test_bad_arguments_are_named));
+    return suite_main(suite);
+}
