@@ -137,6 +137,65 @@ START_TEST(test_what_is_served)
 }
 END_TEST
 
+/* Turned off each call is the driver's. */
+static void use_memory_off(void)
+{
+    unsigned long long at = 0, base = 0, handle = 0;
+    size_t bytes = 0, total = 0;
+    uint64_t id = 0;
+    int attribute = CU_POINTER_ATTRIBUTE_BUFFER_ID;
+    void *out = &id;
+    driver_ok(layer->cuMemAlloc_v2(&at, BYTES));
+    driver_ok(layer->cuMemGetInfo_v2(&bytes, &total));
+    ck_assert(bytes <= total - BYTES);
+    driver_ok(layer->cuMemGetAddressRange_v2(&base, &bytes, at));
+    expect_u64(base, at);
+    expect_u64(bytes, BYTES);
+    driver_ok(layer->cuPointerGetAttribute(&id, attribute, at));
+    driver_ok(layer->cuPointerGetAttributes(1, &attribute, &out, at));
+    ck_assert(layer->cuMemRetainAllocationHandle(&handle, (void *)(uintptr_t)at) != 0);
+    driver_ok(layer->cuMemFree_v2(at));
+    driver_ok(layer->cuMemAllocAsync_ptsz(&at, BYTES, stream));
+    driver_ok(layer->cuMemFreeAsync_ptsz(at, stream));
+}
+
+static void use_pools_off(void)
+{
+    unsigned long long at = 0, kept = 0;
+    CUmemoryPool pool = NULL;
+    driver_ok(driver.cuDeviceGetDefaultMemPool(&pool, 0));
+    driver_ok(layer->cuMemAllocFromPoolAsync(&at, BYTES, (void *)pool, stream));
+    driver_ok(layer->cuMemFreeAsync(at, stream));
+    driver_ok(layer->cuMemPoolSetAttribute((void *)pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &kept));
+    driver_ok(layer->cuMemPoolGetAttribute((void *)pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &kept));
+    expect_u64(kept, 0);
+    driver_ok(layer->cuMemPoolTrimTo((void *)pool, 0));
+    driver_ok(layer->cuDeviceSetMemPool(0, (void *)pool));
+}
+
+static void use_each_off(void)
+{
+    struct CUgraph_st *graph = NULL;
+    start();
+    use_memory_off();
+    use_pools_off();
+    CUstream brief = driver_new_stream(CU_STREAM_NON_BLOCKING);
+    driver_ok(layer->cuStreamBeginCapture_v2(brief, CU_STREAM_CAPTURE_MODE_RELAXED));
+    driver_ok(layer->cuStreamEndCapture(brief, &graph));
+    driver_ok(driver.cuGraphDestroy(graph));
+    driver_ok(layer->cuStreamDestroy_v2(brief));
+    ck_assert(layer->cuCtxDestroy_v2(NULL) != 0);
+    driver_ok(layer->cuDevicePrimaryCtxReset_v2(0));
+    expect_u64(stats_of(0).allocs, 0);
+}
+
+START_TEST(test_each_call_is_the_drivers_when_it_is_off)
+{
+    setenv("CUARENA_ALLOCATOR", "off", 1);
+    run(use_each_off);
+}
+END_TEST
+
 START_TEST(test_report)
 {
     setenv("CUARENA_REPORT", "1", 1);
@@ -293,6 +352,45 @@ END_TEST
 
 /* ---- The driver ---------------------------------------------------------- */
 
+static void expect_no_memory_without_a_driver(void)
+{
+    unsigned long long at = 0;
+    size_t bytes = 0;
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuMemAllocPitch_v2(&at, &bytes, 100, 100, 4));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuMemAllocManaged(&at, BYTES, 1));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuMemAllocAsync(&at, BYTES, NULL));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuMemAllocAsync_ptsz(&at, BYTES, NULL));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuMemAllocFromPoolAsync(&at, BYTES, NULL, NULL));
+    expect_driver(CUDA_ERROR_NO_DEVICE,
+                  layer->cuMemAllocFromPoolAsync_ptsz(&at, BYTES, NULL, NULL));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuMemFreeAsync(1, NULL));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuMemFreeAsync_ptsz(1, NULL));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuMemGetInfo_v2(&bytes, &bytes));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuMemGetAddressRange_v2(&at, &bytes, 1));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuIpcGetMemHandle(&at, 1));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuMemRetainAllocationHandle(&at, NULL));
+}
+
+static void expect_nothing_else_without_a_driver(void)
+{
+    int value = CU_POINTER_ATTRIBUTE_BUFFER_ID;
+    void *out = &value;
+    struct CUgraph_st *graph = NULL;
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuPointerGetAttribute(&value, value, 1));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuPointerGetAttributes(1, &value, &out, 1));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuStreamDestroy_v2(NULL));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuStreamBeginCapture_v2(NULL, 0));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuStreamBeginCapture_v2_ptsz(NULL, 0));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuStreamEndCapture(NULL, &graph));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuStreamEndCapture_ptsz(NULL, &graph));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuMemPoolTrimTo(NULL, 0));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuMemPoolSetAttribute(NULL, 1, &value));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuMemPoolGetAttribute(NULL, 1, &value));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuDeviceSetMemPool(0, NULL));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuDevicePrimaryCtxReset_v2(0));
+    expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuCtxDestroy_v2(NULL));
+}
+
 static void call_without_a_driver(void)
 {
     unsigned long long at = 0;
@@ -301,6 +399,10 @@ static void call_without_a_driver(void)
     expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuMemAlloc_v2(&at, BYTES));
     expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuMemFree_v2(0));
     expect_driver(CUDA_ERROR_NO_DEVICE, layer->cuGetProcAddress("cuMemAlloc", &function, 12000, 0));
+    expect_driver(CUDA_ERROR_NO_DEVICE,
+                  layer->cuGetProcAddress_v2("cuMemAlloc", &function, 12000, 0, NULL));
+    expect_no_memory_without_a_driver();
+    expect_nothing_else_without_a_driver();
 }
 
 START_TEST(test_without_a_driver)
@@ -384,10 +486,11 @@ int main(void)
     Suite *suite = suite_create("layer_environment");
     if (kind == DRIVER_NONE)
         return driver_result(kind, 0);
-    TCase *tcase = suite_add_list(suite, "environment",
-                                  TEST_LIST(test_what_is_served, test_report,
-                                            test_report_of_no_device, test_options, test_recorded,
-                                            test_without_a_driver, test_the_drivers_own));
+    TCase *tcase =
+        suite_add_list(suite, "environment",
+                       TEST_LIST(test_what_is_served, test_each_call_is_the_drivers_when_it_is_off,
+                                 test_report, test_report_of_no_device, test_options, test_recorded,
+                                 test_without_a_driver, test_the_drivers_own));
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     return driver_result(kind, suite_main(suite));
 }
