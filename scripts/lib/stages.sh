@@ -274,6 +274,9 @@ stage_coverage() {
         CFLAGS="-O1 -g --coverage -fprofile-update=single"
     # shellcheck disable=SC2016
     CUARENA_TEST_BESIDE=1 make_in coverage check VERBOSE=1 check_PROGRAMS= TESTS='$(beside_tests)'
+    # shellcheck disable=SC2016
+    NVTX_INJECTION64_PATH=$root/build/coverage/tests/nvtx/.libs/librecorder.so \
+        make_in coverage check VERBOSE=1 check_PROGRAMS= TESTS='$(few_nvtx_tests)'
     gcovr -j "$jobs" -r . build/coverage/src -f src/ --gcov-ignore-parse-errors \
         --json-summary build/coverage/summary.json
     scripts/coverage-table build/coverage/summary.json

@@ -127,6 +127,11 @@ cuarena_status_t cuai_log_error(const char *who, cuarena_status_t status)
     return status;
 }
 
+cuarena_status_t cuai_told(cuarena_status_t status)
+{
+    return status == CUARENA_OK ? status : cuai_log_error("", status);
+}
+
 static bool locked; /* by the fork under way */
 
 void cuai_log_before_fork(void)

@@ -35,11 +35,8 @@ static inline bool cuai_log_wants(int32_t level)
     return CUAI_UNLIKELY(level <= atomic_load_explicit(&cuai_log_threshold, memory_order_relaxed));
 }
 
-/* Logs the error of a public call that knows no arena, and returns the status. */
-static inline cuarena_status_t cuai_told(cuarena_status_t status)
-{
-    return CUAI_LIKELY(status == CUARENA_OK) ? status : cuai_log_error("", status);
-}
+/* Logs the error of a public call that knows no arena, if it is one, and returns the status. */
+cuarena_status_t cuai_told(cuarena_status_t status);
 
 /* BAD_ARGUMENT: an argument that must not be NULL is; the log is told. No lock is held. */
 cuarena_status_t cuai_null(const char *what) CUAI_NOINLINE;

@@ -1,4 +1,5 @@
-/* Requests of the monitor's peers, and their answers: see cuarena/monitor.h. */
+/* Requests of the monitor's peers, and their answers: see cuarena/monitor.h. The thread gets no
+ * signals, so no call is interrupted. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
@@ -27,8 +28,6 @@ static int32_t send_all(void *user, const void *bytes, size_t size)
     const char *from = bytes;
     while (size != 0) {
         ssize_t count = write(*(const int *)user, from, size);
-        if (count < 0 && errno == EINTR)
-            continue;
         if (count <= 0)
             return 1;
         from += count;
@@ -178,8 +177,7 @@ static bool has_bytes(int peer, int64_t before_ms)
 {
     struct pollfd wanted = {.fd = peer, .events = POLLIN};
     int64_t left = before_ms - now_ms();
-    int found = left > 0 ? poll(&wanted, 1, (int)left) : 0;
-    return found > 0 || (found < 0 && errno == EINTR && has_bytes(peer, before_ms));
+    return left > 0 && poll(&wanted, 1, (int)left) > 0;
 }
 
 /* Reads one line, without its end; false: the peer went, or sent none in time. */
@@ -189,8 +187,6 @@ static bool read_request(int peer, char request[LONGEST_REQUEST])
     int64_t end_ms = now_ms() + CUAI_PATIENCE_S * 1000;
     while (used < LONGEST_REQUEST && has_bytes(peer, end_ms)) {
         ssize_t count = read(peer, request + used, LONGEST_REQUEST - used);
-        if (count < 0 && errno == EINTR)
-            continue;
         if (count <= 0)
             return false;
         char *end = memchr(request + used, '\n', (size_t)count);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "nvtx/abi.h"
@@ -228,19 +229,20 @@ void *cuai_tool_heap_begin(uint64_t address, uint64_t bytes, const char *name)
                                   .range = &range,
                                   .message_type = CUAI_NVTX_MESSAGE_ASCII,
                                   .message = {name}};
-    return cuai_tool_takes_regions() ? tool.heap_register(tool.domain, &desc) : NULL;
+    CUAI_ASSERT(cuai_tool_takes_regions());
+    return tool.heap_register(tool.domain, &desc);
 }
 
 void cuai_tool_heap_end(void *heap)
 {
-    if (cuai_tool_takes_regions())
-        tool.heap_unregister(tool.domain, heap);
+    CUAI_ASSERT(cuai_tool_takes_regions());
+    tool.heap_unregister(tool.domain, heap);
 }
 
 void cuai_tool_heap_reset(void *heap)
 {
-    if (cuai_tool_takes_regions())
-        tool.heap_reset(tool.domain, heap);
+    CUAI_ASSERT(cuai_tool_takes_regions());
+    tool.heap_reset(tool.domain, heap);
 }
 
 static void name_region(uint64_t address, const char *name)
@@ -265,8 +267,7 @@ void cuai_tool_region_begin(void *heap, uint64_t address, uint64_t bytes, const 
                                  .count = 1,
                                  .range_size = sizeof range,
                                  .ranges = &range};
-    if (!cuai_tool_takes_regions())
-        return;
+    CUAI_ASSERT(cuai_tool_takes_regions());
     tool.regions_register(tool.domain, &desc);
     name_region(address, name);
 }
@@ -277,8 +278,8 @@ void cuai_tool_region_resize(uint64_t address, uint64_t bytes)
     cuai_nvtx_resize_t desc = {
         HEAD,       .struct_size = sizeof desc, .type = CUAI_NVTX_VIRTUAL_ADDRESS,
         .count = 1, .range_size = sizeof range, .ranges = &range};
-    if (cuai_tool_takes_regions())
-        tool.regions_resize(tool.domain, &desc);
+    CUAI_ASSERT(cuai_tool_takes_regions());
+    tool.regions_resize(tool.domain, &desc);
 }
 
 void cuai_tool_region_end(uint64_t address)
@@ -287,8 +288,8 @@ void cuai_tool_region_end(uint64_t address)
     cuai_nvtx_unregister_t desc = {
         HEAD,       .struct_size = sizeof desc,   .by = CUAI_NVTX_BY_POINTER,
         .count = 1, .region_size = sizeof region, .regions = &region};
-    if (cuai_tool_takes_regions())
-        tool.regions_unregister(tool.domain, &desc);
+    CUAI_ASSERT(cuai_tool_takes_regions());
+    tool.regions_unregister(tool.domain, &desc);
 }
 
 void cuai_tool_range_begin(const char *name, uint64_t payload)
@@ -299,12 +300,12 @@ void cuai_tool_range_begin(const char *name, uint64_t payload)
                                .payload = payload,
                                .message_type = CUAI_NVTX_MESSAGE_ASCII,
                                .message = {name}};
-    if (cuai_tool_takes_ranges())
-        (void)tool.push(tool.domain, &event);
+    CUAI_ASSERT(cuai_tool_takes_ranges());
+    (void)tool.push(tool.domain, &event);
 }
 
 void cuai_tool_range_end(void)
 {
-    if (cuai_tool_takes_ranges())
-        (void)tool.pop(tool.domain);
+    CUAI_ASSERT(cuai_tool_takes_ranges());
+    (void)tool.pop(tool.domain);
 }

@@ -596,7 +596,8 @@ END_TEST
 
 static void hear(void *user, int32_t level, const char *line)
 {
-    if (level == CUARENA_LOG_WARN && strstr(line, "NVTX") != NULL)
+    (void)level;
+    if (strstr(line, "NVTX") != NULL || strstr(line, "the tool ") != NULL)
         (void)snprintf(user, 256, "%s", line);
 }
 
@@ -616,18 +617,42 @@ START_TEST(a_tool_that_cannot_be_loaded)
 }
 END_TEST
 
-START_TEST(a_path_that_says_no_tool)
+/* What is said of the tool that the environment names; its arena works. */
+static const char *said_of(const char *tool)
 {
-    char line[256] = "";
-    setenv("NVTX_INJECTION64_PATH", "./.", 1);
-    expect_ok(cuarena_log_set_level(CUARENA_LOG_WARN));
+    static char line[256];
+    setenv("NVTX_INJECTION64_PATH", tool, 1);
+    expect_ok(cuarena_log_set_level(CUARENA_LOG_DEBUG));
     cuarena_log_set_callback(hear, line);
     fixture_t *f = prepared(KIND_CUSTOM_GROW, SIZE);
     f->config.nvtx = CUARENA_NVTX_ON;
     fixture_create(f);
     cuarena_log_set_callback(NULL, NULL);
     drop(f, take(f, 1000));
-    expect_text(line, "");
+    return line;
+}
+
+START_TEST(a_path_that_says_no_tool)
+{
+    expect_text(said_of("./."), "");
+}
+END_TEST
+
+START_TEST(a_path_that_is_empty)
+{
+    expect_text(said_of(""), "");
+}
+END_TEST
+
+START_TEST(a_library_that_is_no_tool)
+{
+    ck_assert_ptr_nonnull(strstr(said_of("libc.so.6"), "libc.so.6 takes nothing that is told"));
+}
+END_TEST
+
+START_TEST(a_tool_is_named_in_the_log)
+{
+    ck_assert_ptr_nonnull(strstr(said_of(getenv("CUARENA_TEST_NVTX")), "takes regions of memory"));
 }
 END_TEST
 
@@ -667,6 +692,7 @@ int main(void)
                    TEST_LIST(a_profiler_takes_ranges_only, a_checker_takes_memory_only,
                              a_checker_without_names, a_checker_that_takes_a_part_gets_nothing,
                              a_tool_that_wants_nothing, a_tool_that_cannot_be_loaded,
-                             a_path_that_says_no_tool));
+                             a_path_that_says_no_tool, a_path_that_is_empty,
+                             a_library_that_is_no_tool, a_tool_is_named_in_the_log));
     return suite_main(suite);
 }

@@ -17,6 +17,7 @@
 
 static const cuarena_layer_t *layer;
 static CUstream stream;
+static uint64_t failing; /* which call of the driver, for some programs */
 static char folder[] = "/tmp/layer-XXXXXX";
 static char record[64];
 static char output[64];
@@ -72,7 +73,8 @@ static void run(void (*program)(void))
     ck_assert(file != NULL);
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     fclose(file);
-    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %d: %s", status, text);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %d at %d: %s", status,
+                  (int)failing, text);
 }
 
 static void expect_said(const char *words)
@@ -412,6 +414,97 @@ START_TEST(test_without_a_driver)
 }
 END_TEST
 
+/* ---- Failures ------------------------------------------------------------ */
+
+static void end_capture(void)
+{
+    struct CUgraph_st *graph = NULL;
+    if (layer->cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS && graph != NULL)
+        (void)driver.cuGraphDestroy(graph);
+}
+
+/* A graph that allocates and frees, as far as the driver does. */
+static void capture(unsigned long long *left)
+{
+    if (layer->cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED) != CUDA_SUCCESS)
+        return;
+    if (layer->cuMemAllocAsync(left, BYTES, stream) == CUDA_SUCCESS &&
+        layer->cuMemFreeAsync(*left, stream) == CUDA_SUCCESS)
+        *left = 0;
+    end_capture();
+}
+
+/* Asks about a pointer, and below about the pool; whatever the answers are. */
+static void ask(unsigned long long pointer)
+{
+    unsigned long long base = 0, id = 0, handle[8] = {0};
+    size_t bytes = 0;
+    int attribute = CU_POINTER_ATTRIBUTE_BUFFER_ID;
+    void *out = &id;
+    (void)layer->cuMemGetInfo_v2(&bytes, &bytes);
+    (void)layer->cuMemGetAddressRange_v2(&base, NULL, pointer);
+    (void)layer->cuPointerGetAttribute(&id, attribute, pointer);
+    (void)layer->cuPointerGetAttributes(1, &attribute, &out, pointer);
+    (void)layer->cuIpcGetMemHandle(handle, pointer);
+    (void)layer->cuMemRetainAllocationHandle(handle, NULL);
+}
+
+static void ask_the_pool(void)
+{
+    uint64_t value = 0;
+    CUmemoryPool pool = NULL;
+    if (driver.cuDeviceGetDefaultMemPool(&pool, 0) != CUDA_SUCCESS)
+        return;
+    (void)layer->cuMemPoolTrimTo((void *)pool, 0);
+    (void)layer->cuMemPoolGetAttribute((void *)pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &value);
+    (void)layer->cuMemPoolSetAttribute((void *)pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &value);
+    (void)layer->cuMemPoolSetAttribute((void *)pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &value);
+    (void)layer->cuDeviceSetMemPool(0, (void *)pool);
+    (void)layer->cuDeviceSetMemPool(-1, (void *)pool);
+    (void)layer->cuDeviceSetMemPool(64, (void *)pool);
+}
+
+static void end(unsigned long long pointer)
+{
+    if (pointer != 0)
+        (void)layer->cuMemFreeAsync(pointer, stream);
+}
+
+static void use_while_a_call_fails(void)
+{
+    unsigned long long first = 0, second = 0, third = 0, brief_one = 0;
+    start();
+    if (failing % 2 == 0) /* there is an arena */
+        allocate_both_ways();
+    CUstream brief = driver_new_stream(CU_STREAM_NON_BLOCKING);
+    driver_standin()->standin_fail_any(failing / 2 + 1, CUDA_ERROR_INVALID_VALUE, 0);
+    (void)layer->cuMemAllocAsync(&first, BYTES, stream);
+    (void)layer->cuMemAlloc_v2(&second, BYTES);
+    ask(second);
+    ask_the_pool();
+    (void)layer->cuMemFreeAsync(first, stream);
+    if (layer->cuMemAllocAsync(&brief_one, BYTES, brief) == CUDA_SUCCESS)
+        (void)layer->cuMemFreeAsync(brief_one, brief);
+    (void)layer->cuMemFree_v2(second);
+    capture(&third);
+    (void)layer->cuStreamDestroy_v2(brief);
+    driver_standin()->standin_fail_clear();
+    end_capture(); /* whose end has failed */
+    end(third);
+    driver_ok(driver.cuStreamSynchronize(stream));
+    ck_assert_msg(driver_reports(STANDIN_ANY) == 0, "call %d: %s", (int)failing,
+                  driver_standin()->standin_report_text(0));
+}
+
+START_TEST(test_no_call_that_fails_breaks_an_order)
+{
+    if (driver_standin() == NULL)
+        return;
+    for (failing = 0; failing < 300; failing++)
+        run(use_while_a_call_fails);
+}
+END_TEST
+
 /* What the driver has beside the arena's blocks is the driver's to tell of. */
 static void ask_of_the_drivers_own(void)
 {
@@ -486,11 +579,11 @@ int main(void)
     Suite *suite = suite_create("layer_environment");
     if (kind == DRIVER_NONE)
         return driver_result(kind, 0);
-    TCase *tcase =
-        suite_add_list(suite, "environment",
-                       TEST_LIST(test_what_is_served, test_each_call_is_the_drivers_when_it_is_off,
-                                 test_report, test_report_of_no_device, test_options, test_recorded,
-                                 test_without_a_driver, test_the_drivers_own));
+    TCase *tcase = suite_add_list(
+        suite, "environment",
+        TEST_LIST(test_what_is_served, test_each_call_is_the_drivers_when_it_is_off, test_report,
+                  test_report_of_no_device, test_options, test_recorded, test_without_a_driver,
+                  test_no_call_that_fails_breaks_an_order, test_the_drivers_own));
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     return driver_result(kind, suite_main(suite));
 }
