@@ -184,7 +184,7 @@ def test_torch_s_figures_are_the_arena_s():
         assert torch.cuda.memory_snapshot()
         assert torch.accelerator.memory_allocated() == 3 << 20
         x = None
-        torch.cuda.empty_cache()
+        torch.accelerator.empty_cache()
         assert torch.cuda.memory_reserved() == 0
         assert cuarena.torch.stats()["live_blocks"] == 0
     """)

@@ -230,6 +230,7 @@ void *cuai_tool_heap_begin(uint64_t address, uint64_t bytes, const char *name)
                                   .message_type = CUAI_NVTX_MESSAGE_ASCII,
                                   .message = {name}};
     CUAI_ASSERT(cuai_tool_takes_regions());
+    /* cppcheck-suppress returnDanglingLifetime; the handle is the tool's */
     return tool.heap_register(tool.domain, &desc);
 }
 

@@ -116,6 +116,9 @@ def install() -> None:
     core._cuda_resetAccumulatedMemoryStats = _calls.reset_accumulated
     core._cuda_memorySnapshot = snapshot
     core._cuda_getMemoryFraction = memory_fraction
+    # PyTorch asks its own allocator, which is not in use, whether that has begun.
+    core._accelerator_isAllocatorInitialized = torch.cuda.is_initialized
+    core._accelerator_emptyCache = torch.cuda.empty_cache
     core._accelerator_getDeviceStats = nested_stats
     core._accelerator_resetPeakStats = _calls.reset_peaks
     core._accelerator_resetAccumulatedStats = _calls.reset_accumulated
