@@ -164,7 +164,8 @@ void driver_launch(CUfunction function, unsigned blocks, unsigned threads, CUstr
 const char *driver_error_name(CUresult result);
 
 /* Ends the process with a message unless the call gives `want`. */
-#define expect_driver(want, call) expect_driver_at((call), (want), #call, __FILE__, __LINE__)
+#define expect_driver(want, call)                                                                  \
+    expect_driver_at((CUresult)(call), (want), #call, __FILE__, __LINE__)
 #define driver_ok(call) expect_driver(CUDA_SUCCESS, call)
 void expect_driver_at(CUresult got, CUresult want, const char *what, const char *file, int line);
 

@@ -21,6 +21,7 @@ const NOT_REACHED: &[(&str, &str)] = &[
     ("cuarena_record_use", POINTERS),
     ("cuarena_resize_on", POINTERS),
     ("cuarena_size_of", POINTERS),
+    ("cuarena_stream_of", POINTERS),
     (
         "cuarena_open",
         "Arena::open goes by the builder, which keeps text from naming a driver's pool",
