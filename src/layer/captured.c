@@ -29,6 +29,7 @@ typedef struct session {
     cuarena_capture_t *capture;
     unsigned long long id; /* of the capture */
     bool open;             /* guarded by the lock, like the list */
+    atomic_bool stays;     /* nobody will know when the graph ends */
     atomic_bool over;      /* the graph has ended */
 } session_t;
 
@@ -159,19 +160,28 @@ cuarena_status_t cuai_layer_capture_free(const cuai_layer_owner_t *owner, void *
 /* ---- The end of a capture ------------------------------------------------ */
 
 /* Called when the graph and all that was made of it have ended. No call of the driver is legal. */
-static void tell_over(void *session)
+static void tell_over(void *user)
 {
-    atomic_store(&((session_t *)session)->over, true);
+    session_t *session = user;
+    if (atomic_load(&session->stays))
+        return;
+    atomic_store(&session->over, true);
     atomic_store(&cuai_layer_graphs_ended, true);
 }
 
-/* Lets the graph keep the session. */
+/* Lets the graph keep the session. Where the driver refuses, the session stays for good: the graph
+ * may use its bytes at any time. */
 static void bind(session_t *session, struct CUgraph_st *graph)
 {
     struct CUuserObject_st *object = NULL;
-    if (CALL.cuUserObjectCreate(&object, session, tell_over, 1, USER_OBJECT_NO_SYNC) ==
+    if (CALL.cuUserObjectCreate(&object, session, tell_over, 1, USER_OBJECT_NO_SYNC) !=
         CUAI_CUDA_SUCCESS)
-        (void)CALL.cuGraphRetainUserObject(graph, object, 1, GRAPH_USER_OBJECT_MOVE);
+        return;
+    if (CALL.cuGraphRetainUserObject(graph, object, 1, GRAPH_USER_OBJECT_MOVE) == CUAI_CUDA_SUCCESS)
+        return;
+    atomic_store(&session->stays, true);
+    if (CALL.cuUserObjectRelease != NULL)
+        (void)CALL.cuUserObjectRelease(object, 1);
 }
 
 /* Lock held. Ends what is not captured any more; `graph`, unless it is NULL, is what became of the

@@ -89,7 +89,9 @@ struct CUuserObject_st;
     N(cuGraphDestroy, (struct CUgraph_st *))                                                       \
     N(cuUserObjectCreate,                                                                          \
       (struct CUuserObject_st **, void *, void (*)(void *), unsigned, unsigned))                   \
-    N(cuGraphRetainUserObject, (struct CUgraph_st *, struct CUuserObject_st *, unsigned, unsigned))
+    N(cuGraphRetainUserObject,                                                                     \
+      (struct CUgraph_st *, struct CUuserObject_st *, unsigned, unsigned))                         \
+    N(cuUserObjectRelease, (struct CUuserObject_st *, unsigned))
 
 struct CUgraphNode_st;
 

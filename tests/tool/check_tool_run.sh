@@ -7,10 +7,10 @@ cuarena=$(realpath "$(command -v "$cuarena")")
 here=$(dirname "$cuarena")
 loads=${LOADS:-$here/../tests/tool/loads}
 links=${LINKS:-$here/../tests/tool/links}
-[ -e "$here/layer/.libs/libcuda.so.1" ] || {
-    echo 'skipped: the library for programs was not built'
+if [ ! -e "$here/layer/.libs/libcuda.so.1" ] || [ ! -x "$loads" ] || [ ! -x "$links" ]; then
+    echo 'skipped: the library for programs, or these, were not built'
     exit 77
-}
+fi
 export CUARENA_STANDIN_STRICT=1 TMPDIR=$folder
 unset CUARENA_CONF CUARENA_ALLOCATOR CUARENA_REPORT CUARENA_RECORD
 
