@@ -343,7 +343,7 @@ def test_arrays_keep_their_contents_on_several_streams(cupy):
             with stream:
                 array = cupy.full(dice.randrange(1, 1 << 20), number, dtype="int32")
             live.append((stream, array, number))
-    del array
+    array = None  # the last one, if it lives
     live.clear()
     assert pool.stats().live_blocks == 0
     pool.arena().validate()
