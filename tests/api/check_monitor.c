@@ -425,6 +425,7 @@ START_TEST(test_child_has_no_monitor)
 {
     const char *path = opened();
     expect_ok(cuarena_monitor_signal(SIGUSR1, in_folder("%n")));
+    expect_whole(peer_ask(path, "list")); /* so its thread is within no allocator */
     pid_t child = fork();
     if (child == 0)
         _exit(have_none(in_folder("child")));
