@@ -4,6 +4,7 @@
  */
 #include "support/configs.h"
 #include "support/fixture.h"
+#include "support/scale.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,7 +112,7 @@ static uint64_t taken_by(const char *options)
 /* What it can become, and a MiB at most for its tables; or what an emulator takes. */
 static void expect_about(uint64_t got, uint64_t want)
 {
-    uint64_t most = getenv("CUARENA_TEST_EMULATED") == NULL ? MIB(1) : MIB(32);
+    uint64_t most = scale_is_emulated() ? MIB(32) : MIB(1);
     if (got + most < want || got > want + most)
         ck_abort_msg("expected about %llu bytes of addresses, got %llu", (unsigned long long)want,
                      (unsigned long long)got);

@@ -6,6 +6,7 @@
 #include "support/base_support.h"
 #include "support/expect.h"
 #include "support/guest_memory.h"
+#include "support/scale.h"
 
 #include "base/bits.h"
 #include "base/host_test.h"
@@ -294,7 +295,7 @@ END_TEST
  */
 START_TEST(test_pageable_reservation_that_cannot_be_had_whole)
 {
-    if (getenv("CUARENA_TEST_EMULATED") != NULL)
+    if (scale_is_emulated())
         return;
     cuai_memory_t memory = memory_kept(CUARENA_MEMORY_PAGEABLE);
     cuarena_memory_segment_t s = {0};

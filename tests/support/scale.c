@@ -31,6 +31,11 @@ bool scale_may_fork(void)
     return !is_slow();
 }
 
+bool scale_is_emulated(void)
+{
+    return getenv("CUARENA_TEST_EMULATED") != NULL;
+}
+
 double scale_timeout(double seconds)
 {
     return is_long() ? 3600 : seconds;
