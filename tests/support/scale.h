@@ -22,8 +22,8 @@ uint64_t scale_pick(uint64_t sanitized, uint64_t short_run, uint64_t long_run);
 /* Whether a process may be forked while other threads allocate: not under a sanitizer or valgrind,
  * whose allocator the fork may find locked. */
 bool scale_may_fork(void);
-/* Whether an emulator runs the tests: qemu maps less, reads what cannot be read, and ends in a child
- * of several threads that begins one of its own. */
+/* Whether an emulator runs the tests: qemu maps less, reads what cannot be read, and ends in a
+ * child of several threads that begins one of its own. */
 bool scale_is_emulated(void);
 /* How many seconds a test may take that takes `seconds` at most on a quiet machine: at full length
  * an hour, since only one that hangs is to end. */
