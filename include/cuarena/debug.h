@@ -67,8 +67,9 @@
  * compute-sanitizer takes blocks of memory=managed, pinned, and device with backing=malloc, which
  * is what backing=auto is with a tool; it takes none in handles (vmm) or in a driver's pool (async,
  * of which the presets mlx-cuda and driver-pool are unless told otherwise), so there auto tells
- * nothing. It wants the CUDA runtime to have begun, as by cudaFree(NULL), before the arena: else
- * it says so in a warning, and sees no blocks.
+ * nothing; nor does it where an option needs handles. It wants the CUDA runtime to have begun, as
+ * by cudaFree(NULL), before the arena: else it says so in a warning, and sees no blocks. It forgets
+ * all blocks when the program creates another context, so contexts are best created before arenas.
  *
  * An arena that tells a tool of blocks takes the slow path for every call, and its threads have no
  * caches; without a tool nothing is paid. What a capture session freed counts as in use until its

@@ -16,7 +16,8 @@
  * What goes to the driver, which answers as ever: allocations of 0 bytes, in contexts that a
  * program created, of a pool that is not the device's default one, and what the arena refuses;
  * pitched and managed ones; frees of what is not the arena's. Before such an allocation fails for
- * want of memory the arena gives back what it has free, and the driver is asked again.
+ * want of memory the arena gives back what it has free, and the driver is asked again. So the
+ * option `limit` is no limit of the program: what is above it goes to the driver.
  *
  * What callers may rely on, as with the driver:
  *   order      the bytes of a block are used at or behind the point of its stream at which it was
@@ -30,10 +31,11 @@
  *              cuMemRetainAllocationHandle is refused, as of all that cuMemAlloc gives.
  *   figures    cuMemGetInfo counts what the arena has free as free. Of the device's default pool,
  *              cuMemPoolGetAttribute counts what the arena has, cuMemPoolTrimTo and a lower release
- *              threshold make it give back what is free.
+ *              threshold make it give back what is free. A peak is the arena's and the pool's
+ *              together, as if they had been at the same time.
  * Not kept: cuIpcGetMemHandle of a block of cuMemAlloc is refused, as the driver refuses it of
  * cuMemAllocAsync, and a line on stderr says so; CUARENA_ALLOCATOR=async is for programs that need
- * it. A free on a stream of what cuMemAlloc gave is served, which the driver would refuse.
+ * it. A free on a stream of what cuMemAlloc gave is served.
  *
  * Where no arena can be had of a device, for a wrong option for instance, a line on stderr says
  * why, once, and the device is left to the driver.
@@ -45,17 +47,22 @@
  *   CUARENA_CONF       options of the arenas (options.h), added to those of the
  *                      program
  *   CUARENA_REPORT     1: at exit a line for each device on stderr, with
- *                      allocations, frees, peaks of live and reserved bytes, and
- *                      how many calls went to the driver
- *   CUARENA_RECORD     a file: nothing is served, and every allocation and free
- *                      of device memory is recorded there, in the format of
- *                      trace.h
+ *                      allocations, frees, peaks of live and reserved bytes of
+ *                      its arenas, and how many calls went to the driver
+ *   CUARENA_RECORD     a file: nothing is served, and what the functions below
+ *                      allocate and free is recorded there, in the format of
+ *                      trace.h; a context ends with what was allocated in it,
+ *                      but for what is a pool's. Arrays, host memory and
+ *                      physical handles are not recorded
  *
  * Cost: a call asks the driver which context is current and, on a stream that is no legacy one,
- * whether it is being captured. The rest is what the same call on an arena costs.
+ * whether it is being captured. The rest is what the same call on an arena costs. A question about
+ * a pointer costs as much as a look-up where a block begins there, O(segments) where it is nothing
+ * of the arena, and O(blocks) where it points into a block.
  *
- * The arenas end with the process. In a forked child every call goes to the driver, which does not
- * work there either. Any thread may call anything.
+ * An arena ends with its device's primary context, by cuDevicePrimaryCtxReset, or with the process.
+ * In a forked child every call goes to the driver, which does not work there either. Any thread may
+ * call anything.
  */
 #ifndef CUARENA_LAYER_H
 #define CUARENA_LAYER_H
@@ -126,8 +133,8 @@ CUARENA_API const cuarena_layer_t *cuarena_layer(void);
 /*
  * Says what the arenas are to be like, before the first allocation; the config is copied. Without
  * it they are those of "preset=grow". The device's number is that of each device, and memory is
- * device memory. The layer adds alignment=512, peers=try and rdma=try where the config has the
- * defaults, and then CUARENA_CONF.
+ * device memory. The layer adds peers=try and rdma=try where the config has the defaults, and then
+ * CUARENA_CONF; an alignment below 512 is raised to that.
  *
  * BAD_ARGUMENT for NULL, a memory other than device or what the preset says, a context, and options
  * that do not go together where that shows without a device; BUSY once there is an arena.
@@ -141,7 +148,7 @@ typedef struct cuarena_layer_stats {
     uint64_t allocs;         /* that the arena served */
     uint64_t frees;          /* of these */
     uint64_t captured;       /* allocations of `allocs` on streams that were being captured */
-    uint64_t driver_allocs;  /* that went to the driver */
+    uint64_t driver_allocs;  /* that went to the driver, by a function of the table */
     uint64_t driver_frees;   /* likewise */
     uint64_t refused_allocs; /* of driver_allocs: since the arena refused them */
 } cuarena_layer_stats_t;

@@ -13,7 +13,7 @@
  *
  * A snapshot first copies the bookkeeping under the arena's lock, into host memory that it got
  * before, and is written after that, without the lock. So other threads wait for the copy only:
- * less than a millisecond for each 10^5 blocks of the highest count so far, and what it takes
+ * about a millisecond for each 10^5 blocks of the highest count so far, and what it takes
  * caches of threads to give back what they keep. The copy has 64 bytes of the host for each of
  * these blocks, as long as the call lasts.
  */

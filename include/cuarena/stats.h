@@ -51,9 +51,11 @@ typedef struct cuarena_stats {
     uint64_t segments;
     uint64_t dedicated_bytes;   /* of dedicated and adopted blocks, which are part
                                  * of live_bytes */
-    uint64_t bookkeeping_bytes; /* of the host, without what debug.h and trace.h take:
-                                 * see heap.h; for REGION_ALL with
-                                 * those of the arena and its streams */
+    uint64_t bookkeeping_bytes; /* of the host: see heap.h; for REGION_ALL with those of
+                                 * the arena, its streams, its options of debug.h and
+                                 * its trace; without what a tool is told (nvtx=), and
+                                 * some 300 B for each thread that records, which are
+                                 * the process's */
     /* Of streams; only for REGION_ALL. */
     uint64_t steals;         /* requests that got bytes of another stream */
     uint64_t stream_waits;   /* waits of one stream for another that were queued */

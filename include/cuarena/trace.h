@@ -14,11 +14,11 @@
  *
  *   op       a allocation, f free, resize, fail; grow, trim: bytes taken from the memory and given
  *            back; idle: bytes became idle; step: a step before a request is refused (oom.h);
- *            compact: a batch of moves, and move; reset
+ *            compact: a batch of moves, and move; reset; end: the last line
  *   id       of a: the block. Lines of the same block have the same id, and no other block of the
  *            arena ever has it: the lowest 49 bits of its cuarena_block_t, and its heap above these
  *   size     bytes asked for; of move those of the block, rounded up; of grow, trim, idle, compact:
- *            those it is about
+ *            those it is about; of end: how many events are missing, 0 in a whole file
  *   stream   its handle; empty: none
  *   time     nanoseconds of CLOCK_MONOTONIC
  *   thread   the system's number of the thread
@@ -33,14 +33,17 @@
  * thread writes its own lines, some hundreds at once, so those of several threads are not sorted in
  * the file; `cuarena replay` sorts them. Lines are written when a thread has 64 KiB, with its first
  * event a tenth of a second after the last write, when it ends, and at the end of the trace, of the
- * arena and of the process. A process that is killed leaves whole lines: all but what its threads
- * had not written yet. A trace that cannot be written any more, for a full disk, ends where it is,
- * with a line of the log; the arena goes on. Events for which the host has no memory, or that a
- * signal handler has while its thread adds one, are left out; the log says how many.
+ * arena and of the process. A process that is killed leaves whole lines, but perhaps for a part of
+ * one more, and lacks what its threads had not written yet. A trace that cannot be written any
+ * more, for a full disk, ends where it is, with whole lines and a line of the log; the arena goes
+ * on. Events for which the host has no memory, or that a signal handler has while its thread adds
+ * one, are left out; the log says how many. Where a file lacks lines, a free may be there without
+ * its allocation: `cuarena replay` leaves it out, and says how many. The line `end` comes with the
+ * end of the trace and of the arena, not with that of the process, whose threads may go on.
  *
  * In a forked child nobody writes to the file; it may begin a trace of its own.
  *
- * Cost: an arena that traces nothing pays nothing. One that does pays up to 173 ns of a processor
+ * Cost: an arena that traces nothing pays nothing. One that does pays up to 215 ns of a processor
  * for an event where it was measured (bench/results/trace.txt), and more with gzip; resizes take
  * the slow path. Each thread that has used the arena has 64 KiB, or twice that with gzip, and
  * trace_ring events of 72 bytes.
@@ -64,8 +67,9 @@ extern "C" {
  * more than 255 bytes; BUSY where the arena records in a file already, or another arena or process
  * in this one; DRIVER with errno where the file cannot be made or written; UNSUPPORTED for .gz
  * where there is no libz.so.1; REENTERED from a function of the arena's memory, and where this
- * thread begins or ends the arena's trace already. Nothing has changed then. The file has the mode
- * that umask leaves. O(live blocks) under the arena's lock, with host memory for a line of each.
+ * thread begins or ends the arena's trace already. Nothing has changed then: a file that was there
+ * is as before, and none is made. The file has the mode that umask leaves. O(live blocks) under the
+ * arena's lock, with host memory for a line of each.
  */
 CUARENA_API cuarena_status_t cuarena_trace_begin(cuarena_t *arena, const char *path);
 

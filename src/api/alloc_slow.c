@@ -504,8 +504,7 @@ static cuarena_status_t final_status(const ladder_t *ladder)
         return CUARENA_OUT_OF_MEMORY;
     if (is_apart(ladder) && ladder->growth != CUARENA_LOST)
         return CUARENA_FRAGMENTED;
-    bool named = ladder->growth == CUARENA_LIMIT || is_final(ladder->growth);
-    if (named)
+    if (ladder->growth == CUARENA_LIMIT || is_final(ladder->growth))
         return ladder->growth;
     return ladder->refusal == CUARENA_FRAGMENTED ? CUARENA_OUT_OF_MEMORY : ladder->refusal;
 }
@@ -525,10 +524,13 @@ static bool lacks_record(const ladder_t *ladder, cuarena_status_t status, uint64
            largest >= ladder->request->size;
 }
 
-/* Adds " aligned to 4096", where the request asks for more than the arena's alignment. */
-static void add_alignment(const ladder_t *ladder)
+/* Adds " (68352 with its guards) aligned to 4096", where the arena has guards, and where the
+ * request asks for more than the arena's alignment. */
+static void add_needs(const ladder_t *ladder)
 {
     uint64_t alignment = ladder->request->heap.alignment;
+    if (ladder->call->arena->config.guard_bytes != 0)
+        cuai_error_add(" (%llu with its guards)", (unsigned long long)ladder->request->size);
     if (alignment > cuai_granule(ladder->call->arena))
         cuai_error_add(" aligned to %llu", (unsigned long long)alignment);
 }
@@ -602,7 +604,7 @@ static void explain_figures(const ladder_t *ladder, cuarena_status_t status)
         free_bytes += cuai_pool_untaken(arena);
     cuai_fail_bytes(status, asked, met_limit(arena, status), arena->reserved, free_bytes, largest,
                     "no room for %llu bytes", (unsigned long long)asked);
-    add_alignment(ladder);
+    add_needs(ladder);
     cuai_error_add(" in the %s region", region == CUAI_STABLE ? "stable" : "dynamic");
     if (lacks_record(ladder, status, largest))
         cuai_error_add(", but no host memory for its record");

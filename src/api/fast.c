@@ -212,13 +212,12 @@ static CUAI_OUTLINE cuai_slot_t alloc_on_checked(cuarena_t *arena, cuarena_strea
     if (s != NULL && (arena->slow & CUAI_SLOW_CACHE))
         return cuai_fast_cache_get(arena, s, bytes, plain_attributes[what]);
     if (s == NULL || is_slow(arena, ALLOCS | CUAI_SLOW_WHOLE) ||
-        cuai_steals_for(arena, heap, bytes) || cuai_look_is_due(arena, bytes))
+        (!cuai_gets_again(arena, s, rounded(arena, bytes)) &&
+         (cuai_steals_for(arena, heap, bytes) || cuai_look_is_due(arena, bytes))))
         return 0;
     cuai_stream_note_used(arena, stream, s);
     cuai_slot_t slot = alloc_from_any(arena, s, bytes, what);
-    if (slot == 0)
-        return 0;
-    if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_WHOLE))
+    if (slot != 0 && CUAI_UNLIKELY(arena->slow & CUAI_SLOW_WHOLE))
         cuai_counter_begin(&arena->whole, cuai_record(heap, slot)->size, bytes);
     return slot;
 }

@@ -20,16 +20,6 @@ static bool is_around(const cuarena_t *arena, cuai_block_ref_t ref, uint64_t add
     return address - cuai_user_address(arena, r) < cuai_user_bytes(arena, r);
 }
 
-static cuai_block_ref_t find_around(const cuarena_t *arena, uint64_t address)
-{
-    uint64_t cursor = 0;
-    cuai_block_ref_t ref;
-    while (cuai_find_next(arena, &cursor, &ref))
-        if (is_around(arena, ref, address))
-            return ref;
-    return (cuai_block_ref_t){.heap = NULL};
-}
-
 static void describe(const cuarena_t *arena, cuai_block_ref_t ref, cuai_owned_t *owned)
 {
     const cuai_record_t *r = cuai_block_record(ref);
@@ -41,18 +31,44 @@ static void describe(const cuarena_t *arena, cuai_block_ref_t ref, cuai_owned_t 
     owned->tag = cuai_tag_of(r);
 }
 
+static void look_at_begin(cuarena_t *arena, uint64_t address, cuai_owned_t *owned)
+{
+    if (cuai_query_begin_beside(arena) != CUARENA_OK)
+        return;
+    cuai_block_ref_t ref = cuai_find_address(arena, address);
+    owned->begins = ref.heap != NULL;
+    owned->inside = owned->begins || in_segment(arena, address);
+    if (owned->begins)
+        describe(arena, ref, owned);
+    (void)cuai_query_end(arena, CUARENA_OK);
+}
+
+#define LOOKS 256 /* at blocks, while the lock is held */
+
+/* Looks for the block around the address, from the cursor on; false: there is no more to see. The
+ * block that a caller asks about stays while it asks, so the lock may be let go of on the way. */
+static bool look_around(cuarena_t *arena, uint64_t address, uint64_t *cursor, cuai_owned_t *owned)
+{
+    cuai_block_ref_t ref;
+    bool more = true;
+    if (cuai_query_begin_beside(arena) != CUARENA_OK)
+        return false;
+    for (int looks = 0; looks < LOOKS && more && !owned->live; looks++) {
+        more = cuai_find_next(arena, cursor, &ref);
+        if (more && is_around(arena, ref, address))
+            describe(arena, ref, owned);
+    }
+    (void)cuai_query_end(arena, CUARENA_OK);
+    return more && !owned->live;
+}
+
 cuai_owned_t cuai_owner_look(cuarena_t *arena, uint64_t address, bool around)
 {
     cuai_owned_t owned = {.inside = false};
-    if (cuai_query_begin_beside(arena) != CUARENA_OK)
-        return owned;
-    cuai_block_ref_t ref = cuai_find_address(arena, address);
-    owned.begins = ref.heap != NULL;
-    owned.inside = owned.begins || in_segment(arena, address);
-    if (ref.heap == NULL && around)
-        ref = find_around(arena, address);
-    if (ref.heap != NULL)
-        describe(arena, ref, &owned);
-    (void)cuai_query_end(arena, CUARENA_OK);
+    uint64_t cursor = 0;
+    look_at_begin(arena, address, &owned);
+    if (around && owned.inside && !owned.live)
+        while (look_around(arena, address, &cursor, &owned))
+            continue;
     return owned;
 }

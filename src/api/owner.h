@@ -16,7 +16,8 @@ typedef struct cuai_owned {
     cuarena_tag_t tag;
 } cuai_owned_t;
 
-/* O(segments) unless a block begins there and, with `around`, O(blocks). Takes the arena's lock. */
+/* O(segments) unless a block begins there and, with `around`, O(blocks) where one of these is
+ * around it. Takes the arena's lock, and lets go of it on the way. */
 cuai_owned_t cuai_owner_look(cuarena_t *arena, uint64_t address, bool around);
 
 #endif

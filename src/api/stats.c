@@ -8,6 +8,7 @@
 #include "arena/counts.h"
 #include "arena/streams.h"
 #include "arena/thread_cache.h"
+#include "arena/watch.h"
 #include "base/sized.h"
 
 /* ---- Statistics -------------------------------------------------------- */
@@ -67,7 +68,8 @@ void cuai_stats_of(const cuarena_t *arena, cuarena_stats_t *stats)
     const cuarena_heap_t *apart = arena->heaps[CUAI_APART];
     stats->dedicated_bytes = apart == NULL ? 0 : cuai_heap_bytes(apart);
     stats->bookkeeping_bytes += sizeof *arena + arena->stream_count * sizeof(cuai_stream_t) +
-                                cuai_tcaches_bookkeeping(arena);
+                                cuai_tcaches_bookkeeping(arena) + cuai_watch_host_bytes(arena) +
+                                cuai_trace_host_bytes(&arena->trace);
     stats->reserved_bytes = arena->reserved;
     stats->peak_reserved_bytes = arena->peak_reserved;
     stats->failed = arena->failed;

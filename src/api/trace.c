@@ -19,6 +19,13 @@ static cuarena_status_t begin_lines(cuarena_t *arena)
     return cuai_query_end(arena, CUARENA_OK);
 }
 
+/* What begin_lines would fail with, before the file is changed. */
+static cuarena_status_t check_begin(cuarena_t *arena)
+{
+    cuarena_status_t status = cuai_query_begin_beside(arena);
+    return status == CUARENA_OK ? cuai_query_end(arena, CUARENA_OK) : status;
+}
+
 static cuarena_status_t end_lines(cuarena_t *arena)
 {
     cuarena_status_t status = cuai_query_begin(arena);
@@ -35,7 +42,9 @@ cuarena_status_t cuarena_trace_begin(cuarena_t *arena, const char *path)
         return cuai_null(arena == NULL ? "arena" : "path");
     if (!cuai_lock_enter(&arena->trace.change))
         return cuai_told(changing());
-    cuarena_status_t status = cuai_trace_open_file(&arena->trace, path);
+    cuarena_status_t status = check_begin(arena);
+    if (status == CUARENA_OK)
+        status = cuai_trace_open_file(&arena->trace, path);
     if (status == CUARENA_OK) {
         status = begin_lines(arena);
         if (status != CUARENA_OK)

@@ -20,7 +20,8 @@
  *
  * Large requests look across the free lists before they look into their stream's. If they were
  * allocated from there first, each stream would spread over the whole heap, and live blocks with
- * it: an arena that grows would reserve more. Small ones have the fast path, and their own free
+ * it: an arena that grows would reserve more. The look is left out where it would find what the
+ * stream got by the last one, and has freed. Small ones have the fast path, and their own free
  * lists.
  *
  * With steal=idle nobody is waited for here: a stream gets only what needs no wait, which is what
@@ -441,6 +442,14 @@ static candidate_t find_last_candidate(search_t *search)
     return part;
 }
 
+/* Only what a request without an alignment of its own would get, too. */
+static void note_placed(const search_t *search, cuai_block_ref_t ref)
+{
+    if (search->region == CUAI_DYNAMIC && search->need == search->request->size)
+        search->requester->placed =
+            (cuai_placed_t){cuai_block_record(ref)->offset, cuai_version(search->heap)};
+}
+
 static cuarena_status_t alloc_part(const search_t *search, const candidate_t *part, bool steals,
                                    cuai_block_ref_t *block_out)
 {
@@ -453,6 +462,7 @@ static cuarena_status_t alloc_part(const search_t *search, const candidate_t *pa
         return status;
     cuai_stream_uncover(search->arena, requester);
     search->arena->steals += steals;
+    note_placed(search, *block_out);
     return CUARENA_OK;
 }
 

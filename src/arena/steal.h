@@ -38,6 +38,26 @@ static inline bool cuai_steals_for(const cuarena_t *arena, const cuarena_heap_t 
            cuai_steal_waits(arena) && !arena->cpu_touches;
 }
 
+/* Whether a large request is for the very bytes that its stream got last, and freed, where nothing
+ * else in the heap has changed since: then a look across the free lists would place it there again,
+ * and asks nothing of other streams. The bytes are in the stream's open free list. Counts on the
+ * caller to allocate them. */
+static inline bool cuai_gets_again(const cuarena_t *arena, cuai_stream_t *s, uint64_t size)
+{
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    if (cuai_version(heap) != s->placed.version + 1)
+        return false;
+    uint32_t zone = cuai_zone_of(heap, s->placed.offset);
+    if (zone >= CUAI_ZONES) /* a heap that was emptied counts anew, and has other segments */
+        return false;
+    cuai_slot_t owner = s->fast.index->heads[cuai_list_of(zone, cuai_class(heap, size))];
+    const cuai_record_t *r = cuai_record(heap, owner);
+    if (owner == 0 || cuai_end(r) != s->placed.offset || cuai_range(r) != size)
+        return false;
+    s->placed.version += 2; /* by the free and by the allocation */
+    return true;
+}
+
 /* Places a request across the free lists that its stream may use without a wait. On failure returns
  * the heap's answer: LIMIT, FRAGMENTED, OUT_OF_MEMORY. */
 cuarena_status_t cuai_try_alloc_stealing(cuarena_t *arena, const cuai_request_t *request,

@@ -64,6 +64,12 @@ static inline void cuai_fast_set(cuai_fast_t *fast, uint64_t by_id, uint64_t by_
         fast->upper[i] = (uint32_t)(fast->attributes[i] >> 32);
 }
 
+/* A block that a look across all free lists placed, and the version of the heap behind that. */
+typedef struct cuai_placed {
+    uint64_t offset;
+    uint64_t version;
+} cuai_placed_t;
+
 typedef struct cuai_stream {
     cuarena_stream_t handle; /* never NULL */
     cuarena_stream_info_t info;
@@ -71,7 +77,8 @@ typedef struct cuai_stream {
     uint64_t thread;                    /* whose default stream it is, or 0 */
     uint32_t freelists[3][CUAI_LISTED]; /* by heap: [turn] are open, [CUAI_PRIVATE] its session's */
     uint32_t turn;
-    cuai_fast_t fast; /* with the open free list of the dynamic region's heap */
+    cuai_fast_t fast;     /* with the open free list of the dynamic region's heap */
+    cuai_placed_t placed; /* its last large block: see cuai_gets_again */
     bool released; /* the handle must not be used any more; all bytes are in the closed free list */
     bool eager;    /* an event is recorded at each free */
     bool asked;    /* another thread than its own has needed an event of it */

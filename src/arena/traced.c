@@ -1,5 +1,7 @@
 #include "arena/traced.h"
 
+#include <string.h>
+
 #include "arena/dedicated.h"
 #include "arena/streams.h"
 #include "arena/watch.h"
@@ -33,10 +35,15 @@ void cuai_see_untagged(cuai_block_ref_t ref, int32_t kind, cuarena_stream_t stre
                        cuai_trace_entry_t *event)
 {
     const cuai_record_t *r = cuai_block_record(ref);
-    *event = event_of(kind, cuai_requested(r), stream);
-    event->seen.block = cuai_id(ref.heap, ref.slot);
+    cuarena_block_t block = cuai_id(ref.heap, ref.slot);
+    memset(event, 0, sizeof *event);
+    event->seen.time_ns = cuai_trace_now();
+    event->seen.kind = kind;
+    event->seen.bytes = cuai_requested(r);
+    event->seen.stream = stream;
+    event->seen.block = block;
     event->seen.address = cuai_pointer(r->offset);
-    event->id = file_id(event->seen.block, ref.region);
+    event->id = file_id(block, ref.region);
 }
 
 void cuai_see_block(const cuarena_t *arena, cuai_block_ref_t ref, int32_t kind,

@@ -17,8 +17,27 @@ cuarena_status_t cuai_watch_begin(cuarena_t *arena)
     if (arena->watch == NULL)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory to watch blocks");
     arena->watch->last = &arena->watch->first;
+    arena->watch->host_bytes = sizeof *arena->watch;
     cuai_slow_set(arena, CUAI_SLOW_WATCH, true);
     return CUARENA_OK;
+}
+
+uint64_t cuai_watch_host_bytes(const cuarena_t *arena)
+{
+    return arena->watch == NULL ? 0 : arena->watch->host_bytes;
+}
+
+static uint64_t bytes_of(const cuai_watched_t *one)
+{
+    return sizeof *one + one->frame_count * sizeof *one->frames;
+}
+
+/* Forgets a block that is in no bucket any more. */
+static void forget(cuai_watch_t *watch, cuai_watched_t *one)
+{
+    watch->count--;
+    watch->host_bytes -= bytes_of(one);
+    cuai_host_free(one);
 }
 
 void cuai_watch_clear(cuarena_t *arena)
@@ -28,9 +47,9 @@ void cuai_watch_clear(cuarena_t *arena)
         while (watch->buckets[i] != NULL) {
             cuai_watched_t *one = watch->buckets[i];
             watch->buckets[i] = one->chain;
-            cuai_host_free(one);
+            forget(watch, one);
         }
-    watch->count = 0;
+    CUAI_ASSERT(watch->count == 0);
     watch->first = NULL;
     watch->last = &watch->first;
     watch->quarantined_bytes = 0;
@@ -74,6 +93,7 @@ static bool grow_table(cuai_watch_t *watch)
         return false;
     watch->buckets = buckets;
     watch->bucket_count = more;
+    watch->host_bytes += (more - count) * sizeof(*buckets);
     for (size_t i = 0; i < count; i++)
         for (cuai_watched_t *one = old[i], *next; one != NULL; one = next) {
             next = one->chain;
@@ -114,6 +134,7 @@ cuarena_status_t cuai_watch_add(cuarena_t *arena, cuai_block_ref_t ref)
     one->number = number;
     insert(watch, one);
     watch->count++;
+    watch->host_bytes += bytes_of(one);
     return CUARENA_OK;
 }
 
@@ -136,8 +157,7 @@ void cuai_watch_drop(cuarena_t *arena, cuarena_block_t block)
     while (*link != one)
         link = &(*link)->chain;
     *link = one->chain;
-    arena->watch->count--;
-    cuai_host_free(one);
+    forget(arena->watch, one);
 }
 
 /* ---- Where guards lie -------------------------------------------------- */

@@ -32,12 +32,15 @@ typedef struct cuai_watch {
     cuai_watched_t *first; /* the quarantine, in the order of the frees */
     cuai_watched_t **last;
     uint64_t quarantined_bytes;
+    uint64_t host_bytes; /* of all this: the table, its blocks and their frames */
 } cuai_watch_t;
 
 /* Begins the watch if an option asks for it. No lock. */
 cuarena_status_t cuai_watch_begin(cuarena_t *arena);
 /* Ends it. No lock. */
 void cuai_watch_end(cuarena_t *arena);
+/* What it takes of the host; 0 without one. */
+uint64_t cuai_watch_host_bytes(const cuarena_t *arena);
 
 /* Watches a block from now on; OUT_OF_MEMORY, put into words. Drops the lock. */
 cuarena_status_t cuai_watch_add(cuarena_t *arena, cuai_block_ref_t ref);

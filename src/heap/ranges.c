@@ -144,7 +144,7 @@ static void to_block_after(cuarena_heap_t *heap, cuai_slot_t separator, cuai_slo
     const cuai_record_t *o = cuai_record(heap, owner);
     uint16_t list = r->list;
     CUAI_ASSERT(o->next == separator);
-    r->offset -= size;
+    CUAI_STORE(r->offset, r->offset - size);
     r->size = size;
     cuai_set_attributes(r, attributes);
     r->list = list;

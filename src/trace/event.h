@@ -12,6 +12,10 @@ typedef struct cuai_trace_entry {
     const char *note;      /* static text, or NULL */
 } cuai_trace_entry_t;
 
+/* The kind of a file's last line, behind all others: its bytes are how many events are missing.
+ * Where there is none, the file ends early. */
+#define CUAI_EVENT_END (CUARENA_EVENT_STEP + 1)
+
 /* Room for any line, however long its tag is, which is cut. */
 #define CUAI_TRACE_LINE 512
 /* The names of the columns, as a line. */

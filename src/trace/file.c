@@ -13,6 +13,9 @@
 #include "trace/event.h"
 #include "trace/gzip.h"
 
+/* Room for any line as a gzip member. */
+#define MOST_PACKED_LINE (2 * CUAI_TRACE_LINE)
+
 /* The number of traces that the process has begun. */
 static _Atomic uint64_t begun;
 
@@ -101,6 +104,13 @@ bool cuai_trace_file_append(cuai_trace_file_t *file, const char *text, size_t co
     return !first || error == 0;
 }
 
+bool cuai_trace_file_line(cuai_trace_file_t *file, const char *text, size_t count)
+{
+    unsigned char packed[MOST_PACKED_LINE] = {0};
+    CUAI_ASSERT(!file->gzip || cuai_gzip_most(count) <= sizeof packed);
+    return cuai_trace_file_append(file, text, count, file->gzip ? packed : NULL);
+}
+
 /* ---- The file ---------------------------------------------------------- */
 
 void cuai_trace_file_init(cuai_trace_file_t *file)
@@ -114,27 +124,58 @@ static cuarena_status_t fail_file(const cuai_trace_file_t *file, const char *wha
     return cuai_fail_driver(error, "trace '%s' %s: %s", file->path, what, strerror(error));
 }
 
-static cuarena_status_t begin_file(cuai_trace_file_t *file)
+/* Opens the file that the path stands for, and says whether there was none; -1 with errno. A pipe
+ * that nobody reads is an error rather than a wait; writes wait as usual. */
+static int open_path(const char *path, bool *made_out)
 {
-    unsigned char packed[256] = {0};
-    CUAI_ASSERT(cuai_gzip_most(strlen(cuai_trace_header)) <= sizeof packed);
+    const int how = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK;
+    int descriptor = open(path, how | O_EXCL, 0666);
+    *made_out = descriptor >= 0;
+    if (descriptor < 0 && errno == EEXIST)
+        descriptor = open(path, how, 0666);
+    if (descriptor >= 0)
+        (void)fcntl(descriptor, F_SETFL, 0);
+    return descriptor;
+}
+
+/* Writes the names of the columns over what is there, cuts off the rest and goes on behind them; an
+ * errno, or 0. A file that was there stays as it is where its disk takes nothing. */
+static int replace_contents(const cuai_trace_file_t *file)
+{
+    unsigned char packed[MOST_PACKED_LINE];
     struct stat is;
+    size_t written, count = strlen(cuai_trace_header);
+    const void *bytes = cuai_trace_header;
+    if (file->gzip) {
+        CUAI_ASSERT(cuai_gzip_most(count) <= sizeof packed);
+        count = cuai_gzip(cuai_trace_header, count, packed);
+        bytes = packed;
+    }
+    int error = count == 0 ? ENOMEM : write_all(file->descriptor, bytes, count, &written);
+    if (error != 0)
+        return error;
+    bool regular = fstat(file->descriptor, &is) == 0 && S_ISREG(is.st_mode);
+    if (regular && ftruncate(file->descriptor, (off_t)count) != 0)
+        return errno;
+    return fcntl(file->descriptor, F_SETFL, O_APPEND) == 0 ? 0 : errno;
+}
+
+static cuarena_status_t begin_file(const cuai_trace_file_t *file, bool made)
+{
     if (flock(file->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         return cuai_fail(CUARENA_BUSY,
                          "trace '%s' is being written by another trace; accepted: another path, "
                          "such as one with %%p or %%n",
                          file->path);
-    bool regular = fstat(file->descriptor, &is) == 0 && S_ISREG(is.st_mode);
-    if (regular && ftruncate(file->descriptor, 0) != 0)
-        return fail_file(file, "cannot be emptied", errno);
-    if (!cuai_trace_file_append(file, cuai_trace_header, strlen(cuai_trace_header),
-                                file->gzip ? packed : NULL))
-        return fail_file(file, "cannot be written", atomic_load(&file->failed));
-    return CUARENA_OK;
+    int error = replace_contents(file);
+    if (error != 0 && made)
+        (void)unlink(file->path);
+    return error == 0 ? CUARENA_OK : fail_file(file, "cannot be written", error);
 }
 
 cuarena_status_t cuai_trace_file_open(cuai_trace_file_t *file, const char *path)
 {
+    bool made;
     CUAI_ASSERT(file->descriptor < 0);
     cuarena_status_t status = make_path(file, path);
     if (status != CUARENA_OK)
@@ -145,13 +186,10 @@ cuarena_status_t cuai_trace_file_open(cuai_trace_file_t *file, const char *path)
                          "that does not end in .gz",
                          file->path);
     atomic_store(&file->failed, 0);
-    /* A pipe that nobody reads is an error rather than a wait; writes wait as usual. */
-    file->descriptor =
-        open(file->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
+    file->descriptor = open_path(file->path, &made);
     if (file->descriptor < 0)
         return fail_file(file, "cannot be opened", errno);
-    (void)fcntl(file->descriptor, F_SETFL, O_APPEND);
-    status = begin_file(file);
+    status = begin_file(file, made);
     if (status != CUARENA_OK) {
         (void)close(file->descriptor);
         file->descriptor = -1;

@@ -1,7 +1,7 @@
 /*
  * The file of a trace: whole lines, or whole gzip members of them, one behind the other. It is
- * opened to append, so lines of several threads never mix, and locked (flock), so that no other
- * trace empties it.
+ * written at its end (O_APPEND), so lines of several threads never mix, and locked (flock), so that
+ * no other trace empties it.
  *
  * A piece that does not fit on the disk is cut back to its last whole line, and the file takes no
  * more: `failed` says why. Pieces are written under a lock of the file, which nobody takes for
@@ -34,6 +34,8 @@ cuarena_status_t cuai_trace_file_open(cuai_trace_file_t *file, const char *path)
  * gzip. False: this piece made the file fail. */
 bool cuai_trace_file_append(cuai_trace_file_t *file, const char *text, size_t count,
                             unsigned char *packed);
+/* Writes one line, as cuai_trace_file_append. */
+bool cuai_trace_file_line(cuai_trace_file_t *file, const char *text, size_t count);
 /* DRIVER, put into words, if the file has failed. */
 cuarena_status_t cuai_trace_file_close(cuai_trace_file_t *file);
 

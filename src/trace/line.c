@@ -19,12 +19,12 @@ static const char *const ops[] = {
     [CUARENA_EVENT_TRIM] = "trim",     [CUARENA_EVENT_COMPACT] = "compact",
     [CUARENA_EVENT_FAIL] = "fail",     [CUARENA_EVENT_RESET] = "reset",
     [CUARENA_EVENT_IDLE] = "idle",     [CUARENA_EVENT_MOVE] = "move",
-    [CUARENA_EVENT_STEP] = "step",
+    [CUARENA_EVENT_STEP] = "step",     [CUAI_EVENT_END] = "end",
 };
 
 const char *cuai_trace_op(int32_t kind)
 {
-    CUAI_ASSERT(kind >= CUARENA_EVENT_ALLOC && kind <= CUARENA_EVENT_STEP);
+    CUAI_ASSERT(kind >= CUARENA_EVENT_ALLOC && kind <= CUAI_EVENT_END);
     return ops[kind];
 }
 
@@ -37,47 +37,83 @@ uint64_t cuai_trace_now(void)
 
 /* ---- Fields ------------------------------------------------------------ */
 
+/* Most are one letter: a call that copies would take longer. */
 static char *put_text(char *at, const char *text)
 {
-    size_t length = strlen(text);
-    memcpy(at, text, length);
-    return at + length;
+    while (*text != '\0')
+        *at++ = *text++;
+    return at;
 }
 
 static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233"
                             "34353637383940414243444546474849505152535455565758596061626364656667"
                             "6869707172737475767778798081828384858687888990919293949596979899";
 
+/* How many digits a number has, which is bits * log10(2) or one more. */
+static unsigned decimals(uint64_t number)
+{
+    static const uint64_t least[] = {
+        0,
+        UINT64_C(10),
+        UINT64_C(100),
+        UINT64_C(1000),
+        UINT64_C(10000),
+        UINT64_C(100000),
+        UINT64_C(1000000),
+        UINT64_C(10000000),
+        UINT64_C(100000000),
+        UINT64_C(1000000000),
+        UINT64_C(10000000000),
+        UINT64_C(100000000000),
+        UINT64_C(1000000000000),
+        UINT64_C(10000000000000),
+        UINT64_C(100000000000000),
+        UINT64_C(1000000000000000),
+        UINT64_C(10000000000000000),
+        UINT64_C(100000000000000000),
+        UINT64_C(1000000000000000000),
+        UINT64_C(10000000000000000000),
+    };
+    unsigned bits = 64 - (unsigned)__builtin_clzll(number | 1);
+    unsigned about = bits * 1233 >> 12;
+    return about + (number >= least[about]);
+}
+
+static void put_pair(char *at, unsigned number)
+{
+    memcpy(at, pairs + 2 * number, 2);
+}
+
+/* From the end, four digits at a time: divisions, each of which waits for the one before, are what
+ * it takes. */
 static char *put_decimal(char *at, uint64_t number)
 {
-    char digits[20];
-    char *first = digits + sizeof digits;
-    while (number >= 100) {
-        first -= 2;
-        memcpy(first, pairs + 2 * (number % 100), 2);
-        number /= 100;
+    char *end = at + decimals(number);
+    char *first = end;
+    for (; number >= 10000; number /= 10000) {
+        unsigned four = (unsigned)(number % 10000);
+        first -= 4;
+        put_pair(first, four / 100);
+        put_pair(first + 2, four % 100);
     }
-    if (number >= 10) {
-        first -= 2;
-        memcpy(first, pairs + 2 * number, 2);
-    } else {
-        *--first = (char)('0' + number);
-    }
-    size_t length = (size_t)(digits + sizeof digits - first);
-    memcpy(at, first, length);
-    return at + length;
+    unsigned rest = (unsigned)number;
+    for (; rest >= 100; rest /= 100)
+        put_pair(first -= 2, rest % 100);
+    if (rest >= 10)
+        put_pair(at, rest);
+    else
+        *at = (char)('0' + rest);
+    return end;
 }
 
 static char *put_hex(char *at, uint64_t number)
 {
-    int shift = 60;
-    while (shift > 0 && number >> shift == 0)
-        shift -= 4;
-    *at++ = '0';
-    *at++ = 'x';
-    for (; shift >= 0; shift -= 4)
-        *at++ = "0123456789abcdef"[number >> shift & 15];
-    return at;
+    unsigned bits = 64 - (unsigned)__builtin_clzll(number | 1);
+    char *end = at + 2 + (bits + 3) / 4;
+    memcpy(at, "0x", 2);
+    for (char *digit = end; digit != at + 2; number >>= 4)
+        *--digit = "0123456789abcdef"[number & 15];
+    return end;
 }
 
 /* A name of the caller's, without what would end the field: such bytes are written as \x2c. */

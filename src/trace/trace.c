@@ -169,6 +169,7 @@ static bool join(cuai_trace_t *trace, cuai_writer_t *w)
         ring = cuai_host_alloc_unzeroed(trace->ring_room * sizeof *ring);
         if (ring == NULL)
             return false;
+        cuai_writer_count(trace, trace->ring_room * sizeof *ring, 0);
     }
     cuai_lock(&w->lock);
     w->ring = ring;
@@ -241,16 +242,15 @@ static bool add(cuai_trace_t *trace, const cuai_trace_entry_t *event)
     return done;
 }
 
-void cuai_trace_add(cuai_trace_t *trace, const cuai_trace_entry_t *event)
+void cuai_trace_add(cuai_trace_t *trace, cuai_trace_entry_t *event)
 {
-    cuai_trace_entry_t own = *event;
     bool done = false;
     CUAI_ASSERT(trace->serial != 0);
-    if (own.seen.thread == 0)
-        own.seen.thread = cuai_trace_thread();
+    if (event->seen.thread == 0)
+        event->seen.thread = cuai_trace_thread();
     if (!thread.inside) {
         set_inside(true);
-        done = add(trace, &own);
+        done = add(trace, event);
         set_inside(false);
     }
     if (!done)
@@ -328,16 +328,28 @@ static cuai_writer_t *first_writer(const cuai_trace_t *trace)
     return w;
 }
 
-/* Writes the lines of all writers, and frees their buffers. */
-static void write_all(const cuai_trace_t *trace)
+/* Writes the lines of all writers, and frees their buffers. Lines that the host has no memory to
+ * pack are lost. */
+static void write_all(cuai_trace_t *trace)
 {
     for (cuai_writer_t *w = first_writer(trace); w != NULL; w = w->next) {
         if (!cuai_lock_enter(&w->lock))
             continue;
         (void)cuai_writer_write(w);
-        cuai_writer_drop_text(w);
+        (void)atomic_fetch_add(&trace->lost, cuai_writer_drop_text(w));
         cuai_unlock(&w->lock);
     }
+}
+
+static void write_end(cuai_trace_t *trace, uint64_t lost)
+{
+    char text[CUAI_TRACE_LINE];
+    const cuai_trace_entry_t event = {.seen = {.time_ns = cuai_trace_now(),
+                                               .kind = CUAI_EVENT_END,
+                                               .bytes = lost,
+                                               .stream = CUARENA_NO_STREAM,
+                                               .thread = cuai_trace_thread()}};
+    (void)cuai_trace_file_line(&trace->file, text, cuai_trace_line(&event, text));
 }
 
 cuarena_status_t cuai_trace_close_file(cuai_trace_t *trace)
@@ -347,6 +359,7 @@ cuarena_status_t cuai_trace_close_file(cuai_trace_t *trace)
         return CUARENA_OK;
     write_all(trace);
     uint64_t lost = atomic_exchange(&trace->lost, 0);
+    write_end(trace, lost);
     cuarena_status_t status = cuai_trace_file_close(&trace->file);
     if (lost != 0)
         cuai_log(CUARENA_LOG_WARN, "trace '%s' lacks %llu events", trace->file.path,

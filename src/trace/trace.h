@@ -27,6 +27,7 @@ typedef struct cuai_trace {
     uint32_t ring_room;    /* events in each writer's ring; 0: none */
     _Atomic uint64_t lost; /* events for which there was no memory, or that a signal handler had
                             * while its thread added one */
+    _Atomic uint64_t host_bytes; /* of the buffers and rings of its writers */
     struct cuai_writer *writers; /* guarded by the lock of all traces */
     struct cuai_trace *next;     /* of all traces */
     struct cuai_trace **link;
@@ -62,8 +63,15 @@ static inline bool cuai_trace_is_on(const cuai_trace_t *trace)
     return cuai_trace_writes(trace) || trace->ring_room != 0;
 }
 
-/* Adds an event. A thread of 0 becomes the calling one. */
-void cuai_trace_add(cuai_trace_t *trace, const cuai_trace_entry_t *event) CUAI_NOINLINE;
+/* What it takes of the host, without the writers themselves, which are the process's. No lock: one
+ * of a writer is held while a file is written. */
+static inline uint64_t cuai_trace_host_bytes(const cuai_trace_t *trace)
+{
+    return atomic_load_explicit(&trace->host_bytes, memory_order_relaxed);
+}
+
+/* Adds an event. A thread of 0 becomes the calling one, also in the event. */
+void cuai_trace_add(cuai_trace_t *trace, cuai_trace_entry_t *event) CUAI_NOINLINE;
 
 /* Whether this thread has lines that are to be written. The model is found without a call, also in
  * a library that was loaded late. */

@@ -23,6 +23,7 @@ static bool make_room(cuai_writer_t *w)
     if (w->used != 0)
         memcpy(text, w->text, w->used);
     cuai_host_free(w->text);
+    cuai_writer_count(w->trace, room, w->room);
     w->text = text;
     w->room = room;
     return true;
@@ -63,7 +64,9 @@ static bool pack_room(cuai_writer_t *w)
         return true;
     cuai_host_free(w->packed);
     w->packed = cuai_host_alloc_unzeroed(wanted);
-    w->packed_room = w->packed == NULL ? 0 : wanted;
+    wanted = w->packed == NULL ? 0 : wanted;
+    cuai_writer_count(w->trace, wanted, w->packed_room);
+    w->packed_room = wanted;
     return w->packed != NULL;
 }
 
@@ -79,19 +82,26 @@ bool cuai_writer_write(cuai_writer_t *w)
     return good;
 }
 
-void cuai_writer_drop_text(cuai_writer_t *w)
+uint64_t cuai_writer_drop_text(cuai_writer_t *w)
 {
+    uint64_t lines = 0;
+    for (size_t i = 0; i < w->used; i++)
+        lines += w->text[i] == '\n';
     cuai_host_free(w->text);
     cuai_host_free(w->packed);
+    cuai_writer_count(w->trace, 0, w->room + w->packed_room);
     w->text = NULL;
     w->packed = NULL;
     w->used = w->room = w->packed_room = 0;
+    return lines;
 }
 
 void cuai_writer_clear(cuai_writer_t *w)
 {
-    cuai_writer_drop_text(w);
+    (void)cuai_writer_drop_text(w);
     cuai_host_free(w->ring);
+    if (w->ring != NULL)
+        cuai_writer_count(w->trace, 0, w->trace->ring_room * sizeof *w->ring);
     w->ring = NULL;
     w->ringed = 0;
     w->serial = 0;

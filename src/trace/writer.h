@@ -22,6 +22,13 @@ typedef struct cuai_writer {
     struct cuai_writer *next;
 } cuai_writer_t;
 
+/* A writer of the trace got so much of the host, and gave so much back. */
+static inline void cuai_writer_count(cuai_trace_t *trace, size_t more, size_t less)
+{
+    (void)atomic_fetch_add_explicit(&trace->host_bytes, (uint64_t)more - less,
+                                    memory_order_relaxed);
+}
+
 /* Of functions below: the writer's lock is held. */
 
 /* Adds an event to ring and text; false: there is no memory for it. */
@@ -30,8 +37,8 @@ bool cuai_writer_add(cuai_writer_t *writer, const cuai_trace_entry_t *event);
 bool cuai_writer_is_due(const cuai_writer_t *writer, uint64_t now_ns);
 /* Writes the text; false: this made the file fail. */
 bool cuai_writer_write(cuai_writer_t *writer);
-/* Frees the text, or all that it has. */
-void cuai_writer_drop_text(cuai_writer_t *writer);
+/* Frees the text, or all that it has; the lines that it had not written. */
+uint64_t cuai_writer_drop_text(cuai_writer_t *writer);
 void cuai_writer_clear(cuai_writer_t *writer);
 /* Copies the events of the ring, at most `room`; returns how many. */
 size_t cuai_writer_copy(const cuai_writer_t *writer, cuarena_traced_t *events, size_t room);

@@ -3,6 +3,7 @@
  * after it; the others are in check_guarantees.c. Costs are counted, never timed: instructions,
  * calls of the system, of the C library's heap and of the driver, bytes.
  */
+#include "support/checks.h"
 #include "support/configs.h"
 #include "support/counted.h"
 #include "support/driver_library.h"
@@ -11,7 +12,6 @@
 #include "support/random.h"
 #include "support/scale.h"
 
-#include <check.h>
 #include <cuarena.h>
 #include <cuarena/heap.h>
 #include <inttypes.h>

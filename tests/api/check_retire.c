@@ -2,10 +2,10 @@
  * arena then. Meant for ThreadSanitizer too. */
 #include "support/fixture_streams.h"
 
+#include "support/checks.h"
 #include "support/random.h"
 #include "support/scale.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

@@ -3,10 +3,10 @@
  * what stays away from them.
  */
 #include "support/base_support.h"
+#include "support/checks.h"
 #include "support/fixture_streams.h"
 #include "support/scale.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <stdio.h>
 

@@ -3,11 +3,11 @@
  * each launch or once, and segments of their own, which stay until the release.
  */
 #include "support/base_support.h"
+#include "support/checks.h"
 #include "support/fixture_streams.h"
 #include "support/scale.h"
 #include "support/waits.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <unistd.h>
 

@@ -3,10 +3,10 @@
  * and run again and again beside eager work, compactions and each other. The sim sees every access
  * that nothing orders, and every call on a stream that is being captured.
  */
+#include "support/checks.h"
 #include "support/fixture_streams.h"
 #include "support/scale.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 

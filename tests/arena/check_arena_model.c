@@ -15,13 +15,13 @@
 #define KIND_ROWS CUDA_KIND_COUNT
 #define POOL MIB(16)
 #define SIZE_BITS 20
-#define STEPS scale_pick(300, 800, 6000)
+#define STEPS scale_pick(300, 500, 6000)
 #else
 #define KINDS arena_kinds
 #define KIND_ROWS MLX_CPU_PAGEABLE /* those without a cache */
 #define POOL KIB(512)
 #define SIZE_BITS 17
-#define STEPS scale_pick(1500, 5000, 100000)
+#define STEPS scale_pick(1500, 3000, 100000)
 #endif
 #define SLOTS 48
 
@@ -245,7 +245,8 @@ static void without_holes(fixture_t *f)
 {
     f->memory.ops.punch = NULL;
     f->memory.ops.fill = NULL;
-    f->config.alignment = 1024;
+    f->config.alignment =
+        f->kind->memory == CUARENA_MEMORY_DEVICE ? KIB(8) : 1024; /* a driver gives less */
     f->config.compact_on_oom = 1;
 }
 

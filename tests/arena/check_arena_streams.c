@@ -3,10 +3,10 @@
  * events, handles, counts, zeroing, and what cannot be done. How streams and the arena end:
  * check_arena_streams_end.c.
  */
+#include "support/checks.h"
 #include "support/fixture_streams.h"
 #include "support/scale.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -2,9 +2,9 @@
  * Compaction among streams, on streams that are simulated: who waits for whom, whose the vacated
  * bytes are, and what may be done with a block while it is copied.
  */
+#include "support/checks.h"
 #include "support/fixture_streams.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

@@ -3,9 +3,8 @@
  * tests/arena/check_arena_streams.c is compiled without.
  */
 #define CUDA_API_PER_THREAD_DEFAULT_STREAM 1
+#include "support/checks.h"
 #include "support/fixture_streams.h"
-
-#include <check.h>
 
 #define POOL KIB(64)
 
@@ -62,11 +61,38 @@ START_TEST(named_streams_are_themselves)
 }
 END_TEST
 
+/* ---- The simulation ---------------------------------------------------- */
+
+/* Another thread records all work for a default stream of a thread, and the thread then takes the
+ * same event for its stream alone while the rest is still to run. The host waits for the latter. */
+START_TEST(an_event_of_all_work_is_recorded_anew_on_one_stream)
+{
+    fixture_t *f = opened(SIMULATED, POOL);
+    const cuarena_memory_ops_t *ops = &f->sim.ops;
+    const cuarena_stream_t streams[] = {A, B, C};
+    void *p = take(f, 1024);
+    void *event = NULL;
+    for (size_t i = 0; i < COUNT_OF(streams); i++)
+        sim_read(&f->sim, streams[i], p, 256, 0);
+    expect_ok(ops->mark(&f->sim, CUARENA_NO_STREAM, &event));
+    expect_ok(ops->mark(&f->sim, streams[_i], &event));
+    for (size_t i = 0; i < COUNT_OF(streams); i++) {
+        expect_status(ops->query(&f->sim, event), i <= (size_t)_i ? CUARENA_BUSY : CUARENA_OK);
+        (void)sim_run_stream(&f->sim, streams[i]);
+    }
+    expect_ok(ops->wait(&f->sim, event, CUARENA_NO_STREAM, 1));
+    ops->unmark(&f->sim, event);
+    sim_sync_all(&f->sim);
+    drop(f, p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("arena_streams_default");
     suite_add_list(
         suite, "null",
         TEST_LIST(null_is_the_threads_stream_in_every_call, named_streams_are_themselves));
+    suite_add_rows(suite, "simulation", an_event_of_all_work_is_recorded_anew_on_one_stream, 3);
     return suite_main(suite);
 }

@@ -3,9 +3,9 @@
  * reclaiming, destroy, reset, another size; also on a memory that has no event of all streams, as
  * drivers before 12.5 have none.
  */
+#include "support/checks.h"
 #include "support/fixture_streams.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>

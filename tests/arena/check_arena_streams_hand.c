@@ -4,11 +4,11 @@
  * it live and bytes of it are free; what it must not be given or free the short way; and its
  * counts, against a model that keeps every moment.
  */
+#include "support/checks.h"
 #include "support/fixture_streams.h"
 #include "support/random.h"
 #include "support/scale.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -3,10 +3,10 @@
  * others, compaction, reclaiming and the work itself, each on threads of their own. ThreadSanitizer
  * watches the library; the simulation watches the order on the streams.
  */
+#include "support/checks.h"
 #include "support/fixture_streams.h"
 #include "support/scale.h"
 
-#include <check.h>
 #include <stdatomic.h>
 
 #define POOL KIB(512)

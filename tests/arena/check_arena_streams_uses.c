@@ -1,8 +1,7 @@
 /* Blocks that several streams use, and resizing on streams, on streams that
  * are simulated. */
+#include "support/checks.h"
 #include "support/fixture_streams.h"
-
-#include <check.h>
 
 #define POOL KIB(64)
 

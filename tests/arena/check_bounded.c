@@ -136,11 +136,16 @@ typedef struct call {
     void (*call)(cuarena_t *arena);
 } call_t;
 
+/* The last takes so many that it is left to long runs. */
 static const call_t calls[] = {
-    {"stats", call_stats},           {"ort_stats", call_ort_stats},
-    {"tag_stats", call_tag_stats},   {"stream_stats", call_stream_stats},
-    {"step_stats", call_step_stats}, {"stats_text", call_text},
-    {"peaks", call_peaks},           {"release_stream", call_release},
+    {"stats", call_stats},
+    {"ort_stats", call_ort_stats},
+    {"tag_stats", call_tag_stats},
+    {"stream_stats", call_stream_stats},
+    {"step_stats", call_step_stats},
+    {"peaks", call_peaks},
+    {"release_stream", call_release},
+    {"stats_text", call_text},
 };
 static const call_t walk = {"inspect", call_inspect};
 
@@ -180,7 +185,8 @@ int main(void)
     Suite *suite = suite_create("bounded");
     TCase *bounded = suite_add_case(suite, "calls");
     const char *why = counted_possible() ? NULL : "no process may trace its child here";
-    add_test_unless(bounded, takes_no_more_where_more_lives, COUNT_OF(calls), why);
+    size_t fewer = (size_t)scale_pick(1, 1, 0);
+    add_test_unless(bounded, takes_no_more_where_more_lives, COUNT_OF(calls) - fewer, why);
     add_test_unless(bounded, a_walk_looks_at_every_block, 1, why);
     tcase_set_timeout(bounded, scale_timeout(120));
     return suite_main(suite);

@@ -3,9 +3,9 @@
  * and end beside the driver's capture, begin beside a compaction, failures of each.
  */
 #include "support/base_support.h"
+#include "support/checks.h"
 #include "support/fixture_streams.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <stdbool.h>
 

@@ -5,10 +5,10 @@
  */
 #define _GNU_SOURCE
 #include "support/base_support.h"
+#include "support/checks.h"
 #include "support/configs.h"
 #include "support/expect.h"
 
-#include <check.h>
 #include <cuarena.h>
 #include <cuarena/cache.h>
 #include <cuarena/capture.h>

@@ -2,12 +2,12 @@
  * What threads share fits as it does for one: a request that has room is not refused because others
  * free and reclaim beside it, and a block is not much larger than its request.
  */
+#include "support/checks.h"
 #include "support/configs.h"
 #include "support/expect.h"
 #include "support/random.h"
 #include "support/scale.h"
 
-#include <check.h>
 #include <cuarena.h>
 #include <pthread.h>
 #include <sched.h>

@@ -6,13 +6,12 @@
  *
  * Looks inside, since only there host memory can be refused (base/host_test.h).
  */
+#include "support/checks.h"
 #include "support/configs.h"
 #include "support/cuda_test.h"
 #include "support/fixture_streams.h"
 
 #include "base/host_test.h"
-
-#include <check.h>
 
 #define POOL KIB(64)
 #define STRANGER sim_handle(4) /* in no session */

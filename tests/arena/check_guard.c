@@ -446,6 +446,20 @@ START_TEST(test_guards_that_cannot_be_read_keep_no_block)
 }
 END_TEST
 
+START_TEST(test_refusal_says_what_it_takes_with_guards)
+{
+    cuarena_t *arena;
+    void *pointer;
+    expect_ok(cuarena_open("memory=pageable, pool=64KiB, guard=4KiB", &arena));
+    expect_status(cuarena_alloc(arena, 60000, &pointer), CUARENA_OUT_OF_MEMORY);
+    ck_assert_msg(strstr(cuarena_last_error(), "no room for 60000 bytes (68352 with its guards) in "
+                                               "the dynamic region: 65536 free") != NULL,
+                  "the error is: %s", cuarena_last_error());
+    expect_u64(last_error().asked_bytes, 60000);
+    expect_ok(cuarena_destroy(&arena));
+}
+END_TEST
+
 /* The front guard of a cached block was as long as the alignment of the request before. */
 START_TEST(test_cached_block_has_the_alignment_of_its_request)
 {
@@ -492,6 +506,7 @@ int main(void)
 #else
     suite_add_list(suite, "failures",
                    TEST_LIST(test_memory_without_the_functions_is_refused,
+                             test_refusal_says_what_it_takes_with_guards,
                              test_cached_block_has_the_alignment_of_its_request,
                              test_guards_that_cannot_be_written_are_none,
                              test_guards_that_cannot_be_read_keep_no_block));

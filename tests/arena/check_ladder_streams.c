@@ -2,10 +2,10 @@
  * The steps of running out that are about streams, each alone, on streams that are simulated:
  * joining, stealing, reclaiming, waiting, and the error behind all of them.
  */
+#include "support/checks.h"
 #include "support/fixture_streams.h"
 #include "support/steps.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -5,9 +5,14 @@
  * ranges. The tool is tests/nvtx/recorder.c.
  */
 #include "support/fixture_streams.h"
+#include "support/scale.h"
 #include "support/told.h"
+#include "support/waits.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +21,7 @@
 
 #define SIZE KIB(256)
 #define SKIPPED 77
+#define CALLS 12 /* of the tool, of those that tell_much makes */
 
 static uint64_t address_of_pointer(const void *pointer)
 {
@@ -508,6 +514,71 @@ START_TEST(a_forked_child)
 }
 END_TEST
 
+/* ---- Signals -------------------------------------------------------------- */
+
+/* What a handler is about: another thread calls the arena, and then the handler does. */
+static struct {
+    cuarena_t *arena;
+    waiter_t waiter;
+    atomic_bool called; /* the other thread goes on */
+    int handled;
+    cuarena_status_t status;
+} beside;
+
+static void *wait_beside(void *unused)
+{
+    while (!atomic_load(&beside.called))
+        (void)sched_yield();
+    waiter_begin(&beside.waiter);
+    (void)take_and_drop(beside.arena);
+    waiter_end(&beside.waiter);
+    return unused;
+}
+
+static void on_signal(int number)
+{
+    void *p = NULL;
+    (void)number;
+    beside.handled++;
+    atomic_store(&beside.called, true);
+    (void)falls_asleep(&beside.waiter);
+    beside.status = cuarena_alloc(beside.arena, 1000, &p);
+    if (beside.status == CUARENA_OK)
+        expect_ok(cuarena_free(beside.arena, p));
+}
+
+/* Grows, tells of blocks, compacts, runs out, and gives back. */
+static void tell_much(fixture_t *f)
+{
+    void *p = take(f, KIB(100));
+    step_ok(f, cuarena_resize(f->arena, p, KIB(50), &p));
+    cuarena_block_t block = take_block(f, 1000);
+    drop(f, p);
+    expect_ok(cuarena_compact(f->arena, NULL, NULL, NULL, NULL));
+    drop_block(f, block);
+    expect_ok(cuarena_trim(f->arena, 0, NULL));
+}
+
+/* Its handler must not wait for a thread that has the arena and waits for the tool. Row n is the
+ * nth call of the tool. */
+START_TEST(a_signal_within_a_call_of_the_tool_waits_for_its_end)
+{
+    pthread_t thread;
+    fixture_t *f = opened(KIND_CUSTOM_GROW, SIZE);
+    beside.arena = f->arena;
+    ck_assert_int_eq(pthread_create(&thread, NULL, wait_beside, NULL), 0);
+    ck_assert_msg(signal(SIGUSR1, on_signal) != SIG_ERR, "no handler");
+    recorder()->recorder_raise_at((uint64_t)_i + 1, SIGUSR1);
+    tell_much(f);
+    ck_assert_int_eq(beside.handled, 1);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert_msg(beside.status == CUARENA_OK || beside.status == CUARENA_REENTERED,
+                  "the handler's call was %s", cuarena_status_name(beside.status));
+    expect_regions(0);
+    expect_no_mistake();
+}
+END_TEST
+
 /* ---- Ranges --------------------------------------------------------------- */
 
 static void expect_ranges(const char *name, uint64_t least, uint64_t payload)
@@ -687,6 +758,9 @@ int main(void)
         TEST_LIST(copies_of_a_compaction, zeroes_and_their_compaction, guards_and_patterns));
     suite_add_list(suite, "threads and processes",
                    TEST_LIST(threads_that_would_have_caches, a_forked_child));
+    add_test_unless(
+        suite_add_case(suite, "signals"), a_signal_within_a_call_of_the_tool_waits_for_its_end,
+        CALLS, SCALE_THREAD_SANITIZED ? "the handler allocates, which the checker refuses" : NULL);
     suite_add_list(suite, "ranges", TEST_LIST(growth_compaction_and_running_out));
     suite_add_list(suite, "tools",
                    TEST_LIST(a_profiler_takes_ranges_only, a_checker_takes_memory_only,

@@ -3,10 +3,10 @@
  * stream's handle: it returns when that call of the memory has, and not before, whichever it is.
  * Each call is met in the middle, so nothing depends on time.
  */
+#include "support/checks.h"
 #include "support/fixture_streams.h"
 #include "support/waits.h"
 
-#include <check.h>
 #include <pthread.h>
 
 #define POOL KIB(64)

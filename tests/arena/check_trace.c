@@ -2,11 +2,9 @@
  * Recording (cuarena/trace.h) by one thread: what lines say, where the file goes, what becomes of
  * it when the disk is full, the process is killed or forks; and the ring of the last events.
  */
-#include "support/fixture_streams.h"
-#include "support/trace_file.h"
+#include "recorded.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,29 +14,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define POOL KIB(64)
 #define OPTIONS "memory=none, pool=64KiB"
 
-static trace_file_t file; /* of the test */
-
-static void read_back(const char *path)
+static uint64_t size_of_file(const char *path)
 {
-    trace_file_free(&file);
-    file = trace_file_read(path);
-}
-
-/* Ends the fixture's trace and reads it. */
-static void end_trace(const fixture_t *f, const char *path)
-{
-    expect_ok(cuarena_trace_end(f->arena));
-    read_back(path);
-}
-
-static fixture_t *traced(const arena_kind_t *kind, const char *path)
-{
-    fixture_t *f = opened(kind, POOL);
-    expect_ok(cuarena_trace_begin(f->arena, path));
-    return f;
+    struct stat is;
+    return stat(path, &is) == 0 ? (uint64_t)is.st_size : 0;
 }
 
 /* ---- Lines ------------------------------------------------------------- */
@@ -62,6 +43,42 @@ START_TEST(an_allocation_and_its_free)
     expect_u64(free_line->address, address);
     ck_assert(free_line->time >= a->time);
     expect_u64(a->thread, (uint64_t)getpid());
+}
+END_TEST
+
+static const uint64_t tens[] = {UINT64_C(10),
+                                UINT64_C(100),
+                                UINT64_C(1000),
+                                UINT64_C(10000),
+                                UINT64_C(100000),
+                                UINT64_C(1000000),
+                                UINT64_C(10000000),
+                                UINT64_C(100000000),
+                                UINT64_C(1000000000),
+                                UINT64_C(10000000000),
+                                UINT64_C(100000000000),
+                                UINT64_C(1000000000000),
+                                UINT64_C(10000000000000)};
+
+/* Where one more digit begins, and what is next to that. */
+START_TEST(numbers_of_every_length)
+{
+    const char *path = trace_path("numbers.csv");
+    cuarena_t *arena;
+    expect_ok(cuarena_open("memory=none, pool=64TiB", &arena));
+    expect_ok(cuarena_trace_begin(arena, path));
+    for (size_t i = 0; i < COUNT_OF(tens); i++)
+        for (uint64_t bytes = tens[i] - 1; bytes <= tens[i] + 1; bytes++) {
+            void *p;
+            expect_ok(cuarena_alloc(arena, bytes, &p));
+            expect_ok(cuarena_free(arena, p));
+        }
+    expect_ok(cuarena_destroy(&arena));
+    read_back(path);
+    for (size_t i = 0; i < 3 * COUNT_OF(tens); i++) {
+        expect_u64(trace_file_line(&file, "a", i)->size, tens[i / 3] - 1 + i % 3);
+        expect_u64(trace_file_line(&file, "f", i)->size, tens[i / 3] - 1 + i % 3);
+    }
 }
 END_TEST
 
@@ -380,90 +397,6 @@ START_TEST(an_option_and_the_environment)
 }
 END_TEST
 
-START_TEST(names_of_process_and_trace)
-{
-    char want[128], text[128];
-    const char *pattern = trace_path("p%p.n%n.%%");
-    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    expect_ok(cuarena_trace_begin(f->arena, pattern));
-    (void)snprintf(text, sizeof text, "p%d.n1.%%", (int)getpid());
-    (void)snprintf(want, sizeof want, "%s", trace_path(text));
-    expect_ok(cuarena_trace_end(f->arena));
-    read_back(want);
-}
-END_TEST
-
-static const struct {
-    const char *path;
-    cuarena_status_t status;
-    const char *words;
-} bad_paths[] = {
-    {"", CUARENA_BAD_ARGUMENT, "'' is empty; accepted: a path"},
-    {"%q", CUARENA_BAD_ARGUMENT, "'%q' has a percent sign that stands for nothing"},
-    {"a%", CUARENA_BAD_ARGUMENT, "'a%' has a percent sign that stands for nothing"},
-    {"/nowhere/at/all.csv", CUARENA_DRIVER, "'/nowhere/at/all.csv' cannot be opened: "},
-    {"/", CUARENA_DRIVER, "'/' cannot be opened: "},
-    {"/dev/full", CUARENA_DRIVER, "'/dev/full' cannot be written: "},
-};
-
-START_TEST(a_bad_path)
-{
-    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    step(f, cuarena_trace_begin(f->arena, bad_paths[_i].path), bad_paths[_i].status);
-    ck_assert_msg(strstr(last_error().message, bad_paths[_i].words) != NULL, "expected %s, got %s",
-                  bad_paths[_i].words, last_error().message);
-    step_ok(f, cuarena_trace_end(f->arena));
-}
-END_TEST
-
-START_TEST(one_file_at_a_time)
-{
-    const char *path = trace_path("busy.csv");
-    fixture_t *f = traced(KIND_CUSTOM_POOL, path);
-    step(f, cuarena_trace_begin(f->arena, trace_path("other.csv")), CUARENA_BUSY);
-    cuarena_t *other;
-    expect_ok(cuarena_open(OPTIONS, &other));
-    expect_status(cuarena_trace_begin(other, path), CUARENA_BUSY);
-    drop(f, take(f, 100));
-    end_trace(f, path);
-    expect_u64(trace_file_count(&file, "a"), 1);
-    expect_ok(cuarena_trace_begin(other, path));
-    expect_ok(cuarena_destroy(&other));
-    read_back(path);
-    expect_u64(trace_file_count(&file, "a"), 0);
-}
-END_TEST
-
-/* Whoever waits for a reader would wait for ever. */
-START_TEST(a_pipe_that_nobody_reads)
-{
-    const char *path = trace_path("pipe.csv");
-    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    ck_assert_int_eq(mkfifo(path, 0600), 0);
-    step(f, cuarena_trace_begin(f->arena, path), CUARENA_DRIVER);
-    expect_u64((uint64_t)last_error().driver_code, ENXIO);
-}
-END_TEST
-
-/* A child that lives on has the file open, but does not keep others out of it. */
-START_TEST(a_file_that_a_child_has)
-{
-    const char *path = trace_path("child.csv");
-    fixture_t *f = traced(KIND_CUSTOM_POOL, path);
-    pid_t child = fork();
-    if (child == 0) {
-        pause();
-        _exit(0);
-    }
-    ck_assert(child > 0);
-    expect_ok(cuarena_trace_end(f->arena));
-    expect_ok(cuarena_trace_begin(f->arena, path));
-    expect_ok(cuarena_trace_end(f->arena));
-    ck_assert_int_eq(kill(child, SIGKILL), 0);
-    ck_assert(waitpid(child, NULL, 0) == child);
-}
-END_TEST
-
 START_TEST(a_null)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -476,12 +409,6 @@ START_TEST(a_null)
     expect_status(cuarena_trace_recent(f->arena, NULL, 0, NULL), CUARENA_BAD_ARGUMENT);
 }
 END_TEST
-
-static uint64_t size_of_file(const char *path)
-{
-    struct stat is;
-    return stat(path, &is) == 0 ? (uint64_t)is.st_size : 0;
-}
 
 START_TEST(gzip_members)
 {
@@ -506,6 +433,34 @@ START_TEST(gzip_members)
         ck_assert(head[0] == 0x1f && head[1] == 0x8b);
     }
     (void)fclose(stream);
+}
+END_TEST
+
+/* ---- The last line ----------------------------------------------------- */
+
+START_TEST(the_last_line_says_that_none_is_missing)
+{
+    const char *path = trace_path("end.csv");
+    fixture_t *f = traced(KIND_CUSTOM_POOL, path);
+    drop(f, take(f, 100));
+    end_trace(f, path);
+    const trace_line_t *last = &file.lines[file.count - 1];
+    expect_text(last->op, "end");
+    expect_u64(last->size, 0);
+    expect_u64(last->number, file.count + 1); /* behind the header */
+}
+END_TEST
+
+START_TEST(the_end_of_an_arena_is_one_of_its_trace)
+{
+    char text[256];
+    cuarena_t *arena;
+    const char *path = trace_path("destroyed.csv");
+    (void)snprintf(text, sizeof text, OPTIONS ", trace=%s", path);
+    expect_ok(cuarena_open(text, &arena));
+    expect_ok(cuarena_destroy(&arena));
+    read_back(path);
+    expect_text(file.lines[file.count - 1].op, "end");
 }
 END_TEST
 
@@ -556,6 +511,7 @@ START_TEST(a_full_disk)
     ck_assert_int_eq(last_error().driver_code, EFBIG);
     read_back(path);
     (void)trace_file_check(&file);
+    expect_u64(trace_file_count(&file, "end"), 0);
     expect_between(size_of_file(path), 100000 - 512, 100000);
     step_ok(f, cuarena_trace_end(f->arena));
 }
@@ -577,6 +533,7 @@ START_TEST(a_killed_process)
     read_back(path);
     (void)trace_file_check(&file);
     ck_assert(trace_file_count(&file, "f") >= 1000);
+    expect_u64(trace_file_count(&file, "end"), 0);
 }
 END_TEST
 
@@ -671,19 +628,18 @@ int main(void)
 {
     Suite *suite = suite_create("trace");
     suite_add_list(suite, "lines",
-                   TEST_LIST(an_allocation_and_its_free, a_block_whose_free_fails_lives_on,
-                             a_block_that_is_not_handed_out_ends, ids_never_come_back,
-                             what_lives_already_comes_first, a_tag_by_its_name,
+                   TEST_LIST(an_allocation_and_its_free, numbers_of_every_length,
+                             a_block_whose_free_fails_lives_on, a_block_that_is_not_handed_out_ends,
+                             ids_never_come_back, what_lives_already_comes_first, a_tag_by_its_name,
                              a_resize_and_a_free_by_it, a_refusal_and_its_steps, growth_and_trim,
                              bytes_become_idle, compactions_and_moves, blocks_that_are_watched,
                              a_reset));
     suite_add_rows(suite, "placement", placement_is_the_same, COUNT_OF(options_alike));
     suite_add_list(suite, "placement on streams", TEST_LIST(placement_on_streams_is_the_same));
     suite_add_list(suite, "file",
-                   TEST_LIST(an_option_and_the_environment, names_of_process_and_trace,
-                             one_file_at_a_time, a_pipe_that_nobody_reads, a_file_that_a_child_has,
-                             a_null, gzip_members));
-    suite_add_rows(suite, "bad paths", a_bad_path, COUNT_OF(bad_paths));
+                   TEST_LIST(an_option_and_the_environment, a_null, gzip_members,
+                             the_last_line_says_that_none_is_missing,
+                             the_end_of_an_arena_is_one_of_its_trace));
     suite_add_list(suite, "failures", TEST_LIST(a_full_disk, a_killed_process, an_exit, a_fork));
     suite_add_list(suite, "ring", TEST_LIST(the_last_events, no_ring));
     return suite_main(suite);

@@ -1,6 +1,7 @@
 /*
- * zero=owner: no tag and no capture session sees what another one left, in new blocks, in blocks
- * that grow and in those of a cache, in every memory; and an arena of one tag sets nothing to 0.
+ * zero=owner: no tag sees what another one left, in new blocks, in blocks that grow and in those of
+ * a cache, in every memory; and an arena of one tag sets nothing to 0. device/check_zero_device.c
+ * has what kernels and capture sessions see.
  *
  * With CUARENA_TEST_CUDA it is another program, of the kinds whose memory a driver gives.
  */
@@ -8,7 +9,6 @@
 
 #if defined(CUARENA_TEST_CUDA)
 #include "support/cuda_kinds.h"
-#include "support/graph_bench.h"
 #define TABLE cuda_kinds
 #define KINDS DEVICE_KIND_COUNT
 #else
@@ -96,39 +96,7 @@ START_TEST(test_block_that_grows_sees_zeros)
 }
 END_TEST
 
-#if defined(CUARENA_TEST_CUDA)
-
-/* What a graph writes at its launches, and what it reads. */
-START_TEST(test_sessions_see_zeros_and_leave_them)
-{
-    cuarena_capture_t *session = NULL;
-    fixture_t *f = opened_graphs_with("memory=device,pool=64MiB,zero=owner");
-    void *before = take_on(f, BENCH_BYTES, bench.s);
-    fill(before, BENCH_BYTES, 3, bench.s);
-    drop_on(f, before, bench.s);
-    wait_for(bench.s);
-    begin_capture(bench.s, 1);
-    expect_ok(cuarena_capture_begin(f->arena, bench.s, &session));
-    void *within = take_on(f, BENCH_BYTES, bench.s);
-    cuai_cu_graph_exec_t exec = end_capture(bench.s);
-    expect_ok(cuarena_capture_end(f->arena, session));
-    expect_cu(bench.cuda->cuGraphLaunch(exec, bench.s));
-    wait_for(bench.s);
-    expect_zero(f, within, BENCH_BYTES);
-    fill(within, BENCH_BYTES, 4, bench.s);
-    drop_on(f, within, bench.s);
-    expect_cu(bench.cuda->cuGraphExecDestroy(exec));
-    expect_ok(cuarena_capture_release(f->arena, &session, bench.s));
-    for (int i = 0; i < 20; i++) {
-        void *after = take_on(f, BENCH_BYTES, bench.s);
-        wait_for(bench.s);
-        expect_zero(f, after, BENCH_BYTES);
-        drop_on(f, after, bench.s);
-    }
-}
-END_TEST
-
-#else
+#if !defined(CUARENA_TEST_CUDA)
 
 START_TEST(test_one_tag_sets_nothing_to_0)
 {
@@ -176,7 +144,6 @@ int main(void)
     suite_add_rows(suite, "tags", test_another_tag_sees_zeros, KINDS);
     suite_add_rows(suite, "growth", test_block_that_grows_sees_zeros, KINDS);
 #if defined(CUARENA_TEST_CUDA)
-    suite_add_list(suite, "sessions", TEST_LIST(test_sessions_see_zeros_and_leave_them));
     return cuda_kinds_main(suite);
 #else
     suite_add_list(suite, "cost",

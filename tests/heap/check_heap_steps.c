@@ -98,7 +98,7 @@ static void churn(void)
 
 static unsigned most_log2(void)
 {
-    return (unsigned)scale_pick(16, 22, 24);
+    return (unsigned)scale_pick(16, 20, 24);
 }
 
 /* ---- Steps -------------------------------------------------------------- */

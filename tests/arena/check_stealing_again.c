@@ -1,0 +1,81 @@
+/* A large request for the bytes that its stream got by stealing, and freed last. */
+#include "support/expect.h"
+#include "support/fixture_streams.h"
+
+#define POOL KIB(64)
+
+/* A block with work on its stream, freed there. */
+static void use_and_free(fixture_t *f, void *p, cuarena_stream_t stream)
+{
+    sim_write(&f->sim, stream, p, POOL / 4, 1);
+    drop_on(f, p, stream);
+}
+
+static fixture_t *opened_with(int32_t preset)
+{
+    fixture_t *f = prepared(SIMULATED, POOL);
+    f->config.preset = preset;
+    if (preset == CUARENA_PRESET_GROW)
+        f->config.limit = (cuarena_amount_t){.value = 4 * POOL};
+    fixture_create(f);
+    return f;
+}
+
+/* In address order, whichever end of the pool they come from. */
+static void take_quarters(fixture_t *f, void **quarters)
+{
+    for (int i = 0; i < 4; i++) {
+        void *p = take_on(f, POOL / 4, A);
+        int at = i;
+        for (; at > 0 && quarters[at - 1] > p; at--)
+            quarters[at] = quarters[at - 1];
+        quarters[at] = p;
+    }
+}
+
+/* What a stream stole, freed and asks for again it has in order, whatever its size: no look at
+ * other streams, and no call. */
+START_TEST(the_same_bytes_again_are_no_stealing)
+{
+    fixture_t *f = opened_with(CUARENA_PRESET_GROW);
+    use_and_free(f, take_on(f, POOL, A), A);
+    void *p = take_on(f, POOL / 4, B);
+    use_and_free(f, p, B);
+    sim_calls(&f->sim);
+    for (int i = 0; i < 100; i++) {
+        ck_assert_ptr_eq(take_on(f, POOL / 4, B), p);
+        use_and_free(f, p, B);
+    }
+    expect_no_calls(f);
+}
+END_TEST
+
+/* Once something else changes there may be a better place, as for any large request. */
+START_TEST(a_change_between_makes_a_large_request_look_again)
+{
+    fixture_t *f = opened_with(CUARENA_PRESET_POOL);
+    void *q[4];
+    take_quarters(f, q);
+    use_and_free(f, q[1], A);
+    void *p = take_on(f, POOL / 4, B);
+    ck_assert_ptr_eq(p, q[1]);
+    use_and_free(f, p, B);
+    ck_assert_ptr_eq(take_on(f, POOL / 4, B), q[1]);
+    drop(f, q[3]);
+    use_and_free(f, p, B);
+    p = take_on(f, POOL / 4, B);
+    ck_assert_ptr_eq(p, q[3]);
+    drop_on(f, p, B);
+    drop_on(f, q[0], A);
+    drop_on(f, q[2], A);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("stealing_again");
+    suite_add_list(suite, "again",
+                   TEST_LIST(the_same_bytes_again_are_no_stealing,
+                             a_change_between_makes_a_large_request_look_again));
+    return suite_main(suite);
+}
