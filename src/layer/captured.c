@@ -5,7 +5,7 @@
  * one for each capture and arena, which begins with the first allocation. The session lasts as long
  * as the graph and all that was made of it: a user object of the driver's, which these keep, tells
  * when the last of them has ended and its work is done. That is told on a thread that must not call
- * the driver, so the next call of the layer releases the session.
+ * the driver, so the next allocation or free releases the session.
  *
  * A stream that is destroyed in its capture, or a driver that cannot keep the object, leaves a
  * session that lasts for ever.

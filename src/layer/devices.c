@@ -14,6 +14,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "cuarena/capture.h"
+#include "cuarena/stats.h"
 
 #define CALL cuai_layer_calls
 
@@ -163,12 +164,20 @@ cuai_layer_device_t *cuai_layer_counter(void)
 
 /* ---- Arenas -------------------------------------------------------------- */
 
+/* By the word of the memory, or by its number where it has none. */
+static cuarena_status_t fail_memory(const cuarena_config_t *given)
+{
+    char word[32];
+    if (cuarena_config_get(given, "memory", word, sizeof word) != CUARENA_OK)
+        (void)snprintf(word, sizeof word, "%d", (int)given->memory);
+    return cuai_fail(CUARENA_BAD_ARGUMENT,
+                     "memory: %s, device and what the preset says are accepted", word);
+}
+
 static cuarena_status_t check_config(const cuarena_config_t *given)
 {
     if (given->memory != CUARENA_MEMORY_PRESET && given->memory != CUARENA_MEMORY_DEVICE)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "memory: %d, CUARENA_MEMORY_DEVICE and what the preset says are accepted",
-                         given->memory);
+        return fail_memory(given);
     if (given->context != NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "context: %p, NULL is accepted: arenas are those of primary contexts",
@@ -176,12 +185,18 @@ static cuarena_status_t check_config(const cuarena_config_t *given)
     return CUARENA_OK;
 }
 
+/* The driver's alignment. */
+static void align(cuarena_config_t *options)
+{
+    if (options->alignment == CUARENA_BYTES_PRESET || options->alignment < 512)
+        options->alignment = 512;
+}
+
 /* What the driver's memory is like, where the program leaves it open. */
 static void add_promises(cuarena_config_t *options)
 {
     options->memory = CUARENA_MEMORY_DEVICE;
-    if (options->alignment == CUARENA_BYTES_PRESET || options->alignment < 512)
-        options->alignment = 512;
+    align(options);
     if (options->peers == CUARENA_PROPERTY_OFF)
         options->peers = CUARENA_PROPERTY_TRY;
     if (options->rdma == CUARENA_PROPERTY_OFF)
@@ -237,6 +252,7 @@ static cuarena_status_t make_options(int32_t ordinal, cuarena_config_t *options)
     cuarena_status_t status = cuarena_config_environment(options);
     if (status == CUARENA_OK)
         status = check_config(options);
+    align(options);
     options->device = ordinal;
     return status;
 }
@@ -291,6 +307,19 @@ cuarena_t *cuai_layer_arena(cuai_layer_device_t *device)
     return arena;
 }
 
+/* What the report tells of an arena that ends. */
+static void keep_peaks(cuai_layer_device_t *device, cuarena_t *arena)
+{
+    cuarena_stats_t stats;
+    cuarena_stats_init(&stats);
+    if (cuarena_stats(arena, CUARENA_REGION_ALL, &stats) != CUARENA_OK)
+        return;
+    if (stats.peak_live_bytes > atomic_load(&device->peak_live))
+        atomic_store(&device->peak_live, stats.peak_live_bytes);
+    if (stats.peak_reserved_bytes > atomic_load(&device->peak_reserved))
+        atomic_store(&device->peak_reserved, stats.peak_reserved_bytes);
+}
+
 void cuai_layer_end_arena(cuai_layer_device_t *device)
 {
     cuai_lock(&making);
@@ -301,6 +330,7 @@ void cuai_layer_end_arena(cuai_layer_device_t *device)
     cuai_unlock(&making);
     if (arena == NULL)
         return;
+    keep_peaks(device, arena);
     cuai_layer_drop_sessions(arena);
     (void)cuarena_destroy_forced(&arena);
 }

@@ -165,6 +165,9 @@ typedef struct cuai_layer_device {
     _Atomic uint64_t driver_allocs;
     _Atomic uint64_t driver_frees;
     _Atomic uint64_t refused_allocs;
+    _Atomic uint64_t peak_live; /* of arenas that have ended */
+    _Atomic uint64_t peak_reserved;
+    _Atomic uint64_t pool_high; /* of the driver's pool, before an attempt that failed */
 } cuai_layer_device_t;
 
 /* By ordinal; the last is for calls without one. */
@@ -215,6 +218,10 @@ cuai_cu_result_t cuai_layer_alloc(unsigned long long *out, size_t bytes);
 /* With the pool NULL: of the current one. */
 cuai_cu_result_t cuai_layer_alloc_on(unsigned long long *out, size_t bytes, cuai_cu_pool_t pool,
                                      cuai_cu_stream_t stream);
+/* The driver's, after the arenas made room for it if it must be. */
+cuai_cu_result_t cuai_layer_alloc_pitched(unsigned long long *out, size_t *pitch, size_t width,
+                                          size_t height, unsigned element);
+cuai_cu_result_t cuai_layer_alloc_managed(unsigned long long *out, size_t bytes, unsigned flags);
 cuai_cu_result_t cuai_layer_free(unsigned long long pointer);
 cuai_cu_result_t cuai_layer_free_on(unsigned long long pointer, cuai_cu_stream_t stream);
 /* Before the stream is destroyed. */
@@ -254,6 +261,10 @@ cuai_cu_result_t cuai_layer_pool_trim(cuai_cu_pool_t pool, size_t keep_bytes);
 cuai_cu_result_t cuai_layer_pool_set(cuai_cu_pool_t pool, int attribute, void *value);
 cuai_cu_result_t cuai_layer_pool_get(cuai_cu_pool_t pool, int attribute, void *value_out);
 cuai_cu_result_t cuai_layer_set_pool(int device, cuai_cu_pool_t pool);
+/* Around an allocation that is passed on: the driver counts among the bytes that its pool had at
+ * most also those which it could not have. */
+uint64_t cuai_layer_pool_high(const cuai_layer_device_t *device);
+void cuai_layer_pool_failed(cuai_layer_device_t *device, uint64_t high);
 
 cuai_cu_result_t cuai_layer_address_range(unsigned long long *base_out, size_t *bytes_out,
                                           unsigned long long pointer);
@@ -268,8 +279,23 @@ cuai_cu_result_t cuai_layer_attributes(unsigned count, int *attributes, void **v
 /* Begins to record in a file; false, with a line on stderr, if it cannot be had. */
 bool cuai_layer_record_begin(const char *path);
 void cuai_layer_record_alloc(unsigned long long pointer, size_t bytes, cuai_cu_stream_t stream);
-/* What is not known is passed over. Before the driver frees. */
-void cuai_layer_record_free(unsigned long long pointer, cuai_cu_stream_t stream);
+
+/* A block that lives, or is about to be freed. */
+typedef struct cuai_layer_recorded {
+    unsigned long long pointer; /* 0: none is known there */
+    uint64_t id;
+    uint64_t bytes;
+    uint64_t freed_ns;
+    cuai_cu_context_t context; /* it ends with this; NULL: with none, as a pool's */
+    int32_t device;
+} cuai_layer_recorded_t;
+
+/* Before the driver frees, since another thread may get the address at once; and behind it. */
+cuai_layer_recorded_t cuai_layer_record_freeing(unsigned long long pointer);
+void cuai_layer_record_free(const cuai_layer_recorded_t *block, bool freed,
+                            cuai_cu_stream_t stream);
+/* The context has ended, with all that was allocated in it. */
+void cuai_layer_record_end_of(cuai_cu_context_t context);
 
 /* Writes the lines of CUARENA_REPORT=1 at exit. */
 void cuai_layer_report_later(void);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/bits.h"
 #include "cuarena/stats.h"
 
 #define NEXT CUAI_LAYER_NEXT
@@ -46,6 +47,26 @@ static void trim(cuarena_t *arena, uint64_t keep_bytes)
         stats = stats_of(arena);
 }
 
+uint64_t cuai_layer_pool_high(const cuai_layer_device_t *device)
+{
+    uint64_t high = 0;
+    if (device->pool == NULL ||
+        NEXT(cuMemPoolGetAttribute,
+             (device->pool, CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &high)) != CUAI_CUDA_SUCCESS)
+        return 0;
+    return high;
+}
+
+void cuai_layer_pool_failed(cuai_layer_device_t *device, uint64_t high)
+{
+    uint64_t zero = 0;
+    if (high > atomic_load(&device->pool_high))
+        atomic_store(&device->pool_high, high);
+    if (device->pool != NULL)
+        (void)NEXT(cuMemPoolSetAttribute,
+                   (device->pool, CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &zero));
+}
+
 cuai_cu_result_t cuai_layer_pool_trim(cuai_cu_pool_t pool, size_t keep_bytes)
 {
     cuai_layer_device_t *device = cuai_layer_of_pool(pool);
@@ -67,6 +88,7 @@ cuai_cu_result_t cuai_layer_pool_set(cuai_cu_pool_t pool, int attribute, void *v
         trim(arena, bytes);
     } else if (attribute == CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH ||
                attribute == CUAI_CU_MEMPOOL_ATTR_USED_MEM_HIGH) {
+        atomic_store(&device->pool_high, 0);
         (void)cuarena_reset_peaks(arena);
     }
     return result;
@@ -100,6 +122,8 @@ cuai_cu_result_t cuai_layer_pool_get(cuai_cu_pool_t pool, int attribute, void *v
     if (more == 0)
         return result; /* also attributes that have 4 bytes */
     memcpy(&bytes, value_out, sizeof bytes);
+    if (attribute == CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH)
+        bytes = cuai_max(bytes, atomic_load(&device->pool_high));
     bytes += more;
     memcpy(value_out, &bytes, sizeof bytes);
     return result;

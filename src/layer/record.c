@@ -2,7 +2,7 @@
  * The file of a program whose calls are recorded.
  *
  * A table knows the blocks that live, by address: a free wants the id and the size of its
- * allocation. It is one of open addressing, at most half full.
+ * allocation, and a context ends with its blocks. It is one of open addressing, at most half full.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -15,11 +15,7 @@
 #include "layer/layer.h"
 #include "trace/trace.h"
 
-typedef struct block {
-    unsigned long long pointer; /* 0: none */
-    uint64_t id;
-    uint64_t bytes;
-} block_t;
+typedef cuai_layer_recorded_t block_t;
 
 static cuai_trace_t trace;
 static cuai_lock_t lock = CUAI_LOCK_INIT; /* guards what follows */
@@ -102,15 +98,14 @@ static void add(int32_t kind, const block_t *block, cuai_cu_stream_t stream, uin
 {
     static const char *const names[] = {NULL,       "device 1", "device 2", "device 3",
                                         "device 4", "device 5", "device 6", "device 7"};
-    cuai_layer_device_t *device = cuai_layer_current();
-    int32_t ordinal = device != NULL ? cuai_layer_ordinal(device) : 0;
     cuai_trace_entry_t event = {.seen = {.time_ns = time_ns,
                                          .kind = kind,
                                          .address = (void *)(uintptr_t)block->pointer,
                                          .bytes = block->bytes,
                                          .stream = stream},
                                 .id = block->id,
-                                .tag = ordinal < 8 ? names[ordinal] : "device 8 or above"};
+                                .tag =
+                                    block->device < 8 ? names[block->device] : "device 8 or above"};
     cuai_trace_add(&trace, &event);
     cuai_trace_catch_up();
 }
@@ -120,8 +115,13 @@ void cuai_layer_record_alloc(unsigned long long pointer, size_t bytes, cuai_cu_s
     if (pointer == 0)
         return;
     cuai_layer_inside = true;
+    block_t block = {.pointer = pointer, .bytes = bytes};
+    cuai_layer_device_t *device = cuai_layer_current();
+    block.device = device != NULL ? cuai_layer_ordinal(device) : 0;
+    if (stream == CUARENA_NO_STREAM)
+        (void)cuai_layer_calls.cuCtxGetCurrent(&block.context);
     cuai_lock(&lock);
-    block_t block = {pointer, ++last_id, bytes};
+    block.id = ++last_id;
     bool known = put(&block);
     cuai_unlock(&lock);
     if (known)
@@ -129,16 +129,44 @@ void cuai_layer_record_alloc(unsigned long long pointer, size_t bytes, cuai_cu_s
     cuai_layer_inside = false;
 }
 
-void cuai_layer_record_free(unsigned long long pointer, cuai_cu_stream_t stream)
+cuai_layer_recorded_t cuai_layer_record_freeing(unsigned long long pointer)
 {
-    block_t block;
-    cuai_layer_inside = true;
-    uint64_t now = cuai_trace_now();
+    block_t block = {.pointer = 0};
     cuai_lock(&lock);
     bool known = pointer != 0 && take(pointer, &block);
     cuai_unlock(&lock);
-    if (known)
-        add(CUARENA_EVENT_FREE, &block, stream, now);
+    block.freed_ns = known ? cuai_trace_now() : 0;
+    return block;
+}
+
+void cuai_layer_record_free(const cuai_layer_recorded_t *block, bool freed, cuai_cu_stream_t stream)
+{
+    if (block->pointer == 0)
+        return;
+    cuai_layer_inside = true;
+    if (freed) {
+        add(CUARENA_EVENT_FREE, block, stream, block->freed_ns);
+    } else {
+        cuai_lock(&lock);
+        (void)put(block);
+        cuai_unlock(&lock);
+    }
+    cuai_layer_inside = false;
+}
+
+void cuai_layer_record_end_of(cuai_cu_context_t context)
+{
+    block_t block;
+    if (context == NULL)
+        return;
+    cuai_layer_inside = true;
+    uint64_t now = cuai_trace_now();
+    cuai_lock(&lock);
+    for (size_t i = 0; i < room; i++) /* what moves up comes from behind, or was looked at */
+        while (table[i].pointer != 0 && table[i].context == context &&
+               take(table[i].pointer, &block))
+            add(CUARENA_EVENT_FREE, &block, CUARENA_NO_STREAM, now);
+    cuai_unlock(&lock);
     cuai_layer_inside = false;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/bits.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/sized.h"
@@ -60,18 +61,22 @@ static double mib(uint64_t bytes)
     return (double)bytes / (1024.0 * 1024.0);
 }
 
-static void report_device(const char *name, const cuarena_layer_stats_t *stats)
+/* Of all arenas that the device had. */
+static void report_device(const char *name, const cuai_layer_device_t *device,
+                          const cuarena_layer_stats_t *stats)
 {
     cuarena_stats_t arena;
     cuarena_stats_init(&arena);
     if (stats->arena != NULL)
         (void)cuarena_stats(stats->arena, CUARENA_REGION_ALL, &arena);
+    uint64_t peak_live = cuai_max(count(&device->peak_live), arena.peak_live_bytes);
+    uint64_t peak_reserved = cuai_max(count(&device->peak_reserved), arena.peak_reserved_bytes);
     (void)fprintf(stderr,
                   "cuarena: %s: %" PRIu64 " allocations (%" PRIu64 " of graphs), %" PRIu64
                   " frees, peak %.1f MiB live, %.1f MiB reserved; to the driver: %" PRIu64
                   " allocations (%" PRIu64 " refused before), %" PRIu64 " frees\n",
-                  name, stats->allocs, stats->captured, stats->frees, mib(arena.peak_live_bytes),
-                  mib(arena.peak_reserved_bytes), stats->driver_allocs, stats->refused_allocs,
+                  name, stats->allocs, stats->captured, stats->frees, mib(peak_live),
+                  mib(peak_reserved), stats->driver_allocs, stats->refused_allocs,
                   stats->driver_frees);
 }
 
@@ -90,7 +95,7 @@ static void report(void)
             continue;
         if (i < CUAI_LAYER_DEVICES)
             (void)snprintf(name, sizeof name, "device %d", i);
-        report_device(name, &stats);
+        report_device(name, &cuai_layer_devices[i], &stats);
         any = true;
     }
     if (!any)

@@ -32,11 +32,35 @@ static bool give_back(void)
     return all > 0;
 }
 
-/* An allocation of the driver's, asked again after the arenas made room. */
+/* Whether the driver is to be asked again, once, since the arenas made room. */
+static bool asks_again(cuai_cu_result_t result, bool *asked)
+{
+    if (*asked)
+        return false;
+    *asked = true;
+    cuai_layer_count(&cuai_layer_counter()->driver_allocs);
+    return result == CUAI_CUDA_ERROR_OUT_OF_MEMORY && give_back();
+}
+
+/* An allocation of the driver's. */
 #define PASS(allocation)                                                                           \
-    cuai_cu_result_t result = (allocation);                                                        \
-    cuai_layer_count(&cuai_layer_counter()->driver_allocs);                                        \
-    return result == CUAI_CUDA_ERROR_OUT_OF_MEMORY && give_back() ? (allocation) : result
+    cuai_cu_result_t result;                                                                       \
+    bool asked = false;                                                                            \
+    do                                                                                             \
+        result = (allocation);                                                                     \
+    while (asks_again(result, &asked));                                                            \
+    return result
+
+cuai_cu_result_t cuai_layer_alloc_pitched(unsigned long long *out, size_t *pitch, size_t width,
+                                          size_t height, unsigned element)
+{
+    PASS(NEXT(cuMemAllocPitch_v2, (out, pitch, width, height, element)));
+}
+
+cuai_cu_result_t cuai_layer_alloc_managed(unsigned long long *out, size_t bytes, unsigned flags)
+{
+    PASS(NEXT(cuMemAllocManaged, (out, bytes, flags)));
+}
 
 static cuai_cu_result_t pass_alloc(unsigned long long *out, size_t bytes)
 {
@@ -73,7 +97,9 @@ cuai_cu_result_t cuai_layer_alloc(unsigned long long *out, size_t bytes)
     if (device == NULL || out == NULL || bytes == 0 || cuai_layer_mode == CUAI_LAYER_ASYNC)
         return pass_alloc(out, bytes);
     cuarena_t *arena = cuai_layer_arena(device);
-    if (arena != NULL && cuarena_alloc(arena, bytes, &pointer) == CUARENA_OK)
+    if (arena == NULL)
+        return pass_alloc(out, bytes);
+    if (cuarena_alloc(arena, bytes, &pointer) == CUARENA_OK)
         return served(device, out, pointer);
     cuai_layer_count(&device->refused_allocs);
     return pass_alloc(out, bytes);
@@ -112,7 +138,11 @@ cuai_cu_result_t cuai_layer_alloc_on(unsigned long long *out, size_t bytes, cuai
     if (alloc_for(device, arena, bytes, stream, &pointer) == CUARENA_OK)
         return served(device, out, pointer);
     cuai_layer_count(&device->refused_allocs);
-    return pass_alloc_on(out, bytes, pool, stream);
+    uint64_t high = cuai_layer_pool_high(device);
+    cuai_cu_result_t result = pass_alloc_on(out, bytes, pool, stream);
+    if (result != CUAI_CUDA_SUCCESS)
+        cuai_layer_pool_failed(device, high);
+    return result;
 }
 
 /* ---- Freeing ------------------------------------------------------------- */

@@ -35,18 +35,31 @@ static int noted(int result, const unsigned long long *pointer, size_t bytes,
     return result;
 }
 
-/* Before the driver frees, so that no other thread gets the address first. */
-static unsigned long long ending(unsigned long long pointer, cuai_cu_stream_t stream)
+static cuai_layer_recorded_t freeing(unsigned long long pointer)
 {
-    if (records())
-        cuai_layer_record_free(pointer, stream);
-    return pointer;
+    return records() ? cuai_layer_record_freeing(pointer) : (cuai_layer_recorded_t){.pointer = 0};
+}
+
+/* The driver's frees, recorded if it does not refuse them. */
+static int pass_free(unsigned long long pointer)
+{
+    cuai_layer_recorded_t block = freeing(pointer);
+    int result = NEXT(cuMemFree_v2, (pointer));
+    cuai_layer_record_free(&block, result == CUAI_CUDA_SUCCESS, CUARENA_NO_STREAM);
+    return result;
+}
+
+static int pass_free_on(unsigned long long pointer, cuai_cu_stream_t stream)
+{
+    cuai_layer_recorded_t block = freeing(pointer);
+    int result = NEXT(cuMemFreeAsync, (pointer, stream));
+    cuai_layer_record_free(&block, result == CUAI_CUDA_SUCCESS, stream);
+    return result;
 }
 
 ENTRY(cuMemAlloc_v2, (unsigned long long *out, size_t bytes), cuai_layer_alloc(out, bytes),
       noted(NEXT(cuMemAlloc_v2, (out, bytes)), out, bytes, CUARENA_NO_STREAM))
-ENTRY(cuMemFree_v2, (unsigned long long pointer), cuai_layer_free(pointer),
-      NEXT(cuMemFree_v2, (ending(pointer, CUARENA_NO_STREAM))))
+ENTRY(cuMemFree_v2, (unsigned long long pointer), cuai_layer_free(pointer), pass_free(pointer))
 ENTRY(cuMemAllocAsync, (unsigned long long *out, size_t bytes, cuai_cu_stream_t stream),
       cuai_layer_alloc_on(out, bytes, NULL, stream),
       noted(NEXT(cuMemAllocAsync, (out, bytes, stream)), out, bytes, stream))
@@ -56,22 +69,24 @@ ENTRY(cuMemAllocFromPoolAsync,
                    : NEXT(cuMemAllocFromPoolAsync, (out, bytes, pool, stream)),
       noted(NEXT(cuMemAllocFromPoolAsync, (out, bytes, pool, stream)), out, bytes, stream))
 ENTRY(cuMemFreeAsync, (unsigned long long pointer, cuai_cu_stream_t stream),
-      cuai_layer_free_on(pointer, stream), NEXT(cuMemFreeAsync, (ending(pointer, stream), stream)))
+      cuai_layer_free_on(pointer, stream), pass_free_on(pointer, stream))
 
-/* What is recorded and never served. */
-static int enter_cuMemAllocPitch_v2(unsigned long long *out, size_t *pitch, size_t width,
-                                    size_t height, unsigned element)
+static int noted_pitched(int result, const unsigned long long *pointer, const size_t *pitch,
+                         size_t height)
 {
-    cuai_layer_open();
-    int result = NEXT(cuMemAllocPitch_v2, (out, pitch, width, height, element));
-    return noted(result, out, result == CUAI_CUDA_SUCCESS ? *pitch * height : 0, CUARENA_NO_STREAM);
+    size_t bytes = result == CUAI_CUDA_SUCCESS ? *pitch * height : 0;
+    return noted(result, pointer, bytes, CUARENA_NO_STREAM);
 }
 
-static int enter_cuMemAllocManaged(unsigned long long *out, size_t bytes, unsigned flags)
-{
-    cuai_layer_open();
-    return noted(NEXT(cuMemAllocManaged, (out, bytes, flags)), out, bytes, CUARENA_NO_STREAM);
-}
+/* What no arena serves. */
+ENTRY(cuMemAllocPitch_v2,
+      (unsigned long long *out, size_t *pitch, size_t width, size_t height, unsigned element),
+      cuai_layer_alloc_pitched(out, pitch, width, height, element),
+      noted_pitched(NEXT(cuMemAllocPitch_v2, (out, pitch, width, height, element)), out, pitch,
+                    height))
+ENTRY(cuMemAllocManaged, (unsigned long long *out, size_t bytes, unsigned flags),
+      cuai_layer_alloc_managed(out, bytes, flags),
+      noted(NEXT(cuMemAllocManaged, (out, bytes, flags)), out, bytes, CUARENA_NO_STREAM))
 
 /* ---- The others ---------------------------------------------------------- */
 
@@ -118,8 +133,30 @@ static int destroy_context(cuai_cu_context_t context)
     return NEXT(cuCtxDestroy_v2, (context));
 }
 
-PLAIN(cuDevicePrimaryCtxReset_v2, (int device), (device), reset_context(device))
-PLAIN(cuCtxDestroy_v2, (cuai_cu_context_t context), (context), destroy_context(context))
+static int pass_reset(int device)
+{
+    bool known = records() && device >= 0 && device < CUAI_LAYER_DEVICES;
+    int result = NEXT(cuDevicePrimaryCtxReset_v2, (device));
+    if (known && result == CUAI_CUDA_SUCCESS) {
+        cuai_layer_record_end_of(atomic_exchange(&cuai_layer_devices[device].context, NULL));
+        cuai_layer_forget();
+    }
+    return result;
+}
+
+static int pass_destroy(cuai_cu_context_t context)
+{
+    bool recorded = records();
+    int result = NEXT(cuCtxDestroy_v2, (context));
+    if (recorded && result == CUAI_CUDA_SUCCESS) {
+        cuai_layer_record_end_of(context);
+        cuai_layer_forget();
+    }
+    return result;
+}
+
+ENTRY(cuDevicePrimaryCtxReset_v2, (int device), reset_context(device), pass_reset(device))
+ENTRY(cuCtxDestroy_v2, (cuai_cu_context_t context), destroy_context(context), pass_destroy(context))
 
 /* ---- Default streams of threads ------------------------------------------ */
 

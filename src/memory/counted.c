@@ -15,6 +15,7 @@
 #include "base/frame.h"
 #include "base/host.h"
 #include "memory/cuda/driver.h"
+#include "memory/cuda/place.h"
 #include "memory/cuda/streams.h"
 #include "nvtx/tool.h"
 
@@ -244,17 +245,32 @@ static void end_growth(const call_t *call)
         cuai_tool_range_end();
 }
 
-/* Told as soon as the segment is there, and before it goes. */
+/* Told as soon as the segment is there, and before it goes. compute-sanitizer takes heaps only
+ * while the context that has the bytes is current. */
 static void begin_heap(const call_t *call, const cuarena_memory_segment_t *segment)
 {
-    if (call->memory->regions != NULL)
-        cuai_regions_add_heap(call->memory->regions, segment->address, segment->address_bytes);
+    cuai_visit_t visit;
+    const cuai_counted_t *memory = call->memory;
+    if (memory->regions == NULL)
+        return;
+    bool entered = memory->place != NULL && cuai_place_enter_to_end(memory->place, &visit);
+    uint64_t begin = memory->piece_of != NULL ? memory->piece_of(segment) : segment->address;
+    uint64_t end = segment->address + segment->address_bytes;
+    cuai_regions_add_heap(memory->regions, begin, end - begin);
+    if (entered)
+        cuai_place_leave(&visit);
 }
 
 static void end_heap(const call_t *call, const cuarena_memory_segment_t *segment)
 {
-    if (call->memory->regions != NULL)
-        cuai_regions_end_heap(call->memory->regions, segment->address);
+    cuai_visit_t visit;
+    const cuai_counted_t *memory = call->memory;
+    if (memory->regions == NULL)
+        return;
+    bool entered = memory->place != NULL && cuai_place_enter_to_end(memory->place, &visit);
+    cuai_regions_end_heap(memory->regions, segment->address);
+    if (entered)
+        cuai_place_leave(&visit);
 }
 
 /* Tells of bytes that the call is about to use. */
@@ -610,6 +626,8 @@ void cuai_count_calls(cuai_memory_t *memory, cuai_counted_t *counted, bool guest
     CUAI_ASSERT(memory->user != counted && ops->get != NULL && ops->give_back != NULL);
     counted->ops = memory->ops;
     counted->user = memory->user;
+    counted->place = memory->place;
+    counted->piece_of = memory->piece_of;
     counted->guest = guest;
     cuai_lock_init(&counted->lock);
     memory->counted = counted;

@@ -25,10 +25,12 @@
 typedef struct cuai_counted {
     cuarena_memory_ops_t ops; /* the memory's own */
     void *user;
-    bool guest;              /* the functions are the caller's own */
-    cuai_lock_t lock;        /* guards `given` */
-    void *given;             /* tsearch's tree of the segments that a guest gave */
-    cuai_trace_t *trace;     /* is told of bytes that come and go; NULL: nobody is */
+    bool guest;               /* the functions are the caller's own */
+    cuai_lock_t lock;         /* guards `given` */
+    void *given;              /* tsearch's tree of the segments that a guest gave */
+    cuai_trace_t *trace;      /* is told of bytes that come and go; NULL: nobody is */
+    struct cuai_place *place; /* of the memory, as is the next one */
+    uint64_t (*piece_of)(const cuarena_memory_segment_t *segment);
     cuai_regions_t *regions; /* so is this, and of bytes that the library uses; NULL likewise */
     bool ranges;             /* a tool is told of growth */
     _Atomic uint64_t calls;

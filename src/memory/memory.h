@@ -24,9 +24,12 @@ typedef struct cuai_memory {
     bool driver_streams;          /* the streams of `ops` are the driver's own */
     struct cuai_counted *counted; /* `user`: see memory/counted.h */
     cuarena_properties_t facts;   /* filled by whoever opens a memory of a device */
+    struct cuai_place *place;     /* the device that has the bytes; NULL: none */
     struct cuai_pool *pool;       /* the driver's pool that it allocates from; NULL: none */
     uint64_t most_handle_bytes;   /* a page may be mapped with others, in a handle of so many bytes
                                    * at most, which goes as a whole; 0: each by itself */
+    /* Where the driver's allocation begins that a segment is in. NULL: where it does. */
+    uint64_t (*piece_of)(const cuarena_memory_segment_t *segment);
     /* Makes a range of a segment's offsets one of whole handles, which may be none. NULL: pages. */
     void (*whole_handles)(const cuarena_memory_segment_t *segment, uint64_t *begin, uint64_t *end);
 } cuai_memory_t;

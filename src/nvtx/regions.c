@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "base/host.h"
+#include "nvtx/signals.h"
 #include "nvtx/tool.h"
 
 /* What both trees have: things that overlap compare as equal, so that one is found by the other. */
@@ -42,11 +43,23 @@ static int compare(const void *a, const void *b)
     return other->end <= one->begin;
 }
 
-/* Takes the lock. False: nothing is told, or a signal handler has interrupted its thread in here,
- * and what it does stays untold. */
-static bool enter(cuai_regions_t *regions)
+/* Takes the lock, and holds signals back. False, and nothing done: nothing is told, or the handler
+ * of a fault has interrupted its thread in here, and what it does stays untold. */
+static bool enter(cuai_regions_t *regions, sigset_t *signals)
 {
-    return regions->on && cuai_lock_enter(&regions->lock);
+    if (!regions->on)
+        return false;
+    cuai_signals_hold(signals);
+    bool entered = cuai_lock_enter(&regions->lock);
+    if (!entered)
+        cuai_signals_release(signals);
+    return entered;
+}
+
+static void leave(cuai_regions_t *regions, const sigset_t *signals)
+{
+    cuai_unlock(&regions->lock);
+    cuai_signals_release(signals);
 }
 
 /* ---- Trees ------------------------------------------------------------- */
@@ -194,9 +207,12 @@ static void end_heap(cuai_regions_t *regions, heap_t *heap)
 void cuai_regions_end(cuai_regions_t *regions)
 {
     const span_t all = {0, UINT64_MAX};
+    sigset_t signals;
     heap_t *heap;
+    cuai_signals_hold(&signals);
     while (regions->on && (heap = find(&regions->heaps, all)) != NULL)
         end_heap(regions, heap);
+    cuai_signals_release(&signals);
     if (regions->name != NULL)
         cuai_lock_cleanup(&regions->lock);
 }
@@ -221,30 +237,32 @@ static bool begin_heap(cuai_regions_t *regions, heap_t *heap)
 
 void cuai_regions_add_heap(cuai_regions_t *regions, uint64_t address, uint64_t bytes)
 {
+    sigset_t signals;
     if (!regions->on)
         return;
     heap_t *heap = cuai_host_alloc(sizeof *heap);
     if (heap == NULL) /* its bytes are no heap's, so the tool lets programs use all of them */
         return;
-    if (!enter(regions)) {
+    if (!enter(regions, &signals)) {
         cuai_host_free(heap);
         return;
     }
     *heap = (heap_t){.span = {address, address + bytes}};
     bool kept = heap_at(regions, address) == NULL && begin_heap(regions, heap);
-    cuai_unlock(&regions->lock);
+    leave(regions, &signals);
     if (!kept)
         cuai_host_free(heap);
 }
 
 void cuai_regions_end_heap(cuai_regions_t *regions, uint64_t address)
 {
-    if (!enter(regions))
+    sigset_t signals;
+    if (!enter(regions, &signals))
         return;
     heap_t *heap = heap_at(regions, address);
     if (heap != NULL)
         end_heap(regions, heap);
-    cuai_unlock(&regions->lock);
+    leave(regions, &signals);
 }
 
 /* ---- Blocks ------------------------------------------------------------ */
@@ -270,12 +288,13 @@ static void add(cuai_regions_t *regions, heap_t *heap, span_t span, const char *
 
 void cuai_regions_add(cuai_regions_t *regions, uint64_t address, uint64_t bytes, const char *name)
 {
-    if (bytes == 0 || !enter(regions))
+    sigset_t signals;
+    if (bytes == 0 || !enter(regions, &signals))
         return;
     heap_t *heap = closed_heap_at(regions, address);
     if (heap != NULL)
         add(regions, heap, (span_t){address, address + bytes}, name);
-    cuai_unlock(&regions->lock);
+    leave(regions, &signals);
 }
 
 /* Takes out the regions that overlap a span; it and they together. */
@@ -292,20 +311,22 @@ static span_t take_over(cuai_regions_t *regions, span_t span)
 
 void cuai_regions_join(cuai_regions_t *regions, uint64_t address, uint64_t bytes, const char *name)
 {
-    if (bytes == 0 || !enter(regions))
+    sigset_t signals;
+    if (bytes == 0 || !enter(regions, &signals))
         return;
     heap_t *heap = closed_heap_at(regions, address);
     if (heap != NULL) {
         span_t span = take_over(regions, (span_t){address, address + bytes});
         add(regions, heap, span, span.end - span.begin == bytes ? name : JOINED);
     }
-    cuai_unlock(&regions->lock);
+    leave(regions, &signals);
 }
 
 void cuai_regions_resize(cuai_regions_t *regions, uint64_t address, uint64_t bytes)
 {
+    sigset_t signals;
     CUAI_ASSERT(bytes != 0);
-    if (!enter(regions))
+    if (!enter(regions, &signals))
         return;
     region_t *region = region_in(regions, (span_t){address, address + 1});
     region_t *waits = region != NULL && region->lent ? *replaced_at(region, address) : NULL;
@@ -315,12 +336,13 @@ void cuai_regions_resize(cuai_regions_t *regions, uint64_t address, uint64_t byt
         region->span.end = address + bytes;
         cuai_tool_region_resize(address, bytes);
     }
-    cuai_unlock(&regions->lock);
+    leave(regions, &signals);
 }
 
 void cuai_regions_drop(cuai_regions_t *regions, uint64_t address)
 {
-    if (!enter(regions))
+    sigset_t signals;
+    if (!enter(regions, &signals))
         return;
     region_t *region = region_in(regions, (span_t){address, address + 1});
     region_t **waits = region != NULL && region->lent ? replaced_at(region, address) : NULL;
@@ -332,15 +354,16 @@ void cuai_regions_drop(cuai_regions_t *regions, uint64_t address)
         take_out(regions, region);
         forget(region);
     }
-    cuai_unlock(&regions->lock);
+    leave(regions, &signals);
 }
 
 void cuai_regions_drop_within(cuai_regions_t *regions, uint64_t address, uint64_t bytes)
 {
-    if (!enter(regions))
+    sigset_t signals;
+    if (!enter(regions, &signals))
         return;
     end_within(regions, (span_t){address, address + bytes});
-    cuai_unlock(&regions->lock);
+    leave(regions, &signals);
 }
 
 void cuai_regions_clear(cuai_regions_t *regions)
@@ -390,7 +413,8 @@ static bool is_anothers(cuai_regions_t *regions, const cuai_lent_t *lent, span_t
 
 void cuai_regions_lend(cuai_regions_t *regions, cuai_lent_t *lent, uint64_t address, uint64_t bytes)
 {
-    if (!enter(regions))
+    sigset_t signals;
+    if (!enter(regions, &signals))
         return;
     heap_t *heap = closed_heap_at(regions, address);
     span_t span = {address, heap == NULL ? 0 : cuai_min(address + bytes, heap->span.end)};
@@ -405,7 +429,7 @@ void cuai_regions_lend(cuai_regions_t *regions, cuai_lent_t *lent, uint64_t addr
         lent->first = region;
         put_in(regions, region);
     }
-    cuai_unlock(&regions->lock);
+    leave(regions, &signals);
 }
 
 static void give_back(cuai_regions_t *regions, region_t *lent)
@@ -423,12 +447,13 @@ static void give_back(cuai_regions_t *regions, region_t *lent)
 
 void cuai_regions_restore(cuai_regions_t *regions, cuai_lent_t *lent)
 {
-    if (!enter(regions))
+    sigset_t signals;
+    if (!enter(regions, &signals))
         return;
     while (lent->first != NULL) {
         region_t *region = lent->first;
         lent->first = region->next;
         give_back(regions, region);
     }
-    cuai_unlock(&regions->lock);
+    leave(regions, &signals);
 }

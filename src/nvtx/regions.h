@@ -10,8 +10,9 @@
  * region from then on, "a segment without host memory for its blocks", and the tool finds nothing
  * there.
  *
- * Functions take the lock of the regions, and call the tool under it; arenas call them with their
- * own held. Each takes O(log regions) steps, those of tsearch's tree, and as many as it ends.
+ * Functions take the lock of the regions, and call the tool under it, while signals wait
+ * (signals.h); arenas call them with their own held. Each takes O(log regions) steps, those of
+ * tsearch's tree, and as many as it ends.
  */
 #ifndef CUAI_NVTX_REGIONS_H
 #define CUAI_NVTX_REGIONS_H

@@ -11,6 +11,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "nvtx/abi.h"
+#include "nvtx/signals.h"
 
 #define DOMAIN "cuarena"
 
@@ -301,12 +302,18 @@ void cuai_tool_range_begin(const char *name, uint64_t payload)
                                .payload = payload,
                                .message_type = CUAI_NVTX_MESSAGE_ASCII,
                                .message = {name}};
+    sigset_t signals;
     CUAI_ASSERT(cuai_tool_takes_ranges());
+    cuai_signals_hold(&signals);
     (void)tool.push(tool.domain, &event);
+    cuai_signals_release(&signals);
 }
 
 void cuai_tool_range_end(void)
 {
+    sigset_t signals;
     CUAI_ASSERT(cuai_tool_takes_ranges());
+    cuai_signals_hold(&signals);
     (void)tool.pop(tool.domain);
+    cuai_signals_release(&signals);
 }

@@ -2,86 +2,12 @@
  * The layer: what the driver's own calls get from it, and what goes on to the driver. On the
  * stand-in every access that nothing orders is reported, and calls of the driver are counted.
  */
-#include "support/driver_under_test.h"
 #include "support/expect.h"
+#include "through_layer.h"
 
-#include <cuarena.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-
-#define BYTES KIB(64)
-
-static const cuarena_layer_t *layer;
-static CUcontext context;
-static CUstream stream;
-static CUstream other;
-static cuarena_layer_stats_t before;
-
-static cuarena_layer_stats_t stats(void)
-{
-    cuarena_layer_stats_t now;
-    cuarena_layer_stats_init(&now);
-    expect_ok(cuarena_layer_stats(0, &now));
-    return now;
-}
-
-static cuarena_stats_t arena_stats(void)
-{
-    cuarena_stats_t now;
-    cuarena_stats_init(&now);
-    if (stats().arena != NULL)
-        expect_ok(cuarena_stats(stats().arena, CUARENA_REGION_ALL, &now));
-    return now;
-}
-
-static void set_up(void)
-{
-    driver_start();
-    layer = cuarena_layer();
-    context = driver_take_context(0);
-    stream = driver_new_stream(CU_STREAM_NON_BLOCKING);
-    other = driver_new_stream(CU_STREAM_NON_BLOCKING);
-    before = stats();
-    driver_reports_clear();
-}
-
-static void tear_down(void)
-{
-    driver_ok(driver.cuCtxSynchronize());
-    driver_ok(layer->cuStreamDestroy_v2(stream));
-    driver_ok(layer->cuStreamDestroy_v2(other));
-    expect_u64(driver_reports(STANDIN_ANY), 0);
-    expect_u64(arena_stats().live_blocks, 0);
-    driver_drop_context(0);
-}
-
-/* ---- Calls --------------------------------------------------------------- */
-
-static CUdeviceptr alloc_on(size_t bytes, CUstream on)
-{
-    unsigned long long pointer = 0;
-    driver_ok(layer->cuMemAllocAsync(&pointer, bytes, on));
-    return pointer;
-}
-
-static void free_on(CUdeviceptr pointer, CUstream on)
-{
-    driver_ok(layer->cuMemFreeAsync(pointer, on));
-}
-
-static void fill(CUdeviceptr at, uint32_t value, CUstream on)
-{
-    driver_ok(driver.cuMemsetD32Async(at, value, BYTES / 4, on));
-}
-
-static uint32_t last_word(CUdeviceptr at, CUstream on)
-{
-    uint32_t word = 0;
-    driver_ok(driver.cuMemcpyDtoHAsync(&word, at + BYTES - 4, sizeof word, on));
-    driver_ok(driver.cuStreamSynchronize(on));
-    return word;
-}
 
 static uint64_t calls(const char *entry)
 {
@@ -105,9 +31,9 @@ START_TEST(test_blocks_come_from_an_arena)
     }
     expect_u64(calls("cuMemAllocAsync") + calls("cuMemFreeAsync"), calls_before);
     expect_u64(calls("cuMemCreate"), creates);
-    expect_u64(stats().allocs - before.allocs, 501);
-    expect_u64(stats().frees - before.frees, 501);
-    expect_u64(stats().driver_allocs, before.driver_allocs);
+    expect_u64(layer_stats().allocs - before.allocs, 501);
+    expect_u64(layer_stats().frees - before.frees, 501);
+    expect_u64(layer_stats().driver_allocs, before.driver_allocs);
 }
 END_TEST
 
@@ -137,7 +63,7 @@ START_TEST(test_legacy_stream_and_that_of_the_thread)
         driver_ok(layer->cuMemFreeAsync_ptsz(own, NULL));
         free_on(at, NULL);
     }
-    expect_u64(stats().driver_allocs, before.driver_allocs);
+    expect_u64(layer_stats().driver_allocs, before.driver_allocs);
 }
 END_TEST
 
@@ -153,7 +79,7 @@ START_TEST(test_a_stream_that_is_destroyed_is_forgotten)
         fill(next, i, stream);
         free_on(next, stream);
     }
-    expect_u64(stats().driver_allocs, before.driver_allocs);
+    expect_u64(layer_stats().driver_allocs, before.driver_allocs);
 }
 END_TEST
 
@@ -174,7 +100,7 @@ START_TEST(test_more_streams_than_an_arena_knows)
         free_on(at[i], many[i]);
         driver_ok(layer->cuStreamDestroy_v2(many[i]));
     }
-    ck_assert(stats().refused_allocs > before.refused_allocs);
+    ck_assert(layer_stats().refused_allocs > before.refused_allocs);
 }
 END_TEST
 
@@ -192,8 +118,8 @@ START_TEST(test_free_waits_for_the_work_of_the_context)
         fill(next, i, other);
         free_on(next, other);
     }
-    expect_u64(stats().driver_allocs, before.driver_allocs);
-    expect_u64(stats().frees - before.frees, 100);
+    expect_u64(layer_stats().driver_allocs, before.driver_allocs);
+    expect_u64(layer_stats().frees - before.frees, 100);
 }
 END_TEST
 
@@ -231,7 +157,7 @@ START_TEST(test_the_driver_answers_what_is_not_served)
     expect_driver(CUDA_ERROR_INVALID_VALUE, layer->cuMemAlloc_v2(NULL, BYTES));
     expect_driver(CUDA_ERROR_OUT_OF_MEMORY, layer->cuMemAlloc_v2(&at, (size_t)1 << 46));
     expect_driver(CUDA_ERROR_OUT_OF_MEMORY, layer->cuMemAllocAsync(&at, (size_t)1 << 46, stream));
-    ck_assert(stats().refused_allocs >= before.refused_allocs + 2);
+    ck_assert(layer_stats().refused_allocs >= before.refused_allocs + 2);
 }
 END_TEST
 
@@ -242,7 +168,7 @@ START_TEST(test_what_the_driver_gave_is_freed_by_it)
     driver_ok(layer->cuMemFree_v2(at));
     driver_ok(driver.cuMemAllocAsync(&at, BYTES, stream));
     free_on(at, stream);
-    expect_u64(stats().driver_frees - before.driver_frees, 2);
+    expect_u64(layer_stats().driver_frees - before.driver_frees, 2);
 }
 END_TEST
 
@@ -270,7 +196,7 @@ START_TEST(test_a_context_of_the_programs_own_is_the_drivers)
     driver_ok(driver.cuCtxSetCurrent(context));
     at = alloc_on(BYTES, its); /* of a stream of that context */
     free_on(at, its);
-    expect_u64(stats().allocs, before.allocs);
+    expect_u64(layer_stats().allocs, before.allocs);
     driver_ok(driver.cuCtxSetCurrent(own));
     driver_ok(layer->cuStreamDestroy_v2(its));
     driver_ok(layer->cuCtxDestroy_v2(own));
@@ -278,29 +204,36 @@ START_TEST(test_a_context_of_the_programs_own_is_the_drivers)
 }
 END_TEST
 
+static CUmemoryPool new_pool(void)
+{
+    CUmemoryPool pool = NULL;
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                            .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
+    driver_ok(driver.cuMemPoolCreate(&pool, &props));
+    return pool;
+}
+
 START_TEST(test_only_the_default_pool_is_served)
 {
     CUmemoryPool own = NULL;
     CUmemoryPool pool = NULL;
     unsigned long long at = 0;
-    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                            .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
-    driver_ok(driver.cuMemPoolCreate(&own, &props));
+    own = new_pool();
     driver_ok(driver.cuDeviceGetDefaultMemPool(&pool, 0));
     free_on(alloc_on(BYTES, stream), stream);
-    cuarena_layer_stats_t first = stats();
+    cuarena_layer_stats_t first = layer_stats();
     driver_ok(layer->cuMemAllocFromPoolAsync(&at, BYTES, (void *)pool, stream));
     free_on(at, stream);
-    expect_u64(stats().allocs - first.allocs, 1);
+    expect_u64(layer_stats().allocs - first.allocs, 1);
     driver_ok(layer->cuMemAllocFromPoolAsync(&at, BYTES, (void *)own, stream));
     free_on(at, stream);
     driver_ok(layer->cuDeviceSetMemPool(0, (void *)own));
     free_on(alloc_on(BYTES, stream), stream);
     driver_ok(layer->cuDeviceSetMemPool(0, (void *)pool));
-    expect_u64(stats().allocs - first.allocs, 1);
-    expect_u64(stats().driver_allocs - first.driver_allocs, 2);
+    expect_u64(layer_stats().allocs - first.allocs, 1);
+    expect_u64(layer_stats().driver_allocs - first.driver_allocs, 2);
     free_on(alloc_on(BYTES, stream), stream);
-    expect_u64(stats().allocs - first.allocs, 2);
+    expect_u64(layer_stats().allocs - first.allocs, 2);
     driver_ok(driver.cuStreamSynchronize(stream));
     driver_ok(driver.cuMemPoolDestroy(own));
 }
@@ -326,6 +259,19 @@ START_TEST(test_figures_of_the_pool_count_the_arena)
 }
 END_TEST
 
+/* The driver counts what it could not have. */
+START_TEST(test_what_nobody_could_have_was_never_reserved)
+{
+    CUmemoryPool pool = NULL;
+    unsigned long long at = 0;
+    driver_ok(driver.cuDeviceGetDefaultMemPool(&pool, 0));
+    free_on(alloc_on(BYTES, stream), stream);
+    uint64_t highest = pool_has(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH);
+    expect_driver(CUDA_ERROR_OUT_OF_MEMORY, layer->cuMemAllocAsync(&at, (size_t)1 << 46, stream));
+    expect_u64(pool_has(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH), highest);
+}
+END_TEST
+
 START_TEST(test_other_attributes_of_the_pool)
 {
     CUmemoryPool pool = NULL;
@@ -343,6 +289,27 @@ START_TEST(test_other_attributes_of_the_pool)
     expect_driver(CUDA_ERROR_INVALID_VALUE, layer->cuMemPoolGetAttribute((void *)pool, 99, &reuse));
     expect_driver(CUDA_ERROR_INVALID_VALUE, layer->cuMemPoolSetAttribute((void *)pool, 99, &reuse));
     ck_assert(layer->cuDeviceSetMemPool(99, (void *)pool) != CUDA_SUCCESS);
+    ck_assert(layer->cuDeviceSetMemPool(-1, (void *)pool) != CUDA_SUCCESS);
+    ck_assert(layer->cuDevicePrimaryCtxReset_v2(-1) != CUDA_SUCCESS);
+    ck_assert(layer->cuDevicePrimaryCtxReset_v2(99) != CUDA_SUCCESS);
+}
+END_TEST
+
+/* The driver says what it thinks of each, and its own figures are all that there is. */
+START_TEST(test_a_pool_of_the_programs_own_has_figures_of_its_own)
+{
+    CUmemoryPool pool = NULL, own = NULL;
+    uint64_t bytes = 1;
+    driver_ok(driver.cuDeviceGetDefaultMemPool(&pool, 0));
+    own = new_pool();
+    CUdeviceptr at = alloc_on(MIB(4), stream);
+    expect_u64(pool_has(own, CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 0);
+    bytes = 0;
+    driver_ok(layer->cuMemPoolSetAttribute((void *)own, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &bytes));
+    driver_ok(layer->cuMemPoolTrimTo((void *)own, 0));
+    ck_assert(pool_has(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) >= MIB(4));
+    free_on(at, stream);
+    driver_ok(driver.cuMemPoolDestroy(own));
 }
 END_TEST
 
@@ -353,13 +320,13 @@ START_TEST(test_trim_and_threshold_give_back_what_is_free)
     driver_ok(driver.cuDeviceGetDefaultMemPool(&pool, 0));
     free_on(alloc_on(MIB(8), stream), stream);
     driver_ok(driver.cuStreamSynchronize(stream));
-    ck_assert(arena_stats().reserved_bytes >= MIB(8));
+    ck_assert(layer_arena_stats().reserved_bytes >= MIB(8));
     driver_ok(layer->cuMemPoolTrimTo((void *)pool, 0));
-    expect_u64(arena_stats().reserved_bytes, 0);
+    expect_u64(layer_arena_stats().reserved_bytes, 0);
     free_on(alloc_on(MIB(8), stream), stream);
     driver_ok(driver.cuStreamSynchronize(stream));
     driver_ok(layer->cuMemPoolSetAttribute((void *)pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &none));
-    expect_u64(arena_stats().reserved_bytes, 0);
+    expect_u64(layer_arena_stats().reserved_bytes, 0);
 }
 END_TEST
 
@@ -413,6 +380,25 @@ START_TEST(test_pointers_are_those_of_blocks)
 }
 END_TEST
 
+START_TEST(test_a_pointer_into_one_of_many_blocks)
+{
+    enum {
+        MANY = 2000
+    };
+    static CUdeviceptr at[MANY];
+    unsigned long long base = 0;
+    for (size_t i = 0; i < MANY; i++)
+        at[i] = alloc_on(BYTES, stream);
+    for (size_t i = 0; i < MANY; i += 100) {
+        driver_ok(layer->cuMemGetAddressRange_v2(&base, NULL, at[i] + BYTES - 1));
+        expect_u64(base, at[i]);
+    }
+    for (size_t i = 0; i < MANY; i++)
+        free_on(at[i], stream);
+    expect_driver(CUDA_ERROR_NOT_FOUND, layer->cuMemGetAddressRange_v2(&base, NULL, at[0] + 1));
+}
+END_TEST
+
 START_TEST(test_blocks_have_no_handle_for_other_processes)
 {
     unsigned long long at = 0;
@@ -423,174 +409,6 @@ START_TEST(test_blocks_have_no_handle_for_other_processes)
     expect_driver(CUDA_ERROR_INVALID_VALUE,
                   layer->cuMemRetainAllocationHandle(&whole, (void *)(uintptr_t)at));
     driver_ok(layer->cuMemFree_v2(at));
-}
-END_TEST
-
-/* ---- Graphs -------------------------------------------------------------- */
-
-static CUgraphExec end_capture(CUstream of)
-{
-    struct CUgraph_st *graph = NULL;
-    CUgraphExec exec = NULL;
-    driver_ok(layer->cuStreamEndCapture(of, &graph));
-    driver_ok(driver.cuGraphInstantiate(&exec, graph, 0));
-    driver_ok(driver.cuGraphDestroy(graph));
-    return exec;
-}
-
-static void begin_capture(CUstream of)
-{
-    driver_ok(layer->cuStreamBeginCapture_v2(of, CU_STREAM_CAPTURE_MODE_GLOBAL));
-}
-
-/* What is allocated by others while the graph lives never gets its bytes. */
-START_TEST(test_a_graph_keeps_its_blocks_until_it_ends)
-{
-    CUdeviceptr result = alloc_on(BYTES, stream);
-    fill(result, 0, stream);
-    begin_capture(stream);
-    CUdeviceptr at = alloc_on(BYTES, stream);
-    fill(at, 7, stream);
-    driver_ok(driver.cuMemcpyDtoDAsync(result, at, BYTES, stream));
-    free_on(at, stream);
-    CUgraphExec exec = end_capture(stream);
-    for (uint32_t i = 0; i < 20; i++) {
-        CUdeviceptr noise = alloc_on(BYTES, other);
-        ck_assert(noise != at);
-        fill(noise, 99, other);
-        driver_ok(driver.cuGraphLaunch(exec, stream));
-        expect_u64(last_word(result, stream), 7);
-        free_on(noise, other);
-    }
-    expect_u64(arena_stats().captures, 1);
-    driver_ok(driver.cuGraphLaunch(exec, stream));
-    driver_ok(driver.cuGraphExecDestroy(exec));
-    driver_ok(driver.cuStreamSynchronize(stream));
-    free_on(result, stream);
-    for (int i = 0; i < 100 && arena_stats().captures != 0; i++)
-        free_on(alloc_on(BYTES, other), other);
-    expect_u64(arena_stats().captures, 0);
-    expect_u64(stats().captured - before.captured, 1);
-}
-END_TEST
-
-START_TEST(test_blocks_that_outlive_their_graph)
-{
-    begin_capture(stream);
-    CUdeviceptr at = alloc_on(BYTES, stream);
-    fill(at, 3, stream);
-    CUgraphExec exec = end_capture(stream);
-    driver_ok(driver.cuGraphLaunch(exec, stream));
-    expect_u64(last_word(at, stream), 3);
-    driver_ok(driver.cuGraphExecDestroy(exec));
-    driver_ok(driver.cuCtxSynchronize());
-    free_on(alloc_on(BYTES, other), other);
-    fill(at, 4, stream);
-    expect_u64(last_word(at, stream), 4);
-    free_on(at, stream);
-}
-END_TEST
-
-/* A driver refuses that, and its capture goes on. */
-START_TEST(test_a_graph_frees_only_what_a_graph_allocated)
-{
-    CUdeviceptr at = alloc_on(BYTES, stream);
-    begin_capture(stream);
-    expect_driver(CUDA_ERROR_INVALID_VALUE, layer->cuMemFreeAsync(at, stream));
-    fill(at, 5, stream);
-    CUgraphExec exec = end_capture(stream);
-    driver_ok(driver.cuGraphExecDestroy(exec));
-    free_on(at, stream);
-}
-END_TEST
-
-START_TEST(test_two_streams_of_one_capture)
-{
-    CUevent fork = driver_new_event();
-    CUevent join = driver_new_event();
-    begin_capture(stream);
-    CUdeviceptr first = alloc_on(BYTES, stream);
-    fill(first, 1, stream);
-    driver_ok(driver.cuEventRecord(fork, stream));
-    driver_ok(driver.cuStreamWaitEvent(other, fork, 0));
-    CUdeviceptr second = alloc_on(BYTES, other);
-    driver_ok(driver.cuMemcpyDtoDAsync(second, first, BYTES, other));
-    driver_ok(driver.cuEventRecord(join, other));
-    driver_ok(driver.cuStreamWaitEvent(stream, join, 0));
-    free_on(first, stream);
-    CUgraphExec exec = end_capture(stream);
-    driver_ok(driver.cuGraphLaunch(exec, stream));
-    expect_u64(last_word(second, stream), 1);
-    driver_ok(driver.cuGraphExecDestroy(exec));
-    driver_ok(driver.cuCtxSynchronize());
-    free_on(second, stream);
-    driver_ok(driver.cuEventDestroy(fork));
-    driver_ok(driver.cuEventDestroy(join));
-}
-END_TEST
-
-/* No wait for the context is allowed then. */
-START_TEST(test_free_without_a_stream_during_a_capture)
-{
-    unsigned long long at = 0;
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    driver_ok(layer->cuMemAlloc_v2(&at, BYTES));
-    fill(at, 1, other);
-    begin_capture(stream);
-    driver_ok(driver.cuThreadExchangeStreamCaptureMode(&mode));
-    driver_ok(layer->cuMemFree_v2(at));
-    driver_ok(driver.cuThreadExchangeStreamCaptureMode(&mode));
-    driver_ok(driver.cuGraphExecDestroy(end_capture(stream)));
-}
-END_TEST
-
-/* What the driver says of such a stream. */
-START_TEST(test_a_capture_that_has_failed)
-{
-    struct CUgraph_st *graph = NULL;
-    unsigned long long none = 0;
-    CUdeviceptr at = alloc_on(BYTES, stream);
-    begin_capture(stream);
-    CUdeviceptr its = alloc_on(BYTES, stream);
-    ck_assert(driver.cuStreamSynchronize(stream) != 0);
-    ck_assert(layer->cuMemAllocAsync(&none, BYTES, stream) != 0);
-    expect_driver(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, layer->cuMemFreeAsync(at, stream));
-    ck_assert(layer->cuStreamEndCapture(stream, &graph) != 0);
-    ck_assert_ptr_null(graph);
-    free_on(at, stream);
-    free_on(its, stream);
-    free_on(alloc_on(BYTES, other), other);
-    expect_u64(arena_stats().captures, 0);
-}
-END_TEST
-
-START_TEST(test_a_capture_that_goes_on)
-{
-    struct CUgraph_st *graph = NULL;
-    expect_driver(CUDA_ERROR_ILLEGAL_STATE, layer->cuStreamEndCapture(stream, &graph));
-    begin_capture(stream);
-    CUdeviceptr at = alloc_on(BYTES, stream);
-    expect_driver(CUDA_ERROR_ILLEGAL_STATE, layer->cuStreamEndCapture(other, &graph));
-    begin_capture(other); /* a second one beside it */
-    CUdeviceptr its = alloc_on(BYTES, other);
-    free_on(its, other);
-    driver_ok(layer->cuStreamEndCapture(other, &graph)); /* no other call may come before the end */
-    free_on(at, stream);
-    driver_ok(driver.cuGraphExecDestroy(end_capture(stream)));
-    driver_ok(driver.cuGraphDestroy(graph));
-}
-END_TEST
-
-START_TEST(test_a_stream_that_is_destroyed_in_its_capture)
-{
-    CUstream brief = driver_new_stream(CU_STREAM_NON_BLOCKING);
-    begin_capture(brief);
-    CUdeviceptr at = alloc_on(BYTES, brief);
-    driver_ok(layer->cuStreamDestroy_v2(brief));
-    free_on(alloc_on(BYTES, stream), stream);
-    free_on(at, stream);
-    free_on(alloc_on(BYTES, stream), stream);
-    expect_u64(arena_stats().captures, 0);
 }
 END_TEST
 
@@ -624,6 +442,20 @@ START_TEST(test_programs_that_ask_for_addresses_get_the_layers)
 }
 END_TEST
 
+/* What such calls are to a real driver nobody says. */
+START_TEST(test_addresses_that_cannot_be_asked_for)
+{
+    void *function = NULL;
+    int outcome = -1;
+    if (!driver_is_standin_for("calls without a name or a place"))
+        return;
+    ck_assert(layer->cuGetProcAddress_v2(NULL, &function, 12000, 0, &outcome) != CUDA_SUCCESS);
+    ck_assert(layer->cuGetProcAddress_v2("cuMemAlloc", NULL, 12000, 0, &outcome) != CUDA_SUCCESS);
+    ck_assert(layer->cuGetProcAddress(NULL, &function, 12000, 0) != CUDA_SUCCESS);
+    ck_assert_ptr_null(function);
+}
+END_TEST
+
 /* ---- Memory runs out ----------------------------------------------------- */
 
 START_TEST(test_the_driver_gets_what_the_arena_has_free)
@@ -634,12 +466,28 @@ START_TEST(test_the_driver_gets_what_the_arena_has_free)
     driver_ok(layer->cuMemGetInfo_v2(&free_bytes, &total));
     size_t most = free_bytes / 4 * 3;
     free_on(alloc_on(most, stream), stream);
-    ck_assert(arena_stats().reserved_bytes >= most);
+    ck_assert(layer_arena_stats().reserved_bytes >= most);
     driver_ok(driver.cuCtxCreate(&own, 0, 0));
     driver_ok(layer->cuMemAlloc_v2(&at, free_bytes / 2)); /* the driver's, and it is not free yet */
     driver_ok(layer->cuMemFree_v2(at));
     driver_ok(layer->cuCtxDestroy_v2(own));
     driver_ok(driver.cuCtxSetCurrent(context));
+}
+END_TEST
+
+START_TEST(test_pitched_memory_gets_what_the_arena_has_free)
+{
+    size_t free_bytes = 0, total = 0, pitch = 0;
+    unsigned long long at = 0;
+    uint64_t driver_allocs = layer_stats().driver_allocs;
+    driver_ok(layer->cuMemGetInfo_v2(&free_bytes, &total));
+    free_on(alloc_on(free_bytes / 4 * 3, stream), stream);
+    driver_ok(layer->cuMemAllocPitch_v2(&at, &pitch, KIB(64), free_bytes / 2 / KIB(64), 4));
+    expect_u64(pitch, KIB(64));
+    driver_ok(layer->cuMemFree_v2(at));
+    driver_ok(layer->cuMemAllocManaged(&at, BYTES, CU_MEM_ATTACH_GLOBAL));
+    driver_ok(layer->cuMemFree_v2(at));
+    expect_u64(layer_stats().driver_allocs, driver_allocs + 2);
 }
 END_TEST
 
@@ -671,7 +519,7 @@ START_TEST(test_threads_with_streams_of_their_own)
         ck_assert_int_eq(pthread_create(&threads[i], NULL, run_thread, NULL), 0);
     for (size_t i = 0; i < COUNT_OF(threads); i++)
         ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
-    expect_u64(stats().driver_allocs, before.driver_allocs);
+    expect_u64(layer_stats().driver_allocs, before.driver_allocs);
 }
 END_TEST
 
@@ -736,13 +584,14 @@ static void set_up_two(void)
 {
     if (driver_is_standin_for("two devices"))
         (void)driver_standin()->standin_configure("DEVICES", "2");
-    set_up();
+    layer_begin();
 }
 
-static void add(Suite *suite, const char *name, const TTest *const *tests)
+static TCase *add(Suite *suite, const char *name, const TTest *const *tests)
 {
     TCase *tcase = suite_add_list(suite, name, tests);
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_checked_fixture(tcase, layer_begin, layer_end);
+    return tcase;
 }
 
 int main(void)
@@ -754,7 +603,7 @@ int main(void)
     /* First, since the stand-in is told before it begins. */
     if (driver_has_two_devices_for("two devices")) {
         TCase *two = suite_add_list(suite, "two devices", TEST_LIST(test_two_devices));
-        tcase_add_checked_fixture(two, set_up_two, tear_down);
+        tcase_add_checked_fixture(two, set_up_two, layer_end);
     }
     add(suite, "streams",
         TEST_LIST(test_blocks_come_from_an_arena, test_freed_on_another_stream_behind_an_event,
@@ -771,19 +620,20 @@ int main(void)
     add(suite, "contexts and pools",
         TEST_LIST(test_a_context_of_the_programs_own_is_the_drivers,
                   test_only_the_default_pool_is_served, test_figures_of_the_pool_count_the_arena,
-                  test_other_attributes_of_the_pool, test_trim_and_threshold_give_back_what_is_free,
+                  test_what_nobody_could_have_was_never_reserved, test_other_attributes_of_the_pool,
+                  test_a_pool_of_the_programs_own_has_figures_of_its_own,
+                  test_trim_and_threshold_give_back_what_is_free,
                   test_free_bytes_of_the_arena_are_free_memory));
     add(suite, "pointers",
-        TEST_LIST(test_pointers_are_those_of_blocks,
+        TEST_LIST(test_pointers_are_those_of_blocks, test_a_pointer_into_one_of_many_blocks,
                   test_blocks_have_no_handle_for_other_processes));
-    add(suite, "graphs",
-        TEST_LIST(test_a_graph_keeps_its_blocks_until_it_ends, test_blocks_that_outlive_their_graph,
-                  test_a_graph_frees_only_what_a_graph_allocated, test_two_streams_of_one_capture,
-                  test_free_without_a_stream_during_a_capture, test_a_capture_that_has_failed,
-                  test_a_capture_that_goes_on, test_a_stream_that_is_destroyed_in_its_capture));
     add(suite, "others",
         TEST_LIST(test_programs_that_ask_for_addresses_get_the_layers,
-                  test_the_driver_gets_what_the_arena_has_free));
+                  test_addresses_that_cannot_be_asked_for));
+    tcase_set_tags(add(suite, "most of the device",
+                       TEST_LIST(test_the_driver_gets_what_the_arena_has_free,
+                                 test_pitched_memory_gets_what_the_arena_has_free)),
+                   "alone");
     if (driver_is_standin_for("a reset"))
         add(suite, "reset", TEST_LIST(test_a_primary_context_that_is_reset));
     return driver_result(kind, suite_main(suite));

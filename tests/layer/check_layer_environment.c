@@ -256,6 +256,8 @@ static void configure_wrongly(void)
     expect_status(cuarena_layer_configure(NULL), CUARENA_BAD_ARGUMENT);
     config.memory = CUARENA_MEMORY_PAGEABLE;
     expect_status(cuarena_layer_configure(&config), CUARENA_BAD_ARGUMENT);
+    expect_text(cuarena_last_error(),
+                "memory: pageable, device and what the preset says are accepted");
     config.memory = CUARENA_MEMORY_PRESET;
     config.preset = CUARENA_PRESET_GROW;
     config.pool = (cuarena_amount_t){.unit = CUARENA_AMOUNT_BYTES, .value = MIB(1)};
@@ -269,6 +271,45 @@ static void configure_wrongly(void)
     expect_status(cuarena_layer_stats(64, &some), CUARENA_BAD_ARGUMENT);
     expect_ok(cuarena_layer_stats(-1, &some));
 }
+
+static void expect_the_drivers_alignment(void)
+{
+    start();
+    for (int i = 0; i < 8; i++)
+        expect_u64(alloc_on(100) % 512, 0);
+    expect_u64(stats_of(0).allocs, 8);
+}
+
+START_TEST(test_a_smaller_alignment_is_raised)
+{
+    setenv("CUARENA_CONF", "alignment=64", 1);
+    run(expect_the_drivers_alignment);
+}
+END_TEST
+
+static void reset_twice(void)
+{
+    CUcontext primary = NULL;
+    unsigned long long at = 0;
+    start();
+    for (int i = 2; i > 0; i--) {
+        driver_ok(layer->cuMemAlloc_v2(&at, MIB(8) * (size_t)i));
+        driver_ok(layer->cuMemFree_v2(at));
+        driver_ok(layer->cuDevicePrimaryCtxReset_v2(0));
+        driver_ok(driver.cuDevicePrimaryCtxRetain(&primary, 0));
+        driver_ok(driver.cuCtxSetCurrent(primary));
+    }
+}
+
+START_TEST(test_peaks_of_arenas_that_ended_are_reported)
+{
+    if (!driver_is_standin_for("a reset"))
+        return;
+    setenv("CUARENA_REPORT", "1", 1);
+    run(reset_twice);
+    expect_said("2 allocations (0 of graphs), 2 frees, peak 16.0 MiB live, 16.0 MiB reserved");
+}
+END_TEST
 
 START_TEST(test_options)
 {
@@ -287,16 +328,27 @@ END_TEST
 
 /* ---- Recording ----------------------------------------------------------- */
 
-static size_t lines(const char *begin)
+/* How many lines begin so, and which of all is the last of these. */
+static size_t lines_at(const char *begin, size_t *last)
 {
     char line[512];
-    size_t count = 0;
+    size_t count = 0, number = 0;
     FILE *file = fopen(record, "r");
     ck_assert(file != NULL);
-    while (fgets(line, sizeof line, file) != NULL)
-        count += strncmp(line, begin, strlen(begin)) == 0;
+    for (; fgets(line, sizeof line, file) != NULL; number++) {
+        if (strncmp(line, begin, strlen(begin)) != 0)
+            continue;
+        *last = number;
+        count++;
+    }
     fclose(file);
     return count;
+}
+
+static size_t lines(const char *begin)
+{
+    size_t last;
+    return lines_at(begin, &last);
 }
 
 /* More than the first table has room for, freed in another order. */
@@ -316,9 +368,8 @@ static void allocate_many(void)
     driver_ok(layer->cuMemAllocManaged(&managed, BYTES, CU_MEM_ATTACH_GLOBAL));
     driver_ok(layer->cuMemFree_v2(managed));
     expect_driver(CUDA_ERROR_INVALID_VALUE, layer->cuMemFree_v2(managed));
-    if (driver_standin() != NULL) /* which has none */
-        expect_driver(CUDA_ERROR_NOT_FOUND,
-                      layer->cuMemAllocPitch_v2(&managed, &pitch, 100, 100, 4));
+    driver_ok(layer->cuMemAllocPitch_v2(&managed, &pitch, 100, 100, 4));
+    driver_ok(layer->cuMemFree_v2(managed));
     driver_ok(layer->cuMemFree_v2(0));
     expect_u64(stats_of(0).allocs, 0);
 }
@@ -335,14 +386,67 @@ static void fork_while_recording(void)
     driver_ok(layer->cuMemFreeAsync(at, stream));
 }
 
+/* A refused free is none, and the block's own comes later: no graph frees what none allocated. */
+static void free_wrongly_then_rightly(void)
+{
+    struct CUgraph_st *graph = NULL;
+    start();
+    CUdeviceptr at = alloc_on(1000);
+    driver_ok(layer->cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    ck_assert(layer->cuMemFreeAsync(at, stream) != 0);
+    (void)layer->cuStreamEndCapture(stream, &graph);
+    CUdeviceptr later = alloc_on(2000);
+    driver_ok(layer->cuMemFreeAsync(at, stream));
+    driver_ok(layer->cuMemFreeAsync(later, stream));
+}
+
+/* Contexts end with what was allocated in them: the program's, then the primary one. */
+static void end_contexts(void)
+{
+    unsigned long long at = 0;
+    CUcontext own = NULL, primary = NULL;
+    start();
+    for (int i = 0; i < 3; i++) {
+        driver_ok(driver.cuCtxCreate(&own, 0, 0));
+        driver_ok(layer->cuMemAlloc_v2(&at, 3000));
+        driver_ok(layer->cuMemAlloc_v2(&at, 3000));
+        driver_ok(layer->cuCtxDestroy_v2(own));
+    }
+    driver_ok(driver.cuDevicePrimaryCtxRetain(&primary, 0));
+    driver_ok(driver.cuCtxSetCurrent(primary));
+    driver_ok(layer->cuMemAlloc_v2(&at, 4000));
+    driver_ok(layer->cuMemAllocAsync(&at, 5000, NULL)); /* a pool's, which the driver keeps */
+    ck_assert(layer->cuDevicePrimaryCtxReset_v2(-1) != CUDA_SUCCESS);
+    ck_assert(layer->cuDevicePrimaryCtxReset_v2(99) != CUDA_SUCCESS);
+    ck_assert(layer->cuCtxDestroy_v2(NULL) != CUDA_SUCCESS);
+    driver_ok(layer->cuDevicePrimaryCtxReset_v2(0));
+}
+
+START_TEST(test_recorded_frees_are_those_that_happened)
+{
+    setenv("CUARENA_RECORD", record, 1);
+    run(free_wrongly_then_rightly);
+    size_t allocated = 0, freed = 0;
+    expect_u64(lines_at("a,2,2000,", &allocated), 1);
+    expect_u64(lines_at("f,1,1000,", &freed), 1);
+    ck_assert_msg(freed > allocated, "a free that the driver refused is in line %zu", freed);
+    expect_u64(lines("f,"), 2);
+    if (driver_is_standin_for("ends of contexts")) {
+        run(end_contexts);
+        expect_u64(lines("a,"), 8);
+        expect_u64(lines("f,"), 7);
+    }
+}
+END_TEST
+
 START_TEST(test_recorded)
 {
     setenv("CUARENA_RECORD", record, 1);
     setenv("CUARENA_REPORT", "1", 1);
     run(allocate_many);
     expect_said("nothing was served: calls are recorded");
-    expect_u64(lines("a,"), 3001);
-    expect_u64(lines("f,"), 3001);
+    expect_u64(lines("a,"), 3002);
+    expect_u64(lines("f,"), 3002);
     run(fork_while_recording);
     expect_u64(lines("a,"), 1);
     expect_u64(lines("f,"), 1);
@@ -582,7 +686,9 @@ int main(void)
     TCase *tcase = suite_add_list(
         suite, "environment",
         TEST_LIST(test_what_is_served, test_each_call_is_the_drivers_when_it_is_off, test_report,
-                  test_report_of_no_device, test_options, test_recorded, test_without_a_driver,
+                  test_report_of_no_device, test_options, test_a_smaller_alignment_is_raised,
+                  test_recorded, test_recorded_frees_are_those_that_happened,
+                  test_peaks_of_arenas_that_ended_are_reported, test_without_a_driver,
                   test_no_call_that_fails_breaks_an_order, test_the_drivers_own));
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     return driver_result(kind, suite_main(suite));

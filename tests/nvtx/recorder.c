@@ -1,7 +1,9 @@
 #include "recorder.h"
 
+#include <dlfcn.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +46,9 @@ static range_count_t ranges[16];
 static thread_depth_t depths[256];
 static size_t depth_count;
 static recorder_counts_t counts;
-static int domain; /* its address is the handle */
+static int domain;           /* its address is the handle */
+static uint64_t raise_after; /* so many calls; 0: never */
+static int raised;           /* the signal */
 
 /* Lock held. */
 static void mistake(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -125,6 +129,8 @@ static void begin_call(void)
 {
     pthread_mutex_lock(&lock);
     counts.calls++;
+    if (raise_after != 0 && --raise_after == 0)
+        (void)raise(raised);
 }
 
 static void end_call(void)
@@ -138,15 +144,52 @@ static void check_head(const char *call, uint16_t version, size_t size, size_t e
         mistake("%s: version %x, %zu bytes", call, version, size);
 }
 
+/* A function of the driver that the program has loaded; false: it has none. */
+static bool find_of_driver(const char *name, void *function)
+{
+    const char *file = getenv("CUARENA_CUDA_LIBRARY");
+    void *library =
+        dlopen(file != NULL && *file != '\0' ? file : "libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    void *found = library != NULL ? dlsym(library, name) : NULL;
+    memcpy(function, &found, sizeof found);
+    return found != NULL;
+}
+
+/* Why compute-sanitizer would not take a heap that begins there: the bytes are a context's, and
+ * none is current, or within an allocation. NULL: it would. */
+static const char *refusal(uint64_t address)
+{
+    enum {
+        CONTEXT = 1, /* of the driver's CU_POINTER_ATTRIBUTE_... */
+        RANGE_START = 11
+    };
+    void *owner = NULL, *current = NULL;
+    uint64_t begin = address;
+    int (*attribute)(void *, int, uint64_t) = NULL;
+    int (*get_current)(void **) = NULL;
+    if (!find_of_driver("cuPointerGetAttribute", &attribute) ||
+        !find_of_driver("cuCtxGetCurrent", &get_current) ||
+        attribute(&owner, CONTEXT, address) != 0 || owner == NULL)
+        return NULL;
+    if (get_current(&current) == 0 && current == NULL)
+        return "no context is current";
+    if (attribute(&begin, RANGE_START, address) == 0 && begin != address)
+        return "an allocation begins before it";
+    return NULL;
+}
+
 static cuai_nvtx_heap_t heap_register(cuai_nvtx_domain_t where, const cuai_nvtx_heap_desc_t *desc)
 {
-    begin_call();
     uint64_t begin = address_of(desc->range->pointer);
     uint64_t end = begin + desc->range->bytes;
+    const char *refused = refusal(begin); /* no lock, since the stand-in asks with its own held */
+    begin_call();
     check_head("heap", desc->version, desc->struct_size, sizeof *desc);
     if (desc->usage != CUAI_NVTX_USAGE_SUB_ALLOCATOR || desc->type != CUAI_NVTX_VIRTUAL_ADDRESS ||
         desc->range_size != sizeof *desc->range || where != &domain)
         mistake("heap at %#" PRIx64 ": usage %u, type %u", begin, desc->usage, desc->type);
+    if (refused != NULL)
+        mistake("heap at %#" PRIx64 ": %s\n", begin, refused);
     if (begin >= end || within(&heaps, begin, end) != NULL)
         mistake("heap at %#" PRIx64 " to %#" PRIx64 " overlaps one, or is empty", begin, end);
     else
@@ -392,6 +435,14 @@ int InitializeInjectionNvtxExtension(cuai_nvtx_extension_t *extension)
 }
 
 /* ---- What tests ask ---------------------------------------------------- */
+
+void recorder_raise_at(uint64_t nth, int signal)
+{
+    pthread_mutex_lock(&lock);
+    raise_after = nth;
+    raised = signal;
+    pthread_mutex_unlock(&lock);
+}
 
 recorder_counts_t recorder_counts(void)
 {

@@ -3,8 +3,9 @@
  * they are now. It takes the place of compute-sanitizer and of a profiler in tests.
  *
  * What a tool may not be told is a mistake: a region outside of its heap, or over another one; the
- * end or another size of one that is not there; heaps that overlap; a range that ends and did not
- * begin. Mistakes are counted, and printed to stderr.
+ * end or another size of one that is not there; heaps that overlap; a heap of device memory while
+ * no context is current, or that begins within an allocation; a range that ends and did not begin.
+ * Mistakes are counted, and printed to stderr.
  *
  * Environment, read when the tool is loaded:
  *   RECORDER_LACKS   comma-separated: memory, ranges, names, resize, all: what it does not take
@@ -51,6 +52,8 @@ typedef struct recorder_region {
     F(void, recorder_snapshot_free, (void *snapshot))                                              \
     /* How many ranges of this name began, and the largest payload of one. */                      \
     F(uint64_t, recorder_ranges_of, (const char *name, uint64_t *largest_out))                     \
+    /* Has the nth call from now raise a signal, while it is under way; 0: none. */                \
+    F(void, recorder_raise_at, (uint64_t nth, int signal))                                         \
     /* Ranges of this thread that have not ended. */                                               \
     F(size_t, recorder_depth, (void))
 

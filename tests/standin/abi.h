@@ -414,6 +414,8 @@ CUresult cuCtxDisablePeerAccess(CUcontext peer);
 /* Memory */
 CUresult cuMemGetInfo_v2(size_t *free, size_t *total);
 CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes);
+CUresult cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t width, size_t height,
+                            unsigned int element);
 CUresult cuMemFree_v2(CUdeviceptr address);
 CUresult cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned int flags);
 CUresult cuMemHostAlloc(void **address, size_t bytes, unsigned int flags);

@@ -78,6 +78,20 @@ static sd_area_t *allocate_shared(sd_area_kind_t kind, size_t asked, int device,
     return added;
 }
 
+#define PITCH 512
+
+static CUresult allocate_pitched(CUdeviceptr *address, size_t *pitch, size_t width, size_t height,
+                                 unsigned element)
+{
+    if (pitch == NULL || width == 0 || width > SIZE_MAX / 2 || height == 0 ||
+        (element != 4 && element != 8 && element != 16))
+        return CUDA_ERROR_INVALID_VALUE;
+    *pitch = (width + PITCH - 1) / PITCH * PITCH;
+    if (height > SIZE_MAX / *pitch)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    return allocate(address, *pitch * height);
+}
+
 static CUresult allocate_managed(CUdeviceptr *address, size_t asked, unsigned flags)
 {
     if (address == NULL || asked == 0 || asked > SIZE_MAX / 2 ||
@@ -183,6 +197,9 @@ SD_ENTRY(cuMemGetInfo_v2, cuMemGetInfo_v2, (size_t * free_bytes, size_t *total_b
          get_info(free_bytes, total_bytes))
 SD_ENTRY(cuMemAlloc_v2, cuMemAlloc_v2, (CUdeviceptr * address, size_t bytes),
          allocate(address, bytes))
+SD_ENTRY(cuMemAllocPitch_v2, cuMemAllocPitch_v2,
+         (CUdeviceptr * address, size_t *pitch, size_t width, size_t height, unsigned element),
+         allocate_pitched(address, pitch, width, height, element))
 SD_ENTRY(cuMemFree_v2, cuMemFree_v2, (CUdeviceptr address), free_device(address))
 SD_ENTRY(cuMemAllocManaged, cuMemAllocManaged,
          (CUdeviceptr * address, size_t bytes, unsigned flags),

@@ -133,6 +133,9 @@ static chunk_t *new_chunk(sd_pool_t *pool, uint64_t size)
     if (chunk == NULL) {
         if (bytes != NULL)
             sd_bytes_release(bytes);
+        /* As a driver does, of release 580 at least. */
+        if (pool->reserved + size > pool->reserved_high)
+            pool->reserved_high = pool->reserved + size;
         return NULL;
     }
     sd_area_t area = {.address = (uint64_t)(uintptr_t)at,

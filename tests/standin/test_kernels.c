@@ -18,7 +18,7 @@ typedef struct sweep {
     uint64_t bytes;
     uint64_t seed;
     uint64_t first;
-    uint64_t counter; /* address of the count of bad words */
+    uint64_t counter; /* address of the count of bytes */
     unsigned workers;
     uint64_t *next; /* piece of each worker */
 } sweep_t;
@@ -122,6 +122,21 @@ static uint64_t wrong_bytes(const unsigned char *from, size_t bytes, uint64_t wo
     return count;
 }
 
+/* Adds to the count, which a worker may not touch for nothing. */
+static standin_step_t count_on(const sweep_t *sweep, uint64_t more, standin_access_t *access)
+{
+    uint64_t count;
+    if (more == 0)
+        return STANDIN_PROGRESS;
+    unsigned char *counter = access->update(access, sweep->counter, sizeof(count));
+    if (counter == NULL)
+        return STANDIN_FAULT;
+    memcpy(&count, counter, sizeof(count));
+    count += more;
+    memcpy(counter, &count, sizeof(count));
+    return STANDIN_PROGRESS;
+}
+
 static standin_step_t step_check(void *state, unsigned worker, standin_access_t *access)
 {
     sweep_t *sweep = state;
@@ -135,16 +150,33 @@ static standin_step_t step_check(void *state, unsigned worker, standin_access_t 
         return STANDIN_FAULT;
     for (size_t i = 0; i < bytes; i += 8)
         bad += wrong_bytes(from + i, bytes - i < 8 ? bytes - i : 8, piece_word(sweep, at + i));
-    if (bad == 0)
-        return STANDIN_PROGRESS;
-    unsigned char *counter = access->update(access, sweep->counter, sizeof(bad));
-    if (counter == NULL)
+    return count_on(sweep, bad, access);
+}
+
+/* ---- count_set --------------------------------------------------------- */
+
+static void *begin_count_set(const standin_launch_t *launch, unsigned *workers)
+{
+    sweep_t *sweep = begin_sweep(launch, *workers);
+    if (sweep != NULL)
+        sweep->counter = param(launch, 2);
+    return sweep;
+}
+
+static standin_step_t step_count_set(void *state, unsigned worker, standin_access_t *access)
+{
+    sweep_t *sweep = state;
+    uint64_t at;
+    size_t bytes;
+    uint64_t set = 0;
+    if (!next_piece(sweep, worker, &at, &bytes))
+        return STANDIN_DONE;
+    const unsigned char *from = access->read(access, sweep->address + at, bytes);
+    if (from == NULL)
         return STANDIN_FAULT;
-    uint64_t count;
-    memcpy(&count, counter, sizeof(count));
-    count += bad;
-    memcpy(counter, &count, sizeof(count));
-    return STANDIN_PROGRESS;
+    for (size_t i = 0; i < bytes; i++)
+        set += from[i] != 0;
+    return count_on(sweep, set, access);
 }
 
 /* ---- touch ------------------------------------------------------------- */
@@ -217,6 +249,7 @@ static standin_step_t step_spin(void *state, unsigned worker, standin_access_t *
 const standin_kernel_t sd_test_kernels[] = {
     {"fill", begin_fill, step_fill, end_sweep},
     {"check", begin_check, step_check, end_sweep},
+    {"count_set", begin_count_set, step_count_set, end_sweep},
     {"touch", begin_touch, step_touch, end_sweep},
     {"spin", begin_spin, step_spin, free},
 };

@@ -2,8 +2,8 @@
 #define _GNU_SOURCE
 
 #include "arena_memory.h"
+#include "checks.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>

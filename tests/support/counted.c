@@ -2,9 +2,9 @@
 #define _GNU_SOURCE
 #include "counted.h"
 
+#include "checks.h"
 #include "scale.h"
 
-#include <check.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>

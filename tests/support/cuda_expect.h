@@ -5,10 +5,10 @@
 #ifndef CUARENA_TEST_CUDA_EXPECT_H
 #define CUARENA_TEST_CUDA_EXPECT_H
 
-#include <check.h>
 #include <cuarena.h>
 #include <stdbool.h>
 
+#include "checks.h"
 #include "support/configs.h"
 #include "support/cuda_test.h"
 

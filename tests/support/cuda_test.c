@@ -1,8 +1,8 @@
 #include "support/cuda_test.h"
 
+#include "checks.h"
 #include "support/expect.h"
 
-#include <check.h>
 #include <string.h>
 
 static void find_all(cuda_test_t *cuda)

@@ -9,7 +9,6 @@
 
 #define DRIVER_FILE "libcuda.so.1"
 #define DRIVER_VARIABLE "CUARENA_CUDA_LIBRARY" /* as the library has it */
-#define SKIPPED 77
 
 /* ---- Its functions ----------------------------------------------------- */
 
@@ -141,14 +140,4 @@ bool driver_has_two_devices_for(const char *tests)
     if (!two)
         printf("skipped: %s: for two devices\n", tests);
     return two;
-}
-
-int driver_result(driver_kind_t kind, int result)
-{
-    const char *wanted = getenv("CUARENA_REQUIRE_GPU");
-    if (kind != DRIVER_NONE || result != EXIT_SUCCESS)
-        return result;
-    bool require = wanted != NULL && strcmp(wanted, "1") == 0;
-    puts(require ? "CUARENA_REQUIRE_GPU=1 and no device" : "skipped: no device");
-    return require ? EXIT_FAILURE : SKIPPED;
 }

@@ -1,6 +1,6 @@
 #include "support/driver_pools.h"
 
-#include <check.h>
+#include "checks.h"
 
 #include "support/cuda_expect.h"
 #include "support/expect.h"

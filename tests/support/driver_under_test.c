@@ -2,7 +2,7 @@
 
 #include "test_kernels_ptx.h"
 
-#include <check.h>
+#include "checks.h"
 
 driver_t driver;
 

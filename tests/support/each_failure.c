@@ -1,6 +1,6 @@
 #include "support/each_failure.h"
 
-#include <check.h>
+#include "checks.h"
 
 #include "base/host_test.h"
 #include "support/driver_library.h"

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "expect.h"
+#include "support/runtime.h"
 
 #include <cuarena/heap.h>
 #include <inttypes.h>
@@ -151,6 +152,8 @@ void add_test_unless(TCase *tcase, const TTest *test, size_t rows, const char *w
 int suite_main(Suite *suite)
 {
     SRunner *runner = srunner_create(suite);
+    if (srunner_fork_status(runner) == CK_NOFORK && !runtime_begin())
+        return EXIT_FAILURE;
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -2,7 +2,8 @@
 #ifndef CUARENA_TEST_EXPECT_H
 #define CUARENA_TEST_EXPECT_H
 
-#include <check.h>
+#include "checks.h"
+
 #include <cuarena/base.h>
 
 struct cuarena_heap;

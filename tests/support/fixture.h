@@ -9,6 +9,7 @@
 #define CUARENA_TEST_FIXTURE_H
 
 #include "arena_memory.h"
+#include "checks.h"
 #include "support/configs.h"
 #include "support/expect.h"
 #include "support/kinds.h"
@@ -16,7 +17,6 @@
 #include "support/scale.h"
 #include "support/sim_streams.h"
 
-#include <check.h>
 #include <cuarena.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -24,12 +24,22 @@ void fill(const void *at, uint64_t bytes, uint64_t seed, cuarena_stream_t stream
     launch(bench.fill, (void *[]){&at, &bytes, &seed, &first}, stream);
 }
 
+static const void *bad_of(cuarena_stream_t stream)
+{
+    return bench.bad[stream == bench.s ? 0 : stream == bench.t ? 1 : 2];
+}
+
 void check(const void *at, uint64_t bytes, uint64_t seed, cuarena_stream_t stream)
 {
     uint64_t first = 0;
-    int which = stream == bench.s ? 0 : stream == bench.t ? 1 : 2;
-    const void *bad = bench.bad[which];
+    const void *bad = bad_of(stream);
     launch(bench.check, (void *[]){&at, &bytes, &seed, &first, &bad}, stream);
+}
+
+void check_zero(const void *at, uint64_t bytes, cuarena_stream_t stream)
+{
+    const void *bad = bad_of(stream);
+    launch(bench.count_set, (void *[]){&at, &bytes, &bad}, stream);
 }
 
 void copy(void *to, const void *from, cuarena_stream_t stream)
@@ -43,6 +53,7 @@ static void open_kernels(void)
     expect_cu(bench.cuda->cuModuleLoadDataEx(&bench.module, test_kernels_ptx, 0, NULL, NULL));
     expect_cu(bench.cuda->cuModuleGetFunction(&bench.fill, bench.module, "fill"));
     expect_cu(bench.cuda->cuModuleGetFunction(&bench.check, bench.module, "check"));
+    expect_cu(bench.cuda->cuModuleGetFunction(&bench.count_set, bench.module, "count_set"));
 }
 
 /* Kernels load at their first launch, which must not come in a capture. */
@@ -72,6 +83,8 @@ void open_graphs_with(fixture_t *f, const char *options)
     void *p = take_on(f, BENCH_BYTES, bench.e);
     fill(p, BENCH_BYTES, 1, bench.e);
     check(p, BENCH_BYTES, 1, bench.e);
+    expect_cu(bench.cuda->cuMemsetD8Async(cu_pointer(p), 0, BENCH_BYTES, bench.e));
+    check_zero(p, BENCH_BYTES, bench.e);
     drop_on(f, p, bench.e);
     wait_for(bench.e);
 }

@@ -19,6 +19,7 @@ typedef struct graph_bench {
     cuai_cu_module_t module;
     cuai_cu_function_t fill;
     cuai_cu_function_t check;
+    cuai_cu_function_t count_set;
     cuarena_stream_t s; /* is captured */
     cuarena_stream_t t; /* is forked into the capture, or captured too */
     cuarena_stream_t e; /* never is */
@@ -39,6 +40,8 @@ void expect_no_bad_bytes(void);
 void wait_for(cuarena_stream_t stream);
 void fill(const void *at, uint64_t bytes, uint64_t seed, cuarena_stream_t stream);
 void check(const void *at, uint64_t bytes, uint64_t seed, cuarena_stream_t stream);
+/* Bytes that are not 0 are bad ones. */
+void check_zero(const void *at, uint64_t bytes, cuarena_stream_t stream);
 /* BENCH_BYTES of them. */
 void copy(void *to, const void *from, cuarena_stream_t stream);
 

@@ -6,9 +6,9 @@
 #ifndef CUARENA_TEST_GUEST_MEMORY_H
 #define CUARENA_TEST_GUEST_MEMORY_H
 
-#include <check.h>
 #include <stdbool.h>
 
+#include "checks.h"
 #include "memory/memory.h"
 
 #define GUEST_SIZE (1 << 20)

@@ -1,7 +1,7 @@
 /* See heap_rig.h. */
 #include "heap_rig.h"
+#include "checks.h"
 
-#include <check.h>
 #include <string.h>
 
 map_t map;

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "support/peer.h"
+#include "checks.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -14,6 +14,16 @@
 #define SCALE_SANITIZED 1
 #endif
 #endif
+#if defined(__SANITIZE_THREAD__)
+#define SCALE_THREAD_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SCALE_THREAD_SANITIZED 1
+#endif
+#endif
+#ifndef SCALE_THREAD_SANITIZED
+#define SCALE_THREAD_SANITIZED 0
+#endif
 #ifndef SCALE_SANITIZED
 #define SCALE_SANITIZED 0
 #endif

@@ -28,6 +28,7 @@ struct sim_item {
     uint64_t seed;
     sim_event_t *event;
     uint64_t version;
+    uint32_t *left; /* of a mark on all streams: of how many it is still to run; NULL: on one */
 };
 
 /* ---- Calls -------------------------------------------------------------- */
@@ -194,6 +195,17 @@ static bool is_ready(const sim_stream_t *s)
     return item != NULL && (item->kind != ITEM_WAIT || is_complete(item->event, item->version));
 }
 
+/* Each mark on all streams has a count of its own: its event may be recorded anew meanwhile. */
+static bool is_last_part(const sim_item_t *item)
+{
+    if (item->left == NULL)
+        return true;
+    if (--*item->left != 0)
+        return false;
+    free(item->left);
+    return true;
+}
+
 static void run_first(sim_t *sim, sim_stream_t *s)
 {
     sim_item_t *item = s->first;
@@ -202,11 +214,8 @@ static void run_first(sim_t *sim, sim_stream_t *s)
         s->last = &s->first;
     if (item->kind < ITEM_MARK) {
         do_bytes(sim, item->kind, &item->bytes, item->seed);
-    } else if (item->kind == ITEM_MARK) {
-        if (item->event->left > 0)
-            item->event->left--;
-        if (item->event->left == 0 && item->version > item->event->done)
-            item->event->done = item->version;
+    } else if (item->kind == ITEM_MARK && is_last_part(item) && item->version > item->event->done) {
+        item->event->done = item->version;
     }
     free(item);
 }
@@ -373,6 +382,7 @@ static void record(sim_t *sim, sim_event_t *event, uint32_t stream)
 
 static void record_all(sim_t *sim, sim_event_t *event)
 {
+    uint32_t *left = calloc(1, sizeof *left);
     event->clock = *sim_host_clock(sim);
     event->version++;
     for (uint32_t i = 1; i < sim->stream_count; i++) {
@@ -383,10 +393,13 @@ static void record_all(sim_t *sim, sim_event_t *event)
         sim_item_t *item = queue(sim, i, ITEM_MARK);
         item->event = event;
         item->version = event->version;
-        event->left++;
+        item->left = left;
+        ++*left;
     }
-    if (event->left == 0)
-        event->done = event->version;
+    if (*left != 0)
+        return;
+    event->done = event->version;
+    free(left);
 }
 
 static void wait_on(sim_t *sim, sim_event_t *event, uint32_t stream)
@@ -774,6 +787,7 @@ void sim_close(sim_t *sim)
         while (sim->streams[i]->first != NULL) {
             sim_item_t *item = sim->streams[i]->first;
             sim->streams[i]->first = item->next;
+            (void)is_last_part(item);
             free(item);
         }
         free(sim->streams[i]);

@@ -54,7 +54,6 @@ typedef struct sim_event {
     sim_clock_t clock;
     uint64_t version; /* recorded so often */
     uint64_t done;    /* versions up to this one are complete */
-    uint32_t left;    /* of one on all streams: parts to come */
     bool alive;
 } sim_event_t;
 

@@ -5,7 +5,8 @@
 #ifndef CUARENA_TEST_SNAPSHOTS_H
 #define CUARENA_TEST_SNAPSHOTS_H
 
-#include <check.h>
+#include "checks.h"
+
 #include <cuarena.h>
 
 /* Each test of the case has a new folder, which goes after it with all that is in it. */

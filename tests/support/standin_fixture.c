@@ -1,6 +1,6 @@
 #include "standin_fixture.h"
+#include "checks.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 

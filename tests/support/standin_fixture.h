@@ -7,7 +7,7 @@
 
 #include "driver_under_test.h"
 
-#include <check.h>
+#include "checks.h"
 
 extern CUcontext context;
 

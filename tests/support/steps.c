@@ -1,8 +1,8 @@
 #include "steps.h"
 
+#include "checks.h"
 #include "expect.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -62,6 +62,17 @@ GLOBAL void check(const unsigned char *from, u64 bytes, u64 seed, u64 first,
         __nvvm_atom_add_gen_ll((long long *)bad, (long long)count);
 }
 
+/* Adds to *set how many bytes are not 0. */
+GLOBAL void count_set(const unsigned char *from, u64 bytes, u64 *set)
+{
+    u64 step = thread_count();
+    u64 count = 0;
+    for (u64 i = thread_index(); i < bytes; i += step)
+        count += from[i] != 0;
+    if (count != 0)
+        __nvvm_atom_add_gen_ll((long long *)set, (long long)count);
+}
+
 /* Adds one to each word of 32 bits. */
 GLOBAL void touch(unsigned *to, u64 bytes)
 {

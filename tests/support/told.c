@@ -1,8 +1,8 @@
 #include "support/told.h"
 
+#include "checks.h"
 #include "support/expect.h"
 
-#include <check.h>
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #define _GNU_SOURCE
 #endif
 #include "support/waits.h"
+#include "checks.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

@@ -350,6 +350,7 @@ static void fill_table(const plain_t *plain, cuai_memory_t *out)
     ops->least_bytes = cuai_max(LEAST, plain->alignment);
     ops->get = get;
     ops->give_back = give_back;
+    out->piece_of = piece_of;
     out->user = (void *)(uintptr_t)plain;
 }
 

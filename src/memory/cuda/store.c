@@ -336,6 +336,7 @@ void cuai_store_fill(const cuai_store_t *store, cuai_memory_t *out)
     const cuai_facts_t *facts = &store->place->facts;
     CUAI_ASSERT(store->streams.name != NULL);
     cuarena_memory_ops_t *ops = &out->ops;
+    out->place = store->place;
     cuarena_memory_ops_init(ops);
     ops->name = store->streams.name;
     ops->properties = CUARENA_MEMORY_TOUCHES;
