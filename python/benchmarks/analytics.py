@@ -1,6 +1,6 @@
 """A program of analytics in CuPy, by allocator: results, time and memory.
 
-    analytics.py [--json FILE] [--steps N] [TRACE]
+    analytics.py [--json FILE] [--steps N] [--runs N] [TRACE]
 
 Tables of changing length are sorted, grouped, joined and asked for quantiles,
 and some results are kept for a while. All values are whole numbers, so that
@@ -8,7 +8,7 @@ sums do not depend on the order of the device's additions, and each allocator
 must give the same results. TRACE, a recorded program as in traces/, is played
 by each allocator besides: what it reserved over the program's peak.
 
-Each allocator runs in a process of its own. Memory is the most that it had
+Allocators take turns, each run in a process of its own. Memory is the most that it had
 reserved after a step; time is that of all steps but the first two, which
 compile kernels.
 """
@@ -18,10 +18,12 @@ import collections
 import csv
 import gzip
 import hashlib
-import json
-import subprocess
 import sys
 import time
+
+import record
+
+from allocators import NAMES, need_cupy, take_turns
 
 
 def table(cupy, dice, rows):
@@ -116,46 +118,60 @@ def measure(name, steps, trace):
     return figures
 
 
-def measure_apart(name, steps, trace):
-    command = [sys.executable, __file__, "--one", name, "--steps", str(steps)]
-    done = subprocess.run(command + ([trace] if trace else []), capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"FAIL {name}: {done.stderr[-2000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
+def lines(runs):
+    """Of each allocator what all runs came to, beside each other."""
+    for name in NAMES:
+        programs = [run["program"] for run in runs[name]]
+        traces = [run["trace"] for run in runs[name] if "trace" in run]
+        line = {"kind": "analytics", "who": name}
+        line["results"] = sorted({program["results"] for program in programs})
+        for part, keys in (
+            (programs, ("seconds", "reserved_mib")),
+            (traces, ("reserved_over_peak", "us_per_call")),
+        ):
+            for key in keys if part else ():
+                line[key] = record.spread([round(run[key], 4) for run in part])
+        yield line
 
 
-def tell(name, figures):
-    program, trace = figures["program"], figures.get("trace")
-    line = f"{name}: {program['seconds']:.3f} s, {program['reserved_mib']:.0f} MiB reserved"
-    if trace:
-        line += (
-            f"; the trace: {trace['reserved_over_peak']:.3f} peaks reserved, "
-            f"{trace['us_per_call']:.3f} us a call"
+def spread(line, key):
+    figure = line[key]
+    return f"{figure['median']:.3f} ({figure['low']:.3f}-{figure['high']:.3f})"
+
+
+def tell(line):
+    text = f"{line['who']}: {spread(line, 'seconds')} s, {spread(line, 'reserved_mib')} MiB"
+    if "us_per_call" in line:
+        text += (
+            f"; the trace: {spread(line, 'reserved_over_peak')} peaks reserved, "
+            f"{spread(line, 'us_per_call')} us a call"
         )
-    print(line)
+    print(text)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json")
     parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--one")
     parser.add_argument("trace", nargs="?")
     chosen = parser.parse_args()
     if chosen.one:
-        print(json.dumps(measure(chosen.one, chosen.steps, chosen.trace)))
+        print(record.json.dumps(measure(chosen.one, chosen.steps, chosen.trace)))
         return
-    from allocators import NAMES, need_cupy
-
     need_cupy()
-
-    figures = {name: measure_apart(name, chosen.steps, chosen.trace) for name in NAMES}
-    for name in NAMES:
-        tell(name, figures[name])
-    if chosen.json:
-        with open(chosen.json, "w") as file:
-            json.dump(figures, file, indent=1)
-    results = {figures[name]["program"]["results"] for name in NAMES}
+    head = record.machine("cupy-analytics")
+    head["steps"] = chosen.steps
+    runs = take_turns(
+        [__file__, "--steps", str(chosen.steps), *([chosen.trace] if chosen.trace else [])],
+        chosen.runs,
+        lambda runs: record.write(chosen.json, [head, *lines(runs)]),
+    )
+    found = list(lines(runs))
+    for line in found:
+        tell(line)
+    results = {result for line in found for result in line["results"]}
     verdict = "pass" if len(results) == 1 else "FAIL"
     print(f"{verdict} analytics: {len(results)} different results of {len(NAMES)} allocators")
     sys.exit(verdict != "pass")

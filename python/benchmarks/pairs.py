@@ -2,17 +2,20 @@
 
     pairs.py [--json FILE] [--quick]
 
-Each allocator is measured in a process of its own: microseconds for
-`malloc(size)` and the end of what it gave, the median of rounds of 2000 pairs,
-of sizes and streams. The last line says whether cuarena takes at most 1 us.
+Microseconds for `malloc(size)` and the end of what it gave, of sizes and
+streams. Allocators take turns; each run is a process of its own, and its figure
+the median of rounds of 2000 pairs. The last line says whether cuarena takes at
+most 1 us in the median of the runs.
 """
 
 import argparse
-import json
 import statistics
-import subprocess
 import sys
 import time
+
+import record
+
+from allocators import NAMES, need_cupy, take_turns
 
 SIZES = (512, 4096, 1 << 20, 64 << 20)
 TARGET_US = 1.0
@@ -44,12 +47,15 @@ def measure_all(name, rounds):
     return figures
 
 
-def measure_apart(name, rounds):
-    command = [sys.executable, __file__, "--one", name, "--rounds", str(rounds)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"FAIL {name}: {done.stderr[-2000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
+def lines(runs):
+    """Of each row and allocator what all runs came to."""
+    for row in runs[NAMES[0]][0]:
+        where, size = row.rsplit(", ", 1)
+        for name in NAMES:
+            values = [round(run[row], 4) for run in runs[name] if row in run]
+            if values:
+                head = {"kind": "pair", "case": where, "bytes": int(size.split()[0])}
+                yield {**head, "who": name, "unit": "us", **record.spread(values)}
 
 
 def main():
@@ -57,23 +63,28 @@ def main():
     parser.add_argument("--json")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--one")
-    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--runs", type=int, default=5)
     chosen = parser.parse_args()
     if chosen.one:
-        print(json.dumps(measure_all(chosen.one, chosen.rounds)))
+        print(record.json.dumps(measure_all(chosen.one, chosen.rounds)))
         return
-    from allocators import NAMES, need_cupy
-
     need_cupy()
-
-    figures = {name: measure_apart(name, 5 if chosen.quick else chosen.rounds) for name in NAMES}
-    for row in figures[NAMES[0]]:
-        values = "  ".join(f"{name} {figures[name][row]:.3f}" for name in NAMES)
-        print(f"us a pair, {row}: {values}")
-    if chosen.json:
-        with open(chosen.json, "w") as file:
-            json.dump(figures, file, indent=1)
-    worst = max(figures["cuarena"].values())
+    if chosen.quick:
+        chosen.rounds, chosen.runs = 5, 1
+    head = record.machine("cupy-pairs")
+    runs = take_turns(
+        [__file__, "--rounds", str(chosen.rounds)],
+        chosen.runs,
+        lambda runs: record.write(chosen.json, [head, *lines(runs)]),
+    )
+    found = list(lines(runs))
+    for line in found:
+        print(
+            f"us a pair, {line['case']}, {line['bytes']} bytes: {line['who']} "
+            f"{line['median']:.3f} ({line['low']:.3f}-{line['high']:.3f})"
+        )
+    worst = max(line["median"] for line in found if line["who"] == "cuarena")
     verdict = "pass" if worst <= TARGET_US else "FAIL"
     print(f"{verdict} pairs: cuarena takes at most {worst:.3f} us (wanted: {TARGET_US})")
     sys.exit(verdict != "pass")

@@ -245,11 +245,11 @@ static PyObject *pointer_to(pool_object_t *self, device_slot_t *slot, bytes_obje
 static PyObject *allocate(pool_object_t *self, int device, known_stream_t *stream, PyObject *size)
 {
     device_slot_t *slot = self->slots[device];
-    size_t wanted = PyLong_AsSize_t(size);
     bytes_object_t *bytes;
     PyObject *pointer;
+    size_t wanted;
 
-    if (wanted == (size_t)-1 && PyErr_Occurred())
+    if (!native_size(size, "size", "0 to 2**64 - 1", &wanted))
         return NULL;
     bytes = new_bytes(self, slot, stream);
     if (!bytes)

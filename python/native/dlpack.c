@@ -187,6 +187,19 @@ static PyObject *capsule_of(exported_t *exported, void *address, bool versioned)
     return capsule;
 }
 
+/* Whether a consumer's stream is -1. Never an exception: what is no number is looked at later. */
+static bool is_unordered(PyObject *from)
+{
+    PyObject *number = PyIndex_Check(from) ? PyNumber_Index(from) : NULL;
+    int overflow = 0;
+    bool unordered = number && PyLong_AsLongAndOverflow(number, &overflow) == -1 && !overflow;
+
+    if (!number)
+        PyErr_Clear();
+    Py_XDECREF(number);
+    return unordered;
+}
+
 /* The stream of a consumer: on a device None is the legacy default stream, and -1 asks for no
  * order. Memory of the host has none. */
 static bool consumer(PyObject *from, const owned_block_t *owned, cuarena_stream_t *stream_out)
@@ -198,9 +211,9 @@ static bool consumer(PyObject *from, const owned_block_t *owned, cuarena_stream_
         *stream_out = owned->stream == CUARENA_NO_STREAM ? CUARENA_NO_STREAM : NULL;
         return true;
     }
-    if (PyLong_Check(from) && PyLong_AsLongLong(from) == -1) {
+    if (is_unordered(from)) {
         *stream_out = owned->stream;
-        return !PyErr_Occurred();
+        return true;
     }
     return native_stream(from, stream_out);
 }
@@ -208,23 +221,23 @@ static bool consumer(PyObject *from, const owned_block_t *owned, cuarena_stream_
 /* Whether (type, id) is this device, or None. */
 static int is_here(PyObject *device, const owned_arena_t *home)
 {
-    int type, id;
+    int wanted[2];
     if (!device || device == Py_None)
         return 1;
-    if (!PyArg_ParseTuple(device, "ii", &type, &id))
+    if (!native_pair(device, "dl_device", "(device_type, device_id)", wanted))
         return -1;
-    return type == device_type(home) && id == device_id(home);
+    return wanted[0] == device_type(home) && wanted[1] == device_id(home);
 }
 
 /* Whether the consumer takes the capsule with a version: 1, 0, or -1 with an exception. */
 static int wants_version(PyObject *max_version)
 {
-    int major, minor;
+    int most[2];
     if (!max_version || max_version == Py_None)
         return 0;
-    if (!PyArg_ParseTuple(max_version, "ii", &major, &minor))
+    if (!native_pair(max_version, "max_version", "(major, minor)", most))
         return -1;
-    return major >= 1;
+    return most[0] >= 1;
 }
 
 static bool can_export(const owned_block_t *owned, PyObject *device, PyObject *copy)

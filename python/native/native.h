@@ -33,6 +33,15 @@ PyObject *native_set_error_factory(PyObject *module, PyObject *factory);
 /* Drops it when the module ends. */
 void native_clear_error_factory(void);
 
+/* ---- number.c ------------------------------------------------------------ */
+
+/* A number of 0 to 2**64 - 1 of any type with __index__. Returns false with InvalidArgumentError,
+ * which names `what`, the number and what is expected, or with TypeError if it is no number. */
+bool native_size(PyObject *from, const char *what, const char *expected, size_t *size_out);
+/* A tuple of two ints. Returns false with TypeError, which names `what`, the value and the members
+ * that are expected, as "(major, minor)". */
+bool native_pair(PyObject *from, const char *what, const char *members, int pair_out[2]);
+
 /* ---- stream.c ------------------------------------------------------------ */
 
 /*

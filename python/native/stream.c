@@ -1,10 +1,13 @@
 /* Streams of other packages. */
 #include "native.h"
 
+static const char accepted[] = "None, an object with __cuda_stream__, or the cudaStream_t as an "
+                               "int of 0 to 2**64 - 1";
+
 static bool from_number(PyObject *number, cuarena_stream_t *stream_out)
 {
-    size_t handle = PyLong_AsSize_t(number);
-    if (handle == (size_t)-1 && PyErr_Occurred())
+    size_t handle;
+    if (!native_size(number, "stream", accepted, &handle))
         return false;
     *stream_out = CUARENA_STREAM_NUMBER(handle);
     return true;
@@ -52,10 +55,9 @@ static bool from_object(PyObject *from, cuarena_stream_t *stream_out)
         Py_DECREF(value);
         return found;
     }
-    PyErr_Format(PyExc_TypeError,
-                 "%R is no stream; expected: None, an object with __cuda_stream__, or the "
-                 "cudaStream_t as an int",
-                 from);
+    if (PyIndex_Check(from))
+        return from_number(from, stream_out);
+    PyErr_Format(PyExc_TypeError, "%R is no stream; expected: %s", from, accepted);
     return false;
 }
 

@@ -40,6 +40,15 @@ def test_memory_is_that_of_the_arena(pool):
     assert pool.used_bytes() == 1024 and pool.total_bytes() >= 1024
 
 
+def test_any_whole_number_is_a_size(pool):
+    numpy = pytest.importorskip("numpy")
+    pointer = pool.malloc(numpy.int64(1000))
+    assert pointer.mem.size == 1000 and pool.stats().requested_bytes == 1000
+    for size in (-1, numpy.int64(-1), 2**64):
+        with pytest.raises(cuarena.InvalidArgumentError, match=f"size={size} is out of range"):
+            pool.malloc(size)
+
+
 def test_the_last_reference_frees(pool):
     pointer = pool.malloc(1000)
     other = type(pointer)(pointer.mem, 256)

@@ -18,6 +18,7 @@ from ._errors import (
     StaleBlockError,
     UnsupportedError,
 )
+from ._frameworks import FrameworkError
 from ._native import Block, Capture
 from ._native import version as __version__
 from .stats import (
@@ -44,6 +45,7 @@ __all__ = [
     "DeviceInfo",
     "DriverError",
     "DriverInfo",
+    "FrameworkError",
     "InvalidArgumentError",
     "Move",
     "NoDeviceError",

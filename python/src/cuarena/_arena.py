@@ -6,10 +6,11 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, SupportsIndex
 
 from . import _errors, _native
 from ._native import Block, Capture
+from ._numbers import size
 from .stats import CacheStats, CompactReport, Move, Properties, Stats, _properties
 
 __all__ = ["Arena", "Block", "pinned"]
@@ -81,12 +82,12 @@ class Arena(_native.Arena):
 
     def alloc(
         self,
-        nbytes: int,
+        nbytes: SupportsIndex,
         *,
         stream: Any = None,
         movable: bool = False,
         zeroed: bool = False,
-        alignment: int = 0,
+        alignment: SupportsIndex = 0,
         tag: str | None = None,
         stable: bool = False,
         dedicated: bool = False,
@@ -130,11 +131,11 @@ class Arena(_native.Arena):
         """
         number = self._tag_number(tag) if tag is not None else 0
         return self._alloc(
-            _size(nbytes, "nbytes"),
+            size(nbytes, "nbytes"),
             stream,
             movable,
             zeroed,
-            _size(alignment, "alignment"),
+            size(alignment, "alignment"),
             number,
             stable,
             dedicated,
@@ -146,7 +147,7 @@ class Arena(_native.Arena):
             number = self._tags[name] = self._tag(name)
         return number
 
-    def alloc_address(self, nbytes: int, stream: Any = None) -> int:
+    def alloc_address(self, nbytes: SupportsIndex, stream: Any = None) -> int:
         """Allocate without an object that frees, for allocators of frameworks.
 
         Parameters
@@ -161,9 +162,9 @@ class Arena(_native.Arena):
         int
             The address, which is for `free_address`.
         """
-        return self._alloc_address(_size(nbytes, "nbytes"), stream)
+        return self._alloc_address(size(nbytes, "nbytes"), stream)
 
-    def free_address(self, address: int, stream: Any = None) -> None:
+    def free_address(self, address: SupportsIndex, stream: Any = None) -> None:
         """Free what `alloc_address` gave, at this point of a stream.
 
         Parameters
@@ -178,7 +179,7 @@ class Arena(_native.Arena):
         StaleBlockError
             If nothing of this arena begins there.
         """
-        self._free_address(address, stream)
+        self._free_address(size(address, "address"), stream)
 
     # ---- Bytes that move -----------------------------------------------------------
 
@@ -186,11 +187,11 @@ class Arena(_native.Arena):
         self,
         callback: Callable[[list[Move]], object] | None = None,
         *,
-        goal_bytes: int = 0,
-        goal_alignment: int = 0,
-        max_bytes: int | None = None,
-        max_moves: int | None = None,
-        batch_moves: int | None = None,
+        goal_bytes: SupportsIndex = 0,
+        goal_alignment: SupportsIndex = 0,
+        max_bytes: SupportsIndex | None = None,
+        max_moves: SupportsIndex | None = None,
+        batch_moves: SupportsIndex | None = None,
         stream: Any = None,
         streams: Iterable[Any] = (),
     ) -> CompactReport:
@@ -226,8 +227,8 @@ class Arena(_native.Arena):
         """
         answer = self._compact(
             None if callback is None else lambda moves: callback([Move(*move) for move in moves]),
-            _size(goal_bytes, "goal_bytes"),
-            _size(goal_alignment, "goal_alignment"),
+            size(goal_bytes, "goal_bytes"),
+            size(goal_alignment, "goal_alignment"),
             _most(max_bytes, "max_bytes"),
             _most(max_moves, "max_moves"),
             _most(batch_moves, "batch_moves"),
@@ -302,7 +303,7 @@ class Arena(_native.Arena):
 
     # ---- Bytes that go back ------------------------------------------------------------
 
-    def trim(self, keep_bytes: int = 0) -> int:
+    def trim(self, keep_bytes: SupportsIndex = 0) -> int:
         """Give idle bytes back to the memory, until so many are reserved.
 
         It waits for no stream; see `trim_on`.
@@ -312,9 +313,9 @@ class Arena(_native.Arena):
         int
             How many bytes went back.
         """
-        return self._trim(_size(keep_bytes, "keep_bytes"), None, False)
+        return self._trim(size(keep_bytes, "keep_bytes"), None, False)
 
-    def trim_on(self, stream: Any = None, keep_bytes: int = 0) -> int:
+    def trim_on(self, stream: Any = None, keep_bytes: SupportsIndex = 0) -> int:
         """Give what was freed on a stream back to the memory, after a wait for it.
 
         Parameters
@@ -329,13 +330,13 @@ class Arena(_native.Arena):
         int
             How many bytes went back.
         """
-        return self._trim(_size(keep_bytes, "keep_bytes"), stream, True)
+        return self._trim(size(keep_bytes, "keep_bytes"), stream, True)
 
     def reclaim(self, *, wait: bool = False) -> int:
         """Make what streams are done with everybody's; return how many bytes."""
         return self._reclaim(wait)
 
-    def resize_pool(self, nbytes: int | str) -> None:
+    def resize_pool(self, nbytes: SupportsIndex | str) -> None:
         """Make a pool larger or smaller, in place or by moving all blocks."""
         self._resize_pool(_bytes(nbytes, "nbytes"))
 
@@ -351,7 +352,7 @@ class Arena(_native.Arena):
 
     def set_limit(
         self,
-        limit: int | str | None,
+        limit: SupportsIndex | str | None,
         kind: Literal["reserved", "live", "cached", "soft", "threshold"] = "reserved",
     ) -> int | None:
         """Set a limit.
@@ -375,7 +376,9 @@ class Arena(_native.Arena):
             If it is below what lives: that would refuse every request.
         """
         number = _choice(_LIMITS, kind, "kind")
-        old = self._set_limit(number, str(_UNLIMITED if limit is None else limit))
+        old = self._set_limit(
+            number, limit if isinstance(limit, str) else str(_most(limit, "limit"))
+        )
         if kind in ("reserved", "live", "soft"):
             self._check_limit(number, old)
         return None if old == _UNLIMITED else old
@@ -489,17 +492,9 @@ def _choice(choices: Mapping[str, int], name: str, what: str) -> int:
     return choices[name]
 
 
-def _size(value: int, what: str) -> int:
-    if not 0 <= value < 2**64:
-        raise _errors.InvalidArgumentError(
-            f"{what}={value} is out of range; expected: 0 to 2**64 - 1"
-        )
-    return value
+def _most(value: SupportsIndex | None, what: str) -> int:
+    return _UNLIMITED if value is None else size(value, what)
 
 
-def _most(value: int | None, what: str) -> int:
-    return _UNLIMITED if value is None else _size(value, what)
-
-
-def _bytes(value: int | str, what: str) -> int:
-    return _size(value if isinstance(value, int) else _native.parse_bytes(value), what)
+def _bytes(value: SupportsIndex | str, what: str) -> int:
+    return _native.parse_bytes(value) if isinstance(value, str) else size(value, what)

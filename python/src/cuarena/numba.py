@@ -103,7 +103,7 @@ def enable(options: str = "", /, **more: object) -> None:
     FrameworkError
         If numba-cuda is not there, or too old.
     ArenaBusyError
-        If Numba uses a device already, or it was enabled before.
+        If Numba uses a device already.
     """
     global _options
     if _arenas or _uses_a_device():

@@ -7,9 +7,10 @@ Names and meanings are those of the C library's ``cuarena/stats.h``,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex
 
 from . import _native
+from ._numbers import device as _device
 
 __all__ = [
     "CacheStats",
@@ -212,7 +213,7 @@ def driver_info() -> DriverInfo:
     return DriverInfo(**_native.driver_info())
 
 
-def device_info(device: int = 0) -> DeviceInfo:
+def device_info(device: SupportsIndex = 0) -> DeviceInfo:
     """Tell what a device is and can do.
 
     Parameters
@@ -227,7 +228,7 @@ def device_info(device: int = 0) -> DeviceInfo:
     NoDeviceError
         If there is no driver.
     """
-    found: dict[str, Any] = _native.device_info(device)
+    found: dict[str, Any] = _native.device_info(_device(device))
     for key in ("vmm", "pools", "managed", "concurrent"):
         found[key] = bool(found[key])
     return DeviceInfo(**found)

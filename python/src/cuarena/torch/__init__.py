@@ -27,11 +27,12 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, SupportsIndex
 
 from .. import _errors, _native
 from .. import _torch as _calls
 from .._frameworks import FrameworkError, require
+from .._numbers import device as _number_of
 
 torch: Any = require("torch", "PyTorch", "2.11")
 
@@ -64,6 +65,10 @@ _HOOKS = {
 
 _allocator: Any = None
 _pools_ready = False
+
+
+def _device(device: SupportsIndex | None) -> int:
+    return int(torch.cuda.current_device()) if device is None else _number_of(device)
 
 
 def _options(limit: int | str | None, options: str, report: str | bool) -> None:
@@ -129,7 +134,7 @@ def enabled() -> bool:
 def pool(
     limit: int | str | None = None,
     *,
-    device: int | None = None,
+    device: SupportsIndex | None = None,
     options: str = "",
     report: str | bool = True,
 ) -> Pool:
@@ -160,7 +165,7 @@ def pool(
     if not _pools_ready:
         _pool.install()
         _pools_ready = True
-    return Pool(torch.cuda.current_device() if device is None else device)
+    return Pool(_device(device))
 
 
 @contextlib.contextmanager
@@ -180,14 +185,14 @@ def tag(name: str) -> Iterator[None]:
         _calls.tag_leave(before)
 
 
-def stats(device: int | None = None) -> dict[str, int]:
+def stats(device: SupportsIndex | None = None) -> dict[str, int]:
     """Tell the figures of a device's arena."""
-    return _calls.figures(torch.cuda.current_device() if device is None else device)
+    return _calls.figures(_device(device))
 
 
-def arena(device: int | None = None) -> int:
+def arena(device: SupportsIndex | None = None) -> int:
     """Give the arena of a device, as a cuarena_t *, for calls of the C library."""
-    return _calls.arena(torch.cuda.current_device() if device is None else device)
+    return _calls.arena(_device(device))
 
 
 def last_report() -> str | None:

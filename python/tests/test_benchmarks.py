@@ -1,0 +1,76 @@
+"""What keeps the records of benchmarks, with a program that stands for the workloads."""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent.parent / "benchmarks"
+CHILD = """
+import json, sys, time
+allocator, names = sys.argv[1], sys.argv[2 : sys.argv.index("--steps")]
+for name in names:
+    if name == "moe" and allocator == "async":
+        sys.exit(3)
+    if name == "bert" and SLOW:
+        time.sleep(60)
+    told = {"times": [0.25, 0.5, 0.75], "losses": "as", "reserved": 8, "allocated": 4, "used": 8}
+    if "--caps" in sys.argv:
+        told = {"cap": 16, "allocated": 4, "reserved": 8}
+    print(json.dumps({"allocator": allocator, "workload": name, **told}), flush=True)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    shutil.copytree(HERE, tmp_path / "benchmarks")
+    return tmp_path
+
+
+def run(folder, *arguments, slow=False):
+    child = folder / "benchmarks" / "child.py"
+    child.write_text(f"SLOW = {slow}\n{CHILD}")
+    command = [sys.executable, folder / "benchmarks" / "compare.py", "--out", folder / "out.json"]
+    ran = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=100)
+    lines = [json.loads(line) for line in (folder / "out.json").read_text().splitlines()]
+    return ran, lines[0], {(line["case"], line["who"]): line for line in lines[1:]}
+
+
+def test_runs_are_kept_with_their_median(folder):
+    ran, machine, found = run(folder, "--runs", "2", "gpt2", "bert")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert (machine["kind"], machine["bench"]) == ("machine", "torch-compare")
+    assert len(found) == 8
+    line = found["bert", "cuarena"]
+    assert (line["runs"], line["median"], line["low"]) == ([500, 500], 500, 500)
+    assert line["reserved"]["median"] == 8 and "bit-equal" in ran.stdout
+
+
+def test_a_workload_that_ends_its_process_hides_no_other(folder):
+    ran, _, found = run(folder, "--runs", "1", "moe", "bert")
+    assert found["moe", "async"]["errors"] and found["bert", "async"]["runs"] == [500]
+    assert ran.returncode == 0  # arenas ran
+
+
+def test_what_ended_before_the_time_was_over_is_kept(folder):
+    _, _, found = run(folder, "--runs", "1", "--limit", "10.5", "gpt2", "bert", slow=True)
+    assert list(found) == [("gpt2", "cuarena")]
+
+
+def test_caps_are_looked_for_at_once(folder):
+    ran, machine, found = run(folder, "--part", "caps", "gpt2")
+    assert ran.returncode == 0 and machine["bench"] == "torch-caps"
+    assert {line["cap"] for line in found.values()} == {16} and len(found) == 4
+
+
+def test_what_pytest_said_is_counted(folder):
+    log, out = folder / "log", folder / "tests.json"
+    log.write_text("FAILED tests/a.py::b - x\n3 passed in 1s\n=== 1 failed, 2 skipped in 2s ===\n")
+    command = [sys.executable, folder / "benchmarks" / "record.py", out, "torch-tests", log]
+    subprocess.run(command, check=True)
+    found = json.loads(out.read_text().splitlines()[1])
+    assert (found["passed"], found["failed"], found["skipped"]) == (3, 1, 2)
+    assert found["failures"] == ["tests/a.py::b"]
