@@ -1522,7 +1522,7 @@ pub struct cuarena_stats {
     pub segments: u64,
     #[doc = " of dedicated and adopted blocks, which are part\n of live_bytes"]
     pub dedicated_bytes: u64,
-    #[doc = " of the host, without what debug.h and trace.h take:\n see heap.h; for REGION_ALL with\n those of the arena and its streams"]
+    #[doc = " of the host: see heap.h; for REGION_ALL with those of\n the arena, its streams, its options of debug.h and\n its trace; without what a tool is told (nvtx=), and\n some 300 B for each thread that records, which are\n the process's"]
     pub bookkeeping_bytes: u64,
     #[doc = " requests that got bytes of another stream"]
     pub steals: u64,
@@ -2374,7 +2374,7 @@ pub struct cuarena_layer_stats {
     pub frees: u64,
     #[doc = " allocations of `allocs` on streams that were being captured"]
     pub captured: u64,
-    #[doc = " that went to the driver"]
+    #[doc = " that went to the driver, by a function of the table"]
     pub driver_allocs: u64,
     #[doc = " likewise"]
     pub driver_frees: u64,
@@ -3193,7 +3193,7 @@ extern "C" {
     pub fn cuarena_device_info(device: i32, info: *mut cuarena_device_info_t) -> cuarena_status_t;
     #[doc = " The functions, for code that gives them the driver's names. Never NULL, and the same for the\n whole process. Opens nothing: the first call of one of them does."]
     pub fn cuarena_layer() -> *const cuarena_layer_t;
-    #[doc = " Says what the arenas are to be like, before the first allocation; the config is copied. Without\n it they are those of \"preset=grow\". The device's number is that of each device, and memory is\n device memory. The layer adds alignment=512, peers=try and rdma=try where the config has the\n defaults, and then CUARENA_CONF.\n\n BAD_ARGUMENT for NULL, a memory other than device or what the preset says, a context, and options\n that do not go together where that shows without a device; BUSY once there is an arena."]
+    #[doc = " Says what the arenas are to be like, before the first allocation; the config is copied. Without\n it they are those of \"preset=grow\". The device's number is that of each device, and memory is\n device memory. The layer adds peers=try and rdma=try where the config has the defaults, and then\n CUARENA_CONF; an alignment below 512 is raised to that.\n\n BAD_ARGUMENT for NULL, a memory other than device or what the preset says, a context, and options\n that do not go together where that shows without a device; BUSY once there is an arena."]
     pub fn cuarena_layer_configure(config: *const cuarena_config_t) -> cuarena_status_t;
     pub fn cuarena_layer_stats_init(stats: *mut cuarena_layer_stats_t);
     #[doc = " What the layer did for a device, by its ordinal from 0 to 63; -1: for calls without one, such as\n those without a context. BAD_ARGUMENT for another ordinal. Calls no driver. O(1)."]
@@ -3257,7 +3257,7 @@ extern "C" {
         write: cuarena_write_fn,
         user: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " Begins to record in a file: \"%p\" in the path becomes the number of the process, \"%n\" that of the\n trace in it, from 1 on, and \"%%\" a percent sign. BAD_ARGUMENT for another percent sign, \"\", or\n more than 255 bytes; BUSY where the arena records in a file already, or another arena or process\n in this one; DRIVER with errno where the file cannot be made or written; UNSUPPORTED for .gz\n where there is no libz.so.1; REENTERED from a function of the arena's memory, and where this\n thread begins or ends the arena's trace already. Nothing has changed then. The file has the mode\n that umask leaves. O(live blocks) under the arena's lock, with host memory for a line of each."]
+    #[doc = " Begins to record in a file: \"%p\" in the path becomes the number of the process, \"%n\" that of the\n trace in it, from 1 on, and \"%%\" a percent sign. BAD_ARGUMENT for another percent sign, \"\", or\n more than 255 bytes; BUSY where the arena records in a file already, or another arena or process\n in this one; DRIVER with errno where the file cannot be made or written; UNSUPPORTED for .gz\n where there is no libz.so.1; REENTERED from a function of the arena's memory, and where this\n thread begins or ends the arena's trace already. Nothing has changed then: a file that was there\n is as before, and none is made. The file has the mode that umask leaves. O(live blocks) under the\n arena's lock, with host memory for a line of each."]
     pub fn cuarena_trace_begin(
         arena: *mut cuarena_t,
         path: *const ::core::ffi::c_char,

@@ -14,50 +14,7 @@ use cudarc::driver::{sys, CudaContext, CudaFunction, CudaStream, LaunchConfig, P
 use cudarc::nvrtc::Ptx;
 
 /// `y[i] = a * x[i] + y[i]`, one number a thread.
-const KERNEL: &str = "
-.version 6.3
-.target sm_70
-.address_size 64
-
-.visible .entry axpy_f32(
-    .param .f32 axpy_a,
-    .param .u64 axpy_x,
-    .param .u64 axpy_y,
-    .param .u64 axpy_count
-)
-{
-    .reg .pred %done;
-    .reg .f32 %a, %x, %y;
-    .reg .b32 %block, %width, %thread;
-    .reg .b64 %i, %count, %offset, %at_x, %at_y;
-
-    ld.param.f32 %a, [axpy_a];
-    ld.param.u64 %at_x, [axpy_x];
-    ld.param.u64 %at_y, [axpy_y];
-    ld.param.u64 %count, [axpy_count];
-    cvta.to.global.u64 %at_x, %at_x;
-    cvta.to.global.u64 %at_y, %at_y;
-
-    mov.u32 %block, %ctaid.x;
-    mov.u32 %width, %ntid.x;
-    mov.u32 %thread, %tid.x;
-    mul.wide.u32 %i, %block, %width;
-    cvt.u64.u32 %offset, %thread;
-    add.u64 %i, %i, %offset;
-    setp.ge.u64 %done, %i, %count;
-    @%done bra end;
-
-    shl.b64 %offset, %i, 2;
-    add.u64 %at_x, %at_x, %offset;
-    add.u64 %at_y, %at_y, %offset;
-    ld.global.f32 %x, [%at_x];
-    ld.global.f32 %y, [%at_y];
-    fma.rn.f32 %y, %a, %x, %y;
-    st.global.f32 [%at_y], %y;
-end:
-    ret;
-}
-";
+const KERNEL: &str = include_str!("axpy.ptx");
 
 /// # Safety
 ///

@@ -29,7 +29,7 @@ impl SnapshotFormat {
 
 impl Arena {
     /// The arena's segments, blocks, free ranges, tags, streams and figures, of
-    /// one moment. Other threads wait for a copy of the bookkeeping only, less than
+    /// one moment. Other threads wait for a copy of the bookkeeping only, about
     /// a millisecond for each 10^5 blocks.
     ///
     /// # Errors

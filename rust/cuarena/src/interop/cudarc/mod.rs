@@ -39,6 +39,14 @@
 //! home**, the program brackets the launch with [`ArenaSlice::sync_for`], or
 //! passes a view ([`ArenaSlice::as_view`]), which carries cudarc's own events.
 //!
+//! # Graphs
+//!
+//! What is allocated on a stream within [`Arena::capture`](crate::Arena::capture)
+//! keeps its bytes, also where it is dropped, until the session is: a graph
+//! that was captured meanwhile finds them at each launch. Slices make no events
+//! on their home, so a capture takes no event from before it, and tracking may
+//! stay on. The example `cudarc_graph` shows it.
+//!
 //! # Moving
 //!
 //! A slice is pinned as long as it lives: its address is known to others.
