@@ -74,6 +74,14 @@ static double time_plan(cuarena_heap_t *heap, size_t *moves)
     return time;
 }
 
+static uint64_t live_bytes_of(const cuarena_heap_t *heap)
+{
+    cuarena_heap_stats_t stats;
+    cuarena_heap_stats_init(&stats);
+    must(cuarena_heap_stats(heap, &stats));
+    return stats.live_bytes;
+}
+
 static void print_plan(void)
 {
     cuarena_heap_t *heap = used_heap();
@@ -85,7 +93,7 @@ static void print_plan(void)
         keep_best(&walk, time_walk(heap, &sum));
         keep_best(&plan, time_plan(heap, &moves));
     }
-    expect(sum == ROUNDS * heap->live_bytes, "the walk saw every block");
+    expect(sum == ROUNDS * live_bytes_of(heap), "the walk saw every block");
     printf("full plan, %d live blocks after %d operations: %zu moves\n", BLOCKS, OPERATIONS, moves);
     printf("  walk %.1f ms, plan %.1f ms, plan/walk %.2f\n", walk, plan, plan / walk);
     cuarena_heap_destroy(&heap);

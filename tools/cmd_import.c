@@ -103,11 +103,10 @@ static bool write_trace(const options_t *o, const recording_t *recording, const 
                         fault_t *fault)
 {
     uint32_t streams = 0;
-    const char *path = o->output != NULL ? o->output : "-";
     if (recording->ids == 0)
         return fault_set(
             fault, "%s: nothing is allocated or freed in it, expected an event at least", name);
-    if (!recording_write(recording, path, &streams, fault))
+    if (!recording_write(recording, o->output, &streams, fault))
         return false;
     tell(recording, name, streams);
     return true;
@@ -120,7 +119,7 @@ static bool import_file(const options_t *o, fault_t *fault)
     if (o->operand_count != 1)
         return fault_set(fault, "%zu files are named, expected one to import", o->operand_count);
     const char *name = source_name(o->operands[0]);
-    if (!source_read(o->operands[0], &source, fault))
+    if (!options_check_outputs(o, fault) || !source_read(o->operands[0], &source, fault))
         return false;
     bool good = read_recording(o, &source, name, &recording, fault) &&
                 write_trace(o, &recording, name, fault);
@@ -141,5 +140,7 @@ int command_import(int argc, char **argv)
         fputs(help, stdout);
         return command_end(STATUS_SERVED);
     }
+    if (o.output == NULL)
+        o.output = "-";
     return import_file(&o, &fault) ? command_end(STATUS_SERVED) : command_fail(&fault);
 }

@@ -121,8 +121,8 @@ static void print_table(const comparison_t *c)
 {
     const cuarena_config_t *config = &c->options->ask.setup.config;
     table_t table = {.columns = 1 + 2 * c->policies.count};
-    printf("preset %s, memory %s, ", report_option(config, "preset"),
-           report_option(config, "memory"));
+    printf("preset %s, ", report_option(config, "preset"));
+    printf("memory %s, ", report_option(config, "memory"));
     printf("%s\n", c->options->ask.setup.blocks ? "blocks" : "pointers");
     printf("by policy: the smallest pool over the peak, and mean nanoseconds "
            "per call\n");

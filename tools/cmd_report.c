@@ -178,8 +178,9 @@ static bool check(const options_t *o, fault_t *fault)
     if (o->operand_count > 1)
         return fault_set(fault, "report has '%s' too, expected one trace",
                          fault_quote(o->operands[1], strlen(o->operands[1])));
-    return o->output != NULL || o->svg != NULL || o->png != NULL ||
-           fault_set(fault, "report has no file to write, expected -o, --svg or --png FILE");
+    if (o->output == NULL && o->svg == NULL && o->png == NULL)
+        return fault_set(fault, "report has no file to write, expected -o, --svg or --png FILE");
+    return options_check_outputs(o, fault);
 }
 
 int command_report(int argc, char **argv)

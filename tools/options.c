@@ -1,5 +1,6 @@
 #include "options.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -98,9 +99,10 @@ static bool set_whole(uint64_t *number_out, const char *option, uint64_t least, 
                       const char *value, fault_t *fault)
 {
     char *end = NULL;
+    errno = 0;
     *number_out = strtoull(value, &end, 10);
-    if (value[0] != '\0' && strspn(value, "0123456789") == strlen(value) && *number_out >= least &&
-        *number_out <= most)
+    if (errno == 0 && value[0] != '\0' && strspn(value, "0123456789") == strlen(value) &&
+        *number_out >= least && *number_out <= most)
         return true;
     return fault_set(fault, "%s is '%s', expected a whole number from %" PRIu64 " to %" PRIu64,
                      option, fault_quote(value, strlen(value)), least, most);
@@ -392,6 +394,27 @@ bool options_parse(int argc, char **argv, unsigned groups, options_t *options_ou
 
 /* ---- Traces ------------------------------------------------------------- */
 
+bool options_check_outputs(const options_t *options, fault_t *fault)
+{
+    const char *trace = options->ask.setup.config.trace;
+    const struct output {
+        const char *option;
+        const char *path;
+    } outputs[] = {
+        {"--output", options->output},
+        {"--svg", options->svg},
+        {"--png", options->png},
+        {"--snapshot", options->ask.snapshot},
+        {"--option trace", trace[0] != '\0' ? trace : NULL},
+    };
+    for (size_t i = 0; i < options->operand_count; i++)
+        for (size_t j = 0; j < sizeof outputs / sizeof outputs[0]; j++)
+            if (!source_check_output(options->operands[i], outputs[j].option, outputs[j].path,
+                                     fault))
+                return false;
+    return true;
+}
+
 bool options_check_streams(const options_t *options, const trace_t *trace, fault_t *fault)
 {
     return !options->ask.setup.streams || trace->has_streams ||
@@ -407,6 +430,8 @@ bool options_load(const options_t *options, trace_t **traces_out, fault_t *fault
     if (count == 0)
         return fault_set(fault, "no trace is named, expected one or more "
                                 "files");
+    if (!options_check_outputs(options, fault))
+        return false;
     trace_t *traces = must_have(NULL, count, sizeof *traces);
     memset(traces, 0, count * sizeof *traces);
     for (size_t i = 0; i < count; i++) {

@@ -55,7 +55,9 @@ typedef struct options {
  * would be accepted. */
 bool options_parse(int argc, char **argv, unsigned groups, options_t *options_out, fault_t *fault);
 
-/* All traces that the operands name, or none. */
+/* A fault if an option names an operand as what is to be written. */
+bool options_check_outputs(const options_t *options, fault_t *fault);
+/* All traces that the operands name, or none. Faults are those of options_check_outputs, too. */
 bool options_load(const options_t *options, trace_t **traces_out, fault_t *fault);
 /* A fault if the trace has no streams where they are asked for. */
 bool options_check_streams(const options_t *options, const trace_t *trace, fault_t *fault);

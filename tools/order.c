@@ -40,14 +40,21 @@ bool order_make(csv_t *csv, size_t column, order_t *order)
     return true;
 }
 
-bool order_next(order_t *order, csv_t *csv)
+static bool go_to(const order_line_t *line, csv_t *csv)
 {
-    if (order->next == order->count)
-        return false;
-    const order_line_t *line = &order->lines[order->next++];
     csv->next = line->text;
     csv->line = line->number - 1;
     return csv_next(csv);
+}
+
+bool order_next(order_t *order, csv_t *csv)
+{
+    return order->next < order->count && go_to(&order->lines[order->next++], csv);
+}
+
+bool order_last(const order_t *order, csv_t *csv)
+{
+    return order->count > 0 && go_to(&order->lines[order->count - 1], csv);
 }
 
 void order_free(order_t *order)

@@ -24,6 +24,8 @@ typedef struct order {
 bool order_make(csv_t *csv, size_t column, order_t *order);
 /* Lets `csv` go to the next line; false past the last. */
 bool order_next(order_t *order, csv_t *csv);
+/* Lets `csv` go to the last line, while order_next goes on as before; false if there is none. */
+bool order_last(const order_t *order, csv_t *csv);
 void order_free(order_t *order);
 
 #endif

@@ -81,18 +81,28 @@ static uint64_t largest(const sample_t *sample)
     return sample->largest_bytes;
 }
 
+/* A recording may have no line of what was taken from the memory. */
+static bool knows_reserved(const history_t *h)
+{
+    for (size_t i = 0; i < h->moments; i++)
+        if (h->samples[i].reserved_bytes != 0)
+            return true;
+    return false;
+}
+
 static void put_title(const picture_t *p)
 {
     char text[256], most_live[32], most_reserved[32], preset[64] = "";
+    bool known = knows_reserved(p->h);
     const player_setup_t *setup = p->subject->setup;
     bytes_text(most_live, sizeof most_live, (double)highest(p->h, live));
     bytes_text(most_reserved, sizeof most_reserved, (double)highest(p->h, reserved));
     if (setup != NULL)
         (void)cuarena_config_get(&setup->config, "preset", preset, sizeof preset);
-    (void)snprintf(text, sizeof text,
-                   "%s%s%" PRIu64 " events, live at most %s, reserved at most %s, refused %zu",
+    (void)snprintf(text, sizeof text, "%s%s%" PRIu64 " events, live at most %s%s%s, refused %zu",
                    setup != NULL ? "preset " : "", preset[0] != '\0' ? strcat(preset, ", ") : "",
-                   p->h->moments, most_live, most_reserved, p->h->refusal_count);
+                   p->h->moments, most_live, known ? ", reserved at most " : "",
+                   known ? most_reserved : "", p->h->refusal_count);
     put_label(p, LEFT, 24, " font-size=\"17\" font-weight=\"600\"", p->subject->title);
     put_label(p, LEFT, 44, " fill=\"#5a616b\"", text);
 }
@@ -249,6 +259,14 @@ static void put_curve(const picture_t *p, uint64_t (*number)(const sample_t *), 
     fputs("\"/>\n", p->out);
 }
 
+static const char *curves_legend(const history_t *h)
+{
+    if (!knows_reserved(h))
+        return "blue: live";
+    return h->kind == HISTORY_RECORDED ? "black: reserved, blue: live"
+                                       : "black: reserved, blue: live, orange: largest free range";
+}
+
 static void put_curves(const picture_t *p)
 {
     uint64_t most_reserved = highest(p->h, reserved), most_live = highest(p->h, live);
@@ -258,14 +276,12 @@ static void put_curves(const picture_t *p)
     fprintf(p->out, "%d %d\"/>\n", RIGHT - STEP, CURVES_BOTTOM);
     if (p->h->kind != HISTORY_RECORDED)
         put_curve(p, largest, most, "#d55e00");
-    put_curve(p, reserved, most, "#1b1e23");
+    if (knows_reserved(p->h))
+        put_curve(p, reserved, most, "#1b1e23");
     put_bytes(p, CURVES_TOP, CURVES_BOTTOM, most, 4);
     put_frame(p, CURVES_TOP, CURVES_BOTTOM);
     put_moments(p, CURVES_BOTTOM);
-    put_label(p, RIGHT - 4, CURVES_TOP - 6, to_the_left,
-              p->h->kind == HISTORY_RECORDED
-                  ? "black: reserved, blue: live"
-                  : "black: reserved, blue: live, orange: largest free range");
+    put_label(p, RIGHT - 4, CURVES_TOP - 6, to_the_left, curves_legend(p->h));
 }
 
 /* ---- The whole ------------------------------------------------------------------------ */

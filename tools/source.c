@@ -246,6 +246,24 @@ bool source_read(const char *path, source_t *source_out, fault_t *fault)
     return good;
 }
 
+/* Of a regular file; "-" is a standard stream. */
+static bool look_at(const char *path, int standard, struct stat *status)
+{
+    bool is_standard = strcmp(path, "-") == 0;
+    return (is_standard ? fstat(standard, status) : stat(path, status)) == 0 &&
+           S_ISREG(status->st_mode);
+}
+
+bool source_check_output(const char *path, const char *option, const char *output, fault_t *fault)
+{
+    struct stat in, out;
+    bool same = output != NULL && look_at(path, STDIN_FILENO, &in) &&
+                look_at(output, STDOUT_FILENO, &out) && in.st_dev == out.st_dev &&
+                in.st_ino == out.st_ino;
+    return !same || fault_set(fault, "%s is '%s', expected another file than the one that is read",
+                              option, fault_quote(output, strlen(output)));
+}
+
 /* Of the line that begins at `at`. */
 static size_t commas_in(const source_t *source, size_t at)
 {

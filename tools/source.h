@@ -24,6 +24,9 @@ bool source_read(const char *path, source_t *source_out, fault_t *fault);
 void source_keep_whole_lines(source_t *source);
 /* Tells that lines are missing, if they are, on stderr. */
 void source_tell_cut(const source_t *source, const char *path);
+/* Whether `output`, the value of an option, is another file than the one that is read, by whatever
+ * name. NULL is none, "-" is standard output. */
+bool source_check_output(const char *path, const char *option, const char *output, fault_t *fault);
 /* What messages call it. */
 const char *source_name(const char *path);
 void source_free(source_t *source);

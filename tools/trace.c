@@ -65,6 +65,7 @@ typedef struct reader {
     uint16_t stream; /* of the line */
     bool recorded;   /* by an arena, since it has times and threads: cuarena/trace.h */
     order_t order;   /* of its lines then */
+    bool lacks;      /* lines: its last one is missing, or says so */
     uint32_t *spare; /* slots whose allocation was freed */
     size_t spare_count;
     size_t capacity; /* of events, and of spare */
@@ -233,8 +234,19 @@ static bool add_alloc(reader_t *r, name_t *name, uint64_t size)
     return true;
 }
 
+/* The thread that allocated it had not written its lines when the recording ended. */
+static bool leave_out(reader_t *r, name_t *name)
+{
+    r->trace.unmatched++;
+    name->line = r->csv.line;
+    name->state = NAME_FREED;
+    return true;
+}
+
 static bool add_free(reader_t *r, name_t *name)
 {
+    if (name->state == NAME_NEW && r->lacks)
+        return leave_out(r, name);
     if (name->state == NAME_NEW)
         return wrong(r, COLUMN_NAME, "one that a line before allocates");
     if (name->state == NAME_FREED)
@@ -392,6 +404,14 @@ static bool is_of_arena(const reader_t *r)
     return false;
 }
 
+/* The last line of a recording. */
+static bool read_end(const reader_t *r)
+{
+    uint64_t missing;
+    return csv_decimal(field(r, COLUMN_SIZE), UINT64_MAX, &missing) ||
+           wrong(r, COLUMN_SIZE, "how many events are missing, a whole number");
+}
+
 static bool is_failure(const reader_t *r)
 {
     const char *failure = r->recorded ? "fail" : r->dialect->failure;
@@ -420,6 +440,8 @@ static bool read_event(reader_t *r)
         return false;
     if (is_of_arena(r))
         return true;
+    if (r->recorded && csv_is(field(r, COLUMN_OP), "end"))
+        return read_end(r);
     if (is_failure(r)) {
         r->trace.passed_over++;
         return true;
@@ -449,13 +471,22 @@ static void add_closing(reader_t *r)
     free(last);
 }
 
+/* Whether the recording came to its end, with all lines: the last one says how many are missing. */
+static bool is_whole(reader_t *r)
+{
+    return order_last(&r->order, &r->csv) && r->csv.field_count == r->width &&
+           csv_is(field(r, COLUMN_OP), "end") && csv_is(field(r, COLUMN_SIZE), "0");
+}
+
 /* Puts the lines of a recorded trace into the order in which they happened. */
 static bool order_lines(reader_t *r)
 {
     if (!r->recorded)
         return true;
-    return order_make(&r->csv, r->place[COLUMN_TIME], &r->order) ||
-           wrong(r, COLUMN_TIME, "a whole number of nanoseconds");
+    if (!order_make(&r->csv, r->place[COLUMN_TIME], &r->order))
+        return wrong(r, COLUMN_TIME, "a whole number of nanoseconds");
+    r->lacks = !is_whole(r);
+    return true;
 }
 
 static bool next_line(reader_t *r)
@@ -477,6 +508,15 @@ static bool read_trace(reader_t *r)
                          r->path, r->csv.line);
     add_closing(r);
     return true;
+}
+
+static void tell_unmatched(const reader_t *r)
+{
+    if (r->trace.unmatched > 0)
+        fprintf(stderr,
+                "cuarena: %s: note: lines are missing: left out %" PRIu64
+                " frees of blocks that no line before allocates\n",
+                r->path, r->trace.unmatched);
 }
 
 /* The byte order mark that some editors put before text. */
@@ -502,6 +542,7 @@ bool trace_parse(const char *path, const source_t *source, trace_t *trace_out, f
         r.trace.path = must_have(NULL, strlen(r.path) + 1, 1);
         strcpy(r.trace.path, r.path);
         *trace_out = r.trace;
+        tell_unmatched(&r);
     } else {
         free(r.trace.events);
         free(r.trace.lines);

@@ -56,13 +56,14 @@ typedef struct trace {
     uint64_t allocs;
     uint64_t frees;
     uint64_t passed_over; /* lines of failed requests, and of NULL */
+    uint64_t unmatched;   /* frees that a recording which lacks lines has without an allocation */
     bool has_streams;     /* there is a column of them; else all are on one */
     trace_figure_t figures[TRACE_FIGURES];
     size_t figure_count;
 } trace_t;
 
 /* Reads either format that cuarena(1) tells of. The fault names file, line, value and what was
- * expected. */
+ * expected. Lines that are missing are told on stderr. */
 bool trace_load(const char *path, trace_t *trace_out, fault_t *fault);
 /* Of what was read already; `path` is as it was given. */
 bool trace_parse(const char *path, const source_t *source, trace_t *trace_out, fault_t *fault);

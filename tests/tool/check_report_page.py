@@ -362,6 +362,23 @@ def check_recorded(folder, pictures):
                    "age 1 event (10 ns), to the end"])
 
 
+def check_unreserved(folder, pictures):
+    """A recording that does not tell what was taken from the memory."""
+    lines = [line for line in RECORDED.splitlines() if not line.startswith(("grow", "fail"))]
+    source = Path(folder) / "unreserved.csv"
+    source.write_text("\n".join(lines) + "\n")
+    path, _, _ = report(folder, "unreserved", source)
+    with Browser(1200, 800) as page:
+        page.open(path)
+        for name, text in (("curves-title", "Live bytes"), ("curves-legend", "live")):
+            verdict("unreserved: " + name, text, page.run(
+                "document.getElementById('%s').textContent" % name))
+        verdict("unreserved: the summary", False, "reserved" in page.run(
+            "document.getElementById('summary').textContent"))
+        quiet(page, "unreserved", path)
+        keep(page, pictures, "unreserved")
+
+
 def check_state(folder, pictures):
     check_written(folder, pictures, "state.json", STATE, (0.5, 6000),
                   ["block 0x8000000100000001, pinned", "takes 2 KiB", "tag </script><b>",
@@ -388,7 +405,8 @@ def main():
         print("skip: %s does not start: %s" % (found(), error))
         return 77
     with tempfile.TemporaryDirectory() as folder:
-        for check in (check_page, check_refused, check_moves, check_recorded, check_state):
+        for check in (check_page, check_refused, check_moves, check_recorded, check_unreserved,
+                      check_state):
             check(folder, pictures)
     print("%d failed" % len(failed))
     return 1 if failed else 0

@@ -292,7 +292,9 @@ test_min_pool() {
         "best default low" "$(head -n 3 "$folder/out" |
             sed 's/.*"policy": "\([a-z]*\)".*/\1/' | sort | tr '\n' ' ' |
             sed 's/ $//')"
-    served "policies, table" policies "$folder/plain.csv"
+    served "policies, table" policies --memory pageable "$folder/plain.csv"
+    verdict "policies' table says which arena it is of" "preset pool, memory pageable, pointers" \
+        "$(head -n 1 "$folder/out")"
     verdict "policies' table says what its figures are" \
         "by policy: the smallest pool over the peak, and mean nanoseconds per call" \
         "$(sed -n 2p "$folder/out")"

@@ -34,6 +34,43 @@ test_bad_reports() {
         report --streams <(printf 'op,id,size\na,0,1\n') -o "$page"
 }
 
+# kept NAME TEXT ARGUMENT...: bad, and the trace that is read is as it was.
+kept() {
+    bad "$@"
+    verdict "$1: it stays as it was" same \
+        "$(cmp "$folder/plain.csv" "$folder/own.csv" && echo same)"
+}
+
+# The file that is read, by its name and by others.
+test_own_trace() {
+    local name option words="expected another file than the one that is read"
+    cp "$folder/plain.csv" "$folder/own.csv"
+    ln "$folder/own.csv" "$folder/linked.csv"
+    ln -s own.csv "$folder/symbolic.csv"
+    for name in own.csv ../"$(basename "$folder")"/own.csv linked.csv symbolic.csv; do
+        kept "report into $name" "--output is '$folder/$name', $words" \
+            report "$folder/own.csv" -o "$folder/$name"
+    done
+    for option in --svg --png; do
+        kept "report $option of its trace" "$option is '$folder/own.csv', $words" \
+            report "$folder/own.csv" $option "$folder/own.csv"
+    done
+    kept "replay into its trace" "--snapshot is '$folder/own.csv', $words" \
+        replay "$folder/own.csv" --snapshot "$folder/own.csv"
+    for name in replay policies "report -o $page"; do
+        # The words are arguments.
+        # shellcheck disable=SC2086
+        kept "$name, recorded into its trace" "--option trace is '$folder/own.csv', $words" \
+            $name --option trace="$folder/own.csv" "$folder/own.csv"
+    done
+    kept "import into its log" "--output is '$folder/own.csv', $words" \
+        import "$folder/linked.csv" -o "$folder/own.csv"
+    "$cuarena" report - -o "$folder/own.csv" <"$folder/own.csv" 2>"$folder/err"
+    verdict "report into standard input" "2 1" "$? $(grep -c "$words" "$folder/err")"
+    "$cuarena" import "$folder/own.csv" >>"$folder/own.csv" 2>"$folder/err"
+    verdict "import to standard output" "2 1" "$? $(grep -c "$words" "$folder/err")"
+}
+
 # The page needs nothing else: no address and no file is named in it.
 test_page() {
     served "a page" report "$folder/plain.csv" -o "$page"
@@ -140,6 +177,12 @@ test_pictures() {
     recorded >"$folder/recorded.csv"
     served "of a recorded trace" report "$folder/recorded.csv" --svg "$folder/a.svg"
     verdict "tags end nothing" "$image 1" "$(drawn "$folder/a.svg")"
+    verdict "it tells what was reserved" "1 1" "$(grep -c 'reserved at most 64 KiB' "$folder/a.svg"
+        ) $(grep -c 'black: reserved, blue: live<' "$folder/a.svg")"
+    recorded | grep -vE '^(grow|trim)' >"$folder/recorded.csv"
+    served "of one without what was reserved" report "$folder/recorded.csv" --svg "$folder/a.svg"
+    verdict "which it leaves out" "$image 0 0" \
+        "$(drawn "$folder/a.svg") $(grep -c 'reserved' "$folder/a.svg")"
     snapshot >"$folder/state.json"
     served "of a snapshot" report "$folder/state.json" --svg "$folder/a.svg"
     verdict "which has no curves" "$image 0" "$(drawn "$folder/a.svg")"
@@ -287,5 +330,5 @@ test_escapes() {
         "$(grep -c '<script>alert' "$page") $(grep -c 'u003cscript>alert' "$page")"
 }
 
-run test_bad_reports test_page test_figures test_obstacle test_recorded test_snapshot \
+run test_bad_reports test_own_trace test_page test_figures test_obstacle test_recorded test_snapshot \
     test_pictures test_escapes

@@ -52,6 +52,8 @@ test_options() {
     told "both hold" "peak 2.0 MiB live, 2.0 MiB reserved"
     CUARENA_CONF=nonsense=1 right "what the environment has may be wrong" run "$loads"
     told "then it says so" "device 0 is left to the driver: 'nonsense' is no option"
+    right "a memory that is none of a device's" run -o memory=pageable "$loads"
+    told "it is named" "device 0 is left to the driver: memory: pageable, device and what the preset"
     right "allocations of streams alone" run --report --async "$loads"
     told "the others are the driver's" "100 allocations (0 of graphs), 100 frees"
     CUARENA_ALLOCATOR=off right "turned off" run --report "$loads"

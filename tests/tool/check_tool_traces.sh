@@ -245,10 +245,48 @@ test_recorded_ops() {
     recorded_trace bad.csv 'a,1,100,,soon,1,,0x1000,'
     bad "a time of no number" "bad.csv:2: time is 'soon', expected a whole number" \
         replay "$folder/bad.csv"
-    recorded_trace bad.csv 'a,1,100,,11,1,,0x1000,' 'resize,2,100,,12,1,,0x1000,'
-    bad "a resize of what does not live" "bad.csv:3: id is '2'" replay "$folder/bad.csv"
     recorded_trace bad.csv 'a,1,100,here,11,1,,0x1000,'
     bad "a stream of no address" "bad.csv:2: stream is 'here'" replay "$folder/bad.csv"
+}
+
+# What a thread freed, while the lines of the thread that allocated it are not in the file.
+test_recorded_unmatched() {
+    local end name lines=('a,1,100,,11,1,,0x1000,' 'f,2,50,,12,1,,0x1200,'
+        'resize,3,1000,,13,1,,0x1400,' 'f,3,1000,,14,1,,0x1400,')
+    for end in "" 'end,,3,,20,1,,,'; do
+        recorded_trace lacks.csv "${lines[@]}" $end
+        for name in replay advise policies "report --replay --svg $folder/lacks.svg"; do
+            # The words are arguments.
+            # shellcheck disable=SC2086
+            call $name "$folder/lacks.csv"
+            verdict "$name of a recording that lacks lines, ${end:-without an end}" \
+                "0 cuarena: $folder/lacks.csv: note: lines are missing: left out 2 frees of blocks that no line before allocates" \
+                "$status $(cat "$folder/err")"
+        done
+        call replay --json "$folder/lacks.csv"
+        verdict "what follows of a block that was resized counts" "2 1 1280 " \
+            "$(values allocs frees peak_live_bytes)"
+        recorded_trace bad.csv "${lines[@]}" 'f,2,50,,15,1,,0x1200,' $end
+        bad "a second free is none that lacks its allocation" \
+            "bad.csv:6: id is '2', expected one that was not freed before (line 3)" \
+            replay "$folder/bad.csv"
+    done
+}
+
+test_recorded_whole() {
+    local end='end,,0,,20,1,,,'
+    served "a recording that is whole" replay "$folder/own.csv"
+    verdict "its last line says so" end,,0 "$(tail -n 1 "$folder/own.csv" | cut -d, -f1-3)"
+    recorded_trace bad.csv 'a,1,100,,11,1,,0x1000,' 'f,2,50,,12,1,,0x1200,' "$end"
+    bad "a free of an unknown id where no line is missing" \
+        "bad.csv:3: id is '2', expected one that a line before allocates" \
+        replay "$folder/bad.csv"
+    recorded_trace bad.csv "$end" 'a,1,100,,11,1,,0x1000,' 'resize,2,100,,12,1,,0x1000,'
+    bad "a resize of an unknown id where no line is missing" "bad.csv:4: id is '2'" \
+        replay "$folder/bad.csv"
+    recorded_trace bad.csv 'a,1,100,,11,1,,0x1000,' 'end,,some,,20,1,,,'
+    bad "an end without a number" "bad.csv:3: size is 'some', expected how many events" \
+        replay "$folder/bad.csv"
 }
 
 # What is left of a recording of a process that was killed.
@@ -262,4 +300,5 @@ test_recorded_cut() {
 }
 
 run test_formats test_standard_input test_bad_files test_cut_files test_bad_headers test_bad_lines \
-    test_bad_rmm_lines test_recorded test_recorded_ops test_recorded_cut
+    test_bad_rmm_lines test_recorded test_recorded_ops test_recorded_unmatched test_recorded_whole \
+    test_recorded_cut

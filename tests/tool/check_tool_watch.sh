@@ -39,6 +39,9 @@ test_arguments() {
         snapshot --format xml "$socket"
     bad "snapshot: no arena 0" "--arena is '0', expected a whole number from 1" \
         snapshot --arena 0 "$socket"
+    bad "snapshot: a number beyond 64 bits" \
+        "--arena is '18446744073709551617', expected a whole number from 1 to 18446744073709551615" \
+        snapshot --arena 18446744073709551617 "$socket"
     bad "top: option of snapshot" "unknown option '--arena'" top --arena 1 "$socket"
     bad "replay: letter of snapshot" "unknown option '-o'" replay -o x "$folder/plain.csv"
 }

@@ -42,7 +42,7 @@ class Curves {
 
   constructor(canvas, report, view) {
     const { samples } = report;
-    Object.assign(this, { report, view, sheet: new Sheet(canvas) });
+    Object.assign(this, { report, view, sheet: new Sheet(canvas), knowsReserved: knowsReserved(report) });
     this.reserved = new Extremes(samples.reserved);
     this.live = new Extremes(samples.live);
     this.largest = new Extremes(samples.largest);
@@ -91,7 +91,8 @@ class Curves {
     this.fill(this.pixels(this.live), y, base, styleOf('--accent'));
     if (known)
       this.stroke(this.pixels(this.largest), y, Curves.LARGEST);
-    this.stroke(this.pixels(this.reserved), y, styleOf('--ink'));
+    if (this.knowsReserved)
+      this.stroke(this.pixels(this.reserved), y, styleOf('--ink'));
     for (const bytes of roundSteps(0, this.highest, 4, 2).slice(1))
       sheet.label(formatBytes(bytes), y(bytes));
     if (known)

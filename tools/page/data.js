@@ -177,6 +177,11 @@ function freeRanges(report, moment) {
   return ranges;
 }
 
+// A recording may have no line of what was taken from the memory.
+function knowsReserved({ samples }) {
+  return samples.reserved.some(bytes => bytes > 0);
+}
+
 // The address of an offset, as text.
 function addressOf(report, offset) {
   for (const band of report.facts.bands) {

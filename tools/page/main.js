@@ -24,7 +24,7 @@ class Page {
     showHappened(this.report, moment => this.goTo(moment));
     showOptions(this.report.facts);
     showStatistics(this.report.facts);
-    showLegends(this.colouring, this.report.facts);
+    showLegends(this.colouring, this.report);
     const choices = this.colourings.map(({ label }) => make('option', label));
     put('colour-by', ...choices);
     document.getElementById('colour-by').value = this.colouring.label;
@@ -144,7 +144,7 @@ class Page {
   colourBy(colouring) {
     this.colouring = colouring;
     document.getElementById('colour-by').value = colouring.label;
-    showLegends(colouring, this.report.facts);
+    showLegends(colouring, this.report);
     this.moved();
   }
 
@@ -177,7 +177,7 @@ class Page {
     const set = () => {
       const dark = theme.value === 'dark' || theme.value === '' && system.matches;
       document.documentElement.classList.toggle('dark', dark);
-      showLegends(this.colouring, this.report.facts);
+      showLegends(this.colouring, this.report);
       this.moved();
     };
     theme.addEventListener('change', set);

@@ -174,11 +174,12 @@ function showBlocks(report, stays, moment) {
 }
 
 // Recordings do not tell what was free in one piece, and some not what was reserved.
-function freeText({ samples, facts }, i) {
+function freeText(report, i) {
+  const { samples, facts } = report;
   const free = samples.free[i], largest = samples.largest[i];
   const words = ['reserved ' + formatBytes(samples.reserved[i]), 'free ' + formatBytes(free)];
   if (facts.kind === 'recorded')
-    return samples.reserved[i] > 0 ? words : [];
+    return knowsReserved(report) ? words : [];
   return [...words, 'largest ' + formatBytes(largest),
     'fragmentation ' + formatPart(free > 0 ? Math.max(0, 1 - largest / free) : 0)];
 }
@@ -284,9 +285,11 @@ function showSummary(report) {
   put('title', facts.title);
   if (facts.kind === 'state')
     put('map-title', 'Addresses');
+  if (!knowsReserved(report))
+    put('curves-title', 'Live bytes');
   put('summary', [
     ...kindText(facts), 'live' + most + formatBytes(highest(samples.live)),
-    ...(highest(samples.reserved) > 0 ? ['reserved' + most + formatBytes(highest(samples.reserved))] : []),
+    ...(knowsReserved(report) ? ['reserved' + most + formatBytes(highest(samples.reserved))] : []),
     ...(facts.kind === 'state' ? [] : happenedText(report)), 'libcuarena ' + facts.made_by,
   ].join(' · '));
 }
@@ -313,12 +316,14 @@ function swatch(colour, text) {
   return make('span', [square, text]);
 }
 
-function showLegends(colouring, { kind }) {
+function showLegends(colouring, report) {
+  const { kind } = report.facts;
   const entries = colouring.names.map((name, k) => name && swatch(colouring.colours[k], name)).filter(Boolean);
   const marks = kind === 'state' ? [] : [make('span', '▼ refused'), make('span', '▲ blocks moved')];
   put('legend', ...entries, ...marks);
   const known = [swatch(Curves.LARGEST, 'largest free range'),
     swatch(Curves.FRAGMENTATION, 'fragmentation: free bytes not in the largest range')];
-  put('curves-legend', swatch(styleOf('--ink'), 'reserved'), swatch(styleOf('--accent'), 'live'),
+  const reserved = knowsReserved(report) ? [swatch(styleOf('--ink'), 'reserved')] : [];
+  put('curves-legend', ...reserved, swatch(styleOf('--accent'), 'live'),
     ...(kind === 'recorded' ? [] : known));
 }
