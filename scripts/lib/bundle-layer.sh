@@ -106,21 +106,39 @@ bundle_toolkit() {
     cp -P "$2"/libcuda.so* "$folder/nvidia/cu13/lib/" && touch "$folder/.complete"
 }
 
-# candle, only if CUARENA_BUNDLE_CANDLE is 1: half a gigabyte is fetched, and its
-# kernels take a quarter of an hour.
-bundle_candle() {
-    local _ path toolkit=$root/build/cuda-toolkit
-    [ "${CUARENA_BUNDLE_CANDLE:-0}" = 1 ] || {
-        echo "no candle in the bundle: CUARENA_BUNDLE_CANDLE is not 1"
-        return 0
-    }
-    bundle_toolkit "$toolkit" "$root/build/gcc/tests/standin/.libs" || return
+# candle in a program that is linked with the layer, and what runs and compares it.
+# Half a gigabyte is fetched, and candle's kernels take a quarter of an hour.
+bundle_candle_built() {
+    local _ path standin=$root/build/gcc/tests/standin/.libs toolkit=$root/build/cuda-toolkit
+    configured gcc --enable-werror >&2 && make_in gcc tests/standin/libcuda.la >&2 || return
+    bundle_toolkit "$toolkit" "$standin" || return
     toolkit=$toolkit/nvidia/cu13
     export CUDA_HOME=$toolkit CUDA_PATH=$toolkit CUDA_ROOT=$toolkit LIBRARY_PATH=$toolkit/lib
     export CUDA_COMPUTE_CAP=${CUDA_COMPUTE_CAP:-90} CUDARC_CUDA_VERSION=13000
     PATH=$toolkit/bin:$PATH bundle_build build --quiet --release | while read -r _ path; do
         bundle_put layer rust_candle "$path"
-    done
+    done || return
+    cargo pkgid candle-core | sed 's/.*[@#]//' >"$bundle/layer/candle-version" &&
+        cp "$root/bench/candle" "$bundle/layer/"
+}
+
+bundle_candle() {
+    if [ "${CUARENA_BUNDLE_CANDLE:-0}" = 1 ]; then
+        bundle_candle_built
+    else
+        echo "no candle in the bundle: CUARENA_BUNDLE_CANDLE is not 1"
+    fi
+}
+
+# A bundle of candle alone, small enough to carry: the folder, and an archive of it.
+bundle_candle_alone() {
+    bundle_has_rust || return
+    bundle_rust_settings
+    rm -rf "$bundle"
+    mkdir -p "$bundle/layer"
+    (cd "$root/rust/layer-candle" && bundle_candle_built) || return
+    tar -C "${bundle%/*}" --sort=name --owner=0 --group=0 -cf - "${bundle##*/}" |
+        xz -6 >"$bundle.tar.xz"
 }
 
 bundle_layer() {

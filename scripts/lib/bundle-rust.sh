@@ -54,7 +54,7 @@ bundle_rust_suites() {
         bundle_put suites/rust "rust_$name" "$path"
     done
     bundle_build build --quiet -p cuarena --features "$features" \
-        --example cudarc_kernel | while read -r name path; do
+        --example cudarc_kernel --example cudarc_graph | while read -r name path; do
         bundle_put examples "rust_$name" "$path"
     done
 }

@@ -12,7 +12,9 @@
 #   --layer       programs that know nothing of arenas, served and recorded
 #   --sanitizer   the test programs that want a device, under compute-sanitizer
 #   --nvtx        the same under memcheck, which is told of each block by NVTX;
-#                 and programs with a mistake, which it must find
+#                 and programs with a mistake, which it must find. The last
+#                 lines of the part, and results/nvtx.txt, have what it found
+#                 in each program, and in all
 #   --benches     the benchmarks
 #   (no part: all of them)
 #
@@ -112,6 +114,15 @@ lost() {
         grep -m 1 -E ':[FE]:' "$2" | grep -q CUDA_ERROR_LAUNCH_FAILED
 }
 
+# Not empty: a program whose answers are others with a tool, so that some of its
+# tests may fail; part_nvtx says which.
+others=
+
+# clean LOG: whether the checker looked, and found nothing in any process.
+clean() {
+    grep -q 'ERROR SUMMARY: 0 errors' "$1" && ! grep -qE 'ERROR SUMMARY: [1-9]' "$1"
+}
+
 # run NAME COMMAND...: until it ends or its time is over.
 run() {
     local name=$1 status=0 log=$out/logs/$1.log started=$SECONDS took reason
@@ -135,6 +146,9 @@ run() {
         verdict FAIL "$name" "$took: $(grep -cE '^=+ +(Invalid|Uninit|Barrier|Program|Error|Race)' \
             "$log") findings"
         return
+    fi
+    if [ -n "$others" ] && [ "$status" -eq 1 ] && clean "$log"; then
+        status=0 took+=", $(grep -cE ':[FE]:' "$log") answers are others with a tool"
     fi
     case $status in
     0) verdict pass "$name" "$took" ;;
@@ -384,10 +398,75 @@ nvtx_profile() {
     fi
 }
 
-# Tests that use bytes which are no block's, to see what the library makes of it,
-# tell nothing.
+# find_runtime NVCC: the CUDA runtime's library.
+find_runtime() {
+    local bin file
+    bin=$(dirname "$(readlink -f "$1")")
+    for file in "$bin"/../lib64/libcudart.so* "$bin"/../lib/libcudart.so* \
+        "$bin"/../targets/*/lib/libcudart.so* \
+        $(ldconfig -p 2>/dev/null | sed -n 's/.*libcudart\.so.* => //p'); do
+        [ ! -e "$file" ] || {
+            echo "$file"
+            return
+        }
+    done
+}
+
+# runtime_of NAME: nothing for programs that begin it otherwise than before all
+# tests: whose tests are processes of their own, or are about who makes the
+# driver's context, or who opens the driver.
+runtime_of() {
+    case $1 in
+    check_driver | check_export_device | check_layer* | check_place) ;;
+    *) echo "$runtime" ;;
+    esac
+}
+
+# Each suite. The checker takes no regions before the CUDA runtime has begun, so
+# the programs begin it. Tests that use bytes which are no block's, to see what the
+# library makes of it, tell nothing. Of programs that are not in the list told
+# (nvtx_tests of tests/Makefile.inc says why) answers may be others with a tool, so
+# that only what the checker found counts.
+nvtx_suites() {
+    local program name others
+    for program in "$here"/suites/device/*; do
+        name=${program##*/} others=
+        case $name in check_standin*) continue ;; esac
+        grep -qx "$name" "$here/nvtx/told" || others=yes
+        ! wanted "nvtx-$name" || CUARENA_TEST_SLOW=1 \
+            CUARENA_TEST_RUNTIME=$(runtime_of "$name") \
+            CK_FORK=${CK_FORK:-$(fork_of "$name")} CK_TIMEOUT_MULTIPLIER=20 \
+            CK_EXCLUDE_TAGS="process alone" \
+            later "${device_jobs:-$jobs}" "nvtx-$name" "$1" --nvtx yes \
+            --tool memcheck --target-processes all --report-api-errors no \
+            --error-exitcode 99 "$program"
+    done
+    wait
+}
+
+# What the checker found: a line for each program with the processes it looked
+# into, errors, and lines that say that it did not take what it was told; and all.
+# A program that it says nothing of is a failure.
+nvtx_summary() {
+    local log name
+    for log in "$out"/logs/nvtx-check_*.log; do
+        name=${log##*/} name=${name%.log}
+        [ -f "$out/verdicts/$name" ] || continue
+        grep -q 'ERROR SUMMARY' "$log" ||
+            verdict FAIL "$name" "the checker says nothing of it" >&2
+        awk -v name="${name#nvtx-}" '
+            /ERROR SUMMARY: / { processes++; sub(/.*ERROR SUMMARY: /, ""); errors += $1 }
+            /^=+ .*([Ww]arning|not ready)/ { refused++ }
+            END { printf "%-32s %9d %7d %9d\n", name, processes, errors, refused }' "$log"
+    done | awk '
+        BEGIN { printf "%-32s %9s %7s %9s\n", "memcheck, told by NVTX", "processes", "errors",
+            "warnings" }
+        { print; programs++; processes += $2; errors += $3; warnings += $4 }
+        END { printf "%-32s %9d %7d %9d\n", programs + 0 " programs", processes, errors, warnings }'
+}
+
 part_nvtx() {
-    local sanitizer nvcc program name
+    local sanitizer nvcc runtime
     sanitizer=$(find_sanitizer)
     nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)
     if [ -z "$sanitizer" ] || [ -z "$nvcc" ]; then
@@ -403,17 +482,13 @@ part_nvtx() {
         verdict FAIL nvtx-faults "does not compile"
         cp "$out/logs/compile-faults.log" "$out/logs/nvtx-faults.log"
     fi
-    for program in "$here"/suites/device/*; do
-        name=${program##*/}
-        case $name in check_standin*) continue ;; esac
-        ! wanted "nvtx-$name" || CUARENA_TEST_SLOW=1 \
-            CK_FORK=${CK_FORK:-$(fork_of "$name")} CK_TIMEOUT_MULTIPLIER=20 \
-            CK_EXCLUDE_TAGS="process alone" \
-            later "${device_jobs:-$jobs}" "nvtx-$name" "$sanitizer" --nvtx yes \
-            --tool memcheck --target-processes all --report-api-errors no \
-            --error-exitcode 99 "$program"
-    done
-    wait
+    runtime=${CUARENA_TEST_RUNTIME:-$(find_runtime "$nvcc")}
+    if [ -z "$runtime" ]; then
+        verdict skip nvtx-suites "no libcudart: the checker would take nothing"
+        return
+    fi
+    nvtx_suites "$sanitizer"
+    nvtx_summary | tee "$out/results/nvtx.txt"
 }
 
 # shellcheck source=gpu-layer.sh

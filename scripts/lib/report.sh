@@ -13,6 +13,9 @@
 
 results=$root/build/logs/results
 
+# Who runs a stage makes the folder of its name there, which one alone can.
+claims=$root/build/logs/claims
+
 # skip REASON: the last thing that a skipped stage says.
 skip() {
     echo "skip: $*"
@@ -61,33 +64,40 @@ run_stage() {
 }
 
 # run_stages SECONDS NAME...: in their order. Where all that others build on is
-# among them, the stages of Rust, which leave processors idle as often as the
-# rest does, run beside the rest from then on.
+# among them, two run at a time from then on, for one alone leaves processors idle:
+# those of Rust and of Python, which share folders, one after the other, then what
+# is left.
 run_stages() {
-    local limit=$1 name beside=()
+    local limit=$1 name alone=() sharing=() rest=()
     shift
-    if [[ " $* " == *" gcc "* && " $* " == *" $last_alone "* ]]; then
-        for name; do
-            [[ $name != rust-* ]] || beside+=("$name")
-        done
+    rm -rf "$claims" && mkdir -p "$claims"
+    if [[ " $* " != *" gcc "* || " $* " != *" $last_alone "* ]]; then
+        run_each "$limit" "$@"
+        return
     fi
     for name; do
-        [[ " ${beside[*]} " != *" $name "* ]] || continue
-        run_stage "$name" "$limit"
-        [ "$name" != "$last_alone" ] || run_each "$limit" "${beside[@]}" &
+        case $name in
+        rust-* | python*) sharing+=("$name") ;;
+        *) rest+=("$name") ;;
+        esac
+        [ "$name" != "$last_alone" ] || alone=("${rest[@]}")
     done
+    run_each "$limit" "${alone[@]}"
+    run_each "$limit" "${sharing[@]}" "${rest[@]}" &
+    run_each "$limit" "${rest[@]}"
     wait
 }
 
+# run_each SECONDS NAME...: those that nobody runs or has run.
 run_each() {
     local limit=$1 name
     shift
     for name; do
-        run_stage "$name" "$limit"
+        ! mkdir "$claims/$name" 2>/dev/null || run_stage "$name" "$limit"
     done
 }
 
-# say_result RESULT NAME TIME REASON: at once, for others may be saying theirs.
+# say_result RESULT NAME TIME REASON: at once, for another may be saying its own.
 say_result() {
     local log=$root/build/logs/$2.log
     case $1 in

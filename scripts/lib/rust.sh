@@ -23,7 +23,7 @@ rust_scripts() {
 }
 
 # What every stage begins with. Debug information is what most of the time of a
-# build goes into.
+# build goes into; the C sources are as fast as users get them with --long only.
 rust_begin() {
     [ -d rust ] || skip "the crates are not part of the tarball"
     has cargo
@@ -31,7 +31,8 @@ rust_begin() {
     rust_is_at_least "$(rust_oldest)" ||
         skip "$(rustc --version) is older than $(rust_oldest)"
     export CARGO_TARGET_DIR=$root/build/rust CARGO_TERM_COLOR=never
-    export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=line-tables-only
+    export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0
+    [ "${CUARENA_TEST_SCALE:-long}" = long ] || export CFLAGS=-O0
     unset CUARENA_LIB_DIR CUARENA_INCLUDE_DIR CUARENA_STATIC CUARENA_NO_VENDOR
     # Not what happens to be installed.
     mkdir -p build/none
@@ -80,6 +81,7 @@ stage_rust_clippy() {
     # With features of its own: nothing is linked, so no C is built for them.
     (cd cuarena-bench && DOCS_RS=1 cargo clippy --quiet --all-targets -- -D warnings)
     for way in linked loaded; do
+        [ "$CUARENA_TEST_SCALE" = long ] || [ $way = linked ] || continue
         (cd layer-tests && DOCS_RS=1 cargo clippy --quiet --features $way -- -D warnings)
         (cd example-$way && DOCS_RS=1 cargo clippy --quiet "${patches[@]}" -- -D warnings)
     done
@@ -112,17 +114,30 @@ rust_standin() {
     echo "$root/build/gcc/tests/standin/.libs"
 }
 
+# Examples of cuarena.
+rust_examples() {
+    local file
+    for file in rust/cuarena/examples/*.rs; do
+        basename "$file" .rs
+    done
+}
+
 # The bindings beside the header, and all tests, on the stand-in driver unless
 # CUARENA_CUDA_LIBRARY names another. cudarc looks where libraries are looked
-# for.
+# for. The examples run too.
 stage_rust_test() {
-    local features folder
+    local features folder example examples
     rust_begin_building
+    examples=$(rust_examples)
     folder=$(rust_standin)
     export LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     features=$(rust_features)
     cd rust
     cargo test --quiet --no-fail-fast -p cuarena-sys -p cuarena --features "$features"
+    for example in $examples; do
+        CUARENA_STANDIN_STRICT=1 cargo run --quiet -p cuarena --features "$features" \
+            --example "$example"
+    done
     ! rust_is_at_least 1.88 || cargo run --quiet -p systest
 }
 
@@ -132,7 +147,6 @@ stage_rust_test() {
 stage_model() {
     local out=$root/build/logs/model.out
     rust_begin
-    export CARGO_PROFILE_DEV_DEBUG=0
     cd rust/cuarena-model
     cargo fetch --quiet || skip "what the model depends on could not be had"
     cargo test --quiet -- --show-output >"$out" || {

@@ -2,16 +2,17 @@
 # The stages of scripts/check, in the order they run. Sourced, not run; each
 # runs in the top of the tree, in a shell of its own, with `set -e'.
 #
-# At short length every test runs once, in the build that is installed. What runs
-# again elsewhere is what depends on it: `core_tests' of tests/Makefile.inc for
-# coverage, and under another compiler and its sanitizers, the threaded ones under
-# ThreadSanitizer, examples under valgrind, a few programs from the tarball. With
-# --long everything runs everywhere.
+# At short length every test runs once under gcc: `cover_tests' of
+# tests/Makefile.inc where coverage is counted, the others in the build that is
+# installed. What runs again elsewhere is what depends on it: `core_tests' under
+# another compiler and its sanitizers, the threaded ones under ThreadSanitizer,
+# examples under valgrind, a few programs from the tarball. With --long everything
+# runs everywhere.
 
 all_stages=(
     format spelling shellcheck cppcheck function-lengths man
     plain-gcc plain-clang header header-nvcc cuda-abi nvtx-abi
-    gcc nvtx tool report readme onnxruntime installcheck
+    gcc nvtx tool report benches readme onnxruntime installcheck
     coverage clang tsan valgrind fuzz figures
     demo in-place distcheck aarch64 aarch64-tests
     model "${python_stages[@]}" "${rust_stages[@]}"
@@ -223,31 +224,49 @@ stage_nvtx_abi() {
 #### Builds and tests ####
 
 # tested_some LIST NAME ARGUMENT...: build/NAME, configured, built, and the test
-# programs of a list run; with --long all tests, as short as at other times.
+# programs of a list run; with --long all tests, as short as at other times. What
+# is in `of_tests' is said to make where these are built.
 tested_some() {
     local list=$1 name=$2
     configured "${@:2}"
     make_in "$name"
     if [ "$CUARENA_TEST_SCALE" = long ]; then
-        CUARENA_TEST_SCALE=short make_in "$name" check VERBOSE=1
+        CUARENA_TEST_SCALE=short make_in "$name" check VERBOSE=1 "${of_tests[@]}"
     else
-        make_in "$name" check VERBOSE=1 \
+        make_in "$name" check VERBOSE=1 "${of_tests[@]}" \
             check_PROGRAMS="\$($list)" TESTS="\$($list)"
     fi
 }
 
-gcc_arguments=(CC=gcc --enable-werror --prefix="$root/build/installed")
+# Debug information takes a fifth of the time of a build.
+gcc_arguments=(CC=gcc CFLAGS=-O2 --enable-werror --prefix="$root/build/installed")
 
 # The build that is installed. The command has a stage of its own.
 stage_gcc() {
-    local few=()
-    # The words in single quotes are for make.
+    local few=() elsewhere=none
+    # Those for coverage are gcc's, too. The words in single quotes are for make.
     # shellcheck disable=SC2016
-    [ "$CUARENA_TEST_SCALE" = long ] ||
-        few=(TESTS='$(test_programs) $(example_programs) $(package_tests)')
+    ! command -v gcovr >/dev/null || elsewhere='$(cover_tests) tests/scripts/check_cuda_old'
     configured gcc "${gcc_arguments[@]}"
     make_in gcc
+    [ "$CUARENA_TEST_SCALE" = long ] || few=(
+        check_PROGRAMS="\$(filter-out $elsewhere,$(list_in gcc check_PROGRAMS))"
+        TESTS="\$(filter-out $elsewhere,\$(test_programs) \$(example_programs) \$(package_tests))"
+    )
     make_in gcc check VERBOSE=1 "${few[@]}"
+}
+
+# The benchmarks are built, and those that take a second are run. What wants a device says that
+# there is none.
+stage_benches() {
+    local name
+    configured gcc "${gcc_arguments[@]}"
+    # shellcheck disable=SC2046
+    make_in gcc $(list_in gcc bench_programs) $(list_in gcc cuda_bench_programs)
+    for name in alone rounds segments small; do
+        "build/gcc/bench/bench_$name"
+    done
+    make_in gcc bench-cuda
 }
 
 # Programs once more, with a tool that is told by NVTX, and that the stand-in driver asks whether
@@ -267,11 +286,14 @@ stage_nvtx() {
 # What the core tests and the slow ones reach. Threads may lose counts of each
 # other, which does not matter to whether there is one; a branch whose count comes
 # out below 0 for that is passed over. Counts that lose none take three times as long.
+# The tests themselves are not counted.
 stage_coverage() {
+    local of_tests=(CFLAGS=-O0 LDFLAGS=--coverage)
     has gcovr
     has python3
     tested_some cover_tests coverage CC=gcc --disable-static --disable-tools \
         CFLAGS="-O1 -g --coverage -fprofile-update=single"
+    make_in coverage check VERBOSE=1 check_PROGRAMS= TESTS=tests/scripts/check_cuda_old
     # shellcheck disable=SC2016
     CUARENA_TEST_BESIDE=1 make_in coverage check VERBOSE=1 check_PROGRAMS= TESTS='$(beside_tests)'
     # shellcheck disable=SC2016
@@ -284,10 +306,11 @@ stage_coverage() {
 
 # Another compiler, its sanitizers, all assertions, and a lock without futexes.
 stage_clang() {
+    local of_tests=()
     has clang
     export CK_TIMEOUT_MULTIPLIER=5 UBSAN_OPTIONS=print_stacktrace=1
     export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
-    tested_some core_tests clang CC=clang --enable-werror --enable-debug --disable-static \
+    tested_some core_tests clang CC=clang CFLAGS="-O1 -gline-tables-only" --enable-werror --enable-debug --disable-static \
         CPPFLAGS=-DCUARENA_NO_FUTEX --enable-sanitizers=address,undefined
 }
 
@@ -297,7 +320,7 @@ stage_clang() {
 stage_tsan() {
     local fixed=()
     export CK_TIMEOUT_MULTIPLIER=10 TSAN_OPTIONS=halt_on_error=1 CK_EXCLUDE_TAGS=long
-    configured tsan CC=gcc --enable-debug --enable-sanitizers=thread \
+    configured tsan CC=gcc CFLAGS="-O1 -g1" --enable-debug --enable-sanitizers=thread \
         --disable-tools --disable-static
     [ -n "$(list_in tsan thread_tests)" ] || skip "no test runs threads"
     if setarch "$(uname -m)" -R true 2>/dev/null; then
@@ -312,7 +335,8 @@ stage_tsan() {
         check_PROGRAMS='$(thread_tests)' TESTS='$(thread_tests)' VERBOSE=1
 }
 
-# The examples; with --long the test programs too.
+# The examples; with --long the test programs too. What is kept until the process ends is
+# pointed to behind the header of its allocation, so that only what nothing points to is lost.
 stage_valgrind() {
     local program programs
     has valgrind
@@ -321,25 +345,26 @@ stage_valgrind() {
     configured gcc "${gcc_arguments[@]}"
     programs=$(list_in gcc example_programs)
     # One has more arenas than valgrind has addresses for, one asks the system what
-    # it can read, two count the calls of their own process, two end children
-    # that leave what was allocated before, and one opens the driver anew in each
-    # of its processes.
+    # it can read, two count the calls of their own process, one ends children
+    # within calls, which leaves what these have allocated, and one opens the driver
+    # anew in each of its processes.
     [ "$CUARENA_TEST_SCALE" = short ] ||
         programs="$programs $(list_in gcc api_tests | tr ' ' '\n' |
-            grep -vE 'check_(addresses|arena_model|driver|guarantees(_cost)?|monitor|reentry)$')"
+            grep -vE 'check_(addresses|arena_model|driver|guarantees(_cost)?|reentry)$')"
     # shellcheck disable=SC2086
     make_in gcc $programs
     for program in $programs; do
         echo "valgrind $program"
         (cd build/gcc && CUARENA_TEST_SCALE=short ./libtool --mode=execute \
             valgrind --quiet --fair-sched=try --leak-check=full \
+                --show-leak-kinds=definite --errors-for-leak-kinds=definite \
                 --error-exitcode=99 "./$program") ||
             [ $? -eq 77 ]
     done
 }
 
 stage_fuzz() {
-    local program programs name seconds=10 running=()
+    local program programs name seconds=5 running=()
     has clang
     have_libfuzzer || skip "libFuzzer not found"
     [ "$CUARENA_TEST_SCALE" = short ] || seconds=200
@@ -393,6 +418,9 @@ stage_figures() {
     python3 bench/tables --check
     python3 bench/counts --check
     python3 bench/pools --check
+    python3 bench/seen --check
+    python3 bench/layer --check
+    python3 bench/python --check
     mkdir -p build/plots
     ! python3 -c 'import matplotlib' 2>/dev/null || python3 bench/plot bench/results build/plots
     [ "$CUARENA_TEST_SCALE" = long ] || return 0
@@ -410,9 +438,9 @@ stage_demo() {
 # place leaves. In a copy, so that this tree stays as it is.
 stage_in_place() {
     local copy=$root/build/in-place
-    configured dist
+    configured gcc "${gcc_arguments[@]}"
     chmod -R u+w "$copy" 2>/dev/null || true
-    make_in dist -s distdir distdir=../in-place
+    make_in gcc -s distdir distdir=../in-place
     (
         export CFLAGS=-O0
         cd "$copy"
@@ -463,8 +491,8 @@ stage_distcheck() {
     # shellcheck disable=SC2016
     [ "$CUARENA_TEST_SCALE" = long ] ||
         few=(check_PROGRAMS='$(smoke_tests)'
-            TESTS='$(smoke_tests) $(tool_tests) $(script_tests)'
-            DISTCHECK_CONFIGURE_FLAGS=--disable-static)
+            TESTS='$(smoke_tests) $(script_tests)'
+            DISTCHECK_CONFIGURE_FLAGS="--disable-static CFLAGS=-O1")
     export CUARENA_TEST_SCALE=short
     version=$(build-aux/version.sh)
     tarball=libcuarena-$version.tar.xz
