@@ -622,16 +622,16 @@ int main(void)
                   test_only_the_default_pool_is_served, test_figures_of_the_pool_count_the_arena,
                   test_what_nobody_could_have_was_never_reserved, test_other_attributes_of_the_pool,
                   test_a_pool_of_the_programs_own_has_figures_of_its_own,
-                  test_trim_and_threshold_give_back_what_is_free,
-                  test_free_bytes_of_the_arena_are_free_memory));
+                  test_trim_and_threshold_give_back_what_is_free));
     add(suite, "pointers",
         TEST_LIST(test_pointers_are_those_of_blocks, test_a_pointer_into_one_of_many_blocks,
                   test_blocks_have_no_handle_for_other_processes));
     add(suite, "others",
         TEST_LIST(test_programs_that_ask_for_addresses_get_the_layers,
                   test_addresses_that_cannot_be_asked_for));
-    tcase_set_tags(add(suite, "most of the device",
-                       TEST_LIST(test_the_driver_gets_what_the_arena_has_free,
+    tcase_set_tags(add(suite, "free memory of the device",
+                       TEST_LIST(test_free_bytes_of_the_arena_are_free_memory,
+                                 test_the_driver_gets_what_the_arena_has_free,
                                  test_pitched_memory_gets_what_the_arena_has_free)),
                    "alone");
     if (driver_is_standin_for("a reset"))

@@ -17,6 +17,7 @@ const FILES: &[&str] = &[
     "heap/fast_path.h",
     "heap/table.h",
     "heap/blocks.c",
+    "heap/ranges.c",
     "arena/arena.h",
     "arena/counts.c",
     "arena/thread_cache.c",

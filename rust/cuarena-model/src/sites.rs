@@ -147,6 +147,7 @@ pub const OUTSIDE: &[(&str, &[Use])] = &[
             ("heap/heap.h", "cuai_record_put", "store", &[Relaxed]),
             ("heap/blocks.c", "become_separator", "store", &[Relaxed]),
             ("heap/blocks.c", "become_separator", "store", &[Relaxed]),
+            ("heap/ranges.c", "to_block_after", "store", &[Relaxed]),
         ],
     ),
 ];
