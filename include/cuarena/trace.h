@@ -43,7 +43,7 @@
  *
  * In a forked child nobody writes to the file; it may begin a trace of its own.
  *
- * Cost: an arena that traces nothing pays nothing. One that does pays up to 215 ns of a processor
+ * Cost: an arena that traces nothing pays nothing. One that does pays up to 173 ns of a processor
  * for an event where it was measured (bench/results/trace.txt), and more with gzip; resizes take
  * the slow path. Each thread that has used the arena has 64 KiB, or twice that with gzip, and
  * trace_ring events of 72 bytes.

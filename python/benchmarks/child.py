@@ -54,6 +54,8 @@ def fresh() -> None:
 
     gc.collect()
     torch.cuda.synchronize()
+    # One for each handle and stream that ever multiplied, and never given back otherwise.
+    torch._C._cuda_clearCublasWorkspaces()
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
     torch.manual_seed(0)
