@@ -14,8 +14,8 @@
  * A snapshot first copies the bookkeeping under the arena's lock, into host memory that it got
  * before, and is written after that, without the lock. So other threads wait for the copy only:
  * 1 to 1.4 milliseconds for each 10^5 blocks of the highest count so far where it was measured
- * (bench/results/snapshot.txt), and what it takes caches of threads to give back what they keep. The copy has 64 bytes of the host for each of
- * these blocks, as long as the call lasts.
+ * (bench/results/snapshot.txt), and what it takes caches of threads to give back what they keep.
+ * The copy has 64 bytes of the host for each of these blocks, as long as the call lasts.
  */
 #ifndef CUARENA_SNAPSHOT_H
 #define CUARENA_SNAPSHOT_H

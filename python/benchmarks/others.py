@@ -1,9 +1,10 @@
-"""What an allocation and its end cost in Numba and in cuda.core, by allocator.
+"""What an allocation and its end cost in Numba, cuda.core and RMM, by allocator.
 
     others.py [--json FILE] [--quick]
 
-Microseconds for an array of Numba (`device_array`) and for a buffer of cuda.core
-(`allocate` and `close` on a stream), from their own allocators and from arenas.
+Microseconds for an array of Numba (`device_array`), for a buffer of cuda.core
+(`allocate` and `close` on a stream) and for one of RMM (`DeviceBuffer`), from
+their own allocators, of RMM its pool, and from arenas.
 Allocators take turns; each run is a process of its own, and its figure the median
 of rounds of 500 pairs. A framework that is not there is left out.
 """
@@ -19,7 +20,7 @@ import record
 from allocators import take_turns
 
 SIZES = (4096, 1 << 20, 64 << 20)
-CASES = {"numba": "numba.cuda", "cuda_core": "cuda.core"}
+CASES = {"numba": "numba.cuda", "cuda_core": "cuda.core", "rmm": "rmm"}
 NAMES = [f"{case}-{who}" for case in CASES for who in ("own", "cuarena")]
 
 
@@ -59,10 +60,33 @@ def cuda_core_pair(ours):
     return pair
 
 
+def rmm_pair(ours):
+    """What makes a buffer and ends it."""
+    import rmm
+
+    if ours:
+        import cuarena
+        import cuarena.rmm
+
+        arena = cuarena.Arena(memory="device", preset="grow")
+        resource = cuarena.rmm.resource(arena)
+    else:
+        resource = rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource(), initial_pool_size=1 << 28)
+    rmm.mr.set_current_device_resource(resource)
+
+    def pair(size):
+        rmm.DeviceBuffer(size=size)
+
+    return pair
+
+
+PAIRS = {"numba": numba_pair, "cuda_core": cuda_core_pair, "rmm": rmm_pair}
+
+
 def measure(name, rounds, pairs=500):
     """Microseconds of a pair, by size."""
     case, who = name.rsplit("-", 1)
-    pair = {"numba": numba_pair, "cuda_core": cuda_core_pair}[case](who == "cuarena")
+    pair = PAIRS[case](who == "cuarena")
     figures = {}
     for size in SIZES:
         took = []
@@ -108,7 +132,7 @@ def main():
         chosen.rounds, chosen.runs = 3, 1
     names = [name for name in NAMES if found(CASES[name.rsplit("-", 1)[0]])]
     if not names:
-        print("skipped: no Numba and no cuda.core")
+        print("skipped: no Numba, no cuda.core and no RMM")
         sys.exit(77)
     head = record.machine("frameworks")
     runs = take_turns(

@@ -29,6 +29,8 @@ PACKAGES = (
     "numpy",
     "numba-cuda",
     "cuda-core",
+    "rmm-cu13",
+    "rmm-cu12",
 )
 Record = dict[str, Any]
 
@@ -38,7 +40,7 @@ def versions() -> dict[str, str]:
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
-            found[name.split("-cuda1")[0]] = version(name)
+            found[name.split("-cuda1")[0].split("-cu1")[0]] = version(name)
         except PackageNotFoundError:
             continue
     return found

@@ -472,6 +472,7 @@ stage_onnxruntime() {
     configured gcc "${gcc_arguments[@]}"
     make_in gcc libcuarena.la
     CC=gcc tests/scripts/check_onnxruntime build/gcc "$folder"
+    CC=gcc bench/onnxruntime build/gcc "$folder" 1 20
 }
 
 stage_installcheck() {

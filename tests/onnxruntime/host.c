@@ -2,20 +2,12 @@
  * A host of ONNX Runtime: host LIBONNXRUNTIME MODEL PROVIDER. It runs a model on arenas, lets them
  * run out, reads their figures, and has them behind a provider.
  */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cuarena.h>
-#include <cuarena/onnxruntime.h>
+#include "session.h"
 
-#include "ort.h"
-
-static const ort_api_t *api;
-static ort_env_t *env;
-static ort_memory_info_t *cpu;
-static const char *model;
 static int failures;
 
 #define WANT(condition)                                                                            \
@@ -25,22 +17,6 @@ static int failures;
             failures++;                                                                            \
         }                                                                                          \
     } while (0)
-
-static void must(ort_status_t *status, const char *what)
-{
-    if (status == NULL)
-        return;
-    printf("%s: %s\n", what, ORT(api, message)(status));
-    exit(1);
-}
-
-static void ours(cuarena_status_t status, const char *what)
-{
-    if (status == CUARENA_OK)
-        return;
-    printf("%s: %s\n", what, cuarena_last_error());
-    exit(1);
-}
 
 /* Whether it failed with those words in its message. */
 static bool refused(ort_status_t *status, const char *words)
@@ -53,60 +29,13 @@ static bool refused(ort_status_t *status, const char *words)
     return found;
 }
 
-/* ---- Running the model ----------------------------------------------------- */
-
-#define ANSWERS 10
-typedef struct answer {
-    float values[ANSWERS];
-} answer_t;
-
-static ort_status_t *open_session(bool environment, const ort_ep_device_t *device,
-                                  ort_session_t **session)
-{
-    ort_session_options_t *options = NULL;
-    must(ORT(api, create_session_options)(&options), "session options");
-    must(ORT(api, set_threads)(options, 1), "threads");
-    must(ORT(api, session_entry)(options, "session.use_env_allocators", environment ? "1" : "0"),
-         "entry");
-    if (device != NULL)
-        must(ORT(api, append_provider)(options, env, &device, 1, NULL, NULL, 0), "provider");
-    ort_status_t *status = ORT(api, create_session)(env, model, options, session);
-    ORT(api, release_session_options)(options);
-    return status;
-}
-
-static ort_status_t *run(ort_session_t *session, int64_t side, const ort_run_options_t *options,
-                         answer_t *answer)
-{
-    static const char *const inputs[] = {"image"};
-    static const char *const outputs[] = {"answer"};
-    int64_t shape[] = {1, 3, side, side};
-    size_t count = (size_t)(3 * side * side);
-    float *image = malloc(count * sizeof *image);
-    ort_value_t *in = NULL;
-    ort_value_t *out = NULL;
-    for (size_t i = 0; i < count; i++)
-        image[i] = (float)(i % 17) / 17.0f;
-    must(ORT(api, create_tensor)(cpu, image, count * sizeof *image, shape, 4, ORT_FLOAT, &in),
-         "tensor");
-    ort_status_t *status = ORT(api, run)(session, options, inputs, (const ort_value_t *const *)&in,
-                                         1, outputs, 1, &out);
-    if (status == NULL) {
-        void *data = NULL;
-        must(ORT(api, tensor_data)(out, &data), "data");
-        memcpy(answer, data, sizeof *answer);
-        ORT(api, release_value)(out);
-    }
-    ORT(api, release_value)(in);
-    free(image);
-    return status;
-}
+/* ---- With its allocators --------------------------------------------------- */
 
 static answer_t reference(int64_t side)
 {
     ort_session_t *session = NULL;
     answer_t answer = {{0}};
-    must(open_session(false, NULL, &session), "session");
+    must(open_session(OF_SESSION, NULL, &session), "session");
     must(run(session, side, NULL, &answer), "run");
     ORT(api, release_session)(session);
     return answer;
@@ -117,40 +46,7 @@ static bool same(answer_t a, answer_t b)
     return memcmp(&a, &b, sizeof a) == 0;
 }
 
-/* ---- An allocator that is registered --------------------------------------- */
-
-typedef struct registered {
-    cuarena_t *arena;
-    struct OrtAllocator *allocator;
-} registered_t;
-
-static registered_t opened(const char *options)
-{
-    registered_t it = {NULL, NULL};
-    ours(cuarena_open(options, &it.arena), options);
-    ours(cuarena_ort_allocator_create(it.arena, (const struct OrtApi *)api, cpu, 0, &it.allocator),
-         "allocator");
-    must(ORT(api, register_allocator)(env, it.allocator), "register");
-    return it;
-}
-
-static void closed(registered_t *it)
-{
-    must(ORT(api, unregister_allocator)(env, cpu), "unregister");
-    ours(cuarena_ort_allocator_destroy(&it->allocator), "destroy the allocator");
-    WANT(it->allocator == NULL);
-    ours(cuarena_destroy(&it->arena), "destroy: nothing is leaked");
-}
-
-static long figure(ort_allocator_t *allocator, const char *key)
-{
-    ort_pairs_t *pairs = NULL;
-    must(allocator->get_stats(allocator, &pairs), "stats");
-    const char *value = ORT(api, get_value)(pairs, key);
-    long number = value == NULL ? -1 : strtol(value, NULL, 10);
-    ORT(api, release_pairs)(pairs);
-    return number;
-}
+/* ---- With an allocator that is registered ---------------------------------- */
 
 static void test_a_model_runs_on_any_arena_and_answers_alike(void)
 {
@@ -162,7 +58,7 @@ static void test_a_model_runs_on_any_arena_and_answers_alike(void)
         registered_t it = opened(kinds[i]);
         ort_session_t *session = NULL;
         answer_t answer;
-        must(open_session(true, NULL, &session), kinds[i]);
+        must(open_session(OF_ENVIRONMENT, NULL, &session), kinds[i]);
         for (int round = 0; round < 4; round++) {
             must(run(session, 24, NULL, &answer), kinds[i]);
             WANT(same(answer, small));
@@ -190,7 +86,7 @@ static void test_a_refused_request_fails_the_run_and_not_the_session(void)
     answer_t answer;
     uint64_t old = 0;
     cuarena_stats_t stats;
-    must(open_session(true, NULL, &session), "session");
+    must(open_session(OF_ENVIRONMENT, NULL, &session), "session");
     cuarena_stats_init(&stats);
     ours(cuarena_stats(it.arena, CUARENA_REGION_ALL, &stats), "stats");
     cuarena_amount_t none = {CUARENA_AMOUNT_BYTES, 0, stats.live_bytes};
@@ -208,7 +104,7 @@ static void test_weights_without_room_refuse_the_session(void)
 {
     registered_t it = opened("preset=grow, limit=1");
     ort_session_t *session = NULL;
-    WANT(refused(open_session(true, NULL, &session), "cuarena has no"));
+    WANT(refused(open_session(OF_ENVIRONMENT, NULL, &session), "cuarena has no"));
     closed(&it);
 }
 
@@ -299,7 +195,7 @@ static void test_a_run_shrinks_the_arena_that_its_option_names(const ort_ep_devi
     ort_run_options_t *options = NULL;
     answer_t answer;
     allocator->free(allocator, allocator->alloc(allocator, 4 << 20));
-    must(open_session(true, device, &session), "session");
+    must(open_session(OF_ENVIRONMENT, device, &session), "session");
     must(ORT(api, create_run_options)(&options), "run options");
     must(ORT(api, run_entry)(options, "memory.enable_memory_arena_shrinkage", "gpu:0"), "entry");
     must(run(session, 24, options, &answer), "run that shrinks");
@@ -319,28 +215,6 @@ static void with_a_provider(const char *library)
     test_a_run_shrinks_the_arena_that_its_option_names(device);
     must(ORT(api, release_shared)(env, device, ORT_MEMORY_DEFAULT), "release");
     must(ORT(api, unregister_library)(env, "test"), "unregister the provider");
-}
-
-static void open_env(const char *library)
-{
-    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    const ort_api_base_t *(*base)(void) = NULL;
-    if (handle == NULL) {
-        printf("%s\n", dlerror());
-        exit(1);
-    }
-    *(void **)&base = dlsym(handle, "OrtGetApiBase");
-    printf("ONNX Runtime %s\n", base()->version());
-    api = base()->get_api(CUARENA_ORT_API_VERSION);
-    ort_pairs_t *entries = NULL;
-    ORT(api, create_pairs)(&entries);
-    ORT(api, add_pair)(entries, "ep_factory.cuarena_test.arena.max_mem", "50331648");
-    ORT(api, add_pair)(entries, "ep_factory.Another.arena.max_mem", "4096");
-    ort_env_options_t options = {
-        .version = CUARENA_ORT_API_VERSION, .level = 3, .log_id = "host", .entries = entries};
-    must(ORT(api, create_env)(&options, &env), "environment");
-    ORT(api, release_pairs)(entries);
-    must(ORT(api, create_memory_info)("Cpu", ORT_DEVICE_ALLOCATOR, 0, 0, &cpu), "memory info");
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 /*
- * What the test host and the test provider use of ONNX Runtime: numbers of functions in its tables
- * and types of these. Its wheel has no header.
+ * What the test host, the test provider and bench/onnxruntime use of ONNX Runtime: numbers of
+ * functions in its tables and types of these. Its wheel has no header.
  */
 #ifndef TESTS_ONNXRUNTIME_ORT_H
 #define TESTS_ONNXRUNTIME_ORT_H
@@ -62,6 +62,7 @@ typedef struct ort_env_options {
        const ort_value_t *const *inputs, size_t count, const char *const *output_names,            \
        size_t output_count, ort_value_t **outputs))                                                \
     F(create_session_options, 10, ort_status_t *, (ort_session_options_t **))                      \
+    F(disable_arena, 19, ort_status_t *, (ort_session_options_t *))                                \
     F(set_threads, 24, ort_status_t *, (ort_session_options_t *, int))                             \
     F(create_run_options, 39, ort_status_t *, (ort_run_options_t **))                              \
     F(create_tensor, 49, ort_status_t *,                                                           \
@@ -78,6 +79,9 @@ typedef struct ort_env_options {
     F(release_run_options, 97, void, (ort_run_options_t *))                                        \
     F(release_session_options, 100, void, (ort_session_options_t *))                               \
     F(session_entry, 130, ort_status_t *, (ort_session_options_t *, const char *, const char *))   \
+    F(create_allocator, 131, ort_status_t *,                                                       \
+      (const ort_session_t *, const ort_memory_info_t *, ort_allocator_t **))                      \
+    F(release_allocator, 132, void, (ort_allocator_t *))                                           \
     F(run_entry, 165, ort_status_t *, (ort_run_options_t *, const char *, const char *))           \
     F(register_allocator, 176, ort_status_t *, (ort_env_t *, ort_allocator_t *))                   \
     F(unregister_allocator, 177, ort_status_t *, (ort_env_t *, const ort_memory_info_t *))         \
