@@ -162,7 +162,6 @@ void cuai_first_note(cuai_first_error_t *first, cuarena_status_t status)
 {
     if (first->status != CUARENA_OK || status == CUARENA_OK || status == CUARENA_BUSY)
         return;
-    CUAI_ASSERT(cuai_error_is(status));
     first->status = status;
     first->words = cuai_error_kept();
 }
