@@ -594,7 +594,6 @@ static cuarena_status_t query(void *user, void *event)
 static cuarena_status_t wait(void *user, void *event, cuarena_stream_t stream, int32_t host)
 {
     call_t call;
-    CUAI_ASSERT(event != NULL && (host != 0) == (stream == CUARENA_NO_STREAM));
     begin(&call, user);
     return over_on(&call, "wait", 0, host ? CUARENA_NO_STREAM : stream,
                    OF(call, wait, event, stream, host));
