@@ -139,6 +139,7 @@ static void deliver(cuai_call_t *call)
  * may have begun for another reason; NULL: there is nothing to tell. */
 static const char *untold_loss(cuarena_t *arena, cuarena_status_t status)
 {
+    cuai_assert_locked(arena);
     if (!cuai_is_lost(arena) || arena->lost_told)
         return NULL;
     arena->lost_told = true;
@@ -219,6 +220,7 @@ void cuai_call_forget(cuai_call_t *call, int32_t kind)
 
 static cuarena_event_t *next_event(cuai_call_t *call, int32_t kind)
 {
+    cuai_assert_locked(call->arena);
     bool heard = call->event_fn != NULL || cuai_logs_event(kind);
     if (!heard || call->count == CUAI_CALL_EVENTS)
         return NULL;

@@ -174,6 +174,7 @@ static cuarena_status_t begin_batch(progress_t *progress,
  * made, or has gone again since. Another plan leaves its blocks alone. */
 static bool is_overtaken(const progress_t *progress, const cuai_batch_t *batch)
 {
+    cuai_assert_locked(progress->call->arena);
     const cuarena_t *arena = progress->call->arena;
     for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++)
         if (cuai_set_has(&batch->streams, n) && !cuai_set_has(&progress->streams, n) &&
@@ -339,6 +340,7 @@ static cuarena_status_t run_and_report(progress_t *progress)
 /* Adds a stream to the set, which holds each once until leave_streams. */
 static void add_stream(progress_t *progress, uint32_t number)
 {
+    CUAI_ASSERT(number < CUAI_STREAM_NUMBERS);
     if (number != 0 && cuai_set_has(&progress->streams, number))
         cuai_stream_leave(progress->call->arena, number);
     else if (number != 0)
@@ -459,6 +461,7 @@ static void log_moves(const progress_t *progress)
 
 static uint64_t largest_range(const cuarena_t *arena)
 {
+    CUAI_ASSERT(arena->compacting);
     uint64_t largest = 0;
     cuarena_heap_largest(arena->heaps[CUAI_DYNAMIC], 0, &largest);
     return largest;
@@ -523,6 +526,7 @@ static bool keeps_pointers(const cuarena_t *arena)
 
 static const char *why_not(const cuarena_t *arena, cuarena_status_t status)
 {
+    CUAI_ASSERT(status != CUARENA_OK);
     if (status != CUARENA_FRAGMENTED)
         return cuarena_status_name(status);
     return keeps_pointers(arena) ? "pins, and pointers without a relocation callback, are in the "

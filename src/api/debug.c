@@ -12,6 +12,7 @@ typedef struct tour {
  * Drops the lock. */
 static cuarena_status_t visit(cuarena_t *arena, cuarena_block_t block, tour_t *tour)
 {
+    CUAI_ASSERT(arena->watch != NULL);
     cuai_block_ref_t ref;
     uint32_t found;
     cuai_kept_error_t before = cuai_error_kept();
@@ -41,6 +42,7 @@ static cuarena_status_t visit_all(cuarena_t *arena, tour_t *tour)
 /* Lets all blocks out of the quarantine. Drops the lock. */
 static void empty_quarantine(cuarena_t *arena, tour_t *tour)
 {
+    CUAI_ASSERT(arena->watch != NULL);
     uint64_t found = 0;
     cuai_kept_error_t before = cuai_error_kept();
     (void)cuai_quarantine_keep(arena, 0, &found);

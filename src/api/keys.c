@@ -88,6 +88,7 @@ const char *cuai_key_nearest(const char *name)
              n++)
             look_at(&nearest, ort);
     }
+    CUAI_ASSERT(nearest.distance != SIZE_MAX);
     return found;
 }
 
@@ -103,6 +104,7 @@ const char *cuai_key_accepted(cuai_key_t key)
 static void translate(const cuai_option_t *option, uint64_t number,
                       char text[CUAI_OPTION_TEXT_SIZE])
 {
+    CUAI_ASSERT(option->ort.names != NULL);
     bool unlimited = option->type == CUAI_OPTION_AMOUNT && number == 0;
     if (option->ort.words != NULL)
         (void)cuai_word_copy(option->ort.words, (int64_t)number, text);

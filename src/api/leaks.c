@@ -53,15 +53,17 @@ static void note(const cuarena_t *arena, cuai_block_ref_t ref, leak_t *leak)
     const cuai_watched_t *one = arena->watch == NULL ? NULL : cuai_watch_find(arena, leak->block);
     if (one == NULL)
         return;
+    CUAI_ASSERT(one->frame_count <= CUAI_MOST_FRAMES);
     leak->number = one->number;
     leak->born_ms = one->born_ms;
     leak->frame_count = one->frame_count;
     memcpy(leak->frames, one->frames, one->frame_count * sizeof(void *));
 }
 
-/* Lists the live blocks. Lock held. */
+/* Lists the live blocks. */
 static cuarena_status_t list(const cuarena_t *arena, report_t *report)
 {
+    cuai_assert_locked(arena);
     cuai_block_ref_t ref;
     uint64_t cursor = 0;
     size_t most = cuai_whole_counts(arena).live_blocks + 1;
@@ -166,6 +168,7 @@ static void tell_tag(const report_t *report, const group_t *tag)
     char age[96] = "";
     char name[CUAI_SHOWN + sizeof("...")];
     const leak_t *oldest = tag->oldest;
+    CUAI_ASSERT(tag->blocks != 0 && oldest->number <= report->allocations);
     if (oldest->number != 0)
         (void)snprintf(age, sizeof age, ", %llu allocations and %llu ms old",
                        (unsigned long long)(report->allocations - oldest->number),

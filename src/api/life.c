@@ -76,6 +76,7 @@ static void describe_leaks(const cuarena_t *arena, char *text, size_t room)
 
 static cuarena_status_t check_no_leaks(const cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     cuai_counts_t all = cuai_whole_counts(arena);
     if (all.live_blocks == 0)
         return CUARENA_OK;
@@ -203,6 +204,7 @@ static void clear_apart(cuarena_t *arena, cuarena_memory_segment_t *segments)
     cuarena_heap_t *heap = arena->heaps[CUAI_APART];
     if (heap == NULL)
         return;
+    CUAI_ASSERT(segments != NULL || heap->standalone_blocks == 0);
     for (cuai_slot_t slot = 0; (slot = cuai_heap_next_standalone(heap, slot)) != 0;) {
         *segments++ = cuai_dedicated_segment(cuai_record(heap, slot));
         cuai_heap_free(heap, slot, 0);
@@ -217,6 +219,7 @@ static void clear_apart(cuarena_t *arena, cuarena_memory_segment_t *segments)
 /* No lock; nobody else changes the heap's segments meanwhile. */
 static cuarena_status_t zero_segments(cuarena_t *arena, const cuarena_heap_t *heap)
 {
+    CUAI_ASSERT(arena->compacting);
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     cuarena_status_t status = CUARENA_OK;
     const cuai_segment_t *s = cuai_segment_first(heap);
@@ -269,6 +272,7 @@ static cuarena_status_t zero_all(cuarena_t *arena)
 
 static cuarena_status_t check_reset(const cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     cuarena_status_t status = cuai_call_check(arena);
     if (status == CUARENA_OK)
         status = cuai_captures_check_none(arena, "reset");
@@ -310,6 +314,7 @@ static uint64_t dedicated_count(const cuarena_t *arena)
 
 static cuarena_status_t ready_ended(const cuarena_t *arena, ended_t *ended)
 {
+    cuai_assert_locked(arena);
     uint64_t count = dedicated_count(arena);
     if (count <= ended->room)
         return CUARENA_OK;
@@ -355,6 +360,7 @@ static cuarena_status_t settle(cuarena_t *arena, ended_t *ended)
 /* Does not drop the lock, so nobody sees a part of it done. */
 static void clear(cuarena_t *arena, const ended_t *ended)
 {
+    CUAI_ASSERT(is_settled(arena, ended));
     cuai_streams_reset(arena);
     cuai_heap_clear(arena->heaps[CUAI_DYNAMIC]);
     if (arena->heaps[CUAI_STABLE] != NULL)

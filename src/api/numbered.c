@@ -8,7 +8,9 @@
 
 uint64_t cuai_numbered_next(uint64_t number)
 {
-    return cuai_arenas_next(number);
+    uint64_t next = cuai_arenas_next(number);
+    CUAI_ASSERT(next == 0 || next > number);
+    return next;
 }
 
 bool cuai_numbered_figures(uint64_t number, cuai_figures_t *figures_out)

@@ -6,6 +6,7 @@
 
 static bool in_segment(const cuarena_t *arena, uint64_t address)
 {
+    cuai_assert_locked(arena);
     for (size_t i = 0; i < arena->segments.count; i++) {
         const cuarena_memory_segment_t *segment = &arena->segments.items[i];
         if (address - segment->address < segment->address_bytes)
@@ -22,6 +23,8 @@ static bool is_around(const cuarena_t *arena, cuai_block_ref_t ref, uint64_t add
 
 static void describe(const cuarena_t *arena, cuai_block_ref_t ref, cuai_owned_t *owned)
 {
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(ref.heap != NULL && ref.slot != 0);
     const cuai_record_t *r = cuai_block_record(ref);
     owned->live = true;
     owned->inside = true;

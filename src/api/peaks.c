@@ -9,7 +9,7 @@ void cuarena_peaks_init(cuarena_peaks_t *peaks)
     *peaks = (cuarena_peaks_t){.struct_size = sizeof *peaks};
 }
 
-/* What a call is about; found with the lock. */
+/* What a call is about. */
 typedef struct about {
     enum {
         ABOUT_REGION,
@@ -54,6 +54,7 @@ static cuarena_status_t peaks_of_region(cuarena_t *arena, int32_t region, cuai_p
 
 static cuarena_status_t find(cuarena_t *arena, const about_t *about, cuai_peak_set_t *set)
 {
+    cuai_assert_locked(arena);
     switch (about->kind) {
     case ABOUT_TAG:
         return peaks_of_tag(arena, about->tag, set);

@@ -118,4 +118,6 @@ void cuai_config_apply_preset(cuarena_config_t *config)
     if (asked.soft_limit.unit == CUARENA_AMOUNT_AUTO &&
         config->soft_limit.unit == CUARENA_AMOUNT_PERCENT && !is_counted(config))
         config->soft_limit = (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, UNKNOWN_SOFT};
+    CUAI_ASSERT(config->memory != CUARENA_MEMORY_PRESET && config->grow != -1);
+    CUAI_ASSERT(config->alignment != CUARENA_BYTES_PRESET && config->keep != -1);
 }

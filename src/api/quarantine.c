@@ -57,6 +57,7 @@ static void enqueue(cuarena_t *arena, cuai_block_ref_t ref)
     cuai_watch_t *watch = arena->watch;
     cuai_watched_t *one = cuai_watch_find(arena, cuai_id(ref.heap, ref.slot));
     CUAI_ASSERT(one != NULL);
+    CUAI_ASSERT((cuai_block_record(ref)->flags & CUAI_BLOCK_ENDING) != 0);
     one->next = NULL;
     *watch->last = one;
     watch->last = &one->next;
@@ -69,6 +70,7 @@ static cuai_block_ref_t dequeue(cuarena_t *arena)
     cuai_watched_t *one = watch->first;
     cuai_block_ref_t ref = cuai_find_any(arena, one->block);
     CUAI_ASSERT(ref.heap != NULL && (cuai_block_record(ref)->flags & CUAI_BLOCK_ENDING));
+    CUAI_ASSERT(watch->quarantined_bytes >= cuai_block_record(ref)->size);
     watch->first = one->next;
     if (watch->first == NULL)
         watch->last = &watch->first;

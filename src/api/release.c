@@ -108,6 +108,7 @@ static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_block_ref_t ref, ui
 static cuarena_status_t end_later(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
     cuai_record_t *r = cuai_block_record(ref);
+    CUAI_ASSERT(r->moving || (r->flags & CUAI_BLOCK_EXPORTED));
     cuai_mark_ending(arena, r);
     if (r->fixed) /* its session knows who used it */
         cuai_capture_note(arena, cuai_capture_around(arena, r->offset), stream);
@@ -122,6 +123,7 @@ static cuarena_status_t end_later(cuarena_t *arena, cuai_block_ref_t ref, uint32
 /* The free that was traced has failed, and the block is its owner's as before. */
 static void trace_kept(cuarena_t *arena, cuai_block_ref_t ref)
 {
+    CUAI_ASSERT((cuai_block_record(ref)->flags & CUAI_BLOCK_ENDING) == 0);
     cuai_trace_block(arena, ref, CUARENA_EVENT_ALLOC, cuai_block_record(ref)->owner);
 }
 
@@ -243,6 +245,7 @@ static cuarena_status_t release(cuai_call_t *call, cuai_block_ref_t ref, uint32_
 /* Drops the lock. */
 static cuarena_status_t end_with_pattern(cuai_call_t *call, cuai_block_ref_t ref, uint32_t stream)
 {
+    CUAI_ASSERT(cuai_has_freed_pattern(call->arena, ref));
     cuarena_t *arena = call->arena;
     cuai_trace_block(arena, ref, CUARENA_EVENT_FREE, stream);
     cuai_call_note_block(call, CUARENA_EVENT_FREE, ref);
@@ -290,6 +293,7 @@ cuarena_status_t cuai_release(cuai_call_t *call, cuai_block_ref_t ref, uint32_t 
 
 bool cuai_reclaim_block(cuarena_t *arena, cuarena_block_t block, cuai_block_ref_t *block_out)
 {
+    cuai_assert_locked(arena);
     *block_out = cuai_find_block(arena, block);
     while (block_out->heap != NULL && cuai_block_record(*block_out)->moving) {
         cuai_arena_wait(arena);

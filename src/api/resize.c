@@ -122,6 +122,7 @@ static bool resize_in_place(cuarena_t *arena, cuai_block_ref_t ref, const cuai_r
 static cuai_request_t request_like(const cuarena_t *arena, cuai_block_ref_t ref,
                                    const cuai_request_t *request)
 {
+    CUAI_ASSERT(ref.heap != NULL && ref.slot != 0);
     const cuai_record_t *r = cuai_block_record(ref);
     cuai_request_t like = *request;
     like.zeroed = (request->zeroed && r->size == 0) || arena->owners_mix;
@@ -209,6 +210,7 @@ static cuarena_status_t copy_contents(cuarena_t *arena, cuai_block_ref_t from, c
 /* Ends the helper block without counting that; after the exchange it has the old place. */
 static void end_helper(cuarena_t *arena, cuai_block_ref_t helper, uint32_t stream)
 {
+    cuai_assert_locked(arena);
     cuai_uncount_block(arena, helper);
     cuai_end_block(arena, helper, stream);
 }
@@ -232,6 +234,7 @@ static void exchange(cuarena_t *arena, cuai_block_ref_t block, cuai_block_ref_t 
 static bool take_over(cuarena_t *arena, cuai_block_ref_t block, cuai_block_ref_t helper,
                       uint32_t stream)
 {
+    CUAI_ASSERT(cuai_block_record(block)->moving);
     bool ending = cuai_block_record(block)->flags & CUAI_BLOCK_ENDING;
     if (!ending) {
         cuai_clear_moving(arena, block);
@@ -384,6 +387,7 @@ static cuarena_status_t resize(cuai_call_t *call, cuai_block_ref_t ref, uint64_t
  * is done: a block whose guards cannot be written has none. Drops the lock. */
 static void guard_again(cuarena_t *arena, cuarena_block_t block, uint64_t kept, uint32_t stream)
 {
+    CUAI_ASSERT(arena->watch != NULL);
     cuai_block_ref_t ref;
     if (!cuai_reclaim_block(arena, block, &ref) || cuai_block_record(ref)->size == 0)
         return;

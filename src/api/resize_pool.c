@@ -112,6 +112,7 @@ static bool has_pins(const cuarena_heap_t *heap)
 
 static cuarena_status_t check_movable(const cuarena_t *arena)
 {
+    CUAI_ASSERT(arena->compacting && arena->segments.count != 0);
     const cuarena_heap_t *stable = arena->heaps[CUAI_STABLE];
     bool fixed =
         has_pins(arena->heaps[CUAI_DYNAMIC]) || (stable != NULL && cuai_heap_bytes(stable) != 0);
@@ -154,6 +155,7 @@ static cuarena_status_t move_pool(cuai_call_t *call, uint64_t bytes)
 
 static cuarena_status_t resize(cuai_call_t *call, uint64_t bytes)
 {
+    CUAI_ASSERT(call->arena->compacting);
     cuarena_t *arena = call->arena;
     uint64_t held = arena->reserved;
     cuarena_status_t status = CUARENA_OK;

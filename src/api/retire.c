@@ -29,6 +29,7 @@ static bool is_needed(const cuarena_t *arena)
 
 static void set_retired(cuarena_t *arena, cuai_retired_t retired)
 {
+    cuai_assert_locked(arena);
     arena->retired = retired;
     cuai_slow_set(arena, CUAI_SLOW_RETIRED, retired.done != NULL);
 }

@@ -17,6 +17,7 @@ cuarena_status_t cuai_snapshot_check_format(int32_t format)
 bool cuai_snapshot_format(const cuai_snapshot_t *s, int32_t format, cuarena_write_fn write,
                           void *user)
 {
+    CUAI_ASSERT(format == CUARENA_SNAPSHOT_JSON || format == CUARENA_SNAPSHOT_PYTORCH);
     cuai_sink_t sink;
     cuai_sink_begin(&sink, write, user);
     if (format == CUARENA_SNAPSHOT_JSON)
@@ -75,6 +76,7 @@ cuarena_status_t cuarena_snapshot_to(cuarena_t *arena, int32_t format, cuarena_w
 /* The number of the next one; 0: there is none. */
 static uint64_t next_refusal(cuarena_t *arena, cuarena_status_t status)
 {
+    CUAI_ASSERT(arena->oom_snapshots <= CUAI_MOST_OOM_SNAPSHOTS);
     bool numbered = cuai_pattern_is_numbered(arena->config.snapshot_on_oom);
     bool lacks =
         status == CUARENA_OUT_OF_MEMORY || status == CUARENA_FRAGMENTED || status == CUARENA_LIMIT;

@@ -31,6 +31,7 @@ void cuai_snapshot_end(cuai_snapshot_t *s)
 /* The part more is for what the arena gains until the lock is taken again. */
 cuarena_status_t cuai_snapshot_make_room(cuai_snapshot_t *s, size_t bytes)
 {
+    CUAI_ASSERT(bytes > s->room_bytes);
     size_t room_bytes = bytes + bytes / 4 + 4096;
     cuai_host_free(s->room);
     s->room_bytes = 0;
@@ -119,6 +120,7 @@ static size_t copy_parts(cuai_snapshot_t *s, const cuarena_t *arena, unsigned ch
 static void set_lists(cuai_snapshot_t *s, const uint32_t *freelists, uint32_t stream,
                       cuai_free_state_t state)
 {
+    CUAI_ASSERT(stream < CUAI_STREAM_NUMBERS && state <= CUAI_FREE_MOVING);
     for (int region = 0; region < CUAI_LISTED; region++)
         if (freelists[region] != 0)
             s->lists[region][freelists[region]] =
@@ -138,6 +140,7 @@ static uint64_t private_free(const cuarena_t *arena, const cuai_stream_t *stream
 
 static void copy_stream(cuai_snapshot_t *s, const cuarena_t *arena, const cuai_stream_t *stream)
 {
+    CUAI_ASSERT(s->stream_count < CUAI_STREAM_NUMBERS);
     s->streams[s->stream_count++] = (cuai_copied_stream_t){
         .number = stream->number,
         .handle = cuai_stream_handle(arena, stream->number),
@@ -191,6 +194,7 @@ static void copy_facts(cuai_snapshot_t *s, const cuarena_t *arena)
     memcpy(s->lost_by, arena->lost_by, sizeof s->lost_by);
     s->refused = arena->refused;
     const char *name = cuai_shown(arena->memory.ops.name, sizeof s->memory - 4, room);
+    CUAI_ASSERT(strlen(name) < sizeof s->memory);
     memcpy(s->memory, name, strlen(name) + 1);
     cuai_stats_of(arena, &s->stats);
 }
@@ -201,7 +205,9 @@ bool cuai_snapshot_fill(cuai_snapshot_t *s, const cuarena_t *arena, size_t *byte
     *bytes_out = copy_parts(s, arena, NULL);
     if (*bytes_out > s->room_bytes)
         return false;
-    (void)copy_parts(s, arena, s->room);
+    size_t used = copy_parts(s, arena, s->room);
+    CUAI_ASSERT(used == *bytes_out);
+    (void)used;
     copy_streams(s, arena);
     copy_facts(s, arena);
     return true;
@@ -238,6 +244,7 @@ cuarena_status_t cuai_snapshot_copy(cuarena_t *arena, cuai_snapshot_t **snapshot
 static void tell_record(const cuai_snapshot_t *s, int region, cuai_slot_t slot, cuai_piece_fn fn,
                         void *to)
 {
+    CUAI_ASSERT(slot < s->heaps[region].unused);
     const cuai_record_t *r = cuai_record(&s->heaps[region], slot);
     cuai_piece_kind_t kind = r->kind == CUAI_CACHED ? CUAI_PIECE_CACHED : CUAI_PIECE_BLOCK;
     if (cuai_is_listed(r))
@@ -249,6 +256,7 @@ static void tell_record(const cuai_snapshot_t *s, int region, cuai_slot_t slot, 
 void cuai_snapshot_walk(const cuai_snapshot_t *s, int region, const cuai_segment_t *segment,
                         cuai_piece_fn fn, void *to)
 {
+    CUAI_ASSERT(s->exists[region]);
     const cuarena_heap_t *heap = &s->heaps[region];
     cuai_slot_t slot = segment->head;
     do {

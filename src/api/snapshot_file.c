@@ -86,6 +86,7 @@ static cuarena_status_t begin(file_t *file, const char *path)
 
 static cuarena_status_t end(file_t *file, const char *path)
 {
+    CUAI_ASSERT(file->fd >= 0 && file->name != NULL);
     if (close(file->fd) != 0 && file->error == 0)
         file->error = errno;
     if (file->error == 0 && rename(file->name, path) != 0)

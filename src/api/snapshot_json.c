@@ -125,6 +125,7 @@ static void put_tags(cuai_json_t *json, const cuai_snapshot_t *s)
 /* A released stream has no handle any more. */
 static void put_stream(cuai_json_t *json, const cuai_copied_stream_t *stream)
 {
+    CUAI_ASSERT(stream->number != 0);
     open_item(json);
     cuai_json_number(json, "number", stream->number);
     if (stream->released)
@@ -152,6 +153,7 @@ static void put_streams(cuai_json_t *json, const cuai_snapshot_t *s)
 static void put_segment(cuai_json_t *json, const cuai_snapshot_t *s, int region, const char *name,
                         const cuarena_memory_segment_t *segment)
 {
+    CUAI_ASSERT(segment->bytes <= segment->address_bytes);
     const cuarena_heap_t *heap = &s->heaps[region];
     uint64_t at = segment->address;
     uint64_t end = segment->address + segment->bytes;
@@ -199,6 +201,7 @@ static void put_shared(cuai_json_t *json, const cuai_snapshot_t *s)
 
 static void put_whole(cuai_json_t *json, const char *name, uint64_t address, uint64_t bytes)
 {
+    CUAI_ASSERT(bytes != 0);
     open_item(json);
     cuai_json_text(json, "region", name);
     cuai_json_number(json, "address", address);
@@ -258,6 +261,7 @@ static void put_block(void *to, const cuai_snapshot_t *s, const cuai_piece_t *pi
     const cuai_record_t *r = cuai_record(heap, piece->slot);
     if (piece->kind == CUAI_PIECE_FREE)
         return;
+    CUAI_ASSERT(piece->slot != 0);
     bool cached = piece->kind == CUAI_PIECE_CACHED;
     open_item(json);
     if (cached)
@@ -284,6 +288,7 @@ static void put_free(void *to, const cuai_snapshot_t *s, const cuai_piece_t *pie
     if (piece->kind != CUAI_PIECE_FREE)
         return;
     cuai_copied_list_t list = cuai_snapshot_list(s, piece);
+    CUAI_ASSERT(list.state <= CUAI_FREE_MOVING);
     open_item(json);
     cuai_json_number(json, "address", piece->address);
     cuai_json_number(json, "bytes", piece->bytes);

@@ -15,6 +15,7 @@ typedef struct sums {
 
 static const cuai_record_t *record_of(const cuai_snapshot_t *s, const cuai_piece_t *piece)
 {
+    CUAI_ASSERT(s->exists[piece->region]);
     return cuai_record(&s->heaps[piece->region], piece->slot);
 }
 
@@ -76,6 +77,7 @@ static void put_block(void *to, const cuai_snapshot_t *s, const cuai_piece_t *pi
 static void open_segment(cuai_pickle_t *pickle, const cuai_snapshot_t *s, uint64_t address,
                          uint64_t bytes, const sums_t *sums)
 {
+    CUAI_ASSERT(sums->allocated <= sums->active && sums->active <= bytes);
     cuai_pickle_dict(pickle);
     put_number(pickle, "device", (uint64_t)s->config.device);
     put_number(pickle, "address", address);

@@ -230,6 +230,7 @@ static void inspect_block(const cuai_record_t *r, bool fixed, cuarena_inspection
 
 static void inspect_heap(const cuarena_t *arena, int region, cuarena_inspection_t *ref)
 {
+    cuai_assert_locked(arena);
     CUAI_ASSERT(region >= 0 && region < CUAI_HEAPS);
     const cuarena_heap_t *heap = arena->heaps[region];
     if (heap == NULL)
@@ -374,6 +375,7 @@ static const char *recount(const cuarena_t *arena)
 
 static cuarena_status_t validate_all(const cuarena_t *arena, char *text, size_t text_size)
 {
+    cuai_assert_locked(arena);
     for (int region = 0; region < CUAI_HEAPS; region++) {
         cuarena_status_t status =
             arena->heaps[region] == NULL

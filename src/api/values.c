@@ -137,6 +137,7 @@ static cuai_refusal_t check_pattern(const cuai_option_t *option, const char *tex
 
 static cuai_refusal_t check_text(const cuai_option_t *option, const char *text)
 {
+    CUAI_ASSERT(option->type == CUAI_OPTION_TEXT);
     bool ends = memchr(text, '\0', option->size) != NULL;
     return ends ? check_pattern(option, text) : "has no zero at its end";
 }

@@ -43,6 +43,7 @@ static uint64_t mapped_bytes(void)
 
 uint64_t cuai_addresses_between(uint64_t least, uint64_t wanted, uint64_t granularity)
 {
+    CUAI_ASSERT(least <= wanted && cuai_is_aligned(least, granularity));
     uint64_t most;
     (void)is_limited(&most);
     uint64_t gone = mapped_bytes() + most / KEPT_SHARE;

@@ -116,9 +116,10 @@ static cuai_refusal_t read_suffix(const char *text, uint32_t *shift)
     return "has an unknown suffix";
 }
 
-/* The number times 2^shift, where shift is at most 40. */
+/* The number times 2^shift. */
 static cuai_refusal_t scale(const number_t *number, uint32_t shift, uint64_t *bytes)
 {
+    CUAI_ASSERT(shift <= 40 && number->decimals <= MAX_DECIMALS);
     uint64_t whole;
     uint64_t tens = 1;
     wide_t part = (wide_t)number->fraction << shift;
@@ -229,6 +230,7 @@ static void print_percent(uint64_t value, char text[CUAI_NUMBER_TEXT])
 {
     int length = snprintf(text, CUAI_NUMBER_TEXT, "%" PRIu64 ".%03" PRIu64, value / WHOLE_PERCENT,
                           value % WHOLE_PERCENT);
+    CUAI_ASSERT(length > 0 && length + 1 < CUAI_NUMBER_TEXT);
     while (text[length - 1] == '0')
         length--;
     if (text[length - 1] == '.')
@@ -263,6 +265,7 @@ void cuai_amount_print(cuarena_amount_t amount, char text[CUAI_NUMBER_TEXT])
 /* Rounds down, and is exact although the product may not fit 64 bits. */
 static uint64_t share_of(uint64_t total, uint64_t percent)
 {
+    CUAI_ASSERT(percent <= ALL_PERCENT);
     return total / ALL_PERCENT * percent + total % ALL_PERCENT * percent / ALL_PERCENT;
 }
 

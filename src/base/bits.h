@@ -115,6 +115,7 @@ static inline uint32_t cuai_log2_floor(uint64_t v)
 /* One less than the least power of two that is at least v, which is 1 to 2^63. */
 static inline uint64_t cuai_power_of_two_mask(uint64_t v)
 {
+    CUAI_ASSERT(v != 0 && v <= UINT64_C(1) << 63);
     return (UINT64_C(1) << cuai_log2_floor(2 * v - 1)) - 1;
 }
 

@@ -57,6 +57,7 @@ CUAI_PRINTF(1, 0) static void say(const char *format, va_list arguments)
     char text[sizeof last.message];
     char plain[sizeof last.message + sizeof("\\x00")]; /* fuller than a message, if it is cut */
     size_t length = strlen(last.message);
+    CUAI_ASSERT(length < sizeof last.message);
     size_t room = sizeof last.message - length;
     bool all = vsnprintf(text, sizeof text, format, arguments) < (int)sizeof text;
     size_t used = cuai_text_plain(plain, sizeof plain, text);
@@ -70,6 +71,7 @@ CUAI_PRINTF(1, 0) static void say(const char *format, va_list arguments)
 cuarena_status_t cuai_fail(cuarena_status_t status, const char *format, ...)
 {
     va_list arguments;
+    CUAI_ASSERT(status != CUARENA_OK);
     va_start(arguments, format);
     last = (cuarena_error_info_t){.status = status};
     unlogged = true;
@@ -83,6 +85,7 @@ cuarena_status_t cuai_fail_bytes(cuarena_status_t status, uint64_t asked_bytes,
                                  uint64_t largest_bytes, const char *format, ...)
 {
     va_list arguments;
+    CUAI_ASSERT(status != CUARENA_OK);
     va_start(arguments, format);
     last = (cuarena_error_info_t){
         .status = status,
@@ -127,6 +130,7 @@ void cuai_error_asked(uint64_t bytes)
 
 void cuai_error_code(int32_t driver_code)
 {
+    CUAI_ASSERT(last.status != CUARENA_OK);
     last.driver_code = driver_code;
 }
 

@@ -2,6 +2,8 @@
 
 #include <stddef.h>
 
+#include "base/compiler.h"
+
 /* This TLS model finds the word without a call, also in a library that was loaded late. */
 #if defined(__GNUC__)
 __attribute__((tls_model("initial-exec")))
@@ -10,6 +12,7 @@ static _Thread_local const cuai_frame_t *top;
 
 void cuai_frame_push(cuai_frame_t *frame, cuai_frame_kind_t kind, const void *owner)
 {
+    CUAI_ASSERT((owner == NULL) == (kind == CUAI_FRAME_LOG));
     frame->below = top;
     frame->owner = owner;
     frame->kind = kind;
@@ -18,6 +21,7 @@ void cuai_frame_push(cuai_frame_t *frame, cuai_frame_kind_t kind, const void *ow
 
 void cuai_frame_pop(void)
 {
+    CUAI_ASSERT(top != NULL);
     top = top->below;
 }
 

@@ -93,6 +93,7 @@ void cuai_host_free(void *pointer)
 void *cuai_host_make_room(void *items, size_t count, size_t *room, size_t item_bytes)
 {
     CUAI_ASSERT(count <= *room);
+    CUAI_ASSERT(item_bytes != 0 && (items != NULL || *room == 0));
     if (count < *room)
         return items;
     size_t more = *room == 0 ? 4 : *room * 2;
@@ -110,6 +111,7 @@ void *cuai_host_make_room(void *items, size_t count, size_t *room, size_t item_b
 
 void *cuai_host_kept_alloc(cuai_host_kept_t *kept, size_t bytes, size_t *room_out)
 {
+    CUAI_ASSERT(kept->room <= CUAI_HOST_KEPT_MOST && (kept->bytes != NULL || kept->room == 0));
     void *found = kept->bytes;
     *room_out = bytes;
     if (found == NULL || kept->room < bytes)
@@ -121,6 +123,7 @@ void *cuai_host_kept_alloc(cuai_host_kept_t *kept, size_t bytes, size_t *room_ou
 
 void cuai_host_kept_free(cuai_host_kept_t *kept, void *pointer, size_t room)
 {
+    CUAI_ASSERT(pointer == NULL || pointer != kept->bytes);
     bool keeps = pointer != NULL && room <= CUAI_HOST_KEPT_MOST &&
                  (kept->bytes == NULL || kept->room < room);
     cuai_host_free(keeps ? kept->bytes : pointer);
@@ -154,6 +157,7 @@ bool cuai_host_region_begin(cuai_host_region_t *region, size_t most_bytes)
  * even these. */
 static unsigned char *map_between(size_t least, size_t wanted, size_t *room_out)
 {
+    CUAI_ASSERT(least != 0 && least <= wanted);
     for (size_t room = wanted;; room = cuai_max(least, room / 2)) {
         *room_out = cuai_align_up(room, step());
         void *base = mmap(NULL, *room_out, PROT_READ | PROT_WRITE,
@@ -178,6 +182,7 @@ static void move_bytes(unsigned char *to, unsigned char *from, size_t bytes)
 
 static bool make_room(cuai_host_region_t *region, size_t bytes)
 {
+    CUAI_ASSERT(bytes > region->room && bytes <= region->most);
     size_t growth =
         CUAI_HOST_GROWTH == 1 ? region->room / 16 : region->room * (CUAI_HOST_GROWTH - 1);
     size_t wanted = cuai_min(cuai_max(bytes, region->room + growth), region->most);
@@ -194,6 +199,7 @@ static bool make_room(cuai_host_region_t *region, size_t bytes)
 
 bool cuai_host_commit(cuai_host_region_t *region, size_t bytes)
 {
+    CUAI_ASSERT(region->committed <= region->room && region->room <= region->most);
     if (bytes <= region->committed)
         return true;
     if (bytes > region->most)
@@ -208,6 +214,7 @@ bool cuai_host_commit(cuai_host_region_t *region, size_t bytes)
 
 void cuai_host_release(cuai_host_region_t *region)
 {
+    CUAI_ASSERT((region->base != NULL) == (region->room != 0));
     count_out(region->committed);
     if (region->base != NULL)
         (void)munmap(region->base, region->room);

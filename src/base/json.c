@@ -58,6 +58,7 @@ static void put_string(cuai_json_t *json, const char *text)
 
 static void put_number(cuai_json_t *json, uint64_t number, unsigned base)
 {
+    CUAI_ASSERT(base == 10 || base == 16);
     char digits[24];
     size_t at = sizeof digits;
     do {

@@ -44,6 +44,7 @@ static bool sink_now(sink_t *now)
  * interrupted this. */
 static void deliver(int32_t level, const char *line)
 {
+    CUAI_ASSERT(level > CUARENA_LOG_OFF && level <= CUARENA_LOG_DEBUG);
     sink_t now;
     if (!sink_now(&now) || cuai_frame_within(CUAI_FRAME_LOG, NULL))
         return;
@@ -150,6 +151,7 @@ void cuai_log_after_fork(bool in_child)
 /* The compare-exchange of a thread that reads the environment now loses. */
 void cuai_log_set(int32_t level)
 {
+    CUAI_ASSERT(level >= CUARENA_LOG_OFF && level <= CUARENA_LOG_DEBUG);
     atomic_store(&cuai_log_threshold, level);
 }
 

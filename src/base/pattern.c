@@ -20,6 +20,7 @@ bool cuai_pattern_ok(const char *pattern)
 
 bool cuai_pattern_is_numbered(const char *pattern)
 {
+    CUAI_ASSERT(cuai_pattern_ok(pattern));
     while ((pattern = strchr(pattern, '%')) != NULL && pattern[1] != 'n')
         pattern += 2;
     return pattern != NULL;
@@ -36,5 +37,6 @@ void cuai_pattern_print(const char *pattern, uint64_t number, char path[CUAI_PAT
             used += (size_t)snprintf(path + used, CUAI_PATTERN_PATH - used, "%" PRIu64,
                                      *pattern == 'n' ? number : (uint64_t)getpid());
     }
+    CUAI_ASSERT(used < CUAI_PATTERN_PATH);
     path[used] = '\0';
 }

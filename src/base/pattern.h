@@ -18,7 +18,7 @@
 
 /* Whether every percent sign in it is one of those. */
 bool cuai_pattern_ok(const char *pattern);
-/* Whether its files have different names. */
+/* Whether the files of a pattern that is OK have different names. */
 bool cuai_pattern_is_numbered(const char *pattern);
 /* The name of the file with that number. The pattern is OK and not longer than the longest. */
 void cuai_pattern_print(const char *pattern, uint64_t number, char path[CUAI_PATTERN_PATH]);

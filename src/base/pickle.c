@@ -29,6 +29,7 @@ static void put(cuai_pickle_t *pickle, unsigned char byte)
 /* The lowest bytes of a number, the lowest first. */
 static void put_number(cuai_pickle_t *pickle, uint64_t number, size_t bytes)
 {
+    CUAI_ASSERT(bytes <= sizeof number);
     for (size_t i = 0; i < bytes; i++)
         put(pickle, (unsigned char)(number >> 8 * i));
 }
@@ -80,6 +81,7 @@ void cuai_pickle_append(cuai_pickle_t *pickle)
 /* The number of a word that was written; word_count: it was not. */
 static uint32_t find(const cuai_pickle_t *pickle, const char *word)
 {
+    CUAI_ASSERT(pickle->word_count <= CUAI_PICKLE_WORDS);
     uint32_t i = 0;
     while (i < pickle->word_count && pickle->words[i] != word &&
            strcmp(pickle->words[i], word) != 0)

@@ -6,6 +6,7 @@
 
 void cuai_sink_begin(cuai_sink_t *sink, cuarena_write_fn write, void *user)
 {
+    CUAI_ASSERT(write != NULL);
     sink->write = write;
     sink->user = user;
     sink->refused = false;

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/compiler.h"
+
 static inline size_t cuai_sized_of(const void *sized)
 {
     size_t size;
@@ -32,6 +34,7 @@ static inline bool cuai_sized_ok(const void *sized, size_t first, size_t now)
 static inline void cuai_sized_write(void *to, const void *from)
 {
     size_t size = cuai_sized_of(to);
+    CUAI_ASSERT(size >= sizeof size);
     memcpy((char *)to + sizeof size, (const char *)from + sizeof size, size - sizeof size);
 }
 
@@ -40,6 +43,7 @@ static inline void cuai_sized_write(void *to, const void *from)
 static inline void cuai_sized_read(void *to, const void *from)
 {
     size_t size = cuai_sized_of(from);
+    CUAI_ASSERT(size >= sizeof size && size <= cuai_sized_of(to));
     memcpy((char *)to + sizeof size, (const char *)from + sizeof size, size - sizeof size);
 }
 

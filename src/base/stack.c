@@ -67,6 +67,7 @@ uint32_t cuai_stack_take(void **frames, uint32_t most)
     int found = backtrace(all, (int)most + OWN_FRAMES);
     uint32_t count = found < 0 ? 0 : (uint32_t)found;
     uint32_t first = count_own(all, count);
+    CUAI_ASSERT(count <= most + OWN_FRAMES && first <= count);
     uint32_t kept = (uint32_t)cuai_min(count - first, most);
     memcpy(frames, all + first, kept * sizeof *frames);
     return kept;

@@ -46,12 +46,13 @@ uint64_t cuai_system_ms(void)
 
 /* ---- Small text files -------------------------------------------------- */
 
-/* Reads the file of that folder; its name begins with a slash. false: errno says why. */
+/* Reads the file of that folder. false: errno says why. */
 static bool read_text(const char *folder, const char *name, char text[TEXT_SIZE])
 {
     char path[PATH_MAX];
     int length = snprintf(path, sizeof path, "%s%s", folder, name);
     FILE *file = NULL;
+    CUAI_ASSERT(name[0] == '/');
     if (length > 0 && (size_t)length < sizeof path)
         file = fopen(path, "re");
     else

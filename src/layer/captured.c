@@ -81,6 +81,7 @@ static cuai_cu_result_t ask_id(cuai_cu_stream_t stream, cuai_cu_capture_status_t
 /* The number of the stream's capture, which no other has; 0: there is none, or it has failed. */
 static unsigned long long capture_id(cuai_cu_stream_t stream)
 {
+    CUAI_ASSERT(!is_legacy(stream));
     cuai_cu_capture_status_t status = CUAI_CU_STREAM_CAPTURE_STATUS_NONE;
     unsigned long long id = 0;
     if (!can_serve() || ask_id(stream, &status, &id) != CUAI_CUDA_SUCCESS ||
@@ -94,16 +95,18 @@ static unsigned long long capture_id(cuai_cu_stream_t stream)
 /* Lock held. */
 static session_t *find(cuarena_t *arena, unsigned long long id)
 {
+    CUAI_ASSERT(arena != NULL && id != 0);
     session_t *session = sessions;
     while (session != NULL && !(session->open && session->id == id && session->arena == arena))
         session = session->next;
     return session;
 }
 
-/* Lock held. A new session of the stream's capture. */
+/* Lock held. A session of the stream's capture, which has none. */
 static cuarena_status_t begin(cuai_layer_device_t *device, cuarena_t *arena, unsigned long long id,
                               cuai_cu_stream_t stream)
 {
+    CUAI_ASSERT(find(arena, id) == NULL);
     session_t *session = cuai_host_alloc(sizeof *session);
     if (session == NULL)
         return CUARENA_OUT_OF_MEMORY;
@@ -165,6 +168,7 @@ static void tell_over(void *user)
     session_t *session = user;
     if (atomic_load(&session->stays))
         return;
+    CUAI_ASSERT(!atomic_load(&session->over));
     atomic_store(&session->over, true);
     atomic_store(&cuai_layer_graphs_ended, true);
 }
@@ -173,6 +177,7 @@ static void tell_over(void *user)
  * may use its bytes at any time. */
 static void bind(session_t *session, struct CUgraph_st *graph)
 {
+    CUAI_ASSERT(!session->open && can_serve());
     struct CUuserObject_st *object = NULL;
     if (CALL.cuUserObjectCreate(&object, session, tell_over, 1, USER_OBJECT_NO_SYNC) !=
         CUAI_CUDA_SUCCESS)
@@ -189,6 +194,7 @@ static void bind(session_t *session, struct CUgraph_st *graph)
 static void end_sessions(unsigned long long id, struct CUgraph_st *graph)
 {
     for (session_t *session = sessions; session != NULL; session = session->next) {
+        CUAI_ASSERT(!session->open || session->arena != NULL);
         if (!session->open || cuarena_capture_end(session->arena, session->capture) != CUARENA_OK)
             continue;
         session->open = false;
@@ -201,6 +207,7 @@ static void end_sessions(unsigned long long id, struct CUgraph_st *graph)
 
 cuai_cu_result_t cuai_layer_begin_capture(cuai_cu_stream_t stream, int mode)
 {
+    CUAI_ASSERT(cuai_layer_inside);
     cuai_cu_result_t result = NEXT(cuStreamBeginCapture_v2, (stream, mode));
     if (result == CUAI_CUDA_SUCCESS)
         atomic_fetch_add(&cuai_layer_captures, 1);
@@ -250,6 +257,7 @@ static cuai_cu_stream_t stream_aside(cuai_layer_device_t *device)
 /* The record stays until its graph tells that it has ended. */
 void cuai_layer_drop_sessions(const cuarena_t *arena)
 {
+    CUAI_ASSERT(arena != NULL);
     cuai_lock(&lock);
     for (session_t *session = sessions; session != NULL; session = session->next) {
         if (session->arena == arena) {
@@ -263,6 +271,7 @@ void cuai_layer_drop_sessions(const cuarena_t *arena)
 /* Lock held. Whether the session is no more. */
 static bool release(session_t *session)
 {
+    CUAI_ASSERT(!session->open);
     if (session->arena == NULL)
         return true;
     cuai_cu_stream_t stream = stream_aside(session->device);

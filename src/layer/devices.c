@@ -78,6 +78,7 @@ static bool is_primary(cuai_cu_device_t device, cuai_cu_context_t context)
 /* The device of the context, which is current. */
 static cuai_layer_device_t *find_device(cuai_cu_context_t context)
 {
+    CUAI_ASSERT(context != NULL);
     cuai_cu_device_t ordinal = -1;
     if (CALL.cuCtxGetDevice(&ordinal) != CUAI_CUDA_SUCCESS || ordinal < 0 ||
         ordinal >= CUAI_LAYER_DEVICES)
@@ -93,6 +94,7 @@ static cuai_layer_device_t *find_device(cuai_cu_context_t context)
 
 static cuai_layer_device_t *device_of_current(cuai_cu_context_t context)
 {
+    CUAI_ASSERT(context != NULL);
     memory_t *memory = recall();
     if (CUAI_LIKELY(memory->context == context))
         return memory->device;
@@ -132,9 +134,9 @@ static size_t place_of(cuai_cu_stream_t stream)
     return ((uintptr_t)stream >> 4 ^ (uintptr_t)stream >> 9) % STREAMS;
 }
 
-/* Of a stream that was created. */
 static cuai_layer_device_t *device_of_created(cuai_cu_stream_t stream)
 {
+    CUAI_ASSERT(!is_default(stream));
     cuai_cu_context_t context = NULL;
     memory_t *memory = recall();
     size_t place = place_of(stream);
@@ -278,6 +280,7 @@ static cuarena_status_t create(cuai_layer_device_t *device, cuarena_t **out)
 /* Once for each device; a device whose arena cannot be had is the driver's. */
 static cuarena_t *make_arena(cuai_layer_device_t *device)
 {
+    CUAI_ASSERT(atomic_load(&device->arena) == NULL);
     cuarena_t *arena = NULL;
     cuarena_status_t status = create(device, &arena);
     if (status != CUARENA_OK) {

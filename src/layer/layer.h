@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "api/owner.h"
+#include "base/compiler.h"
 #include "cuarena/arena.h"
 #include "cuarena/layer.h"
 #include "memory/cuda/driver.h"
@@ -173,8 +174,10 @@ typedef struct cuai_layer_device {
 /* By ordinal; the last is for calls without one. */
 extern cuai_layer_device_t cuai_layer_devices[CUAI_LAYER_DEVICES + 1];
 
+/* Of one that has an ordinal. */
 static inline int32_t cuai_layer_ordinal(const cuai_layer_device_t *device)
 {
+    CUAI_ASSERT(device >= cuai_layer_devices && device < cuai_layer_devices + CUAI_LAYER_DEVICES);
     return (int32_t)(device - cuai_layer_devices);
 }
 

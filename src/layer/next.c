@@ -111,6 +111,7 @@ static void begin(void)
     (void)pthread_atfork(NULL, NULL, after_fork_in_child);
     library = dlopen(cuai_cuda_library_name(), RTLD_NOW | RTLD_LOCAL);
     cuai_layer_mode = choose_mode(find_all());
+    CUAI_ASSERT(library != NULL || cuai_layer_mode == CUAI_LAYER_OFF);
     report_if_wanted();
     atomic_store_explicit(&is_open, true, memory_order_release);
 }

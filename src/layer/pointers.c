@@ -25,6 +25,7 @@ cuai_cu_result_t cuai_layer_address_range(unsigned long long *base_out, size_t *
 /* What differs for a block, all of 8 bytes; false: the driver's answer is right. */
 static bool answer(const cuai_layer_owner_t *owner, int attribute, uint64_t *value)
 {
+    CUAI_ASSERT(owner->device != NULL && owner->owned.live);
     switch (attribute) {
     case CUAI_CU_POINTER_ATTRIBUTE_CONTEXT:
         *value = (uintptr_t)atomic_load(&owner->device->context);

@@ -19,6 +19,7 @@ static cuarena_stats_t stats_of(cuarena_t *arena)
 
 cuai_cu_result_t cuai_layer_get_info(size_t *free_out, size_t *total_out)
 {
+    CUAI_ASSERT(cuai_layer_inside);
     cuai_cu_result_t result = NEXT(cuMemGetInfo_v2, (free_out, total_out));
     cuai_layer_device_t *device = cuai_layer_current();
     if (result != CUAI_CUDA_SUCCESS || device == NULL)
@@ -59,6 +60,7 @@ uint64_t cuai_layer_pool_high(const cuai_layer_device_t *device)
 
 void cuai_layer_pool_failed(cuai_layer_device_t *device, uint64_t high)
 {
+    CUAI_ASSERT(device->pool != NULL || high == 0);
     uint64_t zero = 0;
     if (high > atomic_load(&device->pool_high))
         atomic_store(&device->pool_high, high);

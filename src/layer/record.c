@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/bits.h"
 #include "base/host.h"
 #include "base/lock.h"
 #include "cuarena/listener.h"
@@ -28,12 +29,14 @@ static uint64_t last_id;
 
 static size_t first_place(unsigned long long pointer)
 {
+    CUAI_ASSERT(cuai_is_power_of_two(room));
     return (size_t)((pointer >> 8) * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (room - 1);
 }
 
 /* Where it is, or would be put. */
 static size_t place_of(unsigned long long pointer)
 {
+    CUAI_ASSERT(pointer != 0 && live < room);
     size_t place = first_place(pointer);
     while (table[place].pointer != 0 && table[place].pointer != pointer)
         place = (place + 1) & (room - 1);
@@ -64,12 +67,14 @@ static bool put(const block_t *block)
     size_t place = place_of(block->pointer);
     live += table[place].pointer == 0;
     table[place] = *block;
+    CUAI_ASSERT(2 * live <= room);
     return true;
 }
 
 /* Moves up what would not be found behind an empty place. */
 static void close_gap(size_t gap)
 {
+    CUAI_ASSERT(table[gap].pointer == 0);
     for (size_t i = (gap + 1) & (room - 1); table[i].pointer != 0; i = (i + 1) & (room - 1)) {
         size_t distance = (i - first_place(table[i].pointer)) & (room - 1);
         if (distance >= ((i - gap) & (room - 1))) {
@@ -85,6 +90,7 @@ static bool take(unsigned long long pointer, block_t *block)
     size_t place = room > 0 ? place_of(pointer) : 0;
     if (room == 0 || table[place].pointer == 0)
         return false;
+    CUAI_ASSERT(live != 0);
     *block = table[place];
     table[place].pointer = 0;
     live--;
@@ -96,6 +102,7 @@ static bool take(unsigned long long pointer, block_t *block)
 
 static void add(int32_t kind, const block_t *block, cuai_cu_stream_t stream, uint64_t time_ns)
 {
+    CUAI_ASSERT(block->id != 0 && block->device >= 0);
     static const char *const names[] = {NULL,       "device 1", "device 2", "device 3",
                                         "device 4", "device 5", "device 6", "device 7"};
     cuai_trace_entry_t event = {.seen = {.time_ns = time_ns,
@@ -114,6 +121,7 @@ void cuai_layer_record_alloc(unsigned long long pointer, size_t bytes, cuai_cu_s
 {
     if (pointer == 0)
         return;
+    CUAI_ASSERT(!cuai_layer_inside);
     cuai_layer_inside = true;
     block_t block = {.pointer = pointer, .bytes = bytes};
     cuai_layer_device_t *device = cuai_layer_current();
@@ -131,6 +139,7 @@ void cuai_layer_record_alloc(unsigned long long pointer, size_t bytes, cuai_cu_s
 
 cuai_layer_recorded_t cuai_layer_record_freeing(unsigned long long pointer)
 {
+    CUAI_ASSERT(cuai_layer_mode == CUAI_LAYER_RECORD && !cuai_layer_inside);
     block_t block = {.pointer = 0};
     cuai_lock(&lock);
     bool known = pointer != 0 && take(pointer, &block);
@@ -159,6 +168,7 @@ void cuai_layer_record_end_of(cuai_cu_context_t context)
     block_t block;
     if (context == NULL)
         return;
+    CUAI_ASSERT(cuai_layer_mode == CUAI_LAYER_RECORD && !cuai_layer_inside);
     cuai_layer_inside = true;
     uint64_t now = cuai_trace_now();
     cuai_lock(&lock);
@@ -205,6 +215,7 @@ static void end(void)
 
 static cuarena_status_t open_file(const char *path)
 {
+    CUAI_ASSERT(trace.serial == 0);
     cuai_trace_open(&trace, 0);
     cuai_lock(&trace.change);
     cuarena_status_t status = cuai_trace_open_file(&trace, path);

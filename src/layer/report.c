@@ -107,6 +107,7 @@ static void report(void)
 
 void cuai_layer_report_later(void)
 {
+    CUAI_ASSERT(reporter == 0);
     reporter = getpid();
     (void)atexit(report);
 }

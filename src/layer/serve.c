@@ -78,13 +78,16 @@ static cuai_cu_result_t pass_alloc_on(unsigned long long *out, size_t bytes, cua
 
 static cuai_cu_result_t served(cuai_layer_device_t *device, unsigned long long *out, void *pointer)
 {
+    CUAI_ASSERT(pointer != NULL);
     cuai_layer_count(&device->allocs);
     *out = (unsigned long long)(uintptr_t)pointer;
     return CUAI_CUDA_SUCCESS;
 }
 
+/* First of what is served. */
 static void reap_if_any(void)
 {
+    CUAI_ASSERT(cuai_layer_inside);
     if (CUAI_UNLIKELY(atomic_load_explicit(&cuai_layer_graphs_ended, memory_order_relaxed)))
         cuai_layer_reap();
 }
@@ -108,6 +111,7 @@ cuai_cu_result_t cuai_layer_alloc(unsigned long long *out, size_t bytes)
 static cuarena_status_t alloc_for(cuai_layer_device_t *device, cuarena_t *arena, size_t bytes,
                                   cuai_cu_stream_t stream, void **out)
 {
+    CUAI_ASSERT(bytes != 0);
     switch (cuai_layer_ask_capture(stream)) {
     case CUAI_LAYER_NOT_CAPTURED:
         return cuarena_alloc_on(arena, bytes, stream, NULL, out);
@@ -219,6 +223,7 @@ static cuai_cu_result_t free_after_wait(const cuai_layer_owner_t *owner, void *p
 static cuai_cu_result_t free_ordinary(const cuai_layer_owner_t *owner, void *pointer,
                                       cuai_cu_stream_t stream)
 {
+    CUAI_ASSERT(owner->device != NULL && owner->owned.begins);
     if (cuai_layer_of_stream(stream) != owner->device)
         return free_after_wait(owner, pointer, stream);
     cuarena_status_t status = cuarena_free_on(owner->arena, pointer, stream);
@@ -231,6 +236,7 @@ static cuai_cu_result_t free_ordinary(const cuai_layer_owner_t *owner, void *poi
 static cuai_cu_result_t free_captured(const cuai_layer_owner_t *owner, void *pointer,
                                       cuai_cu_stream_t stream)
 {
+    CUAI_ASSERT(owner->device != NULL && owner->owned.begins);
     if (owner->owned.tag == 0 || owner->owned.tag != owner->device->captured_tag)
         return CUAI_CUDA_ERROR_INVALID_VALUE;
     return freed(owner->device, cuai_layer_capture_free(owner, pointer, stream));
@@ -277,6 +283,7 @@ cuai_cu_result_t cuai_layer_free_on(unsigned long long pointer, cuai_cu_stream_t
 /* Makes the arenas forget the stream; false: one cannot, since it is being captured. */
 static bool release_stream(cuai_cu_stream_t stream)
 {
+    CUAI_ASSERT(stream != NULL);
     bool released = true;
     for (size_t i = 0; i < CUAI_LAYER_DEVICES; i++) {
         cuarena_t *arena = atomic_load(&cuai_layer_devices[i].arena);

@@ -121,6 +121,7 @@ PLAIN(cuDeviceSetMemPool, (int device, cuai_cu_pool_t pool), (device, pool),
 
 static int reset_context(int device)
 {
+    CUAI_ASSERT(cuai_layer_inside);
     if (device >= 0 && device < CUAI_LAYER_DEVICES)
         cuai_layer_end_arena(&cuai_layer_devices[device]);
     cuai_layer_forget();
@@ -129,6 +130,7 @@ static int reset_context(int device)
 
 static int destroy_context(cuai_cu_context_t context)
 {
+    CUAI_ASSERT(cuai_layer_inside);
     cuai_layer_forget();
     return NEXT(cuCtxDestroy_v2, (context));
 }
@@ -238,6 +240,7 @@ static const row_t *find_row(const char *symbol, int version)
 /* Puts the layer's function in the place of the driver's, which has one. */
 static void replace(const char *symbol, void **out, int version, uint64_t flags)
 {
+    CUAI_ASSERT(cuai_layer_mode != CUAI_LAYER_OFF && !cuai_layer_inside);
     const row_t *row = symbol != NULL ? find_row(symbol, version) : NULL;
     if (row == NULL || out == NULL || *out == NULL)
         return;

@@ -47,6 +47,7 @@ static cuarena_status_t find(const cuarena_config_t *config, uint64_t *address, 
 
 static const char *kind_name(int32_t kind)
 {
+    CUAI_ASSERT(kind >= CUARENA_BYTES_HOST && kind <= CUARENA_BYTES_PINNED);
     static const char *const names[] = {
         [CUARENA_BYTES_HOST] = "host bytes unknown to the driver",
         [CUARENA_BYTES_DEVICE] = "device",
@@ -87,7 +88,6 @@ static cuai_cu_result_t ask(const cuai_place_t *place, uint64_t address, int32_t
 static cuarena_status_t compare(const cuai_place_t *place, const cuarena_config_t *config,
                                 uint64_t address, int32_t kind, int device)
 {
-    CUAI_ASSERT(kind >= CUARENA_BYTES_HOST && kind <= CUARENA_BYTES_PINNED);
     if (kind != config->bytes_kind)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "bytes_kind: %s, but at 0x%" PRIx64 " there is: %s",
                          kind_name(config->bytes_kind), address, kind_name(kind));
@@ -164,7 +164,7 @@ static void give_back(void *user, cuarena_memory_segment_t *segment)
 {
     (void)segment;
     bytes_t *self = user;
-    CUAI_ASSERT(self->given);
+    CUAI_ASSERT(self->given && segment->address == self->address);
     self->given = false;
 }
 
@@ -173,6 +173,7 @@ cuarena_status_t cuai_length_grow(void *user, cuarena_memory_segment_t *segment,
     (void)user;
     (void)segment;
     (void)new_bytes;
+    CUAI_ASSERT(new_bytes <= segment->address_bytes);
     return CUARENA_OK;
 }
 
@@ -185,6 +186,7 @@ static void fill_table(bytes_t *self, const cuarena_config_t *config, cuai_memor
 {
     const bool pinned = config->bytes_kind == CUARENA_BYTES_PINNED;
     cuarena_memory_ops_t *ops = &out->ops;
+    CUAI_ASSERT(cuai_is_aligned(self->address | self->bytes, config->alignment));
     if (config->bytes_kind == CUARENA_BYTES_HOST)
         cuai_host_memory_fill(&self->store.streams, ops);
     else

@@ -173,6 +173,7 @@ static bool is_usable(const cuarena_memory_ops_t *ops, const cuarena_memory_segm
 static cuarena_status_t refuse_segment(const cuai_counted_t *guest, const char *function,
                                        uint64_t bytes, cuarena_memory_segment_t *segment)
 {
+    CUAI_ASSERT(guest->guest);
     guest->ops.give_back(guest->user, segment);
     return cuai_fail_driver(CUARENA_BAD_ARGUMENT,
                             "memory '%s': %s gave %" PRIu64 " of %" PRIu64 " bytes at 0x%" PRIx64
@@ -201,6 +202,7 @@ static cuarena_status_t accept_segment(cuai_counted_t *guest, const char *functi
 {
     bool overlaps;
     if (!guest->guest) {
+        CUAI_ASSERT(is_usable(&guest->ops, segment, bytes));
         *segment_out = *segment;
         return CUARENA_OK;
     }
@@ -220,6 +222,7 @@ static cuarena_status_t accept_segment(cuai_counted_t *guest, const char *functi
  * may have the bytes. */
 static void trace(const call_t *call, int32_t kind, uint64_t address, uint64_t bytes)
 {
+    CUAI_ASSERT(kind == CUARENA_EVENT_GROW || kind == CUARENA_EVENT_TRIM);
     cuai_trace_t *trace = call->memory->trace;
     if (trace == NULL || !cuai_trace_is_on(trace) || bytes == 0)
         return;
@@ -256,6 +259,7 @@ static void begin_heap(const call_t *call, const cuarena_memory_segment_t *segme
     bool entered = memory->place != NULL && cuai_place_enter_to_end(memory->place, &visit);
     uint64_t begin = memory->piece_of != NULL ? memory->piece_of(segment) : segment->address;
     uint64_t end = segment->address + segment->address_bytes;
+    CUAI_ASSERT(begin != 0 && begin < end);
     cuai_regions_add_heap(memory->regions, begin, end - begin);
     if (entered)
         cuai_place_leave(&visit);
@@ -372,6 +376,7 @@ static void give_back(void *user, cuarena_memory_segment_t *segment)
 static void give_on(void *user, cuarena_memory_segment_t *segment, cuarena_stream_t stream)
 {
     call_t call;
+    CUAI_ASSERT(segment->address != 0 && stream != CUARENA_NO_STREAM);
     forget_given(user, segment);
     begin(&call, user);
     tell_goes(&call, segment);
@@ -476,6 +481,7 @@ static cuarena_status_t zero_captured(void *user, void *address, uint64_t bytes,
 {
     call_t call;
     cuai_lent_t lent = {NULL};
+    CUAI_ASSERT(address != NULL && bytes != 0 && stream != CUARENA_NO_STREAM);
     begin(&call, user);
     lend(&call, &lent, address, bytes);
     cuarena_status_t status = OF(call, zero_captured, address, bytes, stream);
@@ -562,6 +568,7 @@ static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **event)
 {
     void *made = *event;
     call_t call;
+    CUAI_ASSERT(made == NULL || stream != CUARENA_NO_STREAM);
     begin(&call, user);
     cuarena_status_t status = OF(call, mark, stream, &made);
     if (status == CUARENA_OK)

@@ -55,6 +55,9 @@ cuarena_status_t cuai_memory_open(const cuarena_config_t *config, cuai_memory_t 
     }
     CUAI_ASSERT(opened.ops.get != NULL && opened.ops.give_back != NULL);
     CUAI_ASSERT((opened.ops.mark == NULL) == (opened.ops.unmark == NULL));
+    CUAI_ASSERT((opened.ops.get_on == NULL) == (opened.ops.give_on == NULL));
+    CUAI_ASSERT((opened.ops.grow == NULL) == (opened.ops.shrink == NULL));
+    CUAI_ASSERT(opened.ops.least_bytes <= opened.ops.granularity);
     opened.driver_streams = opened.ops.mark == cuai_streams_mark;
     cuai_count_calls(&opened, counted, config->memory == CUARENA_MEMORY_CUSTOM);
     if (config->in_place == 0)
@@ -80,7 +83,7 @@ cuarena_status_t cuai_memory_mark_thread(const cuai_memory_t *memory, cuarena_st
                                          void **event)
 {
     const cuarena_memory_ops_t *ops = &memory->ops;
-    CUAI_ASSERT(*event == NULL);
+    CUAI_ASSERT(*event == NULL && stream != CUARENA_NO_STREAM);
     cuarena_status_t status = ops->mark(memory->user, CUARENA_NO_STREAM, event);
     if (status == CUARENA_BUSY) /* of a stream it would say that nothing was recorded or ended */
         return cuai_fail(CUARENA_DRIVER,
@@ -103,6 +106,7 @@ cuarena_status_t cuai_memory_synchronize(const cuai_memory_t *memory, cuarena_st
     const cuarena_memory_ops_t *ops = &memory->ops;
     void *event = NULL;
     CUAI_ASSERT(ops->mark != NULL && ops->unmark != NULL);
+    CUAI_ASSERT(stream != CUARENA_NO_STREAM);
     if (memory->driver_streams)
         return cuai_counted_synchronize(memory->counted, stream);
     cuarena_status_t status = ops->mark(memory->user, stream, &event);

@@ -52,6 +52,7 @@ static void *run(void *wake_from)
  * an error of the write. */
 static cuarena_status_t begin_thread(void)
 {
+    CUAI_ASSERT(!is_open);
     static int wake_from;
     sigset_t all;
     sigset_t before;
@@ -161,6 +162,7 @@ cuarena_status_t cuarena_monitor_signal(int signal, const char *pattern)
 static cuarena_status_t begin_close(bool *ends_out)
 {
     cuai_lock(&lock);
+    CUAI_ASSERT(is_open || !is_closing);
     bool busy = is_closing;
     *ends_out = is_open && !is_closing;
     is_closing = is_open;
@@ -180,6 +182,7 @@ cuarena_status_t cuarena_monitor_close(void)
     cuai_wake(CUAI_WAKE_END);
     (void)pthread_join(thread, NULL);
     cuai_lock(&lock);
+    CUAI_ASSERT(is_open && is_closing);
     cuai_listener_close(&listener);
     is_open = false;
     is_closing = false;

@@ -48,6 +48,7 @@ static bool send_length(int peer, uint64_t length)
 {
     char line[32];
     int used = snprintf(line, sizeof line, "ok %" PRIu64 "\n", length);
+    CUAI_ASSERT(used > 0 && (size_t)used < sizeof line);
     return send_all(&peer, line, (size_t)used) == 0;
 }
 
@@ -64,6 +65,7 @@ typedef struct text {
 static int32_t keep(void *user, const void *bytes, size_t size)
 {
     text_t *text = user;
+    CUAI_ASSERT(text->used <= text->room);
     while (text->room - text->used < size) {
         void *more = cuai_host_make_room(text->bytes, text->room, &text->room, 1);
         if (more == NULL)
@@ -132,6 +134,7 @@ static void answer_list(int peer, bool all)
 /* Writes it twice: to count its bytes, then to send them. */
 static void answer_snapshot(int peer, uint64_t number, int32_t format)
 {
+    CUAI_ASSERT(format == CUARENA_SNAPSHOT_JSON || format == CUARENA_SNAPSHOT_PYTORCH);
     uint64_t length = 0;
     cuai_snapshot_t *s;
     if (cuai_numbered_snapshot(number, &s) != CUARENA_OK) {
@@ -217,6 +220,7 @@ static void answer(int peer, const char *request)
 
 void cuai_serve(int peer)
 {
+    CUAI_ASSERT(peer >= 0);
     char request[LONGEST_REQUEST];
     if (read_request(peer, request))
         answer(peer, request);

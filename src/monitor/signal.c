@@ -57,6 +57,7 @@ void cuai_wake(cuai_wake_t why)
 
 cuai_woken_t cuai_wake_read(void)
 {
+    CUAI_ASSERT(wake_from >= 0);
     cuai_woken_t woken = {false, false};
     char bytes[64];
     ssize_t count;
@@ -72,6 +73,7 @@ void cuai_wake_forget(void)
     int to = atomic_exchange(&wake_to, -1);
     if (wake_from < 0)
         return;
+    CUAI_ASSERT(to >= 0);
     (void)close(wake_from);
     (void)close(to);
     wake_from = -1;
@@ -154,6 +156,7 @@ void cuai_signal_end(void)
 
 static void write_one(uint64_t number)
 {
+    CUAI_ASSERT(pattern[0] != '\0');
     char path[CUAI_PATTERN_PATH];
     cuai_snapshot_t *s;
     cuai_pattern_print(pattern, ++written, path);

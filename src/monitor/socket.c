@@ -76,6 +76,7 @@ static cuarena_status_t clear_path(const struct sockaddr_un *address)
 /* Nobody can connect before listen, so the mode is right from the first moment. */
 static cuarena_status_t bind_to(cuai_listener_t *listener, const struct sockaddr_un *address)
 {
+    CUAI_ASSERT(listener->fd >= 0);
     const char *path = listener->path;
     if (bind(listener->fd, (const struct sockaddr *)address, sizeof *address) != 0)
         return fail("cannot listen at", path);
@@ -89,6 +90,7 @@ static cuarena_status_t bind_to(cuai_listener_t *listener, const struct sockaddr
 
 cuarena_status_t cuai_listener_open(cuai_listener_t *listener)
 {
+    CUAI_ASSERT(listener->fd < 0);
     struct sockaddr_un address;
     cuarena_status_t status = address_of(listener->path, &address);
     if (status == CUARENA_OK)
@@ -144,6 +146,7 @@ static void make_patient(int peer)
 
 int cuai_listener_accept(const cuai_listener_t *listener)
 {
+    CUAI_ASSERT(listener->fd >= 0);
     static const char refusal[] = "error this process belongs to another user\n";
     int peer = accept(listener->fd, NULL, NULL);
     if (peer < 0)

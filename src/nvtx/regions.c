@@ -174,6 +174,7 @@ static region_t *new_region(cuai_regions_t *regions, heap_t *heap, span_t span, 
  * NULL. */
 static region_t **replaced_at(region_t *lent, uint64_t address)
 {
+    CUAI_ASSERT(lent->lent);
     region_t **link = &lent->replaced;
     while (*link != NULL && (*link)->span.begin != address)
         link = &(*link)->next;
@@ -198,6 +199,7 @@ void cuai_regions_begin(cuai_regions_t *regions, const char *name, bool on)
 /* Frees what a node of a tree has, and takes it out. */
 static void end_heap(cuai_regions_t *regions, heap_t *heap)
 {
+    CUAI_ASSERT(heap->handle != NULL);
     end_within(regions, heap->span);
     (void)tdelete(heap, &regions->heaps, compare);
     cuai_tool_heap_end(heap->handle);
@@ -270,6 +272,7 @@ void cuai_regions_end_heap(cuai_regions_t *regions, uint64_t address)
 /* Under lent bytes a region waits until these are given back. */
 static void add(cuai_regions_t *regions, heap_t *heap, span_t span, const char *name)
 {
+    CUAI_ASSERT(!heap->open && span.begin < span.end);
     region_t *region = new_region(regions, heap, span, name);
     if (region == NULL)
         return;
@@ -376,6 +379,7 @@ void cuai_regions_clear(cuai_regions_t *regions)
 /* Moves what a lent region of the same call stands for to another one, which takes its place. */
 static void merge(cuai_lent_t *lent, region_t *into, region_t *from)
 {
+    CUAI_ASSERT(from->lent && from->call == lent && into->call == lent);
     region_t **link = &from->replaced;
     while (*link != NULL)
         link = &(*link)->next;
@@ -434,6 +438,7 @@ void cuai_regions_lend(cuai_regions_t *regions, cuai_lent_t *lent, uint64_t addr
 
 static void give_back(cuai_regions_t *regions, region_t *lent)
 {
+    CUAI_ASSERT(lent->lent);
     if (region_in(regions, lent->span) == lent)
         take_out(regions, lent);
     while (lent->replaced != NULL) {

@@ -158,6 +158,7 @@ static const char *library_name(void)
  */
 static bool load(const char *name)
 {
+    CUAI_ASSERT(atomic_load(&state) == STATE_LOADING);
     void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
     if (library == NULL)
         return false;

@@ -40,6 +40,7 @@ static const char *behind_lower(const char *key, const char *text)
 /* The option that a key names in a scope; NULL: none. */
 static const char *option_of(const char *key, int32_t scope, const char *factory)
 {
+    CUAI_ASSERT(scope == CUARENA_SCOPE_BARE || factory != NULL);
     const char *option = key;
     if (scope == CUARENA_SCOPE_SESSION) {
         option = behind(key, "ep.");

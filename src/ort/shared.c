@@ -128,6 +128,7 @@ static void wake(void)
 
 static place_t *look_up(const share_key_t *key, const cuarena_t *arena)
 {
+    CUAI_ASSERT((key == NULL) != (arena == NULL));
     place_t *place = places;
     while (place != NULL && (key != NULL ? !same_key(&place->key, key) : place->arena != arena))
         place = place->next;
@@ -166,6 +167,7 @@ static place_t *add(const cuarena_config_t *full)
     if (place == NULL)
         return NULL;
     place->key = key_of(full);
+    CUAI_ASSERT(look_up(&place->key, NULL) == NULL);
     place->changing = true;
     place->next = places;
     places = place;
@@ -392,6 +394,7 @@ cuarena_status_t cuarena_shared_release(cuarena_t **arena)
 
 static cuarena_status_t is_held(uint64_t others)
 {
+    CUAI_ASSERT(others != 0);
     return cuai_fail(CUARENA_BUSY,
                      "%llu others hold the shared arena: its configuration "
                      "stays in force",
@@ -402,6 +405,7 @@ static cuarena_status_t is_held(uint64_t others)
  * caller passes as the one that it holds. */
 static cuarena_status_t check_replace(const place_t *place, const cuarena_t *held)
 {
+    CUAI_ASSERT(place == NULL || (!place->changing && place->holders != 0));
     if (held == NULL)
         return place == NULL ? CUARENA_OK : is_held(place->holders);
     if (look_up(NULL, held) == NULL)

@@ -65,6 +65,7 @@ static cuarena_status_t read_item(item_t *item)
     bool cpu = is_word(item, length, "cpu");
     if (!cpu && !is_word(item, length, "gpu"))
         return no_word(item);
+    CUAI_ASSERT(colon != NULL);
     if (!read_id(colon + 1, item->length - length - 1, &item->device) || (cpu && item->device != 0))
         return cuai_fail(CUARENA_BAD_ARGUMENT, "'%.*s' has no such id; accepted: %s", shown(item),
                          item->text, cpu ? "0" : "0 to 2147483647");

@@ -72,6 +72,7 @@ static size_t whole_part(const char *bytes, size_t written, bool gzip)
 
 static int append(cuai_trace_file_t *file, const void *bytes, size_t count)
 {
+    CUAI_ASSERT(file->descriptor >= 0 && count != 0);
     size_t written;
     int error = write_all(file->descriptor, bytes, count, &written);
     off_t end = error == 0 || written == 0 ? -1 : lseek(file->descriptor, 0, SEEK_END);
@@ -86,6 +87,7 @@ bool cuai_trace_file_append(cuai_trace_file_t *file, const char *text, size_t co
                             unsigned char *packed)
 {
     CUAI_ASSERT(file->descriptor >= 0 && file->gzip == (packed != NULL));
+    CUAI_ASSERT(count != 0 && text[count - 1] == '\n');
     const void *bytes = text;
     if (atomic_load_explicit(&file->failed, memory_order_relaxed) != 0)
         return true;
@@ -162,6 +164,7 @@ static int replace_contents(const cuai_trace_file_t *file)
 
 static cuarena_status_t begin_file(const cuai_trace_file_t *file, bool made)
 {
+    CUAI_ASSERT(file->descriptor >= 0);
     if (flock(file->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         return cuai_fail(CUARENA_BUSY,
                          "trace '%s' is being written by another trace; accepted: another path, "

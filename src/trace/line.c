@@ -25,6 +25,7 @@ static const char *const ops[] = {
 const char *cuai_trace_op(int32_t kind)
 {
     CUAI_ASSERT(kind >= CUARENA_EVENT_ALLOC && kind <= CUAI_EVENT_END);
+    CUAI_ASSERT(ops[kind] != NULL);
     return ops[kind];
 }
 
@@ -76,11 +77,13 @@ static unsigned decimals(uint64_t number)
     };
     unsigned bits = 64 - (unsigned)__builtin_clzll(number | 1);
     unsigned about = bits * 1233 >> 12;
+    CUAI_ASSERT(about < sizeof least / sizeof least[0]);
     return about + (number >= least[about]);
 }
 
 static void put_pair(char *at, unsigned number)
 {
+    CUAI_ASSERT(number < 100);
     memcpy(at, pairs + 2 * number, 2);
 }
 

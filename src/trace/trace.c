@@ -164,6 +164,7 @@ __attribute__((destructor)) static void end_process(void)
 /* Makes a writer of no trace the trace's; false: there is no memory for its ring. */
 static bool join(cuai_trace_t *trace, cuai_writer_t *w)
 {
+    CUAI_ASSERT(w->serial == 0 && w->ring == NULL && w->text == NULL);
     cuarena_traced_t *ring = NULL;
     if (trace->ring_room != 0) {
         ring = cuai_host_alloc_unzeroed(trace->ring_room * sizeof *ring);
@@ -218,6 +219,7 @@ static cuai_writer_t *get_writer(cuai_trace_t *trace)
 /* This thread's writer; NULL: the host has no memory. */
 static cuai_writer_t *own_writer(cuai_trace_t *trace)
 {
+    CUAI_ASSERT(thread.inside);
     place_t *place = &thread.places[trace->serial % PLACES];
     if (CUAI_LIKELY(place->serial == trace->serial))
         return place->writer;
@@ -261,6 +263,7 @@ void cuai_trace_add(cuai_trace_t *trace, cuai_trace_entry_t *event)
 
 void cuai_trace_open(cuai_trace_t *trace, uint32_t ring_room)
 {
+    CUAI_ASSERT(trace->serial == 0);
     trace->ring_room = ring_room;
     cuai_lock_init(&trace->change);
     cuai_trace_file_init(&trace->file);
@@ -277,6 +280,7 @@ void cuai_trace_open(cuai_trace_t *trace, uint32_t ring_room)
 /* The writers are of no trace from now on. */
 static void take_out(cuai_trace_t *trace)
 {
+    CUAI_ASSERT(*trace->link == trace);
     *trace->link = trace->next;
     if (trace->next != NULL)
         trace->next->link = trace->link;

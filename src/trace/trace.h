@@ -46,9 +46,10 @@ cuarena_status_t cuai_trace_open_file(cuai_trace_t *trace, const char *path);
  * Only `change` is held. DRIVER, put into words, if it could not be written to its end. */
 cuarena_status_t cuai_trace_close_file(cuai_trace_t *trace);
 
-/* From now on events go into the file, which is open, or no more. */
+/* From now on events go into the file, or no more. */
 static inline void cuai_trace_set_writes(cuai_trace_t *trace, bool writes)
 {
+    CUAI_ASSERT(!writes || trace->file.descriptor >= 0);
     atomic_store_explicit(&trace->writes, writes, memory_order_release);
 }
 

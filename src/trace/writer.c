@@ -13,6 +13,7 @@
  * under one lock. */
 static bool make_room(cuai_writer_t *w)
 {
+    CUAI_ASSERT(w->used <= w->room);
     size_t wanted = w->used + CUAI_TRACE_LINE;
     if (CUAI_LIKELY(wanted <= w->room))
         return true;
@@ -53,6 +54,7 @@ bool cuai_writer_add(cuai_writer_t *w, const cuai_trace_entry_t *event)
 
 bool cuai_writer_is_due(const cuai_writer_t *w, uint64_t now_ns)
 {
+    cuai_lock_assert_held(&w->lock);
     return w->used >= PIECE_BYTES - CUAI_TRACE_LINE ||
            (w->used != 0 && now_ns - w->written_ns >= MOST_AGE_NS && now_ns > w->written_ns);
 }
@@ -75,6 +77,7 @@ bool cuai_writer_write(cuai_writer_t *w)
     cuai_lock_assert_held(&w->lock);
     if (w->used == 0 || !pack_room(w))
         return true;
+    CUAI_ASSERT(w->serial != 0);
     cuai_trace_file_t *file = &w->trace->file;
     bool good = cuai_trace_file_append(file, w->text, w->used, file->gzip ? w->packed : NULL);
     w->used = 0;
@@ -84,6 +87,7 @@ bool cuai_writer_write(cuai_writer_t *w)
 
 uint64_t cuai_writer_drop_text(cuai_writer_t *w)
 {
+    cuai_lock_assert_held(&w->lock);
     uint64_t lines = 0;
     for (size_t i = 0; i < w->used; i++)
         lines += w->text[i] == '\n';

@@ -161,6 +161,7 @@ static bool start(void)
 static bool open_driver(void)
 {
     finder_t finder = {.library = cuai_cuda_library_name()};
+    CUAI_ASSERT(atomic_load(&state) == STATE_OPENING);
     if (pthread_atfork(NULL, NULL, forget_driver) != 0)
         return because("the host has no memory for a fork handler");
     (void)snprintf(driver.library, sizeof driver.library, "%s", finder.library);
@@ -197,6 +198,7 @@ static const cuai_cuda_t *open_slowly(void)
     }
     if (now == STATE_OPEN)
         return &driver;
+    CUAI_ASSERT(now == STATE_FORKED || (now == STATE_ABSENT && reason[0] != '\0'));
     (void)cuai_fail(CUARENA_NO_DEVICE, "no device: %s",
                     now == STATE_FORKED ? "this process was forked after CUDA was used" : reason);
     return NULL;

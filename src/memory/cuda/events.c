@@ -115,6 +115,7 @@ cuarena_status_t cuai_event_record(cuai_place_t *place, cuai_cu_stream_t stream,
                                    cuai_event_t **event)
 {
     cuai_visit_t visit;
+    CUAI_ASSERT(stream != CUARENA_NO_STREAM);
     cuarena_status_t status = cuai_place_enter(place, &visit);
     if (status != CUARENA_OK)
         return status;
@@ -213,6 +214,7 @@ cuarena_status_t cuai_event_wait_host(cuai_event_t *event)
 {
     cuai_place_t *place = event->place;
     cuai_visit_t visit;
+    CUAI_ASSERT(event->event != NULL);
     cuarena_status_t status = cuai_place_enter(place, &visit);
     if (status != CUARENA_OK)
         return status;

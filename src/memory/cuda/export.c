@@ -90,6 +90,7 @@ cuarena_status_t cuai_vmm_export(void *user, const cuarena_memory_segment_t *seg
     CUAI_ASSERT(bytes != 0 && offset + bytes <= segment->bytes);
     const stretch_t stretch = {segment, offset, offset + bytes};
     size_t count = count_pieces(&stretch);
+    CUAI_ASSERT(count != 0);
     cuai_visit_t visit;
     if (pieces == NULL) {
         *count_out = count;

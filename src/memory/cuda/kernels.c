@@ -64,6 +64,7 @@ static cuai_cu_result_t allow_shared(const cuai_place_t *place, const cuai_kerne
 
 static cuai_cu_result_t load_kernel(const cuai_place_t *place, cuai_kernels_t *kernels, uint32_t k)
 {
+    CUAI_ASSERT(k < CUAI_SLIDE_KERNELS);
     CUAI_ASSERT(kernels->modules[k] == NULL && kernels->functions[k] == NULL);
     const cuai_slide_text_t *text = &cuai_slide_texts[k];
     cuai_cu_result_t result = load_text(place, text->ptx, &kernels->modules[k]);

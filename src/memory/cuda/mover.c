@@ -114,6 +114,7 @@ static cuarena_status_t ready_kernels(cuai_mover_t *mover, cuai_cu_stream_t stre
  * needed. */
 static cuarena_status_t mark_last(cuai_mover_t *mover, cuai_cu_stream_t stream)
 {
+    CUAI_ASSERT(mover->busy);
     cuarena_status_t status = cuai_event_record(mover->place, stream, &mover->last);
     if (status != CUARENA_OK)
         status = cuai_event_record(mover->place, stream, &mover->last);

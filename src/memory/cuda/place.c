@@ -319,6 +319,7 @@ cuarena_status_t cuai_place_open_ordinal(int32_t ordinal, cuai_place_t **out)
 
 cuarena_status_t cuai_place_open_context(cuai_cu_context_t context, cuai_place_t **out)
 {
+    CUAI_ASSERT(context != NULL);
     return open_relaxed(0, context, out);
 }
 

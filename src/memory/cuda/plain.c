@@ -101,6 +101,7 @@ static cuai_cu_result_t free_pinned(const plain_t *plain, uint64_t address, cuai
 static cuai_cu_result_t alloc_pooled(const plain_t *plain, uint64_t bytes, cuai_cu_stream_t stream,
                                      cuai_cu_pointer_t *address_out)
 {
+    CUAI_ASSERT(plain->pool.handle != NULL);
     return cuai_cu(cuda_of(plain))
         ->cuMemAllocFromPoolAsync(address_out, bytes, plain->pool.handle, stream);
 }
@@ -168,6 +169,7 @@ static cuarena_status_t alloc_aligned(plain_t *plain, uint64_t bytes, cuai_cu_st
 /* The cookie of a segment is the address of its piece, which may be lower. */
 static cuarena_memory_segment_t segment_in(const plain_t *plain, uint64_t taken, uint64_t bytes)
 {
+    CUAI_ASSERT(taken != 0);
     return (cuarena_memory_segment_t){
         .address = cuai_align_up(taken, plain->alignment),
         .bytes = bytes,
@@ -407,6 +409,7 @@ static cuarena_status_t open_pool(plain_t *plain, const cuarena_config_t *config
 {
     cuai_store_t *store = &plain->store;
     cuarena_status_t status = CUARENA_OK;
+    CUAI_ASSERT(plain->kind == &pooled_kind);
     if (config->rdma == CUARENA_PROPERTY_REQUIRE)
         status = lacks(plain, "memory that network cards reach in its pools: rdma=require; "
                               "accepted: off, try");

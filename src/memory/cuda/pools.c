@@ -138,6 +138,7 @@ static cuarena_status_t set_access(cuai_pool_t *pool, int32_t peers)
 
 static cuarena_status_t make_current(cuai_pool_t *pool)
 {
+    CUAI_ASSERT(pool->handle != NULL);
     cuai_place_t *place = pool->place;
     cuai_cu_result_t result = cuai_cu(place->cuda)->cuDeviceSetMemPool(place->device, pool->handle);
     return CUAI_PLACE_STATUS(place, result, "cuDeviceSetMemPool", "the pool of device %d",

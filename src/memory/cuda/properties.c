@@ -272,6 +272,7 @@ cuarena_status_t cuai_vmm_choose(cuai_vmm_t *vmm, const cuarena_config_t *config
     cuai_place_leave(&visit);
     if (status == CUARENA_OK)
         status = choose_size(vmm, config, least);
+    CUAI_ASSERT(status != CUARENA_OK || vmm->access_count != 0);
     facts->fd = wishes[FD].on;
     facts->rdma = wishes[RDMA].on;
     facts->fabric = wishes[FABRIC].on;

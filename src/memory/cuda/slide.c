@@ -78,6 +78,7 @@ void cuai_slide_init(cuai_slide_t *slide, const cuai_slide_device_t *device, uin
 
 bool cuai_slide_kernel_runs(const cuai_slide_device_t *device, uint32_t kernel)
 {
+    CUAI_ASSERT(kernel < CUAI_SLIDE_KERNELS);
     return device->capability >= cuai_slide_texts[kernel].capability;
 }
 
@@ -352,6 +353,7 @@ static size_t take_ascending(draft_t *draft, const cuarena_relocation_t *list, s
             reached++;
             reached_end = reached->from + reached->bytes;
         }
+        CUAI_ASSERT(reached <= run);
         run->reach = (uint32_t)(reached - draft->runs);
         run++;
         from_end = from + bytes;
@@ -422,6 +424,7 @@ void cuai_slide_empty(const cuai_slide_t *slide, uint32_t kernel, cuai_slide_lau
     begin(slide, launch);
     cuai_slide_shape_t shape =
         choose_shape(&slide->device, 0, 0, kernel == CUAI_SLIDE_BULK ? 16 : 8);
+    CUAI_ASSERT(shape.kernel == kernel);
     cut(slide, &shape, launch);
 }
 

@@ -43,6 +43,7 @@ static cuarena_status_t open_store(cuai_store_t *store, const char *name,
 void *cuai_store_open(size_t size, const char *name, const cuarena_config_t *config,
                       cuarena_status_t *status)
 {
+    CUAI_ASSERT(size >= sizeof(cuai_store_t));
     cuai_store_t *store = cuai_host_alloc(size);
     *status = store == NULL
                   ? cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a memory's record")
@@ -64,6 +65,7 @@ cuarena_status_t cuai_store_add_mover(cuai_store_t *store)
 /* A stream that is destroyed finishes what it was given. */
 static void end_own_stream(cuai_store_t *store)
 {
+    CUAI_ASSERT(store->own != NULL);
     cuai_place_t *place = store->place;
     cuai_visit_t visit;
     if (!cuai_place_enter_to_end(place, &visit))
@@ -325,6 +327,7 @@ static cuarena_status_t zero_captured(void *user, void *address, uint64_t bytes,
 {
     cuai_store_t *store = user;
     cuai_place_t *place = NULL;
+    CUAI_ASSERT(stream != CUARENA_NO_STREAM);
     cuarena_status_t status = cuai_streams_place(&store->streams, stream, &place);
     return status == CUARENA_OK ? set_to_zero(place, stream, address, bytes) : status;
 }

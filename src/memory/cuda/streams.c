@@ -236,6 +236,7 @@ static cuarena_status_t place_of_current(cuai_streams_t *streams, const cuai_cud
 cuarena_status_t cuai_streams_place(cuai_streams_t *streams, cuarena_stream_t stream,
                                     cuai_place_t **place_out)
 {
+    CUAI_ASSERT(stream != CUARENA_NO_STREAM);
     const cuai_cuda_t *cuda = cuai_cuda();
     if (cuda == NULL)
         return CUARENA_NO_DEVICE;
@@ -465,6 +466,7 @@ static cuarena_status_t synchronize(const cuai_cuda_t *cuda, cuarena_stream_t st
 /* In a visit of the memory's own place for default streams, which are those of that place. */
 cuarena_status_t cuai_streams_synchronize(void *user, cuarena_stream_t stream)
 {
+    CUAI_ASSERT(stream != CUARENA_NO_STREAM);
     cuai_streams_t *streams = user;
     const cuai_cuda_t *cuda = cuai_cuda();
     cuai_visit_t visit;

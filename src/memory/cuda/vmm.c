@@ -90,6 +90,7 @@ static void whole_handles(const cuarena_memory_segment_t *segment, uint64_t *beg
 
 uint64_t cuai_vmm_handle_end(const cuarena_memory_segment_t *segment, uint64_t offset)
 {
+    CUAI_ASSERT(offset < segment->bytes);
     const mapped_t *mapped = segment->cookie;
     uint64_t page = offset / mapped->page_bytes + 1;
     while (!is_edge(mapped, page))
@@ -99,6 +100,7 @@ uint64_t cuai_vmm_handle_end(const cuarena_memory_segment_t *segment, uint64_t o
 
 uint64_t cuai_vmm_handle_begin(const cuarena_memory_segment_t *segment, uint64_t offset)
 {
+    CUAI_ASSERT(offset < segment->bytes);
     const mapped_t *mapped = segment->cookie;
     uint64_t page = offset / mapped->page_bytes;
     while (!is_edge(mapped, page))
@@ -169,6 +171,7 @@ static cuarena_status_t allow_access(const cuai_vmm_t *vmm, uint64_t address, ui
 static cuarena_status_t map(const cuai_vmm_t *vmm, uint64_t address, uint64_t bytes,
                             uint64_t handle_bytes, uint64_t *done_out)
 {
+    CUAI_ASSERT(handle_bytes != 0 && cuai_is_aligned(handle_bytes, vmm->page_bytes));
     cuarena_status_t status = CUARENA_OK;
     uint64_t done = 0;
     while (done < bytes && status == CUARENA_OK) {
@@ -198,6 +201,7 @@ static void unmap_rows(const cuai_vmm_t *vmm, const cuarena_memory_segment_t *se
 {
     mapped_t *mapped = segment->cookie;
     const uint64_t page_bytes = vmm->page_bytes;
+    CUAI_ASSERT(begin <= end && end <= mapped->pages);
     while (begin < end && !is_edge(mapped, begin))
         begin--;
     while (begin < end && !is_edge(mapped, end))
@@ -338,6 +342,7 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
 static void give_back(void *user, cuarena_memory_segment_t *segment)
 {
     cuai_vmm_t *vmm = user;
+    CUAI_ASSERT(segment->cookie != NULL);
     unmap_stretch(vmm, segment, 0, segment->address_bytes);
     return_addresses(vmm, segment);
     cuai_host_free(segment->cookie);

@@ -63,6 +63,7 @@ static void end(void *user)
 
 void *cuai_host_memory_open(size_t size, const char *name, cuarena_status_t *status)
 {
+    CUAI_ASSERT(size >= sizeof(cuai_streams_t));
     cuai_streams_t *streams = cuai_host_alloc(size);
     *status = CUARENA_OK;
     if (streams != NULL)
@@ -74,6 +75,7 @@ void *cuai_host_memory_open(size_t size, const char *name, cuarena_status_t *sta
 
 void cuai_host_memory_fill(const cuai_streams_t *streams, cuarena_memory_ops_t *ops)
 {
+    CUAI_ASSERT(streams->host && streams->name != NULL);
     cuarena_memory_ops_init(ops);
     ops->name = streams->name;
     ops->properties = CUARENA_MEMORY_HOST_READABLE | CUARENA_MEMORY_TOUCHES;

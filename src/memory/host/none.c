@@ -122,6 +122,8 @@ static void link_stretch(stretch_t *stretch, stretch_t *before)
     CUAI_ASSERT(stretch->bytes != 0);
     stretch->prev = before;
     stretch->next = *link;
+    CUAI_ASSERT(before == NULL || before->address + before->bytes < stretch->address);
+    CUAI_ASSERT(*link == NULL || stretch->address + stretch->bytes < (*link)->address);
     if (stretch->next != NULL)
         stretch->next->prev = stretch;
     *link = stretch;
@@ -212,6 +214,7 @@ static void give_back(void *user, cuarena_memory_segment_t *segment)
 {
     (void)user;
     stretch_t *stretch = segment->cookie;
+    CUAI_ASSERT(stretch->address == segment->address);
     cuai_lock(&lock);
     unlink_stretch(stretch);
     cuai_unlock(&lock);
@@ -224,6 +227,7 @@ static void punch(void *user, cuarena_memory_segment_t *segment, uint64_t offset
     (void)segment;
     (void)offset;
     (void)bytes;
+    CUAI_ASSERT(offset + bytes <= segment->bytes);
 }
 
 static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment, uint64_t offset,
@@ -233,6 +237,7 @@ static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment, uint
     (void)segment;
     (void)offset;
     (void)bytes;
+    CUAI_ASSERT(offset + bytes <= segment->bytes);
     return CUARENA_OK;
 }
 
@@ -304,6 +309,7 @@ static cuarena_status_t wait_for(void *user, void *event, cuarena_stream_t strea
     (void)event;
     (void)stream;
     (void)host;
+    CUAI_ASSERT(event == &past);
     return CUARENA_OK;
 }
 

@@ -80,6 +80,7 @@ static uint64_t map_aligned(uint64_t bytes, uint64_t granularity)
  * but at least `least`. 0 if there are not even these. */
 static uint64_t reserve(uint64_t least, uint64_t *bytes, uint64_t granularity)
 {
+    CUAI_ASSERT(*bytes >= least);
     if (!cuai_host_allow())
         return 0;
     if (*bytes > least)
@@ -96,6 +97,7 @@ static uint64_t reserve(uint64_t least, uint64_t *bytes, uint64_t granularity)
 
 static cuarena_status_t commit(uint64_t address, uint64_t bytes)
 {
+    CUAI_ASSERT(cuai_is_aligned(address | bytes, GRANULARITY));
     if (bytes == 0)
         return CUARENA_OK;
     if (!cuai_host_allow())
@@ -121,6 +123,7 @@ static bool forget(void *pointer, uint64_t bytes)
  * go and the addresses stay accessible. */
 static void decommit(uint64_t address, uint64_t bytes)
 {
+    CUAI_ASSERT(cuai_is_aligned(address | bytes, GRANULARITY));
     void *pointer = pointer_to(address);
     if (bytes == 0 || map_inaccessible(pointer, bytes, MAP_FIXED) != MAP_FAILED)
         return;
