@@ -304,11 +304,13 @@ START_TEST(test_full_disk_leaves_the_file_before)
     fputs("before", file);
     fclose(file);
     signal(SIGXFSZ, SIG_IGN);
-    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &most), 0);
+    /* Nothing is asserted meanwhile: what says so is a file, too. */
+    int limited = setrlimit(RLIMIT_FSIZE, &most);
     cuarena_status_t status = cuarena_snapshot_write(f->arena, CUARENA_SNAPSHOT_JSON, path);
     most.rlim_cur = RLIM_INFINITY;
-    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &most), 0);
+    int freed = setrlimit(RLIMIT_FSIZE, &most);
     signal(SIGXFSZ, SIG_DFL);
+    ck_assert_int_eq(limited | freed, 0);
     expect_status(status, CUARENA_DRIVER);
     ck_assert_int_eq(last_error().driver_code, EFBIG);
     expect_text(text_of(path), "before");

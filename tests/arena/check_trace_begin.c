@@ -137,10 +137,11 @@ START_TEST(a_disk_without_room_at_the_begin)
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
     none = before;
     none.rlim_cur = 0;
-    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
+    int limited = setrlimit(RLIMIT_FSIZE, &none); /* nothing is asserted meanwhile */
     cuarena_status_t status = cuarena_trace_begin(f->arena, fresh);
     cuarena_status_t over = cuarena_trace_begin(f->arena, old);
-    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+    int freed = setrlimit(RLIMIT_FSIZE, &before);
+    ck_assert_int_eq(limited | freed, 0);
     expect_status(over, CUARENA_DRIVER);
     ck_assert_msg(status == CUARENA_DRIVER || status == CUARENA_UNSUPPORTED,
                   "expected DRIVER, or UNSUPPORTED without libz.so.1, got %d", (int)status);
