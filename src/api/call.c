@@ -16,7 +16,7 @@
 
 /* ---- The lock and the events ------------------------------------------- */
 
-static cuarena_status_t reentered(void)
+cuarena_status_t cuai_reentered(void)
 {
     return cuai_fail(CUARENA_REENTERED, "this thread is in a call already: a signal handler "
                                         "interrupted it");
@@ -47,13 +47,13 @@ static cuarena_status_t enter(cuai_call_t *call, const char *what, bool outside)
 {
     cuarena_t *arena = call->arena;
     if (cuai_frame_in_call())
-        return reentered();
+        return cuai_reentered();
     cuarena_status_t status = cuai_check_entry(arena, what, outside);
     if (status != CUARENA_OK)
         return status;
     cuai_frame_push(&call->frame, CUAI_FRAME_CALL, arena);
     if (!cuai_arena_enter_beside(arena)) {
-        status = reentered();
+        status = cuai_reentered();
     } else if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_LEFT)) {
         cuai_unlock(&arena->lock);
         status = left_behind();
@@ -277,7 +277,7 @@ cuarena_status_t cuai_query_begin_beside(cuarena_t *arena)
 {
     if (arena == NULL)
         return cuai_null("arena");
-    return cuai_arena_enter_beside(arena) ? CUARENA_OK : cuai_told(reentered());
+    return cuai_arena_enter_beside(arena) ? CUARENA_OK : cuai_told(cuai_reentered());
 }
 
 cuarena_status_t cuai_query_begin(cuarena_t *arena)
@@ -306,6 +306,7 @@ cuarena_status_t cuai_query_end(cuarena_t *arena, cuarena_status_t status)
 
 cuarena_status_t cuai_call_check(const cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     if (!(arena->slow & CUAI_SLOW_LOST))
         return CUARENA_OK;
     return cuai_fail(CUARENA_LOST,

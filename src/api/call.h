@@ -78,6 +78,8 @@ void cuai_call_note_failure(cuai_call_t *call, cuarena_status_t status, uint64_t
  * without the lock; NULL where there is none or it is too early. Lock held. */
 cuai_retired_t cuai_take_retired(cuarena_t *arena); /* retire.c */
 
+/* What a signal handler gets that interrupted a call of its thread. */
+cuarena_status_t cuai_reentered(void);
 /* LOST if the arena is lost. Lock held. */
 cuarena_status_t cuai_call_check(const cuarena_t *arena);
 /* REENTERED if this thread is in a function of the arena's memory or, with `outside`, in a

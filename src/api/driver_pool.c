@@ -13,14 +13,19 @@
 
 /* ---- Which arenas have one --------------------------------------------- */
 
-static cuarena_status_t check_pool(const cuarena_t *arena)
+/* Whether there is one, and the arena is not lost. The lock is free for the calls of the driver. */
+static cuarena_status_t check_pool(cuarena_t *arena)
 {
-    if (arena->memory.pool != NULL)
-        return cuai_call_check(arena);
-    return cuai_fail(CUARENA_UNSUPPORTED,
-                     "%s takes nothing from a pool of the driver's: "
-                     "memory '%s'; accepted: memory=device with backing=async",
-                     arena->label, arena->memory.ops.name);
+    if (arena->memory.pool == NULL)
+        return cuai_fail(CUARENA_UNSUPPORTED,
+                         "%s takes nothing from a pool of the driver's: "
+                         "memory '%s'; accepted: memory=device with backing=async",
+                         arena->label, arena->memory.ops.name);
+    if (!cuai_arena_enter_beside(arena))
+        return cuai_reentered();
+    cuarena_status_t status = cuai_call_check(arena);
+    cuai_unlock(&arena->lock);
+    return status;
 }
 
 /* ---- Figures ----------------------------------------------------------- */
