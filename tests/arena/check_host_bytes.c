@@ -157,7 +157,14 @@ END_TEST
 
 START_TEST(so_is_what_compresses_it)
 {
-    record_again("again.csv.gz");
+    const char *path = trace_path("again.csv.gz");
+    cuarena_t *arena = arena_of(POOL_OPTIONS);
+    cuarena_status_t status = cuarena_trace_begin(arena, path);
+    expect_ok(cuarena_destroy(&arena));
+    if (status == CUARENA_UNSUPPORTED)
+        printf("skipped: there is no libz.so.1\n");
+    else
+        record_again("again.csv.gz");
 }
 END_TEST
 
