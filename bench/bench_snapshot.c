@@ -1,11 +1,10 @@
 /*
  * How long a snapshot keeps other threads waiting, and how long it takes, for arenas of 10^5 and
  * 10^6 live blocks, every other block of which was freed and allocated again. Medians in
- * milliseconds:
+ * milliseconds, which are more where the machine runs other programs too:
  *
- *   held     the processor's time for the copy, and for what caches of threads give back before it
- *   waited   the longest call of a thread beside that allocates and frees, which is more where the
- *            machine runs other programs too
+ *   held     the time under the lock: the copy, and what caches of threads give back before it
+ *   waited   the longest call of a thread beside that allocates and frees
  *   whole    a snapshot that is written to a function which only counts
  */
 #define _GNU_SOURCE
@@ -14,7 +13,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "api/call.h"
 #include "api/snapshot.h"
@@ -78,21 +76,14 @@ static void fill(size_t count)
         must(cuarena_alloc(arena, mixed_size(&random, 256, 64 * KIB), &blocks[i]));
 }
 
-static double processor_ms(void)
-{
-    struct timespec now;
-    expect(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0, "a clock");
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
-
 /* What cuai_snapshot_copy does under the lock. */
 static double hold(cuai_snapshot_t *s)
 {
     size_t bytes;
-    double begin = processor_ms();
+    uint64_t begin = now_ns();
     must(cuai_query_begin(arena));
     bool filled = cuai_snapshot_fill(s, arena, &bytes);
-    double held = processor_ms() - begin;
+    double held = (double)(now_ns() - begin) / 1e6;
     must(cuai_query_end(arena, CUARENA_OK));
     if (filled)
         return held;

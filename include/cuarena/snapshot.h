@@ -12,9 +12,11 @@
  * What goes wrong with it is told to the log. monitor.h gives snapshots to other processes.
  *
  * A snapshot first copies the bookkeeping under the arena's lock, into host memory that it got
- * before, and is written after that, without the lock. So other threads wait for the copy only:
- * 1 to 1.4 milliseconds for each 10^5 blocks of the highest count so far where it was measured
- * (bench/results/snapshot.txt), and what it takes caches of threads to give back what they keep.
+ * before, and is written after that, without the lock. So other threads wait for the copy only, and
+ * for what it takes caches of threads to give back what they keep: at most 1 millisecond for each
+ * 10^5 blocks of the highest count so far where it was measured (bench/results/snapshot.txt). From
+ * 131072 blocks on, up to three more threads copy, if the process has several anyway; they end with
+ * the copy and get no signals.
  * The copy has 64 bytes of the host for each of these blocks, as long as the call lasts.
  */
 #ifndef CUARENA_SNAPSHOT_H

@@ -8,6 +8,7 @@
 #include "api/stats.h"
 #include "arena/capture.h"
 #include "arena/streams.h"
+#include "base/host_copy.h"
 
 /* ---- Room -------------------------------------------------------------- */
 
@@ -67,7 +68,7 @@ static void copy_heap(cuai_snapshot_t *s, const cuarena_heap_t *heap, int region
         return;
     cuarena_heap_t *copy = &s->heaps[region];
     *copy = *heap;
-    copy->records = memcpy(records, heap->records, records_bytes);
+    copy->records = cuai_host_copy(records, heap->records, records_bytes);
     copy->segments = segments_bytes == 0 ? NULL : memcpy(segments, heap->segments, segments_bytes);
     copy->idle = NULL;
     copy->freelists = NULL;

@@ -75,8 +75,11 @@ cuarena_error_info_t last_error(void)
 
 /* ---- Cases ------------------------------------------------------------- */
 
+#define MOST_ENDS 4
+
 static bool ends_tests; /* of the case that runs */
-static void (*end_of_test)(void);
+static void (*ends_of_test[MOST_ENDS])(void);
+static size_t end_count;
 
 static void *idle(void *unused)
 {
@@ -101,23 +104,26 @@ static void begin_beside(void)
 static void begin_test(void)
 {
     ends_tests = true;
-    end_of_test = NULL;
+    end_count = 0;
     begin_beside();
 }
 
 void end_test(void)
 {
-    void (*end)(void) = end_of_test;
-    end_of_test = NULL; /* a failure must not lead here again */
-    if (end != NULL)
-        end();
+    while (end_count != 0)
+        ends_of_test[--end_count](); /* a failure must not lead there again */
 }
 
 void after_test(void (*end)(void))
 {
     ck_assert_msg(ends_tests,
                   "the case does not end its tests: suite_add_case makes one that does");
-    end_of_test = end;
+    for (size_t i = 0; i < end_count; i++) {
+        if (ends_of_test[i] == end)
+            return;
+    }
+    ck_assert_msg(end_count < MOST_ENDS, "a test has more than %d ends", MOST_ENDS);
+    ends_of_test[end_count++] = end;
 }
 
 TCase *suite_add_case(Suite *suite, const char *name)
