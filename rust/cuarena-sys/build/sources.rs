@@ -89,6 +89,7 @@ pub const SOURCES: &[&str] = &[
     "base/error.c",
     "base/frame.c",
     "base/host.c",
+    "base/host_copy.c",
     "base/json.c",
     "base/lock.c",
     "base/log.c",
