@@ -300,7 +300,7 @@ static outcome_t try_growth(ladder_t *ladder)
         ladder->request->reach = own_stream(ladder) != 0 ? CUAI_REACH_OWN : CUAI_REACH_IDLE;
     ladder->growth = cuai_grow(ladder->call->arena, ladder->request, &taken);
     ladder->outgrown = ladder->growth != CUARENA_OK;
-    ladder->request->grown = true;
+    ladder->request->growths++;
     cuai_call_note(ladder->call, CUARENA_EVENT_GROW, taken);
     if (is_final(ladder->growth) || ladder->growth == CUARENA_OUT_OF_MEMORY)
         *ladder->words = cuai_error_kept();
@@ -661,7 +661,7 @@ static cuarena_status_t try_free_lists(const ladder_t *ladder)
     bool steals = may_steal(ladder) && cuai_steals_for(arena, heap_of(ladder), request->size);
     cuarena_status_t status =
         steals ? cuai_try_alloc_stealing(arena, request, ladder->ref) : CUARENA_FRAGMENTED;
-    bool alone = !steals || (is_refusal(status) && request->grown);
+    bool alone = !steals || (is_refusal(status) && request->growths != 0);
     return alone ? cuai_try_alloc(arena, request, ladder->ref) : status;
 }
 

@@ -19,14 +19,14 @@ typedef struct cuai_request {
     uint64_t size;
     uint64_t credit; /* live bytes that it takes the place of */
     int32_t region;
-    uint32_t stream; /* number; 0: none */
+    uint32_t growths; /* how often the arena has grown for it, or has tried to */
+    uint32_t stream;  /* number; 0: none */
     cuai_reach_t reach;
     cuai_peaks_kept_t *before; /* gets the peaks before the block is counted; NULL: nobody asks */
     bool zeroed;
     bool dedicated;
     bool waits; /* its stream may be made to wait for others */
     bool soon;  /* only bytes that a bounded search finds count: stealing looks for the others */
-    bool grown; /* the arena has grown for it, or has tried to */
     bool helps; /* it is for the new place of a block, which nobody watches by itself */
 } cuai_request_t;
 

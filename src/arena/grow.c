@@ -10,8 +10,9 @@
  * are, so that the arena holds no more than before. It takes more instead
  *
  *   - up to a little above the most that was ever in use, for that costs little memory
- *   - a handle for every few times that it has reused pages. So a program that needs the same pages
- *     now here and now there comes to hold both, and then its calls of the memory end
+ *   - a handle for every few times that it has reused pages, and the more it holds already the
+ *     more often. So a program that needs the same pages now here and now there comes to hold both,
+ *     and then its calls of the memory end
  */
 #include "arena/grow.h"
 #include "arena/alloc.h"
@@ -522,19 +523,30 @@ cuarena_status_t cuai_check_reserved_limit(const cuarena_t *arena, uint64_t byte
 
 /* ---- Reusing ----------------------------------------------------------- */
 
-/* An arena reuses no pages while it holds at most this share, and so many pages, more than the most
- * that was in use; so many handles where these follow what is reserved, for they are a device's,
- * whose calls take long. */
-#define SPARE_SHARE 64
-#define SPARE_PAGES 3
-#define SPARE_HANDLES 6
-/* How often pages are reused, one or several at once, before a handle is taken instead. */
+/* An arena reuses no pages while it holds at most this share, and so many handles, more than the
+ * most that was in use. Where the memory has no handles, a page is one. */
+#define SPARE_SHARE 48
+#define SPARE_HANDLES 3
+/* How often pages are reused, one or several at once, before a handle is taken instead; as often
+ * again for each such share of the most in use that is held beyond it. */
 #define REUSES_OF_A_HANDLE 8
+#define PRICE_SHARE 64
+/* How often pages are reused for one request, which may fill several holes. */
+#define MOST_REUSES 16
+
+/* How many bytes are held with the step beyond the most that was in use. */
+static uint64_t excess_with(const cuarena_t *arena, const step_t *step)
+{
+    uint64_t held = arena->heaps[CUAI_DYNAMIC]->capacity + step->bytes;
+    return held > arena->most_used ? held - arena->most_used : 0;
+}
 
 /* Whether pages were reused so often that the step takes its own instead, which that pays for. */
 static bool pays_for(cuarena_t *arena, const step_t *step)
 {
+    CUAI_ASSERT(arena->most_used != 0);
     uint64_t price = step->bytes * REUSES_OF_A_HANDLE / cuai_handle_now(arena);
+    price *= 1 + excess_with(arena, step) * PRICE_SHARE / arena->most_used;
     if (arena->reuses < price)
         return false;
     arena->reuses -= price;
@@ -557,9 +569,7 @@ static bool can_reuse(const cuarena_t *arena, const step_t *step)
 
 static uint64_t spare_bytes(const cuarena_t *arena)
 {
-    bool follows = arena->memory.most_handle_bytes != 0;
-    uint64_t spare = (follows ? SPARE_HANDLES : SPARE_PAGES) * cuai_handle_now(arena);
-    return arena->most_used / SPARE_SHARE + spare;
+    return arena->most_used / SPARE_SHARE + SPARE_HANDLES * cuai_handle_now(arena);
 }
 
 static bool reuses(cuarena_t *arena, const cuai_request_t *request, const step_t *step)
@@ -568,19 +578,19 @@ static bool reuses(cuarena_t *arena, const cuai_request_t *request, const step_t
     if (!cuai_would_fit(arena, request))
         return false;
     cuai_raise(&arena->most_used, cuai_heap_bytes(heap) + request->size);
-    return heap->capacity + step->bytes > arena->most_used + spare_bytes(arena) &&
-           can_reuse(arena, step) && !pays_for(arena, step);
+    return excess_with(arena, step) > spare_bytes(arena) && can_reuse(arena, step) &&
+           !pays_for(arena, step);
 }
 
 /* Chooses a step, and gives idle pages back for what it will take, but for those that the request
- * is to have with it, and once for a request: else it might take and give for ever. Other threads
- * and what was given back may change the choice. Drops the lock. */
+ * is to have with it, and so often for a request: else it might take and give for ever. Other
+ * threads and what was given back may change the choice. Drops the lock. */
 static step_t choose_reusing(cuarena_t *arena, const cuai_request_t *request, bool *at_all)
 {
     cuai_assert_locked(arena);
     step_t step = choose(arena, request, at_all);
     uint64_t given = 0;
-    uint64_t more = !request->grown && reuses(arena, request, &step);
+    uint64_t more = request->growths < MOST_REUSES && reuses(arena, request, &step);
     while (more != 0 && step.kind != STEP_NONE && given < step.least) {
         more = cuai_trim_beside(arena, step.least - given, step.begin, step.end);
         given += more;

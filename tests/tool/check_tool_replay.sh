@@ -139,6 +139,7 @@ test_memory_of_traces() {
         bounded "$trace" "$bound" "two passes, small handles" \
             --option handle=2M --repeat 2
         bounded "$trace" 1.06 "twenty passes" --repeat 20
+        bounded "$trace" 1.06 "a hundred passes" --repeat 100
     done <<'END'
 bert_dynamic 1.013
 cupy_analytics 2.052
