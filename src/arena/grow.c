@@ -523,10 +523,12 @@ cuarena_status_t cuai_check_reserved_limit(const cuarena_t *arena, uint64_t byte
 
 /* ---- Reusing ----------------------------------------------------------- */
 
-/* An arena reuses no pages while it holds at most this share, and so many handles, more than the
- * most that was in use. Where the memory has no handles, a page is one. */
+/* An arena reuses no pages while it holds at most this share, and so many pages, more than the most
+ * that was in use; so many handles where these follow what is reserved, for they are a device's,
+ * whose calls take long. */
 #define SPARE_SHARE 48
-#define SPARE_HANDLES 3
+#define SPARE_PAGES 3
+#define SPARE_HANDLES 6
 /* How often pages are reused, one or several at once, before a handle is taken instead; as often
  * again for each such share of the most in use that is held beyond it. */
 #define REUSES_OF_A_HANDLE 8
@@ -569,7 +571,9 @@ static bool can_reuse(const cuarena_t *arena, const step_t *step)
 
 static uint64_t spare_bytes(const cuarena_t *arena)
 {
-    return arena->most_used / SPARE_SHARE + SPARE_HANDLES * cuai_handle_now(arena);
+    bool follows = arena->memory.most_handle_bytes != 0;
+    uint64_t spare = (follows ? SPARE_HANDLES : SPARE_PAGES) * cuai_handle_now(arena);
+    return arena->most_used / SPARE_SHARE + spare;
 }
 
 static bool reuses(cuarena_t *arena, const cuai_request_t *request, const step_t *step)
