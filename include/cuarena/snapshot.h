@@ -18,6 +18,10 @@
  * 131072 blocks on, up to three more threads copy, if the process has several anyway; they end with
  * the copy and get no signals.
  * The copy has 64 bytes of the host for each of these blocks, as long as the call lasts.
+ *
+ * Bytes that another thread is taking from the memory, or giving back, just then are in no segment,
+ * yet those on their way back still count as reserved: the statistics may tell more than the
+ * segments have.
  */
 #ifndef CUARENA_SNAPSHOT_H
 #define CUARENA_SNAPSHOT_H
@@ -45,11 +49,11 @@ typedef int32_t (*cuarena_write_fn)(void *user, const void *bytes, size_t size);
 /*
  * Writes a snapshot into a file that only its owner can read and write (0600). It is written under
  * another name beside `path`, and has this name when it is whole: a file that was there before is
- * replaced then, and stays as it was on an error. DRIVER with the errno if the system refuses;
- * OUT_OF_MEMORY if the host has no memory for the copy; BAD_ARGUMENT for another format, and for a
- * path that names a link, a device or what else is no regular file. Any thread may call it, also in
- * the arena's handlers and listeners; REENTERED from a function of its memory. O(blocks + free
- * ranges).
+ * replaced then, and stays as it was on an error. DRIVER with the errno if the system refuses, as
+ * it does for a folder; OUT_OF_MEMORY if the host has no memory for the copy; BAD_ARGUMENT for
+ * another format, and for a path that names a link, a device or what else is no regular file. Any
+ * thread may call it, also in the arena's handlers and listeners; REENTERED from a function of its
+ * memory. O(blocks + free ranges).
  */
 CUARENA_API cuarena_status_t cuarena_snapshot_write(cuarena_t *arena, int32_t format,
                                                     const char *path);

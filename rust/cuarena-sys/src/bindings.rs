@@ -3244,7 +3244,7 @@ extern "C" {
         count: usize,
         taken_out: *mut usize,
     ) -> cuarena_status_t;
-    #[doc = " Writes a snapshot into a file that only its owner can read and write (0600). It is written under\n another name beside `path`, and has this name when it is whole: a file that was there before is\n replaced then, and stays as it was on an error. DRIVER with the errno if the system refuses;\n OUT_OF_MEMORY if the host has no memory for the copy; BAD_ARGUMENT for another format, and for a\n path that names a link, a device or what else is no regular file. Any thread may call it, also in\n the arena's handlers and listeners; REENTERED from a function of its memory. O(blocks + free\n ranges)."]
+    #[doc = " Writes a snapshot into a file that only its owner can read and write (0600). It is written under\n another name beside `path`, and has this name when it is whole: a file that was there before is\n replaced then, and stays as it was on an error. DRIVER with the errno if the system refuses, as\n it does for a folder; OUT_OF_MEMORY if the host has no memory for the copy; BAD_ARGUMENT for\n another format, and for a path that names a link, a device or what else is no regular file. Any\n thread may call it, also in the arena's handlers and listeners; REENTERED from a function of its\n memory. O(blocks + free ranges)."]
     pub fn cuarena_snapshot_write(
         arena: *mut cuarena_t,
         format: i32,
