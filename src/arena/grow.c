@@ -587,8 +587,8 @@ static bool reuses(cuarena_t *arena, const cuai_request_t *request, const step_t
 }
 
 /* Chooses a step, and gives idle pages back for what it will take, but for those that the request
- * is to have with it, and so often for a request: else it might take and give for ever. Other
- * threads and what was given back may change the choice. Drops the lock. */
+ * is to have with it. Only MOST_REUSES times for a request: else it might take and give for ever,
+ * since other threads and what was given back may change the choice. Drops the lock. */
 static step_t choose_reusing(cuarena_t *arena, const cuai_request_t *request, bool *at_all)
 {
     cuai_assert_locked(arena);
