@@ -241,6 +241,18 @@ tested_some() {
 # Debug information takes a fifth of the time of a build.
 gcc_arguments=(CC=gcc CFLAGS=-O2 --enable-werror --prefix="$root/build/installed")
 
+# leaving_nothing COMMAND...: fails if the command does, or leaves temporary files.
+leaving_nothing() {
+    local left
+    left=$(mktemp -d)
+    TMPDIR=$left "$@"
+    rmdir "$left" 2>/dev/null || {
+        echo "this left temporary files in $left: $*"
+        ls -A "$left"
+        return 1
+    }
+}
+
 # The build that is installed. The command has a stage of its own.
 stage_gcc() {
     local few=() elsewhere=none
@@ -253,7 +265,7 @@ stage_gcc() {
         check_PROGRAMS="\$(filter-out $elsewhere,$(list_in gcc check_PROGRAMS))"
         TESTS="\$(filter-out $elsewhere,\$(test_programs) \$(example_programs) \$(package_tests))"
     )
-    make_in gcc check VERBOSE=1 "${few[@]}"
+    leaving_nothing make_in gcc check VERBOSE=1 "${few[@]}"
 }
 
 # The benchmarks are built, and those that take a second are run. What wants a device says that
@@ -291,7 +303,7 @@ stage_coverage() {
     local of_tests=(CFLAGS=-O0 LDFLAGS=--coverage)
     has gcovr
     has python3
-    tested_some cover_tests coverage CC=gcc --disable-static --disable-tools \
+    leaving_nothing tested_some cover_tests coverage CC=gcc --disable-static --disable-tools \
         CFLAGS="-O1 -g --coverage -fprofile-update=single"
     make_in coverage check VERBOSE=1 check_PROGRAMS= TESTS=tests/scripts/check_cuda_old
     # shellcheck disable=SC2016
