@@ -51,8 +51,9 @@ CUARENA_API const char *cuarena_version_string(void);
 
 /*
  * The result of a call; statuses differ by what the caller can do about them. A failed call leaves
- * every block as it was, with its contents, place and size, and every output. If it leaves other
- * traces its comment says so; for a request that is refused oom.h does.
+ * every block as it was, with its contents, place and size, and every output. If it leaves traces
+ * its comment says so; for a request that is refused oom.h does, of blocks too that
+ * compact_on_oom had moved before.
  */
 typedef int32_t cuarena_status_t;
 

@@ -29,11 +29,13 @@ static uint64_t mapped(void)
 
 /* From here on the process can map so many bytes more. Checkers of addresses need more than any
  * limit: false there. */
-static int limit_addresses(uint64_t more)
+static int limit_addresses(const char *test, uint64_t more)
 {
     struct rlimit limit;
-    if (scale_pick(1, 0, 0) != 0 || mapped() == 0)
+    if (scale_pick(1, 0, 0) != 0 || mapped() == 0) {
+        printf("skipped: %s: addresses cannot be limited here\n", test);
         return 0;
+    }
     ck_assert_int_eq(getrlimit(RLIMIT_AS, &limit), 0);
     limit.rlim_cur = mapped() + more;
     ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
@@ -120,8 +122,10 @@ static void expect_about(uint64_t got, uint64_t want)
 
 START_TEST(test_an_arena_sets_aside_what_it_can_become)
 {
-    if (mapped() == 0)
+    if (mapped() == 0) {
+        printf("skipped: %s: the system does not say what is mapped\n", __func__);
         return;
+    }
     (void)taken_by("pool=64KiB"); /* what the process keeps for good */
     expect_about(taken_by("pool=64KiB"), KIB(64));
     expect_about(taken_by("pool=64MiB"), MIB(64));
@@ -198,7 +202,7 @@ START_TEST(test_growing_arenas_share_few_addresses)
 {
     void *pointers[16];
     cuarena_t *arenas[16];
-    if (!limit_addresses(MIB(1024)))
+    if (!limit_addresses(__func__, MIB(1024)))
         return;
     for (size_t i = 0; i < COUNT_OF(arenas); i++)
         arenas[i] = make_one("preset=grow,limit=64GiB", i, &pointers[i]);
@@ -220,7 +224,7 @@ START_TEST(test_tables_fit_where_addresses_are_few)
 {
     cuarena_t *arena = NULL;
     void *pointer = NULL;
-    if (!limit_addresses(MIB(128)))
+    if (!limit_addresses(__func__, MIB(128)))
         return;
     arena = make_one("preset=grow,limit=64MiB", 0, &pointer);
     for (int i = 0; i < 100000; i++)
@@ -233,7 +237,7 @@ END_TEST
 START_TEST(test_the_error_names_the_addresses_that_are_short)
 {
     cuarena_t *arena = NULL;
-    if (!limit_addresses(MIB(256)))
+    if (!limit_addresses(__func__, MIB(256)))
         return;
     cuarena_config_t config = config_of("pool=1GiB");
     expect_status(cuarena_create(&config, &arena), CUARENA_OUT_OF_MEMORY);

@@ -204,6 +204,15 @@ test_settings() {
 
 #### Compaction and smallest pools ####
 
+# Blocks that are named by ids need no relocation callback.
+test_compaction_on_running_out() {
+    local pool=(--pool 718MiB --api blocks "$traces/cupy_analytics.csv.gz")
+    call replay --json "${pool[@]}"
+    verdict "718 MiB do not serve cupy_analytics by themselves" 1 "$status"
+    served "blocks are compacted on running out" replay --json --verify \
+        --option compact_on_oom=1 "${pool[@]}"
+}
+
 # A pool of exactly the peak: every hole must be closed sooner or later.
 test_compaction() {
     local name peak api

@@ -152,7 +152,7 @@ pub struct cuarena_arena {
 }
 #[doc = " An arena: see arena.h."]
 pub type cuarena_t = cuarena_arena;
-#[doc = " The result of a call; statuses differ by what the caller can do about them. A failed call leaves\n every block as it was, with its contents, place and size, and every output. If it leaves other\n traces its comment says so; for a request that is refused oom.h does."]
+#[doc = " The result of a call; statuses differ by what the caller can do about them. A failed call leaves\n every block as it was, with its contents, place and size, and every output. If it leaves traces\n its comment says so; for a request that is refused oom.h does, of blocks too that\n compact_on_oom had moved before."]
 pub type cuarena_status_t = i32;
 #[doc = " Why the last failing call of this thread failed, with the numbers. Members that do not apply are\n 0."]
 #[repr(C)]
