@@ -313,5 +313,5 @@ test_min_pool() {
 }
 
 run test_json test_table test_memory_taken test_cache test_memory_of_traces \
-    test_refusals test_settings test_compaction test_compaction_of_bytes \
-    test_min_pool
+    test_refusals test_settings test_compaction test_compaction_on_running_out \
+    test_compaction_of_bytes test_min_pool
