@@ -35,7 +35,14 @@
  *              together, as if they had been at the same time.
  * Not kept: cuIpcGetMemHandle of a block of cuMemAlloc is refused, as the driver refuses it of
  * cuMemAllocAsync, and a line on stderr says so; CUARENA_ALLOCATOR=async is for programs that need
- * it. A free on a stream of what cuMemAlloc gave is served.
+ * it. A free on a stream of what cuMemAlloc gave is served, unless the arena had refused it, for a
+ * limit for instance, and the driver gave it: then the driver answers. cuMemAlloc during a capture
+ * is served in every mode. An arena keeps its device's primary context, which releases do not end
+ * then. Blocks of a capture that came to nothing, as its stream was destroyed, the capture
+ * invalidated, or the graph destroyed before it was launched, stay in use until they are freed or
+ * the arena ends. Where arenas take their bytes from the device's default pool (preset=mlx-cuda,
+ * preset=driver-pool, backing=async), what is in use and reserved counts twice in that pool's
+ * figures.
  *
  * Where no arena can be had of a device, for a wrong option for instance, a line on stderr says
  * why, once, and the device is left to the driver.
