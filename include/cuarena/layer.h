@@ -32,17 +32,20 @@
  *   figures    cuMemGetInfo counts what the arena has free as free. Of the device's default pool,
  *              cuMemPoolGetAttribute counts what the arena has, cuMemPoolTrimTo and a lower release
  *              threshold make it give back what is free. A peak is the arena's and the pool's
- *              together, as if they had been at the same time.
+ *              together, as if they had been at the same time. Where the arena takes its bytes from
+ *              that pool (preset=mlx-cuda, preset=driver-pool, backing=async) they count once, and
+ *              cuMemGetInfo counts what the pool has unused as free too.
+ *   graphs     what a graph allocates and does not free may be freed behind a launch, and is
+ *              allocated again by the next one. It counts as in use until the graph and all that
+ *              was made of it have ended, so a second free between two launches is not refused.
+ *              What a capture allocated that came to nothing ends with it.
  * Not kept: cuIpcGetMemHandle of a block of cuMemAlloc is refused, as the driver refuses it of
  * cuMemAllocAsync, and a line on stderr says so; CUARENA_ALLOCATOR=async is for programs that need
  * it. A free on a stream of what cuMemAlloc gave is served, unless the arena had refused it, for a
  * limit for instance, and the driver gave it: then the driver answers. cuMemAlloc during a capture
  * is served in every mode. An arena keeps its device's primary context, which releases do not end
- * then. Blocks of a capture that came to nothing, as its stream was destroyed, the capture
- * invalidated, or the graph destroyed before it was launched, stay in use until they are freed or
- * the arena ends. Where arenas take their bytes from the device's default pool (preset=mlx-cuda,
- * preset=driver-pool, backing=async), what is in use and reserved counts twice in that pool's
- * figures.
+ * then. What a graph allocated that is destroyed without a launch stays in use until it is freed or
+ * the arena ends. cuPointerSetAttribute of a block reaches all of the arena's segment.
  *
  * Where no arena can be had of a device, for a wrong option for instance, a line on stderr says
  * why, once, and the device is left to the driver.
@@ -50,7 +53,7 @@
  * Environment, read at the first call
  *   CUARENA_ALLOCATOR  on, the default; async: what cuMemAlloc allocates is
  *                      left to the driver; off: everything is. Any other word is
- *                      on, and logged as a warning
+ *                      on, and a line on stderr says so
  *   CUARENA_CONF       options of the arenas (options.h), added to those of the
  *                      program
  *   CUARENA_REPORT     1: at exit a line for each device on stderr, with
@@ -153,7 +156,7 @@ typedef struct cuarena_layer_stats {
     cuarena_t *arena;        /* of the device, for queries, trims and snapshots; it must not be
                               * destroyed or reset. NULL: there is none */
     uint64_t allocs;         /* that the arena served */
-    uint64_t frees;          /* of these */
+    uint64_t frees;          /* of these; of a graph's block once behind each launch */
     uint64_t captured;       /* allocations of `allocs` on streams that were being captured */
     uint64_t driver_allocs;  /* that went to the driver, by a function of the table */
     uint64_t driver_frees;   /* likewise */

@@ -3,6 +3,12 @@
 #include "api/call.h"
 #include "arena/find.h"
 #include "arena/watch.h"
+#include "memory/cuda/pools.h"
+
+struct CUmemPoolHandle_st *cuai_owner_pool(const cuarena_t *arena)
+{
+    return arena->memory.pool != NULL ? arena->memory.pool->handle : NULL;
+}
 
 static bool in_segment(const cuarena_t *arena, uint64_t address)
 {

@@ -1,4 +1,5 @@
-/* What an address is to an arena, for the layer: without a word if it is nothing. */
+/* What an arena is to the layer: whose its bytes are, and what an address is to it, without a word
+ * if it is nothing. */
 #ifndef CUAI_API_OWNER_H
 #define CUAI_API_OWNER_H
 
@@ -15,6 +16,9 @@ typedef struct cuai_owned {
     cuarena_block_t block;
     cuarena_tag_t tag;
 } cuai_owned_t;
+
+/* The driver's pool that the arena's bytes come from, a CUmemoryPool; NULL: from none. No lock. */
+struct CUmemPoolHandle_st *cuai_owner_pool(const cuarena_t *arena);
 
 /* O(segments) unless a block begins there and, with `around`, O(blocks) where one of these is
  * around it. Takes the arena's lock, and lets go of it on the way. */

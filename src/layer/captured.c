@@ -7,8 +7,12 @@
  * when the last of them has ended and its work is done. That is told on a thread that must not call
  * the driver, so the next allocation or free releases the session.
  *
- * A stream that is destroyed in its capture, or a driver that cannot keep the object, leaves a
- * session that lasts for ever.
+ * A session lists its blocks that no capture freed. One that is freed outside, after a launch, is
+ * allocated again by the next launch, at the same address; so it stays a block, marked, until the
+ * graph has ended. Blocks of a capture that came to nothing end with their session, which nobody
+ * may have used.
+ *
+ * A driver that cannot keep the object leaves a session that lasts for ever.
  */
 #include "layer/layer.h"
 
@@ -22,19 +26,30 @@
 #define USER_OBJECT_NO_SYNC 1u
 #define GRAPH_USER_OBJECT_MOVE 1u
 
+/* A block that a capture allocated and none freed. */
+typedef struct kept {
+    struct kept *next;
+    void *pointer;
+    bool freed; /* outside, after a launch */
+} kept_t;
+
+/* Guarded by the lock, like the list of all, but for what is atomic. */
 typedef struct session {
     struct session *next;
     cuai_layer_device_t *device;
     cuarena_t *arena; /* NULL: it has ended */
     cuarena_capture_t *capture;
+    kept_t *blocks;
     unsigned long long id; /* of the capture */
-    bool open;             /* guarded by the lock, like the list */
-    atomic_bool stays;     /* nobody will know when the graph ends */
-    atomic_bool over;      /* the graph has ended */
+    bool open;
+    bool vain;         /* nothing came of the capture */
+    atomic_bool stays; /* nobody will know when the graph ends */
+    atomic_bool over;  /* the graph has ended */
 } session_t;
 
 static cuai_lock_t lock = CUAI_LOCK_INIT;
 static session_t *sessions;
+static _Atomic uint64_t session_count;
 _Atomic uint64_t cuai_layer_captures;
 atomic_bool cuai_layer_graphs_ended;
 
@@ -121,43 +136,150 @@ static cuarena_status_t begin(cuai_layer_device_t *device, cuarena_t *arena, uns
     session->open = true;
     session->next = sessions;
     sessions = session;
+    atomic_fetch_add(&session_count, 1);
     return CUARENA_OK;
 }
 
-/* The stream is in the session of its capture. */
-static cuarena_status_t join(cuai_layer_device_t *device, cuarena_t *arena, cuai_cu_stream_t stream)
+/* Lock held. The stream is in the session of its capture, which is found by its number. */
+static cuarena_status_t join(cuai_layer_device_t *device, cuarena_t *arena, unsigned long long id,
+                             cuai_cu_stream_t stream)
 {
+    const session_t *session = find(arena, id);
+    return session != NULL ? cuarena_capture_join(arena, session->capture, stream)
+                           : begin(device, arena, id, stream);
+}
+
+/* ---- Blocks -------------------------------------------------------------- */
+
+bool cuai_layer_has_graphs(void)
+{
+    return atomic_load_explicit(&session_count, memory_order_relaxed) > 0;
+}
+
+/* Lock held. The link to the list's entry of a pointer; the list's end: it has none. */
+static kept_t **find_kept(session_t *session, const void *pointer)
+{
+    kept_t **link = &session->blocks;
+    while (*link != NULL && (*link)->pointer != pointer)
+        link = &(*link)->next;
+    return link;
+}
+
+/* Lock held. Takes the entry out of the list that has it; NULL: none has. */
+static kept_t *take_kept(const cuarena_t *arena, const void *pointer)
+{
+    for (session_t *session = sessions; session != NULL; session = session->next) {
+        kept_t **link = find_kept(session, pointer);
+        kept_t *kept = *link;
+        if (session->arena != arena || kept == NULL)
+            continue;
+        *link = kept->next;
+        return kept;
+    }
+    return NULL;
+}
+
+static void add_kept(session_t *session, kept_t *kept)
+{
+    CUAI_ASSERT(session != NULL && kept->pointer != NULL);
+    kept->next = session->blocks;
+    session->blocks = kept;
+}
+
+/* Lock held. */
+static cuarena_status_t alloc_in(cuai_layer_device_t *device, cuarena_t *arena, size_t bytes,
+                                 cuai_cu_stream_t stream, kept_t *kept)
+{
+    cuarena_request_t request;
     unsigned long long id = capture_id(stream);
-    if (id == 0)
-        return CUARENA_UNSUPPORTED;
-    cuai_lock(&lock);
-    session_t *session = find(arena, id);
-    cuarena_status_t status = session != NULL
-                                  ? cuarena_capture_join(arena, session->capture, stream)
-                                  : begin(device, arena, id, stream);
-    cuai_unlock(&lock);
+    cuarena_status_t status = id != 0 ? join(device, arena, id, stream) : CUARENA_UNSUPPORTED;
+    cuarena_request_init(&request);
+    request.tag = device->captured_tag;
+    if (status == CUARENA_OK)
+        status = cuarena_alloc_on(arena, bytes, stream, &request, &kept->pointer);
+    if (status == CUARENA_OK)
+        add_kept(find(arena, id), kept);
     return status;
 }
 
 cuarena_status_t cuai_layer_capture_alloc(cuai_layer_device_t *device, cuarena_t *arena,
                                           size_t bytes, cuai_cu_stream_t stream, void **out)
 {
-    cuarena_request_t request;
-    cuarena_status_t status = join(device, arena, stream);
-    cuarena_request_init(&request);
-    request.tag = device->captured_tag;
+    kept_t *kept = cuai_host_alloc(sizeof *kept);
+    if (kept == NULL)
+        return CUARENA_OUT_OF_MEMORY;
+    *kept = (kept_t){.next = NULL};
+    cuai_lock(&lock);
+    cuarena_status_t status = alloc_in(device, arena, bytes, stream, kept);
     if (status == CUARENA_OK)
-        status = cuarena_alloc_on(arena, bytes, stream, &request, out);
+        *out = kept->pointer;
+    cuai_unlock(&lock);
     if (status == CUARENA_OK)
         cuai_layer_count(&device->captured);
+    else
+        cuai_host_free(kept);
     return status;
+}
+
+/* Lock held. Frees for the capture with that number. What another capture allocated is from now on
+ * among the blocks of this one: either graph may be launched again. */
+static cuarena_status_t free_in(const cuai_layer_owner_t *owner, unsigned long long id,
+                                void *pointer, cuai_cu_stream_t stream)
+{
+    session_t *session = find(owner->arena, id);
+    CUAI_ASSERT(session != NULL);
+    bool own = *find_kept(session, pointer) != NULL;
+    kept_t *kept = take_kept(owner->arena, pointer);
+    if (kept == NULL || own) {
+        cuai_host_free(kept);
+        return cuarena_free_on(owner->arena, pointer, stream);
+    }
+    kept->freed = true;
+    add_kept(session, kept);
+    return CUARENA_OK;
 }
 
 cuarena_status_t cuai_layer_capture_free(const cuai_layer_owner_t *owner, void *pointer,
                                          cuai_cu_stream_t stream)
 {
-    cuarena_status_t status = join(owner->device, owner->arena, stream);
-    return status == CUARENA_OK ? cuarena_free_on(owner->arena, pointer, stream) : status;
+    unsigned long long id = capture_id(stream);
+    if (id == 0)
+        return CUARENA_UNSUPPORTED;
+    cuai_lock(&lock);
+    cuarena_status_t status = join(owner->device, owner->arena, id, stream);
+    if (status == CUARENA_OK)
+        status = free_in(owner, id, pointer, stream);
+    cuai_unlock(&lock);
+    return status;
+}
+
+/* Lock held. The entry of a block whose graph lives; NULL: it is as other blocks are. */
+static kept_t *find_living(const cuarena_t *arena, const void *pointer)
+{
+    for (session_t *session = sessions; session != NULL; session = session->next) {
+        kept_t *kept = session->arena == arena && !atomic_load(&session->over)
+                           ? *find_kept(session, pointer)
+                           : NULL;
+        if (kept != NULL)
+            return kept;
+    }
+    return NULL;
+}
+
+bool cuai_layer_free_outside(const cuai_layer_owner_t *owner, void *pointer,
+                             cuarena_stream_t stream)
+{
+    if (!cuai_layer_has_graphs() || owner->owned.tag == 0 ||
+        owner->owned.tag != owner->device->captured_tag)
+        return false;
+    cuai_lock(&lock);
+    kept_t *kept = find_living(owner->arena, pointer);
+    bool marked = kept != NULL && (stream == CUARENA_NO_STREAM ||
+                                   cuarena_record_use(owner->arena, pointer, stream) == CUARENA_OK);
+    if (marked)
+        kept->freed = true;
+    cuai_unlock(&lock);
+    return marked;
 }
 
 /* ---- The end of a capture ------------------------------------------------ */
@@ -198,10 +320,11 @@ static void end_sessions(unsigned long long id, struct CUgraph_st *graph)
         if (!session->open || cuarena_capture_end(session->arena, session->capture) != CUARENA_OK)
             continue;
         session->open = false;
-        if (graph != NULL && session->id == id)
-            bind(session, graph);
-        else
+        session->vain = graph == NULL || session->id != id;
+        if (session->vain)
             tell_over(session);
+        else
+            bind(session, graph);
     }
 }
 
@@ -221,19 +344,33 @@ static void count_end(void)
     }
 }
 
-/* A capture that could not end goes on. */
-cuai_cu_result_t cuai_layer_end_capture(cuai_cu_stream_t stream, struct CUgraph_st **graph)
+/* A capture that could not end goes on. What it allocated ends at once where nobody will have its
+ * graph. */
+static cuai_cu_result_t end(cuai_cu_stream_t stream, struct CUgraph_st **graph, bool wanted)
 {
     bool captured = cuai_layer_ask_capture(stream) != CUAI_LAYER_NOT_CAPTURED;
     unsigned long long id = captured ? capture_id(stream) : 0;
     cuai_cu_result_t result = NEXT(cuStreamEndCapture, (stream, graph));
     if (!captured || cuai_layer_ask_capture(stream) != CUAI_LAYER_NOT_CAPTURED)
         return result;
+    wanted = wanted && result == CUAI_CUDA_SUCCESS && graph != NULL;
     count_end();
     cuai_lock(&lock);
-    end_sessions(id, result == CUAI_CUDA_SUCCESS && graph != NULL ? *graph : NULL);
+    end_sessions(id, wanted ? *graph : NULL);
     cuai_unlock(&lock);
     return result;
+}
+
+cuai_cu_result_t cuai_layer_end_capture(cuai_cu_stream_t stream, struct CUgraph_st **graph)
+{
+    return end(stream, graph, true);
+}
+
+void cuai_layer_drop_capture(cuai_cu_stream_t stream)
+{
+    struct CUgraph_st *graph = NULL;
+    if (end(stream, &graph, false) == CUAI_CUDA_SUCCESS && graph != NULL)
+        (void)CALL.cuGraphDestroy(graph);
 }
 
 /* ---- The end of a graph -------------------------------------------------- */
@@ -268,14 +405,29 @@ void cuai_layer_drop_sessions(const cuarena_t *arena)
     cuai_unlock(&lock);
 }
 
+/* Lock held. Ends the blocks that were freed, or that nobody may have used, behind the uses that
+ * were recorded. A stream of NULL: the arena has ended them. */
+static void end_blocks(session_t *session, cuai_cu_stream_t stream)
+{
+    CUAI_ASSERT(!session->open);
+    while (session->blocks != NULL) {
+        kept_t *kept = session->blocks;
+        session->blocks = kept->next;
+        if (stream != NULL && (kept->freed || session->vain))
+            (void)cuarena_free_on(session->arena, kept->pointer, stream);
+        cuai_host_free(kept);
+    }
+}
+
 /* Lock held. Whether the session is no more. */
 static bool release(session_t *session)
 {
     CUAI_ASSERT(!session->open);
-    if (session->arena == NULL)
-        return true;
-    cuai_cu_stream_t stream = stream_aside(session->device);
-    return stream != NULL &&
+    cuai_cu_stream_t stream = session->arena != NULL ? stream_aside(session->device) : NULL;
+    if (session->arena != NULL && stream == NULL)
+        return false;
+    end_blocks(session, stream);
+    return session->arena == NULL ||
            cuarena_capture_release(session->arena, &session->capture, stream) == CUARENA_OK;
 }
 
@@ -289,6 +441,7 @@ void cuai_layer_reap(void)
         if (atomic_load(&session->over) && release(session)) {
             *link = session->next;
             cuai_host_free(session);
+            atomic_fetch_sub(&session_count, 1);
         } else {
             link = &session->next;
         }

@@ -248,8 +248,17 @@ cuarena_status_t cuai_layer_capture_alloc(cuai_layer_device_t *device, cuarena_t
                                           size_t bytes, cuai_cu_stream_t stream, void **out);
 cuarena_status_t cuai_layer_capture_free(const cuai_layer_owner_t *owner, void *pointer,
                                          cuai_cu_stream_t stream);
+/* Frees outside of captures, on a stream or with CUARENA_NO_STREAM behind all work, what a graph
+ * allocated that can be launched again: the block stays with the graph until that ends. False: it
+ * is no such block, or the arena cannot take the stream. O(blocks of graphs). */
+bool cuai_layer_free_outside(const cuai_layer_owner_t *owner, void *pointer,
+                             cuarena_stream_t stream);
+/* Whether there may be such blocks. */
+bool cuai_layer_has_graphs(void);
 cuai_cu_result_t cuai_layer_begin_capture(cuai_cu_stream_t stream, int mode);
 cuai_cu_result_t cuai_layer_end_capture(cuai_cu_stream_t stream, struct CUgraph_st **graph);
+/* Ends the capture of a stream, whose graph nobody wants. */
+void cuai_layer_drop_capture(cuai_cu_stream_t stream);
 void cuai_layer_captures_after_fork(void);
 /* Before the arena ends: its sessions are no more. */
 void cuai_layer_drop_sessions(const cuarena_t *arena);

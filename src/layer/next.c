@@ -1,9 +1,11 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/log.h"
 #include "layer/layer.h"
 
@@ -71,7 +73,11 @@ static cuai_layer_mode_t mode_of(const char *word)
         return CUAI_LAYER_ASYNC;
     if (strcmp(word, "off") == 0)
         return CUAI_LAYER_OFF;
-    cuai_log(CUARENA_LOG_WARN, "CUARENA_ALLOCATOR: '%.32s', on, async and off are accepted", word);
+    char plain[CUAI_SHOWN];
+    (void)cuai_text_plain(plain, sizeof plain, word);
+    (void)fprintf(stderr,
+                  "cuarena: CUARENA_ALLOCATOR: '%s' is taken as on; accepted: on, async, off\n",
+                  plain);
     return CUAI_LAYER_ON;
 }
 

@@ -61,12 +61,18 @@ cuai_cu_result_t cuai_layer_attribute(void *value_out, int attribute, unsigned l
     return CUAI_CUDA_SUCCESS;
 }
 
+/* No address of the driver's: of one it answers that nothing is there, where a free address of a
+ * segment is something. */
+#define NOWHERE 1
+
 cuai_cu_result_t cuai_layer_attributes(unsigned count, int *attributes, void **values,
                                        unsigned long long pointer)
 {
     cuai_layer_owner_t owner = cuai_layer_owner(pointer, true);
-    cuai_cu_result_t result = NEXT(cuPointerGetAttributes, (count, attributes, values, pointer));
-    if (result != CUAI_CUDA_SUCCESS || owner.device == NULL || !owner.owned.live)
+    bool is_free = owner.device != NULL && !owner.owned.live;
+    cuai_cu_result_t result =
+        NEXT(cuPointerGetAttributes, (count, attributes, values, is_free ? NOWHERE : pointer));
+    if (result != CUAI_CUDA_SUCCESS || owner.device == NULL || is_free)
         return result;
     for (unsigned i = 0; i < count; i++) {
         uint64_t value;

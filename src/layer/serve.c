@@ -3,7 +3,7 @@
 
 #include "base/addresses.h"
 #include "base/log.h"
-#include "cuarena/capture.h"
+#include "cuarena/streams.h"
 
 #define NEXT CUAI_LAYER_NEXT
 #define CALL cuai_layer_calls
@@ -199,6 +199,8 @@ cuai_cu_result_t cuai_layer_free(unsigned long long pointer)
     cuai_cu_result_t result = wait_for_all(owner.device);
     if (result != CUAI_CUDA_SUCCESS)
         return result;
+    if (cuai_layer_free_outside(&owner, pointer_of(pointer), CUARENA_NO_STREAM))
+        return freed(owner.device, CUARENA_OK);
     return freed(owner.device, cuarena_free(owner.arena, pointer_of(pointer)));
 }
 
@@ -217,6 +219,8 @@ static cuai_cu_result_t free_after_wait(const cuai_layer_owner_t *owner, void *p
     cuai_cu_result_t result = CALL.cuStreamSynchronize(stream);
     if (result != CUAI_CUDA_SUCCESS)
         return result;
+    if (cuai_layer_free_outside(owner, pointer, CUARENA_NO_STREAM))
+        return freed(owner->device, CUARENA_OK);
     return freed(owner->device, cuarena_free(owner->arena, pointer));
 }
 
@@ -226,6 +230,8 @@ static cuai_cu_result_t free_ordinary(const cuai_layer_owner_t *owner, void *poi
     CUAI_ASSERT(owner->device != NULL && owner->owned.begins);
     if (cuai_layer_of_stream(stream) != owner->device)
         return free_after_wait(owner, pointer, stream);
+    if (cuai_layer_free_outside(owner, pointer, stream))
+        return freed(owner->device, CUARENA_OK);
     cuarena_status_t status = cuarena_free_on(owner->arena, pointer, stream);
     if (status == CUARENA_OK || status == CUARENA_STALE)
         return freed(owner->device, status);
@@ -242,12 +248,13 @@ static cuai_cu_result_t free_captured(const cuai_layer_owner_t *owner, void *poi
     return freed(owner->device, cuai_layer_capture_free(owner, pointer, stream));
 }
 
-/* What is mostly so: a block of the stream's device, which the arena frees at once. */
+/* What is mostly so: a block of the stream's device, which the arena frees at once, and no graph
+ * can have allocated. */
 static bool free_at_once(unsigned long long pointer, cuai_cu_stream_t stream)
 {
     cuai_layer_device_t *device = cuai_layer_of_stream(stream);
     cuarena_t *arena = device != NULL ? atomic_load(&device->arena) : NULL;
-    if (arena == NULL || pointer == 0 ||
+    if (arena == NULL || pointer == 0 || cuai_layer_has_graphs() ||
         cuarena_free_on(arena, pointer_of(pointer), stream) != CUARENA_OK)
         return false;
     cuai_layer_count(&device->frees);
@@ -293,20 +300,12 @@ static bool release_stream(cuai_cu_stream_t stream)
     return released;
 }
 
-/* Ends the capture of the stream, whose graph nobody wants. */
-static void drop_capture(cuai_cu_stream_t stream)
-{
-    struct CUgraph_st *graph = NULL;
-    if (cuai_layer_end_capture(stream, &graph) == CUAI_CUDA_SUCCESS && graph != NULL)
-        (void)CALL.cuGraphDestroy(graph);
-}
-
 /* The driver ends the capture of a stream that is destroyed: here that comes first, since an arena
  * that knows the stream must be told of its end. */
 cuai_cu_result_t cuai_layer_destroy_stream(cuai_cu_stream_t stream)
 {
     if (stream != NULL && !release_stream(stream)) {
-        drop_capture(stream);
+        cuai_layer_drop_capture(stream);
         if (!release_stream(stream))
             cuai_log(CUARENA_LOG_WARN, "stream %p is destroyed while it is captured",
                      (void *)stream);

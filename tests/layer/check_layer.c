@@ -380,6 +380,23 @@ START_TEST(test_pointers_are_those_of_blocks)
 }
 END_TEST
 
+/* The driver, asked for several attributes, answers for what is no memory too. */
+START_TEST(test_a_free_address_has_no_attributes)
+{
+    CUdeviceptr at = alloc_on(3000, stream);
+    unsigned type = 77;
+    uint64_t start = 77, size = 77;
+    int which[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                   CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+    void *values[] = {&type, &start, &size};
+    free_on(at, stream);
+    driver_ok(layer->cuPointerGetAttributes(3, which, values, at));
+    expect_u64(type, 0);
+    expect_u64(start, 0);
+    expect_u64(size, 0);
+}
+END_TEST
+
 START_TEST(test_a_pointer_into_one_of_many_blocks)
 {
     enum {
@@ -624,7 +641,8 @@ int main(void)
                   test_a_pool_of_the_programs_own_has_figures_of_its_own,
                   test_trim_and_threshold_give_back_what_is_free));
     add(suite, "pointers",
-        TEST_LIST(test_pointers_are_those_of_blocks, test_a_pointer_into_one_of_many_blocks,
+        TEST_LIST(test_pointers_are_those_of_blocks, test_a_free_address_has_no_attributes,
+                  test_a_pointer_into_one_of_many_blocks,
                   test_blocks_have_no_handle_for_other_processes));
     add(suite, "others",
         TEST_LIST(test_programs_that_ask_for_addresses_get_the_layers,

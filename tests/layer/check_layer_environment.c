@@ -132,10 +132,9 @@ START_TEST(test_what_is_served)
     run(use_async);
     setenv("CUARENA_ALLOCATOR", "off", 1);
     run(use_nothing);
-    setenv("CUARENA_LOG", "warn", 1);
-    setenv("CUARENA_ALLOCATOR", "of", 1);
+    setenv("CUARENA_ALLOCATOR", "o\nf", 1);
     run(use_both);
-    expect_said("CUARENA_ALLOCATOR: 'of', on, async and off are accepted");
+    expect_said("CUARENA_ALLOCATOR: 'o\\x0af' is taken as on; accepted: on, async, off\n");
 }
 END_TEST
 
@@ -271,6 +270,57 @@ static void configure_wrongly(void)
     expect_status(cuarena_layer_stats(64, &some), CUARENA_BAD_ARGUMENT);
     expect_ok(cuarena_layer_stats(-1, &some));
 }
+
+static uint64_t figure(CUmemoryPool pool, int attribute)
+{
+    uint64_t bytes = 0;
+    driver_ok(layer->cuMemPoolGetAttribute((void *)pool, attribute, &bytes));
+    return bytes;
+}
+
+static uint64_t free_memory(void)
+{
+    size_t bytes = 0, total = 0;
+    driver_ok(layer->cuMemGetInfo_v2(&bytes, &total));
+    return bytes;
+}
+
+/* The arena's bytes are the default pool's. */
+static void look_at_the_pool(void)
+{
+    CUmemoryPool pool = NULL;
+    uint64_t zero = 0;
+    start();
+    driver_ok(driver.cuDeviceGetDefaultMemPool(&pool, 0));
+    CUdeviceptr at = alloc_on(MIB(3));
+    uint64_t reserved = figure(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
+    ck_assert_msg(reserved >= MIB(3) && reserved < MIB(6), "3 MiB of %llu reserved bytes",
+                  (unsigned long long)reserved);
+    expect_u64(figure(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT), MIB(3));
+    expect_u64(figure(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH), MIB(3));
+    expect_u64(figure(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH), reserved);
+    driver_ok(layer->cuMemFreeAsync(at, stream));
+    expect_u64(figure(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 0);
+    driver_ok(layer->cuMemPoolSetAttribute((void *)pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &zero));
+    expect_u64(figure(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH), 0);
+    driver_ok(driver.cuStreamSynchronize(stream));
+    uint64_t before = free_memory();
+    driver_ok(layer->cuMemPoolTrimTo((void *)pool, 0));
+    expect_u64(free_memory(), before);
+    driver_ok(driver.cuCtxSynchronize());
+    expect_u64(free_memory(), before);
+}
+
+START_TEST(test_figures_where_the_arena_draws_on_the_pool)
+{
+    setenv("CUARENA_CONF", "backing=async", 1);
+    run(look_at_the_pool);
+    setenv("CUARENA_CONF", "preset=driver-pool", 1);
+    run(look_at_the_pool);
+    setenv("CUARENA_CONF", "preset=mlx-cuda", 1);
+    run(look_at_the_pool);
+}
+END_TEST
 
 static void expect_the_drivers_alignment(void)
 {
@@ -690,7 +740,8 @@ int main(void)
         suite, "environment",
         TEST_LIST(test_what_is_served, test_each_call_is_the_drivers_when_it_is_off, test_report,
                   test_report_of_no_device, test_options, test_a_smaller_alignment_is_raised,
-                  test_recorded, test_recorded_frees_are_those_that_happened,
+                  test_figures_where_the_arena_draws_on_the_pool, test_recorded,
+                  test_recorded_frees_are_those_that_happened,
                   test_peaks_of_arenas_that_ended_are_reported, test_without_a_driver,
                   test_the_drivers_own));
     if (driver_is_standin_for("test_no_call_that_fails_breaks_an_order"))

@@ -116,6 +116,89 @@ START_TEST(test_free_without_a_stream_during_a_capture)
 }
 END_TEST
 
+/* ---- Freed outside ------------------------------------------------------- */
+
+/* Each launch allocates the block again, where it was. */
+START_TEST(test_what_a_graph_allocates_is_freed_after_each_launch)
+{
+    begin_capture(stream);
+    CUdeviceptr at = alloc_on(BYTES, stream);
+    fill(at, 7, stream);
+    CUgraphExec exec = end_capture(stream);
+    for (uint32_t i = 0; i < 20; i++) {
+        driver_ok(driver.cuGraphLaunch(exec, stream));
+        expect_u64(last_word(at, stream), 7);
+        if (i % 3 == 0)
+            driver_ok(layer->cuMemFree_v2(at));
+        else
+            free_on(at, stream);
+        CUdeviceptr noise = alloc_on(BYTES, other);
+        ck_assert(noise != at);
+        fill(noise, 99, other);
+        free_on(noise, other);
+    }
+    expect_u64(layer_arena_stats().captures, 1);
+    driver_ok(driver.cuGraphExecDestroy(exec));
+    driver_ok(driver.cuStreamSynchronize(stream));
+    expect_no_captures();
+    expect_driver(CUDA_ERROR_INVALID_VALUE, layer->cuMemFreeAsync(at, stream));
+}
+END_TEST
+
+/* What reads a block on another stream, which frees it, is waited for when the graph has ended. */
+START_TEST(test_freed_on_another_stream_than_that_of_the_launch)
+{
+    CUdeviceptr result = alloc_on(BYTES, other);
+    begin_capture(stream);
+    CUdeviceptr at = alloc_on(BYTES, stream);
+    fill(at, 8, stream);
+    CUgraphExec exec = end_capture(stream);
+    driver_ok(driver.cuGraphLaunch(exec, stream));
+    driver_ok(driver.cuGraphExecDestroy(exec));
+    driver_order(stream, other);
+    for (int i = 0; i < 50; i++)
+        driver_ok(driver.cuMemcpyDtoDAsync(result, at, BYTES, other));
+    free_on(at, other);
+    for (uint32_t i = 0; i < 50; i++) {
+        CUdeviceptr next = alloc_on(BYTES, stream);
+        fill(next, i, stream);
+        free_on(next, stream);
+    }
+    expect_u64(last_word(result, other), 8);
+    free_on(result, other);
+    expect_no_captures();
+}
+END_TEST
+
+/* Either graph may be launched again, and end before the other. */
+START_TEST(test_a_graph_frees_what_another_allocated)
+{
+    for (int first = 0; first < 2; first++) {
+        CUgraphExec execs[2];
+        begin_capture(stream);
+        CUdeviceptr at = alloc_on(BYTES, stream);
+        fill(at, 9, stream);
+        execs[0] = end_capture(stream);
+        driver_ok(driver.cuGraphLaunch(execs[0], stream));
+        begin_capture(stream);
+        fill(at, 10, stream);
+        free_on(at, stream);
+        execs[1] = end_capture(stream);
+        driver_ok(driver.cuGraphLaunch(execs[1], stream));
+        driver_ok(driver.cuGraphLaunch(execs[0], stream));
+        driver_ok(driver.cuGraphLaunch(execs[1], stream));
+        driver_ok(driver.cuStreamSynchronize(stream));
+        driver_ok(driver.cuGraphExecDestroy(execs[first]));
+        free_on(alloc_on(BYTES, other), other);
+        driver_ok(driver.cuGraphExecDestroy(execs[!first]));
+        expect_no_captures();
+        expect_u64(layer_arena_stats().live_blocks, 0);
+    }
+}
+END_TEST
+
+/* ---- Captures that come to nothing --------------------------------------- */
+
 /* What the driver says of such a stream. */
 START_TEST(test_a_capture_that_has_failed)
 {
@@ -130,7 +213,7 @@ START_TEST(test_a_capture_that_has_failed)
     ck_assert(layer->cuStreamEndCapture(stream, &graph) != 0);
     ck_assert_ptr_null(graph);
     free_on(at, stream);
-    free_on(its, stream);
+    expect_driver(CUDA_ERROR_INVALID_VALUE, layer->cuMemFreeAsync(its, stream));
     expect_no_captures();
 }
 END_TEST
@@ -159,7 +242,7 @@ START_TEST(test_a_stream_that_is_destroyed_in_its_capture)
     CUdeviceptr at = alloc_on(BYTES, brief);
     driver_ok(layer->cuStreamDestroy_v2(brief));
     free_on(alloc_on(BYTES, stream), stream);
-    free_on(at, stream);
+    expect_driver(CUDA_ERROR_INVALID_VALUE, layer->cuMemFreeAsync(at, stream));
     expect_no_captures();
 }
 END_TEST
@@ -173,6 +256,9 @@ int main(void)
     TCase *tcase = suite_add_list(
         suite, "graphs",
         TEST_LIST(test_a_graph_keeps_its_blocks_until_it_ends, test_blocks_that_outlive_their_graph,
+                  test_what_a_graph_allocates_is_freed_after_each_launch,
+                  test_freed_on_another_stream_than_that_of_the_launch,
+                  test_a_graph_frees_what_another_allocated,
                   test_a_graph_frees_only_what_a_graph_allocated, test_two_streams_of_one_capture,
                   test_free_without_a_stream_during_a_capture, test_a_capture_that_has_failed,
                   test_a_capture_that_goes_on, test_a_stream_that_is_destroyed_in_its_capture));
