@@ -114,7 +114,7 @@ cuarena_t *cuarena_torch_arena_found(int device)
 /* Names that a program gave to what it allocates: the same number on all devices. */
 static char names[TORCH_TAGS][64];
 static atomic_int name_count = 1; /* 0 is no tag */
-/* The tag of a thread and, for threads that never entered one, such as those of backward passes,
+/* The tag of a thread and, for threads that are in none, such as those of backward passes,
  * the one that was entered last. */
 static _Thread_local uint16_t own_tag;
 static atomic_uint common_tag;

@@ -172,7 +172,7 @@ def pool(
 def tag(name: str) -> Iterator[None]:
     """Name what is allocated within: statistics, reports and errors tell tags apart.
 
-    It holds for the thread, and for threads that never entered a tag, such as
+    It holds for the thread, and for threads that are in none, such as
     those of backward passes. There can be 255 names.
     """
     number = _calls.tag_number(name.encode())
