@@ -5,17 +5,19 @@ PyTypeObject *native_arena_type;
 
 static int arena_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"options", NULL};
+    static char *names[] = {"options", "pairs", NULL};
     arena_object_t *arena = (arena_object_t *)self;
     const char *options;
+    PyObject *pairs;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s:Arena", names, &options))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO!:Arena", names, &options, &PyTuple_Type,
+                                     &pairs))
         return -1;
     if (arena->home) {
         PyErr_SetString(PyExc_RuntimeError, "the arena was made already");
         return -1;
     }
-    arena->home = native_open(options);
+    arena->home = native_open(options, pairs);
     return arena->home ? 0 : -1;
 }
 
@@ -29,11 +31,35 @@ static void let_go(owned_arena_t *home)
     native_arena_drop(home);
 }
 
+/* Callbacks may refer to whoever has the arena. */
+static int arena_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    const owned_arena_t *home = ((arena_object_t *)self)->home;
+    Py_VISIT(Py_TYPE(self));
+    if (home) {
+        Py_VISIT(home->oom_handler);
+        Py_VISIT(home->moves_callback);
+    }
+    return 0;
+}
+
+static int arena_clear(PyObject *self)
+{
+    owned_arena_t *home = ((arena_object_t *)self)->home;
+    if (home) {
+        Py_CLEAR(home->oom_handler);
+        Py_CLEAR(home->moves_callback);
+    }
+    return 0;
+}
+
 static void arena_dealloc(PyObject *self)
 {
     arena_object_t *arena = (arena_object_t *)self;
     PyTypeObject *type = Py_TYPE(self);
 
+    PyObject_GC_UnTrack(self);
+    arena_clear(self);
     if (arena->home) {
         NATIVE_WITHOUT_GIL(let_go(arena->home));
     }
@@ -43,12 +69,14 @@ static void arena_dealloc(PyObject *self)
 
 PyDoc_STRVAR(close_doc, "close($self, /)\n--\n\n"
                         "End the arena now, when what was freed on streams is done with.\n\n"
-                        "`ArenaBusyError` while blocks live.");
+                        "`ArenaBusyError` while blocks live, or captures that were not released;\n"
+                        "those that nobody refers to any more end, so their graphs must be over.");
 
 /* Waits first, since a destroy does not. */
 static cuarena_status_t destroy(owned_arena_t *home)
 {
     cuarena_reclaim(home->arena, 1, NULL);
+    native_release_lost(home);
     return cuarena_destroy(&home->arena);
 }
 
@@ -60,7 +88,7 @@ static PyObject *arena_close(PyObject *self, PyObject *NATIVE_UNUSED(unused))
     if (!home || !home->arena)
         Py_RETURN_NONE;
     if (home->calls || home->closing)
-        return native_raise_text(CUARENA_BUSY, "another thread is in a call of the arena");
+        return native_raise_text(CUARENA_BUSY, "a call of the arena has not returned yet");
     home->closing = true;
     NATIVE_WITHOUT_GIL(status = destroy(home));
     home->closing = false;
@@ -135,6 +163,7 @@ static PyObject *arena_free_address(PyObject *self, PyObject *args)
     owned_arena_t *home = ((arena_object_t *)self)->home;
     PyObject *from, *address;
     void *pointer;
+    cuarena_error_info_t before;
     cuarena_stream_t stream;
     cuarena_status_t status;
 
@@ -144,7 +173,10 @@ static PyObject *arena_free_address(PyObject *self, PyObject *args)
     pointer = PyLong_AsVoidPtr(address);
     if (PyErr_Occurred() || !native_call_begin(home))
         return NULL;
+    before = native_before(home);
     NATIVE_CALL(home, status, cuarena_free_on(home->arena, pointer, stream));
+    if (status == CUARENA_OK && native_raise_finding(home, &before))
+        return NULL;
     return native_done(status);
 }
 
@@ -178,6 +210,8 @@ static PyGetSetDef arena_getset[] = {
 static PyType_Slot arena_slots[] = {
     {Py_tp_init, arena_init},
     {Py_tp_dealloc, arena_dealloc},
+    {Py_tp_traverse, arena_traverse},
+    {Py_tp_clear, arena_clear},
     {Py_tp_methods, arena_methods},
     {Py_tp_getset, arena_getset},
     {0, NULL},
@@ -186,7 +220,7 @@ static PyType_Slot arena_slots[] = {
 static PyType_Spec arena_spec = {
     .name = "cuarena._native.Arena",
     .basicsize = sizeof(arena_object_t),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
     .slots = arena_slots,
 };
 

@@ -41,7 +41,7 @@ PyObject *native_new_block(arena_object_t *arena, cuarena_block_t block, cuarena
 
     if (!owned)
         return NULL;
-    self = PyObject_New(block_object_t, native_block_type);
+    self = PyObject_GC_New(block_object_t, native_block_type);
     if (!self) {
         native_block_drop(owned);
         return NULL;
@@ -50,6 +50,7 @@ PyObject *native_new_block(arena_object_t *arena, cuarena_block_t block, cuarena
     self->arena = Py_NewRef((PyObject *)arena);
     self->address = NULL;
     self->movable = movable;
+    PyObject_GC_Track((PyObject *)self);
     NATIVE_WITHOUT_GIL(status = fix(self));
     if (status != CUARENA_OK) {
         Py_DECREF(self);
@@ -58,14 +59,37 @@ PyObject *native_new_block(arena_object_t *arena, cuarena_block_t block, cuarena
     return (PyObject *)self;
 }
 
+/* A cycle through a block has an object that can be cleared: a block refers to its arena alone. */
+static int block_traverse(PyObject *object, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(((block_object_t *)object)->arena);
+    return 0;
+}
+
+/* Frees the block if nobody else has it; what that finds is told to sys.unraisablehook. */
+static void drop(block_object_t *self)
+{
+    const owned_arena_t *home = self->owned->home; /* which the arena's object keeps */
+    cuarena_error_info_t before = native_before(home);
+    PyObject *type, *value, *trace;
+
+    PyErr_Fetch(&type, &value, &trace);
+    NATIVE_WITHOUT_GIL(native_block_drop(self->owned));
+    if (native_raise_finding(home, &before))
+        PyErr_WriteUnraisable(self->arena);
+    PyErr_Restore(type, value, trace);
+}
+
 static void block_dealloc(PyObject *object)
 {
     block_object_t *self = (block_object_t *)object;
     PyTypeObject *type = Py_TYPE(object);
 
-    NATIVE_WITHOUT_GIL(native_block_drop(self->owned));
-    Py_XDECREF(self->arena);
-    PyObject_Free(object);
+    PyObject_GC_UnTrack(object);
+    drop(self);
+    Py_DECREF(self->arena);
+    PyObject_GC_Del(object);
     Py_DECREF(type);
 }
 
@@ -74,7 +98,10 @@ PyDoc_STRVAR(free_doc, "free($self, /, stream=...)\n--\n\n"
                        "Nobody gets its bytes before what was queued on the stream is done. With\n"
                        "``None`` nothing may use them any more. `ArenaBusyError` while tensors\n"
                        "or buffers of it are in use. A block that nobody refers to any more is\n"
-                       "freed on its own stream.");
+                       "freed on its own stream.\n\n"
+                       "With the options guard and quarantine it raises an ArenaError where\n"
+                       "somebody wrote beside the block, or to one that was freed; the block is\n"
+                       "freed all the same.");
 
 /* Takes the block from its owner, so that no other thread frees it too. */
 static bool take(owned_block_t *owned, cuarena_block_t *block_out)
@@ -97,17 +124,21 @@ static PyObject *block_free(PyObject *object, PyObject *args, PyObject *kwargs)
     owned_block_t *owned = self->owned;
     PyObject *from = NULL;
     cuarena_stream_t stream = owned->stream;
+    cuarena_error_info_t before;
     cuarena_block_t block;
     cuarena_status_t status;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:free", names, &from) ||
         (from && !native_stream(from, &stream)) || !take(owned, &block))
         return NULL;
+    before = native_before(owned->home);
     NATIVE_CALL(owned->home, status, cuarena_block_free_on(owned->home->arena, block, stream));
     if (status == CUARENA_OK)
         self->address = NULL;
     else
         owned->block = block;
+    if (status == CUARENA_OK && native_raise_finding(owned->home, &before))
+        return NULL;
     return native_done(status);
 }
 
@@ -312,6 +343,7 @@ static PyGetSetDef block_getset[] = {
 static PyType_Slot block_slots[] = {
     {Py_tp_doc, "Bytes of an arena; made by `Arena.alloc`."},
     {Py_tp_dealloc, block_dealloc},
+    {Py_tp_traverse, block_traverse},
     {Py_tp_methods, block_methods},
     {Py_tp_getset, block_getset},
     {Py_bf_getbuffer, block_get_buffer},
@@ -322,7 +354,8 @@ static PyType_Slot block_slots[] = {
 static PyType_Spec block_spec = {
     .name = "cuarena.Block",
     .basicsize = sizeof(block_object_t),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_HAVE_GC |
+             Py_TPFLAGS_IMMUTABLETYPE,
     .slots = block_slots,
 };
 

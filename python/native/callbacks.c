@@ -23,12 +23,19 @@ static PyObject *as_tuples(const cuarena_relocation_t *list, size_t count)
     return moves;
 }
 
-/* Calls the function with a list of moves: 1 where it says False, -1 where it raises, else 0. */
+/* 1 where an answer is false, and not None; -1 where it raises, else 0. */
+static int says_no(PyObject *answer)
+{
+    int truth = answer == Py_None ? 1 : PyObject_IsTrue(answer);
+    return truth < 0 ? -1 : !truth;
+}
+
+/* Calls the function with a list of moves; as says_no, of what it answers. */
 static int tell(PyObject *callback, const cuarena_relocation_t *list, size_t count)
 {
     PyObject *moves = as_tuples(list, count);
     PyObject *answer = moves ? PyObject_CallFunctionObjArgs(callback, moves, NULL) : NULL;
-    int stop = answer ? answer == Py_False : -1;
+    int stop = answer ? says_no(answer) : -1;
     Py_XDECREF(moves);
     Py_XDECREF(answer);
     return stop;
@@ -125,30 +132,51 @@ PyObject *native_compact(PyObject *self, PyObject *args)
 /* ---- Callbacks that stay ----------------------------------------------------------- */
 
 /* The caller of such a function is whichever call ran out of room, so what it raises is written to
- * sys.unraisablehook. `user` is kept alive by the cuarena.Arena that sets it, as long as it lives:
- * another thread may be about to call a function that was replaced. */
+ * sys.unraisablehook. `user` is the owned_arena_t: the function that was set last is called, and
+ * kept while it runs; one that was replaced is let go of at once. */
 static int32_t moved_unasked(void *user, const cuarena_relocation_t *list, size_t count)
 {
     PyGILState_STATE state = PyGILState_Ensure();
-    int stop = tell(user, list, count);
-    if (stop < 0)
-        PyErr_WriteUnraisable(user);
+    PyObject *callback = Py_XNewRef(((owned_arena_t *)user)->moves_callback);
+    if (callback && tell(callback, list, count) < 0)
+        PyErr_WriteUnraisable(callback);
+    Py_XDECREF(callback);
     PyGILState_Release(state);
     return 0;
 }
 
-static int32_t ran_out(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
+/* Whether the handler says that it freed something. */
+static bool ask(PyObject *handler, uint64_t asked_bytes, int32_t attempt)
+{
+    PyObject *answer =
+        PyObject_CallFunction(handler, "Ki", (unsigned long long)asked_bytes, attempt);
+    int freed = answer ? PyObject_IsTrue(answer) : -1;
+    if (freed < 0)
+        PyErr_WriteUnraisable(handler);
+    Py_XDECREF(answer);
+    return freed > 0;
+}
+
+static int32_t ran_out(void *user, cuarena_t *NATIVE_UNUSED(arena), uint64_t asked_bytes,
+                       int32_t attempt)
 {
     PyGILState_STATE state = PyGILState_Ensure();
-    PyObject *answer = PyObject_CallFunction(user, "Ki", (unsigned long long)asked_bytes, attempt);
-    int freed = answer ? PyObject_IsTrue(answer) : -1;
-
-    (void)arena;
-    if (freed < 0)
-        PyErr_WriteUnraisable(user);
-    Py_XDECREF(answer);
+    PyObject *handler = Py_XNewRef(((owned_arena_t *)user)->oom_handler);
+    bool freed = handler && ask(handler, asked_bytes, attempt);
+    Py_XDECREF(handler);
     PyGILState_Release(state);
-    return freed > 0;
+    return freed;
+}
+
+/* Sets what a trampoline calls, which the library knows from now on; None is nobody. */
+static PyObject *put(PyObject **place, PyObject *function, cuarena_status_t status)
+{
+    PyObject *old = *place;
+    if (status != CUARENA_OK)
+        return native_raise(status);
+    *place = function == Py_None ? NULL : Py_NewRef(function);
+    Py_XDECREF(old);
+    Py_RETURN_NONE;
 }
 
 PyObject *native_set_oom_handler(PyObject *self, PyObject *handler)
@@ -159,9 +187,8 @@ PyObject *native_set_oom_handler(PyObject *self, PyObject *handler)
 
     if (!native_call_begin(home))
         return NULL;
-    NATIVE_CALL(home, status,
-                cuarena_set_oom_handler(home->arena, none ? NULL : ran_out, none ? NULL : handler));
-    return native_done(status);
+    NATIVE_CALL(home, status, cuarena_set_oom_handler(home->arena, none ? NULL : ran_out, home));
+    return put(&home->oom_handler, handler, status);
 }
 
 PyObject *native_set_relocation_callback(PyObject *self, PyObject *callback)
@@ -173,7 +200,6 @@ PyObject *native_set_relocation_callback(PyObject *self, PyObject *callback)
     if (!native_call_begin(home))
         return NULL;
     NATIVE_CALL(home, status,
-                cuarena_set_relocation_callback(home->arena, none ? NULL : moved_unasked,
-                                                none ? NULL : callback));
-    return native_done(status);
+                cuarena_set_relocation_callback(home->arena, none ? NULL : moved_unasked, home));
+    return put(&home->moves_callback, callback, status);
 }

@@ -6,7 +6,14 @@ typedef struct capture_object {
     PyObject *arena;
     owned_arena_t *home;
     cuarena_capture_t *capture; /* NULL: released */
+    bool ended;                 /* its open part */
 } capture_object_t;
+
+/* A session whose object has gone; its graph may live on. The GIL guards the list. */
+typedef struct lost_session {
+    struct lost_session *next;
+    cuarena_capture_t *capture;
+} lost_session_t;
 
 static PyTypeObject *capture_type;
 
@@ -32,12 +39,14 @@ PyObject *native_capture(PyObject *arena, PyObject *from)
 
     if (!native_stream(from, &stream))
         return NULL;
-    self = PyObject_New(capture_object_t, capture_type);
+    self = PyObject_GC_New(capture_object_t, capture_type);
     if (!self)
         return NULL;
     self->arena = Py_NewRef(arena);
     self->home = home;
     self->capture = NULL;
+    self->ended = false;
+    PyObject_GC_Track((PyObject *)self);
     if (native_call_begin(home)) {
         NATIVE_CALL(home, status, cuarena_capture_begin(home->arena, stream, &capture));
         self->capture = capture;
@@ -69,6 +78,7 @@ static PyObject *capture_end(PyObject *object, PyObject *NATIVE_UNUSED(unused))
     if (!self)
         return NULL;
     NATIVE_CALL(self->home, status, cuarena_capture_end(self->home->arena, self->capture));
+    self->ended |= status == CUARENA_OK;
     return native_done(status);
 }
 
@@ -88,8 +98,13 @@ static PyObject *capture_release(PyObject *object, PyObject *args, PyObject *kwa
     return native_done(status);
 }
 
+/* What is allocated within an ended session would be nobody's. */
 static PyObject *capture_enter(PyObject *object, PyObject *NATIVE_UNUSED(unused))
 {
+    const capture_object_t *self = (capture_object_t *)object;
+    if (!self->capture || self->ended)
+        return native_raise_text(CUARENA_STALE, "the session has ended already; expected: one of "
+                                                "its own for each capture");
     return Py_NewRef(object);
 }
 
@@ -98,12 +113,65 @@ static PyObject *capture_exit(PyObject *object, PyObject *NATIVE_UNUSED(args))
     return capture_end(object, NULL);
 }
 
-/* The graph may live on, so the session does, too: until the arena ends. */
+/* ---- Sessions that nobody has ------------------------------------------- */
+
+void native_release_lost(owned_arena_t *home)
+{
+    while (home->lost) {
+        lost_session_t *lost = home->lost;
+        if (cuarena_capture_release(home->arena, &lost->capture, CUARENA_NO_STREAM) != CUARENA_OK)
+            return;
+        home->lost = lost->next;
+        free(lost);
+    }
+}
+
+void native_forget_lost(owned_arena_t *home)
+{
+    while (home->lost) {
+        lost_session_t *lost = home->lost;
+        home->lost = lost->next;
+        free(lost);
+    }
+}
+
+/* The graph may live on, so the session does, too: until the arena is closed. Its streams are
+ * ordinary from now on, unless they are still captured. Where there is no memory it lasts until the
+ * arena ends. */
+static void lose(capture_object_t *self)
+{
+    owned_arena_t *home = self->home;
+    lost_session_t *lost = calloc(1, sizeof *lost);
+
+    if (lost && home->arena && !home->closing) {
+        home->calls++;
+        NATIVE_WITHOUT_GIL((void)cuarena_capture_end(home->arena, self->capture));
+        native_call_end(home);
+        lost->capture = self->capture;
+        lost->next = home->lost;
+        home->lost = lost;
+    } else {
+        free(lost);
+    }
+}
+
+static int capture_traverse(PyObject *object, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(((capture_object_t *)object)->arena);
+    return 0;
+}
+
 static void capture_dealloc(PyObject *object)
 {
+    capture_object_t *self = (capture_object_t *)object;
     PyTypeObject *type = Py_TYPE(object);
-    Py_DECREF(((capture_object_t *)object)->arena);
-    PyObject_Free(object);
+
+    PyObject_GC_UnTrack(object);
+    if (self->capture)
+        lose(self);
+    Py_DECREF(self->arena);
+    PyObject_GC_Del(object);
     Py_DECREF(type);
 }
 
@@ -126,6 +194,7 @@ static PyMethodDef capture_methods[] = {
 static PyType_Slot capture_slots[] = {
     {Py_tp_doc, "A session that keeps what a graph uses private; made by `Arena.capture`."},
     {Py_tp_dealloc, capture_dealloc},
+    {Py_tp_traverse, capture_traverse},
     {Py_tp_methods, capture_methods},
     {0, NULL},
 };
@@ -133,7 +202,8 @@ static PyType_Slot capture_slots[] = {
 static PyType_Spec capture_spec = {
     .name = "cuarena.Capture",
     .basicsize = sizeof(capture_object_t),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_HAVE_GC |
+             Py_TPFLAGS_IMMUTABLETYPE,
     .slots = capture_slots,
 };
 

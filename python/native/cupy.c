@@ -263,11 +263,18 @@ static PyObject *allocate(pool_object_t *self, int device, known_stream_t *strea
 static PyObject *pool_malloc(PyObject *object, PyObject *size)
 {
     pool_object_t *self = (pool_object_t *)object;
-    int device = current_device(self);
-    device_slot_t *slot = slot_of(self, device);
+    device_slot_t *slot;
     known_stream_t *stream;
     cuarena_stream_t handle;
+    int device;
 
+    if (!self->memory_type) {
+        PyErr_SetString(PyExc_RuntimeError, "the pool was not made: a class of it must call "
+                                            "MemoryPool.__init__");
+        return NULL;
+    }
+    device = current_device(self);
+    slot = slot_of(self, device);
     if (!slot || !current_stream(self, &handle))
         return NULL;
     stream = find(slot, handle);

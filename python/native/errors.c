@@ -6,8 +6,17 @@
 /* _errors.make(status, driver_code, asked, limit, reserved, free, largest, message). */
 static PyObject *error_factory;
 
+/* Types and the factory are there once in a process, and belong to the interpreter that came first.
+ */
 PyObject *native_set_error_factory(PyObject *NATIVE_UNUSED(module), PyObject *factory)
 {
+    static PyInterpreterState *first;
+    if (!first)
+        first = PyInterpreterState_Get();
+    if (first != PyInterpreterState_Get()) {
+        PyErr_SetString(PyExc_ImportError, "cuarena works in one interpreter of a process");
+        return NULL;
+    }
     Py_INCREF(factory);
     native_clear_error_factory();
     error_factory = factory;
@@ -47,6 +56,29 @@ PyObject *native_raise(cuarena_status_t status)
     cuarena_error_info_init(&info);
     cuarena_last_error_info(&info);
     return raise(status, &info);
+}
+
+cuarena_error_info_t native_before(const owned_arena_t *home)
+{
+    cuarena_error_info_t info;
+    cuarena_error_info_init(&info);
+    if (home->watched)
+        cuarena_last_error_info(&info);
+    return info;
+}
+
+bool native_raise_finding(const owned_arena_t *home, const cuarena_error_info_t *before)
+{
+    cuarena_error_info_t now;
+    if (!home->watched)
+        return false;
+    cuarena_error_info_init(&now);
+    cuarena_last_error_info(&now);
+    if (now.status != CUARENA_CORRUPT ||
+        (before->status == CUARENA_CORRUPT && strcmp(before->message, now.message) == 0))
+        return false;
+    raise(now.status, &now);
+    return true;
 }
 
 PyObject *native_raise_text(cuarena_status_t status, const char *message)

@@ -236,7 +236,24 @@ static PyObject *parse_bytes(PyObject *NATIVE_UNUSED(module), PyObject *args)
     return PyLong_FromUnsignedLongLong(amount.value);
 }
 
+/* An exception where a text of options is wrong, as far as that shows without a device. */
+static PyObject *check_options(PyObject *NATIVE_UNUSED(module), PyObject *args)
+{
+    cuarena_config_t config;
+    cuarena_status_t status;
+    const char *text;
+
+    if (!PyArg_ParseTuple(args, "s:check_options", &text))
+        return NULL;
+    cuarena_config_init(&config);
+    status = cuarena_config_parse(&config, text);
+    if (status == CUARENA_OK)
+        status = cuarena_config_resolve(&config);
+    return native_done(status);
+}
+
 PyMethodDef native_driver_functions[] = {
+    {"check_options", check_options, METH_VARARGS, NULL},
     {"parse_bytes", parse_bytes, METH_VARARGS, NULL},
     {"driver_info", driver_info, METH_NOARGS, NULL},
     {"device_info", device_info, METH_VARARGS, NULL},

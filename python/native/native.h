@@ -35,6 +35,8 @@ void native_clear_error_factory(void);
 
 /* ---- number.c ------------------------------------------------------------ */
 
+/* Raises InvalidArgumentError, which names `what`, the number and what is expected. */
+void native_raise_range(PyObject *number, const char *what, const char *expected);
 /* A number of 0 to 2**64 - 1 of any type with __index__. Returns false with InvalidArgumentError,
  * which names `what`, the number and what is expected, or with TypeError if it is no number. */
 bool native_size(PyObject *from, const char *what, const char *expected, size_t *size_out);
@@ -62,10 +64,15 @@ typedef struct owned_arena {
     int32_t memory;     /* CUARENA_MEMORY_... */
     int32_t device;     /* its ordinal; -1: none */
     bool host_readable; /* the CPU reaches the bytes */
+    bool watched;       /* frees look for writes where no block is */
+    /* Guarded by the GIL; NULL: nobody. The Python object of the arena owns them. */
+    PyObject *oom_handler, *moves_callback;
+    struct lost_session *lost; /* captures that nobody can release any more */
 } owned_arena_t;
 
-/* Makes an arena with one owner; NULL with an exception. */
-owned_arena_t *native_open(const char *options);
+/* Makes an arena with one owner of a text of options, and of pairs of texts, each an option and its
+ * value, in a tuple; NULL with an exception. */
+owned_arena_t *native_open(const char *options, PyObject *pairs);
 void native_arena_keep(owned_arena_t *home);
 /* Needs no GIL. The last owner waits for the streams that used the arena's blocks. */
 void native_arena_drop(owned_arena_t *home);
@@ -88,6 +95,18 @@ void native_call_end(owned_arena_t *home);
     } while (0)
 /* None, or an exception where the call failed. */
 PyObject *native_done(cuarena_status_t status);
+
+/* Around a call that frees, in the same thread (errors.c): what the last error was, and whether the
+ * call found that somebody had written where no block is. Then it has raised an exception, although
+ * the call is OK. */
+cuarena_error_info_t native_before(const owned_arena_t *home);
+bool native_raise_finding(const owned_arena_t *home, const cuarena_error_info_t *before);
+
+/* Releases the sessions that nobody can release any more, whose graphs are over (capture.c).
+ * Without the GIL. */
+void native_release_lost(owned_arena_t *home);
+/* Forgets them where the arena has ended. */
+void native_forget_lost(owned_arena_t *home);
 
 /* A block that its Python object and each consumer of its DLPack capsules own together: the last
  * one frees it on its stream. */

@@ -1,8 +1,7 @@
 /* Whole numbers of Python, of any type that has __index__, and what is said of others. */
 #include "native.h"
 
-/* Raises InvalidArgumentError, which names the number and what would be accepted. */
-static void raise_range(PyObject *number, const char *what, const char *expected)
+void native_raise_range(PyObject *number, const char *what, const char *expected)
 {
     PyObject *text =
         PyUnicode_FromFormat("%s=%S is out of range; expected: %s", what, number, expected);
@@ -23,7 +22,7 @@ bool native_size(PyObject *from, const char *what, const char *expected, size_t 
     found = *size_out != (size_t)-1 || !PyErr_Occurred();
     if (!found && PyErr_ExceptionMatches(PyExc_OverflowError)) {
         PyErr_Clear();
-        raise_range(number, what, expected);
+        native_raise_range(number, what, expected);
     }
     Py_DECREF(number);
     return found;

@@ -12,22 +12,57 @@ static void note_properties(owned_arena_t *home)
     home->host_readable = properties.host_readable != 0;
 }
 
-owned_arena_t *native_open(const char *options)
+/* Sets the options of pairs. The exception is set where one is wrong. */
+static bool set_options(cuarena_config_t *config, PyObject *pairs)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_Size(pairs); i++) {
+        const char *key, *value;
+        cuarena_status_t status;
+        if (!PyArg_ParseTuple(PyTuple_GetItem(pairs, i), "ss", &key, &value))
+            return false;
+        status = cuarena_config_set(config, key, value);
+        if (status != CUARENA_OK) {
+            native_raise(status);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_options(cuarena_config_t *config, const char *options, PyObject *pairs)
+{
+    cuarena_status_t status;
+    cuarena_config_init(config);
+    status = cuarena_config_parse(config, options);
+    if (status != CUARENA_OK)
+        native_raise(status);
+    return status == CUARENA_OK && set_options(config, pairs);
+}
+
+static bool create(owned_arena_t *home, const cuarena_config_t *config)
+{
+    cuarena_status_t status;
+    NATIVE_WITHOUT_GIL(status = cuarena_create(config, &home->arena));
+    if (status != CUARENA_OK)
+        native_raise(status);
+    return status == CUARENA_OK;
+}
+
+owned_arena_t *native_open(const char *options, PyObject *pairs)
 {
     owned_arena_t *home = calloc(1, sizeof *home);
-    cuarena_status_t status;
+    cuarena_config_t config;
 
     if (!home) {
         PyErr_NoMemory();
         return NULL;
     }
-    NATIVE_WITHOUT_GIL(status = cuarena_open(options, &home->arena));
-    if (status != CUARENA_OK) {
-        native_raise(status);
+    if (!read_options(&config, options, pairs) || !create(home, &config)) {
         free(home);
         return NULL;
     }
     atomic_init(&home->owners, 1);
+    home->watched = config.guard_bytes != 0 || config.quarantine_bytes != 0;
     note_properties(home);
     return home;
 }
@@ -43,6 +78,7 @@ void native_arena_drop(owned_arena_t *home)
         return;
     if (home->arena)
         cuarena_destroy_forced(&home->arena);
+    native_forget_lost(home);
     free(home);
 }
 

@@ -2,15 +2,22 @@
 #include "native.h"
 
 static const char accepted[] = "None, an object with __cuda_stream__, or the cudaStream_t as an "
-                               "int of 0 to 2**64 - 1";
+                               "int of 0 to 2**64 - 2";
 
 static bool from_number(PyObject *number, cuarena_stream_t *stream_out)
 {
+    PyObject *index;
     size_t handle;
     if (!native_size(number, "stream", accepted, &handle))
         return false;
     *stream_out = CUARENA_STREAM_NUMBER(handle);
-    return true;
+    if (*stream_out != CUARENA_NO_STREAM)
+        return true;
+    index = PyLong_FromSize_t(handle);
+    if (index)
+        native_raise_range(index, "stream", accepted);
+    Py_XDECREF(index);
+    return false;
 }
 
 /* Of a pair (version, handle), which a method gives or, in some packages, a property is. */
@@ -23,7 +30,11 @@ static bool from_protocol(PyObject *protocol, cuarena_stream_t *stream_out)
 
     if (!pair)
         return false;
-    handle = PySequence_GetItem(pair, 1);
+    handle =
+        PyTuple_Check(pair) && PyTuple_Size(pair) == 2 ? Py_NewRef(PyTuple_GetItem(pair, 1)) : NULL;
+    if (!handle)
+        PyErr_Format(PyExc_TypeError,
+                     "__cuda_stream__ gives %R; expected: a tuple of 0 and the cudaStream_t", pair);
     Py_DECREF(pair);
     if (!handle)
         return false;

@@ -70,7 +70,7 @@ def test_closing_while_another_thread_is_inside_is_busy():
     del blocks[::2]
 
     def close(moves):
-        with pytest.raises(cuarena.ArenaBusyError, match="in a call"):
+        with pytest.raises(cuarena.ArenaBusyError, match="has not returned"):
             arena.close()
 
     assert arena.compact(close).moves
@@ -226,3 +226,13 @@ def test_repr_tells_what_lives():
     assert "0 bytes live" in repr(arena)
     arena.close()
     assert "closed" in repr(arena)
+
+
+def test_room_that_a_handler_does_not_tell_of_came_too_late():
+    with cuarena.Arena(memory="pageable", pool="1MiB") as arena:
+        block = arena.alloc(900 << 10, movable=True)
+        arena.on_out_of_memory(lambda nbytes, attempt: arena.resize_pool("4MiB"))
+        with pytest.raises(cuarena.OutOfMemoryError, match="its room came too late"):
+            arena.alloc(512 << 10)
+        arena.alloc(512 << 10).free()
+        block.free()

@@ -1,10 +1,14 @@
 """Blocks: addresses, pins, compaction, frees."""
 
+import ctypes
+import sys
+
 import pytest
 
 import cuarena
 
 MIB = 1 << 20
+CORRUPT = 12
 
 
 @pytest.fixture
@@ -169,3 +173,34 @@ def test_threads_allocate_while_another_one_compacts(memory):
         assert not errors
         assert sum(moves) == arena.stats().moves
         arena.validate()
+
+
+# ---- Guards ------------------------------------------------------------------------
+
+
+def test_a_write_behind_a_block_is_told_by_its_free():
+    with cuarena.Arena("memory=pageable,pool=4MiB,guard=64") as arena:
+        block = arena.alloc(100, tag="mine")
+        ctypes.memset(block.address + 100, 1, 4)
+        with pytest.raises(cuarena.ArenaError, match="mine") as caught:
+            block.free()
+        assert caught.value.status == CORRUPT
+        assert arena.stats().live_blocks == 0
+        arena.alloc(100).free()
+        address = arena.alloc_address(100)
+        ctypes.memset(address - 1, 1, 1)
+        with pytest.raises(cuarena.ArenaError):
+            arena.free_address(address)
+        arena.check_guards()
+
+
+def test_a_write_behind_a_block_that_nobody_frees_is_told_all_the_same(monkeypatch):
+    told = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda found: told.append(str(found.exc_value)))
+    with cuarena.Arena("memory=pageable,pool=4MiB,guard=64") as arena:
+        block = arena.alloc(100)
+        ctypes.memset(block.address + 100, 1, 4)
+        del block
+        arena.alloc(100)
+    assert len(told) == 1
+    assert "100 bytes" in told[0]

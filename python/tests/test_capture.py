@@ -61,6 +61,17 @@ def test_a_session_is_released_once(arena, stream):
             call()
 
 
+def test_a_session_is_entered_once(arena, stream):
+    """What is allocated within an ended session would be private to nobody."""
+    with arena.capture(stream) as session:
+        pass
+    with pytest.raises(cuarena.StaleBlockError, match="has ended already"), session:
+        pass
+    session.release()
+    with pytest.raises(cuarena.StaleBlockError, match="has ended already"), session:
+        pass
+
+
 def test_what_cannot_be_captured_is_told(arena, stream):
     for wish in (0, None):
         with pytest.raises(cuarena.InvalidArgumentError):

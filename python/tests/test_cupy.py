@@ -192,6 +192,20 @@ def test_what_cannot_be_had_is_told_when_it_is_enabled(cupy):
     assert cupy.cuda.get_allocator() == before
 
 
+def test_a_pool_that_was_not_made_is_told(cupy):
+    class Pool(cuarena.cupy.MemoryPool):
+        def __init__(self):
+            pass
+
+    with pytest.raises(RuntimeError, match="must call MemoryPool.__init__"):
+        Pool().malloc(5)
+
+
+def test_a_wrong_option_is_told_before_the_first_array(cupy):
+    with pytest.raises(cuarena.InvalidArgumentError, match="'foo'"):
+        cuarena.cupy.MemoryPool("foo=3")
+
+
 def test_the_device_is_no_option(cupy):
     for wish in (("device=1",), ()):
         with pytest.raises(cuarena.InvalidArgumentError, match="each device"):

@@ -183,6 +183,57 @@ except cuarena.ArenaBusyError as error:
 
 @needs("numba_cuda")
 @needs_device
+def test_arrays_of_numba_outlive_their_views():
+    program = """
+import cuarena, cuarena.numba, gc, numpy
+cuarena.numba.enable(limit="4MiB")
+from numba import cuda
+arena = None
+x = cuda.to_device(numpy.full(3 << 20, 1, numpy.uint8))
+view = x[10:20]
+del view
+gc.collect()
+print(cuarena.numba.arena().stats().live_blocks)
+try:
+    cuda.to_device(numpy.full(3 << 20, 9, numpy.uint8))
+except MemoryError:
+    print("refused")
+print(x.copy_to_host().max())
+view = x[10:20]
+del x
+gc.collect()
+print(view.copy_to_host().max(), cuarena.numba.arena().stats().live_blocks)
+del view
+gc.collect()
+print(cuarena.numba.arena().stats().live_blocks)
+"""
+    assert run_numba(program) == ["1", "refused", "1", "1", "1", "0"]
+
+
+@needs("numba_cuda")
+@needs_device
+def test_a_wrong_option_of_numba_is_told_at_once():
+    program = """
+import cuarena, cuarena.numba
+for wrong in ("x", "foo=3", "limit=-1"):
+    try:
+        cuarena.numba.enable(wrong)
+    except cuarena.InvalidArgumentError:
+        print("told")
+cuarena.numba.enable(limit="64MiB")
+from numba import cuda
+array = cuda.device_array(1000)
+try:
+    cuarena.numba.arena("0")
+except TypeError:
+    print("named")
+print(cuarena.numba.arena().get_limit())
+"""
+    assert run_numba(program) == ["told"] * 3 + ["named", str(64 * MIB)]
+
+
+@needs("numba_cuda")
+@needs_device
 def test_the_environment_names_the_memory_manager():
     program = """
 from numba import cuda

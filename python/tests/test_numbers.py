@@ -66,8 +66,9 @@ def test_a_size_out_of_range_is_named(arena, number):
 
 
 @pytest.mark.parametrize("kind", (int, Number))
-@pytest.mark.parametrize("number", BEYOND)
+@pytest.mark.parametrize("number", (*BEYOND, 2**64 - 1))
 def test_a_stream_out_of_range_is_named(arena, number, kind):
+    """What stands for no stream inside is none."""
     block = arena.alloc(100)
     for call in (
         lambda: arena.alloc(100, stream=kind(number)),
@@ -75,7 +76,7 @@ def test_a_stream_out_of_range_is_named(arena, number, kind):
         lambda: arena.release_stream(kind(number)),
         lambda: block.free(kind(number)),
     ):
-        message = rf"stream={number} is out of range; expected: None, .*0 to 2\*\*64 - 1"
+        message = rf"stream={number} is out of range; expected: None, .*0 to 2\*\*64 - 2"
         with pytest.raises(cuarena.InvalidArgumentError, match=message):
             call()
 
@@ -92,6 +93,16 @@ def test_what_is_no_number_is_named(arena, what):
         arena.alloc(what)
     with pytest.raises(TypeError, match="expected: None, an object with __cuda_stream__"):
         arena.alloc(1, stream=5.0)
+
+
+@pytest.mark.parametrize("pair", ((0,), (0, 1, 2), None, 5, [0, 1]))
+def test_a_protocol_that_gives_no_pair_is_named(arena, pair):
+    class Stream:
+        def __cuda_stream__(self):
+            return pair
+
+    with pytest.raises(TypeError, match="__cuda_stream__ gives .*; expected: a tuple of 0 and"):
+        arena.alloc(1, stream=Stream())
 
 
 @pytest.mark.parametrize("number", (-(2**40), 2**40))

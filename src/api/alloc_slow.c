@@ -517,8 +517,8 @@ static uint64_t met_limit(const cuarena_t *arena, cuarena_status_t status)
     return cuai_min(arena->limits[CUARENA_LIMIT_RESERVED], arena->limits[CUARENA_LIMIT_LIVE]);
 }
 
-/* Whether host memory for the bookkeeping is what is short: the range for the block is there. */
-static bool lacks_record(const ladder_t *ladder, cuarena_status_t status, uint64_t largest)
+/* Whether the range is there by now: host memory was short, or a handler did not tell of it. */
+static bool has_range(const ladder_t *ladder, cuarena_status_t status, uint64_t largest)
 {
     return status == CUARENA_OUT_OF_MEMORY && ladder->refusal != CUARENA_FRAGMENTED &&
            largest >= ladder->request->size;
@@ -606,8 +606,8 @@ static void explain_figures(const ladder_t *ladder, cuarena_status_t status)
                     "no room for %llu bytes", (unsigned long long)asked);
     add_needs(ladder);
     cuai_error_add(" in the %s region", region == CUAI_STABLE ? "stable" : "dynamic");
-    if (lacks_record(ladder, status, largest))
-        cuai_error_add(", but no host memory for its record");
+    if (has_range(ladder, status, largest))
+        cuai_error_add(", but its room came too late, or no host memory");
     else if (status == CUARENA_LIMIT)
         add_limit(ladder);
     cuai_error_add(": %llu free, the largest range has %llu, %llu reserved",

@@ -11,6 +11,8 @@ from typing import Any, Literal, SupportsIndex
 from . import _errors, _native
 from ._native import Block, Capture
 from ._numbers import size
+from ._texts import option_pairs, text
+from ._texts import path as as_path
 from .stats import CacheStats, CompactReport, Move, Properties, Stats, _properties
 
 __all__ = ["Arena", "Block", "pinned"]
@@ -52,11 +54,12 @@ class Arena(_native.Arena):
     """
 
     def __init__(self, options: str = "", /, **more: object) -> None:
-        super().__init__(join_options(options, more))
-        self._callbacks: list[object] = []  # all that were ever set
+        super().__init__(text(options, "options"), option_pairs(more))
         self._tags: dict[str, int] = {}
 
     def __enter__(self) -> Arena:
+        if self.closed:
+            raise _errors.InvalidArgumentError("the arena is closed")
         return self
 
     def __exit__(
@@ -142,7 +145,7 @@ class Arena(_native.Arena):
         )
 
     def _tag_number(self, name: str) -> int:
-        number = self._tags.get(name)
+        number = self._tags.get(text(name, "tag"))
         if number is None:
             number = self._tags[name] = self._tag(name)
         return number
@@ -170,7 +173,8 @@ class Arena(_native.Arena):
         Parameters
         ----------
         address
-            The address; 0 is nothing.
+            The address; 0 is nothing. Not that of a `Block`, which frees
+            itself.
         stream
             The stream that used the bytes last; ``None``: nothing uses them.
 
@@ -201,8 +205,8 @@ class Arena(_native.Arena):
         ----------
         callback
             Told of the moves of each batch, after they were queued; the blocks
-            have their new addresses then. If it returns ``False`` the
-            compaction ends. What it raises ends it too, and is raised here.
+            have their new addresses then. If it returns what is false, but not
+            ``None``, the compaction ends. What it raises ends it too, and is raised here.
         goal_bytes
             Move until a block of this size fits; 0: move all.
         goal_alignment
@@ -226,14 +230,14 @@ class Arena(_native.Arena):
             made then.
         """
         answer = self._compact(
-            None if callback is None else lambda moves: callback([Move(*move) for move in moves]),
+            _told(callback),
             size(goal_bytes, "goal_bytes"),
             size(goal_alignment, "goal_alignment"),
             _most(max_bytes, "max_bytes"),
             _most(max_moves, "max_moves"),
             _most(batch_moves, "batch_moves"),
             stream,
-            tuple(streams),
+            _streams(streams),
         )
         return CompactReport(*answer[:6], stopped=bool(answer[6]))
 
@@ -249,9 +253,7 @@ class Arena(_native.Arena):
         callback
             As that of `compact`, but its answer is ignored; ``None``: nobody.
         """
-        told = None if callback is None else lambda moves: callback([Move(*move) for move in moves])
-        self._callbacks.append(told)
-        self._set_relocation_callback(told)
+        self._set_relocation_callback(_told(callback))
 
     def on_out_of_memory(self, handler: Callable[[int, int], object] | None) -> None:
         """Set who is asked to free something before a request is refused.
@@ -264,8 +266,7 @@ class Arena(_native.Arena):
             the request is tried again. What it raises is written to
             `sys.unraisablehook`, and counts as nothing freed. ``None``: nobody.
         """
-        self._callbacks.append(handler)
-        self._set_oom_handler(handler)
+        self._set_oom_handler(_callable(handler, "handler"))
 
     def capture(self, stream: Any) -> Capture:
         """Begin a session, in which what is allocated on a stream is private.
@@ -282,7 +283,8 @@ class Arena(_native.Arena):
         Returns
         -------
         Capture
-            For a ``with`` around the capture.
+            For one ``with`` around the capture. A session that nobody refers to
+            any more lasts until the arena is closed.
 
         Raises
         ------
@@ -432,7 +434,7 @@ class Arena(_native.Arena):
         format
             ``"json"``, or ``"pytorch"`` for PyTorch's memory viewer.
         """
-        self._snapshot(os.fspath(path), _choice(_FORMATS, format, "format"))
+        self._snapshot(as_path(path, "path"), _choice(_FORMATS, format, "format"))
 
     @contextlib.contextmanager
     def trace(self, path: str | os.PathLike[str]) -> Iterator[None]:
@@ -443,11 +445,12 @@ class Arena(_native.Arena):
         path
             The file: CSV, or gzip if its name ends in ``.gz``.
         """
-        self._trace_begin(os.fspath(path))
+        self._trace_begin(as_path(path, "path"))
         try:
             yield
         finally:
-            self._trace_end()
+            if not self.closed:
+                self._trace_end()
 
     def validate(self) -> None:
         """Recompute every counter and link; ArenaError if anything disagrees."""
@@ -469,6 +472,8 @@ def pinned(block: Block, stream: Any = None) -> Iterator[int]:
     stream
         The stream that uses it meanwhile.
     """
+    if not isinstance(block, Block):
+        raise TypeError(f"block={block!r} is none; expected: a cuarena.Block")
     address = block.pin(stream)
     try:
         yield address
@@ -476,16 +481,8 @@ def pinned(block: Block, stream: Any = None) -> Iterator[int]:
         block.unpin(stream)
 
 
-def join_options(options: str, more: Mapping[str, object]) -> str:
-    """Write options as one text, in which True is 1."""
-    texts = [options] if options else []
-    for key, value in more.items():
-        texts.append(f"{key}={int(value) if isinstance(value, bool) else value}")
-    return ",".join(texts)
-
-
 def _choice(choices: Mapping[str, int], name: str, what: str) -> int:
-    if name not in choices:
+    if not isinstance(name, str) or name not in choices:
         raise _errors.InvalidArgumentError(
             f"{what}={name!r} is not known; expected: one of {', '.join(choices)}"
         )
@@ -497,4 +494,29 @@ def _most(value: SupportsIndex | None, what: str) -> int:
 
 
 def _bytes(value: SupportsIndex | str, what: str) -> int:
-    return _native.parse_bytes(value) if isinstance(value, str) else size(value, what)
+    if not isinstance(value, str):
+        return size(value, what)
+    try:
+        return _native.parse_bytes(text(value, what))
+    except _errors.InvalidArgumentError as error:
+        raise _errors.InvalidArgumentError(f"{what}={value!r}: {error}") from None
+
+
+def _callable(function: Any, what: str) -> Any:
+    if function is not None and not callable(function):
+        raise TypeError(f"{what}={function!r} cannot be called; expected: a function, or None")
+    return function
+
+
+def _told(callback: Callable[[list[Move]], object] | None) -> Any:
+    """Make a function that is told of moves as tuples."""
+    if _callable(callback, "callback") is None:
+        return None
+    return lambda moves: callback([Move(*move) for move in moves])  # type: ignore[misc]
+
+
+def _streams(streams: Iterable[Any]) -> tuple[Any, ...]:
+    try:
+        return tuple(streams)
+    except TypeError:
+        raise TypeError(f"streams={streams!r} is no list; expected: streams in one") from None

@@ -36,6 +36,8 @@ class MemoryResource(_core.MemoryResource):  # type: ignore[misc, name-defined]
     """
 
     def __init__(self, arena: Arena) -> None:
+        if not isinstance(arena, Arena):
+            raise TypeError(f"arena={arena!r} is none; expected: a cuarena.Arena")
         self.arena = arena
         self._properties = arena.properties
 

@@ -23,8 +23,9 @@ import warnings
 from typing import Any
 
 from . import _errors, _native
-from ._arena import Arena, join_options
+from ._arena import Arena
 from ._frameworks import FrameworkError, require
+from ._texts import join_options, text
 from .stats import Stats
 
 __all__ = [
@@ -70,7 +71,7 @@ class MemoryPool(_native.CupyPool):
     """
 
     def __init__(self, options: str = "", /, **more: object) -> None:
-        if "device" in more or "device=" in options:
+        if "device" in more or "device=" in text(options, "options"):
             raise _errors.InvalidArgumentError(
                 "device is not an option here: each device that CuPy uses gets an arena"
             )
@@ -80,6 +81,7 @@ class MemoryPool(_native.CupyPool):
             for text in (_DEFAULTS, _limit_of_environment(), join_options(options, more))
             if text
         )
+        _native.check_options(self._options)
         self._arenas: dict[int, Arena] = {}
         self._streams: dict[tuple[int, int], Any] = {}
         self._lock = threading.RLock()  # of these two

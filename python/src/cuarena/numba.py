@@ -17,9 +17,10 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from . import _errors
-from ._arena import Arena, join_options
+from . import _errors, _native, _numbers
+from ._arena import Arena
 from ._frameworks import FrameworkError, require
+from ._texts import join_options
 from .stats import device_info
 
 __all__ = ["FrameworkError", "MemoryManager", "arena", "enable"]
@@ -46,11 +47,9 @@ class MemoryManager(_cuda.HostOnlyCUDAMemoryManager):  # type: ignore[misc, name
         self._arena = _arenas[device]
 
     def memalloc(self, size: int) -> Any:
-        """Allocate; an AutoFreePointer."""
-        from numba.cuda.cudadrv.driver import AutoFreePointer
-
+        """Allocate; a MemoryPointer, which arrays and their views keep."""
         address = self._arena.alloc_address(size)
-        return AutoFreePointer(
+        return _cuda.MemoryPointer(
             self.context,
             ctypes.c_void_p(address),
             size,
@@ -81,6 +80,7 @@ def arena(device: int = 0) -> Arena:
     InvalidArgumentError
         If Numba has not allocated there yet.
     """
+    device = _numbers.device(device)
     if device not in _arenas:
         raise _errors.InvalidArgumentError(
             f"device {device} has no arena; expected: one on which Numba has a context"
@@ -102,6 +102,8 @@ def enable(options: str = "", /, **more: object) -> None:
     ------
     FrameworkError
         If numba-cuda is not there, or too old.
+    InvalidArgumentError
+        If an option is wrong.
     ArenaBusyError
         If Numba uses a device already.
     """
@@ -111,7 +113,9 @@ def enable(options: str = "", /, **more: object) -> None:
             "Numba uses a device already; expected: enable() before its first array or kernel"
         )
     text = join_options(options, more)
-    _options = f"{_DEFAULTS},{text}" if text else _DEFAULTS
+    chosen = f"{_DEFAULTS},{text}" if text else _DEFAULTS
+    _native.check_options(chosen)
+    _options = chosen
     _cuda.set_memory_manager(MemoryManager)
 
 

@@ -38,6 +38,8 @@ def resource(arena: Arena) -> Any:
         If RMM is not there, or too old.
     """
     rmm = require("rmm", "RMM", OLDEST)
+    if not isinstance(arena, Arena):
+        raise TypeError(f"arena={arena!r} is none; expected: a cuarena.Arena")
 
     def allocate(size: int, stream: Any) -> int:
         return arena.alloc_address(size, stream)
