@@ -14,7 +14,7 @@
 
 /* ---- The folder -------------------------------------------------------- */
 
-static char folder[64];
+static char folder[512];
 
 static int remove_one(const char *path, const struct stat *is, int flag, struct FTW *walk)
 {
@@ -31,16 +31,16 @@ static void remove_folder(void)
 
 const char *trace_path(const char *name)
 {
-    static char paths[4][128];
+    static char paths[4][600];
     static unsigned next;
     if (folder[0] == '\0') {
         const char *base = getenv("TMPDIR");
-        (void)snprintf(folder, sizeof folder, "%.40s/traceXXXXXX", base != NULL ? base : "/tmp");
+        (void)snprintf(folder, sizeof folder, "%.400s/traceXXXXXX", base != NULL ? base : "/tmp");
         ck_assert_ptr_nonnull(mkdtemp(folder));
         after_test(remove_folder);
     }
     char *path = paths[next++ % COUNT_OF(paths)];
-    (void)snprintf(path, sizeof paths[0], "%s/%.40s", folder, name);
+    (void)snprintf(path, sizeof paths[0], "%s/%.80s", folder, name);
     return path;
 }
 
