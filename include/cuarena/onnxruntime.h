@@ -15,18 +15,25 @@
  *
  *   Alloc          cuarena_alloc
  *   AllocOnStream  cuarena_alloc_on, on the native stream of the OrtSyncStream
- *   Reserve        a dedicated block: weights, which must not stand among what comes and goes
- *   Free           cuarena_free_on, on the stream on which the block was allocated; a block of no
- *                  stream is idle
+ *   Reserve        a dedicated block: weights, which must not stand among what comes and goes. Of
+ *                  less than half a page of the memory (cuarena_properties) as Alloc, for a model
+ *                  may have thousands of small ones, and each would take a page
+ *   Free           cuarena_free_own: on the stream on which the block was allocated; a block of no
+ *                  stream is idle. Where a capture is in the way it is done by a later call of the
+ *                  allocator, when the capture is over
  *   GetStats       ONNX Runtime's figures (CUARENA_TEXT_ORT)
  *   Shrink         cuarena_trim, down to the bytes that the creation says
  *   Info           the memory info that was given
  *
  * Failures. ONNX Runtime does not look whether it got NULL, and crashes. So a request that fails
- * throws std::runtime_error with the message of cuarena_last_error, by the C++ library of the
- * process, which ONNX Runtime turns into a status. NULL comes back only where the process has no
- * C++ library. Who calls Alloc, AllocOnStream or Reserve by hand, from C, should call cuarena_alloc
- * instead. 0 bytes give NULL.
+ * throws std::runtime_error, in which the message of cuarena_last_error is, by the C++ library of
+ * the process, which ONNX Runtime turns into a status. NULL comes back only where the process has
+ * no libstdc++ or libc++ that is shared. Who calls Alloc, AllocOnStream or Reserve by hand, from C,
+ * should call cuarena_alloc instead. 0 bytes give NULL.
+ *
+ * Streams. An arena knows a stream from the first AllocOnStream until cuarena_release_stream, which
+ * the provider must call before it destroys the stream: else the next allocation may ask a stream
+ * that is gone, and the 127th stream is refused (streams.h).
  *
  * Any thread may call anything; the arena must outlive the allocator.
  */

@@ -126,8 +126,8 @@ CUARENA_API cuarena_status_t cuarena_validate(cuarena_t *arena, char *text, size
 
 /*
  * The figures of ONNX Runtime's arenas, each changed by the same things as there. ONNX Runtime's
- * Reserve is `dedicated` here; adopted bytes count as a Reserve too. A figure above INT64_MAX, such
- * as that of no limit, is INT64_MAX.
+ * Reserve is `dedicated` here; adopted bytes count as a Reserve too. A figure above INT64_MAX is
+ * INT64_MAX.
  *
  * One of its regions is what one growth took. Where a memory grows in place, trim may give several
  * growths back in one piece, which counts as one, or as all of them when nothing is left.
@@ -149,7 +149,8 @@ typedef struct cuarena_ort_stats {
     int64_t reserved_bytes;         /* of live Reserves, as allocated */
     int64_t max_bytes_in_use;       /* ever: scopes and resets do not change it */
     int64_t max_alloc_size;         /* the largest block ever, as allocated */
-    int64_t bytes_limit;            /* most bytes to take: the limit or the pool */
+    int64_t bytes_limit;            /* most bytes to take: the limit or, with none, the pool, beside
+                                     * which dedicated blocks may be; -1: there is none */
 } cuarena_ort_stats_t;
 CUARENA_API void cuarena_ort_stats_init(cuarena_ort_stats_t *stats);
 CUARENA_API cuarena_status_t cuarena_ort_stats(cuarena_t *arena, cuarena_ort_stats_t *stats);

@@ -166,6 +166,11 @@ CUARENA_API cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes,
  * level info), and the bytes are idle. BUSY if such a stream is being captured. */
 CUARENA_API cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer,
                                              cuarena_stream_t stream);
+/* Frees the block on the stream on which it was allocated, for who was not told: as cuarena_free_on
+ * with what cuarena_stream_of says, at one moment, so that no other thread releases the stream in
+ * between. As cuarena_free if on none, or if the stream was released since. The default stream of
+ * another thread cannot be named; the legacy one, which waits for it, stands for it. */
+CUARENA_API cuarena_status_t cuarena_free_own(cuarena_t *arena, void *pointer);
 /* As cuarena_resize, for use on the stream: where the contents must move, the copy is queued on the
  * stream, and the old bytes are freed on it. What it does on another stream than the block's own
  * counts as a use by that stream, as cuarena_record_use does, where the contents move or the block
@@ -180,6 +185,7 @@ CUARENA_API cuarena_status_t cuarena_block_alloc_on(cuarena_t *arena, uint64_t b
                                                     cuarena_block_t *block_out);
 CUARENA_API cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_block_t block,
                                                    cuarena_stream_t stream);
+CUARENA_API cuarena_status_t cuarena_block_free_own(cuarena_t *arena, cuarena_block_t block);
 CUARENA_API cuarena_status_t cuarena_block_resize_on(cuarena_t *arena, cuarena_block_t block,
                                                      uint64_t bytes, cuarena_stream_t stream);
 /* As cuarena_block_pin; the stream waits for compactions that moved the block, so what is queued on

@@ -1,6 +1,8 @@
 /* The type cuarena._native.Arena, of which cuarena.Arena is made. */
 #include "native.h"
 
+#include <stdio.h>
+
 PyTypeObject *native_arena_type;
 
 static int arena_init(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -157,6 +159,22 @@ static PyObject *arena_alloc_address(PyObject *self, PyObject *args)
     return status == CUARENA_OK ? PyLong_FromVoidPtr(pointer) : native_raise(status);
 }
 
+/* Whether a Block begins there, which frees itself. Raises InvalidArgumentError then. */
+static bool is_a_block(owned_arena_t *home, const void *pointer)
+{
+    cuarena_block_info_t info = {.pointer = 1};
+    cuarena_block_t block = 0;
+    char message[120];
+
+    if (cuarena_block_of(home->arena, pointer, &block) != CUARENA_OK ||
+        cuarena_block_info(home->arena, block, &info) != CUARENA_OK || info.pointer)
+        return false;
+    snprintf(message, sizeof message,
+             "address=%p is that of a Block; expected: what alloc_address gave", pointer);
+    native_raise_text(CUARENA_BAD_ARGUMENT, message);
+    return true;
+}
+
 /* _free_address(address, stream) */
 static PyObject *arena_free_address(PyObject *self, PyObject *args)
 {
@@ -173,6 +191,10 @@ static PyObject *arena_free_address(PyObject *self, PyObject *args)
     pointer = PyLong_AsVoidPtr(address);
     if (PyErr_Occurred() || !native_call_begin(home))
         return NULL;
+    if (is_a_block(home, pointer)) {
+        native_call_end(home);
+        return NULL;
+    }
     before = native_before(home);
     NATIVE_CALL(home, status, cuarena_free_on(home->arena, pointer, stream));
     if (status == CUARENA_OK && native_raise_finding(home, &before))

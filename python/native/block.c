@@ -123,7 +123,7 @@ static PyObject *block_free(PyObject *object, PyObject *args, PyObject *kwargs)
     block_object_t *self = (block_object_t *)object;
     owned_block_t *owned = self->owned;
     PyObject *from = NULL;
-    cuarena_stream_t stream = owned->stream;
+    cuarena_stream_t stream = CUARENA_NO_STREAM;
     cuarena_error_info_t before;
     cuarena_block_t block;
     cuarena_status_t status;
@@ -132,7 +132,9 @@ static PyObject *block_free(PyObject *object, PyObject *args, PyObject *kwargs)
         (from && !native_stream(from, &stream)) || !take(owned, &block))
         return NULL;
     before = native_before(owned->home);
-    NATIVE_CALL(owned->home, status, cuarena_block_free_on(owned->home->arena, block, stream));
+    NATIVE_CALL(owned->home, status,
+                from ? cuarena_block_free_on(owned->home->arena, block, stream)
+                     : cuarena_block_free_own(owned->home->arena, block));
     if (status == CUARENA_OK)
         self->address = NULL;
     else

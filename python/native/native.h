@@ -109,7 +109,7 @@ void native_release_lost(owned_arena_t *home);
 void native_forget_lost(owned_arena_t *home);
 
 /* A block that its Python object and each consumer of its DLPack capsules own together: the last
- * one frees it on its stream. */
+ * one frees it on its stream or, where the arena was told to forget that, on none. */
 typedef struct owned_block {
     owned_arena_t *home;
     cuarena_block_t block; /* 0: it was freed */

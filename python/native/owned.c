@@ -123,7 +123,7 @@ void native_block_drop(owned_block_t *owned)
     if (atomic_fetch_sub_explicit(&owned->owners, 1, memory_order_acq_rel) > 1)
         return;
     if (owned->block)
-        cuarena_block_free_on(owned->home->arena, owned->block, owned->stream);
+        cuarena_block_free_own(owned->home->arena, owned->block);
     native_arena_drop(owned->home);
     free(owned);
 }

@@ -6,6 +6,8 @@ import sys
 import pytest
 
 import cuarena
+import driver
+from conftest import needs_device
 
 MIB = 1 << 20
 CORRUPT = 12
@@ -204,3 +206,27 @@ def test_a_write_behind_a_block_that_nobody_frees_is_told_all_the_same(monkeypat
         arena.alloc(100)
     assert len(told) == 1
     assert "100 bytes" in told[0]
+
+
+# ---- What is not the block's -------------------------------------------------------
+
+
+def test_the_address_of_a_block_is_not_freed_under_it(arena):
+    block = arena.alloc(1000)
+    with pytest.raises(cuarena.InvalidArgumentError, match="is that of a Block"):
+        arena.free_address(block.address)
+    assert arena.stats().live_blocks == 1
+
+
+@needs_device
+def test_a_block_outlives_its_stream():
+    """Nobody asks the driver about a stream that is gone."""
+    with cuarena.Arena("memory=device,preset=grow,limit=64MiB") as arena:
+        for end in (lambda block: block.free(), lambda block: None):
+            stream = driver.Stream()
+            block = arena.alloc(1000, stream=stream)
+            arena.release_stream(stream)
+            stream.destroy()
+            end(block)
+            del block
+            assert arena.stats().live_blocks == 0

@@ -48,6 +48,13 @@ static uint64_t extensions(const cuarena_t *arena)
     return none ? 0 : cuai_max(arena->extensions, 1);
 }
 
+/* As ONNX Runtime says that there is none. */
+static int64_t limit_of(const cuarena_t *arena)
+{
+    int64_t limit = clamp(cuai_min(arena->limits[CUARENA_LIMIT_RESERVED], arena->pool_bytes));
+    return limit == INT64_MAX ? -1 : limit;
+}
+
 static cuarena_ort_stats_t ort_stats(const cuarena_t *arena)
 {
     cuai_counts_t all = cuai_whole_counts(arena);
@@ -60,7 +67,7 @@ static cuarena_ort_stats_t ort_stats(const cuarena_t *arena)
         .total_allocated_bytes = clamp(arena->reserved + arena->adopted_bytes),
         .max_bytes_in_use = clamp(cuai_max(arena->most_live, all.peak_live_bytes)),
         .max_alloc_size = clamp(most_block(arena)),
-        .bytes_limit = clamp(cuai_min(arena->limits[CUARENA_LIMIT_RESERVED], arena->pool_bytes)),
+        .bytes_limit = limit_of(arena),
     };
     if (arena->config.segments == CUARENA_SEGMENTS_SHARED)
         from_apart(arena->heaps[CUAI_APART], &now);

@@ -70,6 +70,69 @@ cuarena_status_t cuarena_stream_of(cuarena_t *arena, const void *pointer,
     return cuai_query_end(arena, ref.heap != NULL ? CUARENA_OK : cuai_no_pointer(pointer));
 }
 
+/* ---- Frees on the block's own stream ------------------------------------ */
+
+/* Finds the block again, once its stream is not being released; its heap is NULL where it was freed
+ * meanwhile. The stream's number, 0 where it was released. Drops the lock. */
+static uint32_t find_own(cuarena_t *arena, cuarena_block_t block, cuai_block_ref_t *block_out)
+{
+    for (;;) {
+        *block_out = cuai_find_block(arena, block);
+        uint32_t number = block_out->heap == NULL ? 0 : cuai_block_record(*block_out)->owner;
+        if (number == 0 || cuai_stream(arena, number)->released)
+            return 0;
+        if (!cuai_stream(arena, number)->releasing)
+            return number;
+        cuai_arena_wait(arena);
+    }
+}
+
+/* The stream of another thread cannot be named here; the legacy one waits for it. Drops the lock.
+ */
+static cuarena_status_t free_own(cuai_call_t *call, cuarena_block_t block)
+{
+    cuai_block_ref_t ref;
+    cuarena_t *arena = call->arena;
+    uint32_t number = find_own(arena, block, &ref);
+    cuarena_status_t status = CUARENA_OK;
+    CUAI_ASSERT(call->stream == 0);
+    if (number != 0 && cuai_stream_is_mine(cuai_stream(arena, number))) {
+        call->stream = number;
+        cuai_stream(arena, number)->callers++; /* so that it is not released meanwhile */
+    } else if (number != 0) {
+        status = cuai_call_on_free(call, CUARENA_STREAM_LEGACY);
+        ref = cuai_find_block(arena, block);
+    }
+    if (status != CUARENA_OK)
+        return status;
+    return ref.heap == NULL ? cuai_no_block(block) : cuai_release(call, ref, call->stream);
+}
+
+cuarena_status_t cuarena_free_own(cuarena_t *arena, void *pointer)
+{
+    if (arena != NULL && pointer == NULL)
+        return CUARENA_OK;
+    cuai_call_t call;
+    cuarena_status_t status = cuai_call_begin(&call, arena, "it", CUAI_CALL_BESIDE);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_block_ref_t ref = cuai_find_address(arena, cuai_address(pointer));
+    status =
+        ref.heap == NULL ? cuai_no_pointer(pointer) : free_own(&call, cuai_id(ref.heap, ref.slot));
+    return cuai_call_end(&call, status);
+}
+
+cuarena_status_t cuarena_block_free_own(cuarena_t *arena, cuarena_block_t block)
+{
+    if (arena != NULL && block == 0)
+        return CUARENA_OK;
+    cuai_call_t call;
+    cuarena_status_t status = cuai_call_begin(&call, arena, "it", CUAI_CALL_BESIDE);
+    if (status != CUARENA_OK)
+        return status;
+    return cuai_call_end(&call, free_own(&call, block));
+}
+
 /* ---- Streams ----------------------------------------------------------- */
 
 static cuarena_status_t begin_on_stream(cuai_call_t *call, cuarena_t *arena,

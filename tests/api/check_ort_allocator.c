@@ -5,54 +5,11 @@
 #include "support/base_support.h"
 #include "support/configs.h"
 #include "support/expect.h"
+#include "support/ort_table.h"
 
 #include <cuarena.h>
-#include <cuarena/onnxruntime.h>
-#include <string.h>
 
 #define STREAM CUARENA_STREAM_NUMBER(0x5000)
-
-/* The table of an allocator, by its names. */
-struct OrtAllocator {
-    uint32_t version;
-    void *(*alloc)(struct OrtAllocator *self, size_t bytes);
-    void (*free)(struct OrtAllocator *self, void *pointer);
-    const struct OrtMemoryInfo *(*info)(const struct OrtAllocator *self);
-    void *(*reserve)(struct OrtAllocator *self, size_t bytes);
-    void *(*get_stats)(const struct OrtAllocator *self, void **pairs_out);
-    void *(*alloc_on_stream)(struct OrtAllocator *self, size_t bytes, void *stream);
-    char *(*shrink)(struct OrtAllocator *self);
-};
-
-/* ONNX Runtime's functions that the allocator calls, by their numbers. */
-struct OrtApi {
-    void (*functions[385])(void);
-};
-
-/* A status is its message, of a failure that happened. */
-static char status_text[256];
-static void *make_status(int code, const char *message)
-{
-    expect_u64((uint64_t)code, 1);
-    strncpy(status_text, message, sizeof status_text - 1);
-    return status_text;
-}
-
-static void *stream_handle(void *stream)
-{
-    return stream;
-}
-
-static struct OrtApi api_of_ort(void)
-{
-    struct OrtApi api = {{NULL}};
-    api.functions[0] = (void (*)(void))make_status;
-    api.functions[384] = (void (*)(void))stream_handle;
-    return api;
-}
-
-static struct OrtApi api;
-#define INFO ((const struct OrtMemoryInfo *)(void *)&api)
 
 typedef struct rig {
     cuarena_t *arena;
@@ -62,9 +19,8 @@ typedef struct rig {
 static rig_t opened(const char *options, uint64_t keep_bytes)
 {
     rig_t rig;
-    api = api_of_ort();
     expect_ok(cuarena_open(options, &rig.arena));
-    expect_ok(cuarena_ort_allocator_create(rig.arena, &api, INFO, keep_bytes, &rig.allocator));
+    rig.allocator = ort_allocator_of(rig.arena, keep_bytes);
     return rig;
 }
 
@@ -115,14 +71,42 @@ END_TEST
 START_TEST(test_a_reserve_has_a_segment_of_its_own)
 {
     rig_t rig = opened("preset=bfc, memory=none", 0);
-    void *p = rig.allocator->reserve(rig.allocator, 4096);
+    void *p = rig.allocator->reserve(rig.allocator, 32768);
     ck_assert_ptr_nonnull(p);
-    ck_assert(arena_stats(rig.arena).dedicated_bytes >= 4096);
+    ck_assert(arena_stats(rig.arena).dedicated_bytes >= 32768);
     rig.allocator->free(rig.allocator, p);
     rig.allocator->free(rig.allocator, NULL);
     ck_assert_ptr_null(rig.allocator->alloc(rig.allocator, 0));
-    ck_assert_ptr_eq(rig.allocator->info(rig.allocator), INFO);
+    ck_assert_ptr_eq(rig.allocator->info(rig.allocator), ORT_INFO);
     expect_u64(arena_stats(rig.arena).reserved_bytes, 0);
+    closed(&rig);
+}
+END_TEST
+
+/* Each would take a page of 64 KiB. */
+START_TEST(test_thousands_of_small_reserves_share_pages)
+{
+    enum {
+        WEIGHTS = 3000
+    };
+    static void *weights[WEIGHTS];
+    rig_t rig = opened("preset=bfc, memory=none, limit=4MiB", 0);
+    for (int i = 0; i < WEIGHTS; i++) {
+        weights[i] = rig.allocator->reserve(rig.allocator, 32 + (size_t)i % 1000);
+        ck_assert_msg(weights[i] != NULL, "weight %d: %s", i, cuarena_last_error());
+    }
+    expect_u64(arena_stats(rig.arena).dedicated_bytes, 0);
+    for (int i = 0; i < WEIGHTS; i++)
+        rig.allocator->free(rig.allocator, weights[i]);
+    expect_u64(arena_stats(rig.arena).live_blocks, 0);
+    closed(&rig);
+}
+END_TEST
+
+START_TEST(test_figures_want_a_place)
+{
+    rig_t rig = opened("preset=grow, memory=none", 0);
+    ck_assert_ptr_nonnull(rig.allocator->get_stats(rig.allocator, NULL));
     closed(&rig);
 }
 END_TEST
@@ -153,18 +137,18 @@ START_TEST(test_bad_arguments_are_named)
 {
     cuarena_t *arena;
     struct OrtAllocator *allocator = UNTOUCHED;
-    api = api_of_ort();
     expect_ok(cuarena_open("preset=grow, memory=none", &arena));
-    expect_status(cuarena_ort_allocator_create(NULL, &api, INFO, 0, &allocator),
+    expect_status(cuarena_ort_allocator_create(NULL, &ort_api, ORT_INFO, 0, &allocator),
                   CUARENA_BAD_ARGUMENT);
     expect_message("arena");
-    expect_status(cuarena_ort_allocator_create(arena, NULL, INFO, 0, &allocator),
+    expect_status(cuarena_ort_allocator_create(arena, NULL, ORT_INFO, 0, &allocator),
                   CUARENA_BAD_ARGUMENT);
     expect_message("api");
-    expect_status(cuarena_ort_allocator_create(arena, &api, NULL, 0, &allocator),
+    expect_status(cuarena_ort_allocator_create(arena, &ort_api, NULL, 0, &allocator),
                   CUARENA_BAD_ARGUMENT);
     expect_message("info");
-    expect_status(cuarena_ort_allocator_create(arena, &api, INFO, 0, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_ort_allocator_create(arena, &ort_api, ORT_INFO, 0, NULL),
+                  CUARENA_BAD_ARGUMENT);
     expect_message("allocator_out");
     ck_assert_ptr_eq(allocator, UNTOUCHED);
     struct OrtAllocator foreign = {0};
@@ -185,7 +169,8 @@ int main(void)
         suite, "ort allocator",
         TEST_LIST(
             test_what_a_stream_frees_stays_its_own, test_a_block_of_a_released_stream_is_of_none,
-            test_a_reserve_has_a_segment_of_its_own, test_a_shrink_leaves_what_the_creation_said,
+            test_a_reserve_has_a_segment_of_its_own, test_thousands_of_small_reserves_share_pages,
+            test_figures_want_a_place, test_a_shrink_leaves_what_the_creation_said,
             test_without_exceptions_a_refused_request_is_null, test_bad_arguments_are_named));
     return suite_main(suite);
 }

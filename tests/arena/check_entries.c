@@ -163,6 +163,8 @@ static void ignore_line(void *user, const char *line)
     X(stream_peaks_pop, OUTPUT, cuarena_stream_peaks_pop(arena, STREAM, OUT(peaks)))               \
     X(alloc_on, OUTPUT, cuarena_alloc_on(arena, 8, STREAM, NULL, OUT(pointer_out)))                \
     X(free_on, 0, cuarena_free_on(arena, the.pointer, STREAM))                                     \
+    X(free_own, 0, cuarena_free_own(arena, the.pointer))                                           \
+    X(block_free_own, 0, cuarena_block_free_own(arena, the.block))                                 \
     X(resize_on, OUTPUT, cuarena_resize_on(arena, the.pointer, 4096, STREAM, OUT(pointer_out)))    \
     X(block_alloc_on, OUTPUT, cuarena_block_alloc_on(arena, 8, STREAM, NULL, OUT(block_out)))      \
     X(block_free_on, 0, cuarena_block_free_on(arena, the.block, STREAM))                           \

@@ -279,6 +279,13 @@ static bool do_resize_anothers(worker_t *w)
     return done;
 }
 
+/* On a stream that any thread may be about to end, or captures. */
+static void free_own(worker_t *w, cuarena_block_t block)
+{
+    if (!try_call(cuarena_block_free_own(arena, block), CAPTURED) && (kind->lacks & BIT(RESET)))
+        free_block(w, atomic_exchange(some_slot(w), block));
+}
+
 static bool do_free_others(worker_t *w)
 {
     bool any = false;
@@ -287,6 +294,8 @@ static bool do_free_others(worker_t *w)
         any = any || block != 0;
         if (block != 0 && one_in(w, 4))
             try_call(cuarena_block_free(arena, block), 0);
+        else if (one_in(w, 2))
+            free_own(w, block);
         else
             free_block(w, block);
     }

@@ -173,8 +173,7 @@ class Arena(_native.Arena):
         Parameters
         ----------
         address
-            The address; 0 is nothing. Not that of a `Block`, which frees
-            itself.
+            The address; 0 is nothing.
         stream
             The stream that used the bytes last; ``None``: nothing uses them.
 
@@ -182,6 +181,8 @@ class Arena(_native.Arena):
         ------
         StaleBlockError
             If nothing of this arena begins there.
+        InvalidArgumentError
+            If a `Block` does, which frees itself.
         """
         self._free_address(size(address, "address"), stream)
 
@@ -345,8 +346,9 @@ class Arena(_native.Arena):
     def release_stream(self, stream: Any) -> None:
         """Forget a stream, as the program must before it destroys it.
 
-        Blocks that were allocated on it live on, and must be freed on another
-        one: ``block.free(other)``.
+        Blocks that were allocated on it live on. Freed on another stream, as by
+        ``block.free(other)``, they are used again behind it; a block that nobody
+        refers to any more, or that is freed without one, is everybody's at once.
         """
         self._release_stream(stream)
 

@@ -1670,7 +1670,7 @@ const _: () = {
 };
 #[doc = " What a walk over all blocks and free ranges finds."]
 pub type cuarena_inspection_t = cuarena_inspection;
-#[doc = " The figures of ONNX Runtime's arenas, each changed by the same things as there. ONNX Runtime's\n Reserve is `dedicated` here; adopted bytes count as a Reserve too. A figure above INT64_MAX, such\n as that of no limit, is INT64_MAX.\n\n One of its regions is what one growth took. Where a memory grows in place, trim may give several\n growths back in one piece, which counts as one, or as all of them when nothing is left.\n\n Blocks that are pieces of a driver's pool (preset=driver-pool) count as ONNX Runtime's allocator\n for such pools does it: in use are the bytes asked for; total_allocated_bytes is what the pool\n has of its device, for which the driver is asked (DRIVER); shrinkages are trims; there are\n neither extensions nor Reserves."]
+#[doc = " The figures of ONNX Runtime's arenas, each changed by the same things as there. ONNX Runtime's\n Reserve is `dedicated` here; adopted bytes count as a Reserve too. A figure above INT64_MAX is\n INT64_MAX.\n\n One of its regions is what one growth took. Where a memory grows in place, trim may give several\n growths back in one piece, which counts as one, or as all of them when nothing is left.\n\n Blocks that are pieces of a driver's pool (preset=driver-pool) count as ONNX Runtime's allocator\n for such pools does it: in use are the bytes asked for; total_allocated_bytes is what the pool\n has of its device, for which the driver is asked (DRIVER); shrinkages are trims; there are\n neither extensions nor Reserves."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_ort_stats {
@@ -1695,7 +1695,7 @@ pub struct cuarena_ort_stats {
     pub max_bytes_in_use: i64,
     #[doc = " the largest block ever, as allocated"]
     pub max_alloc_size: i64,
-    #[doc = " most bytes to take: the limit or the pool"]
+    #[doc = " most bytes to take: the limit or, with none, the pool, beside\n which dedicated blocks may be; -1: there is none"]
     pub bytes_limit: i64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1727,7 +1727,7 @@ const _: () = {
     ["Offset of field: cuarena_ort_stats::bytes_limit"]
         [::core::mem::offset_of!(cuarena_ort_stats, bytes_limit) - 88usize];
 };
-#[doc = " The figures of ONNX Runtime's arenas, each changed by the same things as there. ONNX Runtime's\n Reserve is `dedicated` here; adopted bytes count as a Reserve too. A figure above INT64_MAX, such\n as that of no limit, is INT64_MAX.\n\n One of its regions is what one growth took. Where a memory grows in place, trim may give several\n growths back in one piece, which counts as one, or as all of them when nothing is left.\n\n Blocks that are pieces of a driver's pool (preset=driver-pool) count as ONNX Runtime's allocator\n for such pools does it: in use are the bytes asked for; total_allocated_bytes is what the pool\n has of its device, for which the driver is asked (DRIVER); shrinkages are trims; there are\n neither extensions nor Reserves."]
+#[doc = " The figures of ONNX Runtime's arenas, each changed by the same things as there. ONNX Runtime's\n Reserve is `dedicated` here; adopted bytes count as a Reserve too. A figure above INT64_MAX is\n INT64_MAX.\n\n One of its regions is what one growth took. Where a memory grows in place, trim may give several\n growths back in one piece, which counts as one, or as all of them when nothing is left.\n\n Blocks that are pieces of a driver's pool (preset=driver-pool) count as ONNX Runtime's allocator\n for such pools does it: in use are the bytes asked for; total_allocated_bytes is what the pool\n has of its device, for which the driver is asked (DRIVER); shrinkages are trims; there are\n neither extensions nor Reserves."]
 pub type cuarena_ort_stats_t = cuarena_ort_stats;
 #[doc = " Gets one figure; both texts are valid during the call only. This callback may be left by longjmp\n or an exception."]
 pub type cuarena_pair_fn = ::core::option::Option<
@@ -2370,7 +2370,7 @@ pub struct cuarena_layer_stats {
     pub arena: *mut cuarena_t,
     #[doc = " that the arena served"]
     pub allocs: u64,
-    #[doc = " of these"]
+    #[doc = " of these; of a graph's block once behind each launch"]
     pub frees: u64,
     #[doc = " allocations of `allocs` on streams that were being captured"]
     pub captured: u64,
@@ -3017,6 +3017,11 @@ extern "C" {
         pointer: *mut ::core::ffi::c_void,
         stream: cuarena_stream_t,
     ) -> cuarena_status_t;
+    #[doc = " Frees the block on the stream on which it was allocated, for who was not told: as cuarena_free_on\n with what cuarena_stream_of says, at one moment, so that no other thread releases the stream in\n between. As cuarena_free if on none, or if the stream was released since. The default stream of\n another thread cannot be named; the legacy one, which waits for it, stands for it."]
+    pub fn cuarena_free_own(
+        arena: *mut cuarena_t,
+        pointer: *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
     #[doc = " As cuarena_resize, for use on the stream: where the contents must move, the copy is queued on the\n stream, and the old bytes are freed on it. What it does on another stream than the block's own\n counts as a use by that stream, as cuarena_record_use does, where the contents move or the block\n gets longer by bytes that this stream freed; where idle bytes make it longer, or it gets shorter,\n it is none. What uses the block on the stream is for the program to record, as ever."]
     pub fn cuarena_resize_on(
         arena: *mut cuarena_t,
@@ -3037,6 +3042,10 @@ extern "C" {
         arena: *mut cuarena_t,
         block: cuarena_block_t,
         stream: cuarena_stream_t,
+    ) -> cuarena_status_t;
+    pub fn cuarena_block_free_own(
+        arena: *mut cuarena_t,
+        block: cuarena_block_t,
     ) -> cuarena_status_t;
     pub fn cuarena_block_resize_on(
         arena: *mut cuarena_t,

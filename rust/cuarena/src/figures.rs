@@ -40,7 +40,8 @@ figures! {
         max_bytes_in_use: i64,
         /// The largest block ever, as allocated.
         max_alloc_size: i64,
-        /// The most bytes to take from the memory: the limit, or the pool.
+        /// The most bytes to take from the memory: the limit, or the pool; -1:
+        /// there is none.
         bytes_limit: i64,
     }
 }

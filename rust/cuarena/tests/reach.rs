@@ -18,6 +18,11 @@ const POINTERS: &str =
 const NOT_REACHED: &[(&str, &str)] = &[
     ("cuarena_alloc", POINTERS),
     ("cuarena_alloc_array", POINTERS),
+    ("cuarena_free_own", POINTERS),
+    (
+        "cuarena_block_free_own",
+        "a Block knows its stream, which it keeps known",
+    ),
     ("cuarena_record_use", POINTERS),
     ("cuarena_resize_on", POINTERS),
     ("cuarena_size_of", POINTERS),
