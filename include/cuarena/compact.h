@@ -63,7 +63,8 @@ typedef struct cuarena_compact_report {
     uint64_t runs;        /* copies made: neighbours are copied together */
     uint64_t bytes_moved; /* of these blocks */
     uint64_t batches;
-    uint64_t largest_before; /* bytes of the largest free range, exact */
+    uint64_t largest_before; /* bytes of the largest free range, exact: of idle bytes or, where
+                              * the compaction has a stream, of the stream's own too */
     uint64_t largest_after;
     int32_t stopped; /* 1: the callback stopped it */
 } cuarena_compact_report_t;

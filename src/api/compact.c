@@ -459,11 +459,12 @@ static void log_moves(const progress_t *progress)
                   (unsigned long long)progress->report.bytes_moved);
 }
 
-static uint64_t largest_range(const cuarena_t *arena)
+/* Of bytes that the compaction's stream may have at once. */
+static uint64_t largest_range(const cuai_call_t *call)
 {
-    CUAI_ASSERT(arena->compacting);
+    CUAI_ASSERT(call->arena->compacting);
     uint64_t largest = 0;
-    cuarena_heap_largest(arena->heaps[CUAI_DYNAMIC], 0, &largest);
+    (void)cuai_usable_bytes(call->arena, CUAI_DYNAMIC, call->stream, &largest);
     return largest;
 }
 
@@ -505,7 +506,7 @@ cuarena_status_t cuarena_compact(cuarena_t *arena, const cuarena_compact_options
         status = run_and_report(&progress);
         cuai_range_end(arena);
         if (progress.reports)
-            progress.report.largest_after = largest_range(arena);
+            progress.report.largest_after = largest_range(&call);
         cuai_end_exclusive(arena);
     }
     leave_streams(&progress);
@@ -529,9 +530,10 @@ static const char *why_not(const cuarena_t *arena, cuarena_status_t status)
     CUAI_ASSERT(status != CUARENA_OK);
     if (status != CUARENA_FRAGMENTED)
         return cuarena_status_name(status);
-    return keeps_pointers(arena) ? "pins, and pointers without a relocation callback, are in the "
-                                   "way"
-                                 : "pins are in the way";
+    return keeps_pointers(arena)
+               ? "pins, captures, and pointers without a relocation callback, are "
+                 "in the way"
+               : "pins and captures are in the way";
 }
 
 cuarena_status_t cuai_compact_for(cuai_call_t *call, const cuai_request_t *request,

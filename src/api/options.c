@@ -117,8 +117,10 @@ static const cuai_option_t options[] = {
           .help = "How many callers are kept for each live block, for findings and leaks.",
           .most = CUAI_MOST_FRAMES),
     CHOICE("placement", placement, "preset", "preset, default, best, low",
-           .help = "How a free range is chosen for a request.", .first = -1,
-           .last = CUARENA_PLACEMENT_LOW),
+           .help =
+               "How a free range is chosen for a request. As the presets say, default; low in an "
+               "arena that grows.",
+           .first = -1, .last = CUARENA_PLACEMENT_LOW),
     FLAG("compact_on_oom", compact_on_oom, "0",
          .help = "Whether blocks are moved together before a request is refused."),
     CHOICE("backing", backing, "auto", "auto, vmm, malloc, async",

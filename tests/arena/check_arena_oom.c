@@ -342,7 +342,7 @@ START_TEST(test_compact_on_oom_leaves_pointers_without_a_callback)
             expect_ok(cuarena_unpin(f->arena, row[i]));
     step(f, cuarena_alloc(f->arena, 2 * EACH, &pointer), CUARENA_FRAGMENTED);
     expect_u64(stats_of(f).moves, 0);
-    expect_in_error("compaction (pins, and pointers without a relocation "
+    expect_in_error("compaction (pins, captures, and pointers without a relocation "
                     "callback, are in the way)");
     expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
     drop(f, take(f, 2 * EACH));
@@ -361,7 +361,7 @@ START_TEST(test_compact_on_oom_says_that_pins_are_in_the_way)
     for (size_t i = 1; i < COUNT; i += 2)
         expect_ok(cuarena_block_pin(f->arena, row[i], &pinned));
     step(f, cuarena_alloc(f->arena, 2 * EACH, &pointer), CUARENA_FRAGMENTED);
-    expect_in_error("tried: reserved bytes, compaction (pins are in the way)");
+    expect_in_error("tried: reserved bytes, compaction (pins and captures are in the way)");
     for (size_t i = 1; i < COUNT; i += 2)
         expect_ok(cuarena_block_unpin(f->arena, row[i]));
     drop_row(f, row, COUNT, EACH);

@@ -90,6 +90,25 @@ END_TEST
 
 /* On another: it waits for exactly the streams that moved blocks name, and
  * they for it. */
+/* The vacated bytes are the compaction's stream's, and count as the largest range it may have. */
+START_TEST(report_counts_the_bytes_of_its_stream)
+{
+    const cuarena_stream_t streams[] = {A, B, CUARENA_NO_STREAM};
+    for (size_t i = 0; i < COUNT_OF(streams); i++) {
+        fixture_t *f = opened(SIMULATED, POOL);
+        cuarena_compact_options_t options = on_stream(streams[i]);
+        cuarena_compact_report_t report;
+        cuarena_compact_report_init(&report);
+        open_idle(f, A);
+        expect_ok(cuarena_compact(f->arena, &options, NULL, NULL, &report));
+        expect_u64(report.largest_before, SIZE);
+        expect_u64(report.largest_after, POOL / 2);
+        expect_sound(f);
+        close_holes(f, streams[i] == CUARENA_NO_STREAM ? A : streams[i]);
+    }
+}
+END_TEST
+
 START_TEST(compaction_waits_for_those_that_blocks_name)
 {
     for (int users = 0; users < 2; users++) {
@@ -687,14 +706,14 @@ int main(void)
     Suite *suite = suite_create("arena_streams_compact");
     suite_add_list(
         suite, "order",
-        TEST_LIST(compaction_on_the_own_stream_waits_for_nobody,
-                  compaction_waits_for_those_that_blocks_name, vacated_bytes_are_the_compactions,
-                  compaction_takes_what_another_stream_freed_last,
-                  compaction_on_the_per_thread_stream, moved_blocks_keep_their_stream,
-                  the_caller_names_streams_of_blocks_without_one,
-                  compaction_without_a_stream_waits_for_all,
-                  on_memory_of_the_host_compaction_waits_for_its_copies,
-                  streams_of_moved_blocks_may_be_released, the_compactions_stream_may_be_released));
+        TEST_LIST(
+            compaction_on_the_own_stream_waits_for_nobody, report_counts_the_bytes_of_its_stream,
+            compaction_waits_for_those_that_blocks_name, vacated_bytes_are_the_compactions,
+            compaction_takes_what_another_stream_freed_last, compaction_on_the_per_thread_stream,
+            moved_blocks_keep_their_stream, the_caller_names_streams_of_blocks_without_one,
+            compaction_without_a_stream_waits_for_all,
+            on_memory_of_the_host_compaction_waits_for_its_copies,
+            streams_of_moved_blocks_may_be_released, the_compactions_stream_may_be_released));
     suite_add_list(suite, "meanwhile",
                    TEST_LIST(calls_after_the_commit_come_behind_the_copies,
                              a_pointer_that_is_pinned_again_is_where_it_is,

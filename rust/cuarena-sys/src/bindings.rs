@@ -1042,7 +1042,7 @@ pub struct cuarena_compact_report {
     #[doc = " of these blocks"]
     pub bytes_moved: u64,
     pub batches: u64,
-    #[doc = " bytes of the largest free range, exact"]
+    #[doc = " bytes of the largest free range, exact: of idle bytes or, where\n the compaction has a stream, of the stream's own too"]
     pub largest_before: u64,
     pub largest_after: u64,
     #[doc = " 1: the callback stopped it"]
