@@ -82,7 +82,14 @@ static cuarena_status_t destroy(owned_arena_t *home)
     return cuarena_destroy(&home->arena);
 }
 
-static PyObject *arena_close(PyObject *self, PyObject *NATIVE_UNUSED(unused))
+/* For a device's context that is about to go with all that was allocated in it. */
+static cuarena_status_t destroy_forced(owned_arena_t *home)
+{
+    cuarena_reclaim(home->arena, 1, NULL);
+    return cuarena_destroy_forced(&home->arena);
+}
+
+static PyObject *end(PyObject *self, cuarena_status_t (*how)(owned_arena_t *home))
 {
     owned_arena_t *home = ((arena_object_t *)self)->home;
     cuarena_status_t status;
@@ -92,9 +99,20 @@ static PyObject *arena_close(PyObject *self, PyObject *NATIVE_UNUSED(unused))
     if (home->calls || home->closing)
         return native_raise_text(CUARENA_BUSY, "a call of the arena has not returned yet");
     home->closing = true;
-    NATIVE_WITHOUT_GIL(status = destroy(home));
+    NATIVE_WITHOUT_GIL(status = how(home));
     home->closing = false;
     return native_done(status);
+}
+
+static PyObject *arena_close(PyObject *self, PyObject *NATIVE_UNUSED(unused))
+{
+    return end(self, destroy);
+}
+
+/* _end(): also with blocks that live; they are gone then. */
+static PyObject *arena_end(PyObject *self, PyObject *NATIVE_UNUSED(unused))
+{
+    return end(self, destroy_forced);
 }
 
 /* What _alloc(size, stream, movable, zeroed, alignment, tag, stable, dedicated) asks for. */
@@ -216,6 +234,7 @@ static PyObject *arena_get_handle(PyObject *self, void *NATIVE_UNUSED(unused))
 
 static PyMethodDef arena_methods[] = {
     {"close", arena_close, METH_NOARGS, close_doc},
+    {"_end", arena_end, METH_NOARGS, NULL},
     {"_alloc", arena_alloc, METH_VARARGS, NULL},
     {"_alloc_address", arena_alloc_address, METH_VARARGS, NULL},
     {"_free_address", arena_free_address, METH_VARARGS, NULL},

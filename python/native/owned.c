@@ -122,7 +122,7 @@ void native_block_drop(owned_block_t *owned)
 {
     if (atomic_fetch_sub_explicit(&owned->owners, 1, memory_order_acq_rel) > 1)
         return;
-    if (owned->block)
+    if (owned->block && owned->home->arena)
         cuarena_block_free_own(owned->home->arena, owned->block);
     native_arena_drop(owned->home);
     free(owned);

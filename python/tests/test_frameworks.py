@@ -212,6 +212,27 @@ print(cuarena.numba.arena().stats().live_blocks)
 
 @needs("numba_cuda")
 @needs_device
+def test_an_arena_of_numba_ends_with_its_context():
+    program = """
+import cuarena, cuarena.numba, gc, numpy
+cuarena.numba.enable(limit="64MiB")
+from numba import cuda
+kept = cuda.to_device(numpy.full(1000, 1, numpy.uint8))
+first = cuarena.numba.arena()
+cuda.close()
+print(first.closed)
+del kept
+gc.collect()
+try:
+    cuarena.numba.arena()
+except cuarena.InvalidArgumentError:
+    print("none")
+"""
+    assert run_numba(program) == ["True", "none"]
+
+
+@needs("numba_cuda")
+@needs_device
 def test_a_wrong_option_of_numba_is_told_at_once():
     program = """
 import cuarena, cuarena.numba

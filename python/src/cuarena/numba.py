@@ -46,6 +46,13 @@ class MemoryManager(_cuda.HostOnlyCUDAMemoryManager):  # type: ignore[misc, name
             _arenas[device] = Arena(f"{_options},device={device}")
         self._arena = _arenas[device]
 
+    def reset(self) -> None:
+        """End the arena: the context goes, with all that was allocated in it."""
+        super().reset()
+        arena = _arenas.pop(int(self.context.device.id), None)
+        if arena is not None:
+            arena._end()
+
     def memalloc(self, size: int) -> Any:
         """Allocate; a MemoryPointer, which arrays and their views keep."""
         address = self._arena.alloc_address(size)
