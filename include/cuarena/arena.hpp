@@ -152,7 +152,7 @@ class arena
         result<T *> data = detail::alloc_values<T>(handle_, size, how);
         if (!data)
             return {data.code(), data.why()};
-        return buffer<T>(handle_, *data, size, how.stream());
+        return buffer<T>(handle_, *data, size, how);
     }
 
     template <typename T> buffer<T> make_buffer(std::size_t size, const request &how = {}) const
@@ -184,6 +184,7 @@ class arena
     template <typename T, std::enable_if_t<std::is_array_v<T>, int> = 0>
     result<unique_ptr<T>> try_make_unique(std::size_t count) const
     {
+        static_assert(std::extent_v<T> == 0, "an array has its length at run time: T[]");
         using value = std::remove_extent_t<T>;
         result<buffer<std::byte>> bytes = storage<value>(count);
         if (!bytes)
@@ -294,8 +295,9 @@ class arena
     /* Bytes for objects; they are freed unless the caller releases them. */
     template <typename T> result<buffer<std::byte>> storage(std::size_t count) const noexcept
     {
-        if (!host_readable())
-            return {status::unsupported, detail::unreachable};
+        const result<bool> holds = detail::holds_objects(handle_);
+        if (!holds)
+            return {holds.code(), holds.why()};
         result<T *> values = detail::alloc_values<T>(handle_, count, {});
         if (!values)
             return {values.code(), values.why()};

@@ -103,7 +103,11 @@ class block
     cuarena_stream_t stream() const noexcept { return stream_; }
 
     /* The stream that the block is resized and freed on. */
-    void set_stream(cuarena_stream_t stream) noexcept { stream_ = stream; }
+    void set_stream(cuarena_stream_t stream) noexcept
+    {
+        stream_ = stream;
+        named_ = true;
+    }
 
     /* Gives up the block: the caller frees it. */
     [[nodiscard]] cuarena_block_t release() noexcept
@@ -115,7 +119,7 @@ class block
     status try_free() noexcept
     {
         const status code =
-            to_status(id_ ? cuarena_block_free_on(arena_, id_, stream_) : CUARENA_OK);
+            to_status(id_ ? detail::free_block(arena_, id_, stream_, named_) : CUARENA_OK);
         if (code == status::ok)
             (void)release();
         return code;
@@ -163,6 +167,7 @@ class block
         std::swap(id_, other.id_);
         std::swap(size_bytes_, other.size_bytes_);
         std::swap(stream_, other.stream_);
+        std::swap(named_, other.named_);
     }
 
   private:
@@ -170,6 +175,7 @@ class block
     cuarena_block_t id_ = 0;
     std::uint64_t size_bytes_ = 0;
     cuarena_stream_t stream_ = CUARENA_NO_STREAM;
+    bool named_ = false; /* the stream, by set_stream */
 };
 
 } // namespace CUARENA_CXX_VARIANT

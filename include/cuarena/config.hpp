@@ -4,7 +4,6 @@
 #ifndef CUARENA_CONFIG_HPP
 #define CUARENA_CONFIG_HPP
 
-#include "../cuarena.h"
 #include "error.hpp"
 
 #include <cstddef>
@@ -135,6 +134,8 @@ inline result<void *> alloc(cuarena_t *arena, std::uint64_t bytes, const request
     return pointer;
 }
 
+inline constexpr const char *too_many = "so many values have more than 2^64 bytes";
+
 /* Status out_of_memory if the product has more than 64 bits: no arena has so much. */
 template <typename T> status bytes_of(std::size_t count, std::uint64_t *bytes_out) noexcept
 {
@@ -151,7 +152,7 @@ result<T *> alloc_values(cuarena_t *arena, std::size_t count, request how) noexc
     std::uint64_t bytes = 0;
     const status code = bytes_of<T>(count, &bytes);
     if (code != status::ok)
-        return {code, "so many values have more than 2^64 bytes"};
+        return {code, too_many};
     if (alignof(T) > 8 && alignof(T) > properties_of(arena).granule_bytes &&
         !(how.get() && how.get()->alignment > alignof(T)))
         how.align(alignof(T));
@@ -164,6 +165,43 @@ result<T *> alloc_values(cuarena_t *arena, std::size_t count, request how) noexc
 inline constexpr const char *unreachable =
     "the CPU does not reach the arena's memory, so no objects can be in it; "
     "memory=pageable, pinned, managed, and bytes of the host are accepted";
+
+inline constexpr const char *empty = "the arena object is empty: it was moved from, or never made";
+
+/* Whether objects can be in the arena's memory, and if not why. */
+inline result<bool> holds_objects(cuarena_t *arena) noexcept
+{
+    if (!arena)
+        return {status::bad_argument, empty};
+    if (!host_readable(arena))
+        return {status::unsupported, unreachable};
+    return true;
+}
+
+/* The thread's default stream is another one on each thread. */
+inline bool is_per_thread(cuarena_stream_t stream) noexcept
+{
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+    return !stream || stream == CUARENA_STREAM_PER_THREAD;
+#else
+    return stream == CUARENA_STREAM_PER_THREAD;
+#endif
+}
+
+/* Frees what was allocated on the stream or, if it is `named`, is to be freed there. */
+inline cuarena_status_t free_pointer(cuarena_t *arena, void *pointer, cuarena_stream_t stream,
+                                     bool named) noexcept
+{
+    return is_per_thread(stream) && !named ? cuarena_free_own(arena, pointer)
+                                           : cuarena_free_on(arena, pointer, stream);
+}
+
+inline cuarena_status_t free_block(cuarena_t *arena, cuarena_block_t block, cuarena_stream_t stream,
+                                   bool named) noexcept
+{
+    return is_per_thread(stream) && !named ? cuarena_block_free_own(arena, block)
+                                           : cuarena_block_free_on(arena, block, stream);
+}
 } // namespace detail
 
 } // namespace CUARENA_CXX_VARIANT

@@ -4,7 +4,15 @@
 #ifndef CUARENA_ERROR_HPP
 #define CUARENA_ERROR_HPP
 
-#include "base.h"
+/* C has functions and structures of one name. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#endif
+#include "../cuarena.h"
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 #include <cstdio>
 #include <cstdlib>
@@ -15,25 +23,36 @@
 #include <type_traits>
 #include <utility>
 
-/* Code that is compiled with and without exceptions, or with another meaning of the stream NULL,
- * differs, so each gets names of its own: a linker must not take one for the other. */
-#if defined(__cpp_exceptions) && defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
-#define CUARENA_CXX_VARIANT throws_per_thread
-#elif defined(__cpp_exceptions)
-#define CUARENA_CXX_VARIANT throws
-#elif defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
-#define CUARENA_CXX_VARIANT aborts_per_thread
+/* Code that is compiled with and without exceptions, with and without types at run time, or with
+ * another meaning of the stream NULL, differs, so each gets names of its own: a linker must not
+ * take one for the other. So a type of one is not that of another: see cuarena.hpp. */
+#ifdef __cpp_exceptions
+#define CUARENA_CXX_ERRORS throws
 #else
-#define CUARENA_CXX_VARIANT aborts
+#define CUARENA_CXX_ERRORS aborts
 #endif
+#ifdef __cpp_rtti
+#define CUARENA_CXX_TYPES
+#else
+#define CUARENA_CXX_TYPES _untyped
+#endif
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+#define CUARENA_CXX_NULL _per_thread
+#else
+#define CUARENA_CXX_NULL
+#endif
+#define CUARENA_CXX_JOINED(errors, types, null) errors##types##null
+#define CUARENA_CXX_JOIN(errors, types, null) CUARENA_CXX_JOINED(errors, types, null)
+#define CUARENA_CXX_VARIANT                                                                        \
+    CUARENA_CXX_JOIN(CUARENA_CXX_ERRORS, CUARENA_CXX_TYPES, CUARENA_CXX_NULL)
 
 namespace cuarena
 {
 inline namespace CUARENA_CXX_VARIANT
 {
 
-/* The statuses of base.h. They are std::error_codes too: status::limit, out_of_memory and
- * fragmented compare equal to std::errc::not_enough_memory. */
+/* The statuses of base.h. They are std::error_codes too (make_error_code): those of status::limit,
+ * out_of_memory and fragmented compare equal to std::errc::not_enough_memory. */
 enum class [[nodiscard]] status : cuarena_status_t{
     ok = CUARENA_OK,
     bad_argument = CUARENA_BAD_ARGUMENT,
@@ -134,8 +153,8 @@ class failure
 
     status code() const noexcept { return to_status(info_.status); }
 
-    /* The last error of the thread when it was thrown: what was asked for,
-     * what the limit is and so on. */
+    /* The last error of the thread when it was thrown: what was asked for, what the limit is and so
+     * on. Of a result that is read after another call has failed, that call's. */
     const cuarena_error_info_t &info() const noexcept { return info_; }
 
   protected:
@@ -208,7 +227,11 @@ template <typename T> class [[nodiscard]] result
 
     T &operator*() noexcept { return value_; }
 
+    const T &operator*() const noexcept { return value_; }
+
     T *operator->() noexcept { return &value_; }
+
+    const T *operator->() const noexcept { return &value_; }
 
     /* Hands the value over, or throws. */
     T value()

@@ -4,7 +4,6 @@
 #ifndef CUARENA_MOVES_HPP
 #define CUARENA_MOVES_HPP
 
-#include "arena.h"
 #include "error.hpp"
 
 #include <cstddef>

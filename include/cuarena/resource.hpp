@@ -20,8 +20,9 @@ inline namespace CUARENA_CXX_VARIANT
 #ifdef __cpp_lib_memory_resource
 /*
  * Standard containers allocate from it. Two resources on the same arena are equal: what one
- * allocated the other may free. The arena object may be moved; once it has ended, the resource may
- * still free, but no longer allocate. Like every std::pmr::memory_resource it throws.
+ * allocated the other may free; without types at run time each equals only itself. The arena object
+ * may be moved; once it has ended, the resource may still free, but no longer allocate. Like every
+ * std::pmr::memory_resource it throws.
  */
 class memory_resource : public std::pmr::memory_resource
 {
@@ -31,9 +32,13 @@ class memory_resource : public std::pmr::memory_resource
     explicit memory_resource(const arena &from, cuarena_tag_t tag = 0)
         : arena_(from.get()), tag_(tag), granule_bytes_(detail::properties_of(arena_).granule_bytes)
     {
-        if (!from.host_readable())
-            fail(status::unsupported, detail::unreachable);
+        const result<bool> holds = detail::holds_objects(arena_);
+        if (!holds)
+            fail(holds.code(), holds.why());
     }
+
+    /* The arena would end at once. */
+    explicit memory_resource(arena &&, cuarena_tag_t = 0) = delete;
 
     cuarena_t *get() const noexcept { return arena_; }
 

@@ -23,6 +23,9 @@ template <typename T> class deleter
   public:
     deleter() noexcept = default;
 
+    static_assert(!std::is_const_v<T> && !std::is_volatile_v<T> && !std::is_array_v<T>,
+                  "objects are neither const nor volatile, and arrays have one dimension: T[]");
+
     deleter(cuarena_t *arena, std::size_t count) noexcept : arena_(arena), count_(count) {}
 
     void operator()(T *objects) const noexcept
@@ -52,6 +55,8 @@ template <typename T> class buffer
 {
     static_assert(std::is_trivially_copyable_v<T>,
                   "a buffer has values that can be copied as bytes");
+    static_assert(!std::is_const_v<T> && !std::is_volatile_v<T>,
+                  "a buffer has values that are neither const nor volatile");
 
   public:
     buffer() noexcept = default;
@@ -60,6 +65,13 @@ template <typename T> class buffer
     buffer(cuarena_t *arena, T *data, std::size_t size,
            cuarena_stream_t stream = CUARENA_NO_STREAM) noexcept
         : arena_(arena), data_(data), size_(size), stream_(stream)
+    {
+    }
+
+    /* ... for a request, which is asked for again where the buffer gets values after it had none.
+     */
+    buffer(cuarena_t *arena, T *data, std::size_t size, const request &how) noexcept
+        : arena_(arena), data_(data), size_(size), stream_(how.stream()), how_(how)
     {
     }
 
@@ -79,14 +91,19 @@ template <typename T> class buffer
 
     cuarena_stream_t stream() const noexcept { return stream_; }
 
-    void set_stream(cuarena_stream_t stream) noexcept { stream_ = stream; }
+    void set_stream(cuarena_stream_t stream) noexcept
+    {
+        stream_ = stream;
+        named_ = true;
+    }
 
     /* Gives up the values: the caller frees them. */
     [[nodiscard]] T *release() noexcept { return buffer(std::move(*this)).forget(); }
 
     status try_free() noexcept
     {
-        const status code = to_status(data_ ? cuarena_free_on(arena_, data_, stream_) : CUARENA_OK);
+        const status code =
+            to_status(data_ ? detail::free_pointer(arena_, data_, stream_, named_) : CUARENA_OK);
         if (code == status::ok)
             (void)forget();
         return code;
@@ -97,19 +114,21 @@ template <typename T> class buffer
     /* As cuarena_resize_on: contents stay, the address may not. */
     status try_resize(std::size_t size) noexcept
     {
-        void *data = nullptr;
-        std::uint64_t bytes = 0;
-        status code = detail::bytes_of<T>(size, &bytes);
-        if (code == status::ok)
-            code = to_status(cuarena_resize_on(arena_, data_, bytes, stream_, &data));
-        if (code == status::ok) {
-            data_ = static_cast<T *>(data);
+        result<T *> data = data_ ? resized(size) : made(size);
+        if (data) {
+            data_ = *data;
             size_ = size;
         }
-        return code;
+        return data.code();
     }
 
-    void resize(std::size_t size) { check(try_resize(size)); }
+    void resize(std::size_t size)
+    {
+        std::uint64_t bytes;
+        if (detail::bytes_of<T>(size, &bytes) != status::ok)
+            fail(status::out_of_memory, detail::too_many);
+        check(try_resize(size));
+    }
 
     void swap(buffer &other) noexcept
     {
@@ -117,9 +136,29 @@ template <typename T> class buffer
         std::swap(data_, other.data_);
         std::swap(size_, other.size_);
         std::swap(stream_, other.stream_);
+        std::swap(how_, other.how_);
+        std::swap(named_, other.named_);
     }
 
   private:
+    result<T *> made(std::size_t size) const noexcept
+    {
+        request how = how_;
+        return detail::alloc_values<T>(arena_, size, how.on(stream_));
+    }
+
+    result<T *> resized(std::size_t size) const noexcept
+    {
+        void *data = nullptr;
+        std::uint64_t bytes = 0;
+        status code = detail::bytes_of<T>(size, &bytes);
+        if (code == status::ok)
+            code = to_status(cuarena_resize_on(arena_, data_, bytes, stream_, &data));
+        if (code != status::ok)
+            return code;
+        return static_cast<T *>(data);
+    }
+
     T *forget() noexcept
     {
         size_ = 0;
@@ -130,6 +169,8 @@ template <typename T> class buffer
     T *data_ = nullptr;
     std::size_t size_ = 0;
     cuarena_stream_t stream_ = CUARENA_NO_STREAM;
+    request how_;
+    bool named_ = false; /* the stream, by set_stream */
 };
 
 } // namespace CUARENA_CXX_VARIANT

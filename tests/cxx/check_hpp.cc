@@ -34,6 +34,12 @@ class counted_memory
 
     cuarena::arena arena()
     {
+        return arena_with([](cuarena_memory_ops_t &) {});
+    }
+
+    template <typename F> cuarena::arena arena_with(F change)
+    {
+        change(ops_);
         cuarena::config config("preset=grow");
         config.memory = CUARENA_MEMORY_CUSTOM;
         config.ops = &ops_;
@@ -121,6 +127,7 @@ void statuses_are_error_codes()
 {
     const std::error_code code = status::fragmented;
     EXPECT(code == std::errc::not_enough_memory);
+    EXPECT(make_error_code(status::limit) == std::errc::not_enough_memory);
     EXPECT_EQ(std::string(code.category().name()), "cuarena");
     EXPECT_EQ(code.message(), cuarena_status_text(CUARENA_FRAGMENTED));
     EXPECT(std::error_code(status::busy) == std::errc::device_or_resource_busy);
@@ -449,6 +456,117 @@ void a_buffer_keeps_its_contents_when_it_grows()
     EXPECT_VALID(arena);
 }
 
+void a_buffer_of_no_values_keeps_what_it_was_asked_for()
+{
+    struct alignas(4096) page {
+        char bytes[4096];
+    };
+    cuarena::arena arena("pool=1MiB,stable=256KiB");
+    const cuarena_tag_t tag = arena.tag("pages");
+    const auto front = arena.alloc(8); /* so that not every address is aligned */
+    auto buffer = arena.make_buffer<page>(0, cuarena::request().tag(tag).stable());
+    for (int i = 0; i < 2; i++) {
+        buffer.resize(2);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % alignof(page), 0u);
+        cuarena_stats_t stats;
+        cuarena_stats_init(&stats);
+        cuarena::check(cuarena_tag_stats(arena.get(), tag, &stats));
+        EXPECT_EQ(stats.live_bytes, 2 * sizeof(page));
+        EXPECT_EQ(arena.stats(CUARENA_REGION_STABLE).live_blocks, 1u);
+        buffer.resize(0);
+        EXPECT(!buffer.data());
+    }
+    arena.free(front);
+    EXPECT_VALID(arena);
+}
+
+void a_resize_beyond_64_bits_says_so_whatever_failed_before()
+{
+    cuarena::arena arena("pool=1MiB");
+    auto buffer = arena.make_buffer<double>(2);
+    EXPECT(!arena.try_alloc(7 << 20));
+    try {
+        buffer.resize(SIZE_MAX / 4);
+        EXPECT(false); /* it throws */
+    } catch (const cuarena::bad_alloc &caught) {
+        EXPECT_EQ(std::string(caught.what()), "so many values have more than 2^64 bytes");
+    }
+    EXPECT_EQ(buffer.size(), 2u);
+}
+
+void an_empty_arena_object_says_that_it_is_empty()
+{
+    cuarena::arena arena;
+    const auto made = arena.try_make_unique<int>(5);
+    EXPECT_EQ(made.code(), status::bad_argument);
+    EXPECT(std::strstr(made.why(), "empty"));
+    try {
+        cuarena::memory_resource resource(arena);
+        EXPECT(false); /* it throws */
+    } catch (const cuarena::error &caught) {
+        EXPECT_EQ(caught.code(), status::bad_argument);
+    }
+}
+
+/* Streams on which nothing is ever queued; that of a thread is another one on each. */
+cuarena_status_t identify(void *, cuarena_stream_t stream, cuarena_stream_info_t *info) noexcept
+{
+    static thread_local char own;
+    *info = {};
+    info->per_thread = stream == CUARENA_STREAM_PER_THREAD;
+    info->id = info->per_thread ? reinterpret_cast<std::uintptr_t>(&own)
+                                : reinterpret_cast<std::uintptr_t>(stream);
+    return CUARENA_OK;
+}
+
+cuarena_status_t mark(void *, cuarena_stream_t, void **event) noexcept
+{
+    static char the;
+    *event = &the;
+    return CUARENA_OK;
+}
+
+cuarena_status_t query(void *, void *) noexcept
+{
+    return CUARENA_OK;
+}
+
+cuarena_status_t wait(void *, void *, cuarena_stream_t, std::int32_t) noexcept
+{
+    return CUARENA_OK;
+}
+
+void unmark(void *, void *) noexcept
+{
+}
+
+/* Not on that of the thread on which the owner ends. */
+void what_a_thread_allocated_on_its_default_stream_is_not_freed_on_anothers()
+{
+    counted_memory memory;
+    cuarena::arena arena = memory.arena_with([](cuarena_memory_ops_t &ops) {
+        ops.identify = identify;
+        ops.mark = mark;
+        ops.query = query;
+        ops.wait = wait;
+        ops.unmark = unmark;
+    });
+    const auto how = cuarena::request().on(CUARENA_STREAM_PER_THREAD);
+    cuarena::block block = arena.make_block(1000, how);
+    auto buffer = arena.make_buffer<char>(1000, how);
+    std::thread([&, held = std::move(block), kept = std::move(buffer)]() mutable {
+        cuarena_stats_t stats;
+        held.free();
+        kept.free();
+        cuarena_stats_init(&stats);
+        cuarena::check(cuarena_stream_stats(arena.get(), CUARENA_STREAM_LEGACY, &stats));
+        EXPECT_EQ(stats.free_bytes, 2048u);
+    }).join();
+    EXPECT_EQ(arena.stats().live_blocks, 0u);
+    EXPECT_VALID(arena);
+    arena.release_stream(CUARENA_STREAM_PER_THREAD);
+}
+
 void objects_want_memory_that_the_cpu_reaches()
 {
     cuarena::arena arena("memory=none,pool=1MiB");
@@ -651,6 +769,10 @@ const test tests[] = {
     TEST(values_are_aligned_as_their_type),
     TEST(a_count_beyond_64_bits_is_refused),
     TEST(a_buffer_keeps_its_contents_when_it_grows),
+    TEST(a_buffer_of_no_values_keeps_what_it_was_asked_for),
+    TEST(a_resize_beyond_64_bits_says_so_whatever_failed_before),
+    TEST(an_empty_arena_object_says_that_it_is_empty),
+    TEST(what_a_thread_allocated_on_its_default_stream_is_not_freed_on_anothers),
     TEST(objects_want_memory_that_the_cpu_reaches),
     TEST(what_was_allocated_on_a_stream_is_freed_on_it),
     TEST(a_device_serves_blocks_and_buffers_but_no_objects),
