@@ -177,6 +177,7 @@ static void *ort_reserve(struct OrtAllocator *self, size_t bytes)
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.dedicated = bytes >= allocator->least_dedicated;
+    request.alignment = 256; /* kernels count on what a page of its own would give them */
     cuarena_status_t status = cuarena_alloc_with(allocator->arena, bytes, &request, &pointer);
     return answer(status, bytes, pointer);
 }
