@@ -328,7 +328,6 @@ cuarena_status_t cuarena_ort_allocator_destroy(struct OrtAllocator **allocator)
         cuai_host_free(owed);
         owed = next;
     }
-    ended->table.alloc = NULL; /* no allocator any more, for who ends it twice */
     cuai_host_free(ended);
     *allocator = NULL;
     return CUARENA_OK;
