@@ -297,6 +297,7 @@ static program_t load(const char *path)
 typedef struct server {
     const char *name;
     const char *options; /* NULL: the runtime */
+    bool as_runtime;     /* the arena's limit is what the runtime held */
 } server_t;
 
 typedef struct replay {
@@ -491,16 +492,18 @@ static void close_replay(replay_t *r)
 /* ---- Rows -------------------------------------------------------------- */
 
 static const server_t servers[] = {
-    {"grow, steal=wait", "memory=device,preset=grow"},
-    {"grow, steal=first", "memory=device,preset=grow,steal=first"},
-    {"grow, steal=first, handle=2MiB", "memory=device,preset=grow,steal=first,handle=2MiB"},
-    {"grow, steal=idle", "memory=device,preset=grow,steal=idle"},
-    {"grow, steal=never", "memory=device,preset=grow,steal=never"},
-    {NULL, NULL},
+    {"grow, steal=wait", "memory=device,preset=grow", false},
+    {"grow, steal=first", "memory=device,preset=grow,steal=first", false},
+    {"grow, steal=first, handle=2MiB", "memory=device,preset=grow,steal=first,handle=2MiB", false},
+    {"grow, steal=idle", "memory=device,preset=grow,steal=idle", false},
+    {"grow, steal=never", "memory=device,preset=grow,steal=never", false},
+    {NULL, NULL, false},
+    {"grow, limit: the bytes above", "memory=device,preset=grow", true},
 };
 #define SERVERS (sizeof servers / sizeof servers[0])
+#define WARM 4 /* the one that the time of an event is taken with */
 
-static void open_server(replay_t *r, const server_t *server)
+static void open_server(replay_t *r, const server_t *server, uint64_t runtime_bytes)
 {
     cuarena_config_t config;
     if (server->options == NULL) {
@@ -511,6 +514,8 @@ static void open_server(replay_t *r, const server_t *server)
     cuarena_config_init(&config);
     must(cuarena_config_parse(&config, server->options));
     config.device = gpu.ordinal;
+    if (server->as_runtime)
+        config.limit = (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, runtime_bytes};
     r->arena = gpu_arena(&config);
 }
 
@@ -555,14 +560,15 @@ static void tell(const program_t *program, const char *title, const char *who,
     record_end();
 }
 
-static void measure_one(const program_t *program, const char *title, const server_t *server,
-                        uint64_t lasts_ns)
+/* Returns how many bytes were held. */
+static uint64_t measure_one(const program_t *program, const char *title, const server_t *server,
+                            uint64_t lasts_ns, uint64_t runtime_bytes)
 {
     replay_t r;
     double ms[PASSES];
     size_t passes = gpu.quick ? 1 : PASSES;
     open_replay(&r, program);
-    open_server(&r, server);
+    open_server(&r, server, runtime_bytes);
     r.lasts_ns = lasts_ns;
     for (size_t i = 0; i < passes; i++)
         ms[i] = pass(&r);
@@ -570,6 +576,7 @@ static void measure_one(const program_t *program, const char *title, const serve
     cuarena_stats_t stats = close_server(&r);
     tell(program, title, who, &stats, &r, figures_of(ms, passes));
     close_replay(&r);
+    return stats.peak_reserved_bytes;
 }
 
 /* Nanoseconds that the host takes for an event with a kernel that does not last, in an arena that
@@ -578,7 +585,7 @@ static uint64_t mean_gap(const program_t *program)
 {
     replay_t r;
     open_replay(&r, program);
-    open_server(&r, &servers[SERVERS - 2]);
+    open_server(&r, &servers[WARM], 0);
     (void)pass(&r);
     double ms = pass(&r);
     (void)close_server(&r);
@@ -598,9 +605,15 @@ static void measure(const char *path)
            "us, its kernel %d as long\n%-34s %7s %9s %9s %9s %7s %7s\n",
            title, program.count, program.streams, (double)program.peak / (double)GIB,
            (double)gap / 1e3, GAPS, "", "held", "total ms", "call ns", "steals", "waits", "host");
-    for (size_t i = 0; i < SERVERS; i++)
-        if (servers[i].options != NULL || runtime.malloc_async != NULL)
-            measure_one(&program, title, &servers[i], gap * GAPS);
+    uint64_t runtime_bytes = 0;
+    for (const server_t *server = servers; server < servers + SERVERS; server++) {
+        bool wants_runtime = server->options == NULL || server->as_runtime;
+        if (wants_runtime && runtime.malloc_async == NULL)
+            continue;
+        uint64_t held = measure_one(&program, title, server, gap * GAPS, runtime_bytes);
+        if (server->options == NULL)
+            runtime_bytes = held;
+    }
     free(program.events);
 }
 

@@ -96,6 +96,7 @@ START_TEST(test_two_streams_of_one_capture)
     driver_ok(driver.cuGraphExecDestroy(exec));
     driver_ok(driver.cuCtxSynchronize());
     free_on(second, stream);
+    expect_no_captures();
     driver_ok(driver.cuEventDestroy(fork));
     driver_ok(driver.cuEventDestroy(join));
 }
