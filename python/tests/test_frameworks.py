@@ -284,9 +284,19 @@ except cuarena.InvalidArgumentError as error:
     assert run_numba(program) == ["busy", "none"]
 
 
+def skip_where_numba_cannot_compile():
+    """Skip where Numba does not know the NumPy beside it, so that no kernel of it compiles."""
+    done = subprocess.run(
+        [sys.executable, "-c", "import numba.cuda.np.arrayobj"], capture_output=True, text=True
+    )
+    if done.returncode != 0:
+        pytest.skip(f"Numba cannot compile here: {done.stderr.strip().splitlines()[-1]}")
+
+
 @needs("numba_cuda")
 @needs_gpu
 def test_a_kernel_of_numba_on_arena_memory():
+    skip_where_numba_cannot_compile()
     program = """
 import numpy, cuarena, cuarena.numba
 cuarena.numba.enable()
