@@ -380,8 +380,8 @@ START_TEST(test_pointers_are_those_of_blocks)
 }
 END_TEST
 
-/* The driver, asked for several attributes, answers for what is no memory too, as address 1 is; real
- * ones leave some of the answers as they were. */
+/* The driver, asked for several attributes, answers for what is no memory too, as address 1 is;
+ * real ones leave some of the answers as they were. */
 START_TEST(test_a_free_address_has_no_attributes)
 {
     CUdeviceptr at = alloc_on(3000, stream);
