@@ -1,7 +1,7 @@
 /*
  * What ONNX Runtime's allocations cost, by whose memory a session computes in.
  *
- *   onnxruntime LIBONNXRUNTIME MODEL [ROUNDS [RUNS]]
+ *   onnxruntime_rows LIBONNXRUNTIME MODEL [ROUNDS [RUNS]]
  *
  * A row for each allocator: nanoseconds of Alloc and Free of 4 KiB and of 1 MiB by its table,
  * microseconds of a run of MODEL, whose image has another size each time, and, where they end,
