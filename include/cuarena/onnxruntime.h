@@ -16,9 +16,9 @@
  *   Alloc          cuarena_alloc
  *   AllocOnStream  cuarena_alloc_on, on the native stream of the OrtSyncStream
  *   Reserve        a dedicated block: weights, which must not stand among what comes and goes. Of
- *                  less than half a page of the memory (cuarena_properties) as Alloc, aligned to
- *                  256 bytes as kernels count on, for a model
- *                  may have thousands of small ones, and each would take a page
+ *                  less than half a page of the memory (cuarena_properties) as Alloc, for a model
+ *                  may have thousands of small ones, and each would take a page; all are aligned to
+ *                  256 bytes, which kernels count on
  *   Free           cuarena_free_own: on the stream on which the block was allocated; a block of no
  *                  stream is idle. Where a capture is in the way it is done by a later call of the
  *                  allocator, when the capture is over
