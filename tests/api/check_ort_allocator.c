@@ -103,6 +103,24 @@ START_TEST(test_thousands_of_small_reserves_share_pages)
 }
 END_TEST
 
+/* Where blocks of other calls lie closer. */
+START_TEST(test_small_reserves_are_aligned_as_kernels_count_on)
+{
+    static const char *const kinds[] = {"preset=grow, memory=none, granule=16",
+                                        "preset=mlx-cpu, memory=pageable"};
+    void *weights[8];
+    rig_t rig = opened(kinds[_i], 0);
+    for (int i = 0; i < 8; i++) {
+        weights[i] = rig.allocator->reserve(rig.allocator, 40 + (size_t)i);
+        ck_assert_msg(weights[i] != NULL, "weight %d: %s", i, cuarena_last_error());
+        expect_u64((uintptr_t)weights[i] % 256, 0);
+    }
+    for (int i = 0; i < 8; i++)
+        rig.allocator->free(rig.allocator, weights[i]);
+    closed(&rig);
+}
+END_TEST
+
 START_TEST(test_figures_want_a_place)
 {
     rig_t rig = opened("preset=grow, memory=none", 0);
@@ -172,5 +190,6 @@ int main(void)
             test_a_reserve_has_a_segment_of_its_own, test_thousands_of_small_reserves_share_pages,
             test_figures_want_a_place, test_a_shrink_leaves_what_the_creation_said,
             test_without_exceptions_a_refused_request_is_null, test_bad_arguments_are_named));
+    suite_add_rows(suite, "alignment", test_small_reserves_are_aligned_as_kernels_count_on, 2);
     return suite_main(suite);
 }
