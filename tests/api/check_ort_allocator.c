@@ -106,10 +106,8 @@ END_TEST
 /* Where blocks of other calls lie closer. */
 START_TEST(test_small_reserves_are_aligned_as_kernels_count_on)
 {
-    static const char *const kinds[] = {"preset=grow, memory=none, granule=16",
-                                        "preset=mlx-cpu, memory=pageable"};
     void *weights[8];
-    rig_t rig = opened(kinds[_i], 0);
+    rig_t rig = opened("preset=mlx-cpu, memory=pageable", 0);
     for (int i = 0; i < 8; i++) {
         weights[i] = rig.allocator->reserve(rig.allocator, 40 + (size_t)i);
         ck_assert_msg(weights[i] != NULL, "weight %d: %s", i, cuarena_last_error());
@@ -188,8 +186,8 @@ int main(void)
         TEST_LIST(
             test_what_a_stream_frees_stays_its_own, test_a_block_of_a_released_stream_is_of_none,
             test_a_reserve_has_a_segment_of_its_own, test_thousands_of_small_reserves_share_pages,
-            test_figures_want_a_place, test_a_shrink_leaves_what_the_creation_said,
+            test_small_reserves_are_aligned_as_kernels_count_on, test_figures_want_a_place,
+            test_a_shrink_leaves_what_the_creation_said,
             test_without_exceptions_a_refused_request_is_null, test_bad_arguments_are_named));
-    suite_add_rows(suite, "alignment", test_small_reserves_are_aligned_as_kernels_count_on, 2);
     return suite_main(suite);
 }
