@@ -17,6 +17,14 @@ static void expect_no_captures(void)
     expect_u64(layer_arena_stats().captures, 0);
 }
 
+/* A block that was freed lives until its graph's end is known. */
+static void graphs_end(void)
+{
+    driver_ok(driver.cuCtxSynchronize());
+    expect_no_captures();
+    layer_end();
+}
+
 /* What is allocated by others while the graph lives never gets its bytes. */
 START_TEST(test_a_graph_keeps_its_blocks_until_it_ends)
 {
@@ -263,6 +271,6 @@ int main(void)
                   test_a_graph_frees_only_what_a_graph_allocated, test_two_streams_of_one_capture,
                   test_free_without_a_stream_during_a_capture, test_a_capture_that_has_failed,
                   test_a_capture_that_goes_on, test_a_stream_that_is_destroyed_in_its_capture));
-    tcase_add_checked_fixture(tcase, layer_begin, layer_end);
+    tcase_add_checked_fixture(tcase, layer_begin, graphs_end);
     return driver_result(kind, suite_main(suite));
 }
