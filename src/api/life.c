@@ -13,6 +13,7 @@
 #include "arena/life.h"
 #include "arena/move.h"
 #include "arena/reclaim.h"
+#include "arena/reuse.h"
 #include "arena/stream_order.h"
 #include "arena/streams.h"
 #include "arena/traced.h"
@@ -428,8 +429,10 @@ static cuarena_status_t end_trim(cuai_call_t *call, cuarena_status_t status, uin
                                  uint64_t *given_back_out)
 {
     CUAI_ASSERT(call->arena->inside != 0);
-    if (status == CUARENA_OK)
+    if (status == CUARENA_OK) {
         cuai_chunks_trimmed(call->arena);
+        cuai_reuse_trimmed(call->arena);
+    }
     cuai_call_note(call, CUARENA_EVENT_TRIM, given);
     if (status == CUARENA_OK && given_back_out != NULL)
         *given_back_out = given;

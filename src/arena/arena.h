@@ -15,6 +15,7 @@
 
 #include "arena/arenas.h"
 #include "arena/peaks.h"
+#include "arena/remap.h"
 #include "arena/segments.h"
 #include "arena/slow.h"
 #include "arena/stream.h"
@@ -121,8 +122,9 @@ struct cuarena_arena {
     uint64_t compactions;
     uint64_t moves;
     uint64_t bytes_moved;
-    uint64_t most_used; /* bytes that blocks of the dynamic region had, or asked for, at a growth */
-    uint64_t reuses;    /* of idle pages, less those that growth was paid for with (grow.c) */
+    uint64_t most_used; /* bytes that blocks of the dynamic region had, or asked for, at a growth
+                         * since the owner trimmed last */
+    uint64_t reuses;    /* of idle pages, less those that growth was paid for with (reuse.c) */
     uint64_t oom_handler_calls;
     uint64_t steals;
     uint64_t stream_waits;
@@ -165,6 +167,7 @@ struct cuarena_arena {
     uint64_t reclaims;       /* how often that was something, ever */
     uint32_t introducing;    /* threads that ask the memory about a stream that is new */
     cuai_uses_t uses;
+    cuai_aliases_t aliases;
     cuai_point_t moved;    /* behind the last copies of a compaction; serial 0: all are done */
     uint64_t event_serial; /* the last serial that an event got */
     uint64_t freed_while_moving; /* how many blocks were freed while they were moved, ever */

@@ -4,11 +4,13 @@
  *   segment.address                            + bytes           + address_bytes
  *    | stable | blocks and ranges | hole | ... | not taken yet: a hole at_end |
  *
- * The heap knows the stretches between holes as its segments.
+ * The heap knows the stretches between holes as its segments. Aliases (remap.h) are no holes, for
+ * nothing can be mapped there yet.
  */
 #include "arena/holes.h"
 #include "arena/alloc.h"
 #include "arena/capture.h"
+#include "arena/remap.h"
 #include "arena/segments.h"
 #include "arena/streams.h"
 
@@ -95,10 +97,14 @@ bool cuai_next_hole(const cuarena_t *arena, const cuarena_memory_segment_t *segm
     bool at_end = begin >= taken_end;
     if (!at_end && stop > taken_end)
         stop = taken_end;
+    uint64_t first = begin;
+    uint64_t behind = stop;
+    if (!cuai_beside_aliases(arena, &begin, &stop))
+        return cuai_next_hole(arena, segment, behind, request, hole_out);
     *hole_out = (cuai_hole_t){
         .begin = begin,
         .bytes = stop - begin,
-        .below = below,
+        .below = begin == first ? below : 0,
         .above =
             stretch != NULL && stop == stretch->begin ? free_at_begin(arena, stretch, request) : 0,
         .at_end = at_end,

@@ -42,7 +42,7 @@ static cuarena_status_t publish_more(cuarena_t *arena, uint64_t bytes, bool from
     uint64_t first = from_hole ? cuai_page_multiple(arena, arena->pool_bytes) : arena->pool_bytes;
     uint64_t begin = segment->address + first;
     uint64_t end = segment->address + cuai_min(bytes, segment->bytes);
-    return end > begin ? cuai_publish(arena, 0, begin, end - begin) : CUARENA_OK;
+    return end > begin ? cuai_publish(arena, 0, begin, end - begin, 0) : CUARENA_OK;
 }
 
 cuarena_status_t cuai_lengthen_pool(cuarena_t *arena, uint64_t bytes)
@@ -169,7 +169,7 @@ static cuarena_status_t publish_holes(cuarena_t *arena)
     uint64_t from = 0;
     while (status == CUARENA_OK && cuai_next_hole(arena, segment, from, NULL, &hole) &&
            !hole.at_end) {
-        status = cuai_publish(arena, 0, hole.begin, hole.bytes);
+        status = cuai_publish(arena, 0, hole.begin, hole.bytes, 0);
         from = hole.begin + hole.bytes;
     }
     return status;

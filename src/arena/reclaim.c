@@ -8,6 +8,7 @@
  * Invariant: nothing is in a free list behind which there is no event, nor one to come.
  */
 #include "arena/reclaim.h"
+#include "arena/remap.h"
 #include "arena/stream_order.h"
 #include "arena/streams.h"
 #include "arena/traced.h"
@@ -519,6 +520,7 @@ void cuai_streams_reset(cuarena_t *arena)
 {
     CUAI_ASSERT(!arena->reclaiming);
     cuai_uses_clear(arena);
+    cuai_aliases_settle(arena);
     cuai_stream_t *s;
     for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
         reset_stream(arena, s);

@@ -113,6 +113,7 @@ const char *cuai_streams_wrong(const cuarena_t *arena)
     count_blocks(arena, &tally);
     uint64_t uses = count_waits(arena, waits);
     cuai_captures_count_waits(arena, waits);
+    cuai_aliases_count_waits(arena, waits);
     if (tally.unknown || uses != tally.used || uses != arena->uses.count)
         return "a block's stream or its uses are not known";
     if (tally.ending != arena->ending)

@@ -61,13 +61,14 @@ static void join_at(cuarena_heap_t *heap, uint64_t address)
         cuarena_heap_segment_join(heap, address);
 }
 
-cuarena_status_t cuai_publish(cuarena_t *arena, size_t at, uint64_t address, uint64_t bytes)
+cuarena_status_t cuai_publish(cuarena_t *arena, size_t at, uint64_t address, uint64_t bytes,
+                              uint32_t freelist)
 {
     cuai_assert_locked(arena);
     CUAI_ASSERT(at < arena->segments.count && bytes != 0);
     const cuarena_memory_segment_t *segment = &arena->segments.items[at];
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    cuarena_status_t status = cuarena_heap_segment_add(heap, address, bytes);
+    cuarena_status_t status = cuai_segment_add_to(heap, address, bytes, freelist);
     if (status != CUARENA_OK)
         return status;
     cuai_segment_set_source(heap, cuai_segment_around(heap, address), (uint32_t)at);

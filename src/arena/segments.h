@@ -17,9 +17,10 @@ typedef struct cuai_segments {
 
 /* Makes room for one more; false: the host has no memory. */
 bool cuai_segments_room(cuai_segments_t *segments);
-/* Lets the dynamic heap use bytes that the memory gave, in the segment at place `at`: joined to the
- * stretches that they touch. */
-cuarena_status_t cuai_publish(cuarena_t *arena, size_t at, uint64_t address, uint64_t bytes);
+/* Lets the dynamic heap use bytes that the memory gave, in the segment at place `at`, as a range of
+ * a free list: joined to the stretches that they touch. */
+cuarena_status_t cuai_publish(cuarena_t *arena, size_t at, uint64_t address, uint64_t bytes,
+                              uint32_t freelist);
 /* Tells the stretches of a segment that it is at place `at` now. O(stretches). */
 void cuai_segments_number(cuarena_t *arena, size_t at);
 /* Where the dynamic region begins in a segment. */

@@ -148,6 +148,12 @@ static uint64_t need(cuai_timeline_t *t, uint64_t serial)
     return serial;
 }
 
+cuai_point_t cuai_timeline_share(const cuarena_t *arena, cuai_point_t point)
+{
+    uint64_t serial = need(timeline_of(arena, point.stream), point.serial);
+    return (cuai_point_t){point.stream, serial};
+}
+
 /* An entry that is in no timeline: one that nobody needs, or a new one. NULL: the host lacks
  * memory. */
 static cuai_entry_t *ready_entry(cuai_stream_t *s)

@@ -73,6 +73,9 @@ cuarena_status_t cuai_timeline_record(cuarena_t *arena, cuai_point_t *point, boo
  * session. Drops the lock. */
 cuarena_status_t cuai_timeline_see(cuarena_t *arena, uint32_t number, cuai_point_t point,
                                    bool wait);
+/* One more needs the event of a point, which somebody needs. If its work is done, the serial is 0.
+ */
+cuai_point_t cuai_timeline_share(const cuarena_t *arena, cuai_point_t point);
 /* The caller does not need the serial any more; drops the lock. cuai_timeline_forgo keeps it, and
  * the event goes later. */
 void cuai_timeline_drop(cuarena_t *arena, cuai_point_t point);

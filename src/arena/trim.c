@@ -8,6 +8,7 @@
 #include "arena/trim.h"
 #include "arena/counts.h"
 #include "arena/reclaim.h"
+#include "arena/remap.h"
 #include "arena/segments.h"
 #include "arena/streams.h"
 
@@ -226,6 +227,7 @@ static void begin(cuarena_t *arena, cuai_cuts_t *cuts)
     while (cuai_arena_is_taken(arena))
         cuai_arena_wait(arena);
     cuai_cuts_begin(arena, cuts);
+    cuai_aliases_end(arena, true);
 }
 
 static void end(cuarena_t *arena, uint64_t given)
@@ -289,6 +291,53 @@ uint64_t cuai_trim_beside(cuarena_t *arena, uint64_t bytes, uint64_t begin, uint
     cuai_cuts_end(arena);
     arena->trims += given != 0;
     return given;
+}
+
+/* Chooses what is wanted of [begin, end), a part of a free range. */
+static bool choose_row(const cuarena_t *arena, const cuai_wanted_t *wanted, uint64_t begin,
+                       uint64_t end, cuai_cut_t *cut)
+{
+    if (begin >= end || !choose_cut(arena, begin, end, wanted->bytes, cut))
+        return false;
+    if (cut->bytes > wanted->most && !choose_cut(arena, begin, end, 1, cut))
+        return false;
+    return cut->kind == CUAI_CUT_PUNCH && cut->bytes <= wanted->most;
+}
+
+/* Cuts what is wanted of a record's range: above what is kept, or below. */
+static bool cut_row(cuarena_t *arena, const cuai_wanted_t *wanted, cuai_slot_t slot,
+                    cuai_cut_t *cut)
+{
+    const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
+    uint64_t low = cuai_end(r);
+    uint64_t high = low + cuai_range(r);
+    bool apart = wanted->kept_begin >= high || wanted->kept_end <= low;
+    bool found = choose_row(arena, wanted, apart ? low : wanted->kept_end, high, cut) ||
+                 (!apart && choose_row(arena, wanted, low, wanted->kept_begin, cut));
+    return found && cut_heap(arena, slot, cut, high);
+}
+
+static uint64_t range_of(const cuarena_t *arena, cuai_slot_t slot)
+{
+    return cuai_range(cuai_record(arena->heaps[CUAI_DYNAMIC], slot));
+}
+
+/* Out of the least range that has all, so that large ones stay whole; else the largest first. */
+bool cuai_cut_handles(cuarena_t *arena, const cuai_wanted_t *wanted, cuai_cut_t *cut_out)
+{
+    cuai_assert_locked(arena);
+    CUAI_ASSERT(wanted->bytes != 0 && wanted->bytes <= wanted->most);
+    cuai_slot_t slots[CUAI_CUTS_PER_BATCH];
+    size_t count =
+        cuai_heap_large_ranges(arena->heaps[CUAI_DYNAMIC], wanted->freelist,
+                               arena->memory.ops.granularity, slots, CUAI_CUTS_PER_BATCH);
+    bool cut = false;
+    for (size_t i = count; i-- > 0 && !cut;)
+        cut =
+            range_of(arena, slots[i]) >= wanted->bytes && cut_row(arena, wanted, slots[i], cut_out);
+    for (size_t i = 0; i < count && !cut; i++)
+        cut = cut_row(arena, wanted, slots[i], cut_out);
+    return cut;
 }
 
 static bool is_callers(const cuarena_t *arena)

@@ -591,6 +591,9 @@ static inline bool cuai_segment_is_ready(const cuarena_heap_t *heap)
 {
     return heap->segment_count + 1 < heap->segment_room && cuai_slots_ready(heap);
 }
+/* As cuarena_heap_segment_add, for a range of any free list. */
+cuarena_status_t cuai_segment_add_to(cuarena_heap_t *heap, uint64_t offset, uint64_t size,
+                                     uint32_t freelist);
 /* As cuarena_heap_segment_cut, for bytes that the range of `slot` contains. */
 cuarena_status_t cuai_segment_cut_range(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t offset,
                                         uint64_t bytes);

@@ -107,16 +107,22 @@ static void remove_at(cuarena_heap_t *heap, uint64_t offset)
     cuai_note_change(heap);
 }
 
+cuarena_status_t cuai_segment_add_to(cuarena_heap_t *heap, uint64_t offset, uint64_t size,
+                                     uint32_t freelist)
+{
+    cuarena_status_t status = prepare_segment(heap, offset, size, 1);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_range_set(heap, add_head(heap, offset, size), size, freelist);
+    cuai_freelist_count(heap, freelist, size);
+    return CUARENA_OK;
+}
+
 cuarena_status_t cuarena_heap_segment_add(cuarena_heap_t *heap, uint64_t offset, uint64_t size)
 {
     if (heap == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "heap is NULL");
-    cuarena_status_t status = prepare_segment(heap, offset, size, 1);
-    if (status != CUARENA_OK)
-        return status;
-    cuai_range_set(heap, add_head(heap, offset, size), size, 0);
-    cuai_freelist_count(heap, 0, size);
-    return CUARENA_OK;
+    return cuai_segment_add_to(heap, offset, size, 0);
 }
 
 cuarena_status_t cuarena_heap_segment_add_block(cuarena_heap_t *heap, uint64_t offset,

@@ -437,6 +437,36 @@ static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment, uint
     return status;
 }
 
+static cuarena_status_t map_again(void *user, const cuarena_memory_segment_t *from, uint64_t offset,
+                                  uint64_t bytes, const cuarena_memory_segment_t *to,
+                                  uint64_t to_offset)
+{
+    call_t call;
+    CUAI_ASSERT(bytes != 0 && offset + bytes <= from->bytes);
+    CUAI_ASSERT(to_offset + bytes <= to->address_bytes);
+    begin(&call, user);
+    begin_growth(&call, bytes);
+    cuarena_status_t status =
+        call.memory->map_again(call.memory->user, from, offset, bytes, to, to_offset);
+    end_growth(&call);
+    status = over_with(&call, "", bytes, status);
+    if (status == CUARENA_OK) {
+        trace(&call, CUARENA_EVENT_TRIM, from->address + offset, bytes);
+        trace(&call, CUARENA_EVENT_GROW, to->address + to_offset, bytes);
+    }
+    return status;
+}
+
+static void unmap(void *user, const cuarena_memory_segment_t *segment, uint64_t offset,
+                  uint64_t bytes)
+{
+    call_t call;
+    CUAI_ASSERT(bytes != 0 && offset + bytes <= segment->address_bytes);
+    begin(&call, user);
+    call.memory->unmap(call.memory->user, segment, offset, bytes);
+    over(&call);
+}
+
 static void lend_moves(const call_t *call, cuai_lent_t *lent, const cuarena_relocation_t *list,
                        size_t count)
 {
@@ -635,6 +665,8 @@ void cuai_count_calls(cuai_memory_t *memory, cuai_counted_t *counted, bool guest
     counted->user = memory->user;
     counted->place = memory->place;
     counted->piece_of = memory->piece_of;
+    counted->map_again = memory->map_again;
+    counted->unmap = memory->unmap;
     counted->guest = guest;
     cuai_lock_init(&counted->lock);
     memory->counted = counted;
@@ -663,4 +695,6 @@ void cuai_count_calls(cuai_memory_t *memory, cuai_counted_t *counted, bool guest
     COUNT(unmark);
 #undef COUNT
     ops->end = end;
+    memory->map_again = memory->map_again != NULL ? map_again : NULL;
+    memory->unmap = memory->unmap != NULL ? unmap : NULL;
 }

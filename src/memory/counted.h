@@ -31,6 +31,11 @@ typedef struct cuai_counted {
     cuai_trace_t *trace;      /* is told of bytes that come and go; NULL: nobody is */
     struct cuai_place *place; /* of the memory, as is the next one */
     uint64_t (*piece_of)(const cuarena_memory_segment_t *segment);
+    cuarena_status_t (*map_again)(void *user, const cuarena_memory_segment_t *from, uint64_t offset,
+                                  uint64_t bytes, const cuarena_memory_segment_t *to,
+                                  uint64_t to_offset);
+    void (*unmap)(void *user, const cuarena_memory_segment_t *segment, uint64_t offset,
+                  uint64_t bytes);
     cuai_regions_t *regions; /* so is this, and of bytes that the library uses; NULL likewise */
     bool ranges;             /* a tool is told of growth */
     _Atomic uint64_t calls;

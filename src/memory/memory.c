@@ -36,6 +36,8 @@ static void keep_lengths(cuai_memory_t *memory)
         ops->granularity = ops->least_bytes;
     memory->most_handle_bytes = 0;
     memory->whole_handles = NULL;
+    memory->map_again = NULL;
+    memory->unmap = NULL;
 }
 
 cuarena_status_t cuai_memory_open(const cuarena_config_t *config, cuai_memory_t *out)

@@ -32,6 +32,15 @@ typedef struct cuai_memory {
     uint64_t (*piece_of)(const cuarena_memory_segment_t *segment);
     /* Makes a range of a segment's offsets one of whole handles, which may be none. NULL: pages. */
     void (*whole_handles)(const cuarena_memory_segment_t *segment, uint64_t *begin, uint64_t *end);
+    /* `map_again` puts the memory behind [offset, offset + bytes) of a segment, whole handles,
+     * behind so many bytes from to_offset on as well, within address_bytes, where none is. The
+     * first addresses keep it until `unmap` or the segment ends. Waits for no work. Both or neither
+     * are NULL. */
+    cuarena_status_t (*map_again)(void *user, const cuarena_memory_segment_t *from, uint64_t offset,
+                                  uint64_t bytes, const cuarena_memory_segment_t *to,
+                                  uint64_t to_offset);
+    void (*unmap)(void *user, const cuarena_memory_segment_t *segment, uint64_t offset,
+                  uint64_t bytes);
 } cuai_memory_t;
 
 /* A new handle has at most this share of the segment's bytes: it is rounded up by little beside

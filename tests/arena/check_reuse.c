@@ -53,6 +53,23 @@ START_TEST(growth_takes_the_place_of_idle_pages)
 }
 END_TEST
 
+/* What was in use before the owner had all given back does not count. */
+START_TEST(growth_after_a_trim_takes_the_place_of_idle_pages)
+{
+    fixture_t *f = opened_text(memories[_i]);
+    drop(f, take(f, 4 * ROW * PAGE));
+    expect_ok(cuarena_trim(f->arena, 0, NULL));
+    expect_u64(reserved_bytes(f), 0);
+    take_pages(f);
+    leave_holes(f);
+    void *wide = take(f, WIDE);
+    expect_u64(reserved_bytes(f), ROW * PAGE);
+    drop(f, wide);
+    drop_pointer_row(f, row, ROW, PAGE);
+    fixture_close(f);
+}
+END_TEST
+
 /* One page in 64 of what was in use, and three. */
 START_TEST(a_little_more_is_taken_without_giving_anything_back)
 {
@@ -224,5 +241,6 @@ int main(void)
                                  a_request_that_cannot_fit_was_never_in_use,
                                  a_growth_that_fails_after_pages_went_back_loses_no_block));
     tcase_add_loop_test(growth, growth_takes_the_place_of_idle_pages, 0, MEMORIES);
+    tcase_add_loop_test(growth, growth_after_a_trim_takes_the_place_of_idle_pages, 0, MEMORIES);
     return suite_main(suite);
 }

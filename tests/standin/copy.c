@@ -128,7 +128,7 @@ static bool overlaps(const request_t *r)
     const sd_area_t *from = sd_area_at(r->from);
     if (r->to < r->from + r->bytes && r->from < r->to + r->bytes)
         return true;
-    if (to == NULL || from == NULL || to->bytes != from->bytes)
+    if (to == NULL || from == NULL || sd_bytes_whole(to->bytes) != sd_bytes_whole(from->bytes))
         return false;
     uint64_t a = physical(to, r->to);
     uint64_t b = physical(from, r->from);

@@ -278,7 +278,7 @@ static unsigned access_flags(const sd_area_t *area)
 
 static bool is_exportable(const sd_area_t *area)
 {
-    return area->kind == SD_AREA_MAPPED && area->bytes->owns_file;
+    return area->kind == SD_AREA_MAPPED && sd_bytes_whole(area->bytes)->owns_file;
 }
 
 static bool is_rdma_capable(const sd_area_t *area)

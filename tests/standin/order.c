@@ -230,22 +230,30 @@ static void note_write(sd_marks_t *marks, size_t index, size_t count, uint64_t b
     join(marks, index);
 }
 
-void sd_marks_touch(sd_marks_t *marks, const sd_work_t *work, uint64_t begin, uint64_t end,
-                    bool writes, uint64_t address)
+void sd_marks_note(sd_marks_t *marks, const sd_work_t *work, uint64_t begin, uint64_t end,
+                   bool writes)
 {
-    sd_tick_t told = {0, 0};
+    if (work == NULL)
+        return; /* the host is done when it says so */
     sweep(marks);
     size_t index = cut_out(marks, begin, end);
     size_t last = index;
-    for (; last < marks->count && marks->list[last].begin < end; last++)
-        check(work, writes, &marks->list[last], address, &told);
-    if (work == NULL)
-        return; /* the host is done when it says so */
+    while (last < marks->count && marks->list[last].begin < end)
+        last++;
     sd_toucher_t toucher = {{work->line->id, work->at}, work->call};
     if (writes)
         note_write(marks, index, last - index, begin, end, toucher);
     else
         note_read(marks, index, begin, end, toucher);
+}
+
+void sd_marks_touch(sd_marks_t *marks, const sd_work_t *work, uint64_t begin, uint64_t end,
+                    bool writes, uint64_t address)
+{
+    sd_tick_t told = {0, 0};
+    for (size_t i = cut_out(marks, begin, end); i < marks->count && marks->list[i].begin < end; i++)
+        check(work, writes, &marks->list[i], address, &told);
+    sd_marks_note(marks, work, begin, end, writes);
 }
 
 bool sd_marks_unseen(const sd_marks_t *marks, uint64_t begin, uint64_t end, sd_toucher_t *toucher)

@@ -39,6 +39,9 @@ typedef struct sd_marks {
  * after. `address` is what the report calls offset 0. */
 void sd_marks_touch(sd_marks_t *marks, const struct sd_work *work, uint64_t begin, uint64_t end,
                     bool writes, uint64_t address);
+/* Notes it without a look at the order. */
+void sd_marks_note(sd_marks_t *marks, const struct sd_work *work, uint64_t begin, uint64_t end,
+                   bool writes);
 /* Whether some access of the range was not seen complete by the host; gives one such. */
 bool sd_marks_unseen(const sd_marks_t *marks, uint64_t begin, uint64_t end, sd_toucher_t *toucher);
 void sd_marks_free(sd_marks_t *marks);

@@ -68,6 +68,21 @@ void sd_bytes_hold(sd_bytes_t *bytes)
     bytes->references++;
 }
 
+sd_bytes_t *sd_bytes_view(sd_bytes_t *whole)
+{
+    sd_bytes_t *view = malloc(sizeof(*view));
+    if (view == NULL)
+        sd_die("the host is out of memory");
+    sd_bytes_hold(whole);
+    *view = (sd_bytes_t){.id = whole->id,
+                         .size = whole->size,
+                         .device = -1,
+                         .references = 1,
+                         .file = -1,
+                         .whole = whole};
+    return view;
+}
+
 static void close_file(const sd_bytes_t *bytes)
 {
     if (bytes->file < 0)
@@ -88,6 +103,8 @@ void sd_bytes_release(sd_bytes_t *bytes)
     close_file(bytes);
     if (bytes->device >= 0)
         sd_device_give_back(bytes->device, bytes->size);
+    if (bytes->whole != NULL)
+        sd_bytes_release(bytes->whole);
     sd_marks_free(&bytes->marks);
     free(bytes);
 }
@@ -328,6 +345,18 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* Notes the access to a part of an area. */
+static void touch(const sd_area_t *area, const sd_work_t *work, uint64_t begin, uint64_t end,
+                  bool writes)
+{
+    uint64_t zero = area->address - area->offset;
+    sd_bytes_t *bytes = area->bytes;
+    sd_bytes_t *whole = sd_bytes_whole(bytes);
+    sd_marks_touch(&whole->marks, work, begin - zero, end - zero, writes, zero);
+    if (whole != bytes)
+        sd_marks_note(&bytes->marks, work, begin - zero, end - zero, writes);
+}
+
 /* Notes the access in each area of a range that is all right. */
 static void note(const ask_t *ask)
 {
@@ -335,8 +364,7 @@ static void note(const ask_t *ask)
     for (uint64_t at = ask->address; at < end;) {
         sd_area_t *area = sd_area_at(at);
         uint64_t next = least(area->address + area->size, end);
-        uint64_t zero = area->address - area->offset;
-        sd_marks_touch(&area->bytes->marks, ask->work, at - zero, next - zero, ask->writes, zero);
+        touch(area, ask->work, at, next, ask->writes);
         at = next;
     }
 }
@@ -372,9 +400,7 @@ void standin_host_access(const void *address, size_t bytes, int writes)
                   "no memory of the driver",
                   bytes, (unsigned long long)begin);
     } else {
-        uint64_t zero = area->address - area->offset;
-        sd_marks_touch(&area->bytes->marks, NULL, begin - zero, begin - zero + bytes, writes != 0,
-                       zero);
+        touch(area, NULL, begin, begin + bytes, writes != 0);
     }
     sd_unlock();
 }

@@ -32,7 +32,9 @@ typedef struct sd_bytes {
     int file;            /* behind it; -1: none */
     uint64_t file_offset;
     bool owns_file;
-    sd_marks_t marks; /* who touched it last */
+    struct sd_bytes *whole; /* of a mapping: the handle's bytes, which have the order of all
+                             * accesses; its own marks are of those through it. NULL: no mapping */
+    sd_marks_t marks;       /* who touched it last */
 } sd_bytes_t;
 
 typedef enum sd_area_kind {
@@ -66,6 +68,13 @@ typedef struct sd_area {
 
 /* Bytes with a reference; data is mapped now, or is left NULL with a file. */
 sd_bytes_t *sd_bytes_new(uint64_t size, int device, bool mapped);
+/* The bytes that a view is of, or they themselves. */
+static inline sd_bytes_t *sd_bytes_whole(sd_bytes_t *bytes)
+{
+    return bytes->whole != NULL ? bytes->whole : bytes;
+}
+/* What one mapping of the bytes is used for; holds them. */
+sd_bytes_t *sd_bytes_view(sd_bytes_t *whole);
 void sd_bytes_hold(sd_bytes_t *bytes);
 void sd_bytes_release(sd_bytes_t *bytes);
 /* Queued work touches them, or no longer. */

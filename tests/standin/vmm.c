@@ -274,10 +274,11 @@ static CUresult map(CUdeviceptr address, size_t size, size_t offset,
     if (mmap(alias, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
              bytes->file, (off_t)bytes->file_offset) == MAP_FAILED)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    sd_bytes_t *view = sd_bytes_view(bytes);
     sd_area_t area = {.address = address,
                       .size = size,
                       .kind = SD_AREA_MAPPED,
-                      .bytes = bytes,
+                      .bytes = view,
                       .alias = alias,
                       .device = handle->props.location.id,
                       .asked = size,
@@ -286,6 +287,7 @@ static CUresult map(CUdeviceptr address, size_t size, size_t offset,
                       .granted = true,
                       .live = true};
     sd_area_add(&area);
+    sd_bytes_release(view); /* the area holds it */
     return CUDA_SUCCESS;
 }
 
@@ -393,10 +395,10 @@ static CUresult retain(CUmemGenericAllocationHandle *id, void *address)
     CUmemAllocationProp props = {.type = CU_MEM_ALLOCATION_TYPE_PINNED};
     props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     props.location.id = area->device;
-    if (area->bytes->owns_file)
+    if (sd_bytes_whole(area->bytes)->owns_file)
         props.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    sd_bytes_hold(area->bytes);
-    *id = area->handle = add_handle(&props, area->bytes);
+    sd_bytes_hold(sd_bytes_whole(area->bytes));
+    *id = area->handle = add_handle(&props, sd_bytes_whole(area->bytes));
     return CUDA_SUCCESS;
 }
 

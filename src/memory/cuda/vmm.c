@@ -139,6 +139,18 @@ static bool unmap(const cuai_vmm_t *vmm, uint64_t address, uint64_t bytes)
     return result == CUAI_CUDA_SUCCESS;
 }
 
+/* Maps a handle, which the caller has; afterwards only the mapping keeps it. */
+static cuarena_status_t map_handle(const cuai_vmm_t *vmm, uint64_t address, uint64_t bytes,
+                                   cuai_cu_handle_t handle)
+{
+    cuai_place_t *place = vmm->store.place;
+    const cuai_cuda_t *cuda = place->cuda;
+    cuai_cu_result_t result = cuai_cu(cuda)->cuMemMap(address, bytes, 0, handle, 0);
+    cuai_place_note(place, cuai_cu(cuda)->cuMemRelease(handle), "cuMemRelease");
+    return CUAI_PLACE_STATUS(place, result, "cuMemMap",
+                             "a handle of %" PRIu64 " bytes at 0x%" PRIx64, bytes, address);
+}
+
 static cuarena_status_t map_one(const cuai_vmm_t *vmm, uint64_t address, uint64_t bytes)
 {
     cuai_place_t *place = vmm->store.place;
@@ -149,11 +161,7 @@ static cuarena_status_t map_one(const cuai_vmm_t *vmm, uint64_t address, uint64_
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(place, result, "cuMemCreate",
                                "a handle of %" PRIu64 " bytes on device %d", bytes, place->device);
-    result = cuai_cu(cuda)->cuMemMap(address, bytes, 0, handle, 0);
-    /* the mapping keeps the handle alive */
-    cuai_place_note(place, cuai_cu(cuda)->cuMemRelease(handle), "cuMemRelease");
-    return CUAI_PLACE_STATUS(place, result, "cuMemMap",
-                             "a handle of %" PRIu64 " bytes at 0x%" PRIx64, bytes, address);
+    return map_handle(vmm, address, bytes, handle);
 }
 
 static cuarena_status_t allow_access(const cuai_vmm_t *vmm, uint64_t address, uint64_t bytes)
@@ -374,6 +382,69 @@ static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment, uint
     return map_stretch(user, segment, offset, bytes);
 }
 
+/* Maps the handle behind an address at another one as well. */
+static cuarena_status_t map_one_again(const cuai_vmm_t *vmm, uint64_t address, uint64_t bytes,
+                                      uint64_t to_address)
+{
+    cuai_place_t *place = vmm->store.place;
+    const cuai_cuda_t *cuda = place->cuda;
+    cuai_cu_handle_t handle;
+    cuai_cu_result_t result =
+        cuai_cu(cuda)->cuMemRetainAllocationHandle(&handle, cuai_store_pointer(address));
+    if (result != CUAI_CUDA_SUCCESS)
+        return cuai_place_fail(place, result, "cuMemRetainAllocationHandle",
+                               "the handle at 0x%" PRIx64, address);
+    return map_handle(vmm, to_address, bytes, handle);
+}
+
+/* Maps handle by handle, as map() does. */
+static cuarena_status_t map_handles_again(const cuai_vmm_t *vmm,
+                                          const cuarena_memory_segment_t *from, uint64_t offset,
+                                          uint64_t bytes, const cuarena_memory_segment_t *to,
+                                          uint64_t to_offset)
+{
+    cuarena_status_t status = CUARENA_OK;
+    const uint64_t end = offset + bytes;
+    for (uint64_t at = offset, to_at = to_offset; at < end && status == CUARENA_OK;) {
+        uint64_t next = cuai_vmm_handle_end(from, at);
+        CUAI_ASSERT(next <= end);
+        status = map_one_again(vmm, from->address + at, next - at, to->address + to_at);
+        if (status == CUARENA_OK)
+            set_mapped(to->cookie, pages_to(vmm, to_at), pages_to(vmm, to_at + next - at),
+                       pages_to(vmm, next - at));
+        to_at += next - at;
+        at = next;
+    }
+    return status == CUARENA_OK ? allow_access(vmm, to->address + to_offset, bytes) : status;
+}
+
+/* `map_again` of the memory. */
+static cuarena_status_t map_again(void *user, const cuarena_memory_segment_t *from, uint64_t offset,
+                                  uint64_t bytes, const cuarena_memory_segment_t *to,
+                                  uint64_t to_offset)
+{
+    cuai_vmm_t *vmm = user;
+    cuai_visit_t visit;
+    CUAI_ASSERT(cuai_is_aligned(offset | bytes | to_offset, vmm->page_bytes));
+    CUAI_ASSERT(cuai_vmm_handle_begin(from, offset) == offset);
+    unmap_stretch(vmm, to, to_offset, bytes);
+    cuarena_status_t status = cuai_place_enter(vmm->store.place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    status = map_handles_again(vmm, from, offset, bytes, to, to_offset);
+    if (status != CUARENA_OK)
+        unmap_rows(vmm, to, pages_to(vmm, to_offset), pages_to(vmm, to_offset + bytes));
+    cuai_place_leave(&visit);
+    return status;
+}
+
+/* `unmap` of the memory. */
+static void unmap_again(void *user, const cuarena_memory_segment_t *segment, uint64_t offset,
+                        uint64_t bytes)
+{
+    unmap_stretch(user, segment, offset, bytes);
+}
+
 /* ---- Opening ----------------------------------------------------------- */
 
 static void fill_table(const cuai_vmm_t *vmm, cuai_memory_t *out)
@@ -396,6 +467,10 @@ static void fill_table(const cuai_vmm_t *vmm, cuai_memory_t *out)
     out->facts.handle_bytes = vmm->page_bytes;
     out->most_handle_bytes = vmm->most_bytes;
     out->whole_handles = whole_handles;
+    if (cuai_cu(vmm->store.place->cuda)->cuMemRetainAllocationHandle != NULL) {
+        out->map_again = map_again;
+        out->unmap = unmap_again;
+    }
     out->user = (void *)(uintptr_t)vmm;
 }
 
