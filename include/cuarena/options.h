@@ -248,11 +248,13 @@ typedef struct cuarena_config {
                                  * goes back whole; as the preset says: -1 */
     int32_t reuse;              /* 1: an arena that needs more pages in one place
                                  * (grow=exact) first gives idle pages of other
-                                 * places back to the memory, so that it holds no
-                                 * more than before; it takes more instead where it
-                                 * would give and take the same pages again and
-                                 * again. 0: it always takes more. As the preset
-                                 * says: -1 */
+                                 * places back to the memory, or on a device maps
+                                 * pages that the request's stream freed where they
+                                 * are needed, in the order of the stream, so that
+                                 * it holds no more than before; it takes more
+                                 * instead where it would give and take the same
+                                 * pages again and again. 0: it always takes more.
+                                 * As the preset says: -1 */
     int32_t segments;           /* CUARENA_SEGMENTS_...; as the preset says: -1 */
     /* backing = async */
     int32_t driver_pool;         /* CUARENA_DRIVER_POOL_...; current */

@@ -170,7 +170,8 @@ static const cuai_option_t options[] = {
            .first = -1, .last = 1),
     CHOICE("reuse", reuse, "preset", "preset, 0, 1",
            .help = "Whether an arena that needs more pages in one place (grow=exact) first gives "
-                   "idle ones of other places back, to hold no more, as long as that is worth it.",
+                   "idle ones of other places back or, on a device, maps those that the stream "
+                   "freed where they are needed, to hold no more, as long as that is worth it.",
            .first = -1, .last = 1),
     CHOICE("segments", segments, "preset", "preset, shared, each",
            .help = "Whether blocks are cut from segments, or each is one; each in driver-pool, "

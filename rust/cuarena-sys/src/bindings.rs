@@ -1244,7 +1244,7 @@ pub struct cuarena_config {
     pub unknown_keys: i32,
     #[doc = " 1: segments are lengthened, shortened and punched\n where the memory can; 0: each keeps its length, and\n goes back whole; as the preset says: -1"]
     pub in_place: i32,
-    #[doc = " 1: an arena that needs more pages in one place\n (grow=exact) first gives idle pages of other\n places back to the memory, so that it holds no\n more than before; it takes more instead where it\n would give and take the same pages again and\n again. 0: it always takes more. As the preset\n says: -1"]
+    #[doc = " 1: an arena that needs more pages in one place\n (grow=exact) first gives idle pages of other\n places back to the memory, or on a device maps\n pages that the request's stream freed where they\n are needed, in the order of the stream, so that\n it holds no more than before; it takes more\n instead where it would give and take the same\n pages again and again. 0: it always takes more.\n As the preset says: -1"]
     pub reuse: i32,
     #[doc = " CUARENA_SEGMENTS_...; as the preset says: -1"]
     pub segments: i32,
