@@ -115,7 +115,7 @@ cuarena_status_t cuai_call_on_free(cuai_call_t *call, cuarena_stream_t stream)
     cuai_unlock(&arena->lock);
     cuai_log(CUARENA_LOG_INFO, "%s: a free waits for stream %p: %s", arena->label, (void *)stream,
              cuarena_last_error());
-    status = cuai_memory_synchronize(&arena->memory, stream);
+    status = cuai_mem_await(arena, stream);
     cuai_arena_lock(arena);
     call->waited = status == CUARENA_OK;
     return cuai_note_loss(arena, status);

@@ -1,6 +1,7 @@
 /* What the memory of an arena can do, and the export of its handles. */
 #include "api/call.h"
 #include "arena/exports.h"
+#include "arena/unlocked.h"
 #include "arena/watch.h"
 #include "base/sized.h"
 
@@ -98,9 +99,8 @@ static cuarena_status_t ask_memory(sharing_t *sharing, const cuarena_memory_segm
                                    uint64_t offset, uint64_t bytes)
 {
     CUAI_ASSERT(bytes != 0);
-    const cuai_memory_t *memory = &sharing->arena->memory;
     cuarena_status_t status =
-        memory->ops.export_range(memory->user, segment, offset, bytes, NULL, 0, &sharing->count);
+        cuai_mem_export(sharing->arena, segment, offset, bytes, NULL, 0, &sharing->count);
     if (status != CUARENA_OK || sharing->pieces == NULL)
         return status;
     if (sharing->count > sharing->capacity)
@@ -108,8 +108,8 @@ static cuarena_status_t ask_memory(sharing_t *sharing, const cuarena_memory_segm
                          "capacity %zu; accepted: from %zu on, the pieces of "
                          "this block",
                          sharing->capacity, sharing->count);
-    return memory->ops.export_range(memory->user, segment, offset, bytes, sharing->pieces,
-                                    sharing->capacity, &sharing->count);
+    return cuai_mem_export(sharing->arena, segment, offset, bytes, sharing->pieces,
+                           sharing->capacity, &sharing->count);
 }
 
 static void end_export(cuarena_t *arena, cuarena_export_t *one)

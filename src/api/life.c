@@ -18,6 +18,7 @@
 #include "arena/streams.h"
 #include "arena/traced.h"
 #include "arena/trim.h"
+#include "arena/unlocked.h"
 #include "arena/watch.h"
 #include "arena/zero.h"
 #include "base/amount.h"
@@ -221,12 +222,10 @@ static void clear_apart(cuarena_t *arena, cuarena_memory_segment_t *segments)
 static cuarena_status_t zero_segments(cuarena_t *arena, const cuarena_heap_t *heap)
 {
     CUAI_ASSERT(arena->compacting);
-    const cuarena_memory_ops_t *ops = &arena->memory.ops;
     cuarena_status_t status = CUARENA_OK;
     const cuai_segment_t *s = cuai_segment_first(heap);
     for (; s != NULL && status == CUARENA_OK; s = cuai_segment_next(heap, s))
-        status = ops->zero_bytes(arena->memory.user, cuai_pointer(s->begin), s->end - s->begin,
-                                 CUARENA_NO_STREAM);
+        status = cuai_mem_zero(arena, s->begin, s->end - s->begin, CUARENA_NO_STREAM);
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "arena/grow.h"
 #include "arena/life.h"
 #include "arena/streams.h"
+#include "arena/unlocked.h"
 #include "arena/uses.h"
 #include "arena/zero.h"
 #include "base/log.h"
@@ -69,25 +70,13 @@ static cuarena_stream_t stream_for(const cuarena_t *arena, uint32_t number, cuar
 static cuarena_status_t get_bytes(const cuarena_t *arena, uint64_t bytes, cuarena_stream_t *stream,
                                   cuarena_memory_segment_t *segment)
 {
-    const cuarena_memory_ops_t *ops = &arena->memory.ops;
-    void *user = arena->memory.user;
     cuarena_status_t status = CUARENA_BUSY;
     if (*stream != CUARENA_NO_STREAM)
-        status = ops->get_on(user, bytes, *stream, segment);
+        status = cuai_mem_get_on(arena, bytes, *stream, segment);
     if (status != CUARENA_BUSY)
         return status;
     *stream = CUARENA_NO_STREAM;
-    return ops->get(user, bytes, bytes, segment);
-}
-
-static void give_back(const cuarena_t *arena, cuarena_stream_t stream,
-                      cuarena_memory_segment_t *segment)
-{
-    const cuarena_memory_ops_t *ops = &arena->memory.ops;
-    if (stream == CUARENA_NO_STREAM)
-        ops->give_back(arena->memory.user, segment);
-    else
-        ops->give_on(arena->memory.user, segment, stream);
+    return cuai_mem_get(arena, bytes, bytes, segment);
 }
 
 /* No lock. */
@@ -99,7 +88,7 @@ static cuarena_status_t get_segment(const cuarena_t *arena, uint64_t bytes,
         return status;
     status = cuai_zero_fresh(arena, segment->address, bytes, *stream);
     if (status != CUARENA_OK)
-        give_back(arena, *stream, segment);
+        cuai_mem_give_on(arena, segment, *stream);
     return status;
 }
 
@@ -189,7 +178,7 @@ static cuarena_status_t alloc_on(cuarena_t *arena, const cuai_request_t *request
         cuai_count_reserved(arena, bytes);
     } else if (got) {
         cuai_unlock(&arena->lock);
-        give_back(arena, stream, &segment);
+        cuai_mem_give_on(arena, &segment, stream);
         cuai_arena_lock(arena);
     }
     arena->reserving -= bytes;
@@ -212,7 +201,7 @@ void cuai_return_waited(cuarena_t *arena, cuarena_memory_segment_t segment, cuar
     cuai_assert_locked(arena);
     cuai_unlock(&arena->lock);
     if (waited == CUARENA_OK || waited == CUARENA_LOST)
-        give_back(arena, stream, &segment);
+        cuai_mem_give_on(arena, &segment, stream);
     else
         cuai_log(CUARENA_LOG_WARN, "%s: %llu bytes that a stream may be using are not given back",
                  arena->label, (unsigned long long)segment.bytes);

@@ -11,6 +11,7 @@
 #include "arena/remap.h"
 #include "arena/reuse.h"
 #include "arena/segments.h"
+#include "arena/unlocked.h"
 #include "arena/zero.h"
 #include "base/log.h"
 
@@ -28,30 +29,26 @@ static bool is_pool(const cuarena_t *arena)
 
 static void undo(cuarena_t *arena, const cuai_step_t *step, cuarena_memory_segment_t *segment)
 {
-    const cuarena_memory_ops_t *ops = &arena->memory.ops;
-    void *user = arena->memory.user;
     if (step->kind == CUAI_STEP_NEW)
-        ops->give_back(user, segment);
+        cuai_mem_give_back(arena, segment);
     else if (step->kind == CUAI_STEP_FILL)
-        ops->punch(user, segment, step->address - segment->address, step->bytes);
-    else if (ops->shrink != NULL)
-        ops->shrink(user, segment, segment->bytes - step->bytes);
+        cuai_mem_punch(arena, segment, step->address, step->bytes);
+    else if (arena->memory.ops.shrink != NULL)
+        cuai_mem_shrink(arena, segment, segment->bytes - step->bytes);
 }
 
 static cuarena_status_t try_step(cuarena_t *arena, const cuai_step_t *step,
                                  cuarena_memory_segment_t *segment, uint64_t *address_out)
 {
-    const cuarena_memory_ops_t *ops = &arena->memory.ops;
-    void *user = arena->memory.user;
     cuarena_status_t status;
     *address_out = step->address;
     if (step->kind == CUAI_STEP_FILL) {
-        status = ops->fill(user, segment, step->address - segment->address, step->bytes);
+        status = cuai_mem_fill(arena, segment, step->address, step->bytes);
     } else if (step->kind == CUAI_STEP_EXTEND) {
         *address_out = segment->address + segment->bytes;
-        status = ops->grow(user, segment, segment->bytes + step->bytes);
+        status = cuai_mem_grow(arena, segment, segment->bytes + step->bytes);
     } else {
-        status = ops->get(user, step->bytes, step->reserve, segment);
+        status = cuai_mem_get(arena, step->bytes, step->reserve, segment);
         *address_out = segment->address;
     }
     return status;

@@ -32,8 +32,7 @@ static cuarena_status_t set(const cuarena_t *arena, uint64_t address, int32_t va
 {
     if (bytes == 0)
         return CUARENA_OK;
-    return arena->memory.ops.set_bytes(arena->memory.user, cuai_pointer(address), value, bytes,
-                                       stream);
+    return cuai_mem_set(arena, address, value, bytes, stream);
 }
 
 /* What is written around and into a block. */
@@ -146,8 +145,7 @@ static cuarena_status_t look(const cuarena_t *arena, uint64_t address, uint64_t 
     *damage = (cuai_damage_t){0};
     for (uint64_t done = 0; done < bytes && status == CUARENA_OK; done += CHUNK) {
         uint64_t now = cuai_min(CHUNK, bytes - done);
-        status = arena->memory.ops.read_bytes(arena->memory.user, chunk,
-                                              cuai_pointer(address + done), now);
+        status = cuai_mem_read(arena, chunk, address + done, now);
         if (status == CUARENA_OK)
             note(damage, chunk, now, value, done);
     }

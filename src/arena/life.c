@@ -17,6 +17,7 @@
 #include "arena/streams.h"
 #include "arena/tags.h"
 #include "arena/traced.h"
+#include "arena/unlocked.h"
 #include "arena/uses.h"
 #include "base/amount.h"
 
@@ -112,9 +113,7 @@ static cuarena_status_t check_against_limit(const cuarena_t *arena)
 static uint64_t memory_has(const cuarena_t *arena)
 {
     uint64_t bytes = 0;
-    const cuarena_memory_ops_t *ops = &arena->memory.ops;
-    bool known = ops->available != NULL && ops->available(arena->memory.user, &bytes) == CUARENA_OK;
-    return known ? bytes : UNKNOWN_RESERVE;
+    return cuai_mem_available(arena, &bytes) ? bytes : UNKNOWN_RESERVE;
 }
 
 /* How large the arena can become in place: as `addresses` says, else up to its limit; else a pool
@@ -289,14 +288,12 @@ static void begin_rules(cuarena_t *arena)
  * may have been given in bytes. */
 static void tell_refusal(const cuarena_t *arena)
 {
-    const cuarena_memory_ops_t *ops = &arena->memory.ops;
     uint64_t limit = arena->limits[CUARENA_LIMIT_RESERVED];
     uint64_t available = 0;
-    if (ops->get == NULL) /* the memory itself was refused */
+    if (arena->memory.ops.get == NULL) /* the memory itself was refused */
         return;
     cuai_kept_error_t words = cuai_error_kept();
-    bool known =
-        ops->available != NULL && ops->available(arena->memory.user, &available) == CUARENA_OK;
+    bool known = cuai_mem_available(arena, &available);
     bool limited = limit != UINT64_MAX;
     words.error.limit_bytes = limited ? limit : words.error.limit_bytes;
     words.error.reserved_bytes = arena->reserved;
@@ -373,7 +370,7 @@ cuarena_status_t cuai_arena_new(const cuarena_config_t *config, cuarena_t **aren
 static void give_back_all(cuarena_t *arena, cuai_segments_t *segments)
 {
     for (size_t i = 0; i < segments->count; i++)
-        arena->memory.ops.give_back(arena->memory.user, &segments->items[i]);
+        cuai_mem_give_back(arena, &segments->items[i]);
     cuai_host_free(segments->items);
 }
 
@@ -382,7 +379,7 @@ static void give_back_dedicated(cuarena_t *arena)
     const cuarena_heap_t *heap = arena->heaps[CUAI_APART];
     for (cuai_slot_t slot = 0; (slot = cuai_heap_next_standalone(heap, slot)) != 0;) {
         cuarena_memory_segment_t segment = cuai_dedicated_segment(cuai_record(heap, slot));
-        arena->memory.ops.give_back(arena->memory.user, &segment);
+        cuai_mem_give_back(arena, &segment);
     }
 }
 

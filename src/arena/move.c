@@ -222,8 +222,7 @@ static cuarena_status_t zero_vacated(const cuarena_t *arena, const cuai_batch_t 
         uint64_t begin = cuai_address(run->to) + run->bytes;
         uint64_t bytes = vacated_end(batch, i) - begin;
         if (bytes != 0)
-            status = arena->memory.ops.zero_bytes(arena->memory.user, cuai_pointer(begin), bytes,
-                                                  stream);
+            status = cuai_mem_zero(arena, begin, bytes, stream);
     }
     return status;
 }
@@ -232,8 +231,8 @@ static cuarena_status_t zero_vacated(const cuarena_t *arena, const cuai_batch_t 
 static cuarena_status_t move_runs(const cuarena_t *arena, const cuai_batch_t *batch,
                                   cuarena_stream_t stream, queued_t *queued)
 {
-    cuarena_status_t status = arena->memory.ops.relocate(arena->memory.user, batch->runs,
-                                                         batch->runs_count, stream, &queued->done);
+    cuarena_status_t status =
+        cuai_mem_relocate(arena, batch->runs, batch->runs_count, stream, &queued->done);
     queued->failed = queued->done < batch->runs_count ? "copying" : "the wait for them";
     if (status != CUARENA_OK)
         return status;
@@ -392,7 +391,7 @@ cuarena_status_t cuai_copy(cuarena_t *arena, uint64_t to, uint64_t from, uint64_
         status = cuai_check_captured(arena, stream);
     if (status == CUARENA_OK) {
         cuai_unlock(&arena->lock);
-        status = arena->memory.ops.relocate(arena->memory.user, &one, 1, handle, &done);
+        status = cuai_mem_relocate(arena, &one, 1, handle, &done);
         cuai_arena_lock(arena);
     }
     cuai_stream_untouch(arena, stream);

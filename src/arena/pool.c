@@ -10,6 +10,7 @@
 #include "arena/reclaim.h"
 #include "arena/segments.h"
 #include "arena/stream_order.h"
+#include "arena/unlocked.h"
 #include "arena/zero.h"
 
 cuarena_status_t cuai_pool_over_limit(const cuarena_t *arena, uint64_t bytes)
@@ -151,7 +152,7 @@ cuarena_status_t cuai_shorten_pool(cuarena_t *arena, uint64_t bytes)
     if (kept >= segment.bytes)
         return CUARENA_OK;
     cuai_unlock(&arena->lock);
-    arena->memory.ops.shrink(arena->memory.user, &segment, kept);
+    cuai_mem_shrink(arena, &segment, kept);
     cuai_arena_lock(arena);
     arena->segments.items[0] = segment;
     arena->reserved -= backed;
@@ -182,8 +183,8 @@ static cuarena_status_t zero_old(const cuarena_t *arena, const cuai_batch_t *bat
     if (!cuai_zeroes_returned(arena))
         return status;
     for (size_t i = 0; i < batch->runs_count && status == CUARENA_OK; i++)
-        status = arena->memory.ops.zero_bytes(arena->memory.user, batch->runs[i].from,
-                                              batch->runs[i].bytes, CUARENA_NO_STREAM);
+        status = cuai_mem_zero(arena, cuai_address(batch->runs[i].from), batch->runs[i].bytes,
+                               CUARENA_NO_STREAM);
     return status;
 }
 
@@ -192,21 +193,19 @@ static cuarena_status_t zero_old(const cuarena_t *arena, const cuai_batch_t *bat
 static cuarena_status_t fill_other(cuarena_t *arena, uint64_t bytes, cuai_batch_t *batch,
                                    cuarena_memory_segment_t *segment, bool *gone_out)
 {
-    const cuarena_memory_ops_t *ops = &arena->memory.ops;
     cuarena_status_t status = cuai_take_segment(arena, bytes, segment);
     if (status != CUARENA_OK)
         return status;
     cuai_batch_shift(batch, segment->address - arena->segments.items[0].address);
     size_t done = 0;
     if (batch->runs_count != 0)
-        status = ops->relocate(arena->memory.user, batch->runs, batch->runs_count,
-                               CUARENA_NO_STREAM, &done);
+        status = cuai_mem_relocate(arena, batch->runs, batch->runs_count, CUARENA_NO_STREAM, &done);
     bool copied = status == CUARENA_OK;
     if (copied)
         status = zero_old(arena, batch);
     *gone_out = copied && status != CUARENA_OK;
     if (status != CUARENA_OK)
-        ops->give_back(arena->memory.user, segment);
+        cuai_mem_give_back(arena, segment);
     return status;
 }
 
@@ -315,7 +314,7 @@ cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes, cuai_batch_t *
         cuai_annotate_moves(arena, batch);
     cuai_batch_reclaim(arena, batch, 0);
     cuai_unlock(&arena->lock);
-    arena->memory.ops.give_back(arena->memory.user, &old);
+    cuai_mem_give_back(arena, &old);
     cuai_arena_lock(arena);
     arena->reserved -= old_reserved;
     return status;

@@ -15,6 +15,7 @@
 #include "arena/segments.h"
 #include "arena/streams.h"
 #include "arena/trim.h"
+#include "arena/unlocked.h"
 #include "base/log.h"
 
 /* ---- Aliases ----------------------------------------------------------- */
@@ -88,7 +89,7 @@ static void unmap(cuarena_t *arena, uint64_t begin, uint64_t bytes)
     cuarena_memory_segment_t segment = arena->segments.items[place_of(arena, begin)];
     CUAI_ASSERT(arena->growing);
     cuai_unlock(&arena->lock);
-    arena->memory.unmap(arena->memory.user, &segment, begin - segment.address, bytes);
+    cuai_mem_unmap(arena, &segment, begin, bytes);
     cuai_arena_lock(arena);
 }
 
@@ -175,8 +176,7 @@ static cuarena_status_t map_again(cuarena_t *arena, const cuai_cut_t *cut, size_
     cuai_kept_error_t before = cuai_error_kept();
     cuai_unlock(&arena->lock);
     cuarena_status_t status =
-        arena->memory.map_again(arena->memory.user, &from, cut->address - from.address, cut->bytes,
-                                &to, address - to.address);
+        cuai_mem_map_again(arena, &from, cut->address, cut->bytes, &to, address);
     cuai_log(CUARENA_LOG_DEBUG, "%s: %llu bytes move from 0x%llx to 0x%llx: %s", arena->label,
              (unsigned long long)cut->bytes, (unsigned long long)cut->address,
              (unsigned long long)address, cuarena_status_name(status));

@@ -11,6 +11,7 @@
 #include "arena/remap.h"
 #include "arena/segments.h"
 #include "arena/streams.h"
+#include "arena/unlocked.h"
 
 /* The set of free lists whose ranges may go. */
 typedef struct freelists {
@@ -156,14 +157,12 @@ static void collect(cuarena_t *arena, const freelists_t *freelists, cuai_cuts_t 
 static void execute(const cuarena_t *arena, cuarena_memory_segment_t *segment,
                     const cuai_cut_t *cut)
 {
-    const cuarena_memory_ops_t *ops = &arena->memory.ops;
-    void *user = arena->memory.user;
     if (cut->kind == CUAI_CUT_SHRINK)
-        ops->shrink(user, segment, cut->address - segment->address);
+        cuai_mem_shrink(arena, segment, cut->address - segment->address);
     else if (cut->kind == CUAI_CUT_PUNCH)
-        ops->punch(user, segment, cut->address - segment->address, cut->bytes);
+        cuai_mem_punch(arena, segment, cut->address, cut->bytes);
     else
-        ops->give_back(user, segment);
+        cuai_mem_give_back(arena, segment);
 }
 
 /* Takes segments that were given back whole out of the list: the last ones get their places. */

@@ -62,21 +62,19 @@ void cuai_lose(cuarena_t *arena)
 cuarena_status_t cuai_zero_fresh(const cuarena_t *arena, uint64_t address, uint64_t bytes,
                                  cuarena_stream_t stream)
 {
-    const cuarena_memory_ops_t *ops = &arena->memory.ops;
     if (arena->config.zero != CUARENA_ZERO_CREATE ||
-        (ops->properties & CUARENA_MEMORY_COMES_ZEROED) != 0)
+        (arena->memory.ops.properties & CUARENA_MEMORY_COMES_ZEROED) != 0)
         return CUARENA_OK;
-    return ops->zero_bytes(arena->memory.user, cuai_pointer(address), bytes, stream);
+    return cuai_mem_zero(arena, address, bytes, stream);
 }
 
 cuarena_status_t cuai_zero_block(cuarena_t *arena, cuai_block_ref_t ref, uint64_t kept,
                                  uint32_t number)
 {
     cuai_assert_locked(arena);
-    const cuarena_memory_ops_t *ops = &arena->memory.ops;
     const cuai_record_t *r = cuai_block_record(ref);
     CUAI_ASSERT(r->moving && kept < r->size);
-    void *address = cuai_pointer(r->offset + kept);
+    uint64_t address = r->offset + kept;
     uint64_t size = r->size - kept;
     cuarena_stream_t stream;
     cuarena_status_t status = cuai_stream_touch_for_work(arena, number, &stream);
@@ -86,8 +84,8 @@ cuarena_status_t cuai_zero_block(cuarena_t *arena, cuai_block_ref_t ref, uint64_
         stream = CUARENA_NO_STREAM;
     if (status == CUARENA_OK) {
         cuai_unlock(&arena->lock);
-        status = in_graph ? ops->zero_captured(arena->memory.user, address, size, stream)
-                          : ops->zero_bytes(arena->memory.user, address, size, stream);
+        status = in_graph ? cuai_mem_zero_captured(arena, address, size, stream)
+                          : cuai_mem_zero(arena, address, size, stream);
         cuai_arena_lock(arena);
     }
     cuai_stream_untouch(arena, number);
