@@ -32,9 +32,10 @@
  * Where what is written comes from a GPU it is seen as well, in every memory: guards and patterns
  * are written on the stream of the call, and before they are looked at the call waits on the host
  * for that stream and for all that the block names, those of cuarena_record_use too. That wait at
- * every free and resize is the price; a quarantine and fill=free also write each freed byte before
- * the free returns, a quarantine reads it again, and such blocks are idle then, so no stream gets
- * them sooner than others, and no cache keeps them.
+ * every free and resize is the price, but with `stacks` alone, which waits for nothing; a
+ * quarantine and fill=free also write each freed byte before the free returns, a quarantine reads
+ * it again, and such blocks are idle then, so no stream gets them sooner than others, and no cache
+ * keeps them.
  *
  * Guards are bytes of the arena. They count in live bytes and in limits; bytes requested are those
  * that were asked for. What the library tells of a block (its address and size, bytes that are

@@ -296,7 +296,7 @@ static outcome_t try_growth(ladder_t *ladder)
     if (!may_grow(ladder))
         return STEP_SKIPPED;
     uint64_t taken = 0;
-    if (ladder->request->reach != CUAI_REACH_FREELISTS)
+    if (ladder->request->reach != CUAI_REACH_FREELISTS || ladder->call->arena->stream_count == 1)
         ladder->request->reach = own_stream(ladder) != 0 ? CUAI_REACH_OWN : CUAI_REACH_IDLE;
     ladder->growth = cuai_grow(ladder->call->arena, ladder->request, &taken);
     ladder->outgrown = ladder->growth != CUARENA_OK;

@@ -240,7 +240,8 @@ cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_request_t *request, uint
     }
     if (status == CUARENA_OK)
         *taken_out += step.bytes;
-    return status;
+    lacks = status == CUARENA_LIMIT || status == CUARENA_OUT_OF_MEMORY;
+    return lacks && cuai_reuse_own(arena, request) ? CUARENA_OK : status;
 }
 
 /* ---- All that a pool gave back ----------------------------------------- */

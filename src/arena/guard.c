@@ -104,9 +104,17 @@ cuarena_status_t cuai_guard_write(cuarena_t *arena, cuai_block_ref_t ref, uint64
     return status;
 }
 
+/* Whether bytes of blocks are written or looked at; else only their stacks are kept. */
+static bool touches_bytes(const cuarena_config_t *config)
+{
+    return config->guard_bytes != 0 || config->fill != 0 || config->quarantine_bytes != 0;
+}
+
 cuarena_status_t cuai_guard_await(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
     cuai_assert_locked(arena);
+    if (!touches_bytes(&arena->config))
+        return CUARENA_OK;
     const cuai_watched_t *one = cuai_watch_find(arena, cuai_id(ref.heap, ref.slot));
     cuai_stream_set_t set = {{0, 0}};
     cuai_set_add_block(arena, &set, ref.heap, ref.slot);

@@ -163,6 +163,16 @@ cuai_step_t cuai_step_reusing(cuarena_t *arena, const cuai_request_t *request, b
     return step;
 }
 
+bool cuai_reuse_own(cuarena_t *arena, const cuai_request_t *request)
+{
+    cuai_assert_locked(arena);
+    bool at_all = true;
+    if (request->growths >= MOST_REUSES || cuai_arena_is_taken(arena))
+        return false;
+    cuai_step_t step = cuai_step_choose(arena, request, &at_all);
+    return can_move(arena, request, &step) && moves(arena, request, &at_all);
+}
+
 void cuai_reuse_trimmed(cuarena_t *arena)
 {
     cuai_assert_locked(arena);

@@ -8,6 +8,9 @@
  * these are too few, pages of the request's stream move instead, and the step is AGAIN. Drops the
  * lock. */
 cuai_step_t cuai_step_reusing(cuarena_t *arena, const cuai_request_t *request, bool *at_all);
+/* Growth was refused: moves pages that the request's stream freed to where a step would take some.
+ * False: there is nothing to move. Drops the lock. */
+bool cuai_reuse_own(cuarena_t *arena, const cuai_request_t *request);
 /* The owner had pages given back: what was in use before says nothing of what will be. */
 void cuai_reuse_trimmed(cuarena_t *arena);
 

@@ -86,6 +86,20 @@ START_TEST(a_write_of_a_stream_after_the_free_is_found)
 }
 END_TEST
 
+/* Nothing of the blocks is looked at then. */
+START_TEST(stacks_alone_make_nobody_wait)
+{
+    fixture_t *f = opened_graphs_with("memory=device,pool=64MiB,stacks=4");
+    void *pointer = take_on(f, BENCH_BYTES, bench.s);
+    fill(pointer, BENCH_BYTES, 1, bench.s);
+    void *shorter = NULL;
+    expect_ok(cuarena_resize_on(f->arena, pointer, BENCH_BYTES / 2, bench.s, &shorter));
+    expect_ptr(shorter, pointer);
+    expect_ok(cuarena_free_on(f->arena, shorter, bench.s));
+    expect_u64(stats_of(f).host_waits, 0);
+}
+END_TEST
+
 /* Compactions, steals and frees on three streams. */
 START_TEST(work_of_streams_is_in_order_beside_guards)
 {
@@ -164,7 +178,7 @@ int main(void)
                              a_write_of_a_stream_is_found_by_the_check,
                              a_write_of_another_stream_that_was_recorded_is_found,
                              a_write_of_a_stream_after_the_free_is_found,
-                             launches_of_a_graph_make_no_findings));
+                             stacks_alone_make_nobody_wait, launches_of_a_graph_make_no_findings));
     suite_add_rows(suite, "work", work_of_streams_is_in_order_beside_guards, 2);
     add_standin_test(suite_add_case(suite, "lost"), a_lost_device_is_waited_for_by_nobody,
                      COUNT_OF(entries));

@@ -36,7 +36,8 @@ static struct program {
     CUfunction fill;
     CUfunction check;
     CUstream streams[STREAMS];
-    CUdeviceptr bad; /* words, counted by stream */
+    CUdeviceptr bad;  /* words, counted by stream */
+    CUdeviceptr rest; /* of the device, but for a row */
     atomic_uint_fast64_t seeds;
     cuarena_t *arena;
     block_t row[ROW];
@@ -162,10 +163,14 @@ static void end_row(void)
 /* Each page can move by itself. */
 #define PAGES GROW ",handle=2MiB"
 
+/* Whatever another stream would have to do for bytes of this one. */
+static const char *const one_stream[] = {PAGES, PAGES ",steal=first", PAGES ",steal=never"};
+#define ONE_STREAM ((int)COUNT_OF(one_stream))
+
 START_TEST(pages_that_the_stream_freed_move_where_it_needs_them)
 {
     block_t wide;
-    open_program(PAGES);
+    open_program(one_stream[_i]);
     leave_holes();
     uint64_t before = reserved_bytes();
     ck_assert(begin(&wide, WIDE, 0));
@@ -175,6 +180,38 @@ START_TEST(pages_that_the_stream_freed_move_where_it_needs_them)
     expect_all_valid();
     end(&wide);
     end_row();
+    close_program();
+}
+END_TEST
+
+/* As many blocks of two pages as the pages that are free have room for. */
+static void expect_moves_without_a_wait(void)
+{
+    block_t wide[ROW / 4];
+    leave_holes();
+    for (int i = 0; i < ROW / 4; i++)
+        ck_assert(begin(&wide[i], 2 * PAGE, 0));
+    expect_u64(arena_stats(program.arena).host_waits, 0);
+    expect_u64(reserved_bytes(), ROW * PAGE);
+    for (int i = 0; i < ROW / 4; i++)
+        end(&wide[i]);
+    end_row();
+}
+
+START_TEST(pages_move_at_the_limit_before_anybody_waits)
+{
+    open_program(PAGES ",limit=128MiB,addresses=256MiB");
+    expect_moves_without_a_wait();
+    close_program();
+}
+END_TEST
+
+START_TEST(pages_move_before_anybody_waits_where_the_device_has_no_more)
+{
+    open_program(PAGES);
+    driver_ok(driver.cuMemAlloc(&program.rest, device_bytes_free() - ROW * PAGE));
+    expect_moves_without_a_wait();
+    driver_ok(driver.cuMemFree(program.rest));
     close_program();
 }
 END_TEST
@@ -439,7 +476,9 @@ int main(void)
         return driver_result(kind, EXIT_SUCCESS);
     Suite *suite = suite_create("remap");
     TCase *one = suite_add_case(suite, "one stream");
-    add_standin_test(one, pages_that_the_stream_freed_move_where_it_needs_them, 1);
+    add_standin_test(one, pages_that_the_stream_freed_move_where_it_needs_them, ONE_STREAM);
+    add_standin_test(one, pages_move_at_the_limit_before_anybody_waits, 1);
+    add_standin_test(one, pages_move_before_anybody_waits_where_the_device_has_no_more, 1);
     add_standin_test(one, trimming_gives_back_what_moved, 1);
     add_standin_test(one, old_addresses_wait_for_the_work_there, 1);
     add_standin_test(one, another_streams_pages_stay, 1);
