@@ -494,9 +494,13 @@ static bool do_resize_pool(worker_t *w)
     return try_call(cuarena_resize_pool(arena, bytes), FULL | BIT(CUARENA_BUSY));
 }
 
+/* Whether a moment comes when nobody is inside is chance, so that it was asked for counts. */
 static bool do_reset(worker_t *w)
 {
-    return one_in(w, 4) && try_call(cuarena_reset(arena), BIT(CUARENA_BUSY));
+    bool asks = one_in(w, 4);
+    if (asks)
+        (void)try_call(cuarena_reset(arena), BIT(CUARENA_BUSY));
+    return asks;
 }
 
 /* ---- The whole --------------------------------------------------------- */
