@@ -7,7 +7,7 @@
  * not have the lock, or the library has a bug. */
 static const cuarena_memory_ops_t *ops_of(const cuarena_t *arena)
 {
-    CUAI_ASSERT(!cuai_lock_is_held(&arena->lock));
+    cuai_lock_assert_not_held(&arena->lock);
     return &arena->memory.ops;
 }
 

@@ -151,6 +151,12 @@ static inline bool cuai_lock_is_held(const cuai_lock_t *lock)
            cuai_lock_self;
 }
 
+/* This thread does not hold it, or the library has a bug. Costs nothing without CUARENA_DEBUG. */
+static inline void cuai_lock_assert_not_held(const cuai_lock_t *lock)
+{
+    CUAI_ASSERT(!cuai_lock_is_held(lock));
+}
+
 /* Whether anybody has slept for a lock of a bucket, which locks meet in by their addresses. Never
  * ends, so that a thread that lets go may look there when the lock is no longer its own. */
 #define CUAI_LOCK_BUCKETS 64
@@ -205,6 +211,12 @@ bool cuai_lock_contended(cuai_lock_t *lock, bool *met_out);
 bool cuai_lock_is_held(const cuai_lock_t *lock);
 void cuai_unlock(cuai_lock_t *lock);
 bool cuai_lock_try(cuai_lock_t *lock, bool alone);
+
+/* A mutex does not tell without a wait. */
+static inline void cuai_lock_assert_not_held(const cuai_lock_t *lock)
+{
+    (void)lock;
+}
 
 static inline bool cuai_lock_try_seen_free(cuai_lock_t *lock)
 {
