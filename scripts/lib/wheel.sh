@@ -34,7 +34,7 @@ python_environment() {
 
 # Versions of ruff differ in how they format; this one is the judge.
 python_tools() {
-    python_environment tools build scikit-build-core ninja abi3audit ruff==0.17.6
+    python_environment tools build scikit-build-core cmake ninja abi3audit ruff==0.17.6
 }
 
 # A source distribution of the tree, and a wheel of that.
