@@ -1,8 +1,8 @@
 /*
  * Remapping: pages that a stream freed get addresses where the stream needs them, without a wait,
- * and are the same bytes in between. Blocks are written by kernels when they begin and read by
- * kernels before they end; on the stand-in the work is done as late as it can be, and each access
- * and each unmapping is checked against the order of the streams.
+ * and are the same bytes in between. Pieces of all pages of a block are written by kernels when
+ * it begins and read by kernels before it ends; on the stand-in the work is done as late as it can
+ * be, and each access and each unmapping is checked against the order of the streams.
  */
 #include "support/configs.h"
 #include "support/cuda_expect.h"
@@ -19,6 +19,7 @@
 #include <stdlib.h>
 
 #define PAGE MIB(2) /* of the device */
+#define PIECE KIB(4)
 #define ROW 64
 #define WIDE (24 * PAGE)
 #define STREAMS 3
@@ -45,15 +46,23 @@ static struct program {
 
 /* ---- Blocks ------------------------------------------------------------ */
 
-static void launch(CUfunction function, const block_t *b)
+static void launch_at(CUfunction function, const block_t *b, uint64_t at)
 {
-    uint64_t address = (uint64_t)(uintptr_t)b->pointer;
-    uint64_t bytes = b->bytes;
+    uint64_t address = (uint64_t)(uintptr_t)b->pointer + at;
+    uint64_t bytes = b->bytes - at < PIECE ? b->bytes - at : PIECE;
     uint64_t seed = b->seed;
-    uint64_t first = 0;
+    uint64_t first = at / 8;
     uint64_t counter = program.bad + b->stream * sizeof(uint64_t);
     void *params[] = {&address, &bytes, &seed, &first, &counter};
-    driver_launch(function, 4, 64, program.streams[b->stream], params);
+    driver_launch(function, 1, 64, program.streams[b->stream], params);
+}
+
+/* A piece of each page of the block, and its last one. */
+static void launch(CUfunction function, const block_t *b)
+{
+    for (uint64_t at = 0; at < b->bytes; at += PAGE / 2)
+        launch_at(function, b, at);
+    launch_at(function, b, b->bytes - PIECE);
 }
 
 /* Written on its stream. False: refused. */
