@@ -279,10 +279,11 @@ static standin_step_t run_fill(sd_work_t *work)
     unsigned char *to = sd_reach(work, fill->to, fill->bytes, true, false);
     if (to == NULL)
         return STANDIN_FAULT;
-    if (!fill->words)
-        memset(to, (int)fill->value, fill->bytes);
-    for (size_t at = 0; fill->words && at < fill->bytes; at += 4)
-        memcpy(to + at, &fill->value, 4);
+    if (!fill->words || fill->value == (fill->value & 0xff) * 0x01010101u)
+        memset(to, (int)(fill->value & 0xff), fill->bytes); /* what zeroing comes to is quick */
+    else
+        for (size_t at = 0; at < fill->bytes; at += 4)
+            memcpy(to + at, &fill->value, 4);
     return STANDIN_DONE;
 }
 
