@@ -18,8 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PAGE MIB(2) /* of the device */
-#define PIECE KIB(4)
+#define PAGE MIB(2)  /* of the device */
+#define PIECE KIB(4) /* all blocks are some of these */
 #define ROW 64
 #define WIDE (24 * PAGE)
 #define STREAMS 3
@@ -49,7 +49,7 @@ static struct program {
 static void launch_at(CUfunction function, const block_t *b, uint64_t at)
 {
     uint64_t address = (uint64_t)(uintptr_t)b->pointer + at;
-    uint64_t bytes = b->bytes - at < PIECE ? b->bytes - at : PIECE;
+    uint64_t bytes = PIECE;
     uint64_t seed = b->seed;
     uint64_t first = at / 8;
     uint64_t counter = program.bad + b->stream * sizeof(uint64_t);
