@@ -1,7 +1,7 @@
 /*
  * Made by scripts/rebuild-slide; not to be edited. For drivers from CUDA 12.0
  * on: the instructions are those of PTX ISA 6.3 and 8.0. The source's hash:
- * sha256 4e25f00e51f67572b85861a384a639b2f0d39004a0c61a45c96bc6321726feb9
+ * sha256 53e182f7a5625dcae2255402fd98f4e23b1c81aeaf64245b392dff0648280f3a
  */
 #include "memory/cuda/slide.h"
 
