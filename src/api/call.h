@@ -167,7 +167,7 @@ bool cuai_quarantine_keep(cuarena_t *arena, uint64_t most_bytes, uint64_t *found
 /* Reports the live blocks: see cuarena_report_leaks (leaks.c). Drops the lock. */
 cuarena_status_t cuai_report_leaks(cuarena_t *arena, cuarena_line_fn line, void *user);
 
-/* "growth" and the like: the name of a step (alloc_slow.c). */
+/* "growth" and the like: the name of a step (ladder.c). */
 const char *cuai_step_name(int32_t step);
 
 /* ---- Slow paths of calls with and without a stream (pointers.c, blocks.c) ---- */

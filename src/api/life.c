@@ -24,6 +24,8 @@
 #include "base/amount.h"
 #include "base/frame.h"
 #include "base/log.h"
+#include "heap/plan.h"
+#include "heap/segments.h"
 
 /* ---- Creation ---------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
 #include "arena/capture.h"
 #include "arena/streams.h"
 #include "base/host_copy.h"
+#include "heap/segments.h"
 
 /* ---- Room -------------------------------------------------------------- */
 

@@ -8,6 +8,8 @@
 #include "api/snapshot.h"
 #include "api/stats.h"
 #include "base/json.h"
+#include "heap/blocks.h"
+#include "heap/segments.h"
 
 /* ---- The arena --------------------------------------------------------- */
 

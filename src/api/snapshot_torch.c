@@ -5,6 +5,8 @@
  */
 #include "api/snapshot.h"
 #include "base/pickle.h"
+#include "heap/blocks.h"
+#include "heap/segments.h"
 
 /* What lies in one segment, added up. */
 typedef struct sums {

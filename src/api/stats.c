@@ -10,6 +10,7 @@
 #include "arena/thread_cache.h"
 #include "arena/watch.h"
 #include "base/sized.h"
+#include "heap/segments.h"
 
 /* ---- Statistics -------------------------------------------------------- */
 

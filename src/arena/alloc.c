@@ -4,6 +4,8 @@
 #include "arena/counts.h"
 #include "arena/find.h"
 #include "arena/streams.h"
+#include "heap/freelists.h"
+#include "heap/segments.h"
 
 /* What lives when `credit` bytes of it go. These may have gone already: a handler of running out
  * can reset the arena. */

@@ -5,6 +5,7 @@
 #include "arena/arena.h"
 #include "arena/find.h"
 #include "arena/peaks.h"
+#include "heap/blocks.h"
 
 /* Which free bytes beside a hole count for a request. */
 typedef enum cuai_reach {

@@ -17,6 +17,7 @@
 #include "arena/trim.h"
 #include "base/frame.h"
 #include "heap/cached.h"
+#include "heap/segments.h"
 
 /* How many of the same capacity are looked at for one that is ready. */
 #define MOST_EQUALS 8

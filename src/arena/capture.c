@@ -1,6 +1,7 @@
 /* The private bytes of capture sessions: stretches, blocks, and what becomes of them. See
  * capture.h. */
 #include "arena/capture.h"
+#include "heap/freelists.h"
 
 #include <string.h>
 

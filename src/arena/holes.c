@@ -13,6 +13,7 @@
 #include "arena/remap.h"
 #include "arena/segments.h"
 #include "arena/streams.h"
+#include "heap/segments.h"
 
 /* Whether a request, or NULL: any request, can use the range of a record. Those of a session are
  * its own. */

@@ -1,5 +1,6 @@
 /* An arena's life: from a checked configuration to the memory given back. */
 #include "arena/life.h"
+#include "heap/cached.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -14,6 +14,7 @@
 #include "arena/streams.h"
 #include "arena/unlocked.h"
 #include "base/log.h"
+#include "heap/freelists.h"
 #include "heap/plan.h"
 
 /* ---- Blocks on their way ----------------------------------------------- */

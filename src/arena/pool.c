@@ -12,6 +12,8 @@
 #include "arena/stream_order.h"
 #include "arena/unlocked.h"
 #include "arena/zero.h"
+#include "heap/plan.h"
+#include "heap/segments.h"
 
 cuarena_status_t cuai_pool_over_limit(const cuarena_t *arena, uint64_t bytes)
 {

@@ -15,6 +15,7 @@
 #include "arena/unlocked.h"
 #include "arena/uses.h"
 #include "base/frame.h"
+#include "heap/slots.h"
 
 void cuai_reclaim_begin(cuarena_t *arena)
 {

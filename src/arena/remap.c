@@ -17,6 +17,8 @@
 #include "arena/trim.h"
 #include "arena/unlocked.h"
 #include "base/log.h"
+#include "heap/freelists.h"
+#include "heap/segments.h"
 
 /* ---- Aliases ----------------------------------------------------------- */
 

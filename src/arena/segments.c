@@ -2,6 +2,7 @@
 #include "arena/segments.h"
 #include "arena/dedicated.h"
 #include "arena/find.h"
+#include "heap/segments.h"
 
 bool cuai_segments_room(cuai_segments_t *segments)
 {

@@ -4,6 +4,7 @@
 
 #include "arena/alloc.h"
 #include "arena/streams.h"
+#include "heap/ranges.h"
 
 /* What became of an attempt. */
 typedef enum cuai_stolen {

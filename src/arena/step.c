@@ -10,6 +10,7 @@
 #include "arena/counts.h"
 #include "arena/holes.h"
 #include "arena/segments.h"
+#include "heap/segments.h"
 
 static uint64_t granularity_of(const cuarena_t *arena)
 {

@@ -12,6 +12,7 @@
 #include "arena/segments.h"
 #include "arena/streams.h"
 #include "arena/unlocked.h"
+#include "heap/segments.h"
 
 /* The set of free lists whose ranges may go. */
 typedef struct freelists {

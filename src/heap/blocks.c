@@ -8,8 +8,12 @@
  */
 #include <string.h>
 
+#include "heap/blocks.h"
 #include "heap/cached.h"
+#include "heap/freelists.h"
 #include "heap/placement.h"
+#include "heap/ranges.h"
+#include "heap/segments.h"
 
 /* ---- Allocation -------------------------------------------------------- */
 

@@ -6,7 +6,10 @@
 #define CUAI_HEAP_CACHED_H
 
 #include "heap/cache_inline.h"
-#include "heap/heap.h"
+#include "heap/slots.h"
+
+/* Gives the heap a cache for blocks. OUT_OF_MEMORY. */
+cuarena_status_t cuai_heap_begin_cache(cuarena_heap_t *heap);
 
 /* Counts a block that enters the cache, or leaves it. */
 static inline void cuai_count_cached(cuarena_heap_t *heap, cuai_slot_t slot, bool in)

@@ -14,8 +14,10 @@
 #ifndef CUAI_HEAP_FAST_PATH_H
 #define CUAI_HEAP_FAST_PATH_H
 
-#include "heap/heap.h"
+#include "heap/blocks.h"
 #include "heap/placement.h"
+#include "heap/ranges.h"
+#include "heap/slots.h"
 
 /* ---- Allocation -------------------------------------------------------------
  */

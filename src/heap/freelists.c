@@ -1,5 +1,8 @@
 /* Free lists: sets of ranges, each with an index of its own. */
-#include "heap/heap.h"
+#include "heap/freelists.h"
+#include "heap/blocks.h"
+#include "heap/ranges.h"
+#include "heap/slots.h"
 
 cuarena_status_t cuarena_heap_freelist_create(cuarena_heap_t *heap, uint32_t *freelist_out)
 {

@@ -1,7 +1,10 @@
 /* The heap's life, and its public calls on blocks: arguments are checked here and errors put into
  * words; the work is in blocks.c. */
 #include "heap/heap.h"
+#include "heap/blocks.h"
 #include "heap/placement.h"
+#include "heap/plan.h"
+#include "heap/slots.h"
 
 #include "base/sized.h"
 

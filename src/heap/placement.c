@@ -19,6 +19,7 @@
  * programs that they were not chosen on.
  */
 #include "heap/placement.h"
+#include "heap/slots.h"
 
 bool cuai_placement_zones(const cuarena_heap_t *heap)
 {

@@ -68,6 +68,9 @@ cuarena_status_t cuai_plan_start(cuarena_heap_t *heap, const cuarena_heap_plan_o
  * SEPARATOR. The pass finds the largest idle range as well. */
 bool cuai_plan_is_one_pass(const cuarena_heap_t *heap, const cuarena_heap_plan_options_t *options);
 
+/* The heap ends: plans that the caller still has are of no heap from now on. NULL is fine. */
+void cuai_planning_end(cuai_planning_t *planning);
+
 /* ---- Under way (plan_commit.c) ------------------------------------------------ */
 
 /* Takes the ranges that the pass has planned out of the index of their free list: all ranges,
@@ -77,5 +80,13 @@ void cuai_planned_unlist(cuarena_heap_t *heap, uint32_t freelist, bool some_stay
 cuarena_status_t cuai_plan_can_begin(cuarena_heap_t *heap);
 /* Begins a plan whose blocks are marked and whose ranges are planned. */
 void cuai_plan_begun(cuarena_heap_t *heap, cuarena_heap_plan_t *plan);
+
+/* ---- Shifting all of it (plan_commit.c) ---------------------------------- */
+
+/* Until cuai_heap_thaw no idle range is allocated from. OUT_OF_MEMORY, BUSY. O(records). */
+cuarena_status_t cuai_heap_freeze(cuarena_heap_t *heap);
+void cuai_heap_thaw(cuarena_heap_t *heap);
+/* Adds `distance` (modulo 2^64) to every offset. O(records). */
+void cuai_heap_rebase(cuarena_heap_t *heap, uint64_t distance);
 
 #endif

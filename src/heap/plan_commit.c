@@ -17,6 +17,9 @@
 #include <string.h>
 
 #include "heap/plan.h"
+#include "heap/ranges.h"
+#include "heap/segments.h"
+#include "heap/slots.h"
 
 /* ---- Planned ranges ---------------------------------------------------- */
 

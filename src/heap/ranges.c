@@ -1,5 +1,6 @@
 /* Ranges: what happens where the free bytes of two free lists meet. */
-#include "heap/heap.h"
+#include "heap/ranges.h"
+#include "heap/slots.h"
 
 /* Makes a SEPARATOR after `prev` that owns `bytes` of `freelist`. One slot is ready. */
 static void place_separator(cuarena_heap_t *heap, cuai_slot_t prev, uint64_t offset, uint64_t bytes,

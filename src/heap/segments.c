@@ -1,5 +1,8 @@
 /* Segments: the stretches of offsets that the heap manages. */
-#include "heap/heap.h"
+#include "heap/segments.h"
+#include "heap/blocks.h"
+#include "heap/ranges.h"
+#include "heap/slots.h"
 
 cuai_slot_t cuai_segment_last(const cuarena_heap_t *heap, const cuai_segment_t *segment)
 {

@@ -1,6 +1,7 @@
 /* Slots: places for records. They are in an array that gets memory a slab at a time, and moves now
  * and then: whoever reserves slots looks records up again. */
-#include "heap/heap.h"
+#include "heap/slots.h"
+#include "heap/cached.h"
 
 /* This many SEPARATORs, and one for each eight blocks, are no reason to reclaim free lists. */
 #define FEW_SEPARATORS 1024

@@ -1,6 +1,8 @@
 /* Stretches: free bytes that change free lists, though the rest of their range stays in its own. */
-#include "heap/heap.h"
+#include "heap/freelists.h"
 #include "heap/placement.h"
+#include "heap/ranges.h"
+#include "heap/slots.h"
 
 /* Makes slots ready for what frees may need, and for both ends of a stretch. */
 static cuarena_status_t ready_ends(cuarena_heap_t *heap)

@@ -8,7 +8,8 @@
  */
 #include <string.h>
 
-#include "heap/heap.h"
+#include "heap/segments.h"
+#include "heap/slots.h"
 
 /* A bijection, so no two ranks are equal. */
 static uint64_t rank_of(uint32_t n)

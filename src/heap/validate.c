@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "heap/heap.h"
+#include "heap/ranges.h"
+#include "heap/segments.h"
+#include "heap/slots.h"
 
 /* What one pass finds, and where it says what is wrong. */
 typedef struct audit {

@@ -1,6 +1,6 @@
 /* Walks and statistics: what can be learnt of a heap without changing it. */
 #include "base/sized.h"
-#include "heap/heap.h"
+#include "heap/blocks.h"
 
 /* ---- One block --------------------------------------------------------- */
 

@@ -5,8 +5,10 @@
  * grow by a quarter of the span at least to that side, so that a heap that grows in small steps
  * does not sort at each. A pool of one segment has zones of exactly its span.
  */
-#include "heap/heap.h"
 #include "heap/placement.h"
+#include "heap/ranges.h"
+#include "heap/segments.h"
+#include "heap/slots.h"
 
 #define SPARE_DIVISOR 4
 /* A smaller heap has no use for zones, and its factor would not fit a word. */

@@ -2,6 +2,7 @@
  * The heap's cached blocks: parking, finding by capacity, taking and evicting, against a list; and
  * how many steps a look takes, up to 2^20 of them.
  */
+#include "heap/blocks.h"
 #include "heap/cached.h"
 #include "support/expect.h"
 #include "support/random.h"

@@ -6,6 +6,7 @@
  * Workload: 4 * 10^5 calls (CUARENA_TEST_SCALE=long: 5 * 10^6; under a sanitizer 10^5) in episodes
  * of 2000.
  */
+#include "heap/plan.h"
 #include "support/expect.h"
 #include "support/heap_model.h"
 #include "support/heap_rig.h"

@@ -3,10 +3,11 @@
  * segments against a walk over all, ids at the end of their generations, and the calls that only
  * the arena makes.
  */
+#include "heap/blocks.h"
+#include "heap/plan.h"
+#include "heap/segments.h"
 #include "support/heap_rig.h"
 #include "support/random.h"
-
-#include "heap/heap.h"
 
 #include <stdlib.h>
 #include <string.h>

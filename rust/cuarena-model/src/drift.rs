@@ -14,6 +14,7 @@ const FILES: &[&str] = &[
     "base/lock.c",
     "heap/record.h",
     "heap/heap.h",
+    "heap/slots.h",
     "heap/fast_path.h",
     "heap/table.h",
     "heap/blocks.c",

@@ -42,7 +42,7 @@ sites! {
     SetAttributes: "heap/record.h" "cuai_set_attributes" "store" [Relaxed];
     SetKind: "heap/record.h" "cuai_set_kind" "store" [Relaxed];
     IdGeneration: "heap/heap.h" "cuai_id" "load" [Relaxed];
-    SlotFreeGeneration: "heap/heap.h" "cuai_slot_free" "store" [Relaxed];
+    SlotFreeGeneration: "heap/slots.h" "cuai_slot_free" "store" [Relaxed];
     CutOffset: "heap/fast_path.h" "cuai_heap_fast_cut" "store" [Relaxed];
     RemoveLink: "heap/fast_path.h" "cuai_heap_fast_free_to" "store" [Relaxed];
     GlimpseHead: "heap/table.h" "cuai_table_glimpse" "load" [Relaxed];
@@ -144,7 +144,7 @@ pub const OUTSIDE: &[(&str, &[Use])] = &[
         "other ways to do what RemoveLink, SetKind, CutOffset and SlotFreeGeneration do",
         &[
             ("heap/table.h", "cuai_table_remove", "store", &[Relaxed]),
-            ("heap/heap.h", "cuai_record_put", "store", &[Relaxed]),
+            ("heap/slots.h", "cuai_record_put", "store", &[Relaxed]),
             ("heap/blocks.c", "become_separator", "store", &[Relaxed]),
             ("heap/blocks.c", "become_separator", "store", &[Relaxed]),
             ("heap/ranges.c", "to_block_after", "store", &[Relaxed]),

@@ -23,6 +23,8 @@ pub const SOURCES: &[&str] = &[
     "api/fast_threads.c",
     "api/hooks.c",
     "api/keys.c",
+    "api/ladder.c",
+    "api/ladder_error.c",
     "api/leaks.c",
     "api/life.c",
     "api/log.c",
