@@ -34,14 +34,13 @@ static bool has_changed(cuai_ladder_t *ladder)
            ladder->rounds++ < MOST_ROUNDS;
 }
 
-/* Across free lists an aligned request needs room for any beginning. What was taken for it fits as
- * it is. */
+/* Across free lists an aligned request needs room for any beginning; what was taken for it fits. */
 static cuarena_status_t try_free_lists(const cuai_ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
     const cuai_request_t *request = ladder->request;
     bool steals = cuai_ladder_may_steal(ladder) &&
-                  cuai_steals_for(arena, cuai_ladder_heap(ladder), request->size);
+                  cuai_steals_for(arena, cuai_ladder_heap(ladder), request->stream, request->size);
     cuarena_status_t status =
         steals ? cuai_try_alloc_stealing(arena, request, ladder->ref) : CUARENA_FRAGMENTED;
     bool alone = !steals || (is_refusal(status) && request->growths != 0);

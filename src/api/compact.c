@@ -399,6 +399,7 @@ static cuarena_status_t reclaim_first(const progress_t *progress)
         return CUARENA_OK;
     if (progress->stream == 0 || arena->cpu_touches)
         return cuai_reclaim_all(arena, progress->stream == 0, NULL);
+    cuai_streams_forget_lag(arena);
     cuai_reclaim_ready(arena, progress->stream);
     cuai_reclaim_own(arena, progress->stream);
     return progress->options->goal_bytes == 0 && may_steal(progress)

@@ -209,8 +209,8 @@ static outcome_t try_growth(cuai_ladder_t *ladder)
     cuai_call_note(ladder->call, CUARENA_EVENT_GROW, taken);
     if (cuai_ladder_is_final(ladder->growth) || ladder->growth == CUARENA_OUT_OF_MEMORY)
         *ladder->words = cuai_error_kept();
-    return ladder->growth == CUARENA_UNSUPPORTED ? STEP_SKIPPED
-                                                 : outcome(ladder->growth == CUARENA_OK);
+    bool again = !ladder->outgrown || cuai_streams_forget_lag(ladder->call->arena);
+    return !again && ladder->growth == CUARENA_UNSUPPORTED ? STEP_SKIPPED : outcome(again);
 }
 
 bool cuai_ladder_may_live(const cuai_ladder_t *ladder)

@@ -194,38 +194,39 @@ void cuai_stream_tidy(cuarena_t *arena, uint32_t number)
 
 /* Asks about copies of compactions as well, for calls are slow until these are done. Drops the
  * lock. */
-static void poll_streams(cuarena_t *arena)
+static void poll_streams(cuarena_t *arena, bool lagging_too)
 {
     cuai_stream_t *s;
     for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
-        cuai_stream_reclaim(arena, s, false);
+        if (lagging_too || !cuai_stream_lags(s))
+            cuai_stream_reclaim(arena, s, false);
     if (!cuai_is_lost(arena))
         cuai_moving_stream(arena);
 }
 
 /* What fails is tried again by whoever needs it, so the last error stays. Drops the lock. */
-static void poll_all(cuarena_t *arena)
+static void poll_all(cuarena_t *arena, bool lagging_too)
 {
     cuai_assert_locked(arena);
     cuai_kept_error_t before = cuai_error_kept();
     cuai_uses_reclaim(arena, CUAI_USES_ASK);
-    poll_streams(arena);
+    poll_streams(arena, lagging_too);
     cuai_error_restore(&before);
 }
 
 bool cuai_reclaim_complete(cuarena_t *arena)
 {
     CUAI_ASSERT(arena->reclaiming);
-    poll_all(arena);
+    poll_all(arena, true);
     return arena->gained != 0;
 }
 
-static cuarena_status_t close_all(cuarena_t *arena, uint32_t except)
+static cuarena_status_t close_all(cuarena_t *arena, uint32_t except, bool lagging_too)
 {
     cuai_stream_t *s;
     cuai_first_error_t first = cuai_first_begin();
     for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
-        if (n != except)
+        if (n != except && (lagging_too || !cuai_stream_lags(s)))
             cuai_first_note(&first, close_freelist(arena, s));
     return cuai_first_end(&first);
 }
@@ -233,10 +234,10 @@ static cuarena_status_t close_all(cuarena_t *arena, uint32_t except)
 bool cuai_reclaim_ready(cuarena_t *arena, uint32_t except)
 {
     cuai_reclaim_begin(arena);
-    poll_all(arena);
+    poll_all(arena, false);
     if (arena->gained == 0) {
-        close_all(arena, except);
-        poll_all(arena);
+        close_all(arena, except, false);
+        poll_all(arena, false);
     }
     return cuai_reclaim_end(arena);
 }
@@ -304,17 +305,17 @@ static cuarena_status_t reclaim_all(cuarena_t *arena, bool wait)
 {
     CUAI_ASSERT(arena->reclaiming);
     cuarena_status_t status = CUARENA_OK;
-    poll_all(arena);
+    poll_all(arena, true);
     if (wait)
         status = cuai_uses_reclaim(arena, CUAI_USES_WAIT);
     if (status == CUARENA_OK)
-        status = close_all(arena, 0);
+        status = close_all(arena, 0, true);
     cuai_stream_t *s;
     for (uint32_t n = 0; wait && (s = cuai_stream_next(arena, &n)) != NULL;)
         if (status == CUARENA_OK)
             status = drain(arena, s);
     if (status == CUARENA_OK)
-        poll_all(arena);
+        poll_all(arena, true);
     return status;
 }
 
@@ -344,6 +345,67 @@ bool cuai_reclaim_own(cuarena_t *arena, uint32_t number)
     return any;
 }
 
+/* ---- Streams that lag, and looks ---------------------------------------- */
+
+static void forget_probe(const cuarena_t *arena, cuai_stream_t *s)
+{
+    cuai_timeline_forgo(arena, (cuai_point_t){s->number, s->probe});
+    s->probe = 0;
+}
+
+static void forget_lag(const cuarena_t *arena, cuai_stream_t *s)
+{
+    forget_probe(arena, s);
+    s->lag = 0;
+}
+
+bool cuai_streams_forget_lag(cuarena_t *arena)
+{
+    cuai_assert_locked(arena);
+    bool any = false;
+    cuai_stream_t *s;
+    for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL; s->lag = 0)
+        any = any || cuai_stream_lags(s);
+    return any;
+}
+
+/* Whether the work is done that the stream had when a look recorded it; BUSY: it is not. The event
+ * behind the closed free list was asked about before, unless the stream lags. Drops the lock. */
+static cuarena_status_t ask_probe(cuarena_t *arena, cuai_stream_t *s)
+{
+    CUAI_ASSERT(arena->reclaiming && s->probe != 0);
+    if (s->probe == s->behind_closed && !cuai_stream_lags(s))
+        return CUARENA_BUSY;
+    return cuai_timeline_see(arena, 0, (cuai_point_t){s->number, s->probe}, false);
+}
+
+/* Drops the lock. */
+static void count_lag(cuarena_t *arena, cuai_stream_t *s)
+{
+    cuai_assert_locked(arena);
+    cuarena_status_t status = s->probe == 0 ? CUARENA_UNSUPPORTED : ask_probe(arena, s);
+    if (status == CUARENA_BUSY && s->lag < CUAI_LAG_MOST)
+        s->lag++;
+    if (status != CUARENA_OK)
+        return;
+    s->lag -= (uint32_t)cuai_min(s->lag, CUAI_LAG_FALLS);
+    forget_probe(arena, s);
+}
+
+/* Records the work that a stream has, unless the last such event is still asked about: the event
+ * behind its closed free list does as well. Drops the lock. */
+static void renew_probe(cuarena_t *arena, cuai_stream_t *s)
+{
+    CUAI_ASSERT(arena->reclaiming);
+    cuai_point_t point = {s->number, 0};
+    if (s->probe != 0 || s->released)
+        return;
+    if (!cuai_stream_lags(s))
+        s->probe = cuai_timeline_share(arena, cuai_closed(s)).serial;
+    else if (cuai_timeline_record(arena, &point, false) == CUARENA_OK)
+        s->probe = point.serial;
+}
+
 /* Default streams of other threads stay as they are, for frees on them cost more from then on.
  * Drops the lock. */
 static void look(cuarena_t *arena)
@@ -351,10 +413,15 @@ static void look(cuarena_t *arena)
     cuai_assert_locked(arena);
     cuai_stream_t *s;
     cuai_reclaim_begin(arena);
-    poll_all(arena);
-    for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
-        if (cuai_stream_is_mine(s))
+    poll_all(arena, false);
+    for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;) {
+        count_lag(arena, s);
+        if (!cuai_stream_is_mine(s))
+            continue;
+        if (!cuai_stream_lags(s))
             (void)close_freelist(arena, s);
+        renew_probe(arena, s);
+    }
     cuai_reclaim_end(arena);
 }
 
@@ -421,6 +488,7 @@ void cuai_stream_return_idle(cuarena_t *arena, cuai_stream_t *s)
 static void end_handle(cuarena_t *arena, cuai_stream_t *s)
 {
     s->released = true;
+    forget_lag(arena, s);
     cuai_stream_uncover(arena, s);
     cuai_stream_unlearn(arena, s);
 }
@@ -463,7 +531,7 @@ static cuarena_status_t still_busy(const cuarena_t *arena)
 static bool is_idle(cuarena_t *arena)
 {
     cuai_reclaim_begin(arena);
-    poll_streams(arena);
+    poll_streams(arena, true);
     cuai_reclaim_end(arena);
     return unreclaimed(arena) == NULL && arena->uses.first == NULL && arena->moved.serial == 0;
 }
@@ -513,6 +581,7 @@ static void reset_stream(cuarena_t *arena, cuai_stream_t *s)
     reclaim_freelist(arena, s, 0);
     reclaim_freelist(arena, s, 1);
     cuai_timeline_forgo(arena, cuai_closed(s));
+    forget_lag(arena, s);
     s->behind_closed = 0;
     set_open(arena, s, s->eager || s->released ? 0 : CUAI_TO_COME);
 }

@@ -22,12 +22,30 @@
 void cuai_reclaim_begin(cuarena_t *arena);
 bool cuai_reclaim_end(cuarena_t *arena);
 
+/* ---- Streams that lag -------------------------------------------------- */
+
+/*
+ * Where the host is far ahead of a stream's work, what the stream frees is idle only long after. By
+ * then the stream needs these bytes itself, and if another stream has them it grows: blocks of all
+ * streams come to lie among each other, and little of what is held can serve the next request. So
+ * from a stream that lags nothing is taken without its asking, as with steal=never, as long as the
+ * arena can grow. Each look at the events tells how far the work is: a stream lags from CUAI_LAG
+ * on, counted up where what the look before has recorded is not done, and down by CUAI_LAG_FALLS
+ * where it is, so as soon as more than a quarter of its work keeps up it does not; at most
+ * CUAI_LAG_MOST, so that the first looks after a wait of the host do not change it.
+ */
+#define CUAI_LAG_FALLS 3u
+#define CUAI_LAG_MOST 128u
+
+/* From now on no stream lags, until looks tell so anew; returns whether one did. */
+bool cuai_streams_forget_lag(cuarena_t *arena);
+
 /* ---- For a request ----------------------------------------------------- */
 
 /* Each returns whether bytes became idle or joined a free list. Drops the lock. */
 
 /* Reclaims what is complete for a request on `except` (0: on no stream). If that is nothing, closes
- * all open free lists but its own, and looks again. */
+ * all open free lists but its own, and looks again. Streams that lag are passed over. */
 bool cuai_reclaim_ready(cuarena_t *arena, uint32_t except);
 /* Waits for the event behind most bytes, and reclaims these. If there is no event, waits for blocks
  * that streams use, then for what streams other than `except` freed last. */
@@ -69,8 +87,9 @@ static inline bool cuai_look_is_due(cuarena_t *arena, uint64_t bytes)
 }
 /* Before a request: looks, if that is due in an arena that grows and whose streams share bytes:
  * reclaims what is complete, and closes what is open, so that an event is behind it long before
- * somebody needs it. Also joins the pieces where frees on many streams have split the free bytes
- * into more than the bookkeeping should have records for. Drops the lock then. */
+ * somebody needs it, but not of streams that lag. Also joins the pieces where frees on many streams
+ * have split the free bytes into more than the bookkeeping should have records for. Drops the lock
+ * then. */
 void cuai_reclaim_before(cuarena_t *arena, const cuai_request_t *request);
 
 /* ---- All streams ------------------------------------------------------- */

@@ -31,12 +31,14 @@ static inline bool cuai_steal_waits_first(const cuarena_t *arena)
            (cuai_steal_waits(arena) && arena->config.grow == CUARENA_GROW_NONE);
 }
 
-/* Whether requests of this size on a stream are placed across the free lists. */
+/* Whether requests of this size on a stream are placed across the free lists. One that lags has its
+ * own bytes first: where others are free to it they are few, and mix its blocks with theirs. */
 static inline bool cuai_steals_for(const cuarena_t *arena, const cuarena_heap_t *heap,
-                                   uint64_t size)
+                                   uint32_t number, uint64_t size)
 {
     return arena->stream_count > 1 && size >= heap->capacity >> CUAI_LARGE_SHIFT &&
-           cuai_steal_waits(arena) && !arena->cpu_touches;
+           cuai_steal_waits(arena) && !arena->cpu_touches &&
+           !cuai_stream_lags(cuai_stream(arena, number));
 }
 
 /* Whether a large request is for the very bytes that its stream got last, and freed, where nothing

@@ -20,6 +20,9 @@
  * A stream that has seen the event of another one (timeline.h) may use what is in that one's closed
  * free list as if it were its own.
  *
+ * A stream lags while its work is mostly not done one look at the events after the other: the host
+ * is far ahead of it. What it frees then stays its own as long as the arena can grow (reclaim.h).
+ *
  * A number is given to another stream when its stream was released and neither an event, a block, a
  * wait nor a call under way needs it.
  */
@@ -89,6 +92,8 @@ typedef struct cuai_stream {
      * it is being recorded. */
     uint64_t behind_closed;
     uint64_t behind_open;
+    uint64_t probe; /* the serial of the event that says how far its work is; 0: none */
+    uint32_t lag;   /* how often it was not as far as at the look before, less how often it was */
     uint64_t closed_ns; /* when the closed free list was closed, if that is traced */
     uint32_t callers;   /* calls under way that keep its number */
     uint64_t waits;     /* blocks, freed or not, and sessions that wait for it */
@@ -108,6 +113,14 @@ typedef struct cuai_stream {
 static inline cuai_point_t cuai_closed(const cuai_stream_t *s)
 {
     return (cuai_point_t){s->number, s->behind_closed};
+}
+
+/* From this on a stream lags. */
+#define CUAI_LAG 8u
+
+static inline bool cuai_stream_lags(const cuai_stream_t *s)
+{
+    return s->lag > CUAI_LAG;
 }
 
 /* A handle, as callers pass it, and the stream that it stands for. Without a stream the handle is

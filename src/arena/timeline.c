@@ -240,14 +240,18 @@ const char *cuai_timeline_wrong(const cuarena_t *arena, const cuai_stream_t *s)
 {
     const cuai_timeline_t *t = &s->timeline;
     bool found = s->behind_closed <= t->done;
+    bool probed = s->probe <= t->done;
     uint64_t last = 0;
     for (const cuai_entry_t *e = t->head.next; e != &t->head; last = e->serial, e = e->next) {
         found = found || e->serial == s->behind_closed;
+        probed = probed || e->serial == s->probe;
         if (e->serial <= last || e->serial > arena->event_serial)
             return "events of a stream are not in order";
     }
     for (uint32_t n = 0; n < CUAI_STREAM_NUMBERS; n++)
         if (t->seen[n] > arena->event_serial || cuai_had_seen(t, last, n) > t->seen[n])
             return "a stream has seen an event that is not there yet";
+    if (!probed)
+        return "the event that tells how far a stream's work is is lost";
     return found ? NULL : "the event behind a closed free list is lost";
 }

@@ -104,6 +104,123 @@ START_TEST(events_are_not_looked_at_for_each_request)
 }
 END_TEST
 
+/* ---- Streams that lag --------------------------------------------------- */
+
+#define LOOKS 32
+
+/* Requests on two streams that are many looks, with work that is done or not done by the next. */
+static void work_on(fixture_t *f, cuarena_stream_t one, cuarena_stream_t other, bool done)
+{
+    for (int i = 0; i < LOOKS * 8; i++) {
+        free_use(f, PAGE, one);
+        free_use(f, PAGE, other);
+        if (done)
+            sim_run_all(&f->sim);
+    }
+}
+
+/* Two looks, by which all work is done. */
+static void look_twice(fixture_t *f)
+{
+    for (int i = 0; i < 16; i++) {
+        free_use(f, PAGE, B);
+        free_use(f, PAGE, C);
+        sim_run_all(&f->sim);
+    }
+}
+
+/* A pool's bytes, freed on A, whose work was not done from one look to the next while it allocated
+ * and freed. Now it is. */
+static fixture_t *opened_lagging(void)
+{
+    fixture_t *f = opened_growing(CUARENA_STEAL_WAIT);
+    void *p = take_on(f, POOL, A);
+    work_on(f, A, C, false);
+    drop_on(f, p, A);
+    look_twice(f);
+    return f;
+}
+
+/* B needs a pool's bytes. */
+static void expect_growth_for_b(fixture_t *f, bool grows)
+{
+    cuarena_stats_t before = stats_of(f);
+    free_use(f, POOL, B);
+    ck_assert_int_eq(stats_of(f).reserved_bytes > before.reserved_bytes, grows);
+    expect_u64(stats_of(f).host_waits, before.host_waits);
+    expect_sound(f);
+}
+
+START_TEST(what_a_stream_that_lags_freed_stays_its_own)
+{
+    fixture_t *f = opened_lagging();
+    expect_growth_for_b(f, true);
+    uint64_t held = stats_of(f).reserved_bytes;
+    free_use(f, POOL, A);
+    expect_u64(stats_of(f).reserved_bytes, held);
+}
+END_TEST
+
+START_TEST(a_stream_that_keeps_up_again_shares)
+{
+    fixture_t *f = opened_lagging();
+    work_on(f, A, B, true);
+    expect_growth_for_b(f, false);
+}
+END_TEST
+
+START_TEST(a_stream_that_has_nothing_more_to_do_shares)
+{
+    fixture_t *f = opened_lagging();
+    work_on(f, B, C, true);
+    expect_growth_for_b(f, false);
+}
+END_TEST
+
+START_TEST(at_the_limit_a_stream_that_lags_shares)
+{
+    fixture_t *f = opened_lagging();
+    cuarena_amount_t held = amount_of_bytes(stats_of(f).reserved_bytes);
+    expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_RESERVED, held, NULL));
+    expect_growth_for_b(f, false);
+    free_use(f, POOL, A);
+    look_twice(f);
+    uint64_t waits = stats_of(f).stream_waits;
+    expect_growth_for_b(f, false);
+    expect_u64(stats_of(f).stream_waits, waits);
+}
+END_TEST
+
+START_TEST(a_trim_gives_back_what_lags)
+{
+    fixture_t *f = opened_lagging();
+    expect_ok(cuarena_reclaim(f->arena, true, NULL));
+    expect_ok(cuarena_trim(f->arena, 0, NULL));
+    expect_u64(stats_of(f).reserved_bytes, 0);
+    expect_sound(f);
+}
+END_TEST
+
+START_TEST(a_stream_that_lags_is_released)
+{
+    fixture_t *f = opened_lagging();
+    expect_ok(cuarena_release_stream(f->arena, A));
+    expect_sound(f);
+    sim_run_all(&f->sim);
+    expect_growth_for_b(f, false);
+}
+END_TEST
+
+START_TEST(a_reset_forgets_who_lagged)
+{
+    fixture_t *f = opened_lagging();
+    expect_ok(cuarena_reset(f->arena));
+    free_use(f, POOL, A);
+    look_twice(f);
+    expect_growth_for_b(f, false);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("growing_streams");
@@ -112,5 +229,11 @@ int main(void)
     suite_add_list(suite, "looks",
                    TEST_LIST(what_was_freed_long_ago_is_idle_when_it_is_needed,
                              events_are_not_looked_at_for_each_request));
+    suite_add_list(suite, "lag",
+                   TEST_LIST(what_a_stream_that_lags_freed_stays_its_own,
+                             a_stream_that_keeps_up_again_shares,
+                             a_stream_that_has_nothing_more_to_do_shares,
+                             at_the_limit_a_stream_that_lags_shares, a_trim_gives_back_what_lags,
+                             a_stream_that_lags_is_released, a_reset_forgets_who_lagged));
     return suite_main(suite);
 }
