@@ -195,6 +195,7 @@ static outcome_t try_waiting(cuai_ladder_t *ladder)
                    wait_for_memory(ladder));
 }
 
+/* Where growth brings nothing, what streams that lag have freed is for all again. */
 static outcome_t try_growth(cuai_ladder_t *ladder)
 {
     CUAI_ASSERT(ladder->call->arena->inside != 0);
