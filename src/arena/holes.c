@@ -12,8 +12,20 @@
 #include "arena/capture.h"
 #include "arena/remap.h"
 #include "arena/segments.h"
-#include "arena/streams.h"
+#include "arena/steal.h"
 #include "heap/segments.h"
+
+/* Whether a request may steal from a free list: from that of a stream that is being captured only
+ * what its own stream has seen, for no event can be recorded there. */
+static bool may_steal_from(const cuarena_t *arena, const cuai_request_t *request, uint32_t freelist)
+{
+    const cuai_stream_t *s;
+    for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
+        if (s->capture != NULL && cuai_is_freelist_of(s, CUAI_DYNAMIC, freelist))
+            return freelist == s->freelists[!s->turn][CUAI_DYNAMIC] &&
+                   cuai_has_waited(arena, request->stream, s);
+    return true;
+}
 
 /* Whether a request, or NULL: any request, can use the range of a record. Those of a session are
  * its own. */
@@ -26,7 +38,8 @@ static bool counts(const cuarena_t *arena, const cuai_record_t *r, const cuai_re
         return false;
     if (request->reach == CUAI_REACH_OWN)
         return cuai_is_freelist_of(cuai_stream(arena, request->stream), CUAI_DYNAMIC, freelist);
-    return cuai_capture_around(arena, cuai_end(r)) == NULL;
+    return cuai_capture_around(arena, cuai_end(r)) == NULL &&
+           may_steal_from(arena, request, freelist);
 }
 
 /* The free bytes at the upper end of a stretch. */

@@ -92,21 +92,13 @@ typedef struct search {
 
 /* ---- Owners ------------------------------------------------------------ */
 
-/* Whether the requester has seen the event behind the closed free list. Without an event that free
- * list is empty, or another thread is moving bytes out of it or into it. */
-static bool has_waited(const cuarena_t *arena, const cuai_stream_t *requester,
-                       const cuai_stream_t *s)
-{
-    return s->behind_closed != 0 && cuai_has_seen(arena, requester->number, cuai_closed(s));
-}
-
 static void note_owner(search_t *search, const cuai_stream_t *s)
 {
     bool excluded = cuai_set_has(&search->excluded, s->number) || s->capture != NULL;
     uint8_t must = excluded ? NOBODY : (uint8_t)s->number;
     search->owners[s->freelists[s->turn][search->region]] = must;
     search->owners[s->freelists[!s->turn][search->region]] =
-        has_waited(search->arena, search->requester, s) ? 0 : must;
+        cuai_has_waited(search->arena, search->requester->number, s) ? 0 : must;
 }
 
 /* Sets the owners as if the wait for a point had been queued. What nobody may steal stays so,
@@ -588,7 +580,7 @@ static bool is_behind_any(const cuarena_t *arena, const cuai_stream_t *requester
     bool behind = false;
     const cuai_stream_t *s;
     for (uint32_t n = 0; !behind && (s = cuai_stream_next(arena, &n)) != NULL;)
-        behind = s != requester && has_waited(arena, requester, s);
+        behind = s != requester && cuai_has_waited(arena, requester->number, s);
     return behind;
 }
 
@@ -623,7 +615,7 @@ static cuarena_status_t steal_freelists(cuarena_t *arena, cuai_stream_t *request
     if (!open && heap->freelists[s->freelists[!s->turn][CUAI_DYNAMIC]]->ranges == 0)
         return status;
     status = wait_for(arena, requester, s, open, &idle);
-    if (status != CUARENA_OK || !has_waited(arena, requester, s))
+    if (status != CUARENA_OK || !cuai_has_waited(arena, requester->number, s))
         return status;
     cuai_stream_uncover(arena, requester);
     return cuarena_heap_freelist_merge(heap, s->freelists[!s->turn][CUAI_DYNAMIC],

@@ -46,6 +46,26 @@ START_TEST(growth_takes_what_freelists_together_lack)
 }
 END_TEST
 
+/* What a stream that is being captured has freed cannot be stolen: growth at the end of the segment
+ * takes what the request lacks beside its own bytes there. */
+START_TEST(growth_does_not_count_what_a_captured_stream_freed)
+{
+    fixture_t *f = opened_growing(CUARENA_STEAL_FIRST);
+    void *c = take_on(f, POOL, C);
+    void *a = take_on(f, POOL / 2, A);
+    uint64_t held = stats_of(f).reserved_bytes;
+    cuarena_capture_t *session;
+    expect_ok(cuarena_capture_begin(f->arena, C, &session));
+    drop_on(f, c, C);
+    drop_on(f, a, A);
+    free_use(f, POOL * 3 / 4, A);
+    expect_u64(stats_of(f).reserved_bytes, held + POOL / 4);
+    expect_sound(f);
+    expect_ok(cuarena_capture_end(f->arena, session));
+    expect_ok(cuarena_capture_release(f->arena, &session, C));
+}
+END_TEST
+
 static const int32_t not_first[] = {CUARENA_STEAL_WAIT, CUARENA_STEAL_IDLE, CUARENA_STEAL_NEVER};
 
 /* What the stream itself freed last, at the end of the segment, counts as well. */
@@ -224,7 +244,9 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("growing_streams");
-    suite_add_list(suite, "taken", TEST_LIST(growth_takes_what_freelists_together_lack));
+    suite_add_list(suite, "taken",
+                   TEST_LIST(growth_takes_what_freelists_together_lack,
+                             growth_does_not_count_what_a_captured_stream_freed));
     suite_add_rows(suite, "own", growth_takes_what_the_own_freelist_lacks, COUNT_OF(not_first));
     suite_add_list(suite, "looks",
                    TEST_LIST(what_was_freed_long_ago_is_idle_when_it_is_needed,
