@@ -9,6 +9,7 @@
  */
 #include "arena/reclaim.h"
 #include "arena/remap.h"
+#include "arena/steal.h"
 #include "arena/stream_order.h"
 #include "arena/streams.h"
 #include "arena/traced.h"
@@ -398,7 +399,7 @@ static void renew_probe(cuarena_t *arena, cuai_stream_t *s)
 {
     CUAI_ASSERT(arena->reclaiming);
     cuai_point_t point = {s->number, 0};
-    if (s->probe != 0 || s->released)
+    if (s->probe != 0 || s->released || cuai_steal_waits_first(arena))
         return;
     if (!cuai_stream_lags(s))
         s->probe = cuai_timeline_share(arena, cuai_closed(s)).serial;

@@ -151,9 +151,9 @@ static void look_twice(fixture_t *f)
 
 /* A pool's bytes, freed on A, whose work was not done from one look to the next while it allocated
  * and freed. Now it is. */
-static fixture_t *opened_lagging(void)
+static fixture_t *opened_lagging(int32_t steal)
 {
-    fixture_t *f = opened_growing(CUARENA_STEAL_WAIT);
+    fixture_t *f = opened_growing(steal);
     void *p = take_on(f, POOL, A);
     work_on(f, A, C, false);
     drop_on(f, p, A);
@@ -173,7 +173,7 @@ static void expect_growth_for_b(fixture_t *f, bool grows)
 
 START_TEST(what_a_stream_that_lags_freed_stays_its_own)
 {
-    fixture_t *f = opened_lagging();
+    fixture_t *f = opened_lagging(CUARENA_STEAL_WAIT);
     expect_growth_for_b(f, true);
     uint64_t held = stats_of(f).reserved_bytes;
     free_use(f, POOL, A);
@@ -183,7 +183,7 @@ END_TEST
 
 START_TEST(a_stream_that_keeps_up_again_shares)
 {
-    fixture_t *f = opened_lagging();
+    fixture_t *f = opened_lagging(CUARENA_STEAL_WAIT);
     work_on(f, A, B, true);
     expect_growth_for_b(f, false);
 }
@@ -191,7 +191,7 @@ END_TEST
 
 START_TEST(a_stream_that_has_nothing_more_to_do_shares)
 {
-    fixture_t *f = opened_lagging();
+    fixture_t *f = opened_lagging(CUARENA_STEAL_WAIT);
     work_on(f, B, C, true);
     expect_growth_for_b(f, false);
 }
@@ -199,7 +199,7 @@ END_TEST
 
 START_TEST(at_the_limit_a_stream_that_lags_shares)
 {
-    fixture_t *f = opened_lagging();
+    fixture_t *f = opened_lagging(CUARENA_STEAL_WAIT);
     cuarena_amount_t held = amount_of_bytes(stats_of(f).reserved_bytes);
     expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_RESERVED, held, NULL));
     expect_growth_for_b(f, false);
@@ -211,9 +211,18 @@ START_TEST(at_the_limit_a_stream_that_lags_shares)
 }
 END_TEST
 
+START_TEST(with_steal_first_no_stream_lags)
+{
+    fixture_t *f = opened_lagging(CUARENA_STEAL_FIRST);
+    uint64_t waits = stats_of(f).stream_waits;
+    expect_growth_for_b(f, false);
+    expect_u64(stats_of(f).stream_waits, waits);
+}
+END_TEST
+
 START_TEST(a_trim_gives_back_what_lags)
 {
-    fixture_t *f = opened_lagging();
+    fixture_t *f = opened_lagging(CUARENA_STEAL_WAIT);
     expect_ok(cuarena_reclaim(f->arena, true, NULL));
     expect_ok(cuarena_trim(f->arena, 0, NULL));
     expect_u64(stats_of(f).reserved_bytes, 0);
@@ -223,7 +232,7 @@ END_TEST
 
 START_TEST(a_stream_that_lags_is_released)
 {
-    fixture_t *f = opened_lagging();
+    fixture_t *f = opened_lagging(CUARENA_STEAL_WAIT);
     expect_ok(cuarena_release_stream(f->arena, A));
     expect_sound(f);
     sim_run_all(&f->sim);
@@ -233,7 +242,7 @@ END_TEST
 
 START_TEST(a_reset_forgets_who_lagged)
 {
-    fixture_t *f = opened_lagging();
+    fixture_t *f = opened_lagging(CUARENA_STEAL_WAIT);
     expect_ok(cuarena_reset(f->arena));
     free_use(f, POOL, A);
     look_twice(f);
@@ -255,7 +264,8 @@ int main(void)
                    TEST_LIST(what_a_stream_that_lags_freed_stays_its_own,
                              a_stream_that_keeps_up_again_shares,
                              a_stream_that_has_nothing_more_to_do_shares,
-                             at_the_limit_a_stream_that_lags_shares, a_trim_gives_back_what_lags,
+                             at_the_limit_a_stream_that_lags_shares,
+                             with_steal_first_no_stream_lags, a_trim_gives_back_what_lags,
                              a_stream_that_lags_is_released, a_reset_forgets_who_lagged));
     return suite_main(suite);
 }
