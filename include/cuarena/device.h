@@ -3,10 +3,12 @@
  * other processes.
  *
  * The memories of a device, and what waits in the driver
- *   device, vmm      Addresses are set aside, and handles of one size are
- *                    mapped into them, as many as are needed. They go back
- *                    from the end and from the middle. Neither taking nor
- *                    giving back waits for work of the device.
+ *   device, vmm      Addresses are set aside, and handles are mapped into
+ *                    them, as many as are needed: of one size in a pool or
+ *                    where the option `handle` says it, else of a page and,
+ *                    as more is reserved, of more. They go back from the end
+ *                    and from the middle. Neither taking nor giving back
+ *                    waits for work of the device.
  *   device, malloc   One driver allocation for each segment. Giving one back
  *                    waits until the kernels that run on the device have
  *                    ended: the driver does that.

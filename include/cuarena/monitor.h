@@ -9,8 +9,8 @@
  * It is one thread, which sleeps until somebody asks. An answer takes the lock of the arena that is
  * asked about for as long as cuarena_stats or a snapshot does (snapshot.h). While an arena is asked
  * about, arenas cannot begin or end, nor threads end that have caches, nor the process fork; so
- * that is for a millisecond or more for each 10^5 of its blocks, and as long as it takes to copy
- * and sort the events that it keeps (trace_ring).
+ * that is for as long as a snapshot's copy takes, and as long as it takes to copy and sort the
+ * events that it keeps (trace_ring).
  *
  * Any thread may make these calls, but not a signal handler. A forked child has no monitor, and may
  * open its own. Close it before the library is unloaded.

@@ -112,12 +112,12 @@
  *   not grow for them. Not with steal=never. Default streams of other threads are asked, but
  *   nothing is recorded on them.
  *
- *   A stream lags while the host is far ahead of its work: more than three times in four, what it
- *   had queued at one look is under way still at the next. What it frees then stays its own, as
- *   with steal=never, as long as the arena can grow: once the bytes are idle it needs them itself,
- *   and whichever stream has got them by then, one of the two grows. Where growth fails, all this
- *   is forgotten; what reclaims with steal=never reclaims here too. With steal=first no stream
- *   lags.
+ *   A stream lags while the host is far ahead of its work: more than three looks in four, and
+ *   several in a row at first, find what it had queued at an earlier one under way still. What it
+ *   frees then stays its own, as with steal=never, as long as the arena can grow: once the bytes
+ *   are idle it needs them itself, and whichever stream has got them by then, one of the two grows.
+ *   Where growth fails, all this is forgotten; what reclaims with steal=never reclaims here too.
+ *   With steal=first no stream lags.
  *
  *   With events=late, the default, the event behind what was freed is recorded at such a look, when
  *   a request finds no room, before a trim or a compaction, when a capture session begins, and by

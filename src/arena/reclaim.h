@@ -30,7 +30,7 @@ bool cuai_reclaim_end(cuarena_t *arena);
  * streams come to lie among each other, and little of what is held can serve the next request. So
  * from a stream that lags nothing is taken without its asking, as with steal=never, as long as the
  * arena can grow. With steal=first, which is for holding less, no stream lags. Each look at the
- * events tells how far the work is: a stream lags from CUAI_LAG on, counted up where what the look
+ * events tells how far the work is: a stream lags above CUAI_LAG, counted up where what the look
  * before has recorded is not done, and down by CUAI_LAG_FALLS where it is, so as soon as more than
  * a quarter of its work keeps up it does not; at most CUAI_LAG_MOST, so that the first looks after
  * a wait of the host do not change it.

@@ -115,7 +115,7 @@ static inline cuai_point_t cuai_closed(const cuai_stream_t *s)
     return (cuai_point_t){s->number, s->behind_closed};
 }
 
-/* From this on a stream lags. */
+/* Above this a stream lags. */
 #define CUAI_LAG 8u
 
 static inline bool cuai_stream_lags(const cuai_stream_t *s)
