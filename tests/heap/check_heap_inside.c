@@ -50,6 +50,9 @@ typedef struct damage {
     D(separators, map.heap->separators += 1)                                                       \
     D(retired, map.heap->retired += 1)                                                             \
     D(freelist_count, map.heap->freelist_count += 1)                                               \
+    D(freelist_too_many, map.heap->freelists[77] = map.heap->freelists[0])                         \
+    D(freelist_behind_all,                                                                         \
+      map.heap->freelists[CUAI_FREELIST_PLANNED - 1] = map.heap->freelists[0])                     \
     D(spare_lost, map.heap->free_slot = 0)                                                         \
     D(spare_ring, map.heap->records[map.heap->free_slot].next = map.heap->free_slot)               \
     D(spare_wild, map.heap->free_slot = WILD)                                                      \
