@@ -5,6 +5,8 @@
 #include "support/expect.h"
 #include "support/fixture_streams.h"
 
+#include "arena/streams.h"
+
 #define POOL KIB(64)
 #define PAGE KIB(4)
 
@@ -151,9 +153,9 @@ static void look_twice(fixture_t *f)
 
 /* A pool's bytes, freed on A, whose work was not done from one look to the next while it allocated
  * and freed. Now it is. */
-static fixture_t *opened_lagging(int32_t steal)
+static fixture_t *opened_lagging(void)
 {
-    fixture_t *f = opened_growing(steal);
+    fixture_t *f = opened_growing(CUARENA_STEAL_WAIT);
     void *p = take_on(f, POOL, A);
     work_on(f, A, C, false);
     drop_on(f, p, A);
@@ -173,7 +175,7 @@ static void expect_growth_for_b(fixture_t *f, bool grows)
 
 START_TEST(what_a_stream_that_lags_freed_stays_its_own)
 {
-    fixture_t *f = opened_lagging(CUARENA_STEAL_WAIT);
+    fixture_t *f = opened_lagging();
     expect_growth_for_b(f, true);
     uint64_t held = stats_of(f).reserved_bytes;
     free_use(f, POOL, A);
@@ -183,7 +185,7 @@ END_TEST
 
 START_TEST(a_stream_that_keeps_up_again_shares)
 {
-    fixture_t *f = opened_lagging(CUARENA_STEAL_WAIT);
+    fixture_t *f = opened_lagging();
     work_on(f, A, B, true);
     expect_growth_for_b(f, false);
 }
@@ -191,7 +193,7 @@ END_TEST
 
 START_TEST(a_stream_that_has_nothing_more_to_do_shares)
 {
-    fixture_t *f = opened_lagging(CUARENA_STEAL_WAIT);
+    fixture_t *f = opened_lagging();
     work_on(f, B, C, true);
     expect_growth_for_b(f, false);
 }
@@ -199,7 +201,7 @@ END_TEST
 
 START_TEST(at_the_limit_a_stream_that_lags_shares)
 {
-    fixture_t *f = opened_lagging(CUARENA_STEAL_WAIT);
+    fixture_t *f = opened_lagging();
     cuarena_amount_t held = amount_of_bytes(stats_of(f).reserved_bytes);
     expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_RESERVED, held, NULL));
     expect_growth_for_b(f, false);
@@ -211,18 +213,40 @@ START_TEST(at_the_limit_a_stream_that_lags_shares)
 }
 END_TEST
 
-START_TEST(with_steal_first_no_stream_lags)
+static bool any_lags(const fixture_t *f)
 {
-    fixture_t *f = opened_lagging(CUARENA_STEAL_FIRST);
-    uint64_t waits = stats_of(f).stream_waits;
-    expect_growth_for_b(f, false);
-    expect_u64(stats_of(f).stream_waits, waits);
+    const cuai_stream_t *s;
+    for (uint32_t n = 0; (s = cuai_stream_next(f->arena, &n)) != NULL;)
+        if (cuai_stream_lags(s))
+            return true;
+    return false;
+}
+
+static const struct {
+    int32_t steal;
+    bool lags;
+} modes[] = {
+    {CUARENA_STEAL_FIRST, false}, /* which is for holding less */
+    {CUARENA_STEAL_WAIT, true},
+    {CUARENA_STEAL_IDLE, true},
+    {CUARENA_STEAL_NEVER, false}, /* where no stream gets another's bytes anyway */
+};
+
+START_TEST(streams_lag_where_they_share_and_do_not_wait)
+{
+    fixture_t *f = opened_growing(modes[_i].steal);
+    work_on(f, A, C, false);
+    ck_assert_int_eq(any_lags(f), modes[_i].lags);
+    sim_run_all(&f->sim);
+    work_on(f, A, C, true);
+    ck_assert_int_eq(any_lags(f), false);
+    expect_sound(f);
 }
 END_TEST
 
 START_TEST(a_trim_gives_back_what_lags)
 {
-    fixture_t *f = opened_lagging(CUARENA_STEAL_WAIT);
+    fixture_t *f = opened_lagging();
     expect_ok(cuarena_reclaim(f->arena, true, NULL));
     expect_ok(cuarena_trim(f->arena, 0, NULL));
     expect_u64(stats_of(f).reserved_bytes, 0);
@@ -232,7 +256,7 @@ END_TEST
 
 START_TEST(a_stream_that_lags_is_released)
 {
-    fixture_t *f = opened_lagging(CUARENA_STEAL_WAIT);
+    fixture_t *f = opened_lagging();
     expect_ok(cuarena_release_stream(f->arena, A));
     expect_sound(f);
     sim_run_all(&f->sim);
@@ -242,7 +266,7 @@ END_TEST
 
 START_TEST(a_reset_forgets_who_lagged)
 {
-    fixture_t *f = opened_lagging(CUARENA_STEAL_WAIT);
+    fixture_t *f = opened_lagging();
     expect_ok(cuarena_reset(f->arena));
     free_use(f, POOL, A);
     look_twice(f);
@@ -260,12 +284,12 @@ int main(void)
     suite_add_list(suite, "looks",
                    TEST_LIST(what_was_freed_long_ago_is_idle_when_it_is_needed,
                              events_are_not_looked_at_for_each_request));
+    suite_add_rows(suite, "modes", streams_lag_where_they_share_and_do_not_wait, COUNT_OF(modes));
     suite_add_list(suite, "lag",
                    TEST_LIST(what_a_stream_that_lags_freed_stays_its_own,
                              a_stream_that_keeps_up_again_shares,
                              a_stream_that_has_nothing_more_to_do_shares,
-                             at_the_limit_a_stream_that_lags_shares,
-                             with_steal_first_no_stream_lags, a_trim_gives_back_what_lags,
+                             at_the_limit_a_stream_that_lags_shares, a_trim_gives_back_what_lags,
                              a_stream_that_lags_is_released, a_reset_forgets_who_lagged));
     return suite_main(suite);
 }
