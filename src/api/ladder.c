@@ -157,7 +157,7 @@ static bool lacks_bytes(const cuai_ladder_t *ladder)
 /* A pool that gave bytes back takes them again. */
 static bool has_holes(const cuarena_t *arena)
 {
-    return arena->config.grow == CUARENA_GROW_NONE && arena->reserved < arena->pool_bytes;
+    return cuai_is_pool(arena) && arena->reserved < arena->pool_bytes;
 }
 
 /* A memory that takes and gives in stream order has what was freed on streams, and may be able to
@@ -252,8 +252,8 @@ static outcome_t try_trim(cuai_ladder_t *ladder)
 {
     CUAI_ASSERT(ladder->call->arena->inside != 0);
     cuarena_t *arena = ladder->call->arena;
-    if (arena->config.grow == CUARENA_GROW_NONE || !cuai_would_fit(arena, ladder->request) ||
-        !lacks_bytes(ladder) || !spend(ladder, CUARENA_STEP_TRIM))
+    if (cuai_is_pool(arena) || !cuai_would_fit(arena, ladder->request) || !lacks_bytes(ladder) ||
+        !spend(ladder, CUARENA_STEP_TRIM))
         return STEP_SKIPPED;
     uint64_t given = cuai_trim_all(arena);
     cuai_call_note(ladder->call, CUARENA_EVENT_TRIM, given);

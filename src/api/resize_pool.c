@@ -14,7 +14,7 @@ static cuarena_status_t check_pool(const cuarena_t *arena, uint64_t bytes)
     cuarena_status_t status = cuai_call_check(arena);
     if (status != CUARENA_OK)
         return status;
-    if (arena->config.grow != CUARENA_GROW_NONE)
+    if (!cuai_is_pool(arena))
         return cuai_fail(CUARENA_UNSUPPORTED,
                          "an arena that grows has no fixed size: set_limit and "
                          "trim bound it");

@@ -207,10 +207,22 @@ static inline uint64_t cuai_granule(const cuarena_t *arena)
     return arena->granule_mask + 1;
 }
 
+/* Whether it is a pool, whose size is fixed, and not an arena that grows. */
+static inline bool cuai_is_pool(const cuarena_t *arena)
+{
+    return arena->config.grow == CUARENA_GROW_NONE;
+}
+
+/* The memory gives and takes bytes in pages of so many. */
+static inline uint64_t cuai_page_bytes(const cuarena_t *arena)
+{
+    return arena->memory.ops.granularity;
+}
+
 /* The bytes rounded up to whole pages of the memory. */
 static inline uint64_t cuai_page_multiple(const cuarena_t *arena, uint64_t bytes)
 {
-    return cuai_align_up(bytes, arena->memory.ops.granularity);
+    return cuai_align_up(bytes, cuai_page_bytes(arena));
 }
 
 /* How large the handles are that the memory takes now, at the least a page. Growth takes whole ones

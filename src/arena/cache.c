@@ -183,7 +183,7 @@ bool cuai_arena_cache_get(cuarena_t *arena, const cuai_request_t *request,
  * memory for bytes. */
 static bool may_return(const cuarena_t *arena)
 {
-    return arena->config.keep != CUARENA_KEEP_ALL && arena->config.grow != CUARENA_GROW_NONE &&
+    return arena->config.keep != CUARENA_KEEP_ALL && !cuai_is_pool(arena) &&
            arena->config.memory != CUARENA_MEMORY_BYTES && !cuai_is_lost(arena) &&
            !cuai_arena_is_taken(arena) &&
            !cuai_frame_within(CUAI_FRAME_MEMORY, arena->memory.counted);

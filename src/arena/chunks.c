@@ -56,7 +56,7 @@ void cuai_chunks_trimmed(cuarena_t *arena)
 static uint64_t affordable(const cuarena_t *arena)
 {
     return cuai_align_down(cuai_min(cuai_affordable(arena), CUARENA_HEAP_MAX_SEGMENT - 1),
-                           arena->memory.ops.granularity);
+                           cuai_page_bytes(arena));
 }
 
 cuai_chunk_t cuai_chunk_for(const cuarena_t *arena, uint64_t need, uint64_t lacking)
@@ -86,7 +86,7 @@ static uint64_t tenth_less(const cuarena_t *arena, uint64_t bytes)
 uint64_t cuai_chunk_smaller(const cuarena_t *arena, uint64_t *asked, uint64_t least)
 {
     CUAI_ASSERT(least <= *asked);
-    uint64_t granularity = arena->memory.ops.granularity;
+    uint64_t granularity = cuai_page_bytes(arena);
     uint64_t before = cuai_align_up(*asked, granularity);
     uint64_t bytes = before;
     while (bytes >= before) {

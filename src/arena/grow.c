@@ -15,16 +15,6 @@
 #include "arena/zero.h"
 #include "base/log.h"
 
-static uint64_t granularity_of(const cuarena_t *arena)
-{
-    return arena->memory.ops.granularity;
-}
-
-static bool is_pool(const cuarena_t *arena)
-{
-    return arena->config.grow == CUARENA_GROW_NONE;
-}
-
 /* ---- Acting, without the lock ------------------------------------------ */
 
 static void undo(cuarena_t *arena, const cuai_step_t *step, cuarena_memory_segment_t *segment)
@@ -104,7 +94,7 @@ cuarena_status_t cuai_take_segment(cuarena_t *arena, uint64_t bytes,
 static uint64_t published_bytes(const cuarena_t *arena, const cuarena_memory_segment_t *segment,
                                 uint64_t address, uint64_t bytes)
 {
-    if (!is_pool(arena))
+    if (!cuai_is_pool(arena))
         return bytes;
     uint64_t end = segment->address + arena->pool_bytes;
     return cuai_min(address + bytes, end) - address;
@@ -149,7 +139,7 @@ static void count(cuarena_t *arena, const cuai_step_t *step)
 static bool is_short(const cuarena_t *arena, const cuai_step_t *step,
                      const cuarena_memory_segment_t *segment)
 {
-    return step->kind == CUAI_STEP_NEW && is_pool(arena) &&
+    return step->kind == CUAI_STEP_NEW && cuai_is_pool(arena) &&
            segment->address_bytes < cuai_page_multiple(arena, arena->pool_bytes);
 }
 
@@ -249,7 +239,7 @@ cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_request_t *request, uint
 uint64_t cuai_pool_untaken(const cuarena_t *arena)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    return is_pool(arena) ? arena->pool_bytes - arena->stable_bytes - heap->capacity : 0;
+    return cuai_is_pool(arena) ? arena->pool_bytes - arena->stable_bytes - heap->capacity : 0;
 }
 
 cuarena_status_t cuai_fill_pool(cuarena_t *arena, uint64_t *taken_out)
@@ -288,11 +278,11 @@ static cuarena_status_t publish_first(cuarena_t *arena)
 /* The first chunk that comes with the stable region, as far as the limit allows. */
 static uint64_t first_chunk(const cuarena_t *arena)
 {
-    if (is_pool(arena) || arena->config.take_first == 0)
+    if (cuai_is_pool(arena) || arena->config.take_first == 0)
         return 0;
     uint64_t left = arena->limits[CUARENA_LIMIT_RESERVED] - arena->stable_bytes;
     return cuai_min(cuai_page_multiple(arena, arena->next_chunk),
-                    cuai_align_down(left, granularity_of(arena)));
+                    cuai_align_down(left, cuai_page_bytes(arena)));
 }
 
 cuarena_status_t cuai_grow_first(cuarena_t *arena)
@@ -300,7 +290,7 @@ cuarena_status_t cuai_grow_first(cuarena_t *arena)
     CUAI_ASSERT(arena->segments.count == 0 && arena->reserved == 0);
     cuai_chunks_start(arena);
     uint64_t chunk = first_chunk(arena);
-    uint64_t bytes = is_pool(arena) ? arena->pool_bytes : arena->stable_bytes + chunk;
+    uint64_t bytes = cuai_is_pool(arena) ? arena->pool_bytes : arena->stable_bytes + chunk;
     bytes = cuai_page_multiple(arena, bytes);
     if (bytes == 0)
         return CUARENA_OK;

@@ -77,7 +77,7 @@ static uint64_t free_at_begin(const cuarena_t *arena, const cuai_segment_t *stre
 static uint64_t usable_end(const cuarena_t *arena, const cuarena_memory_segment_t *segment)
 {
     uint64_t bytes = segment->address_bytes;
-    if (arena->config.grow == CUARENA_GROW_NONE)
+    if (cuai_is_pool(arena))
         bytes = cuai_min(bytes, arena->pool_bytes);
     return segment->address + bytes;
 }

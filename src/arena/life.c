@@ -46,7 +46,7 @@ static cuarena_status_t resolve_limit(cuarena_t *arena)
     bool unknown = arena->memory.ops.available == NULL;
     arena->limits[CUARENA_LIMIT_LIVE] = UINT64_MAX;
     arena->limits[CUARENA_LIMIT_RESERVED] = UINT64_MAX;
-    if (is_default && (unknown || arena->config.grow == CUARENA_GROW_NONE))
+    if (is_default && (unknown || cuai_is_pool(arena)))
         return CUARENA_OK;
     return resolve(arena, limit, &arena->limits[CUARENA_LIMIT_RESERVED]);
 }
@@ -55,7 +55,7 @@ static cuarena_status_t resolve_limit(cuarena_t *arena)
 static cuarena_status_t resolve_pool(cuarena_t *arena)
 {
     arena->pool_bytes = UINT64_MAX;
-    if (arena->config.grow != CUARENA_GROW_NONE)
+    if (!cuai_is_pool(arena))
         return CUARENA_OK;
     cuarena_amount_t pool = arena->config.pool;
     if (arena->config.memory == CUARENA_MEMORY_BYTES && pool.unit == CUARENA_AMOUNT_AUTO)
@@ -68,7 +68,7 @@ static cuarena_status_t resolve_pool(cuarena_t *arena)
     uint64_t granule = cuai_granule(arena);
     bool bytes_given = pool.unit == CUARENA_AMOUNT_BYTES;
     bytes = bytes_given ? cuai_align_up(bytes, granule)
-                        : cuai_align_down(bytes, arena->memory.ops.granularity);
+                        : cuai_align_down(bytes, cuai_page_bytes(arena));
     if (bytes == 0) {
         cuai_amount_print(pool, text);
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "pool: '%s' comes to no bytes here", text);
@@ -93,7 +93,7 @@ static cuarena_status_t resolve_stable(cuarena_t *arena)
     if (status != CUARENA_OK)
         return status;
     bytes = cuai_align_up(bytes, cuai_granule(arena));
-    if (arena->config.grow != CUARENA_GROW_NONE) /* the rest comes in pages */
+    if (!cuai_is_pool(arena)) /* the rest comes in pages */
         bytes = cuai_page_multiple(arena, bytes);
     if (bytes > arena->pool_bytes)
         return refuse_stable(arena, bytes);
@@ -103,7 +103,7 @@ static cuarena_status_t resolve_stable(cuarena_t *arena)
 
 static cuarena_status_t check_against_limit(const cuarena_t *arena)
 {
-    bool pool = arena->config.grow == CUARENA_GROW_NONE;
+    bool pool = cuai_is_pool(arena);
     uint64_t bytes = pool ? arena->pool_bytes : arena->stable_bytes;
     if (bytes <= arena->limits[CUARENA_LIMIT_RESERVED])
         return CUARENA_OK;
@@ -126,7 +126,7 @@ static uint64_t wanted_reserve(const cuarena_t *arena)
         return arena->config.address_bytes;
     if (limit != UINT64_MAX)
         return limit;
-    bool pool = arena->config.grow == CUARENA_GROW_NONE;
+    bool pool = cuai_is_pool(arena);
     return pool ? arena->pool_bytes : memory_has(arena);
 }
 
@@ -136,7 +136,7 @@ static void choose_reserve(cuarena_t *arena)
     arena->address_bytes = 0;
     if (arena->memory.ops.grow != NULL)
         arena->address_bytes =
-            cuai_align_down(cuai_min(wanted_reserve(arena), most), arena->memory.ops.granularity);
+            cuai_align_down(cuai_min(wanted_reserve(arena), most), cuai_page_bytes(arena));
 }
 
 /* How many bytes may stay free for small blocks that the cache does not have, where the memory

@@ -63,7 +63,7 @@ bool cuai_reclaim_complete(cuarena_t *arena);
 /* Whether bytes that are idle sooner may keep the arena from growing. */
 static inline bool cuai_gains_by_looks(const cuarena_t *arena)
 {
-    return arena->config.grow != CUARENA_GROW_NONE && arena->config.steal != CUARENA_STEAL_NEVER &&
+    return !cuai_is_pool(arena) && arena->config.steal != CUARENA_STEAL_NEVER &&
            (arena->stream_count > 1 || arena->cpu_touches);
 }
 /* Counts a request on a stream, or a block that the cache of a thread takes for one. */

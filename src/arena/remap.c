@@ -144,7 +144,7 @@ bool cuai_may_remap(const cuarena_t *arena, uint32_t number)
         arena->aliases.count == CUAI_ALIASES)
         return false;
     const cuai_stream_t *s = cuai_stream(arena, number);
-    uint64_t page = arena->memory.ops.granularity;
+    uint64_t page = cuai_page_bytes(arena);
     return !s->released && s->capture == NULL &&
            cuai_stream_bytes(arena, s, 0) + cuai_stream_bytes(arena, s, 1) >= page;
 }

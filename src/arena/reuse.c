@@ -66,7 +66,7 @@ static bool can_reuse(const cuarena_t *arena, const cuai_step_t *step)
     return step->kind != CUAI_STEP_NONE && arena->config.reuse == 1 &&
            arena->config.grow == CUARENA_GROW_EXACT && ops->punch != NULL && ops->fill != NULL &&
            step->bytes <= cuai_affordable(arena) + idle &&
-           cuai_heap_large_ranges(heap, 0, arena->memory.ops.granularity, &slot, 1) != 0;
+           cuai_heap_large_ranges(heap, 0, cuai_page_bytes(arena), &slot, 1) != 0;
 }
 
 /* How much more than the most that was in use may be held, with so many handles in it. */

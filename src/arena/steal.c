@@ -526,8 +526,8 @@ static void begin_search(search_t *search, cuarena_t *arena, const cuai_request_
     search->need = request->size + search->alignment - granule;
     search->is_large = request->size >= heap->capacity >> CUAI_LARGE_SHIFT;
     search->waits = request->waits;
-    search->in_parts = !request->waits || (arena->config.grow == CUARENA_GROW_NONE &&
-                                           cuai_heap_bytes(heap) < heap->capacity / 2);
+    search->in_parts =
+        !request->waits || (cuai_is_pool(arena) && cuai_heap_bytes(heap) < heap->capacity / 2);
     search->high = request->heap.low == 0 && cuai_goes_high(heap, free_bytes, request->size);
     search->excluded = (cuai_stream_set_t){{0, 0}};
 }

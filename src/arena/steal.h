@@ -28,7 +28,7 @@ static inline bool cuai_steal_waits(const cuarena_t *arena)
 static inline bool cuai_steal_waits_first(const cuarena_t *arena)
 {
     return arena->config.steal == CUARENA_STEAL_FIRST ||
-           (cuai_steal_waits(arena) && arena->config.grow == CUARENA_GROW_NONE);
+           (cuai_steal_waits(arena) && cuai_is_pool(arena));
 }
 
 /* Whether a stream has seen the event behind another one's closed free list. Without an event that

@@ -12,16 +12,6 @@
 #include "arena/segments.h"
 #include "heap/segments.h"
 
-static uint64_t granularity_of(const cuarena_t *arena)
-{
-    return arena->memory.ops.granularity;
-}
-
-static bool is_pool(const cuarena_t *arena)
-{
-    return arena->config.grow == CUARENA_GROW_NONE;
-}
-
 /* Where there are many stretches, and so many holes, only a few holes of a kind are looked at. */
 #define MANY_STRETCHES 32
 #define FEW_HOLES 4
@@ -44,7 +34,7 @@ static uint64_t room_at(const cuarena_t *arena, const cuai_request_t *request, u
 /* How many free bytes from some page on the request needs. */
 static uint64_t room_at_page(const cuarena_t *arena, const cuai_request_t *request)
 {
-    uint64_t known = cuai_min(arena->memory.ops.alignment, granularity_of(arena));
+    uint64_t known = cuai_min(arena->memory.ops.alignment, cuai_page_bytes(arena));
     return request->heap.alignment <= known ? request->size : room_for(arena, request);
 }
 
@@ -104,7 +94,7 @@ static cuai_step_t extend_step(const cuarena_t *arena, size_t at, const cuai_hol
 static cuai_step_t new_step(const cuarena_t *arena, uint64_t need)
 {
     cuai_step_t step = {.kind = CUAI_STEP_NONE};
-    bool pool = is_pool(arena);
+    bool pool = cuai_is_pool(arena);
     if (pool && (arena->segments.count != 0 || need > arena->pool_bytes))
         return step;
     bool whole = pool && arena->memory.ops.grow == NULL;
@@ -209,7 +199,7 @@ static void consider_from(const cuarena_t *arena, size_t at, const cuai_request_
 /* Whether no other hole would take much less: free bytes beside one save a page at most. */
 static bool is_cheap(const cuarena_t *arena, const steps_t *steps, uint64_t need)
 {
-    uint64_t granularity = granularity_of(arena);
+    uint64_t granularity = cuai_page_bytes(arena);
     return steps->fill.kind != CUAI_STEP_NONE &&
            steps->fill.bytes <=
                cuai_max(cuai_page_multiple(arena, need) - granularity, granularity);
@@ -246,8 +236,8 @@ static void consider_few(const cuarena_t *arena, size_t at, const cuai_request_t
     cuai_hole_t hole;
     if (cuai_next_hole(arena, segment, 0, request, &hole))
         weigh(arena, at, request, &hole, steps);
-    if (need > granularity_of(arena))
-        consider_wide(arena, at, request, need - granularity_of(arena), steps);
+    if (need > cuai_page_bytes(arena))
+        consider_wide(arena, at, request, need - cuai_page_bytes(arena), steps);
     consider_wide(arena, at, request, need, steps);
     const cuai_segment_t *next = cuai_segment_from(heap, segment->address + segment->address_bytes);
     const cuai_segment_t *last =
@@ -324,7 +314,7 @@ cuai_step_t cuai_step_choose(const cuarena_t *arena, const cuai_request_t *reque
     if (step.kind == CUAI_STEP_EXTEND) {
         const cuarena_memory_segment_t *segment = &arena->segments.items[step.segment];
         uint64_t left = segment->address_bytes - segment->bytes;
-        most = cuai_min(most, cuai_align_down(left, granularity_of(arena)));
+        most = cuai_min(most, cuai_align_down(left, cuai_page_bytes(arena)));
     }
     step.bytes = cuai_max(step.bytes, most);
     step.reserve = cuai_max(step.reserve, step.bytes);

@@ -37,15 +37,14 @@ static uint64_t min_pages(const cuarena_t *arena, uint64_t bytes, uint64_t most)
 /* Where the usable bytes of a pool's segment end, which may be within its last page. */
 static uint64_t pool_end(const cuarena_t *arena, const cuarena_memory_segment_t *segment)
 {
-    return arena->config.grow == CUARENA_GROW_NONE ? segment->address + arena->pool_bytes
-                                                   : UINT64_MAX;
+    return cuai_is_pool(arena) ? segment->address + arena->pool_bytes : UINT64_MAX;
 }
 
 /* Makes a range of addresses one that can go: of whole handles. The end of the segment is whole. */
 static void whole_pages(const cuarena_t *arena, const cuarena_memory_segment_t *s, bool to_end,
                         uint64_t *first, uint64_t *last)
 {
-    uint64_t granularity = arena->memory.ops.granularity;
+    uint64_t granularity = cuai_page_bytes(arena);
     uint64_t begin = cuai_align_up(*first - s->address, granularity);
     uint64_t end = *last - s->address;
     if (!to_end)
@@ -280,7 +279,7 @@ static uint64_t cut_beside(cuarena_t *arena, cuai_cuts_t *cuts, uint64_t least, 
 
 uint64_t cuai_trim_beside(cuarena_t *arena, uint64_t bytes, uint64_t begin, uint64_t end)
 {
-    uint64_t page = arena->memory.ops.granularity;
+    uint64_t page = cuai_page_bytes(arena);
     uint64_t sure = 2 * cuai_handle_now(arena); /* has a whole handle */
     cuai_cuts_t cuts;
     cuai_cuts_begin(arena, &cuts);
@@ -328,9 +327,8 @@ bool cuai_cut_handles(cuarena_t *arena, const cuai_wanted_t *wanted, cuai_cut_t 
     cuai_assert_locked(arena);
     CUAI_ASSERT(wanted->bytes != 0 && wanted->bytes <= wanted->most);
     cuai_slot_t slots[CUAI_CUTS_PER_BATCH];
-    size_t count =
-        cuai_heap_large_ranges(arena->heaps[CUAI_DYNAMIC], wanted->freelist,
-                               arena->memory.ops.granularity, slots, CUAI_CUTS_PER_BATCH);
+    size_t count = cuai_heap_large_ranges(arena->heaps[CUAI_DYNAMIC], wanted->freelist,
+                                          cuai_page_bytes(arena), slots, CUAI_CUTS_PER_BATCH);
     bool cut = false;
     for (size_t i = count; i-- > 0 && !cut;)
         cut =

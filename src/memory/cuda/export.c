@@ -12,12 +12,10 @@ static cuarena_status_t descriptor_of(cuai_place_t *place, uint64_t address, int
 {
     const cuai_cuda_t *cuda = place->cuda;
     cuai_cu_handle_t handle;
-    cuai_cu_result_t result =
-        cuai_cu(cuda)->cuMemRetainAllocationHandle(&handle, cuai_store_pointer(address));
-    if (result != CUAI_CUDA_SUCCESS)
-        return cuai_place_fail(place, result, "cuMemRetainAllocationHandle",
-                               "the handle at 0x%" PRIx64, address);
-    result = cuai_cu(cuda)->cuMemExportToShareableHandle(
+    cuarena_status_t status = cuai_vmm_retain(place, address, &handle);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_cu_result_t result = cuai_cu(cuda)->cuMemExportToShareableHandle(
         fd_out, handle, CUAI_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
     cuai_place_note(place, cuai_cu(cuda)->cuMemRelease(handle), "cuMemRelease");
     return CUAI_PLACE_STATUS(place, result, "cuMemExportToShareableHandle",

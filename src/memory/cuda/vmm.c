@@ -382,19 +382,22 @@ static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment, uint
     return map_stretch(user, segment, offset, bytes);
 }
 
+cuarena_status_t cuai_vmm_retain(cuai_place_t *place, uint64_t address,
+                                 cuai_cu_handle_t *handle_out)
+{
+    cuai_cu_result_t result =
+        cuai_cu(place->cuda)->cuMemRetainAllocationHandle(handle_out, cuai_store_pointer(address));
+    return CUAI_PLACE_STATUS(place, result, "cuMemRetainAllocationHandle",
+                             "the handle at 0x%" PRIx64, address);
+}
+
 /* Maps the handle behind an address at another one as well. */
 static cuarena_status_t map_one_again(const cuai_vmm_t *vmm, uint64_t address, uint64_t bytes,
                                       uint64_t to_address)
 {
-    cuai_place_t *place = vmm->store.place;
-    const cuai_cuda_t *cuda = place->cuda;
     cuai_cu_handle_t handle;
-    cuai_cu_result_t result =
-        cuai_cu(cuda)->cuMemRetainAllocationHandle(&handle, cuai_store_pointer(address));
-    if (result != CUAI_CUDA_SUCCESS)
-        return cuai_place_fail(place, result, "cuMemRetainAllocationHandle",
-                               "the handle at 0x%" PRIx64, address);
-    return map_handle(vmm, to_address, bytes, handle);
+    cuarena_status_t status = cuai_vmm_retain(vmm->store.place, address, &handle);
+    return status == CUARENA_OK ? map_handle(vmm, to_address, bytes, handle) : status;
 }
 
 /* Maps handle by handle, as map() does. */

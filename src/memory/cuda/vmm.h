@@ -39,6 +39,10 @@ cuarena_status_t cuai_vmm_choose(cuai_vmm_t *vmm, const cuarena_config_t *config
 uint64_t cuai_vmm_handle_begin(const cuarena_memory_segment_t *segment, uint64_t offset);
 uint64_t cuai_vmm_handle_end(const cuarena_memory_segment_t *segment, uint64_t offset);
 
+/* Within a visit: the handle that is mapped at an address. The caller releases it. */
+cuarena_status_t cuai_vmm_retain(cuai_place_t *place, uint64_t address,
+                                 cuai_cu_handle_t *handle_out);
+
 /* `export_range` of the table (export.c). */
 cuarena_status_t cuai_vmm_export(void *user, const cuarena_memory_segment_t *segment,
                                  uint64_t offset, uint64_t bytes, cuarena_export_piece_t *pieces,
