@@ -12,7 +12,7 @@
 #include "arena/capture.h"
 #include "arena/remap.h"
 #include "arena/segments.h"
-#include "arena/steal.h"
+#include "arena/streams.h"
 #include "heap/segments.h"
 
 /* Whether a request may steal from a free list: from that of a stream that is being captured only

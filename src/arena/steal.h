@@ -31,13 +31,6 @@ static inline bool cuai_steal_waits_first(const cuarena_t *arena)
            (cuai_steal_waits(arena) && cuai_is_pool(arena));
 }
 
-/* Whether a stream has seen the event behind another one's closed free list. Without an event that
- * free list is empty, or another thread is moving bytes out of it or into it. */
-static inline bool cuai_has_waited(const cuarena_t *arena, uint32_t number, const cuai_stream_t *s)
-{
-    return s->behind_closed != 0 && cuai_has_seen(arena, number, cuai_closed(s));
-}
-
 /* Whether requests of this size on a stream are placed across the free lists. One that lags has its
  * own bytes first: where others are free to it they are few, and mix its blocks with theirs. */
 static inline bool cuai_steals_for(const cuarena_t *arena, const cuarena_heap_t *heap,

@@ -93,7 +93,7 @@ typedef struct cuai_stream {
     uint64_t behind_closed;
     uint64_t behind_open;
     uint64_t probe; /* the serial of the event that says how far its work is; 0: none */
-    uint32_t lag;   /* how often it was not as far as at the look before, less how often it was */
+    uint32_t lag; /* looks that found that event not done, less some for each that found it done */
     uint64_t closed_ns; /* when the closed free list was closed, if that is traced */
     uint32_t callers;   /* calls under way that keep its number */
     uint64_t waits;     /* blocks, freed or not, and sessions that wait for it */

@@ -118,6 +118,12 @@ static inline bool cuai_is_freelist_of(const cuai_stream_t *s, int32_t region, u
 {
     return freelist == s->freelists[0][region] || freelist == s->freelists[1][region];
 }
+/* Whether a stream has seen the event behind another one's closed free list. Without an event that
+ * free list is empty, or another thread is moving bytes out of it or into it. */
+static inline bool cuai_has_waited(const cuarena_t *arena, uint32_t number, const cuai_stream_t *s)
+{
+    return s->behind_closed != 0 && cuai_has_seen(arena, number, cuai_closed(s));
+}
 /* How many bytes, or ranges, one of the stream's two free lists has, in all regions. */
 uint64_t cuai_stream_bytes(const cuarena_t *arena, const cuai_stream_t *s, uint32_t which);
 uint64_t cuai_stream_ranges(const cuarena_t *arena, const cuai_stream_t *s, uint32_t which);

@@ -2,6 +2,7 @@
  * words; the work is in blocks.c. */
 #include "heap/heap.h"
 #include "heap/blocks.h"
+#include "heap/cached.h"
 #include "heap/placement.h"
 #include "heap/plan.h"
 #include "heap/slots.h"
@@ -368,4 +369,16 @@ cuarena_status_t cuarena_heap_pin(cuarena_heap_t *heap, cuarena_block_t block)
 cuarena_status_t cuarena_heap_unpin(cuarena_heap_t *heap, cuarena_block_t block)
 {
     return change_pins(heap, block, false);
+}
+
+cuarena_status_t cuai_heap_begin_cache(cuarena_heap_t *heap)
+{
+    CUAI_ASSERT(heap->cache == NULL);
+    cuai_cache_t *cache = cuai_cache_create(heap->max_slots);
+    if (cache == NULL || !cuai_cache_commit(cache, heap->committed)) {
+        cuai_cache_destroy(cache);
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory, or no addresses, for a cache");
+    }
+    heap->cache = cache;
+    return CUARENA_OK;
 }

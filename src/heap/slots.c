@@ -1,7 +1,6 @@
 /* Slots: places for records. They are in an array that gets memory a slab at a time, and moves now
  * and then: whoever reserves slots looks records up again. */
 #include "heap/slots.h"
-#include "heap/cached.h"
 
 /* This many SEPARATORs, and one for each eight blocks, are no reason to reclaim free lists. */
 #define FEW_SEPARATORS 1024
@@ -91,16 +90,4 @@ void cuai_heap_allow_separators(cuarena_heap_t *heap)
 {
     heap->separator_limit = cuai_max(separators_due(heap), heap->separators + heap->separators / 8);
     cuai_refresh_fast(heap);
-}
-
-cuarena_status_t cuai_heap_begin_cache(cuarena_heap_t *heap)
-{
-    CUAI_ASSERT(heap->cache == NULL);
-    cuai_cache_t *cache = cuai_cache_create(heap->max_slots);
-    if (cache == NULL || !cuai_cache_commit(cache, heap->committed)) {
-        cuai_cache_destroy(cache);
-        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory, or no addresses, for a cache");
-    }
-    heap->cache = cache;
-    return CUARENA_OK;
 }
