@@ -51,6 +51,7 @@ def train(rank: int, steps: int, warm: int) -> dict[str, Any]:
 
 def rank_main(rank: int, allocator: str, steps: int, warm: int) -> None:
     """Be one of the two processes."""
+    child.bind(rank)
     child.choose(allocator)
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=os.environ["DDP_PORT"])
     dist.init_process_group("nccl", rank=rank, world_size=2)
