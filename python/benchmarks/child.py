@@ -1,7 +1,10 @@
 """Runs workloads in this process, with one allocator: a line of JSON for each.
 
-    child.py ALLOCATOR NAME... [--steps N] [--warm N] [--caps]
+    child.py ALLOCATOR --turns [--warm N]
+    child.py ALLOCATOR --caps NAME... [--steps N]
 
+With --turns it does what it is told by lines, `begin NAME', `steps N' or `end',
+and answers each: several processes take turns in that way, a few steps each.
 With --caps it looks for the smallest cap under which each finishes.
 """
 
@@ -15,7 +18,8 @@ import os
 import sys
 import time
 import traceback
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TextIO
 
 MIB = 1 << 20
 SETTINGS = {"expandable": "expandable_segments:True", "async": "backend:cudaMallocAsync"}
@@ -78,33 +82,57 @@ def digest(losses: list[float]) -> str:
     return hashlib.sha256(" ".join(loss.hex() for loss in losses).encode()).hexdigest()[:16]
 
 
-def run(name: str, steps: int, warm: int) -> dict[str, Any]:
-    """Run one workload, and tell what it took."""
-    import torch
-    from workloads import WORKLOADS
+class Run:
+    """One workload as it runs, and what it took."""
 
-    fresh()
-    before, most = used_bytes(), 0
-    times, losses = [], []
-    workload = WORKLOADS[name]()
-    for step in range(warm + steps):
-        torch.cuda.synchronize()
-        begin = time.perf_counter()
-        loss = next(workload)
-        torch.cuda.synchronize()
-        took = time.perf_counter() - begin
-        if step >= warm:
-            times.append(took)
-        losses.append(float(loss))
-        most = max(most, used_bytes() - before)
-    workload.close()  # type: ignore[attr-defined]
-    return {
-        "times": times,
-        "losses": digest(losses),
-        "reserved": torch.cuda.max_memory_reserved(),
-        "allocated": torch.cuda.max_memory_allocated(),
-        "used": most,
-    }
+    def __init__(self, name: str, warm: int) -> None:
+        from workloads import WORKLOADS
+
+        fresh()
+        self.times: list[float] = []
+        self.losses: list[float] = []
+        # Of the device, by this process, as others do nothing meanwhile; now and at most.
+        self.used, self.most = 0, 0
+        before = used_bytes()
+        self.workload = WORKLOADS[name]()
+        self.steps(warm, before)
+        self.times.clear()
+
+    def steps(self, count: int, before: int | None = None) -> None:
+        """Do some steps."""
+        import torch
+
+        before = used_bytes() if before is None else before
+        here = self.used
+        for _ in range(count):
+            torch.cuda.synchronize()
+            begin = time.perf_counter()
+            loss = next(self.workload)
+            torch.cuda.synchronize()
+            self.times.append(time.perf_counter() - begin)
+            self.losses.append(float(loss))
+            self.used = here + used_bytes() - before
+            self.most = max(self.most, self.used)
+
+    def end(self) -> dict[str, Any]:
+        """End it, and tell what it took."""
+        import torch
+
+        self.workload.close()  # type: ignore[attr-defined]
+        return {
+            "times": self.times,
+            "losses": digest(self.losses),
+            "reserved": torch.cuda.max_memory_reserved(),
+            "allocated": torch.cuda.max_memory_allocated(),
+            "used": self.most,
+        }
+
+
+def run(name: str, steps: int) -> dict[str, Any]:
+    """Run one workload from its first step on, and tell what it took."""
+    begun = Run(name, 0)
+    begun.steps(steps)
+    return begun.end()
 
 
 def finishes(name: str, steps: int, cap: int) -> bool:
@@ -115,7 +143,7 @@ def finishes(name: str, steps: int, cap: int) -> bool:
     fresh()
     torch.cuda.set_per_process_memory_fraction(min(cap / total, 1.0))
     try:
-        run(name, steps, 0)
+        run(name, steps)
         return True
     except torch.OutOfMemoryError:
         return False
@@ -125,7 +153,7 @@ def finishes(name: str, steps: int, cap: int) -> bool:
 
 def smallest_cap(name: str, steps: int) -> dict[str, Any]:
     """Look for the smallest cap, to 1 % or 16 MiB."""
-    found = run(name, steps, 0)
+    found = run(name, steps)
     high = found["reserved"] + 2 * MIB
     low = found["allocated"] // 2
     while not finishes(name, steps, high):
@@ -139,29 +167,62 @@ def smallest_cap(name: str, steps: int) -> dict[str, Any]:
     return {"cap": high, "allocated": found["allocated"], "reserved": found["reserved"]}
 
 
+def failed(error: Exception) -> dict[str, Any]:
+    """Tell what went wrong; one failure must not hide the rest."""
+    traceback.print_exc()
+    return {"error": f"{type(error).__name__}: {error}"[:600]}
+
+
+def obey(orders: TextIO, warm: int) -> Iterator[dict[str, Any]]:
+    """Do what is told, line by line, and give the answers."""
+    begun: Run | None = None
+    for order in orders:
+        what, *words = order.split()
+        try:
+            if what == "begin":
+                begun = Run(words[0], warm)
+            elif what == "steps" and begun:
+                begun.steps(int(words[0]))
+            elif what == "end" and begun:
+                ended, begun = begun.end(), None
+                yield ended
+                continue
+            yield {}
+        except Exception as error:
+            begun = None
+            yield failed(error)
+
+
+def look_for_caps(names: list[str], steps: int) -> Iterator[dict[str, Any]]:
+    """Give the smallest cap of each workload."""
+    for name in names:
+        try:
+            yield {"workload": name, **smallest_cap(name, steps)}
+        except Exception as error:
+            yield {"workload": name, **failed(error)}
+
+
 def main() -> None:
     """Run what the command line says."""
     parser = argparse.ArgumentParser()
     parser.add_argument("allocator")
-    parser.add_argument("names", nargs="+")
-    parser.add_argument("--steps", type=int, default=16)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--warm", type=int, default=4)
-    parser.add_argument("--caps", action="store_true")
+    kind = parser.add_mutually_exclusive_group(required=True)
+    kind.add_argument("--turns", action="store_true")
+    kind.add_argument("--caps", action="store_true")
     parsed = parser.parse_args()
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-    if not parsed.caps:
+    if parsed.turns:
         bind()
     choose(parsed.allocator)
-    for name in parsed.names:
-        try:
-            if parsed.caps:
-                result = smallest_cap(name, parsed.steps)
-            else:
-                result = run(name, parsed.steps, parsed.warm)
-        except Exception as error:  # one failure must not hide the rest
-            traceback.print_exc()
-            result = {"error": f"{type(error).__name__}: {error}"[:600]}
-        print(json.dumps({"allocator": parsed.allocator, "workload": name, **result}), flush=True)
+    if parsed.turns:
+        answers = obey(sys.stdin, parsed.warm)
+    else:
+        answers = look_for_caps(parsed.names, parsed.steps)
+    for answer in answers:
+        print(json.dumps({"allocator": parsed.allocator, **answer}), flush=True)
 
 
 if __name__ == "__main__":

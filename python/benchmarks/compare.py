@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Compares arenas with PyTorch's allocators, in turns, each run in a process of its own.
+"""Compares arenas with PyTorch's allocators, each in a process of its own.
 
     compare.py [--part PART] [--runs N] [--steps N] [--limit SECONDS] [--out FILE] [NAME...]
 
-PART is compare (the default), caps, compile, ddp or ipc. A line is printed for
-each workload as its run ends, and the record is written anew, so that what ends
-this leaves what there is; then comes a table of medians and spreads. No run
-begins when the time is over.
+PART is compare (the default), caps, compile, ddp or ipc. In compare and compile
+the processes of a run take turns, a few steps each, so that what slows the host
+for a while slows all of them; in ddp and ipc whole runs do, and in caps all run
+at the same time. A line is printed for each workload as its run ends, and the
+record is written anew, so that what ends this leaves what there is; then comes a
+table of medians and spreads. No run begins when the time is over.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -35,6 +37,8 @@ NAMES = {
 }
 # What else shows how tensors get to other processes: a pool behind PyTorch's allocator.
 MORE = {"ipc": ["cuarena-pool"]}
+# Steps that a process does before the next one's turn.
+TURN = 4
 MIB = 1 << 20
 Result = dict[str, Any]
 Keep = Callable[[Result], None]
@@ -47,9 +51,8 @@ class Part:
         self.name: str = parsed.part
         self.names: list[str] = parsed.names or NAMES[self.name]
         self.allocators = ALLOCATORS + MORE.get(self.name, [])
-        self.options = ["--steps", str(parsed.steps), "--warm", str(parsed.warm)]
-        if self.name == "caps":
-            self.options.append("--caps")
+        self.steps: int = parsed.steps
+        self.warm: int = parsed.warm
         self.runs: int = 1 if self.name == "caps" else parsed.runs
         self.end = time.monotonic() + parsed.limit
         self.out: str | None = parsed.out
@@ -57,12 +60,6 @@ class Part:
         self.machine = record.machine(f"torch-{self.name}")
         self.results: list[Result] = []
         self.lock = threading.Lock()
-
-    def command(self, allocator: str, names: list[str]) -> list[str]:
-        """Tell what runs workloads in a process; some have a program of their own."""
-        program = f"{names[0]}.py" if self.name in ("ddp", "ipc") else "child.py"
-        words = [] if self.name in ("ddp", "ipc") else names
-        return [sys.executable, os.path.join(HERE, program), allocator, *words, *self.options]
 
     def keep(self, result: Result) -> None:
         """Take in what one run of a workload gave: a line, and the record anew."""
@@ -93,59 +90,150 @@ def step_ms(result: Result) -> float:
     return float(record.statistics.median(result["times"])) * 1000
 
 
-def once(part: Part, allocator: str, names: list[str]) -> list[Result]:
-    """Run workloads in one process until the time is over; each result is kept at once."""
-    results: list[Result] = []
-    errors = open(part.log, "a")
-    with (
-        errors,
-        subprocess.Popen(
-            part.command(allocator, names), stdout=subprocess.PIPE, stderr=errors, text=True
-        ) as process,
-    ):
-        timer = threading.Timer(max(part.end - time.monotonic(), 1), process.kill)
-        timer.start()
-        assert process.stdout is not None
-        for line in process.stdout:
+def program(name: str) -> list[str]:
+    """Give the words that run a program of this folder."""
+    return [sys.executable, os.path.join(HERE, f"{name}.py")]
+
+
+class Child:
+    """A process that has one allocator; it ends at the latest when the part's time is over."""
+
+    def __init__(self, part: Part, words: list[str]) -> None:
+        pipe = subprocess.PIPE
+        with open(part.log, "a") as errors:
+            self.process = subprocess.Popen(
+                words, stdin=pipe, stdout=pipe, stderr=errors, text=True
+            )
+        self.timer = threading.Timer(max(part.end - time.monotonic(), 1), self.process.kill)
+        self.timer.start()
+
+    def answers(self) -> Iterator[Result]:
+        """Give what it says in lines of JSON, until it ends."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
             if line.startswith('{"allocator"'):
-                results.append(json.loads(line))
-                part.keep(results[-1])
-        process.wait()
-        timer.cancel()
-    return results
+                yield json.loads(line)
+
+    def ask(self, order: str) -> Result | None:
+        """Tell it what to do, and give its answer; None if it has ended."""
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(f"{order}\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            return None
+        return next(self.answers(), None)
+
+    def close(self) -> None:
+        """Wait for its end; it ends when nothing more is asked."""
+        self.process.communicate()
+        self.timer.cancel()
 
 
-def child(part: Part, allocator: str) -> None:
-    """Run all workloads with one allocator; those behind one that ends its process in another."""
-    names = part.names
-    while names and part.end - time.monotonic() > 5:
-        done = len(once(part, allocator, names))
-        if done < len(names):
-            late = time.monotonic() >= part.end
-            if not late:
-                why = f"the process ended: see {os.path.basename(part.log)}"
-                part.keep({"allocator": allocator, "workload": names[done], "error": why})
-        names = names[done + 1 :]
+class Turns:
+    """One run of all workloads with all allocators, whose processes take turns."""
+
+    def __init__(self, part: Part, number: int) -> None:
+        self.part, self.number = part, number
+        self.children = {allocator: self.start(allocator) for allocator in part.allocators}
+
+    def start(self, allocator: str) -> Child:
+        """Start the process of an allocator."""
+        warm = str(self.part.warm)
+        return Child(self.part, [*program("child"), allocator, "--turns", "--warm", warm])
+
+    def order(self, turn: int) -> list[str]:
+        """Give the allocators in the order of a turn: each time another begins."""
+        at = (turn + self.number) % len(self.part.allocators)
+        return self.part.allocators[at:] + self.part.allocators[:at]
+
+    def ask(self, name: str, allocator: str, order: str) -> Result | None:
+        """Give the answer of a process that could do it; keep why another could not."""
+        answer = self.children[allocator].ask(order)
+        if answer is not None and "error" not in answer:
+            return answer
+        if answer is None:
+            if time.monotonic() >= self.part.end:
+                return None
+            self.children[allocator].close()
+            self.children[allocator] = self.start(allocator)
+            answer = {"error": f"the process ended: see {os.path.basename(self.part.log)}"}
+        self.part.keep({**answer, "allocator": allocator, "workload": name})
+        return None
+
+    def workload(self, name: str) -> None:
+        """Run a workload with each allocator."""
+        able = [who for who in self.order(0) if self.ask(name, who, f"begin {name}") is not None]
+        for turn in range(-(-self.part.steps // TURN)):
+            for who in [who for who in self.order(turn) if who in able]:
+                if self.ask(name, who, f"steps {TURN}") is None:
+                    able.remove(who)
+        for who in able:
+            result = self.ask(name, who, "end")
+            if result is not None:
+                self.part.keep({**result, "workload": name})
+
+    def close(self) -> None:
+        """End all processes."""
+        for child in self.children.values():
+            child.close()
 
 
 def take_turns(part: Part) -> None:
-    """Run all allocators one after the other, each time beginning with the next."""
-    count = len(part.allocators)
+    """Run everything as often as is wanted, step by step beside each other."""
     for number in range(part.runs):
-        for turn in range(count):
-            allocator = part.allocators[(turn + number - 1) % count]
-            left = part.end - time.monotonic()
-            if left < 10:
+        left = part.end - time.monotonic()
+        if left < 10:
+            print(f"time is over before run {number + 1}", flush=True)
+            return
+        turns = Turns(part, number)
+        for name in part.names:
+            turns.workload(name)
+        turns.close()
+        print(f"run {number + 1} done, {part.end - time.monotonic():.0f} s left", flush=True)
+
+
+def take_whole_turns(part: Part) -> None:
+    """Run a program that is a workload with each allocator, one after the other."""
+    options = ["--steps", str(part.steps), "--warm", str(part.warm)]
+    for number in range(part.runs):
+        for turn in range(len(part.allocators)):
+            allocator = part.allocators[(turn + number - 1) % len(part.allocators)]
+            if part.end - time.monotonic() < 10:
                 print(f"time is over in run {number + 1}", flush=True)
                 return
-            child(part, allocator)
-            print(f"run {number + 1}: {allocator} done, {left:.0f} s were left", flush=True)
+            hear(part, allocator, part.names, [*program(part.name), allocator, *options])
+
+
+def hear(part: Part, allocator: str, names: list[str], words: list[str]) -> int:
+    """Keep what a process says of its workloads, and that it ended early; tell how many ended."""
+    process = Child(part, words)
+    done = 0
+    for result in process.answers():
+        part.keep(result)
+        done += 1
+    process.close()
+    if done < len(names) and time.monotonic() < part.end:
+        why = f"the process ended: see {os.path.basename(part.log)}"
+        part.keep({"allocator": allocator, "workload": names[done], "error": why})
+    return done
+
+
+def cap_all(part: Part, allocator: str) -> None:
+    """Look for all caps with one allocator; those behind one that ends its process in another."""
+    names = part.names
+    while names and part.end - time.monotonic() > 5:
+        words = [*program("child"), allocator, *names, "--caps", "--steps", str(part.steps)]
+        names = names[hear(part, allocator, names, words) + 1 :]
 
 
 def at_once(part: Part) -> None:
-    """Run all allocators at the same time, where no time is measured."""
+    """Look for caps with all allocators at the same time: no time is measured."""
     with ThreadPoolExecutor(len(part.allocators)) as threads:
-        list(threads.map(lambda allocator: child(part, allocator), part.allocators))
+        list(threads.map(lambda allocator: cap_all(part, allocator), part.allocators))
+
+
+WAYS = {"caps": at_once, "ddp": take_whole_turns, "ipc": take_whole_turns}
 
 
 def summary(part: Part, name: str, allocator: str) -> Result | None:
@@ -233,12 +321,12 @@ def main() -> None:
     parser.add_argument("--part", choices=NAMES, default="compare")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--limit", type=float, default=500)
-    parser.add_argument("--steps", type=int, default=16)
+    parser.add_argument("--steps", type=int, default=48)
     parser.add_argument("--warm", type=int, default=4)
     parser.add_argument("--out")
     parser.add_argument("names", nargs="*")
     part = Part(parser.parse_args())
-    (at_once if part.name == "caps" else take_turns)(part)
+    WAYS.get(part.name, take_turns)(part)
     if not report(part):
         sys.exit(1)
 

@@ -5,9 +5,9 @@
 #   torch.sh [--quick] [PART [NAME...]]
 #
 #   tests     pytest of the module
-#   compare   eight workloads beside PyTorch's allocators, in turns
+#   compare   eight workloads beside PyTorch's allocators, in turns of a few steps
 #   caps      the smallest cap under which each workload finishes
-#   compile   torch.compile, in turns
+#   compile   torch.compile, in turns of a few steps
 #   ddp       two GPUs, in turns; skipped with one
 #   ipc       tensors passed to another process
 #   (no part: all of them, each within its share of the time)

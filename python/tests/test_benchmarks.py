@@ -11,16 +11,39 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent.parent / "benchmarks"
 CHILD = """
 import json, sys, time
-allocator, names = sys.argv[1], sys.argv[2 : sys.argv.index("--steps")]
-for name in names:
-    if name == "moe" and allocator == "async":
+from pathlib import Path
+allocator = sys.argv[1]
+
+def answer(**told):
+    print(json.dumps({"allocator": allocator, **told}), flush=True)
+
+def noted(what):
+    with (Path(__file__).parent / "orders").open("a") as orders:
+        orders.write(f"{allocator} {what}")
+
+if "--caps" in sys.argv:
+    for name in sys.argv[2 : sys.argv.index("--caps")]:
+        if name == "moe" and allocator == "async":
+            sys.exit(3)
+        answer(workload=name, cap=16, allocated=4, reserved=8)
+    sys.exit()
+times = []
+for order in sys.stdin:
+    noted(order)
+    what, word = [*order.split(), ""][:2]
+    if what == "begin" and word == "moe" and allocator == "async":
         sys.exit(3)
-    if name == "bert" and SLOW:
+    if what == "begin" and word == "bert" and SLOW:
         time.sleep(60)
-    told = {"times": [0.25, 0.5, 0.75], "losses": "as", "reserved": 8, "allocated": 4, "used": 8}
-    if "--caps" in sys.argv:
-        told = {"cap": 16, "allocated": 4, "reserved": 8}
-    print(json.dumps({"allocator": allocator, "workload": name, **told}), flush=True)
+    if what == "steps":
+        times += [0.25, 0.5, 0.75][: int(word)]
+    if what == "steps" and allocator == "expandable" and FAILS:
+        answer(error="no memory")
+    elif what == "end":
+        answer(times=times, losses="as", reserved=8, allocated=4, used=8)
+        times = []
+    else:
+        answer()
 """
 
 
@@ -30,9 +53,9 @@ def folder(tmp_path):
     return tmp_path
 
 
-def run(folder, *arguments, slow=False):
+def run(folder, *arguments, slow=False, fails=False):
     child = folder / "benchmarks" / "child.py"
-    child.write_text(f"SLOW = {slow}\n{CHILD}")
+    child.write_text(f"SLOW, FAILS = {slow}, {fails}\n{CHILD}")
     command = [sys.executable, folder / "benchmarks" / "compare.py", "--out", folder / "out.json"]
     ran = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=100)
     lines = [json.loads(line) for line in (folder / "out.json").read_text().splitlines()]
@@ -49,15 +72,43 @@ def test_runs_are_kept_with_their_median(folder):
     assert line["reserved"]["median"] == 8 and "bit-equal" in ran.stdout
 
 
+def test_processes_take_turns_of_a_few_steps_and_each_begins_some(folder):
+    run(folder, "--runs", "1", "--steps", "8", "gpt2")
+    orders = (folder / "benchmarks" / "orders").read_text().splitlines()
+    who = ["default", "expandable", "async", "cuarena"]
+    assert orders[:4] == [f"{name} begin gpt2" for name in who]
+    assert orders[4:8] == [f"{name} steps 4" for name in who]
+    assert orders[8:12] == [f"{name} steps 4" for name in [*who[1:], who[0]]]
+    assert orders[12:] == [f"{name} end" for name in who]
+
+
 def test_a_workload_that_ends_its_process_hides_no_other(folder):
     ran, _, found = run(folder, "--runs", "1", "moe", "bert")
     assert found["moe", "async"]["errors"] and found["bert", "async"]["runs"] == [500]
+    assert found["moe", "default"]["runs"] == [500]
     assert ran.returncode == 0  # arenas ran
 
 
+def test_a_step_that_fails_ends_its_workload_for_that_allocator_alone(folder):
+    _, _, found = run(folder, "--runs", "1", "--steps", "8", "gpt2", fails=True)
+    assert found["gpt2", "expandable"]["errors"] == ["no memory"]
+    assert "runs" not in found["gpt2", "expandable"] and found["gpt2", "async"]["runs"] == [500]
+    orders = (folder / "benchmarks" / "orders").read_text().splitlines()
+    assert [line for line in orders if line.startswith("expandable")] == [
+        "expandable begin gpt2",
+        "expandable steps 4",
+    ]
+
+
 def test_what_ended_before_the_time_was_over_is_kept(folder):
-    _, _, found = run(folder, "--runs", "1", "--limit", "10.5", "gpt2", "bert", slow=True)
-    assert list(found) == [("gpt2", "cuarena")]
+    _, _, found = run(folder, "--runs", "1", "--limit", "12", "gpt2", "bert", slow=True)
+    who = ["default", "expandable", "async", "cuarena"]
+    assert sorted(found) == sorted(("gpt2", name) for name in who)
+
+
+def test_a_cap_that_ends_its_process_hides_no_other(folder):
+    _, _, found = run(folder, "--part", "caps", "moe", "bert")
+    assert found["moe", "async"]["errors"] and found["bert", "async"]["cap"] == 16
 
 
 def test_caps_are_looked_for_at_once(folder):
