@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 import threading
@@ -28,9 +29,10 @@ import record
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ALLOCATORS = ["default", "expandable", "async", "cuarena"]
+PROGRAMS = ["gpt2", "bert", "resnet", "moe", "detection", "serving", "streams", "graph"]
 NAMES = {
-    "compare": ["gpt2", "bert", "resnet", "moe", "detection", "serving", "streams", "graph"],
-    "caps": ["gpt2", "bert", "resnet", "moe", "detection", "serving", "streams", "graph"],
+    "compare": [*PROGRAMS, "tensors"],
+    "caps": PROGRAMS,
     "compile": ["compiled", "reduce_overhead"],
     "ddp": ["ddp"],
     "ipc": ["ipc"],
@@ -87,7 +89,7 @@ def said(result: Result) -> str:
 
 def step_ms(result: Result) -> float:
     """Give the median step of a run, in milliseconds."""
-    return float(record.statistics.median(result["times"])) * 1000
+    return float(statistics.median(result["times"])) * 1000
 
 
 def program(name: str) -> list[str]:

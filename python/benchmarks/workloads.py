@@ -364,6 +364,17 @@ def graph() -> Iterator[Tensor]:
         yield loss.detach() + other[:1].mul(0).sum()
 
 
+def tensors() -> Iterator[Tensor]:
+    """Make and drop tensors: what calls of the allocator cost, and nothing else."""
+    numbers = random.Random(7)
+    sizes = [numbers.choice((512, 1 << 14, 1 << 18, 1 << 21)) for _ in range(2000)]
+    total = torch.zeros((), device=DEVICE)
+    while True:
+        for size in sizes:
+            torch.empty(size, dtype=torch.uint8, device=DEVICE)
+        yield total
+
+
 def compiled() -> Iterator[Tensor]:
     """Train a model that torch.compile made."""
     model = Transformer(8192, 512, 3, 8, 256, causal=True).to(DEVICE)
@@ -392,6 +403,7 @@ WORKLOADS: dict[str, Workload] = {
     "serving": serving,
     "streams": streams,
     "graph": graph,
+    "tensors": tensors,
     "compiled": compiled,
     "reduce_overhead": reduce_overhead,
 }
