@@ -64,6 +64,15 @@ def used_bytes(device: int = 0) -> int:
     return total - free
 
 
+def driver_calls() -> int:
+    """Tell how often arenas called the driver; 0 where there are none."""
+    if "cuarena.torch" not in sys.modules:
+        return 0
+    import cuarena.torch
+
+    return cuarena.torch.stats()["driver_calls"] if cuarena.torch.enabled() else 0
+
+
 def fresh() -> None:
     """Begin as if nothing had run before."""
     import torch
@@ -97,6 +106,7 @@ class Run:
         self.workload = WORKLOADS[name]()
         self.steps(warm, before)
         self.times.clear()
+        self.calls = driver_calls()
 
     def steps(self, count: int, before: int | None = None) -> None:
         """Do some steps."""
@@ -125,6 +135,7 @@ class Run:
             "reserved": torch.cuda.max_memory_reserved(),
             "allocated": torch.cuda.max_memory_allocated(),
             "used": self.most,
+            "driver_calls": driver_calls() - self.calls,
         }
 
 

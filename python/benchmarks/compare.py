@@ -255,6 +255,7 @@ def summary(part: Part, name: str, allocator: str) -> Result | None:
         line |= record.spread([round(step_ms(run), 4) for run in good])
         for key in ("reserved", "allocated", "used"):
             line[key] = record.spread([run[key] for run in good])
+        line["driver_calls"] = record.spread([run.get("driver_calls", 0) for run in good])
         line["losses"] = sorted({run["losses"] for run in good})
         line["steps"] = len(good[0]["times"])
     return line

@@ -259,7 +259,7 @@ void cuarena_torch_empty_cache(void)
 
 /* ---- Figures ------------------------------------------------------------- */
 
-/* The figures of a device, in the order of _native_calls.FIGURES; all 0 if it has no arena yet. */
+/* The figures of a device, in the order of _torch.FIGURES; all 0 if it has no arena yet. */
 int cuarena_torch_figures(int device, uint64_t *figures, size_t count)
 {
     cuarena_t *arena = torch_arena_found(device);
@@ -295,6 +295,7 @@ int cuarena_torch_figures(int device, uint64_t *figures, size_t count)
         stats.largest_bytes,
         stats.host_waits,
         stats.captured_bytes,
+        stats.driver_calls,
         limit,
     };
     memcpy(figures, all,

@@ -115,6 +115,16 @@ def test_an_allocation_counts_until_it_is_freed(driver):
     assert calls.figures(0)["frees"] == before["frees"] + 1
 
 
+def test_memory_is_a_call_of_the_driver_and_its_reuse_is_none(driver):
+    empty_cache()
+    before = calls.figures(0)["driver_calls"]
+    free(alloc(3 * MIB, 0, None), 3 * MIB, 0, None)
+    taken = calls.figures(0)["driver_calls"]
+    assert taken > before
+    free(alloc(3 * MIB, 0, None), 3 * MIB, 0, None)
+    assert calls.figures(0)["driver_calls"] == taken
+
+
 def test_no_bytes_are_no_block(driver):
     assert alloc(0, 0, None) is None
     free(None, 0, 0, None)

@@ -30,6 +30,7 @@ FIGURES = (
     "largest_bytes",
     "host_waits",
     "captured_bytes",
+    "driver_calls",
     "limit_bytes",
 )
 
