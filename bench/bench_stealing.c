@@ -297,7 +297,7 @@ static program_t load(const char *path)
 typedef struct server {
     const char *name;
     const char *options; /* NULL: the runtime */
-    bool as_runtime;     /* the arena's limit is what the runtime held */
+    bool as_runtime;     /* the arena's pool or limit is what the runtime held */
 } server_t;
 
 typedef struct replay {
@@ -499,6 +499,7 @@ static const server_t servers[] = {
     {"grow, steal=never", "memory=device,preset=grow,steal=never", false},
     {NULL, NULL, false},
     {"grow, limit: the bytes above", "memory=device,preset=grow", true},
+    {"pool: as many", "memory=device,preset=pool", true},
 };
 #define SERVERS (sizeof servers / sizeof servers[0])
 #define WARM 4 /* the one that the time of an event is taken with */
@@ -515,7 +516,8 @@ static void open_server(replay_t *r, const server_t *server, uint64_t runtime_by
     must(cuarena_config_parse(&config, server->options));
     config.device = gpu.ordinal;
     if (server->as_runtime)
-        config.limit = (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, runtime_bytes};
+        *(config.preset == CUARENA_PRESET_POOL ? &config.pool : &config.limit) =
+            (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, runtime_bytes};
     r->arena = gpu_arena(&config);
 }
 

@@ -82,9 +82,10 @@
  *   for together. If none has room, and no more is idle by then, the arena grows. Where it cannot,
  *   because it is a pool, or by a limit or the memory, the allocation steals: A waits, on the
  *   device, for the stream whose free list has the bytes, or for several whose ranges touch, and
- *   gets as many bytes as it needs; the rest stays. What A has waited for once it need not wait for
- *   again. That takes one event, one queued wait, and no wait of the host. The option `steal` says
- *   how far all this goes:
+ *   gets as many bytes as it needs; the rest stays. While less than half of the arena lives, these
+ *   are the bytes of which the work was queued the longest ago. What A has waited for once it need
+ *   not wait for again. That takes one event, one queued wait, and no wait of the host. The option
+ *   `steal` says how far all this goes:
  *
  *   first   A waits before the arena grows: it holds less, and streams that have nothing to do with
  *           each other may run one after the other

@@ -10,9 +10,13 @@
  *
  * Placement's order decides among candidates, as if their free lists were one: the zone that is
  * next to the request's end of the heap, and in it the tightest class. Runs that need no wait come
- * before all others. Parts of the others that need none come next as long as there is plenty: in an
- * arena that cannot grow while less than half of it lives. Else these runs are left whole, because
- * an arena whose runs are in pieces grows, or fails.
+ * before all others.
+ *
+ * As long as there is plenty, in an arena that cannot grow while less than half of it lives, parts
+ * of the others that need no wait come next, and then what needs the shortest wait: free lists
+ * whose events were recorded long ago before those behind newer ones, to a factor of two in the
+ * number of events since, and those whose events are still to come last. Else runs are left whole
+ * and in placement's order, because an arena whose runs are in pieces grows, or fails.
  *
  * Exactly the bytes of the block join the requester's open free list, and what else the candidate
  * has stays with its owners. An owner that had to take the rest back would have to wait in turn,
@@ -51,6 +55,9 @@
 /* The owner of ranges that nobody may steal. */
 #define NOBODY UINT8_MAX
 _Static_assert(CUAI_STREAM_NUMBERS < NOBODY, "owners");
+/* How long a wait is: the longer, the fewer events were recorded since its own. */
+#define NO_DELAY 0
+#define LONGEST_DELAY 64 /* its event is still to come */
 
 /* How far a search goes. */
 typedef struct effort {
@@ -77,28 +84,41 @@ typedef struct search {
     uint64_t need; /* the request fits in so many bytes wherever they begin */
     bool is_large;
     bool waits;    /* owners may be waited for */
+    bool plenty;   /* there are so many free bytes that runs need not be left whole */
     bool in_parts; /* parts of runs that need no wait are candidates */
     bool high;     /* cut from the upper end, of the topmost zone */
     effort_t effort;
     uint64_t least;             /* the ranges that start a run have at least so many bytes */
     uint32_t steps;             /* how many ranges may still be looked at */
     bool at_waiting;            /* free lists with an owner are looked at */
+    uint32_t patience;          /* what needs a longer wait is nobody's */
     cuai_stream_set_t excluded; /* streams for which no wait could be queued */
     candidate_t ready;          /* the best that needs no wait */
     candidate_t waiting;        /* the best that does */
     uint32_t freelists;         /* the numbers of free lists are below this */
     uint8_t owners[CUARENA_HEAP_MAX_FREELISTS]; /* by free list */
+    uint8_t delays[CUARENA_HEAP_MAX_FREELISTS]; /* of the waits for these */
 } search_t;
 
 /* ---- Owners ------------------------------------------------------------ */
+
+static uint8_t delay_of(const cuarena_t *arena, uint64_t serial)
+{
+    CUAI_ASSERT(serial <= arena->event_serial);
+    return (uint8_t)(LONGEST_DELAY - 1 - cuai_log2_floor(arena->event_serial - serial + 1));
+}
 
 static void note_owner(search_t *search, const cuai_stream_t *s)
 {
     bool excluded = cuai_set_has(&search->excluded, s->number) || s->capture != NULL;
     uint8_t must = excluded ? NOBODY : (uint8_t)s->number;
-    search->owners[s->freelists[s->turn][search->region]] = must;
-    search->owners[s->freelists[!s->turn][search->region]] =
+    uint32_t open = s->freelists[s->turn][search->region];
+    uint32_t closed = s->freelists[!s->turn][search->region];
+    search->owners[open] = must;
+    search->delays[open] = LONGEST_DELAY;
+    search->owners[closed] =
         cuai_has_waited(search->arena, search->requester->number, s) ? 0 : must;
+    search->delays[closed] = delay_of(search->arena, s->behind_closed);
 }
 
 /* Sets the owners as if the wait for a point had been queued. What nobody may steal stays so,
@@ -133,6 +153,7 @@ static void note_owners(search_t *search)
     const cuarena_t *arena = search->arena;
     count_freelists(search);
     memset(search->owners, NOBODY, search->freelists);
+    memset(search->delays, NO_DELAY, search->freelists);
     search->owners[0] = 0;
     for (int i = 0; i < 2; i++)
         search->owners[search->requester->freelists[i][search->region]] = 0;
@@ -143,10 +164,17 @@ static void note_owners(search_t *search)
     }
 }
 
+/* Of a free list, as far as the search waits. */
+static uint32_t owner_within(const search_t *search, uint32_t freelist)
+{
+    uint32_t owner = search->owners[freelist];
+    return owner != 0 && search->delays[freelist] > search->patience ? NOBODY : owner;
+}
+
 static uint32_t owner_of(const search_t *search, const cuai_record_t *r)
 {
     uint32_t freelist = cuai_range_freelist(r);
-    return r->key == 0 || freelist >= search->freelists ? NOBODY : search->owners[freelist];
+    return r->key == 0 || freelist >= search->freelists ? NOBODY : owner_within(search, freelist);
 }
 
 /* The point of its owner that a range needs; of stream 0 if it has no owner. What is in an open
@@ -290,13 +318,13 @@ static void look_at_zone(search_t *search, const cuai_index_t *index, uint32_t z
     }
 }
 
-/* The index of a free list that is looked at now and has ranges; else NULL. */
-static const cuai_index_t *freelist_of(const search_t *search, uint32_t freelist)
+/* The index of a free list that has ranges, and an owner or, with `waits` false, none; else NULL.
+ */
+static const cuai_index_t *freelist_of(const search_t *search, uint32_t freelist, bool waits)
 {
     const cuai_index_t *index = search->heap->freelists[freelist];
-    uint32_t owner = search->owners[freelist];
-    bool counts = index != NULL && index->ranges != 0 && owner != NOBODY &&
-                  (owner != 0) == search->at_waiting;
+    uint32_t owner = owner_within(search, freelist);
+    bool counts = index != NULL && index->ranges != 0 && owner != NOBODY && (owner != 0) == waits;
     return counts ? index : NULL;
 }
 
@@ -309,7 +337,7 @@ static void look_at_side(search_t *search, bool waiting, const candidate_t *best
     uint32_t least = cuai_class(search->heap, search->least);
     search->steps = search->effort.steps;
     for (uint32_t freelist = 0; freelist < search->freelists; freelist++) {
-        const cuai_index_t *index = freelist_of(search, freelist);
+        const cuai_index_t *index = freelist_of(search, freelist, waiting);
         zones |= index != NULL ? cuai_zones_from(index, least) : 0;
     }
     while (zones != 0 && search->steps != 0) {
@@ -317,7 +345,7 @@ static void look_at_side(search_t *search, bool waiting, const candidate_t *best
         if (is_before(search, best, zone, false))
             return;
         for (uint32_t freelist = 0; freelist < search->freelists; freelist++) {
-            const cuai_index_t *index = freelist_of(search, freelist);
+            const cuai_index_t *index = freelist_of(search, freelist, waiting);
             if (index != NULL)
                 look_at_zone(search, index, zone, best);
         }
@@ -333,10 +361,42 @@ static void look_at_ready(search_t *search)
     look_at_side(search, false, &search->ready);
 }
 
+/* The shortest wait that is longer than one, of any free list with ranges; NO_DELAY: there is none.
+ */
+static uint32_t next_delay(const search_t *search, uint32_t delay)
+{
+    uint32_t next = NO_DELAY;
+    for (uint32_t freelist = 0; freelist < search->freelists; freelist++) {
+        uint32_t its = search->delays[freelist];
+        bool nearer = its > delay && (next == NO_DELAY || its < next);
+        if (nearer && freelist_of(search, freelist, true) != NULL)
+            next = its;
+    }
+    return next;
+}
+
+/* Looks at what needs the shortest wait, then also at what needs the next longer one, and so on.
+ * Ranges without an owner are looked at again, for the runs that begin there. */
+static void look_by_delays(search_t *search)
+{
+    uint32_t delay = NO_DELAY;
+    search->waiting = (candidate_t){0};
+    while (search->waiting.last == 0 && (delay = next_delay(search, delay)) != NO_DELAY) {
+        search->patience = delay;
+        look_at_side(search, false, &search->waiting);
+        look_at_side(search, true, &search->waiting);
+        search->patience = LONGEST_DELAY;
+    }
+}
+
 static void look_at_freelists(search_t *search)
 {
     look_at_ready(search);
-    if (search->ready.last == 0 && search->waits)
+    if (search->ready.last != 0 || !search->waits)
+        return;
+    if (search->plenty)
+        look_by_delays(search);
+    else
         look_at_side(search, true, &search->waiting);
 }
 
@@ -511,6 +571,12 @@ cuarena_status_t cuai_stream_await(cuarena_t *arena, uint32_t number, uint32_t o
 
 /* ---- Stealing ---------------------------------------------------------- */
 
+/* Of an arena some request of which waits: those that grow do before, unless told otherwise. */
+static bool cannot_grow(const cuarena_t *arena)
+{
+    return cuai_is_pool(arena) || arena->config.steal != CUARENA_STEAL_FIRST;
+}
+
 static void begin_search(search_t *search, cuarena_t *arena, const cuai_request_t *request)
 {
     CUAI_ASSERT(request->stream != 0);
@@ -526,9 +592,11 @@ static void begin_search(search_t *search, cuarena_t *arena, const cuai_request_
     search->need = request->size + search->alignment - granule;
     search->is_large = request->size >= heap->capacity >> CUAI_LARGE_SHIFT;
     search->waits = request->waits;
-    search->in_parts =
-        !request->waits || (cuai_is_pool(arena) && cuai_heap_bytes(heap) < heap->capacity / 2);
+    search->plenty =
+        request->waits && cannot_grow(arena) && cuai_heap_bytes(heap) < heap->capacity / 2;
+    search->in_parts = !request->waits || search->plenty;
     search->high = request->heap.low == 0 && cuai_goes_high(heap, free_bytes, request->size);
+    search->patience = LONGEST_DELAY;
     search->excluded = (cuai_stream_set_t){{0, 0}};
 }
 
