@@ -26,7 +26,7 @@
 /* An arena of a known size has about so many handles at least, so that rounding costs little. To
  * serve what needs nearly all of its limit, one that grows has more. */
 #define LEAST_OF_POOL 64
-#define LEAST_TO_GROW 512
+#define LEAST_TO_GROW 1024
 
 /* One of fd, rdma and fabric. */
 typedef struct wish {
