@@ -230,7 +230,14 @@ START_TEST(test_refusal_near_the_largest_size_counts)
 }
 END_TEST
 
-/* Of the whole, the region and the tag; and of the largest block. */
+/* Of a block in the dynamic region, in the stable one and in a segment of its own. */
+static const struct {
+    uint64_t stable;
+    int32_t dedicated;
+} zeroed_rows[] = {{0, 0}, {EACH, 0}, {0, 1}};
+
+/* Of the whole, the region and the tag; and of the largest block. What the memory gave for the
+ * block was taken all the same. */
 START_TEST(test_refusal_by_zeroing_leaves_peaks)
 {
     cuarena_request_t request;
@@ -238,7 +245,7 @@ START_TEST(test_refusal_by_zeroing_leaves_peaks)
     cuarena_ort_stats_t before, after;
     void *pointer = UNTOUCHED;
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
-    f->config.stable = amount_of_bytes(_i == 0 ? 0 : EACH);
+    f->config.stable = amount_of_bytes(zeroed_rows[_i].stable);
     fixture_create(f);
     cuarena_request_init(&request);
     cuarena_ort_stats_init(&before);
@@ -246,6 +253,7 @@ START_TEST(test_refusal_by_zeroing_leaves_peaks)
     expect_ok(cuarena_tag(f->arena, "peaks", &tag));
     request.tag = tag;
     request.zeroed = 1;
+    request.dedicated = zeroed_rows[_i].dedicated;
     step_ok(f, cuarena_alloc_with(f->arena, 256, &request, &pointer));
     cuarena_stats_t all = stats_of(f);
     cuarena_stats_t tags = tag_stats_of(f, tag);
@@ -257,6 +265,8 @@ START_TEST(test_refusal_by_zeroing_leaves_peaks)
     step(f, cuarena_alloc_with(f->arena, EACH, &request, &none), CUARENA_DRIVER);
     all.failed++;
     expect_same_stats(stats_of(f), all);
+    expect_u64(stats_of(f).peak_reserved_bytes,
+               all.peak_reserved_bytes + (request.dedicated ? EACH : 0));
     expect_same_stats(tag_stats_of(f, tag), tags);
     expect_ok(cuarena_ort_stats(f->arena, &after));
     expect_u64((uint64_t)after.max_alloc_size, (uint64_t)before.max_alloc_size);
@@ -382,6 +392,7 @@ int main(void)
             test_refusal_that_nothing_helps_keeps_the_cache, test_create_says_what_was_available,
             test_create_above_the_limit_says_what_was_available,
             test_create_of_host_memory_has_errno));
-    suite_add_rows(suite, "peaks", test_refusal_by_zeroing_leaves_peaks, 2);
+    suite_add_rows(suite, "peaks", test_refusal_by_zeroing_leaves_peaks,
+                   (int)COUNT_OF(zeroed_rows));
     return suite_main(suite);
 }

@@ -1485,7 +1485,7 @@ const _: () = {
 };
 #[doc = " One row of the table of options. Texts are static."]
 pub type cuarena_option_info_t = cuarena_option_info;
-#[doc = " A block is live as long as nobody else can get its bytes. So one that was freed is live while it\n waits for streams that use it (cuarena_record_use), for a move or for its exports; and while a\n resize moves a block, its old and its new place are two, which peaks count."]
+#[doc = " A block is live as long as nobody else can get its bytes. So one that was freed is live while it\n waits for streams that use it (cuarena_record_use), for a move or for its exports; and while a\n resize moves a block, its old and its new place are two, which peaks count. The peak of reserved\n bytes counts also what was taken for a request that was then refused."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_stats {
@@ -1610,7 +1610,7 @@ const _: () = {
     ["Offset of field: cuarena_stats::free_ranges"]
         [::core::mem::offset_of!(cuarena_stats, free_ranges) - 248usize];
 };
-#[doc = " A block is live as long as nobody else can get its bytes. So one that was freed is live while it\n waits for streams that use it (cuarena_record_use), for a move or for its exports; and while a\n resize moves a block, its old and its new place are two, which peaks count."]
+#[doc = " A block is live as long as nobody else can get its bytes. So one that was freed is live while it\n waits for streams that use it (cuarena_record_use), for a move or for its exports; and while a\n resize moves a block, its old and its new place are two, which peaks count. The peak of reserved\n bytes counts also what was taken for a request that was then refused."]
 pub type cuarena_stats_t = cuarena_stats;
 #[doc = " What a walk over all blocks and free ranges finds."]
 #[repr(C)]
