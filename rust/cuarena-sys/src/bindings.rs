@@ -1821,7 +1821,7 @@ pub struct cuarena_capture {
 }
 #[doc = " A capture session, until it is released. Any thread may pass it."]
 pub type cuarena_capture_t = cuarena_capture;
-#[doc = " One line of a report, without a line feed; good during the call. No lock is held, but the arena\n must not be called (REENTERED)."]
+#[doc = " One line of a report, without a line feed; good during the call. No lock is held, but the arena\n must not be called (REENTERED). It must return, rather than leave by longjmp or an exception."]
 pub type cuarena_line_fn = ::core::option::Option<
     unsafe extern "C" fn(user: *mut ::core::ffi::c_void, line: *const ::core::ffi::c_char),
 >;
