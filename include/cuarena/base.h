@@ -63,8 +63,8 @@ typedef int32_t cuarena_status_t;
 #define CUARENA_BAD_ARGUMENT 1
 /* Not enough bytes are left, in the arena or in the host's own memory. */
 #define CUARENA_OUT_OF_MEMORY 2
-/* Enough bytes are free, but not together: compaction would make room. Or they are those of a
- * stream that is being captured, until that has ended. */
+/* Enough bytes are free, but not together: compaction with that goal makes room. Or they are those
+ * of a stream that is being captured, until that has ended. */
 #define CUARENA_FRAGMENTED 3
 /* A limit stands in the way: the caller's own, or one that the header names. */
 #define CUARENA_LIMIT 4
