@@ -5,6 +5,7 @@
 #include "support/fixture.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #define COUNT 8
@@ -275,6 +276,53 @@ START_TEST(test_refusal_by_zeroing_leaves_peaks)
 }
 END_TEST
 
+static void *taken_beside;
+
+/* Another thread's block, which is the first to have so many live bytes as the one that is refused
+ * would have made. */
+static void *take_beside(void *user)
+{
+    fixture_t *f = user;
+    void *pointer = NULL;
+    expect_ok(cuarena_alloc(f->arena, EACH, &pointer));
+    return pointer;
+}
+
+/* Lets another thread do that while the first segment goes back. */
+static void let_take_beside(test_memory_t *memory, memory_op_t op, const cuarena_relocation_t *list,
+                            size_t count)
+{
+    pthread_t thread;
+    fixture_t *f = memory->hook_user;
+    (void)list, (void)count;
+    if (op != OP_GIVE_BACK)
+        return;
+    memory->hook = NULL;
+    ck_assert_int_eq(pthread_create(&thread, NULL, take_beside, f), 0);
+    ck_assert_int_eq(pthread_join(thread, &taken_beside), 0);
+}
+
+/* What is live while the segment goes back is in the peaks. */
+START_TEST(test_refusal_by_zeroing_leaves_peaks_of_others)
+{
+    cuarena_request_t request;
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    void *none = UNTOUCHED;
+    cuarena_request_init(&request);
+    request.zeroed = request.dedicated = 1;
+    f->memory.hook = let_take_beside;
+    f->memory.hook_user = f;
+    f->memory.fail_op = OP_ZERO;
+    f->memory.fail_in = 1;
+    f->memory.fail_with = CUARENA_DRIVER;
+    expect_status(cuarena_alloc_with(f->arena, EACH, &request, &none), CUARENA_DRIVER);
+    expect_u64(stats_of(f).live_bytes, EACH);
+    expect_u64(stats_of(f).peak_live_bytes, EACH);
+    expect_u64(stats_of(f).peak_live_blocks, 1);
+    expect_ok(cuarena_free(f->arena, taken_beside));
+}
+END_TEST
+
 /* A block that is not split takes its rest too. */
 START_TEST(test_limit_of_live_bytes_counts_rests)
 {
@@ -392,6 +440,8 @@ int main(void)
             test_refusal_that_nothing_helps_keeps_the_cache, test_create_says_what_was_available,
             test_create_above_the_limit_says_what_was_available,
             test_create_of_host_memory_has_errno));
+    suite_add_list(suite, "peaks beside",
+                   TEST_LIST(test_refusal_by_zeroing_leaves_peaks_of_others));
     suite_add_rows(suite, "peaks", test_refusal_by_zeroing_leaves_peaks,
                    (int)COUNT_OF(zeroed_rows));
     return suite_main(suite);
