@@ -63,8 +63,8 @@ typedef int32_t cuarena_status_t;
 #define CUARENA_BAD_ARGUMENT 1
 /* Not enough bytes are left, in the arena or in the host's own memory. */
 #define CUARENA_OUT_OF_MEMORY 2
-/* Enough bytes are free, but not together: compaction would make room. Or they are those of a
- * stream that is being captured, until that has ended. */
+/* Enough bytes are free, but not together: compaction with that goal makes room. Or they are those
+ * of a stream that is being captured, until that has ended. */
 #define CUARENA_FRAGMENTED 3
 /* A limit stands in the way: the caller's own, or one that the header names. */
 #define CUARENA_LIMIT 4
@@ -145,8 +145,9 @@ typedef void (*cuarena_log_fn)(void *user, int32_t level, const char *line);
  * off, and is logged once as an error.
  *
  *   error  each call that does not return OK, once, with its message, but for
- *          the end of an enumeration and STALE of cuarena_retire. What failed
- *          on the way of a call that then returned OK is not logged. Failures
+ *          the end of an enumeration, STALE of cuarena_retire, and what
+ *          cuarena_last_error_info refuses, since the last error stays. What
+ *          failed on the way of a call that returned OK is not logged. Failures
  *          that no call returns are: a device that is lost while bytes are
  *          given back, and what loses an arena in a call that is OK, such as
  *          a free.

@@ -110,7 +110,7 @@ extern "C" {
 CUARENA_API cuarena_status_t cuarena_check(cuarena_t *arena, uint64_t *findings_out);
 
 /* One line of a report, without a line feed; good during the call. No lock is held, but the arena
- * must not be called (REENTERED). */
+ * must not be called (REENTERED). It must return, rather than leave by longjmp or an exception. */
 typedef void (*cuarena_line_fn)(void *user, const char *line);
 
 /*

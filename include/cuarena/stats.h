@@ -23,7 +23,8 @@ extern "C" {
 /*
  * A block is live as long as nobody else can get its bytes. So one that was freed is live while it
  * waits for streams that use it (cuarena_record_use), for a move or for its exports; and while a
- * resize moves a block, its old and its new place are two, which peaks count.
+ * resize moves a block, its old and its new place are two, which peaks count. The peak of reserved
+ * bytes counts also what was taken for a request that was then refused.
  */
 typedef struct cuarena_stats {
     size_t struct_size;

@@ -36,15 +36,21 @@ static bool doubles(const cuarena_config_t *full)
     return full->grow == CUARENA_GROW_DOUBLING;
 }
 
-static bool has_chunks(const cuarena_config_t *full)
-{
-    return doubles(full) || full->take_first != 0;
-}
-
 static bool cuts_segments(const cuarena_config_t *full)
 {
     CUAI_ASSERT(full->segments != -1);
     return full->segments == CUARENA_SEGMENTS_SHARED;
+}
+
+/* Bytes are taken later, and blocks are cut from them. */
+static bool may_take_first(const cuarena_config_t *full)
+{
+    return grows(full) && cuts_segments(full);
+}
+
+static bool has_chunks(const cuarena_config_t *full)
+{
+    return doubles(full) || (full->take_first != 0 && may_take_first(full));
 }
 
 static bool lengthens_segments(const cuarena_config_t *full)
@@ -113,6 +119,7 @@ static const rule_t rules[] = {
     {"device_only", OF(PAGEABLE) | OF(MANAGED) | OF(PINNED) | OF(BYTES) | OF(CUSTOM), is_touched,
      "memory=pageable, managed, pinned, custom, or bytes of these"},
     {"pool", ALL, is_fixed, FIXED},
+    {"take_first", ALL, may_take_first, "preset=grow, bfc, and segments=shared"},
     {"initial_chunk", ALL, has_chunks, "grow=doubling or take_first=1"},
     {"growth_after_trim", ALL, doubles, "grow=doubling"},
     {"max_doubling", ALL, doubles, "grow=doubling"},
@@ -322,9 +329,8 @@ static cuarena_status_t check_pool(const cuarena_config_t *full)
     return CUARENA_OK;
 }
 
-/* Where each block is a segment of its own the regions have no bytes to allocate from. take_first
- * is of use where bytes are taken later and blocks are cut from them. keep=none gives back what is
- * freed, which a pool never does on its own. */
+/* Where each block is a segment of its own the regions have no bytes to allocate from. keep=none
+ * gives back what is freed, which a pool never does on its own. */
 static cuarena_status_t check_growth(const cuarena_config_t *full)
 {
     const cuarena_amount_t *stable = &full->stable;
@@ -336,10 +342,6 @@ static cuarena_status_t check_growth(const cuarena_config_t *full)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "stable: a region with segments=each; accepted: 0, or "
                          "with segments=shared");
-    if (full->take_first != 0 && !(grows(full) && shares))
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "take_first: '1' with an arena that does not grow, or "
-                         "with segments=each; accepted: 0, or preset=grow, bfc");
     if (full->keep == CUARENA_KEEP_NONE && !grows(full))
         return cuai_fail(CUARENA_BAD_ARGUMENT, "keep: 'none' with an arena that does not grow; "
                                                "accepted: all, cache, or grow=exact, doubling");

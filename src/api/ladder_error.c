@@ -82,7 +82,7 @@ static void add_steps(const cuai_ladder_t *ladder, const char *before)
 }
 
 /* Adds "; memory 'device' answered 2" where the memory had no more; its own words where it has no
- * number. */
+ * number, or where they name a limit, such as that of addresses, which the number does not tell. */
 static void add_cause(const cuai_ladder_t *ladder)
 {
     const cuarena_error_info_t *words = &ladder->words->error;
@@ -95,6 +95,8 @@ static void add_cause(const cuai_ladder_t *ladder)
                        (int)words->driver_code);
     else
         cuai_error_add("; %s", cuai_shown(words->message, 60, room));
+    if (words->driver_code != 0 && words->limit_bytes != 0)
+        cuai_error_add(": %s", words->message);
     cuai_error_code(words->driver_code);
 }
 

@@ -23,16 +23,25 @@ static bool has_segment(cuai_block_ref_t ref)
     return (r->flags & CUAI_BLOCK_DEDICATED) && !r->fixed;
 }
 
-void cuai_end_now(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
+/* Ends the block but for its segment: whether it has one, which then is to go back. The lock is
+ * held throughout. */
+static bool end_but_segment(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number,
+                            cuarena_memory_segment_t *segment_out)
 {
     CUAI_ASSERT(arena->inside != 0);
     const cuai_record_t *r = cuai_block_record(ref);
     bool apart = has_segment(ref);
-    cuarena_memory_segment_t segment = cuai_dedicated_segment(r);
+    *segment_out = cuai_dedicated_segment(r);
     if ((r->flags & CUAI_BLOCK_USED) && !r->fixed)
         cuai_use_drop(arena, ref);
     cuai_end_unkept(arena, ref, number);
-    if (apart)
+    return apart;
+}
+
+void cuai_end_now(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
+{
+    cuarena_memory_segment_t segment;
+    if (end_but_segment(arena, ref, number, &segment))
         cuai_return_segment(arena, segment, number);
 }
 
@@ -73,8 +82,11 @@ cuarena_status_t cuai_ready_new(cuarena_t *arena, const cuai_request_t *request,
     if (!request->helps)
         cuai_trace_block(arena, ref, CUARENA_EVENT_FREE, request->stream);
     cuai_uncount_block(arena, ref);
-    cuai_end_now(arena, ref, request->stream);
-    cuai_peaks_restore(arena, &where, request->before, &with);
+    cuarena_memory_segment_t segment;
+    bool apart = end_but_segment(arena, ref, request->stream, &segment);
+    cuai_peaks_restore(arena, &where, request->before, &with); /* before others allocate */
+    if (apart)
+        cuai_return_segment(arena, segment, request->stream);
     return status;
 }
 

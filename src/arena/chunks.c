@@ -85,16 +85,16 @@ static uint64_t tenth_less(const cuarena_t *arena, uint64_t bytes)
 
 uint64_t cuai_chunk_smaller(const cuarena_t *arena, uint64_t *asked, uint64_t least)
 {
-    CUAI_ASSERT(least <= *asked);
     uint64_t granularity = cuai_page_bytes(arena);
     uint64_t before = cuai_align_up(*asked, granularity);
     uint64_t bytes = before;
+    CUAI_ASSERT(least <= before);
     while (bytes >= before) {
         uint64_t less = tenth_less(arena, *asked);
-        if (less < least || less < LEAST_RETRY)
+        if (less < LEAST_RETRY)
             return 0;
         *asked = less;
         bytes = cuai_align_up(*asked, granularity);
     }
-    return bytes;
+    return bytes < least ? 0 : bytes; /* the pages count, which may be more than was asked for */
 }

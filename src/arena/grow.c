@@ -275,10 +275,12 @@ static cuarena_status_t publish_first(cuarena_t *arena)
     return status;
 }
 
-/* The first chunk that comes with the stable region, as far as the limit allows. */
+/* The first chunk that comes with the stable region, as far as the limit allows. Where take_first
+ * has no use it may be passed over, so it can be set there too. */
 static uint64_t first_chunk(const cuarena_t *arena)
 {
-    if (cuai_is_pool(arena) || arena->config.take_first == 0)
+    bool has_use = !cuai_is_pool(arena) && arena->config.segments == CUARENA_SEGMENTS_SHARED;
+    if (!has_use || arena->config.take_first == 0)
         return 0;
     uint64_t left = arena->limits[CUARENA_LIMIT_RESERVED] - arena->stable_bytes;
     return cuai_min(cuai_page_multiple(arena, arena->next_chunk),

@@ -121,9 +121,11 @@ static void peaks_of_block(cuarena_t *arena, const cuai_counted_in_t *where,
     cuarena_heap_t *heap = arena->heaps[where->region];
     cuai_stream_t *s = where->stream == 0 ? NULL : arena->streams[where->stream];
     memset(sets, 0, CUAI_PEAKS_COUNT * sizeof *sets);
-    if (heap != NULL)
+    if (heap != NULL) {
         sets[CUAI_PEAKS_OF_HEAP] =
             (cuai_peak_set_t){&heap->counter, &heap->most_block_bytes, 0, NULL};
+        sets[CUAI_PEAKS_OF_ASKED].reserved = &heap->standalone_most_asked;
+    }
     if (arena->slow & CUAI_SLOW_WHOLE)
         sets[CUAI_PEAKS_OF_WHOLE].counter = &arena->whole;
     if (where->tag != 0)

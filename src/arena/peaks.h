@@ -44,13 +44,14 @@ typedef struct cuai_peak_set {
 } cuai_peak_set_t;
 
 /* The peaks of everything that counts one block: its heap, the whole, its tag and its stream; and
- * the largest block of its heap, as if it were reserved bytes. UINT64_MAX: there is no such peak.
- */
+ * as if they were reserved bytes, the largest block of its heap and, of standalone blocks, the most
+ * that was asked for. UINT64_MAX: there is no such peak. */
 enum {
     CUAI_PEAKS_OF_HEAP,
     CUAI_PEAKS_OF_WHOLE,
     CUAI_PEAKS_OF_TAG,
     CUAI_PEAKS_OF_STREAM,
+    CUAI_PEAKS_OF_ASKED,
     CUAI_PEAKS_COUNT
 };
 

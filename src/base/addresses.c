@@ -57,7 +57,7 @@ cuarena_status_t cuai_fail_addresses(uint64_t bytes)
 {
     uint64_t most;
     const char *whose = is_limited(&most) ? "RLIMIT_AS" : "the system";
-    cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, bytes, 0, 0, 0, 0,
+    cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, bytes, most, 0, 0, 0,
                     "no %" PRIu64 " bytes of addresses are left: the process has %" PRIu64
                     " of the %" PRIu64 " that %s allows it, or too many mappings",
                     bytes, mapped_bytes(), most, whose);

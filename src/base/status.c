@@ -13,7 +13,7 @@ static const status_row_t rows[] = {
     ROW(CUARENA_OK, "Done."),
     ROW(CUARENA_BAD_ARGUMENT, "The call is wrong as written; the program must change."),
     ROW(CUARENA_OUT_OF_MEMORY, "Not enough bytes are left, in the arena or in the host's memory."),
-    ROW(CUARENA_FRAGMENTED, "Enough bytes are free but not together; compaction would help."),
+    ROW(CUARENA_FRAGMENTED, "Enough bytes are free but apart; compaction with that goal helps."),
     ROW(CUARENA_LIMIT, "A limit stands in the way: the caller's own, or one of the library."),
     ROW(CUARENA_NO_DEVICE, "There is no usable device."),
     ROW(CUARENA_DRIVER, "The driver or the operating system refused."),

@@ -416,22 +416,39 @@ START_TEST(test_option_is_looked_at_each)
 }
 END_TEST
 
+/* What is set, what the arena takes when it is made, and what the message must name where that is
+ * not passed over. */
+static const struct {
+    const char *set;
+    uint64_t taken;
+    const char *names[3];
+} passed_over[] = {
+    {"preset=grow,pool=2MiB", 0, {"pool: '2MiB'", "preset=grow", "a limit"}},
+    {"pool=4MiB,initial_chunk=2MiB", MIB(4), {"initial_chunk", "grow=none", "grow=doubling"}},
+    {"pool=4MiB,take_first=1", MIB(4), {"take_first: '1'", "grow=none", "preset=grow, bfc"}},
+    {"pool=4MiB,take_first=1,initial_chunk=8MiB", MIB(4), {"take_first", "'1'", "grow=none"}},
+    {"preset=grow,segments=each,take_first=1", 0, {"take_first", "'1'", "segments=shared"}},
+};
+
 START_TEST(test_option_that_decides_nothing_may_be_passed_over)
 {
-    cuarena_config_t config = config_of("preset=grow,pool=2MiB,unknown_keys=warn");
-    expect_ok(cuarena_config_resolve(&config));
+    cuarena_config_t config = config_of(passed_over[_i].set);
+    cuarena_t *arena = NULL;
+    config.memory = CUARENA_MEMORY_NONE;
+    config.unknown_keys = CUARENA_UNKNOWN_WARN;
+    expect_ok(cuarena_create(&config, &arena));
+    expect_u64(arena_stats(arena).reserved_bytes, passed_over[_i].taken);
+    expect_ok(cuarena_destroy(&arena));
     config.unknown_keys = CUARENA_UNKNOWN_ERROR;
     expect_status(cuarena_config_resolve(&config), CUARENA_BAD_ARGUMENT);
-    expect_message("pool: '2MiB'", "preset=grow", "a limit");
+    expect_message(passed_over[_i].names[0], passed_over[_i].names[1], passed_over[_i].names[2]);
 }
 END_TEST
 
 /* docs/options.md, "Values", says which. */
 static const char *const contradictions[] = {
     "preset=pool,pool=4MiB,keep=none",
-    "preset=pool,pool=4MiB,take_first=1",
     "preset=pool,pool=4MiB,segments=each",
-    "preset=grow,memory=none,segments=each,take_first=1",
     "preset=grow,memory=none,segments=each,stable=1MiB",
     "preset=grow,memory=device,backing=malloc,handle=4MiB",
     "preset=driver-pool,driver_pool_handle=1,driver_pool=own",
@@ -632,10 +649,11 @@ int main(void)
 {
     Suite *suite = suite_create("config");
     suite_add_rows(suite, "uses", test_option_is_of_use_or_refused_by_name, COUNT_OF(uses));
-    suite_add_list(suite, "use",
-                   TEST_LIST(test_option_is_looked_at_each,
-                             test_option_that_decides_nothing_may_be_passed_over,
-                             test_placement_that_was_asked_for_stays));
+    suite_add_list(
+        suite, "use",
+        TEST_LIST(test_option_is_looked_at_each, test_placement_that_was_asked_for_stays));
+    suite_add_rows(suite, "passed over", test_option_that_decides_nothing_may_be_passed_over,
+                   (int)COUNT_OF(passed_over));
     suite_add_rows(suite, "contradictions", test_options_that_contradict_others_are_not_passed_over,
                    COUNT_OF(contradictions));
     suite_add_rows(suite, "together", test_options_together, COUNT_OF(together));

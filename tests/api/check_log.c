@@ -306,6 +306,23 @@ START_TEST(test_retiring_an_arena_without_blocks_is_no_error)
 }
 END_TEST
 
+/* The last error stays the one that was asked about, so there is no message to log. */
+START_TEST(test_asking_wrongly_for_the_last_error_is_not_logged)
+{
+    char before[512];
+    cuarena_t *arena = arena_of(POOL);
+    cuarena_error_info_t info = {.struct_size = 3};
+    expect_status(cuarena_free(arena, &info), CUARENA_STALE);
+    (void)snprintf(before, sizeof before, "%s", cuarena_last_error());
+    listen(CUARENA_LOG_ERROR);
+    expect_status(cuarena_last_error_info(NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_last_error_info(&info), CUARENA_BAD_ARGUMENT);
+    expect_lines(0);
+    ck_assert_str_eq(cuarena_last_error(), before);
+    end(arena);
+}
+END_TEST
+
 /* In a listener no destruction is legal, of either kind. */
 static void destroy_inside(void *user, const cuarena_event_t *event)
 {
@@ -650,6 +667,7 @@ int main(void)
                    TEST_LIST(test_error_says_of_which_arena,
                              test_error_that_was_overcome_is_not_logged,
                              test_retiring_an_arena_without_blocks_is_no_error,
+                             test_asking_wrongly_for_the_last_error_is_not_logged,
                              test_forced_destruction_is_named_in_its_error));
     suite_add_list(suite, "texts",
                    TEST_LIST(test_names_make_no_lines_of_their_own,

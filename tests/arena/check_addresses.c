@@ -6,6 +6,7 @@
 #include "support/fixture.h"
 #include "support/scale.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,6 +235,14 @@ START_TEST(test_tables_fit_where_addresses_are_few)
 }
 END_TEST
 
+static void expect_addresses_named(void)
+{
+    cuarena_error_info_t error = last_error();
+    if (strstr(error.message, "addresses") == NULL || strstr(error.message, "RLIMIT_AS") == NULL)
+        ck_abort_msg("expected addresses and RLIMIT_AS to be named: %s", error.message);
+    ck_assert_int_eq(error.driver_code, ENOMEM);
+}
+
 START_TEST(test_the_error_names_the_addresses_that_are_short)
 {
     cuarena_t *arena = NULL;
@@ -241,9 +250,24 @@ START_TEST(test_the_error_names_the_addresses_that_are_short)
         return;
     cuarena_config_t config = config_of("pool=1GiB");
     expect_status(cuarena_create(&config, &arena), CUARENA_OUT_OF_MEMORY);
-    cuarena_error_info_t error = last_error();
-    if (strstr(error.message, "addresses") == NULL || strstr(error.message, "RLIMIT_AS") == NULL)
-        ck_abort_msg("expected addresses and RLIMIT_AS to be named: %s", error.message);
+    expect_addresses_named();
+}
+END_TEST
+
+/* Where growth finds none, as where an arena is made. */
+START_TEST(test_the_error_of_a_request_names_the_addresses_too)
+{
+    void *pointer = NULL;
+    cuarena_status_t status = CUARENA_OK;
+    if (!limit_addresses(__func__, MIB(256)))
+        return;
+    cuarena_t *arena = arena_of("preset=grow");
+    for (int i = 0; i < 16 && status == CUARENA_OK; i++)
+        status = cuarena_alloc(arena, MIB(32), &pointer);
+    expect_status(status, CUARENA_OUT_OF_MEMORY);
+    expect_addresses_named();
+    ck_assert_ptr_nonnull(strstr(last_error().message, "tried: reserved bytes, growth"));
+    expect_ok(cuarena_destroy_forced(&arena));
 }
 END_TEST
 
@@ -261,6 +285,7 @@ int main(void)
                    TEST_LIST(test_an_arena_sets_aside_what_it_can_become,
                              test_growing_arenas_share_few_addresses,
                              test_tables_fit_where_addresses_are_few,
-                             test_the_error_names_the_addresses_that_are_short));
+                             test_the_error_names_the_addresses_that_are_short,
+                             test_the_error_of_a_request_names_the_addresses_too));
     return suite_main(suite);
 }

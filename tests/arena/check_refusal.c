@@ -5,6 +5,7 @@
 #include "support/fixture.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #define COUNT 8
@@ -230,7 +231,14 @@ START_TEST(test_refusal_near_the_largest_size_counts)
 }
 END_TEST
 
-/* Of the whole, the region and the tag; and of the largest block. */
+/* Of a block in the dynamic region, in the stable one and in a segment of its own. */
+static const struct {
+    uint64_t stable;
+    int32_t dedicated;
+} zeroed_rows[] = {{0, 0}, {EACH, 0}, {0, 1}};
+
+/* Of the whole, the region and the tag; and of the largest block. What the memory gave for the
+ * block was taken all the same. */
 START_TEST(test_refusal_by_zeroing_leaves_peaks)
 {
     cuarena_request_t request;
@@ -238,7 +246,7 @@ START_TEST(test_refusal_by_zeroing_leaves_peaks)
     cuarena_ort_stats_t before, after;
     void *pointer = UNTOUCHED;
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
-    f->config.stable = amount_of_bytes(_i == 0 ? 0 : EACH);
+    f->config.stable = amount_of_bytes(zeroed_rows[_i].stable);
     fixture_create(f);
     cuarena_request_init(&request);
     cuarena_ort_stats_init(&before);
@@ -246,6 +254,7 @@ START_TEST(test_refusal_by_zeroing_leaves_peaks)
     expect_ok(cuarena_tag(f->arena, "peaks", &tag));
     request.tag = tag;
     request.zeroed = 1;
+    request.dedicated = zeroed_rows[_i].dedicated;
     step_ok(f, cuarena_alloc_with(f->arena, 256, &request, &pointer));
     cuarena_stats_t all = stats_of(f);
     cuarena_stats_t tags = tag_stats_of(f, tag);
@@ -257,11 +266,60 @@ START_TEST(test_refusal_by_zeroing_leaves_peaks)
     step(f, cuarena_alloc_with(f->arena, EACH, &request, &none), CUARENA_DRIVER);
     all.failed++;
     expect_same_stats(stats_of(f), all);
+    expect_u64(stats_of(f).peak_reserved_bytes,
+               all.peak_reserved_bytes + (request.dedicated ? EACH : 0));
     expect_same_stats(tag_stats_of(f, tag), tags);
     expect_ok(cuarena_ort_stats(f->arena, &after));
     expect_u64((uint64_t)after.max_alloc_size, (uint64_t)before.max_alloc_size);
     expect_u64((uint64_t)after.max_bytes_in_use, (uint64_t)before.max_bytes_in_use);
     drop(f, pointer);
+}
+END_TEST
+
+static void *taken_beside;
+
+/* Another thread's block, which is the first to have so many live bytes as the one that is refused
+ * would have made. */
+static void *take_beside(void *user)
+{
+    fixture_t *f = user;
+    void *pointer = NULL;
+    expect_ok(cuarena_alloc(f->arena, EACH, &pointer));
+    return pointer;
+}
+
+/* Lets another thread do that while the first segment goes back. */
+static void let_take_beside(test_memory_t *memory, memory_op_t op, const cuarena_relocation_t *list,
+                            size_t count)
+{
+    pthread_t thread;
+    fixture_t *f = memory->hook_user;
+    (void)list, (void)count;
+    if (op != OP_GIVE_BACK)
+        return;
+    memory->hook = NULL;
+    ck_assert_int_eq(pthread_create(&thread, NULL, take_beside, f), 0);
+    ck_assert_int_eq(pthread_join(thread, &taken_beside), 0);
+}
+
+/* What is live while the segment goes back is in the peaks. */
+START_TEST(test_refusal_by_zeroing_leaves_peaks_of_others)
+{
+    cuarena_request_t request;
+    fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
+    void *none = UNTOUCHED;
+    cuarena_request_init(&request);
+    request.zeroed = request.dedicated = 1;
+    f->memory.hook = let_take_beside;
+    f->memory.hook_user = f;
+    f->memory.fail_op = OP_ZERO;
+    f->memory.fail_in = 1;
+    f->memory.fail_with = CUARENA_DRIVER;
+    expect_status(cuarena_alloc_with(f->arena, EACH, &request, &none), CUARENA_DRIVER);
+    expect_u64(stats_of(f).live_bytes, EACH);
+    expect_u64(stats_of(f).peak_live_bytes, EACH);
+    expect_u64(stats_of(f).peak_live_blocks, 1);
+    expect_ok(cuarena_free(f->arena, taken_beside));
 }
 END_TEST
 
@@ -382,6 +440,9 @@ int main(void)
             test_refusal_that_nothing_helps_keeps_the_cache, test_create_says_what_was_available,
             test_create_above_the_limit_says_what_was_available,
             test_create_of_host_memory_has_errno));
-    suite_add_rows(suite, "peaks", test_refusal_by_zeroing_leaves_peaks, 2);
+    suite_add_list(suite, "peaks beside",
+                   TEST_LIST(test_refusal_by_zeroing_leaves_peaks_of_others));
+    suite_add_rows(suite, "peaks", test_refusal_by_zeroing_leaves_peaks,
+                   (int)COUNT_OF(zeroed_rows));
     return suite_main(suite);
 }

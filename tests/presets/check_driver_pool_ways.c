@@ -427,6 +427,28 @@ START_TEST(test_other_failures_are_told_at_once)
 }
 END_TEST
 
+START_TEST(test_a_block_that_is_not_zeroed_leaves_peaks)
+{
+    cuarena_t *arena = pool_arena(OWN);
+    void *pointer = take_from(arena, 1000);
+    void *none = NULL;
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    request.zeroed = 1;
+    cuarena_ort_stats_t before = ort_stats_of(arena);
+    ck_assert(standin_is_here());
+    (void)standin->standin_fail("cuMemsetD32Async", 1, CUAI_CUDA_ERROR_INVALID_VALUE, 0);
+    expect_status(cuarena_alloc_with(arena, 1000000, &request, &none), CUARENA_DRIVER);
+    standin->standin_fail_clear();
+    cuarena_ort_stats_t after = ort_stats_of(arena);
+    expect_u64((uint64_t)after.max_alloc_size, (uint64_t)before.max_alloc_size);
+    expect_u64((uint64_t)after.max_bytes_in_use, (uint64_t)before.max_bytes_in_use);
+    expect_u64(arena_stats(arena).peak_live_bytes, arena_stats(arena).live_bytes);
+    ck_assert_uint_ge(arena_stats(arena).peak_reserved_bytes, 1000000);
+    give_to(arena, pointer);
+}
+END_TEST
+
 /* ---- A pool for each device -------------------------------------------- */
 
 START_TEST(test_a_list_of_pools)
@@ -668,6 +690,7 @@ int main(void)
         suite_add_list(suite, "lists", TEST_LIST(test_a_list_of_pools)),
     };
     add_standin_test(cases[2], test_other_failures_are_told_at_once, 1);
+    add_standin_test(cases[2], test_a_block_that_is_not_zeroed_leaves_peaks, 1);
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         tcase_add_checked_fixture(cases[i], on_device, off_device);
     suite_add_rows(suite, "bad values", test_a_bad_value_names_key_and_value, COUNT_OF(bad_pairs));

@@ -505,6 +505,14 @@ static const fact_t facts[] = {
      .options = "initial_chunk=64M",
      .script = "b20M a256 =20M",
      .coarse = "20M"},
+    {.name = "... down to the one page that the request needs",
+     .options = "initial_chunk=4M",
+     .script = "b3670016 a1000 =2M x2M",
+     .coarse = "2M"},
+    {.name = "... and no page less than the request needs",
+     .options = "initial_chunk=16M",
+     .script = "b3M x2500000 =0 b4M a2500000 =4M",
+     .coarse = "4M"},
     {.name = "exact: no less than is asked for",
      .options = "grow=exact",
      .script = "b900000 x900000 a512K",
@@ -625,6 +633,19 @@ START_TEST(test_back_off_asks_once_for_each_size)
 }
 END_TEST
 
+/* Each number of pages from 8 to 1. */
+START_TEST(test_back_off_asks_once_for_each_number_of_pages)
+{
+    static growth_t g;
+    growth_open(&g, COARSE, _i != 0, "initial_chunk=16M");
+    play(&g, "b0 x1");
+    expect_u64(g.ledger.asked_count, 8);
+    for (size_t i = 0; i < g.ledger.asked_count; i++)
+        expect_u64(g.ledger.asked[i], (8 - i) * COARSE);
+    growth_close(&g);
+}
+END_TEST
+
 START_TEST(test_exact_growth_asks_once)
 {
     static growth_t g;
@@ -737,6 +758,7 @@ int main(void)
     add_facts(suite, "in place by pages", test_fact_in_place_by_pages);
     TCase *back_off = new_case(suite, "backing off");
     tcase_add_loop_test(back_off, test_back_off_asks_once_for_each_size, 0, 2);
+    tcase_add_loop_test(back_off, test_back_off_asks_once_for_each_number_of_pages, 0, 2);
     tcase_add_loop_test(back_off, test_exact_growth_asks_once, 0, 2);
     suite_add_list(suite, "splitting", TEST_LIST(test_split_rule_at_its_edges));
     suite_add_list(suite, "options",

@@ -1485,7 +1485,7 @@ const _: () = {
 };
 #[doc = " One row of the table of options. Texts are static."]
 pub type cuarena_option_info_t = cuarena_option_info;
-#[doc = " A block is live as long as nobody else can get its bytes. So one that was freed is live while it\n waits for streams that use it (cuarena_record_use), for a move or for its exports; and while a\n resize moves a block, its old and its new place are two, which peaks count."]
+#[doc = " A block is live as long as nobody else can get its bytes. So one that was freed is live while it\n waits for streams that use it (cuarena_record_use), for a move or for its exports; and while a\n resize moves a block, its old and its new place are two, which peaks count. The peak of reserved\n bytes counts also what was taken for a request that was then refused."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_stats {
@@ -1610,7 +1610,7 @@ const _: () = {
     ["Offset of field: cuarena_stats::free_ranges"]
         [::core::mem::offset_of!(cuarena_stats, free_ranges) - 248usize];
 };
-#[doc = " A block is live as long as nobody else can get its bytes. So one that was freed is live while it\n waits for streams that use it (cuarena_record_use), for a move or for its exports; and while a\n resize moves a block, its old and its new place are two, which peaks count."]
+#[doc = " A block is live as long as nobody else can get its bytes. So one that was freed is live while it\n waits for streams that use it (cuarena_record_use), for a move or for its exports; and while a\n resize moves a block, its old and its new place are two, which peaks count. The peak of reserved\n bytes counts also what was taken for a request that was then refused."]
 pub type cuarena_stats_t = cuarena_stats;
 #[doc = " What a walk over all blocks and free ranges finds."]
 #[repr(C)]
@@ -1821,7 +1821,7 @@ pub struct cuarena_capture {
 }
 #[doc = " A capture session, until it is released. Any thread may pass it."]
 pub type cuarena_capture_t = cuarena_capture;
-#[doc = " One line of a report, without a line feed; good during the call. No lock is held, but the arena\n must not be called (REENTERED)."]
+#[doc = " One line of a report, without a line feed; good during the call. No lock is held, but the arena\n must not be called (REENTERED). It must return, rather than leave by longjmp or an exception."]
 pub type cuarena_line_fn = ::core::option::Option<
     unsafe extern "C" fn(user: *mut ::core::ffi::c_void, line: *const ::core::ffi::c_char),
 >;
@@ -2507,7 +2507,7 @@ extern "C" {
     pub fn cuarena_error_info_init(info: *mut cuarena_error_info_t);
     #[doc = " Copies this thread's last error; BAD_ARGUMENT for NULL or a struct_size\n that no version of the library has had."]
     pub fn cuarena_last_error_info(info: *mut cuarena_error_info_t) -> cuarena_status_t;
-    #[doc = " Sets the log level of the process. It is CUARENA_LOG_OFF at first, or what CUARENA_LOG in the\n environment says when the log is first used: off, error, warn, info or debug; any other word is\n off, and is logged once as an error.\n\n   error  each call that does not return OK, once, with its message, but for\n          the end of an enumeration and STALE of cuarena_retire. What failed\n          on the way of a call that then returned OK is not logged. Failures\n          that no call returns are: a device that is lost while bytes are\n          given back, and what loses an arena in a call that is OK, such as\n          a free.\n   warn   what is probably not meant, such as options that are passed over.\n   info   what an arena does as a whole: create, destroy, reset, trim,\n          compact, resize_pool, the end of cached blocks; resizes of blocks.\n   debug  every allocation and every free, with bytes, address, id and tag;\n          growth; the steps before a request is refused (oom.h).\n\n Each is one line: control bytes in names, tags and other texts of the caller are written as \\x0a\n and the like, also in messages of errors. The calls of heap.h log nothing. Any thread may call\n this. In a forked child a new level reaches only the arenas that are made there. Cost: every\n arena's lock is taken once; at level debug every call takes the slow path, at info every resize."]
+    #[doc = " Sets the log level of the process. It is CUARENA_LOG_OFF at first, or what CUARENA_LOG in the\n environment says when the log is first used: off, error, warn, info or debug; any other word is\n off, and is logged once as an error.\n\n   error  each call that does not return OK, once, with its message, but for\n          the end of an enumeration, STALE of cuarena_retire, and what\n          cuarena_last_error_info refuses, since the last error stays. What\n          failed on the way of a call that returned OK is not logged. Failures\n          that no call returns are: a device that is lost while bytes are\n          given back, and what loses an arena in a call that is OK, such as\n          a free.\n   warn   what is probably not meant, such as options that are passed over.\n   info   what an arena does as a whole: create, destroy, reset, trim,\n          compact, resize_pool, the end of cached blocks; resizes of blocks.\n   debug  every allocation and every free, with bytes, address, id and tag;\n          growth; the steps before a request is refused (oom.h).\n\n Each is one line: control bytes in names, tags and other texts of the caller are written as \\x0a\n and the like, also in messages of errors. The calls of heap.h log nothing. Any thread may call\n this. In a forked child a new level reaches only the arenas that are made there. Cost: every\n arena's lock is taken once; at level debug every call takes the slow path, at info every resize."]
     pub fn cuarena_log_set_level(level: i32) -> cuarena_status_t;
     pub fn cuarena_log_level() -> i32;
     #[doc = " Sets the function that gets the lines; NULL: the default, which writes them to stderr. Set it\n before other threads log; a line that is being delivered may still reach the old function."]
