@@ -90,6 +90,30 @@ test_bad_files() {
     bad "no trace" "no trace is named" replay
 }
 
+# What memory `none` has is what a trace may have live, whatever is made of it.
+test_sizes() {
+    local most name size
+    most=$("$cuarena" info --json | grep -o '"memory": "none"[^}]*' |
+        grep -o '"available_bytes": [0-9]*')
+    most=${most#* }
+    verdict "none has the 64 TiB that the manual tells of" 64 $((most >> 40))
+    for name in replay policies advise "advise --room 400" "replay --preset grow" \
+        "replay --min-pool --min-limit" "report --svg $folder/large.svg"; do
+        for size in $((most * 4 / 7)) $((most * 6 / 7)) $((most - 256)); do
+            printf '%s\n' "$header" "a,1,$size,0" f,1,0,0 a,2,256,0 "a,3,$size,0" \
+                >"$folder/large.csv"
+            # The words are arguments.
+            # shellcheck disable=SC2086
+            served "$size bytes: $name" $name "$folder/large.csv"
+        done
+        echo a,4,1,0 >>"$folder/large.csv"
+        # shellcheck disable=SC2086
+        bad "a byte more than there are: $name" \
+            "$folder/large.csv:6: with the 1 bytes asked for here $((most + 256)) are live, expected at most $most" \
+            $name "$folder/large.csv"
+    done
+}
+
 # cut_at NAME LINE EVENTS FILE: it has that many events, and is said to be cut in that line.
 cut_at() {
     call replay --json "$folder/$4"
@@ -299,6 +323,6 @@ test_recorded_cut() {
         "$status $(grep -c 'the file is cut here' "$folder/err")"
 }
 
-run test_formats test_standard_input test_bad_files test_cut_files test_bad_headers test_bad_lines \
-    test_bad_rmm_lines test_recorded test_recorded_ops test_recorded_unmatched test_recorded_whole \
-    test_recorded_cut
+run test_formats test_standard_input test_bad_files test_sizes test_cut_files test_bad_headers \
+    test_bad_lines test_bad_rmm_lines test_recorded test_recorded_ops test_recorded_unmatched \
+    test_recorded_whole test_recorded_cut
