@@ -261,6 +261,9 @@ test_recorded() {
     recorded | sed 's/,512,/,18446744073709551615,/' >"$folder/recorded.csv"
     bad "a size that no block has" "size is '18446744073709551615', expected a number of bytes up to 2^62" \
         report "$folder/recorded.csv" -o "$page"
+    recorded | sed '1s/note/address/' >"$folder/recorded.csv"
+    bad "a column twice" "recorded.csv:1: two columns 'address' in 'op,address,id,size,stream," \
+        report "$folder/recorded.csv" -o "$page"
     recorded | sed 's/^trim.*/trim,1/' >"$folder/recorded.csv"
     bad "a line that is cut" "recorded.csv:12: 2 fields, expected 9" \
         report "$folder/recorded.csv" -o "$page"
