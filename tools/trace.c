@@ -531,7 +531,7 @@ bool trace_parse(const char *path, const source_t *source, trace_t *trace_out, f
 bool trace_load(const char *path, trace_t *trace_out, fault_t *fault)
 {
     source_t source;
-    if (!source_read(path, &source, fault))
+    if (!source_read(path, NULL, &source, fault))
         return false;
     source_keep_whole_lines(&source);
     bool good = trace_parse(path, &source, trace_out, fault);
