@@ -277,7 +277,7 @@ static program_t load(const char *path)
     program_t program = {0};
     source_t source;
     fault_t fault = {""};
-    expect(source_read(path, &source, &fault), fault.text);
+    expect(source_read(path, NULL, &source, &fault), fault.text);
     csv_t csv = csv_open(source.text, source.length);
     expect(csv_next(&csv), "a trace with a header");
     const size_t columns[4] = {find_column(&csv, "op"), find_column(&csv, "id"),

@@ -165,7 +165,8 @@ static uint64_t whole_pages(const finding_t *f, uint64_t bytes)
 static uint64_t with_room(const finding_t *f, uint64_t bytes)
 {
     uint64_t percent = f->ask->room_percent;
-    return whole_pages(f, bytes + bytes / 100 * percent + bytes % 100 * percent / 100);
+    uint64_t more = whole_pages(f, bytes + bytes / 100 * percent + bytes % 100 * percent / 100);
+    return more < PLAYER_MOST_BYTES ? more : PLAYER_MOST_BYTES;
 }
 
 static void write_options(const finding_t *f, const char *preset, const char *key, uint64_t bytes,
@@ -193,7 +194,7 @@ static bool add_choice(finding_t *f, const char *preset, const char *key, uint64
 {
     outcome_t outcome = {.failed = 1};
     advice_choice_t choice = {.when = when, .bytes = with_room(f, smallest_bytes)};
-    for (int more = 0; more < MORE_PAGES; more++) {
+    for (int more = 0; more < MORE_PAGES && choice.bytes <= PLAYER_MOST_BYTES; more++) {
         write_options(f, preset, key, choice.bytes, &choice);
         if (!replay(f, choice.options, &outcome))
             return false;
@@ -261,20 +262,6 @@ static bool add_choices(finding_t *f)
 
 /* ---- The whole ------------------------------------------------------------ */
 
-/* The searches look at sizes up to twice the peak. */
-static bool check_peak(const trace_t *trace, uint64_t peak, fault_t *fault)
-{
-    const uint64_t most = CUARENA_HEAP_MAX_SEGMENT / 2 - 1;
-    if (peak <= most)
-        return true;
-    trace_peak_t above = trace_passing(trace, ALIGNMENT, most);
-    return fault_set(fault,
-                     "%s:%" PRIu32 ": with the %" PRIu64 " bytes asked for here %" PRIu64
-                     " are live, expected at most %" PRIu64,
-                     trace->path, trace->lines[above.event], trace->events[above.event].size,
-                     above.bytes, most);
-}
-
 bool advice_find(const advice_ask_t *ask, const trace_t *trace, advice_t *advice_out,
                  fault_t *fault)
 {
@@ -283,7 +270,7 @@ bool advice_find(const advice_ask_t *ask, const trace_t *trace, advice_t *advice
         .peak_live_bytes = trace_peak(trace, ALIGNMENT).bytes,
         .streams = trace->stream_count > 1 && trace->stream_count <= CUARENA_MAX_STREAMS,
     };
-    if (!check_peak(trace, advice_out->peak_live_bytes, fault))
+    if (!player_check_peak(trace, ALIGNMENT, "", fault))
         return false;
     if (advice_out->peak_live_bytes == 0)
         return true;

@@ -38,7 +38,7 @@ static const char help[] =
     "one line on stderr explains.\n"
     "\n"
     "Examples:\n"
-    "  cuarena advise traces/bert_dynamic.csv.gz\n"
+    "  cuarena advise traces/gpt2_train.csv.gz\n"
     "  CUARENA_CONF=$(cuarena advise --json program.csv |\n"
     "      jq -r '.advice[0].options') ./program\n";
 

@@ -119,7 +119,9 @@ static bool import_file(const options_t *o, fault_t *fault)
     if (o->operand_count != 1)
         return fault_set(fault, "%zu files are named, expected one to import", o->operand_count);
     const char *name = source_name(o->operands[0]);
-    if (!options_check_outputs(o, fault) || !source_read(o->operands[0], &source, fault))
+    bool is_log = o->import.from != NULL && strcmp(o->import.from, "rmm") == 0;
+    if (!options_check_outputs(o, fault) ||
+        !source_read(o->operands[0], is_log ? NULL : pickle_begins, &source, fault))
         return false;
     bool good = read_recording(o, &source, name, &recording, fault) &&
                 write_trace(o, &recording, name, fault);

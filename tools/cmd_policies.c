@@ -38,7 +38,7 @@ static const char help[] =
     "Traces and exit status are those of 'cuarena replay'.\n"
     "\n"
     "Example:\n"
-    "  cuarena policies traces/*.csv.gz traces/heldout/*.csv.gz\n";
+    "  cuarena policies traces/*.csv.gz\n";
 
 /* What is compared of one trace under one policy; 0: there is none. */
 typedef struct figures {

@@ -131,9 +131,9 @@ static bool make_history(const options_t *o, player_setup_t *setup, bool *replay
     bool good;
     source_t source;
     const char *path = o->operands[0];
-    if (!source_read(path, &source, fault))
+    if (!source_read(path, state_is, &source, fault))
         return false;
-    bool is_state = state_is(&source);
+    bool is_state = state_is(source.text, source.length);
     if (!is_state)
         source_keep_whole_lines(&source);
     *replayed_out = !is_state && (o->replay || !recorded_is(&source));

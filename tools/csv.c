@@ -1,5 +1,7 @@
 #include "csv.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 csv_t csv_open(const char *text, size_t length)
@@ -55,6 +57,30 @@ bool csv_next(csv_t *csv)
 bool csv_is(csv_field_t field, const char *text)
 {
     return strlen(text) == field.length && memcmp(field.text, text, field.length) == 0;
+}
+
+size_t csv_find(const csv_t *csv, const char *name, size_t at)
+{
+    while (at < csv->field_count && !csv_is(csv->fields[at], name))
+        at++;
+    return at;
+}
+
+static bool wrong_header(const csv_t *csv, csv_field_t twice, const char *path, fault_t *fault)
+{
+    char name[64];
+    (void)snprintf(name, sizeof name, "%s", fault_quote(twice.text, twice.length));
+    return fault_set(fault, "%s:%" PRIu64 ": two columns '%s' in '%s', expected one", path,
+                     csv->line, name, fault_quote(csv->whole.text, csv->whole.length));
+}
+
+bool csv_check_single(const csv_t *csv, size_t at, const char *path, fault_t *fault)
+{
+    for (size_t other = at + 1; other < csv->field_count; other++)
+        if (csv->fields[other].length == csv->fields[at].length &&
+            memcmp(csv->fields[other].text, csv->fields[at].text, csv->fields[at].length) == 0)
+            return wrong_header(csv, csv->fields[at], path, fault);
+    return true;
 }
 
 bool csv_decimal(csv_field_t field, uint64_t most, uint64_t *number_out)

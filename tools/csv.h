@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fault.h"
+
 /* Further fields of a line are counted but not kept. */
 #define CSV_MAX_FIELDS 64
 
@@ -31,6 +33,14 @@ csv_t csv_open(const char *text, size_t length);
 bool csv_next(csv_t *csv);
 
 bool csv_is(csv_field_t field, const char *text);
+
+/* Of a header, whose fields are all kept: the column from `at` on that is named so; their count if
+ * there is none. */
+size_t csv_find(const csv_t *csv, const char *name, size_t at);
+/* Whether no column behind the one at `at` has its name, which leaves open which of them is meant;
+ * `path` is what the fault calls the file. `at` may be their count, for none. */
+bool csv_check_single(const csv_t *csv, size_t at, const char *path, fault_t *fault);
+
 /* Digits and nothing else, of a number up to `most`. */
 bool csv_decimal(csv_field_t field, uint64_t most, uint64_t *number_out);
 /* An address: 0x and hexadecimal digits, or (nil). */

@@ -6,6 +6,11 @@
 #include "cuarena/base.h"
 #include "progress.h"
 
+/* Where documents, and with them some traces, are installed. */
+#ifndef DOCDIR
+#define DOCDIR "/usr/local/share/doc/libcuarena"
+#endif
+
 static const char help[] =
     "Usage: cuarena COMMAND [OPTION]... [TRACE]...\n"
     "\n"
@@ -23,6 +28,9 @@ static const char help[] =
     "\n"
     "  -h, --help            this text; after a command: how to use that one\n"
     "  -V, --version         the version\n"
+    "\n"
+    "Examples of commands take their traces from\n"
+    "  " DOCDIR "/traces\n"
     "\n"
     "More in cuarena(1).\n";
 

@@ -1,6 +1,5 @@
 #include "measure.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,24 +15,17 @@
 static uint64_t auto_bytes(const player_setup_t *setup, uint64_t peak_bytes)
 {
     uint64_t least = player_grows(setup) ? LEAST_LIMIT : setup->config.alignment;
-    return 2 * peak_bytes > least ? 2 * peak_bytes : least;
+    uint64_t bytes = 2 * peak_bytes < PLAYER_MOST_BYTES ? 2 * peak_bytes : PLAYER_MOST_BYTES;
+    return bytes > least ? bytes : least;
 }
 
-/* A peak of which no arena has twice as much is the trace's fault. */
-static bool set_auto_pool(player_setup_t *setup, const trace_t *trace, uint64_t peak_bytes,
-                          fault_t *fault)
+static bool set_auto_pool(player_setup_t *setup, const trace_t *trace, fault_t *fault)
 {
-    const uint64_t most = CUARENA_HEAP_MAX_SEGMENT / 2 - 1;
-    if (peak_bytes <= most) {
-        player_set_pool_bytes(setup, auto_bytes(setup, peak_bytes));
-        return true;
-    }
-    trace_peak_t above = trace_passing(trace, setup->config.alignment, most);
-    return fault_set(fault,
-                     "%s:%" PRIu32 ": with the %" PRIu64 " bytes asked for here %" PRIu64
-                     " are live, expected at most %" PRIu64 ", or --pool with a size",
-                     trace->path, trace->lines[above.event], trace->events[above.event].size,
-                     above.bytes, most);
+    uint64_t alignment = setup->config.alignment;
+    if (!player_check_peak(trace, alignment, ", or --pool with a size", fault))
+        return false;
+    player_set_pool_bytes(setup, auto_bytes(setup, trace_peak(trace, alignment).bytes));
+    return true;
 }
 
 bool measure_setup(const measure_ask_t *ask, const trace_t *trace, player_setup_t *setup_out,
@@ -41,8 +33,7 @@ bool measure_setup(const measure_ask_t *ask, const trace_t *trace, player_setup_
 {
     *setup_out = ask->setup;
     if (ask->pool_auto)
-        return set_auto_pool(setup_out, trace, trace_peak(trace, setup_out->config.alignment).bytes,
-                             fault);
+        return set_auto_pool(setup_out, trace, fault);
     player_set_pool(setup_out, ask->pool);
     return true;
 }

@@ -11,8 +11,8 @@
 
 typedef struct measure_ask {
     player_setup_t setup; /* but for the pool */
-    bool pool_auto;       /* twice the peak of the trace; a limit is at least
-                           * 64 MiB */
+    bool pool_auto;       /* twice the peak of the trace, at most PLAYER_MOST_BYTES;
+                           * a limit is at least 64 MiB */
     cuarena_amount_t pool;
     uint64_t passes; /* of the timed run and of the verifying run */
     uint64_t runs;   /* timed runs, of which the fastest counts; from 1 */

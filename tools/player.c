@@ -288,6 +288,19 @@ size_t player_clock(player_t *player, size_t from, size_t to, uint32_t *nanoseco
 /* ---- Life ---------------------------------------------------------------- */
 
 /* A grow of -1 is as the preset says. */
+bool player_check_peak(const trace_t *trace, uint64_t alignment, const char *or_else,
+                       fault_t *fault)
+{
+    if (trace_peak(trace, alignment).bytes <= PLAYER_MOST_BYTES)
+        return true;
+    trace_peak_t above = trace_passing(trace, alignment, PLAYER_MOST_BYTES);
+    return fault_set(fault,
+                     "%s:%" PRIu32 ": with the %" PRIu64 " bytes asked for here %" PRIu64
+                     " are live, expected at most %" PRIu64 "%s",
+                     trace->path, trace->lines[above.event], trace->events[above.event].size,
+                     above.bytes, PLAYER_MOST_BYTES, or_else);
+}
+
 bool player_grows(const player_setup_t *setup)
 {
     const cuarena_config_t *config = &setup->config;

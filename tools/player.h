@@ -24,6 +24,15 @@ typedef struct player_setup {
     bool streams; /* allocate and free on the trace's streams */
 } player_setup_t;
 
+/* What memory `none` has available, and more than any memory that exists: the largest size of an
+ * arena that nobody named, and so the highest peak of a trace that is replayed without one. */
+#define PLAYER_MOST_BYTES (UINT64_C(1) << 46)
+
+/* Whether a perfect arena of so many bytes could serve the trace; the fault names the line that
+ * passes them. `or_else` is what else would be accepted. */
+bool player_check_peak(const trace_t *trace, uint64_t alignment, const char *or_else,
+                       fault_t *fault);
+
 /* Whether the arena takes bytes as requests need them. */
 bool player_grows(const player_setup_t *setup);
 

@@ -85,13 +85,18 @@ static bool read_header(recording_t *r, const source_t *source)
         return false;
     r->width = r->csv.field_count;
     for (int column = 0; column < COLUMN_COUNT; column++) {
-        size_t at = 0;
-        while (at < r->width && !csv_is(r->csv.fields[at], titles[column]))
-            at++;
-        r->place[column] = at;
-        if (at == r->width && column < COLUMN_NEEDED)
+        r->place[column] = csv_find(&r->csv, titles[column], 0);
+        if (r->place[column] == r->width && column < COLUMN_NEEDED)
             return false;
     }
+    return true;
+}
+
+static bool check_header(const recording_t *r)
+{
+    for (int column = 0; column < COLUMN_COUNT; column++)
+        if (!csv_check_single(&r->csv, r->place[column], r->path, r->fault))
+            return false;
     return true;
 }
 
@@ -426,7 +431,7 @@ bool recorded_history(const char *path, const source_t *source, history_t *histo
     recording_t r = {.path = path, .h = {.kind = HISTORY_RECORDED}, .fault = fault};
     (void)read_header(&r, source);
     (void)history_tag(&r.h, NULL, 0);
-    bool good = read_lines(&r);
+    bool good = check_header(&r) && read_lines(&r);
     if (good) {
         qsort(r.lines, r.count, sizeof *r.lines, by_time);
         take_lines(&r);

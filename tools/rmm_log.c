@@ -40,13 +40,23 @@ static bool find_columns(reader_t *r)
         return false;
     r->width = r->csv.field_count;
     for (int column = 0; column < COLUMN_COUNT; column++) {
-        size_t at = 0;
-        while (at < r->width && !csv_is(r->csv.fields[at], columns[column]))
-            at++;
-        r->place[column] = at;
-        missing += column < COLUMNS_NEEDED && at == r->width;
+        r->place[column] = csv_find(&r->csv, columns[column], 0);
+        missing += column < COLUMNS_NEEDED && r->place[column] == r->width;
     }
     return missing == 0;
+}
+
+static bool read_header(reader_t *r)
+{
+    if (!find_columns(r))
+        return fault_set(r->fault,
+                         "%s:1: no columns Action, Pointer and Size, expected a header "
+                         "Thread,Time,Action,Pointer,Size,Stream",
+                         r->name);
+    for (int column = 0; column < COLUMN_COUNT; column++)
+        if (!csv_check_single(&r->csv, r->place[column], r->name, r->fault))
+            return false;
+    return true;
 }
 
 static csv_field_t field(const reader_t *r, int column)
@@ -175,11 +185,7 @@ bool rmm_log_read(const char *name, const char *text, size_t length, recording_t
                   fault_t *fault)
 {
     reader_t r = {.name = name, .csv = csv_open(text, length), .fault = fault};
-    bool good = find_columns(&r) ||
-                fault_set(fault,
-                          "%s:1: no columns Action, Pointer and Size, expected a header "
-                          "Thread,Time,Action,Pointer,Size,Stream",
-                          name);
+    bool good = read_header(&r);
     while (good && csv_next(&r.csv))
         good = read_line(&r);
     if (good)

@@ -39,11 +39,13 @@ bool smallest_find(const player_setup_t *setup, const trace_t *trace, smallest_t
     uint64_t rounding = alignment > ROUNDING ? alignment : ROUNDING;
     uint64_t peak = trace_peak(trace, alignment).bytes;
     *smallest_out = (smallest_t){.found = false};
-    if (peak == 0 || peak > CUARENA_HEAP_MAX_SEGMENT / 2)
+    if (peak == 0 || peak > PLAYER_MOST_BYTES)
         return true;
     for (int k = STEPS; k >= 0; k--) {
         bool served = false;
         uint64_t bytes = size_of_step(peak, (uint64_t)k, rounding);
+        if (bytes > PLAYER_MOST_BYTES)
+            continue;
         progress_step("smallest %s, %.3f", what, 1 + k / 1000.0);
         if (!serves(&trial, trace, bytes, &served, fault))
             return false;

@@ -2,7 +2,8 @@
  * The smallest size that serves a trace: of a pool, or the smallest limit of an arena that grows.
  * Serving is not monotone in the size, so it means the smallest of the sizes
  * peak * (1 + k / 1000), k whole, rounded down to 256 bytes (or the alignment, if that is larger),
- * such that it and every larger one up to 1.5 times the peak serve the trace.
+ * such that it and every larger one up to 1.5 times the peak, and to PLAYER_MOST_BYTES, serve the
+ * trace.
  */
 #ifndef TOOLS_SMALLEST_H
 #define TOOLS_SMALLEST_H
@@ -16,7 +17,7 @@ typedef struct smallest {
 } smallest_t;
 
 /*
- * Goes down from 1.5 and stops at the first size that refuses a request. The sizes of `setup` are
+ * Goes down from there and stops at the first size that refuses a request. The sizes of `setup` are
  * ignored. Blocks are placed alike on every memory, so pageable memory is left out of it. A fault
  * if an arena cannot be made. Cost: a replay for each size.
  */

@@ -30,7 +30,11 @@ typedef struct reading {
     size_t count;
     uint64_t read; /* bytes of the file so far */
     source_t source;
-    size_t capacity; /* of its text */
+    size_t capacity;   /* of its text */
+    size_t line;       /* the last one begun, from 1 */
+    size_t line_begin; /* in the text */
+    source_whole_t *is_whole;
+    bool whole; /* it said so */
     fault_t *fault;
 } reading_t;
 
@@ -78,6 +82,35 @@ static bool check_growth(const reading_t *r)
                      r->name, (unsigned long long)r->read, r->source.length, MOST_TIMES);
 }
 
+/* Of the line under way, which goes on to `end` at least. */
+static bool check_length(reading_t *r, size_t end)
+{
+    const char *line = r->source.text + r->line_begin;
+    if (r->whole || end - r->line_begin <= SOURCE_MOST_LINE)
+        return true;
+    r->whole = r->is_whole != NULL && r->is_whole(r->source.text, r->source.length);
+    return r->whole || fault_set(r->fault,
+                                 "%s:%zu: the line that begins with '%s' has more than %zu "
+                                 "bytes, expected lines of at most so many",
+                                 r->name, r->line, fault_quote(line, 16), SOURCE_MOST_LINE);
+}
+
+/* Goes over the lines of the text from `at` on, which it got last. */
+static bool check_lines(reading_t *r, size_t at)
+{
+    const char *text = r->source.text;
+    for (;;) {
+        const char *newline = memchr(text + at, '\n', r->source.length - at);
+        size_t end = newline != NULL ? (size_t)(newline - text) : r->source.length;
+        if (!check_length(r, end))
+            return false;
+        if (newline == NULL)
+            return true;
+        r->line++;
+        r->line_begin = at = end + 1;
+    }
+}
+
 /* ---- Reading ----------------------------------------------------------- */
 
 /* The next bytes of the file; 0 at its end. */
@@ -94,21 +127,31 @@ static bool read_step(reading_t *r)
     return true;
 }
 
-static void reserve(reading_t *r, size_t more)
+static bool reserve(reading_t *r, size_t more)
 {
     if (r->capacity - r->source.length >= more)
-        return;
-    r->capacity = 2 * r->capacity + more;
-    r->source.text = must_have(r->source.text, r->capacity, 1);
+        return true;
+    size_t capacity = 2 * r->capacity + more;
+    char *text = realloc(r->source.text, capacity);
+    if (text == NULL)
+        return fault_set(r->fault,
+                         "%s:%zu: no memory for the %zu bytes that text of more than %zu bytes "
+                         "takes here, expected less of it",
+                         r->name, r->line, capacity, r->source.length);
+    r->source.text = text;
+    r->capacity = capacity;
+    return true;
 }
 
 static bool read_plain(reading_t *r)
 {
     while (r->count != 0) {
-        reserve(r, r->count);
-        memcpy(r->source.text + r->source.length, r->bytes, r->count);
+        size_t before = r->source.length;
+        if (!reserve(r, r->count))
+            return false;
+        memcpy(r->source.text + before, r->bytes, r->count);
         r->source.length += r->count;
-        if (!read_step(r))
+        if (!check_lines(r, before) || !read_step(r))
             return false;
     }
     return true;
@@ -125,12 +168,14 @@ static bool inflate_step(reading_t *r, z_stream *z, int *code)
 {
     *code = Z_OK;
     while (*code == Z_OK && z->avail_in != 0) {
-        reserve(r, STEP_BYTES);
-        z->next_out = (unsigned char *)r->source.text + r->source.length;
+        size_t before = r->source.length;
+        if (!reserve(r, STEP_BYTES))
+            return false;
+        z->next_out = (unsigned char *)r->source.text + before;
         z->avail_out = STEP_BYTES;
         *code = inflate(z, Z_NO_FLUSH);
         r->source.length += STEP_BYTES - z->avail_out;
-        if (!check_growth(r))
+        if (!check_growth(r) || !check_lines(r, before))
             return false;
     }
     return *code == Z_OK || *code == Z_STREAM_END ||
@@ -229,9 +274,9 @@ const char *source_name(const char *path)
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
-bool source_read(const char *path, source_t *source_out, fault_t *fault)
+bool source_read(const char *path, source_whole_t *is_whole, source_t *source_out, fault_t *fault)
 {
-    reading_t r = {.name = source_name(path), .fault = fault};
+    reading_t r = {.name = source_name(path), .line = 1, .is_whole = is_whole, .fault = fault};
     r.descriptor = open_file(path);
     if (r.descriptor < 0)
         return fault_set(fault, "%s: %s, " EXPECTED, r.name, strerror(errno));

@@ -9,6 +9,13 @@
 
 #include "fault.h"
 
+/* The bytes of a line at most, without its end: those of recordings have up to 512, and what others
+ * write has columns of its own. What has no lines ends there, and not where the memory does. */
+#define SOURCE_MOST_LINE ((size_t)1 << 20)
+
+/* Whether text that begins so is one whole, of which lines say nothing. */
+typedef bool source_whole_t(const char *text, size_t length);
+
 typedef struct source {
     char *text; /* not terminated */
     size_t length;
@@ -16,9 +23,10 @@ typedef struct source {
     size_t cut_line; /* behind the lines that were kept; 0: nothing is missing */
 } source_t;
 
-/* "-" is standard input. Faults: cannot be opened, a folder, empty, not gzip, damaged gzip, what
- * follows it, text that no trace has. */
-bool source_read(const char *path, source_t *source_out, fault_t *fault);
+/* "-" is standard input. `is_whole` may be NULL: then anything has lines. Faults: cannot be opened,
+ * a folder, empty, not gzip, damaged gzip, what follows it, text that no trace has, a line that is
+ * too long, more text than there is memory. */
+bool source_read(const char *path, source_whole_t *is_whole, source_t *source_out, fault_t *fault);
 /* Leaves out a last line that has no end, if the source is cut or the line has fewer fields than
  * the first: a process that was killed wrote it. */
 void source_keep_whole_lines(source_t *source);

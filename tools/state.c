@@ -215,12 +215,12 @@ static bool check(const snapshot_t *s)
     return true;
 }
 
-bool state_is(const source_t *source)
+bool state_is(const char *text, size_t length)
 {
     size_t at = 0;
-    while (at < source->length && strchr(" \t\r\n", source->text[at]) != NULL)
+    while (at < length && memchr(" \t\r\n", text[at], 4) != NULL)
         at++;
-    return at < source->length && source->text[at] == '{';
+    return at < length && text[at] == '{';
 }
 
 bool state_history(const char *path, const source_t *source, history_t *history_out, fault_t *fault)

@@ -9,7 +9,7 @@
 #include "source.h"
 
 /* Whether the text is an object of JSON, rather than lines of CSV. */
-bool state_is(const source_t *source);
+bool state_is(const char *text, size_t length);
 /* `path` is for messages. The fault names the file, what is wrong and what was expected. */
 bool state_history(const char *path, const source_t *source, history_t *history_out,
                    fault_t *fault);

@@ -92,30 +92,13 @@ static bool wrong_name(const reader_t *r, const char *which, uint64_t line)
 
 /* ---- The header -------------------------------------------------------- */
 
-/* The first field from `at` on that is named so; the width if there is none. */
-static size_t find_column(const reader_t *r, const char *name, size_t at)
-{
-    if (name == NULL)
-        return r->width;
-    while (at < r->width && !csv_is(r->csv.fields[at], name))
-        at++;
-    return at;
-}
-
-static bool wrong_header(const reader_t *r, csv_field_t twice)
-{
-    char name[64];
-    (void)snprintf(name, sizeof name, "%s", fault_quote(twice.text, twice.length));
-    return fault_set(r->fault, "%s:%" PRIu64 ": two columns '%s' in '%s', expected one", r->path,
-                     r->csv.line, name, fault_quote(r->csv.whole.text, r->csv.whole.length));
-}
-
 /* The columns that are needed of `dialect` and that the header has, and where all are. */
 static int find_columns(reader_t *r, const dialect_t *dialect, int *missing)
 {
     int found = 0;
     for (int column = COLUMN_COUNT - 1; column >= 0; column--) {
-        size_t at = find_column(r, dialect->columns[column], 0);
+        const char *name = dialect->columns[column];
+        size_t at = name != NULL ? csv_find(&r->csv, name, 0) : r->width;
         r->place[column] = at;
         if (column >= COLUMN_NEEDED)
             continue;
@@ -128,22 +111,17 @@ static int find_columns(reader_t *r, const dialect_t *dialect, int *missing)
 
 static bool check_single(const reader_t *r)
 {
-    for (int column = 0; column < COLUMN_COUNT; column++) {
-        const char *name = r->dialect->columns[column];
-        if (r->place[column] < r->width && find_column(r, name, r->place[column] + 1) < r->width)
-            return wrong_header(r, r->csv.fields[r->place[column]]);
-    }
+    for (int column = 0; column < COLUMN_COUNT; column++)
+        if (!csv_check_single(&r->csv, r->place[column], r->path, r->fault))
+            return false;
     return true;
 }
 
 static bool check_figure(const reader_t *r, size_t at)
 {
     csv_field_t field = r->csv.fields[at];
-    for (size_t i = 0; i < r->trace.figure_count; i++) {
-        csv_field_t other = r->csv.fields[r->figure_place[i]];
-        if (other.length == field.length && memcmp(other.text, field.text, field.length) == 0)
-            return wrong_header(r, field);
-    }
+    if (!csv_check_single(&r->csv, at, r->path, r->fault))
+        return false;
     return r->trace.figure_count < TRACE_FIGURES ||
            fault_set(r->fault, "%s:%" PRIu64 ": more than %d columns such as '%s', expected fewer",
                      r->path, r->csv.line, TRACE_FIGURES, fault_quote(field.text, field.length));
@@ -183,7 +161,7 @@ static bool read_header(reader_t *r)
     if (find_columns(r, &addresses, &missing) < 2)
         r->dialect = &ids;
     if (find_columns(r, r->dialect, &missing) == COLUMN_NEEDED) {
-        r->recorded = r->place[COLUMN_TIME] < r->width && find_column(r, "thread", 0) < r->width;
+        r->recorded = r->place[COLUMN_TIME] < r->width && csv_find(&r->csv, "thread", 0) < r->width;
         r->trace.has_streams = r->place[COLUMN_STREAM] < r->width && !r->recorded;
         return check_single(r) && find_figures(r);
     }
@@ -553,7 +531,7 @@ bool trace_parse(const char *path, const source_t *source, trace_t *trace_out, f
 bool trace_load(const char *path, trace_t *trace_out, fault_t *fault)
 {
     source_t source;
-    if (!source_read(path, &source, fault))
+    if (!source_read(path, NULL, &source, fault))
         return false;
     source_keep_whole_lines(&source);
     bool good = trace_parse(path, &source, trace_out, fault);

@@ -212,7 +212,8 @@ test_edges() {
         "huge.csv:2: with the 140737488355328 bytes asked for here" \
         advise "$folder/huge.csv"
     printf '%s\n' "$header" a,0,70368744177664,0 a,1,256,0 >"$folder/much.csv"
-    bad "more than addresses have room for" "much.csv: the arena cannot be made" \
+    bad "more than addresses have room for" \
+        "much.csv:3: with the 256 bytes asked for here" \
         advise "$folder/much.csv"
     { echo "$header" && for i in {1..127}; do echo "a,$i,1,$i"; done; } \
         >"$folder/127.csv"

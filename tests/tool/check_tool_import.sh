@@ -229,6 +229,14 @@ test_bad_logs() {
     bad_log "no stream" "2: Stream is 'x', expected an address" 1,2,allocate,0x10,1,x
     bad_log "too few fields" "3: 2 fields in '1,2', expected 6" 1,2,free,0x10,1,0x0 1,2 \
         1,2,free,0x10,1,0x0
+    printf '%s\n' Thread,Time,Action,Pointer,Size,Stream,Pointer 1,0,allocate,0x10,99,0,0x20 \
+        >"$folder/bad.log"
+    bad "a column twice" "bad.log:1: two columns 'Pointer' in 'Thread,Time,Action,Poi" \
+        import "$folder/bad.log"
+    printf '%s\n' Thread,Action,Pointer,Size,Stream,Time,Time 1,allocate,0x10,99,0,0,0 \
+        >"$folder/bad.log"
+    bad "a column twice that may be missing" "bad.log:1: two columns 'Time' in" \
+        import "$folder/bad.log"
     bad "a log without events" "nothing is allocated or freed in it" import \
         <(head -n 1 "$folder/rmm.log")
     bad "a device of a log" "expected PyTorch's snapshot for --device" \

@@ -261,6 +261,9 @@ test_recorded() {
     recorded | sed 's/,512,/,18446744073709551615,/' >"$folder/recorded.csv"
     bad "a size that no block has" "size is '18446744073709551615', expected a number of bytes up to 2^62" \
         report "$folder/recorded.csv" -o "$page"
+    recorded | sed '1s/note/address/' >"$folder/recorded.csv"
+    bad "a column twice" "recorded.csv:1: two columns 'address' in 'op,address,id,size,stream," \
+        report "$folder/recorded.csv" -o "$page"
     recorded | sed 's/^trim.*/trim,1/' >"$folder/recorded.csv"
     bad "a line that is cut" "recorded.csv:12: 2 fields, expected 9" \
         report "$folder/recorded.csv" -o "$page"
@@ -305,6 +308,8 @@ test_snapshot() {
         "$(grep -cF '"bands":[{"address":"0x10000","bytes":1024},{"address":"0x10600","bytes":4608},{"address":"0x11c00","bytes":1024},{"address":"0x7f0000000000","bytes":4096}]' "$page")"
     verdict "its blocks have ids and flags" 1 \
         "$(grep -c '"names":\["0x8000000100000001, pointer, pinned",.*,"(cached), cached"\]' "$page")"
+    { snapshot | tr '\n' ' ' && head -c 2M /dev/zero | tr '\0' ' '; } >"$folder/state.json"
+    served "a snapshot that is one line, however long" report "$folder/state.json" -o "$page"
     snapshot | sed 's/"version": 1/"version": 2/' >"$folder/state.json"
     bad "another version" "version is 2, expected a snapshot of version 1" \
         report "$folder/state.json" -o "$page"

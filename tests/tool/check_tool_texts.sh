@@ -126,6 +126,29 @@ test_manual_is_as_help() {
             tr '\n' ' ')"
 }
 
+# Traces in examples are among those that are installed, so that the examples run as they stand.
+test_examples() {
+    local top=${srcdir:-.} installed command name one missing=
+    installed=$(sed -n '/^nobase_dist_doc_DATA/,/[^\\]$/p' "$top/Makefile.am" |
+        grep -o 'traces/.*\.gz')
+    while read -r name; do
+        for one in $installed; do
+            # The name is a pattern.
+            # shellcheck disable=SC2053
+            [[ $one == $name ]] && continue 2
+        done
+        missing="$missing $name"
+    done < <({
+        for command in replay policies advise import report run info top snapshot; do
+            "$cuarena" $command --help
+        done
+        sed -n '/^\.Sh EXAMPLES/,$p' "$top/tools/cuarena.1"
+        grep '^    ' "$top/traces/README.md"
+    } | grep -o 'traces/[^ ]*' | sort -u)
+    verdict "traces of examples are installed" "" "$missing"
+    verdict "the help tells where" 1 "$("$cuarena" --help | grep -c '^  /.*/traces$')"
+}
+
 test_info_json() {
     served "info --json" info --json
     verdict "info --json is one line" 1 "$(wc -l <"$folder/out")"
@@ -165,5 +188,5 @@ test_documents() {
     done
 }
 
-run test_bad_arguments test_texts test_info_json test_documents \
-    test_manual_is_as_help
+run test_bad_arguments test_texts test_info_json test_documents test_manual_is_as_help \
+    test_examples

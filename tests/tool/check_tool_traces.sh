@@ -82,12 +82,76 @@ test_bad_files() {
     bad "bytes behind gzip data that begin like such" \
         "more.csv.gz:10: the gzip data is damaged" \
         replay "$folder/more.csv.gz"
-    head -c 200M /dev/zero | gzip -9 >"$folder/bomb.csv.gz"
+    head -c 200M /dev/zero | tr '\0' '\n' | gzip -9 >"$folder/bomb.csv.gz"
     bad "gzip data that become far too much" "expected text, which is less" \
         replay "$folder/bomb.csv.gz"
     bad "a good file before a bad one" "$folder/none.csv: " \
         replay --json "$folder/plain.csv" "$folder/none.csv"
     bad "no trace" "no trace is named" replay
+}
+
+# letters COUNT: so many on a line that has no end.
+letters() {
+    head -c "$1" /dev/zero | tr '\0' a
+}
+
+# A line of 2^20 bytes is one, of one more is none, wherever it stands and however it is packed.
+test_long_lines() {
+    local most=1048576 name file
+    { printf 'op,id,size,' && letters $((most - 11)) && printf '\na,1,300,\n' &&
+        printf 'f,1,,' && letters $((most - 5)); } >"$folder/long.csv"
+    served "lines as long as can be" replay "$folder/long.csv"
+    { cat "$folder/long.csv" && printf 'a\n'; } >"$folder/longer.csv"
+    { head -n 1 "$folder/rmm.log" && letters 40M; } >"$folder/longest.csv"
+    for file in longer longest; do
+        gzip -1 -c "$folder/$file.csv" >"$folder/$file.csv.gz"
+    done
+    for name in replay policies advise "report --svg $folder/a.svg" "import --from rmm" import; do
+        for file in longer.csv:3 longer.csv.gz:3 longest.csv:2 longest.csv.gz:2; do
+            # The words are arguments.
+            # shellcheck disable=SC2086
+            bad "a line that is too long: $name" "$folder/$file: the line that begins with '" \
+                $name "$folder/${file%:*}"
+        done
+    done
+    verdict "it is told what is accepted" 1 "$(grep -c "'aaaaaaaaaaaaaaaa' has more than \
+1048576 bytes, expected lines of at most so many" "$folder/err")"
+    letters 600M | "$cuarena" replay - >"$folder/out" 2>"$folder/err"
+    verdict "no more is read of it" "2 yes" "${PIPESTATUS[1]} $(
+        grep -q 'standard input:1: the line' "$folder/err" && echo yes)"
+}
+
+# Where addresses can be kept few, which not every checker of them takes.
+test_too_much_text() {
+    (ulimit -v 100000 && "$cuarena" --version) >"$folder/out" 2>&1 || return 0
+    yes | head -c 80M | (ulimit -v 100000 && "$cuarena" replay -) >"$folder/out" 2>"$folder/err"
+    verdict "more text than there is memory is told with its line" "2 1 1" \
+        "${PIPESTATUS[2]} $(wc -l <"$folder/err") $(
+            grep -cE 'standard input:[0-9]+: no memory for the [0-9]+ bytes' "$folder/err")"
+}
+
+# What memory `none` has is what a trace may have live, whatever is made of it.
+test_sizes() {
+    local most name size
+    most=$("$cuarena" info --json | grep -o '"memory": "none"[^}]*' |
+        grep -o '"available_bytes": [0-9]*')
+    most=${most#* }
+    verdict "none has the 64 TiB that the manual tells of" 64 $((most >> 40))
+    for name in replay policies advise "advise --room 400" "replay --preset grow" \
+        "replay --min-pool --min-limit" "report --svg $folder/large.svg"; do
+        for size in $((most * 4 / 7)) $((most * 6 / 7)) $((most - 256)); do
+            printf '%s\n' "$header" "a,1,$size,0" f,1,0,0 a,2,256,0 "a,3,$size,0" \
+                >"$folder/large.csv"
+            # The words are arguments.
+            # shellcheck disable=SC2086
+            served "$size bytes: $name" $name "$folder/large.csv"
+        done
+        echo a,4,1,0 >>"$folder/large.csv"
+        # shellcheck disable=SC2086
+        bad "a byte more than there are: $name" \
+            "$folder/large.csv:6: with the 1 bytes asked for here $((most + 256)) are live, expected at most $most" \
+            $name "$folder/large.csv"
+    done
 }
 
 # cut_at NAME LINE EVENTS FILE: it has that many events, and is said to be cut in that line.
@@ -299,6 +363,6 @@ test_recorded_cut() {
         "$status $(grep -c 'the file is cut here' "$folder/err")"
 }
 
-run test_formats test_standard_input test_bad_files test_cut_files test_bad_headers test_bad_lines \
-    test_bad_rmm_lines test_recorded test_recorded_ops test_recorded_unmatched test_recorded_whole \
-    test_recorded_cut
+run test_formats test_standard_input test_bad_files test_long_lines test_too_much_text test_sizes \
+    test_cut_files test_bad_headers test_bad_lines test_bad_rmm_lines test_recorded test_recorded_ops \
+    test_recorded_unmatched test_recorded_whole test_recorded_cut
