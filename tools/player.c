@@ -287,7 +287,6 @@ size_t player_clock(player_t *player, size_t from, size_t to, uint32_t *nanoseco
 
 /* ---- Life ---------------------------------------------------------------- */
 
-/* A grow of -1 is as the preset says. */
 bool player_check_peak(const trace_t *trace, uint64_t alignment, const char *or_else,
                        fault_t *fault)
 {
@@ -301,6 +300,7 @@ bool player_check_peak(const trace_t *trace, uint64_t alignment, const char *or_
                      above.bytes, PLAYER_MOST_BYTES, or_else);
 }
 
+/* A grow of -1 is as the preset says. */
 bool player_grows(const player_setup_t *setup)
 {
     const cuarena_config_t *config = &setup->config;
