@@ -532,7 +532,7 @@ unsafe extern "C" fn retired(user: *mut c_void, _arena: *mut ffi::cuarena_t) {
         let mut gate = unsafe { life.as_ref() }.gate();
         let stray = gate.strays != 0;
         gate.strays -= usize::from(stray);
-        gate.ended = !stray;
+        gate.ended |= !stray; // a stray may come when it has ended already
         stray
     };
     // SAFETY: the share is this call's; if it is the arena's, the gate says
@@ -592,5 +592,30 @@ fn is_managed(properties: &ffi::cuarena_properties_t) -> bool {
         ffi::CUARENA_MEMORY_MANAGED => true,
         ffi::CUARENA_MEMORY_BYTES => properties.bytes_kind == ffi::CUARENA_BYTES_MANAGED,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// C tells of the last block, of which the last handle's drop has found out
+    /// by itself meanwhile.
+    #[test]
+    fn a_stray_that_comes_after_the_end_brings_nothing_back() {
+        let mut raw = ptr::null_mut();
+        // SAFETY: text and output are good during the call.
+        let status = unsafe { ffi::cuarena_open(c"memory=none, pool=1MiB".as_ptr(), &mut raw) };
+        assert_eq!(status, ffi::CUARENA_OK);
+        let handle = Handle::new(NonNull::new(raw).unwrap(), Hold::Alone, Vec::new());
+        let (life, weak) = (handle.share(), handle.downgrade());
+        life.gate().strays = 1;
+        mem::forget(life.clone());
+        drop(handle);
+        let user = Arc::as_ptr(&life).cast_mut().cast();
+        // SAFETY: the share that was forgotten is this call's.
+        unsafe { retired(user, ptr::null_mut()) };
+        assert_eq!(life.gate().strays, 0);
+        assert!(Handle::upgrade(&weak).is_none(), "the arena has ended");
     }
 }
