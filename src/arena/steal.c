@@ -102,8 +102,11 @@ typedef struct search {
 
 /* ---- Owners ------------------------------------------------------------ */
 
+/* A closed free list is behind an event that is to come while another thread records it. */
 static uint8_t delay_of(const cuarena_t *arena, uint64_t serial)
 {
+    if (serial == CUAI_TO_COME)
+        return LONGEST_DELAY;
     CUAI_ASSERT(serial <= arena->event_serial);
     return (uint8_t)(LONGEST_DELAY - 1 - cuai_log2_floor(arena->event_serial - serial + 1));
 }
