@@ -255,7 +255,7 @@ static void prepare(chaos_t *c, int row)
     fixture_prepare(&c->f, &arena_kinds[row], POOL);
 }
 
-START_TEST(test_chaos_every_host_allocation_fails)
+START_TEST(chaos_every_host_allocation_fails)
 {
     static chaos_t c;
     int happened = 1;
@@ -287,7 +287,7 @@ static void weaken(test_memory_t *memory, int row)
 
 static const cuarena_status_t refusals[] = {CUARENA_OUT_OF_MEMORY, CUARENA_DRIVER};
 
-START_TEST(test_chaos_every_call_of_the_memory_fails)
+START_TEST(chaos_every_call_of_the_memory_fails)
 {
     static chaos_t c;
     int happened = 1;
@@ -316,7 +316,7 @@ static void churn(fixture_t *f, void **pointers, size_t count)
     expect_sound(f);
 }
 
-START_TEST(test_defect_d03_no_node_per_block)
+START_TEST(defect_d03_no_node_per_block)
 {
     void *pointers[1000];
     fixture_t *f = opened(&arena_kinds[_i], MIB(4));
@@ -329,7 +329,7 @@ START_TEST(test_defect_d03_no_node_per_block)
 }
 END_TEST
 
-START_TEST(test_defect_d03_a_free_needs_no_memory)
+START_TEST(defect_d03_a_free_needs_no_memory)
 {
     fixture_t f;
     enum {
@@ -351,7 +351,7 @@ END_TEST
 
 /* ---- Single calls ------------------------------------------------------ */
 
-START_TEST(test_defect_d21_create_that_fails_anywhere_leaks_nothing)
+START_TEST(defect_d21_create_that_fails_anywhere_leaks_nothing)
 {
     uint64_t nth = 0;
     cuarena_status_t status = CUARENA_OUT_OF_MEMORY;
@@ -377,7 +377,7 @@ START_TEST(test_defect_d21_create_that_fails_anywhere_leaks_nothing)
 }
 END_TEST
 
-START_TEST(test_acquire_without_host_memory)
+START_TEST(acquire_without_host_memory)
 {
     cuarena_status_t status = CUARENA_OUT_OF_MEMORY;
     uint64_t before = cuai_host_live();
@@ -402,7 +402,7 @@ START_TEST(test_acquire_without_host_memory)
 END_TEST
 
 /* A dedicated block whose records find no host memory. */
-START_TEST(test_ort_reserves_that_failed_do_not_count)
+START_TEST(ort_reserves_that_failed_do_not_count)
 {
     bool failed = true;
     for (uint64_t nth = 1; failed; nth++) {
@@ -430,7 +430,7 @@ START_TEST(test_ort_reserves_that_failed_do_not_count)
 }
 END_TEST
 
-START_TEST(test_push_without_host_memory_changes_nothing)
+START_TEST(push_without_host_memory_changes_nothing)
 {
     cuarena_peaks_t peaks;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -457,7 +457,7 @@ static int32_t ignore_bytes(void *user, const void *bytes, size_t size)
 }
 
 /* A snapshot whose host memory is refused leaves nothing, and the arena as it was. */
-START_TEST(test_snapshot_without_host_memory)
+START_TEST(snapshot_without_host_memory)
 {
     cuarena_status_t status = CUARENA_OUT_OF_MEMORY;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -476,16 +476,16 @@ int main(void)
 {
     Suite *suite = suite_create("chaos");
     TCase *tcase = new_case(suite, "fail the Nth");
-    add_test_per_kind(tcase, test_chaos_every_host_allocation_fails);
-    tcase_add_loop_test(tcase, test_chaos_every_call_of_the_memory_fails, 0, 16);
+    add_test_per_kind(tcase, chaos_every_host_allocation_fails);
+    tcase_add_loop_test(tcase, chaos_every_call_of_the_memory_fails, 0, 16);
     TCase *none = new_case(suite, "none");
-    add_test_per_memory(none, test_defect_d03_no_node_per_block);
-    tcase_add_test(none, test_defect_d03_a_free_needs_no_memory);
+    add_test_per_memory(none, defect_d03_no_node_per_block);
+    tcase_add_test(none, defect_d03_a_free_needs_no_memory);
     TCase *single = new_case(suite, "single");
-    add_test_per_memory(single, test_defect_d21_create_that_fails_anywhere_leaks_nothing);
-    tcase_add_test(single, test_acquire_without_host_memory);
-    tcase_add_test(single, test_ort_reserves_that_failed_do_not_count);
-    tcase_add_test(single, test_push_without_host_memory_changes_nothing);
-    tcase_add_test(single, test_snapshot_without_host_memory);
+    add_test_per_memory(single, defect_d21_create_that_fails_anywhere_leaks_nothing);
+    tcase_add_test(single, acquire_without_host_memory);
+    tcase_add_test(single, ort_reserves_that_failed_do_not_count);
+    tcase_add_test(single, push_without_host_memory_changes_nothing);
+    tcase_add_test(single, snapshot_without_host_memory);
     return suite_main(suite);
 }

@@ -13,7 +13,7 @@
 
 /* ---- One by one -------------------------------------------------------- */
 
-START_TEST(test_config_resolve_of_what_is_resolved_changes_nothing)
+START_TEST(config_resolve_of_what_is_resolved_changes_nothing)
 {
     cuarena_config_t config = config_fresh();
     config.memory = CUARENA_MEMORY_BYTES;
@@ -53,7 +53,7 @@ static const struct {
      CUARENA_PLACEMENT_LOW, CUARENA_STEAL_WAIT, 1, CUARENA_KEEP_ALL},
 };
 
-START_TEST(test_config_resolve_gives_what_the_preset_says)
+START_TEST(config_resolve_gives_what_the_preset_says)
 {
     cuarena_config_t config = config_fresh();
     config.preset = resolved[_i].preset;
@@ -95,7 +95,7 @@ static const struct {
     {"preset=grow", "round_powers", "0"},
 };
 
-START_TEST(test_config_resolve_gives_the_values_of_a_cache)
+START_TEST(config_resolve_gives_the_values_of_a_cache)
 {
     char text[64];
     cuarena_config_t config = config_of(cache_values[_i].config);
@@ -106,7 +106,7 @@ START_TEST(test_config_resolve_gives_the_values_of_a_cache)
 }
 END_TEST
 
-START_TEST(test_config_resolve_keeps_what_was_set)
+START_TEST(config_resolve_keeps_what_was_set)
 {
     cuarena_config_t config = config_fresh();
     config.preset = CUARENA_PRESET_CUPY_POOL;
@@ -126,7 +126,7 @@ START_TEST(test_config_resolve_keeps_what_was_set)
 }
 END_TEST
 
-START_TEST(test_config_resolve_refuses_and_changes_nothing)
+START_TEST(config_resolve_refuses_and_changes_nothing)
 {
     cuarena_config_t config = config_fresh();
     config.preset = CUARENA_PRESET_POOL;
@@ -193,7 +193,7 @@ static const struct {
     const char *value;
 } broken[] = {BROKEN(ROW)};
 
-START_TEST(test_config_check_names_what_is_wrong)
+START_TEST(config_check_names_what_is_wrong)
 {
     cuarena_config_t config = config_fresh();
     broken[_i].apply(&config);
@@ -259,7 +259,7 @@ static const together_case_t together[] = {
     {"memory=managed,device=1,device_only=1,peers=require", CUARENA_OK, {NULL, NULL}},
 };
 
-START_TEST(test_options_together)
+START_TEST(options_together)
 {
     const together_case_t *row = &together[_i];
     cuarena_config_t config = config_of(row->set);
@@ -392,7 +392,7 @@ static void check_use(size_t row, const char *preset, const char *memory)
         expect_ok(cuarena_config_resolve(&config)); /* and it stays so */
 }
 
-START_TEST(test_option_is_of_use_or_refused_by_name)
+START_TEST(option_is_of_use_or_refused_by_name)
 {
     char preset[32], memory[32];
     for (const char *presets = PRESETS; next_word(&presets, preset);)
@@ -401,7 +401,7 @@ START_TEST(test_option_is_of_use_or_refused_by_name)
 }
 END_TEST
 
-START_TEST(test_option_is_looked_at_each)
+START_TEST(option_is_looked_at_each)
 {
     cuarena_option_info_t info;
     cuarena_option_info_init(&info);
@@ -430,7 +430,7 @@ static const struct {
     {"preset=grow,segments=each,take_first=1", 0, {"take_first", "'1'", "segments=shared"}},
 };
 
-START_TEST(test_option_that_decides_nothing_may_be_passed_over)
+START_TEST(option_that_decides_nothing_may_be_passed_over)
 {
     cuarena_config_t config = config_of(passed_over[_i].set);
     cuarena_t *arena = NULL;
@@ -454,7 +454,7 @@ static const char *const contradictions[] = {
     "preset=driver-pool,driver_pool_handle=1,driver_pool=own",
 };
 
-START_TEST(test_options_that_contradict_others_are_not_passed_over)
+START_TEST(options_that_contradict_others_are_not_passed_over)
 {
     cuarena_config_t config = config_of(contradictions[_i]);
     config.unknown_keys = CUARENA_UNKNOWN_WARN;
@@ -464,7 +464,7 @@ START_TEST(test_options_that_contradict_others_are_not_passed_over)
 }
 END_TEST
 
-START_TEST(test_placement_that_was_asked_for_stays)
+START_TEST(placement_that_was_asked_for_stays)
 {
     cuarena_config_t config = config_of("preset=grow,placement=default");
     expect_ok(cuarena_config_resolve(&config));
@@ -485,7 +485,7 @@ static void expect_accepted(const cuarena_config_t *config)
     expect_ok(cuarena_config_resolve(&full));
 }
 
-START_TEST(test_members_without_text_together)
+START_TEST(members_without_text_together)
 {
     cuarena_config_t config = config_fresh();
     config.bytes_kind = CUARENA_BYTES_DEVICE;
@@ -523,7 +523,7 @@ START_TEST(test_members_without_text_together)
 }
 END_TEST
 
-START_TEST(test_config_check_memories_without_words)
+START_TEST(config_check_memories_without_words)
 {
     cuarena_config_t config = config_fresh();
     config.memory = CUARENA_MEMORY_BYTES;
@@ -533,7 +533,7 @@ START_TEST(test_config_check_memories_without_words)
 }
 END_TEST
 
-START_TEST(test_config_check_bad_struct)
+START_TEST(config_check_bad_struct)
 {
     cuarena_config_t config = config_fresh();
     expect_status(cuarena_config_resolve(NULL), CUARENA_BAD_ARGUMENT);
@@ -571,7 +571,7 @@ static void expect_limit(const cuarena_config_t *config, cuarena_amount_t want)
     ck_assert_int_eq(config->limit.zero, 0);
 }
 
-START_TEST(test_limit_environment_of_cupys)
+START_TEST(limit_environment_of_cupys)
 {
     cuarena_config_t config = config_fresh();
     setenv("CUPY_GPU_MEMORY_LIMIT", environments[_i].text, 1);
@@ -581,7 +581,7 @@ START_TEST(test_limit_environment_of_cupys)
 }
 END_TEST
 
-START_TEST(test_limit_environment_of_another_name)
+START_TEST(limit_environment_of_another_name)
 {
     cuarena_config_t config = config_fresh();
     setenv("CUPY_GPU_MEMORY_LIMIT", "junk", 1);
@@ -591,7 +591,7 @@ START_TEST(test_limit_environment_of_another_name)
 }
 END_TEST
 
-START_TEST(test_limit_environment_that_is_not_there)
+START_TEST(limit_environment_that_is_not_there)
 {
     cuarena_config_t config = config_fresh();
     unsetenv("CUPY_GPU_MEMORY_LIMIT");
@@ -623,7 +623,7 @@ static const char *const no_limits[] = {"",
                                         "abc",
                                         "40%1"};
 
-START_TEST(test_limit_environment_that_is_none)
+START_TEST(limit_environment_that_is_none)
 {
     cuarena_config_t config = config_fresh();
     const cuarena_config_t before = config;
@@ -636,7 +636,7 @@ START_TEST(test_limit_environment_that_is_none)
 }
 END_TEST
 
-START_TEST(test_limit_environment_bad_struct)
+START_TEST(limit_environment_bad_struct)
 {
     cuarena_config_t config = config_fresh();
     expect_status(cuarena_config_limit_environment(NULL, NULL), CUARENA_BAD_ARGUMENT);
@@ -648,33 +648,30 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("config");
-    suite_add_rows(suite, "uses", test_option_is_of_use_or_refused_by_name, COUNT_OF(uses));
-    suite_add_list(
-        suite, "use",
-        TEST_LIST(test_option_is_looked_at_each, test_placement_that_was_asked_for_stays));
-    suite_add_rows(suite, "passed over", test_option_that_decides_nothing_may_be_passed_over,
+    suite_add_rows(suite, "uses", option_is_of_use_or_refused_by_name, COUNT_OF(uses));
+    suite_add_list(suite, "use",
+                   TEST_LIST(option_is_looked_at_each, placement_that_was_asked_for_stays));
+    suite_add_rows(suite, "passed over", option_that_decides_nothing_may_be_passed_over,
                    (int)COUNT_OF(passed_over));
-    suite_add_rows(suite, "contradictions", test_options_that_contradict_others_are_not_passed_over,
+    suite_add_rows(suite, "contradictions", options_that_contradict_others_are_not_passed_over,
                    COUNT_OF(contradictions));
-    suite_add_rows(suite, "together", test_options_together, COUNT_OF(together));
-    suite_add_rows(suite, "check refused", test_config_check_names_what_is_wrong, COUNT_OF(broken));
-    suite_add_rows(suite, "resolve presets", test_config_resolve_gives_what_the_preset_says,
+    suite_add_rows(suite, "together", options_together, COUNT_OF(together));
+    suite_add_rows(suite, "check refused", config_check_names_what_is_wrong, COUNT_OF(broken));
+    suite_add_rows(suite, "resolve presets", config_resolve_gives_what_the_preset_says,
                    COUNT_OF(resolved));
-    suite_add_rows(suite, "resolve caches", test_config_resolve_gives_the_values_of_a_cache,
+    suite_add_rows(suite, "resolve caches", config_resolve_gives_the_values_of_a_cache,
                    COUNT_OF(cache_values));
     suite_add_list(suite, "check",
-                   TEST_LIST(test_config_resolve_of_what_is_resolved_changes_nothing,
-                             test_config_resolve_keeps_what_was_set,
-                             test_config_resolve_refuses_and_changes_nothing,
-                             test_config_check_memories_without_words,
-                             test_members_without_text_together, test_config_check_bad_struct));
-    suite_add_rows(suite, "limit environment", test_limit_environment_of_cupys,
-                   COUNT_OF(environments));
-    suite_add_rows(suite, "limit environment refused", test_limit_environment_that_is_none,
+                   TEST_LIST(config_resolve_of_what_is_resolved_changes_nothing,
+                             config_resolve_keeps_what_was_set,
+                             config_resolve_refuses_and_changes_nothing,
+                             config_check_memories_without_words, members_without_text_together,
+                             config_check_bad_struct));
+    suite_add_rows(suite, "limit environment", limit_environment_of_cupys, COUNT_OF(environments));
+    suite_add_rows(suite, "limit environment refused", limit_environment_that_is_none,
                    COUNT_OF(no_limits));
     suite_add_list(suite, "limit environment else",
-                   TEST_LIST(test_limit_environment_of_another_name,
-                             test_limit_environment_that_is_not_there,
-                             test_limit_environment_bad_struct));
+                   TEST_LIST(limit_environment_of_another_name, limit_environment_that_is_not_there,
+                             limit_environment_bad_struct));
     return suite_main(suite);
 }

@@ -15,7 +15,7 @@
 
 /* ---- Serving ------------------------------------------------------------- */
 
-START_TEST(test_addresses_are_aligned_and_apart)
+START_TEST(addresses_are_aligned_and_apart)
 {
     char *pointers[40];
     fixture_t *f = opened_row(_i);
@@ -33,7 +33,7 @@ START_TEST(test_addresses_are_aligned_and_apart)
 }
 END_TEST
 
-START_TEST(test_zero_bytes)
+START_TEST(zero_bytes)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened_row(_i);
@@ -53,7 +53,7 @@ START_TEST(test_zero_bytes)
 }
 END_TEST
 
-START_TEST(test_freed_bytes_are_reused)
+START_TEST(freed_bytes_are_reused)
 {
     fixture_t *f = opened_used(_i);
     uint64_t held = stats_of(f).reserved_bytes;
@@ -71,7 +71,7 @@ END_TEST
 static const unsigned char orders[6][3] = {{2, 3, 4}, {2, 4, 3}, {3, 2, 4},
                                            {3, 4, 2}, {4, 2, 3}, {4, 3, 2}};
 
-START_TEST(test_neighbours_coalesce_in_any_order)
+START_TEST(neighbours_coalesce_in_any_order)
 {
     cuarena_block_t row[COUNT];
     fixture_t *f = opened_full(_i);
@@ -94,7 +94,7 @@ END_TEST
 
 /* ---- Refusals ------------------------------------------------------------ */
 
-START_TEST(test_exhaustion)
+START_TEST(exhaustion)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened_row(_i);
@@ -112,7 +112,7 @@ START_TEST(test_exhaustion)
 END_TEST
 
 /* Where holes can go back to the memory, growth elsewhere takes their place. */
-START_TEST(test_fragmented_is_told_from_exhausted)
+START_TEST(fragmented_is_told_from_exhausted)
 {
     cuarena_block_t row[COUNT], block = 77;
     fixture_t *f = opened_full(_i);
@@ -134,7 +134,7 @@ START_TEST(test_fragmented_is_told_from_exhausted)
 }
 END_TEST
 
-START_TEST(test_limit_of_live_bytes)
+START_TEST(limit_of_live_bytes)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened_row(_i);
@@ -147,7 +147,7 @@ START_TEST(test_limit_of_live_bytes)
 }
 END_TEST
 
-START_TEST(test_wrong_pointers_are_stale)
+START_TEST(wrong_pointers_are_stale)
 {
     fixture_t *f = opened_row(_i);
     char *pointer = take(f, KIB(4));
@@ -162,7 +162,7 @@ START_TEST(test_wrong_pointers_are_stale)
 }
 END_TEST
 
-START_TEST(test_wrong_ids_are_stale)
+START_TEST(wrong_ids_are_stale)
 {
     fixture_t f, other;
     open_row(&f, _i);
@@ -184,7 +184,7 @@ END_TEST
 
 /* ---- Resizing blocks ----------------------------------------------------- */
 
-START_TEST(test_resize_keeps_contents)
+START_TEST(resize_keeps_contents)
 {
     void *now = NULL;
     fixture_t *f = opened_row(_i);
@@ -204,7 +204,7 @@ START_TEST(test_resize_keeps_contents)
 }
 END_TEST
 
-START_TEST(test_resize_of_a_block_keeps_its_id)
+START_TEST(resize_of_a_block_keeps_its_id)
 {
     cuarena_block_t row[COUNT];
     fixture_t *f = opened_full(_i);
@@ -217,7 +217,7 @@ START_TEST(test_resize_of_a_block_keeps_its_id)
 }
 END_TEST
 
-START_TEST(test_resize_that_fails_changes_nothing)
+START_TEST(resize_that_fails_changes_nothing)
 {
     cuarena_block_t row[COUNT];
     fixture_t *f = opened_full(_i);
@@ -233,7 +233,7 @@ END_TEST
 
 /* ---- The stable region --------------------------------------------------- */
 
-START_TEST(test_stable_region_is_apart)
+START_TEST(stable_region_is_apart)
 {
     void *pointer = UNTOUCHED;
     cuarena_request_t request;
@@ -255,7 +255,7 @@ START_TEST(test_stable_region_is_apart)
 }
 END_TEST
 
-START_TEST(test_stable_blocks_do_not_move)
+START_TEST(stable_blocks_do_not_move)
 {
     heard_t heard = {.count = 0};
     void *low, *high, *now = UNTOUCHED;
@@ -276,7 +276,7 @@ START_TEST(test_stable_blocks_do_not_move)
 }
 END_TEST
 
-START_TEST(test_stable_without_a_region_is_pinned_in_front)
+START_TEST(stable_without_a_region_is_pinned_in_front)
 {
     cuarena_block_t block = 0;
     void *base = NULL;
@@ -294,7 +294,7 @@ END_TEST
 
 /* ---- Dedicated and adopted ----------------------------------------------- */
 
-START_TEST(test_dedicated_block)
+START_TEST(dedicated_block)
 {
     void *pointer = NULL;
     cuarena_request_t request;
@@ -322,7 +322,7 @@ END_TEST
 
 static _Alignas(4096) char foreign[KIB(16)];
 
-START_TEST(test_adopted_block)
+START_TEST(adopted_block)
 {
     cuarena_block_t block = 0, other = 77;
     fixture_t *f = opened_row(_i);
@@ -337,7 +337,7 @@ END_TEST
 
 /* ---- Trim, reset, resize_pool -------------------------------------------- */
 
-START_TEST(test_trim_and_take_again)
+START_TEST(trim_and_take_again)
 {
     uint64_t given = 77;
     fixture_t *f = opened_used(_i);
@@ -350,7 +350,7 @@ START_TEST(test_trim_and_take_again)
 END_TEST
 
 /* Blocks so large that every one begins and ends on a granularity of any memory. */
-START_TEST(test_trim_leaves_live_blocks)
+START_TEST(trim_leaves_live_blocks)
 {
     cuarena_block_t row[COUNT];
     uint64_t given = 0;
@@ -369,7 +369,7 @@ START_TEST(test_trim_leaves_live_blocks)
 }
 END_TEST
 
-START_TEST(test_reset_ends_everything)
+START_TEST(reset_ends_everything)
 {
     void *held = NULL;
     fixture_t *f = opened_row(_i);
@@ -388,7 +388,7 @@ START_TEST(test_reset_ends_everything)
 }
 END_TEST
 
-START_TEST(test_resize_pool_is_all_or_nothing)
+START_TEST(resize_pool_is_all_or_nothing)
 {
     void *row[COUNT];
     fixture_t *f = opened_full(_i);
@@ -416,7 +416,7 @@ static bool shares_segments(const fixture_t *f)
     return !(has(f, KIND_CACHES) && has(f, KIND_GIVES_WHOLE));
 }
 
-START_TEST(test_compact_keeps_contents)
+START_TEST(compact_keeps_contents)
 {
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
@@ -434,7 +434,7 @@ START_TEST(test_compact_keeps_contents)
 }
 END_TEST
 
-START_TEST(test_compact_to_a_goal)
+START_TEST(compact_to_a_goal)
 {
     cuarena_block_t row[COUNT];
     cuarena_compact_options_t options;
@@ -476,7 +476,7 @@ static int32_t try_what_is_refused(void *user, const cuarena_relocation_t *list,
     return 0;
 }
 
-START_TEST(test_callback_rules)
+START_TEST(callback_rules)
 {
     cuarena_block_t row[COUNT];
     fixture_t *f = opened_full(_i);
@@ -491,7 +491,7 @@ END_TEST
 
 /* ---- Knowing ------------------------------------------------------------- */
 
-START_TEST(test_tags_count_their_blocks)
+START_TEST(tags_count_their_blocks)
 {
     void *pointer = NULL;
     cuarena_request_t request;
@@ -510,7 +510,7 @@ START_TEST(test_tags_count_their_blocks)
 }
 END_TEST
 
-START_TEST(test_peaks_and_their_reset)
+START_TEST(peaks_and_their_reset)
 {
     fixture_t *f = opened_full(_i);
     drop(f, take(f, 3 * EACH - 1));
@@ -537,7 +537,7 @@ static void count_event(void *user, const cuarena_event_t *event)
     counts->bytes[event->kind] += event->bytes;
 }
 
-START_TEST(test_events_agree_with_the_statistics)
+START_TEST(events_agree_with_the_statistics)
 {
     counts_t counts = {{0}, {0}};
     void *pointer = NULL;
@@ -559,7 +559,7 @@ START_TEST(test_events_agree_with_the_statistics)
 }
 END_TEST
 
-START_TEST(test_destroy_tells_the_leaks)
+START_TEST(destroy_tells_the_leaks)
 {
     cuarena_request_t request;
     void *pointer = NULL;
@@ -577,7 +577,7 @@ END_TEST
 static const int32_t zero_modes[] = {CUARENA_ZERO_NEVER, CUARENA_ZERO_CREATE, CUARENA_ZERO_ALLOC,
                                      CUARENA_ZERO_FREE};
 
-START_TEST(test_zero_modes)
+START_TEST(each_zero_mode)
 {
     int32_t mode = zero_modes[_i % 4];
     fixture_t *f = prepared_row(_i / 4);
@@ -612,7 +612,7 @@ static const char *const preset_names[] = {
     [CUARENA_PRESET_MLX_CUDA] = "mlx-cuda", [CUARENA_PRESET_CUPY_POOL] = "cupy-pool"};
 static const char *const memory_names[] = {"pageable", "none"};
 
-START_TEST(test_options_as_text)
+START_TEST(options_as_text)
 {
     char text[160];
     int32_t memory = row_kind(_i)->memory;
@@ -637,7 +637,7 @@ START_TEST(test_options_as_text)
 END_TEST
 
 /* ONNX Runtime's figures, and the requested and allocated size of a pointer. */
-START_TEST(test_figures_of_onnx_runtime)
+START_TEST(figures_of_onnx_runtime)
 {
     cuarena_ort_stats_t now;
     cuarena_ort_stats_init(&now);
@@ -674,30 +674,28 @@ static void add_row(Suite *suite, int row)
     TCase *tcase = new_case(suite, row_name(row));
     const TTest *const *test =
         TEST_LIST(/* serving */
-                  test_addresses_are_aligned_and_apart, test_zero_bytes,
-                  test_freed_bytes_are_reused, test_neighbours_coalesce_in_any_order,
+                  addresses_are_aligned_and_apart, zero_bytes, freed_bytes_are_reused,
+                  neighbours_coalesce_in_any_order,
                   /* refusals */
-                  test_exhaustion, test_fragmented_is_told_from_exhausted, test_limit_of_live_bytes,
-                  test_wrong_pointers_are_stale, test_wrong_ids_are_stale,
+                  exhaustion, fragmented_is_told_from_exhausted, limit_of_live_bytes,
+                  wrong_pointers_are_stale, wrong_ids_are_stale,
                   /* resizing */
-                  test_resize_keeps_contents, test_resize_of_a_block_keeps_its_id,
-                  test_resize_that_fails_changes_nothing,
+                  resize_keeps_contents, resize_of_a_block_keeps_its_id,
+                  resize_that_fails_changes_nothing,
                   /* regions */
-                  test_stable_region_is_apart, test_stable_blocks_do_not_move,
-                  test_stable_without_a_region_is_pinned_in_front, test_dedicated_block,
-                  test_adopted_block,
+                  stable_region_is_apart, stable_blocks_do_not_move,
+                  stable_without_a_region_is_pinned_in_front, dedicated_block, adopted_block,
                   /* bytes held */
-                  test_trim_and_take_again, test_trim_leaves_live_blocks,
-                  test_reset_ends_everything, test_resize_pool_is_all_or_nothing,
+                  trim_and_take_again, trim_leaves_live_blocks, reset_ends_everything,
+                  resize_pool_is_all_or_nothing,
                   /* compaction */
-                  test_compact_keeps_contents, test_compact_to_a_goal, test_callback_rules,
+                  compact_keeps_contents, compact_to_a_goal, callback_rules,
                   /* knowing */
-                  test_tags_count_their_blocks, test_peaks_and_their_reset,
-                  test_events_agree_with_the_statistics, test_destroy_tells_the_leaks,
-                  test_options_as_text, test_figures_of_onnx_runtime);
+                  tags_count_their_blocks, peaks_and_their_reset, events_agree_with_the_statistics,
+                  destroy_tells_the_leaks, options_as_text, figures_of_onnx_runtime);
     for (; *test != NULL; test++)
         tcase_add_loop_test(tcase, *test, row, row + 1);
-    tcase_add_loop_test(tcase, test_zero_modes, 4 * row, 4 * row + 4);
+    tcase_add_loop_test(tcase, each_zero_mode, 4 * row, 4 * row + 4);
 }
 
 int main(void)

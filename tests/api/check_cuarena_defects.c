@@ -33,7 +33,7 @@ static fixture_t *open_with_holes(fixture_t *f, const arena_kind_t *kind, cuaren
 static const uint64_t shifts[] = {128, KIB(4), KIB(64), MIB(1)};
 #define SHIFT_COUNT ((int)COUNT_OF(shifts))
 
-START_TEST(test_defect_d01_overlapping_moves_keep_the_data)
+START_TEST(defect_d01_overlapping_moves_keep_the_data)
 {
     heard_t heard = {.count = 0};
     uint64_t shift = shifts[_i % SHIFT_COUNT];
@@ -56,7 +56,7 @@ END_TEST
 
 /* ---- D7: stable means that it does not move ------------------------------ */
 
-START_TEST(test_defect_d07_stable_without_a_region_does_not_move)
+START_TEST(defect_d07_stable_without_a_region_does_not_move)
 {
     heard_t heard = {.count = 0};
     void *now = UNTOUCHED, *row[4];
@@ -82,7 +82,7 @@ static const uint64_t huge_sizes[] = {
     UINT64_MAX,        UINT64_MAX - 255,        UINT64_MAX - 4095,
     UINT64_C(1) << 63, CUARENA_HEAP_MAX_OFFSET, CUARENA_HEAP_MAX_SEGMENT};
 
-START_TEST(test_defect_d08_sums_do_not_wrap)
+START_TEST(defect_d08_sums_do_not_wrap)
 {
     void *pointer = UNTOUCHED;
     cuarena_block_t block = 77;
@@ -110,7 +110,7 @@ static const struct {
     {UINT64_MAX, 1, CUARENA_OUT_OF_MEMORY},
 };
 
-START_TEST(test_defect_d08_products_do_not_wrap)
+START_TEST(defect_d08_products_do_not_wrap)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(&arena_kinds[_i], POOL);
@@ -176,7 +176,7 @@ static void end_thief(thief_t *thief)
     }
 }
 
-START_TEST(test_defect_d09_resize_frees_after_the_copy)
+START_TEST(defect_d09_resize_frees_after_the_copy)
 {
     thief_t thief;
     void *row[2], *now = NULL;
@@ -210,7 +210,7 @@ static int32_t expect_done(void *user, const cuarena_relocation_t *list, size_t 
     return 0;
 }
 
-START_TEST(test_defect_d10_copies_are_done_when_they_are_told)
+START_TEST(defect_d10_copies_are_done_when_they_are_told)
 {
     cuarena_block_t row[COUNT];
     void *base = NULL;
@@ -225,7 +225,7 @@ END_TEST
 
 /* ---- D11: nobody is given what a move still reads or writes -------------- */
 
-START_TEST(test_defect_d11_threads_get_nothing_of_a_move)
+START_TEST(defect_d11_threads_get_nothing_of_a_move)
 {
     thief_t thief;
     cuarena_block_t row[COUNT];
@@ -243,7 +243,7 @@ END_TEST
 
 /* ---- D13: the callback hears of what moved ------------------------------- */
 
-START_TEST(test_defect_d13_unmoved_blocks_are_not_reported)
+START_TEST(defect_d13_unmoved_blocks_are_not_reported)
 {
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
@@ -273,7 +273,7 @@ static void expect_short(cuarena_status_t status)
 /* ---- D17: a pool has the size that was asked for, or there is none ------- */
 
 /* All at once: each create makes an arena (D26). */
-START_TEST(test_defect_d17_pool_is_as_large_as_asked)
+START_TEST(defect_d17_pool_is_as_large_as_asked)
 {
     fixture_t pools[3];
     static const uint64_t sizes[] = {MIB(1), MIB(3), MIB(16)};
@@ -286,7 +286,7 @@ START_TEST(test_defect_d17_pool_is_as_large_as_asked)
 }
 END_TEST
 
-START_TEST(test_defect_d17_pool_larger_than_there_is_is_refused)
+START_TEST(defect_d17_pool_larger_than_there_is_is_refused)
 {
     uint64_t asked = UINT64_C(1) << 47;
     fixture_t *f = prepared(&arena_kinds[_i], POOL);
@@ -303,7 +303,7 @@ END_TEST
 
 /* The test memory compares every segment with those it gave and keeps a fault of any other;
  * fixture_close looks at it. */
-START_TEST(test_defect_d20_segments_return_to_who_gave_them)
+START_TEST(defect_d20_segments_return_to_who_gave_them)
 {
     fixture_t a, b;
     fixture_open(&a, KIND_CUSTOM_POOL, POOL);
@@ -323,7 +323,7 @@ END_TEST
 
 /* ---- D21: a create that fails halfway leaks nothing ---------------------- */
 
-START_TEST(test_defect_d21_a_second_arena_that_fails_leaves_the_first)
+START_TEST(defect_d21_a_second_arena_that_fails_leaves_the_first)
 {
     fixture_t a, b;
     fixture_open(&a, &arena_kinds[_i], POOL);
@@ -363,7 +363,7 @@ static void *watch(void *user)
     return NULL;
 }
 
-START_TEST(test_defect_d22_pools_change_under_other_threads)
+START_TEST(defect_d22_pools_change_under_other_threads)
 {
     pthread_t threads[2];
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -386,7 +386,7 @@ END_TEST
 
 /* With device memory the arena keeps its device and the current one does not matter. On host
  * memory: each arena calls its own memory and no other. */
-START_TEST(test_defect_d23_each_arena_calls_its_own_memory)
+START_TEST(defect_d23_each_arena_calls_its_own_memory)
 {
     fixture_t a, b;
     fixture_open(&a, KIND_CUSTOM_GROW, POOL);
@@ -405,7 +405,7 @@ END_TEST
 
 /* ---- D27: bytes are zeroed when that was asked for ----------------------- */
 
-START_TEST(test_defect_d27_nothing_is_zeroed_unasked)
+START_TEST(defect_d27_nothing_is_zeroed_unasked)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     drop(f, take(f, POOL));
@@ -421,7 +421,7 @@ static void soil(fixture_t *f)
     drop(f, pointer);
 }
 
-START_TEST(test_defect_d27_a_block_is_zeroed_on_request)
+START_TEST(defect_d27_a_block_is_zeroed_on_request)
 {
     if (!(arena_kinds[_i].traits & KIND_READABLE))
         return;
@@ -435,7 +435,7 @@ END_TEST
 
 static const int32_t zero_modes[] = {CUARENA_ZERO_ALLOC, CUARENA_ZERO_FREE};
 
-START_TEST(test_defect_d27_reused_bytes_are_zero_in_these_modes)
+START_TEST(defect_d27_reused_bytes_are_zero_in_these_modes)
 {
     const arena_kind_t *kind = &arena_kinds[_i / 2];
     if (!(kind->traits & KIND_READABLE))
@@ -529,7 +529,7 @@ static const struct {
     {"stable and dynamic 256 B to 2 MiB", play_stable_256_b_to_2_mib, MIB(256), MIB(2), 6},
 };
 
-START_TEST(test_defect_d28_workloads_are_what_their_names_say)
+START_TEST(defect_d28_workloads_are_what_their_names_say)
 {
     fixture_t *f = prepared(KIND_NONE_POOL, workloads[_i].pool);
     if (workloads[_i].play == play_stable_256_b_to_2_mib)
@@ -548,17 +548,17 @@ END_TEST
 static void add_per_memory(Suite *suite)
 {
     TCase *tcase = new_case(suite, "per memory");
-    tcase_add_loop_test(tcase, test_defect_d01_overlapping_moves_keep_the_data, 0,
+    tcase_add_loop_test(tcase, defect_d01_overlapping_moves_keep_the_data, 0,
                         ARENA_MEMORY_COUNT * SHIFT_COUNT);
-    add_test_per_memory(tcase, test_defect_d07_stable_without_a_region_does_not_move);
-    add_test_per_memory(tcase, test_defect_d08_sums_do_not_wrap);
-    add_test_per_memory(tcase, test_defect_d08_products_do_not_wrap);
-    add_test_per_memory(tcase, test_defect_d13_unmoved_blocks_are_not_reported);
-    add_test_per_memory(tcase, test_defect_d17_pool_is_as_large_as_asked);
-    add_test_per_memory(tcase, test_defect_d17_pool_larger_than_there_is_is_refused);
-    add_test_per_memory(tcase, test_defect_d21_a_second_arena_that_fails_leaves_the_first);
-    add_test_per_memory(tcase, test_defect_d27_a_block_is_zeroed_on_request);
-    tcase_add_loop_test(tcase, test_defect_d27_reused_bytes_are_zero_in_these_modes, 0,
+    add_test_per_memory(tcase, defect_d07_stable_without_a_region_does_not_move);
+    add_test_per_memory(tcase, defect_d08_sums_do_not_wrap);
+    add_test_per_memory(tcase, defect_d08_products_do_not_wrap);
+    add_test_per_memory(tcase, defect_d13_unmoved_blocks_are_not_reported);
+    add_test_per_memory(tcase, defect_d17_pool_is_as_large_as_asked);
+    add_test_per_memory(tcase, defect_d17_pool_larger_than_there_is_is_refused);
+    add_test_per_memory(tcase, defect_d21_a_second_arena_that_fails_leaves_the_first);
+    add_test_per_memory(tcase, defect_d27_a_block_is_zeroed_on_request);
+    tcase_add_loop_test(tcase, defect_d27_reused_bytes_are_zero_in_these_modes, 0,
                         2 * ARENA_MEMORY_COUNT);
 }
 
@@ -566,16 +566,15 @@ int main(void)
 {
     Suite *suite = suite_create("cuArena's defects");
     add_per_memory(suite);
-    suite_add_rows(suite, "workloads", test_defect_d28_workloads_are_what_their_names_say,
+    suite_add_rows(suite, "workloads", defect_d28_workloads_are_what_their_names_say,
                    COUNT_OF(workloads));
-    TCase *tcase = suite_add_list(suite, "others",
-                                  TEST_LIST(test_defect_d09_resize_frees_after_the_copy,
-                                            test_defect_d10_copies_are_done_when_they_are_told,
-                                            test_defect_d11_threads_get_nothing_of_a_move,
-                                            test_defect_d20_segments_return_to_who_gave_them,
-                                            test_defect_d22_pools_change_under_other_threads,
-                                            test_defect_d23_each_arena_calls_its_own_memory,
-                                            test_defect_d27_nothing_is_zeroed_unasked));
+    TCase *tcase = suite_add_list(
+        suite, "others",
+        TEST_LIST(
+            defect_d09_resize_frees_after_the_copy, defect_d10_copies_are_done_when_they_are_told,
+            defect_d11_threads_get_nothing_of_a_move, defect_d20_segments_return_to_who_gave_them,
+            defect_d22_pools_change_under_other_threads, defect_d23_each_arena_calls_its_own_memory,
+            defect_d27_nothing_is_zeroed_unasked));
     tcase_set_timeout(tcase, scale_timeout(60));
     return suite_main(suite);
 }

@@ -29,7 +29,7 @@ static fixture_t *open_with_stable(fixture_t *f, int memory, uint64_t bytes, uin
 }
 
 /* 17, 24 and 32 are the same on its other memories. */
-START_TEST(test_scenario_09_reset)
+START_TEST(scenario_09_reset)
 {
     fixture_t *f = opened(memories[_i], MIB(256));
     take(f, KIB(4));
@@ -42,7 +42,7 @@ START_TEST(test_scenario_09_reset)
 END_TEST
 
 /* Two pools at once, of any two memories; 34, 35 and 36 are the same. */
-START_TEST(test_scenario_33_two_pools)
+START_TEST(scenario_33_two_pools)
 {
     fixture_t first, second;
     const arena_kind_t *kinds[] = {memories[_i / MEMORY_COUNT], memories[_i % MEMORY_COUNT]};
@@ -65,7 +65,7 @@ static uint64_t offset_of(fixture_t *f, const void *pointer)
     return (uint64_t)((const char *)pointer - (const char *)base);
 }
 
-START_TEST(test_scenario_37_stable_lies_in_front)
+START_TEST(scenario_37_stable_lies_in_front)
 {
     fixture_t *f = open_with_stable(new_fixture(fixture_close), _i, MIB(256), MIB(64));
     void *stable = take_in(f, MIB(1), CUARENA_REGION_STABLE);
@@ -77,7 +77,7 @@ START_TEST(test_scenario_37_stable_lies_in_front)
 }
 END_TEST
 
-START_TEST(test_scenario_53_reset_of_both_regions)
+START_TEST(scenario_53_reset_of_both_regions)
 {
     fixture_t *f = open_with_stable(new_fixture(fixture_close), _i, MIB(64), MIB(16));
     take_in(f, MIB(2), CUARENA_REGION_STABLE);
@@ -95,11 +95,11 @@ int main(void)
 {
     Suite *suite = suite_create("cuArena's scenarios");
     TCase *tcase = new_case(suite, "per memory");
-    tcase_add_loop_test(tcase, test_scenario_09_reset, 0, MEMORY_COUNT);
-    tcase_add_loop_test(tcase, test_scenario_37_stable_lies_in_front, 0, MEMORY_COUNT);
-    tcase_add_loop_test(tcase, test_scenario_53_reset_of_both_regions, 0, MEMORY_COUNT);
+    tcase_add_loop_test(tcase, scenario_09_reset, 0, MEMORY_COUNT);
+    tcase_add_loop_test(tcase, scenario_37_stable_lies_in_front, 0, MEMORY_COUNT);
+    tcase_add_loop_test(tcase, scenario_53_reset_of_both_regions, 0, MEMORY_COUNT);
     tcase = new_case(suite, "two memories");
-    tcase_add_loop_test(tcase, test_scenario_33_two_pools, 0, MEMORY_COUNT * MEMORY_COUNT);
+    tcase_add_loop_test(tcase, scenario_33_two_pools, 0, MEMORY_COUNT * MEMORY_COUNT);
 #if defined(CUARENA_TEST_CUDA)
     return cuda_kinds_main(suite);
 #else

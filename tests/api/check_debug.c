@@ -71,7 +71,7 @@ static void end(cuarena_t **arena)
 
 /* ---- Leaks ------------------------------------------------------------- */
 
-START_TEST(test_report_lists_tags_by_bytes_and_their_oldest_block)
+START_TEST(report_lists_tags_by_bytes_and_their_oldest_block)
 {
     cuarena_t *arena = arena_of("pool=1MiB, guard=16");
     char want[96];
@@ -92,7 +92,7 @@ START_TEST(test_report_lists_tags_by_bytes_and_their_oldest_block)
 }
 END_TEST
 
-START_TEST(test_report_without_options_knows_no_age)
+START_TEST(report_without_options_knows_no_age)
 {
     cuarena_t *arena = arena_of("memory=none, pool=1MiB");
     report(arena);
@@ -107,7 +107,7 @@ START_TEST(test_report_without_options_knows_no_age)
 }
 END_TEST
 
-START_TEST(test_report_is_bounded)
+START_TEST(report_is_bounded)
 {
     cuarena_t *arena = arena_of("memory=none, pool=1MiB, stacks=1");
     for (int i = 0; i < 40; i++) {
@@ -122,7 +122,7 @@ START_TEST(test_report_is_bounded)
 }
 END_TEST
 
-START_TEST(test_destroy_that_is_refused_reports_to_the_log)
+START_TEST(destroy_that_is_refused_reports_to_the_log)
 {
     cuarena_t *arena = arena_of("pool=1MiB, name=leaky, guard=16, quarantine=1KiB");
     void *pointer = alloc(arena, 100, "weights");
@@ -157,7 +157,7 @@ __attribute__((noinline)) static void allocate_often(cuarena_t *arena)
     lines.count = 0;
 }
 
-START_TEST(test_report_lists_places_by_blocks)
+START_TEST(report_lists_places_by_blocks)
 {
     cuarena_t *arena = NULL;
     if (cuarena_open("memory=none, pool=1MiB, stacks=16", &arena) == CUARENA_UNSUPPORTED)
@@ -255,13 +255,13 @@ static void run(const char *set, uint32_t threads)
     expect_ok(cuarena_destroy(&arena));
 }
 
-START_TEST(test_each_set_of_options_serves_a_thread)
+START_TEST(each_set_of_options_serves_a_thread)
 {
     run(sets[_i], 1);
 }
 END_TEST
 
-START_TEST(test_each_set_of_options_serves_threads)
+START_TEST(each_set_of_options_serves_threads)
 {
     run(sets[_i], 4);
 }
@@ -271,11 +271,11 @@ int main(void)
 {
     Suite *suite = suite_create("debug");
     suite_add_list(suite, "leaks",
-                   TEST_LIST(test_report_lists_tags_by_bytes_and_their_oldest_block,
-                             test_report_without_options_knows_no_age, test_report_is_bounded,
-                             test_destroy_that_is_refused_reports_to_the_log,
-                             test_report_lists_places_by_blocks));
-    suite_add_rows(suite, "options", test_each_set_of_options_serves_a_thread, COUNT_OF(sets));
-    suite_add_rows(suite, "threads", test_each_set_of_options_serves_threads, COUNT_OF(sets));
+                   TEST_LIST(report_lists_tags_by_bytes_and_their_oldest_block,
+                             report_without_options_knows_no_age, report_is_bounded,
+                             destroy_that_is_refused_reports_to_the_log,
+                             report_lists_places_by_blocks));
+    suite_add_rows(suite, "options", each_set_of_options_serves_a_thread, COUNT_OF(sets));
+    suite_add_rows(suite, "threads", each_set_of_options_serves_threads, COUNT_OF(sets));
     return suite_main(suite);
 }

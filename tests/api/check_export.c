@@ -78,7 +78,7 @@ static cuarena_export_t *export_of(fixture_t *f, cuarena_block_t block, size_t w
 
 /* ---- What is exported ---------------------------------------------------- */
 
-START_TEST(test_pieces_cover_the_block)
+START_TEST(pieces_cover_the_block)
 {
     const cuarena_export_options_t options = sharing();
     cuarena_export_piece_t pieces[4];
@@ -104,7 +104,7 @@ START_TEST(test_pieces_cover_the_block)
 }
 END_TEST
 
-START_TEST(test_counting_exports_nothing)
+START_TEST(counting_exports_nothing)
 {
     size_t count = 0;
     fixture_t *f = open_exporting(new_fixture(fixture_close), KIND_CUSTOM_POOL);
@@ -116,7 +116,7 @@ START_TEST(test_counting_exports_nothing)
 }
 END_TEST
 
-START_TEST(test_dedicated_needs_no_option)
+START_TEST(dedicated_needs_no_option)
 {
     cuarena_export_piece_t piece;
     cuarena_export_t *one = NULL;
@@ -134,7 +134,7 @@ END_TEST
 /* ---- How long the bytes stay ----------------------------------------------
  */
 
-START_TEST(test_freed_block_stays_taken_until_the_close)
+START_TEST(freed_block_stays_taken_until_the_close)
 {
     void *pointer = NULL;
     fixture_t *f = open_exporting(new_fixture(fixture_close), KIND_CUSTOM_POOL);
@@ -152,7 +152,7 @@ START_TEST(test_freed_block_stays_taken_until_the_close)
 }
 END_TEST
 
-START_TEST(test_dedicated_segment_goes_at_the_close)
+START_TEST(dedicated_segment_goes_at_the_close)
 {
     fixture_t *f = open_exporting(new_fixture(fixture_close), KIND_CUSTOM_POOL);
     cuarena_block_t block = take_dedicated_block(f, HANDLE);
@@ -164,7 +164,7 @@ START_TEST(test_dedicated_segment_goes_at_the_close)
 }
 END_TEST
 
-START_TEST(test_each_export_counts)
+START_TEST(each_export_counts)
 {
     fixture_t *f = open_exporting(new_fixture(fixture_close), KIND_CUSTOM_POOL);
     cuarena_block_t block = take_block(f, HANDLE);
@@ -180,7 +180,7 @@ START_TEST(test_each_export_counts)
 END_TEST
 
 /* Not compaction, nor trim, nor a resize, nor an unpin too many. */
-START_TEST(test_nothing_moves_or_takes_exported_bytes)
+START_TEST(nothing_moves_or_takes_exported_bytes)
 {
     void *pointer = NULL;
     uint64_t given = 0;
@@ -208,7 +208,7 @@ START_TEST(test_nothing_moves_or_takes_exported_bytes)
 }
 END_TEST
 
-START_TEST(test_zero_at_free_waits_for_the_close)
+START_TEST(zero_at_free_waits_for_the_close)
 {
     export_fails_in = 0;
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
@@ -227,7 +227,7 @@ START_TEST(test_zero_at_free_waits_for_the_close)
 END_TEST
 
 /* The free was answered long ago, and the close ends the block all the same. */
-START_TEST(test_a_close_that_cannot_zero_loses_the_arena)
+START_TEST(a_close_that_cannot_zero_loses_the_arena)
 {
     export_fails_in = 0;
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
@@ -250,7 +250,7 @@ START_TEST(test_a_close_that_cannot_zero_loses_the_arena)
 }
 END_TEST
 
-START_TEST(test_forced_destruction_ends_exports)
+START_TEST(forced_destruction_ends_exports)
 {
     fixture_t *f = open_exporting(new_fixture(fixture_close), KIND_CUSTOM_POOL);
     cuarena_block_t block = take_block(f, HANDLE);
@@ -283,7 +283,7 @@ static void expect_refused(refusal_t *r, cuarena_block_t block, size_t capacity,
                   last_error().message, word);
 }
 
-START_TEST(test_refusals_name_the_value)
+START_TEST(refusals_name_the_value)
 {
     refusal_t r = {.options = sharing()};
     fixture_t *f = &r.f;
@@ -316,7 +316,7 @@ START_TEST(test_refusals_name_the_value)
 }
 END_TEST
 
-START_TEST(test_a_memory_without_handles)
+START_TEST(a_memory_without_handles)
 {
     refusal_t r = {.options = sharing()};
     fixture_open(&r.f, &arena_kinds[POOL_PAGEABLE], POOL);
@@ -328,7 +328,7 @@ START_TEST(test_a_memory_without_handles)
 END_TEST
 
 /* The first call counts the pieces, the second makes them. */
-START_TEST(test_a_memory_that_fails_leaves_no_export)
+START_TEST(a_memory_that_fails_leaves_no_export)
 {
     refusal_t r = {.options = sharing()};
     fixture_t *f = &r.f;
@@ -343,7 +343,7 @@ START_TEST(test_a_memory_that_fails_leaves_no_export)
 }
 END_TEST
 
-START_TEST(test_closing_what_is_not_open)
+START_TEST(closing_what_is_not_open)
 {
     fixture_t f, other;
     cuarena_export_t *none = NULL;
@@ -367,7 +367,7 @@ END_TEST
 /* ---- Properties ------------------------------------------------------------
  */
 
-START_TEST(test_properties_of_memories_without_a_device)
+START_TEST(properties_of_memories_without_a_device)
 {
     cuarena_properties_t properties;
     cuarena_properties_init(&properties);
@@ -390,21 +390,19 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("export");
-    suite_add_list(suite, "pieces",
-                   TEST_LIST(test_pieces_cover_the_block, test_counting_exports_nothing,
-                             test_dedicated_needs_no_option));
-    suite_add_list(suite, "life",
-                   TEST_LIST(test_freed_block_stays_taken_until_the_close,
-                             test_dedicated_segment_goes_at_the_close, test_each_export_counts,
-                             test_nothing_moves_or_takes_exported_bytes,
-                             test_zero_at_free_waits_for_the_close,
-                             test_a_close_that_cannot_zero_loses_the_arena,
-                             test_forced_destruction_ends_exports));
-    suite_add_list(suite, "refusals",
-                   TEST_LIST(test_refusals_name_the_value, test_a_memory_without_handles,
-                             test_closing_what_is_not_open));
-    tcase_add_loop_test(new_case(suite, "failures"), test_a_memory_that_fails_leaves_no_export, 0,
-                        2);
-    add_test_per_kind(new_case(suite, "properties"), test_properties_of_memories_without_a_device);
+    suite_add_list(
+        suite, "pieces",
+        TEST_LIST(pieces_cover_the_block, counting_exports_nothing, dedicated_needs_no_option));
+    suite_add_list(
+        suite, "life",
+        TEST_LIST(freed_block_stays_taken_until_the_close, dedicated_segment_goes_at_the_close,
+                  each_export_counts, nothing_moves_or_takes_exported_bytes,
+                  zero_at_free_waits_for_the_close, a_close_that_cannot_zero_loses_the_arena,
+                  forced_destruction_ends_exports));
+    suite_add_list(
+        suite, "refusals",
+        TEST_LIST(refusals_name_the_value, a_memory_without_handles, closing_what_is_not_open));
+    tcase_add_loop_test(new_case(suite, "failures"), a_memory_that_fails_leaves_no_export, 0, 2);
+    add_test_per_kind(new_case(suite, "properties"), properties_of_memories_without_a_device);
     return suite_main(suite);
 }

@@ -30,7 +30,7 @@ static const char *const unknown_keys[][2] = {
     {"a key that is longer than any name of an option could ever be, by far", "accepted"},
 };
 
-START_TEST(test_config_set_unknown_key_is_named_with_its_value_and_the_nearest)
+START_TEST(config_set_unknown_key_is_named_with_its_value_and_the_nearest)
 {
     const char *const *row = unknown_keys[_i];
     char begin[49];
@@ -50,7 +50,7 @@ static void keep_warning(void *user, int32_t level, const char *line)
 }
 
 /* A key that is passed over is told of, once and by its name. */
-START_TEST(test_config_unknown_keys_are_warned_of)
+START_TEST(config_unknown_keys_are_warned_of)
 {
     cuarena_config_t config = config_fresh();
     char lines[512] = "";
@@ -68,7 +68,7 @@ START_TEST(test_config_unknown_keys_are_warned_of)
 }
 END_TEST
 
-START_TEST(test_config_unknown_keys_may_be_passed_over)
+START_TEST(config_unknown_keys_may_be_passed_over)
 {
     cuarena_config_t config = config_fresh();
     expect_status(cuarena_config_parse(&config, "what=1,unknown_keys=warn"), CUARENA_BAD_ARGUMENT);
@@ -103,7 +103,7 @@ static const char *const ort_values[][5] = {
     {"max_mem", "18446744073709551615", "limit", "18446744073709551615", "0"},
 };
 
-START_TEST(test_ort_keys_with_and_without_prefix)
+START_TEST(ort_keys_with_and_without_prefix)
 {
     const char *const *row = ort_values[_i];
     const char *reads = row[4] != NULL ? row[4] : row[1];
@@ -124,7 +124,7 @@ START_TEST(test_ort_keys_with_and_without_prefix)
 }
 END_TEST
 
-START_TEST(test_ort_keys_from_the_environment)
+START_TEST(ort_keys_from_the_environment)
 {
     const char *const *row = ort_values[_i];
     for (int prefixed = 0; prefixed < 2; prefixed++) {
@@ -177,7 +177,7 @@ static const char *const ort_refused[][3] = {
     {"cuda_mempool_bytes_to_keep_on_shrink", "1k", "is no whole number"},
 };
 
-START_TEST(test_ort_values_refused_by_name)
+START_TEST(ort_values_refused_by_name)
 {
     const char *const *row = ort_refused[_i];
     char name[64];
@@ -194,7 +194,7 @@ START_TEST(test_ort_values_refused_by_name)
 }
 END_TEST
 
-START_TEST(test_ours_behind_the_same_prefix)
+START_TEST(ours_behind_the_same_prefix)
 {
     cuarena_config_t config = config_of("arena.grow=exact,arena.limit=1G");
     expect_option(&config, "grow", "exact");
@@ -206,7 +206,7 @@ START_TEST(test_ours_behind_the_same_prefix)
 END_TEST
 
 /* CreateArenaCfgV2 has this name besides. */
-START_TEST(test_ort_strategy_has_another_name)
+START_TEST(ort_strategy_has_another_name)
 {
     cuarena_config_t config = config_fresh();
     expect_ok(cuarena_config_set(&config, "arena_extend_strategy", "1"));
@@ -239,7 +239,7 @@ static const struct {
     {"preset=bfc,use_cuda_mempool=1,memory=pinned", "bfc", "current", "preset", "0"},
 };
 
-START_TEST(test_ort_mempool_is_of_device_memory_alone)
+START_TEST(ort_mempool_is_of_device_memory_alone)
 {
     cuarena_config_t config = config_of("initial_chunk_size_bytes=4096,extend_strategy=0");
     expect_ok(cuarena_config_parse(&config, mempools[_i].text));
@@ -256,7 +256,7 @@ START_TEST(test_ort_mempool_is_of_device_memory_alone)
 }
 END_TEST
 
-START_TEST(test_ort_mempool_of_other_memory_is_refused)
+START_TEST(ort_mempool_of_other_memory_is_refused)
 {
     static const char *const memories[] = {"pageable", "managed", "none"};
     for (size_t i = 0; i < COUNT_OF(memories); i++) {
@@ -270,7 +270,7 @@ START_TEST(test_ort_mempool_of_other_memory_is_refused)
 END_TEST
 
 /* Where 0 leaves the driver's own threshold alone. */
-START_TEST(test_ort_mempool_sizes)
+START_TEST(ort_mempool_sizes)
 {
     static const char *const rows[][2] = {
         {"0", "unchanged"}, {"1048576", "1MiB"}, {"18446744073709551615", "never"}};
@@ -286,7 +286,7 @@ START_TEST(test_ort_mempool_sizes)
 END_TEST
 
 /* Values of ours that their keys have no number for. */
-START_TEST(test_ort_keys_of_what_they_cannot_say)
+START_TEST(ort_keys_of_what_they_cannot_say)
 {
     static const char *const rows[][2] = {
         {"grow=none", "extend_strategy"},
@@ -312,7 +312,7 @@ END_TEST
 
 /* ---- The environment ----------------------------------------------------- */
 
-START_TEST(test_config_environment)
+START_TEST(config_environment)
 {
     cuarena_config_t config = config_fresh();
     const cuarena_config_t before = config;
@@ -336,24 +336,23 @@ END_TEST
 static void add_keys(Suite *suite)
 {
     suite_add_rows(suite, "unknown keys",
-                   test_config_set_unknown_key_is_named_with_its_value_and_the_nearest,
+                   config_set_unknown_key_is_named_with_its_value_and_the_nearest,
                    COUNT_OF(unknown_keys));
-    suite_add_rows(suite, "keys of ONNX Runtime", test_ort_keys_with_and_without_prefix,
+    suite_add_rows(suite, "keys of ONNX Runtime", ort_keys_with_and_without_prefix,
                    COUNT_OF(ort_values));
-    suite_add_rows(suite, "their keys in the environment", test_ort_keys_from_the_environment,
+    suite_add_rows(suite, "their keys in the environment", ort_keys_from_the_environment,
                    COUNT_OF(ort_values));
-    suite_add_rows(suite, "their values refused", test_ort_values_refused_by_name,
+    suite_add_rows(suite, "their values refused", ort_values_refused_by_name,
                    COUNT_OF(ort_refused));
     suite_add_list(suite, "their other keys",
-                   TEST_LIST(test_ours_behind_the_same_prefix, test_ort_strategy_has_another_name,
-                             test_ort_mempool_of_other_memory_is_refused, test_ort_mempool_sizes,
-                             test_ort_keys_of_what_they_cannot_say));
-    suite_add_rows(suite, "their pool", test_ort_mempool_is_of_device_memory_alone,
-                   COUNT_OF(mempools));
-    suite_add_list(suite, "passed over",
-                   TEST_LIST(test_config_unknown_keys_may_be_passed_over,
-                             test_config_unknown_keys_are_warned_of));
-    suite_add_list(suite, "environment", TEST_LIST(test_config_environment));
+                   TEST_LIST(ours_behind_the_same_prefix, ort_strategy_has_another_name,
+                             ort_mempool_of_other_memory_is_refused, ort_mempool_sizes,
+                             ort_keys_of_what_they_cannot_say));
+    suite_add_rows(suite, "their pool", ort_mempool_is_of_device_memory_alone, COUNT_OF(mempools));
+    suite_add_list(
+        suite, "passed over",
+        TEST_LIST(config_unknown_keys_may_be_passed_over, config_unknown_keys_are_warned_of));
+    suite_add_list(suite, "environment", TEST_LIST(config_environment));
 }
 
 int main(void)

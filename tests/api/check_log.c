@@ -246,7 +246,7 @@ static const struct {
 };
 #define FAILURES (COUNT_OF(failures))
 
-START_TEST(test_error_is_logged_once)
+START_TEST(error_is_logged_once)
 {
     cuarena_t *arena = arena_of(POOL);
     listen(CUARENA_LOG_ERROR);
@@ -258,7 +258,7 @@ START_TEST(test_error_is_logged_once)
 }
 END_TEST
 
-START_TEST(test_error_says_of_which_arena)
+START_TEST(error_says_of_which_arena)
 {
     cuarena_t *arena = arena_of(POOL);
     listen(CUARENA_LOG_ERROR);
@@ -276,7 +276,7 @@ static int32_t free_spare(void *user, cuarena_t *arena, uint64_t asked, int32_t 
     return 1;
 }
 
-START_TEST(test_error_that_was_overcome_is_not_logged)
+START_TEST(error_that_was_overcome_is_not_logged)
 {
     cuarena_t *arena = arena_of("preset=grow, memory=none, limit=64KiB");
     void *spare, *pointer;
@@ -295,7 +295,7 @@ static void never_called(void *user, cuarena_t *arena)
     ck_abort_msg("expected no call: no block lives");
 }
 
-START_TEST(test_retiring_an_arena_without_blocks_is_no_error)
+START_TEST(retiring_an_arena_without_blocks_is_no_error)
 {
     cuarena_t *arena = arena_of(POOL);
     listen(CUARENA_LOG_ERROR);
@@ -307,7 +307,7 @@ START_TEST(test_retiring_an_arena_without_blocks_is_no_error)
 END_TEST
 
 /* The last error stays the one that was asked about, so there is no message to log. */
-START_TEST(test_asking_wrongly_for_the_last_error_is_not_logged)
+START_TEST(asking_wrongly_for_the_last_error_is_not_logged)
 {
     char before[512];
     cuarena_t *arena = arena_of(POOL);
@@ -332,7 +332,7 @@ static void destroy_inside(void *user, const cuarena_event_t *event)
                                       "listener");
 }
 
-START_TEST(test_forced_destruction_is_named_in_its_error)
+START_TEST(forced_destruction_is_named_in_its_error)
 {
     cuarena_t *arena = arena_of(POOL);
     void *pointer;
@@ -352,7 +352,7 @@ static void expect_plain(const char *text)
                       (int)(at - text), text, (unsigned char)*at);
 }
 
-START_TEST(test_names_make_no_lines_of_their_own)
+START_TEST(names_make_no_lines_of_their_own)
 {
     cuarena_t *arena = arena_of("memory=none, pool=64KiB, name=a\nerror: b\x1b[2J");
     cuarena_request_t request;
@@ -373,7 +373,7 @@ START_TEST(test_names_make_no_lines_of_their_own)
 }
 END_TEST
 
-START_TEST(test_messages_escape_what_the_caller_passed)
+START_TEST(messages_escape_what_the_caller_passed)
 {
     cuarena_config_t config;
     cuarena_config_init(&config);
@@ -387,7 +387,7 @@ START_TEST(test_messages_escape_what_the_caller_passed)
 }
 END_TEST
 
-START_TEST(test_escaping_never_passes_the_end)
+START_TEST(escaping_never_passes_the_end)
 {
     cuarena_config_t config;
     char key[600];
@@ -404,7 +404,7 @@ START_TEST(test_escaping_never_passes_the_end)
 }
 END_TEST
 
-START_TEST(test_arena_without_a_name_is_told_by_its_address)
+START_TEST(arena_without_a_name_is_told_by_its_address)
 {
     cuarena_t *arena = arena_of("memory=none, pool=64KiB");
     char begin[64];
@@ -422,7 +422,7 @@ END_TEST
 
 #define INFO CUARENA_LOG_INFO
 
-START_TEST(test_info_tells_what_an_arena_does_as_a_whole)
+START_TEST(info_tells_what_an_arena_does_as_a_whole)
 {
     void *pointer;
     cuarena_block_t block;
@@ -453,7 +453,7 @@ END_TEST
 
 #define DEBUG CUARENA_LOG_DEBUG
 
-START_TEST(test_debug_tells_of_each_block)
+START_TEST(debug_tells_of_each_block)
 {
     cuarena_t *arena = arena_of(POOL);
     void *pointer;
@@ -484,7 +484,7 @@ START_TEST(test_debug_tells_of_each_block)
 }
 END_TEST
 
-START_TEST(test_debug_tells_of_cached_blocks)
+START_TEST(debug_tells_of_cached_blocks)
 {
     cuarena_t *arena = arena_of("memory=none, pool=64KiB, keep=cache, name=kept");
     void *pointer;
@@ -499,7 +499,7 @@ START_TEST(test_debug_tells_of_cached_blocks)
 }
 END_TEST
 
-START_TEST(test_level_is_followed_by_arenas_that_exist)
+START_TEST(level_is_followed_by_arenas_that_exist)
 {
     cuarena_t *first = arena_of(POOL);
     cuarena_t *second = arena_of(POOL ", name=other");
@@ -528,7 +528,7 @@ static void log_again(void *user, int32_t level, const char *line)
     expect_ok(cuarena_alloc(user, 8, &pointer));
 }
 
-START_TEST(test_lines_that_hearing_causes_are_left_out)
+START_TEST(lines_that_hearing_causes_are_left_out)
 {
     cuarena_t *arena = arena_of(POOL);
     void *pointer;
@@ -574,7 +574,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-START_TEST(test_level_changes_beside_every_call)
+START_TEST(level_changes_beside_every_call)
 {
     crowd_t crowd = {.shared = arena_of(POOL)};
     pthread_t threads[WORKERS];
@@ -617,7 +617,7 @@ static void *change_level(void *argument)
     return NULL;
 }
 
-START_TEST(test_child_forked_beside_others_logs)
+START_TEST(child_forked_beside_others_logs)
 {
     crowd_t crowd = {.shared = arena_of(POOL)};
     pthread_t threads[2];
@@ -642,7 +642,7 @@ END_TEST
 
 /* ---- The environment --------------------------------------------------- */
 
-START_TEST(test_unknown_word_in_the_environment_is_told_once)
+START_TEST(unknown_word_in_the_environment_is_told_once)
 {
     cuarena_log_set_callback(keep_line, &lines);
     setenv("CUARENA_LOG", "bo\ngus", 1);
@@ -660,27 +660,23 @@ int main(void)
 {
     Suite *suite = suite_create("log");
     /* First, since a process looks once. */
-    suite_add_list(suite, "environment",
-                   TEST_LIST(test_unknown_word_in_the_environment_is_told_once));
-    suite_add_rows(suite, "each error", test_error_is_logged_once, FAILURES);
+    suite_add_list(suite, "environment", TEST_LIST(unknown_word_in_the_environment_is_told_once));
+    suite_add_rows(suite, "each error", error_is_logged_once, FAILURES);
     suite_add_list(suite, "errors",
-                   TEST_LIST(test_error_says_of_which_arena,
-                             test_error_that_was_overcome_is_not_logged,
-                             test_retiring_an_arena_without_blocks_is_no_error,
-                             test_asking_wrongly_for_the_last_error_is_not_logged,
-                             test_forced_destruction_is_named_in_its_error));
+                   TEST_LIST(error_says_of_which_arena, error_that_was_overcome_is_not_logged,
+                             retiring_an_arena_without_blocks_is_no_error,
+                             asking_wrongly_for_the_last_error_is_not_logged,
+                             forced_destruction_is_named_in_its_error));
     suite_add_list(suite, "texts",
-                   TEST_LIST(test_names_make_no_lines_of_their_own,
-                             test_messages_escape_what_the_caller_passed,
-                             test_escaping_never_passes_the_end,
-                             test_arena_without_a_name_is_told_by_its_address));
+                   TEST_LIST(names_make_no_lines_of_their_own,
+                             messages_escape_what_the_caller_passed, escaping_never_passes_the_end,
+                             arena_without_a_name_is_told_by_its_address));
     suite_add_list(suite, "levels",
-                   TEST_LIST(test_info_tells_what_an_arena_does_as_a_whole,
-                             test_debug_tells_of_each_block, test_debug_tells_of_cached_blocks,
-                             test_level_is_followed_by_arenas_that_exist,
-                             test_level_changes_beside_every_call,
-                             test_lines_that_hearing_causes_are_left_out));
+                   TEST_LIST(info_tells_what_an_arena_does_as_a_whole, debug_tells_of_each_block,
+                             debug_tells_of_cached_blocks, level_is_followed_by_arenas_that_exist,
+                             level_changes_beside_every_call,
+                             lines_that_hearing_causes_are_left_out));
     if (scale_may_fork())
-        suite_add_list(suite, "forks", TEST_LIST(test_child_forked_beside_others_logs));
+        suite_add_list(suite, "forks", TEST_LIST(child_forked_beside_others_logs));
     return suite_main(suite);
 }

@@ -70,7 +70,7 @@ static const char *expect_whole(const char *answer)
 
 /* ---- Requests ---------------------------------------------------------- */
 
-START_TEST(test_list_names_arenas)
+START_TEST(list_names_arenas)
 {
     char want[64];
     const char *text = expect_whole(peer_ask(opened(), "list"));
@@ -81,7 +81,7 @@ START_TEST(test_list_names_arenas)
 }
 END_TEST
 
-START_TEST(test_stats_have_figures)
+START_TEST(stats_have_figures)
 {
     const char *text = expect_whole(peer_ask(opened(), "stats"));
     expect_has(text, "\"streams\":0,\"statistics\":{\"reserved_bytes\":1048576,");
@@ -106,7 +106,7 @@ static void save(const char *name, const char *bytes, size_t size)
     fclose(file);
 }
 
-START_TEST(test_snapshots_are_those_of_the_call)
+START_TEST(snapshots_are_those_of_the_call)
 {
     char request[40];
     const char *path = opened();
@@ -122,7 +122,7 @@ START_TEST(test_snapshots_are_those_of_the_call)
 }
 END_TEST
 
-START_TEST(test_unknown_requests_are_errors)
+START_TEST(unknown_requests_are_errors)
 {
     static const char *const requests[] = {"",
                                            "lists",
@@ -142,7 +142,7 @@ START_TEST(test_unknown_requests_are_errors)
 END_TEST
 
 /* Garbage, and peers that go: the next one is answered. */
-START_TEST(test_bad_peers_do_no_harm)
+START_TEST(bad_peers_do_no_harm)
 {
     char garbage[4096];
     const char *path = opened();
@@ -163,7 +163,7 @@ START_TEST(test_bad_peers_do_no_harm)
 END_TEST
 
 /* A peer that sends a byte now and then is let go before its line is too long. */
-START_TEST(test_peer_that_drips_is_let_go)
+START_TEST(peer_that_drips_is_let_go)
 {
     const struct timespec moment = {.tv_nsec = 100000000};
     char answer[200] = "";
@@ -181,7 +181,7 @@ START_TEST(test_peer_that_drips_is_let_go)
 END_TEST
 
 /* A peer that asks for much and does not read is let go. */
-START_TEST(test_peer_that_takes_nothing_is_let_go)
+START_TEST(peer_that_takes_nothing_is_let_go)
 {
     char request[40];
     const char *path = opened();
@@ -197,7 +197,7 @@ END_TEST
 
 /* ---- Paths ------------------------------------------------------------- */
 
-START_TEST(test_socket_is_its_owners)
+START_TEST(socket_is_its_owners)
 {
     struct stat facts;
     mode_t before = umask(0);
@@ -211,7 +211,7 @@ START_TEST(test_socket_is_its_owners)
 }
 END_TEST
 
-START_TEST(test_second_monitor_is_busy)
+START_TEST(second_monitor_is_busy)
 {
     const char *path = opened();
     expect_status(cuarena_monitor_open(in_folder("other")), CUARENA_BUSY);
@@ -220,7 +220,7 @@ START_TEST(test_second_monitor_is_busy)
 }
 END_TEST
 
-START_TEST(test_path_that_is_there_is_refused)
+START_TEST(path_that_is_there_is_refused)
 {
     after_test(end_monitor);
     save("file", "x", 1);
@@ -245,7 +245,7 @@ static int listen_at(const char *path)
     return fd;
 }
 
-START_TEST(test_only_a_socket_that_was_left_is_replaced)
+START_TEST(only_a_socket_that_was_left_is_replaced)
 {
     after_test(end_monitor);
     int other = listen_at(in_folder("socket"));
@@ -258,7 +258,7 @@ START_TEST(test_only_a_socket_that_was_left_is_replaced)
 END_TEST
 
 /* At the end a path that is somebody else's by now stays. */
-START_TEST(test_path_that_was_taken_over_stays)
+START_TEST(path_that_was_taken_over_stays)
 {
     const char *path = opened();
     ck_assert_int_eq(unlink(path), 0);
@@ -268,7 +268,7 @@ START_TEST(test_path_that_was_taken_over_stays)
 }
 END_TEST
 
-START_TEST(test_paths_that_cannot_be)
+START_TEST(paths_that_cannot_be)
 {
     char path[300];
     memset(path, 'x', sizeof path);
@@ -285,7 +285,7 @@ START_TEST(test_paths_that_cannot_be)
 }
 END_TEST
 
-START_TEST(test_environment_names_a_path)
+START_TEST(environment_names_a_path)
 {
     char name[32];
     after_test(end_monitor);
@@ -312,7 +312,7 @@ static void expect_child_succeeds(pid_t child)
 
 /* Everybody may connect, as somebody who changed the mode made it; other users are told off. The
  * child stands in the folder, since the folders above it may be closed to others. */
-START_TEST(test_other_users_are_refused)
+START_TEST(other_users_are_refused)
 {
     const char *path = opened();
     if (geteuid() != 0) {
@@ -333,7 +333,7 @@ END_TEST
 
 /* ---- Signals ----------------------------------------------------------- */
 
-START_TEST(test_signal_writes_all_arenas)
+START_TEST(signal_writes_all_arenas)
 {
     cuarena_t *other = arena_of("memory=none,pool=1MiB");
     after_test(end_monitor);
@@ -356,7 +356,7 @@ static void hear(int signal)
     heard = signal;
 }
 
-START_TEST(test_signals_that_cannot_be)
+START_TEST(signals_that_cannot_be)
 {
     after_test(end_monitor);
     const char *pattern = in_folder("%n");
@@ -380,7 +380,7 @@ START_TEST(test_signals_that_cannot_be)
 }
 END_TEST
 
-START_TEST(test_signal_does_what_it_did_once_the_monitor_ends)
+START_TEST(signal_does_what_it_did_once_the_monitor_ends)
 {
     struct sigaction now;
     signal(SIGUSR1, SIG_IGN);
@@ -422,7 +422,7 @@ static int have_none(const char *own)
     return signal && none && answers && cuarena_monitor_close() == CUARENA_OK ? 0 : 1;
 }
 
-START_TEST(test_child_has_no_monitor)
+START_TEST(child_has_no_monitor)
 {
     const char *path = opened();
     expect_ok(cuarena_monitor_signal(SIGUSR1, in_folder("%n")));
@@ -455,7 +455,7 @@ static void *make_arenas(void *unused)
     return NULL;
 }
 
-START_TEST(test_arenas_end_while_they_are_asked_about)
+START_TEST(arenas_end_while_they_are_asked_about)
 {
     char request[40];
     pthread_t thread;
@@ -485,7 +485,7 @@ static void *fork_often(void *unused)
     return NULL;
 }
 
-START_TEST(test_monitors_begin_and_end_beside_forks)
+START_TEST(monitors_begin_and_end_beside_forks)
 {
     pthread_t thread;
     const char *path = in_folder("socket");
@@ -506,24 +506,21 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("monitor");
-    use_folder(suite_add_list(suite, "requests",
-                              TEST_LIST(test_list_names_arenas, test_stats_have_figures,
-                                        test_snapshots_are_those_of_the_call,
-                                        test_unknown_requests_are_errors, test_bad_peers_do_no_harm,
-                                        test_peer_that_drips_is_let_go,
-                                        test_peer_that_takes_nothing_is_let_go)));
+    use_folder(suite_add_list(
+        suite, "requests",
+        TEST_LIST(list_names_arenas, stats_have_figures, snapshots_are_those_of_the_call,
+                  unknown_requests_are_errors, bad_peers_do_no_harm, peer_that_drips_is_let_go,
+                  peer_that_takes_nothing_is_let_go)));
     use_folder(suite_add_list(
         suite, "paths",
-        TEST_LIST(test_socket_is_its_owners, test_second_monitor_is_busy,
-                  test_path_that_is_there_is_refused, test_only_a_socket_that_was_left_is_replaced,
-                  test_path_that_was_taken_over_stays, test_paths_that_cannot_be,
-                  test_environment_names_a_path, test_other_users_are_refused)));
+        TEST_LIST(socket_is_its_owners, second_monitor_is_busy, path_that_is_there_is_refused,
+                  only_a_socket_that_was_left_is_replaced, path_that_was_taken_over_stays,
+                  paths_that_cannot_be, environment_names_a_path, other_users_are_refused)));
     use_folder(suite_add_list(suite, "signals",
-                              TEST_LIST(test_signal_writes_all_arenas, test_signals_that_cannot_be,
-                                        test_signal_does_what_it_did_once_the_monitor_ends)));
+                              TEST_LIST(signal_writes_all_arenas, signals_that_cannot_be,
+                                        signal_does_what_it_did_once_the_monitor_ends)));
     use_folder(suite_add_list(suite, "beside",
-                              TEST_LIST(test_child_has_no_monitor,
-                                        test_arenas_end_while_they_are_asked_about,
-                                        test_monitors_begin_and_end_beside_forks)));
+                              TEST_LIST(child_has_no_monitor, arenas_end_while_they_are_asked_about,
+                                        monitors_begin_and_end_beside_forks)));
     return suite_main(suite);
 }

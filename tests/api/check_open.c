@@ -22,7 +22,7 @@ static void expect_open_refused(const char *options, cuarena_status_t want)
 
 /* ---- cuarena_open ------------------------------------------------------ */
 
-START_TEST(test_open_reads_every_option)
+START_TEST(open_reads_every_option)
 {
     cuarena_t *arena;
     void *p;
@@ -39,7 +39,7 @@ END_TEST
 
 /* Their pool is nearly all that is available, which not every machine lets a process have: what
  * counts is that both calls come to the same. */
-START_TEST(test_open_without_options_is_the_defaults)
+START_TEST(open_without_options_is_the_defaults)
 {
     static const char *const nothing[] = {NULL, "", " \t"};
     cuarena_config_t defaults = config_fresh();
@@ -56,7 +56,7 @@ START_TEST(test_open_without_options_is_the_defaults)
 }
 END_TEST
 
-START_TEST(test_open_names_an_unknown_key)
+START_TEST(open_names_an_unknown_key)
 {
     expect_open_refused("poool=1MiB", CUARENA_BAD_ARGUMENT);
     expect_message("'poool'");
@@ -65,14 +65,14 @@ START_TEST(test_open_names_an_unknown_key)
 }
 END_TEST
 
-START_TEST(test_open_names_a_bad_value)
+START_TEST(open_names_a_bad_value)
 {
     expect_open_refused("pool=1MiB, alignment=100", CUARENA_BAD_ARGUMENT);
     expect_message("alignment", "'100'", "a power of two from 8 to 1GiB");
 }
 END_TEST
 
-START_TEST(test_open_refuses_what_does_not_go_together)
+START_TEST(open_refuses_what_does_not_go_together)
 {
     expect_open_refused("pool=1MiB, stable=2MiB", CUARENA_BAD_ARGUMENT);
     expect_message("stable: '2MiB'", "accepted: up to the pool's 1048576");
@@ -84,7 +84,7 @@ START_TEST(test_open_refuses_what_does_not_go_together)
 }
 END_TEST
 
-START_TEST(test_open_refuses_null)
+START_TEST(open_refuses_null)
 {
     expect_status(cuarena_open("pool=1MiB", NULL), CUARENA_BAD_ARGUMENT);
     expect_message("arena_out: NULL");
@@ -93,14 +93,14 @@ START_TEST(test_open_refuses_null)
 }
 END_TEST
 
-START_TEST(test_open_runs_out_of_memory)
+START_TEST(open_runs_out_of_memory)
 {
     expect_open_refused("pool=255TiB", CUARENA_OUT_OF_MEMORY);
     expect_u64(last_error().asked_bytes, (uint64_t)255 << 40);
 }
 END_TEST
 
-START_TEST(test_open_does_not_read_the_environment)
+START_TEST(open_does_not_read_the_environment)
 {
     cuarena_t *arena;
     ck_assert_int_eq(setenv("CUARENA_CONF", "poool=1", 1), 0);
@@ -121,7 +121,7 @@ static void *ask_on_a_fresh_thread(void *unused)
     return NULL;
 }
 
-START_TEST(test_last_error_is_empty_at_first_and_each_threads_own)
+START_TEST(last_error_is_empty_at_first_and_each_threads_own)
 {
     pthread_t thread;
     expect_open_refused("pool=1MiB, alignment=100", CUARENA_BAD_ARGUMENT);
@@ -131,7 +131,7 @@ START_TEST(test_last_error_is_empty_at_first_and_each_threads_own)
 }
 END_TEST
 
-START_TEST(test_last_error_stays_until_the_next_failing_call)
+START_TEST(last_error_stays_until_the_next_failing_call)
 {
     cuarena_t *arena;
     void *p;
@@ -150,14 +150,13 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("open");
-    suite_add_list(
-        suite, "open",
-        TEST_LIST(test_open_reads_every_option, test_open_without_options_is_the_defaults,
-                  test_open_names_an_unknown_key, test_open_names_a_bad_value,
-                  test_open_refuses_what_does_not_go_together, test_open_refuses_null,
-                  test_open_runs_out_of_memory, test_open_does_not_read_the_environment));
+    suite_add_list(suite, "open",
+                   TEST_LIST(open_reads_every_option, open_without_options_is_the_defaults,
+                             open_names_an_unknown_key, open_names_a_bad_value,
+                             open_refuses_what_does_not_go_together, open_refuses_null,
+                             open_runs_out_of_memory, open_does_not_read_the_environment));
     suite_add_list(suite, "last error",
-                   TEST_LIST(test_last_error_is_empty_at_first_and_each_threads_own,
-                             test_last_error_stays_until_the_next_failing_call));
+                   TEST_LIST(last_error_is_empty_at_first_and_each_threads_own,
+                             last_error_stays_until_the_next_failing_call));
     return suite_main(suite);
 }

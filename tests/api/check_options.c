@@ -20,7 +20,7 @@
 
 /* ---- cuarena_config_init ----------------------------------------------- */
 
-START_TEST(test_config_init_gives_the_documented_defaults)
+START_TEST(config_init_gives_the_documented_defaults)
 {
     cuarena_config_t config;
     memset(&config, 0xff, sizeof(config));
@@ -68,7 +68,7 @@ START_TEST(test_config_init_gives_the_documented_defaults)
 }
 END_TEST
 
-START_TEST(test_config_init_null)
+START_TEST(config_init_null)
 {
     cuarena_config_init(NULL);
     cuarena_option_info_init(NULL);
@@ -153,7 +153,7 @@ static const char *const accepted_values[][3] = {
     {"unknown_keys", "warn", NULL},
 };
 
-START_TEST(test_config_set_and_get)
+START_TEST(config_set_and_get)
 {
     const char *const *row = accepted_values[_i];
     cuarena_config_t config = config_fresh();
@@ -236,7 +236,7 @@ static const char *const refused_values[][3] = {
     {"unknown_keys", "ignore", "error, warn"},
 };
 
-START_TEST(test_config_set_refuses_and_changes_nothing)
+START_TEST(config_set_refuses_and_changes_nothing)
 {
     const char *const *row = refused_values[_i];
     cuarena_config_t config = config_fresh();
@@ -249,7 +249,7 @@ START_TEST(test_config_set_refuses_and_changes_nothing)
 END_TEST
 
 /* 65 bytes, of which the last two are one character. */
-START_TEST(test_config_set_says_where_it_cut_a_long_value)
+START_TEST(config_set_says_where_it_cut_a_long_value)
 {
     cuarena_config_t config = config_fresh();
     char text[66] = "";
@@ -264,7 +264,7 @@ START_TEST(test_config_set_says_where_it_cut_a_long_value)
 }
 END_TEST
 
-START_TEST(test_config_set_bad_arguments)
+START_TEST(config_set_bad_arguments)
 {
     cuarena_config_t config = config_fresh();
     expect_status(cuarena_config_set(NULL, "pool", "1"), CUARENA_BAD_ARGUMENT);
@@ -276,7 +276,7 @@ START_TEST(test_config_set_bad_arguments)
 }
 END_TEST
 
-START_TEST(test_config_get_buffer_size)
+START_TEST(config_get_buffer_size)
 {
     cuarena_config_t config = config_fresh();
     char text[16] = "untouched";
@@ -289,7 +289,7 @@ START_TEST(test_config_get_buffer_size)
 }
 END_TEST
 
-START_TEST(test_config_get_bad_arguments)
+START_TEST(config_get_bad_arguments)
 {
     cuarena_config_t config = config_fresh();
     char text[64];
@@ -304,7 +304,7 @@ END_TEST
 
 /* ---- cuarena_config_parse ---------------------------------------------- */
 
-START_TEST(test_config_parse_sets_all)
+START_TEST(config_parse_sets_all)
 {
     cuarena_config_t config = config_fresh();
     expect_ok(
@@ -317,7 +317,7 @@ START_TEST(test_config_parse_sets_all)
 }
 END_TEST
 
-START_TEST(test_config_parse_nothing)
+START_TEST(config_parse_nothing)
 {
     cuarena_config_t config = config_fresh();
     const cuarena_config_t before = config;
@@ -327,14 +327,14 @@ START_TEST(test_config_parse_nothing)
 }
 END_TEST
 
-START_TEST(test_config_parse_last_of_a_key_counts)
+START_TEST(config_parse_last_of_a_key_counts)
 {
     cuarena_config_t config = config_of("pool=1G,pool=2G");
     expect_option(&config, "pool", "2GiB");
 }
 END_TEST
 
-START_TEST(test_config_parse_all_or_none)
+START_TEST(config_parse_all_or_none)
 {
     static const char *const texts[] = {
         "pool=1G,what=1",    "pool=1G,zero=2", "pool=1G,", ",pool=1G",    "pool=1G,,zero=free",
@@ -350,7 +350,7 @@ START_TEST(test_config_parse_all_or_none)
 }
 END_TEST
 
-START_TEST(test_config_parse_long_item)
+START_TEST(config_parse_long_item)
 {
     char text[600] = "name=";
     memset(text + 5, 'x', 500);
@@ -360,7 +360,7 @@ START_TEST(test_config_parse_long_item)
 }
 END_TEST
 
-START_TEST(test_config_parse_bad_arguments)
+START_TEST(config_parse_bad_arguments)
 {
     cuarena_config_t config = config_fresh();
     expect_status(cuarena_config_parse(NULL, ""), CUARENA_BAD_ARGUMENT);
@@ -378,7 +378,7 @@ static bool info_at(size_t index, cuarena_option_info_t *info)
     return cuarena_option_info(index, info) == CUARENA_OK;
 }
 
-START_TEST(test_option_info_defaults_are_accepted_and_are_the_defaults)
+START_TEST(option_info_defaults_are_accepted_and_are_the_defaults)
 {
     const cuarena_config_t defaults = config_fresh();
     cuarena_option_info_t info;
@@ -394,7 +394,7 @@ START_TEST(test_option_info_defaults_are_accepted_and_are_the_defaults)
 }
 END_TEST
 
-START_TEST(test_option_info_words_are_accepted)
+START_TEST(option_info_words_are_accepted)
 {
     cuarena_option_info_t info;
     for (size_t i = 0; info_at(i, &info); i++) {
@@ -411,7 +411,7 @@ START_TEST(test_option_info_words_are_accepted)
 }
 END_TEST
 
-START_TEST(test_option_info_has_the_advanced_ones_last)
+START_TEST(option_info_has_the_advanced_ones_last)
 {
     cuarena_option_info_t info;
     size_t common = 0;
@@ -424,7 +424,7 @@ START_TEST(test_option_info_has_the_advanced_ones_last)
 }
 END_TEST
 
-START_TEST(test_option_info_bad_arguments)
+START_TEST(option_info_bad_arguments)
 {
     cuarena_option_info_t info;
     cuarena_option_info_init(&info);
@@ -540,7 +540,7 @@ static const choice_t choices[] = {
 };
 
 /* The member holds what no word stands for, until it is set. */
-START_TEST(test_config_parse_gives_each_word_its_constant)
+START_TEST(config_parse_gives_each_word_its_constant)
 {
     const choice_t *row = &choices[_i];
     cuarena_config_t config = config_fresh();
@@ -574,7 +574,7 @@ static size_t words_in_table(const char *key, char *text, size_t size)
     return count;
 }
 
-START_TEST(test_option_info_lists_the_words_of_each_choice)
+START_TEST(option_info_lists_the_words_of_each_choice)
 {
     cuarena_option_info_t info;
     size_t rows = 0;
@@ -696,7 +696,7 @@ static size_t read_file(const char *path, char *text, size_t size)
     return length;
 }
 
-START_TEST(test_docs_are_what_the_table_says)
+START_TEST(docs_are_what_the_table_says)
 {
     static char want[32768];
     static char got[32768];
@@ -716,18 +716,17 @@ END_TEST
 
 static void add_set_and_get(Suite *suite)
 {
-    suite_add_rows(suite, "set", test_config_set_and_get, COUNT_OF(accepted_values));
-    suite_add_rows(suite, "set refused", test_config_set_refuses_and_changes_nothing,
+    suite_add_rows(suite, "set", config_set_and_get, COUNT_OF(accepted_values));
+    suite_add_rows(suite, "set refused", config_set_refuses_and_changes_nothing,
                    COUNT_OF(refused_values));
     suite_add_list(suite, "set and get",
-                   TEST_LIST(test_config_init_gives_the_documented_defaults, test_config_init_null,
-                             test_config_set_says_where_it_cut_a_long_value,
-                             test_config_set_bad_arguments, test_config_get_buffer_size,
-                             test_config_get_bad_arguments));
+                   TEST_LIST(config_init_gives_the_documented_defaults, config_init_null,
+                             config_set_says_where_it_cut_a_long_value, config_set_bad_arguments,
+                             config_get_buffer_size, config_get_bad_arguments));
     suite_add_list(suite, "parse",
-                   TEST_LIST(test_config_parse_sets_all, test_config_parse_nothing,
-                             test_config_parse_last_of_a_key_counts, test_config_parse_all_or_none,
-                             test_config_parse_long_item, test_config_parse_bad_arguments));
+                   TEST_LIST(config_parse_sets_all, config_parse_nothing,
+                             config_parse_last_of_a_key_counts, config_parse_all_or_none,
+                             config_parse_long_item, config_parse_bad_arguments));
 }
 
 int main(int argc, char **argv)
@@ -739,14 +738,11 @@ int main(int argc, char **argv)
     Suite *suite = suite_create("options");
     add_set_and_get(suite);
     suite_add_list(suite, "info",
-                   TEST_LIST(test_option_info_defaults_are_accepted_and_are_the_defaults,
-                             test_option_info_words_are_accepted,
-                             test_option_info_has_the_advanced_ones_last,
-                             test_option_info_bad_arguments));
-    suite_add_rows(suite, "words", test_config_parse_gives_each_word_its_constant,
-                   COUNT_OF(choices));
-    suite_add_list(suite, "words listed",
-                   TEST_LIST(test_option_info_lists_the_words_of_each_choice));
-    suite_add_list(suite, "docs", TEST_LIST(test_docs_are_what_the_table_says));
+                   TEST_LIST(option_info_defaults_are_accepted_and_are_the_defaults,
+                             option_info_words_are_accepted, option_info_has_the_advanced_ones_last,
+                             option_info_bad_arguments));
+    suite_add_rows(suite, "words", config_parse_gives_each_word_its_constant, COUNT_OF(choices));
+    suite_add_list(suite, "words listed", TEST_LIST(option_info_lists_the_words_of_each_choice));
+    suite_add_list(suite, "docs", TEST_LIST(docs_are_what_the_table_says));
     return suite_main(suite);
 }

@@ -31,7 +31,7 @@ static void closed(rig_t *rig)
     expect_ok(cuarena_destroy_forced(&rig->arena));
 }
 
-START_TEST(test_what_a_stream_frees_stays_its_own)
+START_TEST(what_a_stream_frees_stays_its_own)
 {
     rig_t rig = opened("preset=grow, memory=none", 0);
     cuarena_stats_t stats;
@@ -53,7 +53,7 @@ START_TEST(test_what_a_stream_frees_stays_its_own)
 }
 END_TEST
 
-START_TEST(test_a_block_of_a_released_stream_is_of_none)
+START_TEST(a_block_of_a_released_stream_is_of_none)
 {
     rig_t rig = opened("preset=grow, memory=none", 0);
     cuarena_stream_t stream;
@@ -68,7 +68,7 @@ START_TEST(test_a_block_of_a_released_stream_is_of_none)
 }
 END_TEST
 
-START_TEST(test_a_reserve_has_a_segment_of_its_own)
+START_TEST(a_reserve_has_a_segment_of_its_own)
 {
     rig_t rig = opened("preset=bfc, memory=none", 0);
     void *p = rig.allocator->reserve(rig.allocator, 32768);
@@ -84,7 +84,7 @@ START_TEST(test_a_reserve_has_a_segment_of_its_own)
 END_TEST
 
 /* Each would take a page of 64 KiB. */
-START_TEST(test_thousands_of_small_reserves_share_pages)
+START_TEST(thousands_of_small_reserves_share_pages)
 {
     enum {
         WEIGHTS = 3000
@@ -104,7 +104,7 @@ START_TEST(test_thousands_of_small_reserves_share_pages)
 END_TEST
 
 /* Where blocks of other calls lie closer. */
-START_TEST(test_small_reserves_are_aligned_as_kernels_count_on)
+START_TEST(small_reserves_are_aligned_as_kernels_count_on)
 {
     void *weights[8];
     rig_t rig = opened("preset=mlx-cpu, memory=pageable", 0);
@@ -119,7 +119,7 @@ START_TEST(test_small_reserves_are_aligned_as_kernels_count_on)
 }
 END_TEST
 
-START_TEST(test_figures_want_a_place)
+START_TEST(figures_want_a_place)
 {
     rig_t rig = opened("preset=grow, memory=none", 0);
     ck_assert_ptr_nonnull(rig.allocator->get_stats(rig.allocator, NULL));
@@ -127,7 +127,7 @@ START_TEST(test_figures_want_a_place)
 }
 END_TEST
 
-START_TEST(test_a_shrink_leaves_what_the_creation_said)
+START_TEST(a_shrink_leaves_what_the_creation_said)
 {
     rig_t rig = opened("preset=grow, memory=none, handle=64K", 1 << 20);
     rig.allocator->free(rig.allocator, rig.allocator->alloc(rig.allocator, 4 << 20));
@@ -138,7 +138,7 @@ START_TEST(test_a_shrink_leaves_what_the_creation_said)
 END_TEST
 
 /* This program has no C++ library, so nothing can be thrown. */
-START_TEST(test_without_exceptions_a_refused_request_is_null)
+START_TEST(without_exceptions_a_refused_request_is_null)
 {
     rig_t rig = opened("preset=grow, memory=none, limit=64KiB", 0);
     ck_assert_ptr_null(rig.allocator->alloc(rig.allocator, 1 << 20));
@@ -149,7 +149,7 @@ START_TEST(test_without_exceptions_a_refused_request_is_null)
 }
 END_TEST
 
-START_TEST(test_bad_arguments_are_named)
+START_TEST(bad_arguments_are_named)
 {
     cuarena_t *arena;
     struct OrtAllocator *allocator = UNTOUCHED;
@@ -183,11 +183,10 @@ int main(void)
     Suite *suite = suite_create("ort allocator");
     suite_add_list(
         suite, "ort allocator",
-        TEST_LIST(
-            test_what_a_stream_frees_stays_its_own, test_a_block_of_a_released_stream_is_of_none,
-            test_a_reserve_has_a_segment_of_its_own, test_thousands_of_small_reserves_share_pages,
-            test_small_reserves_are_aligned_as_kernels_count_on, test_figures_want_a_place,
-            test_a_shrink_leaves_what_the_creation_said,
-            test_without_exceptions_a_refused_request_is_null, test_bad_arguments_are_named));
+        TEST_LIST(what_a_stream_frees_stays_its_own, a_block_of_a_released_stream_is_of_none,
+                  a_reserve_has_a_segment_of_its_own, thousands_of_small_reserves_share_pages,
+                  small_reserves_are_aligned_as_kernels_count_on, figures_want_a_place,
+                  a_shrink_leaves_what_the_creation_said,
+                  without_exceptions_a_refused_request_is_null, bad_arguments_are_named));
     return suite_main(suite);
 }

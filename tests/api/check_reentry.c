@@ -141,7 +141,7 @@ static void work(cuarena_t *arena, random_state_t *random, uint64_t rounds)
 
 /* Until a handler was refused often enough to have come at many places, or it is plain that no
  * signal comes at one. */
-START_TEST(test_a_handler_that_interrupts_a_call_is_served_or_told)
+START_TEST(a_handler_that_interrupts_a_call_is_served_or_told)
 {
     const uint64_t enough = scale_pick(5, 100, 2000);
     random_state_t random = {scale_seed("signals")};
@@ -176,7 +176,7 @@ static void *work_beside(void *argument)
     return NULL;
 }
 
-START_TEST(test_a_handler_beside_other_threads_is_served_or_told)
+START_TEST(a_handler_beside_other_threads_is_served_or_told)
 {
     const uint64_t enough = scale_pick(5, 50, 2000);
     random_state_t random = {scale_seed("signals")};
@@ -222,7 +222,7 @@ static void raise_in_get(test_memory_t *memory, memory_op_t op, const cuarena_re
 }
 
 /* The call waits for nobody, but what it is about is under way. */
-START_TEST(test_a_handler_within_a_call_that_stepped_out_is_told)
+START_TEST(a_handler_within_a_call_that_stepped_out_is_told)
 {
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
     in_handler = f->arena;
@@ -279,7 +279,7 @@ static void *work_hard(void *argument)
 }
 
 /* The allocators of sanitizers may be left locked by a fork. */
-START_TEST(test_a_child_forked_beside_other_threads_is_served_or_told)
+START_TEST(a_child_forked_beside_other_threads_is_served_or_told)
 {
     if (scale_pick(1, 0, 0) != 0)
         return;
@@ -344,7 +344,7 @@ static int child_left_behind(cuarena_t *arena)
 }
 
 /* The call that the other thread is in ends in this process, and never in the child. */
-START_TEST(test_a_child_is_told_of_a_call_that_stayed_behind)
+START_TEST(a_child_is_told_of_a_call_that_stayed_behind)
 {
     static compacting_t c;
     pthread_t thread;
@@ -375,7 +375,7 @@ static int32_t fork_in_callback(void *user, const cuarena_relocation_t *list, si
 }
 
 /* It is the forking thread's own: the child has it too. */
-START_TEST(test_a_child_forked_within_a_callback_can_use_the_arena)
+START_TEST(a_child_forked_within_a_callback_can_use_the_arena)
 {
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
@@ -392,13 +392,12 @@ int main(void)
     Suite *suite = suite_create("calls within calls");
     const int count = (int)COUNT_OF(kinds);
     TCase *signals = new_case(suite, "signals");
-    tcase_add_loop_test(signals, test_a_handler_that_interrupts_a_call_is_served_or_told, 0, count);
-    tcase_add_loop_test(signals, test_a_handler_beside_other_threads_is_served_or_told, 0, count);
-    tcase_add_test(signals, test_a_handler_within_a_call_that_stepped_out_is_told);
+    tcase_add_loop_test(signals, a_handler_that_interrupts_a_call_is_served_or_told, 0, count);
+    tcase_add_loop_test(signals, a_handler_beside_other_threads_is_served_or_told, 0, count);
+    tcase_add_test(signals, a_handler_within_a_call_that_stepped_out_is_told);
     TCase *forks = new_case(suite, "forks");
-    tcase_add_loop_test(forks, test_a_child_forked_beside_other_threads_is_served_or_told, 0,
-                        count);
-    tcase_add_test(forks, test_a_child_is_told_of_a_call_that_stayed_behind);
-    tcase_add_test(forks, test_a_child_forked_within_a_callback_can_use_the_arena);
+    tcase_add_loop_test(forks, a_child_forked_beside_other_threads_is_served_or_told, 0, count);
+    tcase_add_test(forks, a_child_is_told_of_a_call_that_stayed_behind);
+    tcase_add_test(forks, a_child_forked_within_a_callback_can_use_the_arena);
     return suite_main(suite);
 }

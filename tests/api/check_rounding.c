@@ -11,7 +11,7 @@ static uint64_t rounded(uint64_t bytes)
     return (bytes + GRANULE - 1) / GRANULE * GRANULE;
 }
 
-START_TEST(test_pool_of_odd_bytes_tells_its_size)
+START_TEST(pool_of_odd_bytes_tells_its_size)
 {
     static const uint64_t sizes[] = {1, 255, 256, 257, 65537, 1000001};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
@@ -26,7 +26,7 @@ START_TEST(test_pool_of_odd_bytes_tells_its_size)
 }
 END_TEST
 
-START_TEST(test_resize_pool_to_odd_bytes_tells_its_size)
+START_TEST(resize_pool_to_odd_bytes_tells_its_size)
 {
     static const uint64_t sizes[] = {2000001, 1500001, 900001, 1, 70000};
     fixture_t *f = opened(&arena_kinds[_i], MIB(1));
@@ -41,7 +41,7 @@ START_TEST(test_resize_pool_to_odd_bytes_tells_its_size)
 }
 END_TEST
 
-START_TEST(test_stable_block_without_a_region_is_told_as_stable)
+START_TEST(stable_block_without_a_region_is_told_as_stable)
 {
     cuarena_block_t block;
     fixture_t *f = opened(KIND_NONE_POOL, MIB(1));
@@ -56,7 +56,7 @@ START_TEST(test_stable_block_without_a_region_is_told_as_stable)
 END_TEST
 
 /* Nobody set a limit: what the memory had at creation is one. */
-START_TEST(test_limit_that_the_preset_sets_can_be_asked_for)
+START_TEST(limit_that_the_preset_sets_can_be_asked_for)
 {
     void *pointer;
     uint64_t limit = 0;
@@ -77,9 +77,9 @@ int main(void)
     Suite *suite = suite_create("rounding");
     TCase *tcase = new_case(suite, "resize");
     suite_add_list(suite, "rounding",
-                   TEST_LIST(test_pool_of_odd_bytes_tells_its_size,
-                             test_stable_block_without_a_region_is_told_as_stable,
-                             test_limit_that_the_preset_sets_can_be_asked_for));
-    add_test_per_memory(tcase, test_resize_pool_to_odd_bytes_tells_its_size);
+                   TEST_LIST(pool_of_odd_bytes_tells_its_size,
+                             stable_block_without_a_region_is_told_as_stable,
+                             limit_that_the_preset_sets_can_be_asked_for));
+    add_test_per_memory(tcase, resize_pool_to_odd_bytes_tells_its_size);
     return suite_main(suite);
 }

@@ -47,7 +47,7 @@ static cuarena_config_t scoped(int32_t scope, size_t expected)
     return config;
 }
 
-START_TEST(test_scopes_take_their_own_keys)
+START_TEST(scopes_take_their_own_keys)
 {
     expect_u64(scoped(CUARENA_SCOPE_ENVIRONMENT, 1).limit.value, MIB(4));
     expect_u64(scoped(CUARENA_SCOPE_SESSION, 1).limit.value, MIB(8));
@@ -56,7 +56,7 @@ START_TEST(test_scopes_take_their_own_keys)
 END_TEST
 
 /* The environment's arena comes first, and the session is told. */
-START_TEST(test_environment_goes_before_a_session)
+START_TEST(environment_goes_before_a_session)
 {
     cuarena_shared_report_t report;
     cuarena_t *registered = NULL, *session = NULL;
@@ -79,7 +79,7 @@ START_TEST(test_environment_goes_before_a_session)
 END_TEST
 
 /* Without an environment's arena a session's keys count. */
-START_TEST(test_session_alone_makes_the_arena)
+START_TEST(session_alone_makes_the_arena)
 {
     uint64_t limit = 0;
     cuarena_t *session = NULL;
@@ -91,7 +91,7 @@ START_TEST(test_session_alone_makes_the_arena)
 }
 END_TEST
 
-START_TEST(test_scope_errors_name_the_whole_key_and_set_nothing)
+START_TEST(scope_errors_name_the_whole_key_and_set_nothing)
 {
     static const char *const wrong[] = {"ep.f.arena.limit", "ep.f.arena.alignment"};
     static const char *const what[] = {"2MiB", "three"};
@@ -107,7 +107,7 @@ START_TEST(test_scope_errors_name_the_whole_key_and_set_nothing)
 }
 END_TEST
 
-START_TEST(test_scope_of_an_unknown_option)
+START_TEST(scope_of_an_unknown_option)
 {
     static const char *const wrong[] = {"arena.limitt"};
     static const char *const what[] = {"2MiB"};
@@ -120,7 +120,7 @@ START_TEST(test_scope_of_an_unknown_option)
 END_TEST
 
 /* The prefix is taken off once: so cuarena_config_set does. */
-START_TEST(test_scope_of_an_option_with_two_prefixes)
+START_TEST(scope_of_an_option_with_two_prefixes)
 {
     static const char *const wrong[] = {"arena.arena.limit", "ep_factory.F.arena.arena.limit",
                                         "ep.f.arena.arena.limit"};
@@ -136,7 +136,7 @@ START_TEST(test_scope_of_an_option_with_two_prefixes)
 }
 END_TEST
 
-START_TEST(test_scope_bad_arguments)
+START_TEST(scope_bad_arguments)
 {
     static const char *const none[] = {NULL};
     static const char *const some[] = {"arena.limit"};
@@ -191,7 +191,7 @@ static void close_held(const held_t *held)
     release(held->arena);
 }
 
-START_TEST(test_shrink_gives_back_what_nothing_lives_in)
+START_TEST(shrink_gives_back_what_nothing_lives_in)
 {
     held_t held = open_held();
     uint64_t given = 0;
@@ -206,7 +206,7 @@ START_TEST(test_shrink_gives_back_what_nothing_lives_in)
 }
 END_TEST
 
-START_TEST(test_shrink_of_nothing)
+START_TEST(shrink_of_nothing)
 {
     held_t held = open_held();
     uint64_t given = 77;
@@ -247,7 +247,7 @@ static const struct {
     {"cpu:0;gpu:2147483647", "'gpu:2147483647' has no", "shared_acquire"},
 };
 
-START_TEST(test_shrink_that_is_refused_trims_nothing)
+START_TEST(shrink_that_is_refused_trims_nothing)
 {
     held_t held = open_held();
     uint64_t given = 77;
@@ -266,7 +266,7 @@ START_TEST(test_shrink_that_is_refused_trims_nothing)
 }
 END_TEST
 
-START_TEST(test_shrink_without_an_arena)
+START_TEST(shrink_without_an_arena)
 {
     expect_status(cuarena_shared_shrink(NULL, NULL), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_shared_shrink("cpu:0", NULL), CUARENA_BAD_ARGUMENT);
@@ -294,7 +294,7 @@ static void release_within(void *user, const cuarena_event_t *event)
     expect_ptr(same, visit->arena);
 }
 
-START_TEST(test_release_within_a_shrink_is_busy)
+START_TEST(release_within_a_shrink_is_busy)
 {
     held_t held = open_held();
     visit_t visit = {.arena = held.arena};
@@ -325,7 +325,7 @@ static void begin_release(void *user, const cuarena_event_t *event)
     expect_asleep(&visit->waiter, "the last release, while the arena is trimmed");
 }
 
-START_TEST(test_the_last_release_waits_for_a_shrink)
+START_TEST(the_last_release_waits_for_a_shrink)
 {
     held_t held = open_held();
     visit_t visit = {.arena = held.arena};
@@ -356,7 +356,7 @@ static void *come_and_go(void *user)
     return NULL;
 }
 
-START_TEST(test_shrinks_while_arenas_come_and_go)
+START_TEST(shrinks_while_arenas_come_and_go)
 {
     pthread_t threads[3];
     for (int i = 0; i < 3; i++)
@@ -375,18 +375,16 @@ int main(void)
 {
     Suite *suite = suite_create("scopes");
     suite_add_list(suite, "scopes of keys",
-                   TEST_LIST(test_scopes_take_their_own_keys,
-                             test_environment_goes_before_a_session,
-                             test_session_alone_makes_the_arena,
-                             test_scope_errors_name_the_whole_key_and_set_nothing,
-                             test_scope_of_an_unknown_option,
-                             test_scope_of_an_option_with_two_prefixes, test_scope_bad_arguments));
+                   TEST_LIST(scopes_take_their_own_keys, environment_goes_before_a_session,
+                             session_alone_makes_the_arena,
+                             scope_errors_name_the_whole_key_and_set_nothing,
+                             scope_of_an_unknown_option, scope_of_an_option_with_two_prefixes,
+                             scope_bad_arguments));
     TCase *tcase = suite_add_list(
         suite, "shrinking",
-        TEST_LIST(test_shrink_gives_back_what_nothing_lives_in, test_shrink_of_nothing,
-                  test_shrink_without_an_arena, test_release_within_a_shrink_is_busy,
-                  test_the_last_release_waits_for_a_shrink, test_shrinks_while_arenas_come_and_go));
-    tcase_add_loop_test(tcase, test_shrink_that_is_refused_trims_nothing, 0,
-                        (int)COUNT_OF(wrong_lists));
+        TEST_LIST(shrink_gives_back_what_nothing_lives_in, shrink_of_nothing,
+                  shrink_without_an_arena, release_within_a_shrink_is_busy,
+                  the_last_release_waits_for_a_shrink, shrinks_while_arenas_come_and_go));
+    tcase_add_loop_test(tcase, shrink_that_is_refused_trims_nothing, 0, (int)COUNT_OF(wrong_lists));
     return suite_main(suite);
 }

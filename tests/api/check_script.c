@@ -388,7 +388,7 @@ static void play_step(play_t *play)
             expect_named(play, &play->blocks[at], play->blocks[at].bytes);
 }
 
-START_TEST(test_script)
+START_TEST(each_line_of_a_script)
 {
     static play_t play;
     memset(&play, 0, sizeof play);
@@ -419,7 +419,7 @@ static Suite *make_suite(void)
 {
     Suite *suite = suite_create("script");
     TCase *tcase = tcase_create("script");
-    tcase_add_loop_test(tcase, test_script, 0, 2 * (int)COUNT_OF(memories));
+    tcase_add_loop_test(tcase, each_line_of_a_script, 0, 2 * (int)COUNT_OF(memories));
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -41,7 +41,7 @@ static void expect_none(const char *text)
 
 /* ---- Acquiring --------------------------------------------------------- */
 
-START_TEST(test_acquire_makes_one_and_then_gives_it)
+START_TEST(acquire_makes_one_and_then_gives_it)
 {
     cuarena_shared_report_t report;
     cuarena_t *first = acquire("", &report);
@@ -91,7 +91,7 @@ static void listen_no_more(void)
     expect_ok(cuarena_log_set_level(CUARENA_LOG_OFF));
 }
 
-START_TEST(test_acquire_tells_what_is_in_force)
+START_TEST(acquire_tells_what_is_in_force)
 {
     lines_t lines;
     uint64_t limit = 0;
@@ -121,7 +121,7 @@ START_TEST(test_acquire_tells_what_is_in_force)
 END_TEST
 
 /* What a preset stands for is no difference from the same by name. */
-START_TEST(test_acquire_compares_what_options_come_to)
+START_TEST(acquire_compares_what_options_come_to)
 {
     cuarena_shared_report_t report;
     cuarena_t *first = acquire("preset=grow", &report);
@@ -136,7 +136,7 @@ START_TEST(test_acquire_compares_what_options_come_to)
 }
 END_TEST
 
-START_TEST(test_acquire_is_by_memory)
+START_TEST(acquire_is_by_memory)
 {
     cuarena_shared_report_t report;
     cuarena_t *host = acquire("", &report);
@@ -148,7 +148,7 @@ START_TEST(test_acquire_is_by_memory)
 }
 END_TEST
 
-START_TEST(test_acquire_refuses_what_has_an_owner)
+START_TEST(acquire_refuses_what_has_an_owner)
 {
     test_memory_t memory;
     cuarena_t *arena = NULL;
@@ -169,7 +169,7 @@ START_TEST(test_acquire_refuses_what_has_an_owner)
 END_TEST
 
 /* A failed one leaves no trace; the next makes the arena. */
-START_TEST(test_acquire_that_cannot_make_it)
+START_TEST(acquire_that_cannot_make_it)
 {
     cuarena_t *arena = NULL;
     cuarena_shared_report_t report;
@@ -183,7 +183,7 @@ START_TEST(test_acquire_that_cannot_make_it)
 }
 END_TEST
 
-START_TEST(test_acquire_bad_arguments)
+START_TEST(acquire_bad_arguments)
 {
     cuarena_t *arena = NULL;
     cuarena_shared_report_t report;
@@ -201,7 +201,7 @@ START_TEST(test_acquire_bad_arguments)
 }
 END_TEST
 
-START_TEST(test_find_holds_what_is_there)
+START_TEST(find_holds_what_is_there)
 {
     cuarena_t *found = NULL;
     cuarena_shared_report_t report;
@@ -218,7 +218,7 @@ END_TEST
 
 /* ---- Letting go -------------------------------------------------------- */
 
-START_TEST(test_release_one_too_many_is_told)
+START_TEST(release_one_too_many_is_told)
 {
     lines_t lines;
     cuarena_shared_report_t report;
@@ -234,7 +234,7 @@ START_TEST(test_release_one_too_many_is_told)
 }
 END_TEST
 
-START_TEST(test_release_of_nothing)
+START_TEST(release_of_nothing)
 {
     cuarena_t *arena = NULL;
     expect_ok(cuarena_shared_release(NULL));
@@ -242,7 +242,7 @@ START_TEST(test_release_of_nothing)
 }
 END_TEST
 
-START_TEST(test_release_of_an_arena_that_is_not_shared)
+START_TEST(release_of_an_arena_that_is_not_shared)
 {
     fixture_t f;
     cuarena_shared_report_t report;
@@ -255,7 +255,7 @@ START_TEST(test_release_of_an_arena_that_is_not_shared)
 }
 END_TEST
 
-START_TEST(test_release_by_the_last_one_while_blocks_live)
+START_TEST(release_by_the_last_one_while_blocks_live)
 {
     void *pointer = NULL;
     cuarena_shared_report_t report;
@@ -275,7 +275,7 @@ START_TEST(test_release_by_the_last_one_while_blocks_live)
 }
 END_TEST
 
-START_TEST(test_destroy_of_a_shared_arena_is_busy)
+START_TEST(destroy_of_a_shared_arena_is_busy)
 {
     cuarena_shared_report_t report;
     cuarena_t *arena = acquire("name=ours", &report);
@@ -301,7 +301,7 @@ static int32_t let_go(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_
     return 0;
 }
 
-START_TEST(test_release_in_the_arenas_handler)
+START_TEST(release_in_the_arenas_handler)
 {
     uint64_t calls = 0;
     void *pointer = NULL;
@@ -320,7 +320,7 @@ END_TEST
 
 /* ---- Replacing --------------------------------------------------------- */
 
-START_TEST(test_replace_when_nobody_else_holds_it)
+START_TEST(replace_when_nobody_else_holds_it)
 {
     uint64_t limit = 0;
     cuarena_shared_report_t report;
@@ -341,7 +341,7 @@ START_TEST(test_replace_when_nobody_else_holds_it)
 }
 END_TEST
 
-START_TEST(test_replace_while_somebody_holds_it)
+START_TEST(replace_while_somebody_holds_it)
 {
     lines_t lines;
     uint64_t limit = 0;
@@ -367,7 +367,7 @@ START_TEST(test_replace_while_somebody_holds_it)
 }
 END_TEST
 
-START_TEST(test_replace_while_blocks_live)
+START_TEST(replace_while_blocks_live)
 {
     void *pointer = NULL;
     cuarena_shared_report_t report;
@@ -382,7 +382,7 @@ START_TEST(test_replace_while_blocks_live)
 }
 END_TEST
 
-START_TEST(test_replace_where_there_is_none)
+START_TEST(replace_where_there_is_none)
 {
     cuarena_t *arena = NULL;
     cuarena_shared_report_t report;
@@ -395,7 +395,7 @@ START_TEST(test_replace_where_there_is_none)
 }
 END_TEST
 
-START_TEST(test_replace_by_another_memory)
+START_TEST(replace_by_another_memory)
 {
     cuarena_shared_report_t report;
     cuarena_config_t config = small_config("memory=none");
@@ -410,7 +410,7 @@ START_TEST(test_replace_by_another_memory)
 }
 END_TEST
 
-START_TEST(test_replace_of_what_is_not_shared)
+START_TEST(replace_of_what_is_not_shared)
 {
     fixture_t f;
     cuarena_config_t config = small_config("");
@@ -424,7 +424,7 @@ START_TEST(test_replace_of_what_is_not_shared)
 END_TEST
 
 /* The old one is gone then, and says so. */
-START_TEST(test_replace_that_cannot_make_the_new_one)
+START_TEST(replace_that_cannot_make_the_new_one)
 {
     cuarena_shared_report_t report;
     cuarena_config_t config = small_config("");
@@ -437,7 +437,7 @@ START_TEST(test_replace_that_cannot_make_the_new_one)
 END_TEST
 
 /* What the configuration lacks is found before anything is ended. */
-START_TEST(test_replace_by_a_bad_configuration)
+START_TEST(replace_by_a_bad_configuration)
 {
     cuarena_shared_report_t report;
     cuarena_config_t config = small_config("");
@@ -504,7 +504,7 @@ static void *work(void *user)
     return NULL;
 }
 
-START_TEST(test_threads_acquire_replace_and_release)
+START_TEST(threads_acquire_replace_and_release)
 {
     pthread_t threads[THREADS];
     worker_t workers[THREADS];
@@ -539,7 +539,7 @@ static void *acquire_at_once(void *user)
     return NULL;
 }
 
-START_TEST(test_threads_that_ask_at_once_get_one_arena)
+START_TEST(threads_that_ask_at_once_get_one_arena)
 {
     pthread_t threads[THREADS];
     worker_t workers[THREADS];
@@ -577,7 +577,7 @@ static void *come_and_go(void *user)
 }
 
 /* Whatever another thread was about, the child is not held up by it. */
-START_TEST(test_fork_while_others_make_and_end_arenas)
+START_TEST(fork_while_others_make_and_end_arenas)
 {
     pthread_t thread;
     cuarena_shared_report_t report;
@@ -608,28 +608,25 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("shared");
-    suite_add_list(
-        suite, "acquire",
-        TEST_LIST(test_acquire_makes_one_and_then_gives_it, test_acquire_tells_what_is_in_force,
-                  test_acquire_compares_what_options_come_to, test_acquire_is_by_memory,
-                  test_acquire_refuses_what_has_an_owner, test_acquire_that_cannot_make_it,
-                  test_acquire_bad_arguments, test_find_holds_what_is_there));
+    suite_add_list(suite, "acquire",
+                   TEST_LIST(acquire_makes_one_and_then_gives_it, acquire_tells_what_is_in_force,
+                             acquire_compares_what_options_come_to, acquire_is_by_memory,
+                             acquire_refuses_what_has_an_owner, acquire_that_cannot_make_it,
+                             acquire_bad_arguments, find_holds_what_is_there));
     suite_add_list(suite, "release",
-                   TEST_LIST(test_release_one_too_many_is_told, test_release_of_nothing,
-                             test_release_of_an_arena_that_is_not_shared,
-                             test_release_by_the_last_one_while_blocks_live,
-                             test_destroy_of_a_shared_arena_is_busy,
-                             test_release_in_the_arenas_handler));
+                   TEST_LIST(release_one_too_many_is_told, release_of_nothing,
+                             release_of_an_arena_that_is_not_shared,
+                             release_by_the_last_one_while_blocks_live,
+                             destroy_of_a_shared_arena_is_busy, release_in_the_arenas_handler));
+    suite_add_list(suite, "replace",
+                   TEST_LIST(replace_when_nobody_else_holds_it, replace_while_somebody_holds_it,
+                             replace_while_blocks_live, replace_where_there_is_none,
+                             replace_by_another_memory, replace_of_what_is_not_shared,
+                             replace_that_cannot_make_the_new_one, replace_by_a_bad_configuration));
     suite_add_list(
-        suite, "replace",
-        TEST_LIST(test_replace_when_nobody_else_holds_it, test_replace_while_somebody_holds_it,
-                  test_replace_while_blocks_live, test_replace_where_there_is_none,
-                  test_replace_by_another_memory, test_replace_of_what_is_not_shared,
-                  test_replace_that_cannot_make_the_new_one, test_replace_by_a_bad_configuration));
-    suite_add_list(suite, "threads",
-                   TEST_LIST(test_threads_acquire_replace_and_release,
-                             test_threads_that_ask_at_once_get_one_arena));
+        suite, "threads",
+        TEST_LIST(threads_acquire_replace_and_release, threads_that_ask_at_once_get_one_arena));
     if (scale_may_fork())
-        suite_add_list(suite, "forks", TEST_LIST(test_fork_while_others_make_and_end_arenas));
+        suite_add_list(suite, "forks", TEST_LIST(fork_while_others_make_and_end_arenas));
     return suite_main(suite);
 }

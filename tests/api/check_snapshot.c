@@ -52,7 +52,7 @@ static void empty_row(fixture_t *f, void **kept, cuarena_block_t block)
             drop(f, kept[i]);
 }
 
-START_TEST(test_all_kinds_tell_what_they_have)
+START_TEST(all_kinds_tell_what_they_have)
 {
     for (int row = 0; row < ROWS; row++) {
         void *kept[3];
@@ -96,7 +96,7 @@ static void expect_says_at(const char *json, const char *text, const char *file,
         ck_abort_msg("%s:%d: expected %s in %s", file, line, text, json);
 }
 
-START_TEST(test_flags_say_what_a_block_is)
+START_TEST(flags_say_what_a_block_is)
 {
     fixture_t *f = prepared(KIND_CUSTOM_POOL, 8 * EACH);
     f->config.stable = amount_of_bytes(2 * EACH);
@@ -123,7 +123,7 @@ START_TEST(test_flags_say_what_a_block_is)
 END_TEST
 
 /* Freed on a stream: no event, then one, then idle; private while the stream is captured. */
-START_TEST(test_free_ranges_say_whose_they_are)
+START_TEST(free_ranges_say_whose_they_are)
 {
     fixture_t *f = opened(SIMULATED, 8 * EACH);
     void *pointer;
@@ -152,7 +152,7 @@ START_TEST(test_free_ranges_say_whose_they_are)
 END_TEST
 
 /* A block that another stream uses is freed: it waits, and PyTorch's format says so. */
-START_TEST(test_freed_block_that_is_used_waits)
+START_TEST(freed_block_that_is_used_waits)
 {
     fixture_t *f = opened(SIMULATED, 8 * EACH);
     void *pointer;
@@ -166,7 +166,7 @@ START_TEST(test_freed_block_that_is_used_waits)
 }
 END_TEST
 
-START_TEST(test_names_are_escaped)
+START_TEST(names_are_escaped)
 {
     fixture_t *f = prepared(KIND_CUSTOM_POOL, 8 * EACH);
     strcpy(f->config.name, "a\"\\\n\xff\xc3\xa9");
@@ -180,7 +180,7 @@ START_TEST(test_names_are_escaped)
 }
 END_TEST
 
-START_TEST(test_last_refusal_is_told)
+START_TEST(last_refusal_is_told)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, 8 * EACH);
     void *pointer = UNTOUCHED;
@@ -194,7 +194,7 @@ START_TEST(test_last_refusal_is_told)
 END_TEST
 
 /* Options are those that hold, not those that were set. */
-START_TEST(test_options_are_resolved)
+START_TEST(options_are_resolved)
 {
     fixture_t *f = opened_text("memory=none,pool=1MiB");
     expect_says(f->arena, "\"preset\":\"pool\",\"memory\":\"none\"");
@@ -205,7 +205,7 @@ END_TEST
 
 /* ---- The last events --------------------------------------------------- */
 
-START_TEST(test_last_events_are_those_of_the_ring)
+START_TEST(last_events_are_those_of_the_ring)
 {
     fixture_t *f = prepared(KIND_CUSTOM_POOL, 8 * EACH);
     f->config.trace_ring = 4;
@@ -227,7 +227,7 @@ END_TEST
 
 /* ---- How they are written ---------------------------------------------- */
 
-START_TEST(test_arguments_are_checked)
+START_TEST(arguments_are_checked)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, 8 * EACH);
     expect_status(cuarena_snapshot_write(NULL, 0, in_folder("a")), CUARENA_BAD_ARGUMENT);
@@ -239,7 +239,7 @@ START_TEST(test_arguments_are_checked)
 }
 END_TEST
 
-START_TEST(test_file_is_its_owners)
+START_TEST(file_is_its_owners)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, 8 * EACH);
     mode_t before = umask(0);
@@ -252,7 +252,7 @@ START_TEST(test_file_is_its_owners)
 END_TEST
 
 /* A file that cannot be written leaves neither itself nor a part. */
-START_TEST(test_paths_that_cannot_be)
+START_TEST(paths_that_cannot_be)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, 8 * EACH);
     expect_status(cuarena_snapshot_write(f->arena, 0, in_folder("none/a.json")), CUARENA_DRIVER);
@@ -266,7 +266,7 @@ START_TEST(test_paths_that_cannot_be)
 }
 END_TEST
 
-START_TEST(test_longest_name_is_a_file)
+START_TEST(longest_name_is_a_file)
 {
     char path[400];
     fixture_t *f = opened(KIND_CUSTOM_POOL, 8 * EACH);
@@ -278,7 +278,7 @@ START_TEST(test_longest_name_is_a_file)
 END_TEST
 
 /* As root it would have taken the place of /dev/null. */
-START_TEST(test_what_is_no_file_is_not_replaced)
+START_TEST(what_is_no_file_is_not_replaced)
 {
     struct stat is;
     fixture_t *f = opened(KIND_CUSTOM_POOL, 8 * EACH);
@@ -293,7 +293,7 @@ START_TEST(test_what_is_no_file_is_not_replaced)
 END_TEST
 
 /* Behind so many bytes there is no more room for files: nothing of the new one stays. */
-START_TEST(test_full_disk_leaves_the_file_before)
+START_TEST(full_disk_leaves_the_file_before)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, 64 * EACH);
     cuarena_block_t row[64];
@@ -319,7 +319,7 @@ START_TEST(test_full_disk_leaves_the_file_before)
 }
 END_TEST
 
-START_TEST(test_whole_file_replaces_the_one_before)
+START_TEST(whole_file_replaces_the_one_before)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, 8 * EACH);
     FILE *file = fopen(in_folder("one.json"), "w");
@@ -349,7 +349,7 @@ static int32_t take_bytes(void *user, const void *bytes, size_t size)
     return 0;
 }
 
-START_TEST(test_function_gets_the_same_bytes)
+START_TEST(function_gets_the_same_bytes)
 {
     static taken_t taken = {.most = sizeof taken.text - 1};
     fixture_t *f = opened(KIND_CUSTOM_POOL, 8 * EACH);
@@ -359,7 +359,7 @@ START_TEST(test_function_gets_the_same_bytes)
 }
 END_TEST
 
-START_TEST(test_function_that_has_enough_is_not_called_again)
+START_TEST(function_that_has_enough_is_not_called_again)
 {
     static taken_t taken;
     fixture_t *f = opened(KIND_CUSTOM_POOL, 64 * EACH);
@@ -381,7 +381,7 @@ static int32_t write_in_handler(void *user, cuarena_t *arena, uint64_t asked, in
     return 0;
 }
 
-START_TEST(test_handler_may_write_one)
+START_TEST(handler_may_write_one)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, 8 * EACH);
     void *pointer = take(f, 4 * EACH);
@@ -426,7 +426,7 @@ static void refuse(const fixture_t *f, cuarena_status_t why)
     ck_assert_ptr_nonnull(strstr(cuarena_last_error(), "no room for 458752 bytes"));
 }
 
-START_TEST(test_refusals_are_numbered)
+START_TEST(refusals_are_numbered)
 {
     char name[32];
     fixture_t *f = opened_writing("%p-%n.json");
@@ -444,7 +444,7 @@ START_TEST(test_refusals_are_numbered)
 }
 END_TEST
 
-START_TEST(test_first_refusal_without_a_number)
+START_TEST(first_refusal_without_a_number)
 {
     fixture_t *f = opened_writing("100%%.json");
     void *pointer = take(f, 2 * EACH);
@@ -457,7 +457,7 @@ START_TEST(test_first_refusal_without_a_number)
 END_TEST
 
 /* A refusal by a limit, in PyTorch's format, beside the same moment's JSON. */
-START_TEST(test_refusal_by_a_limit)
+START_TEST(refusal_by_a_limit)
 {
     fixture_t *f = opened_writing("limit.pickle");
     set_limit(f, CUARENA_LIMIT_LIVE, 4 * EACH);
@@ -471,7 +471,7 @@ START_TEST(test_refusal_by_a_limit)
 END_TEST
 
 /* What is no lack of bytes writes nothing. */
-START_TEST(test_other_errors_are_no_refusals)
+START_TEST(other_errors_are_no_refusals)
 {
     fixture_t *f = opened_writing("%n.json");
     void *pointer = UNTOUCHED;
@@ -484,7 +484,7 @@ START_TEST(test_other_errors_are_no_refusals)
 END_TEST
 
 /* The request's own error stays, and the log is told. */
-START_TEST(test_refusal_whose_file_cannot_be)
+START_TEST(refusal_whose_file_cannot_be)
 {
     fixture_t *f = opened_writing("none/%n.json");
     void *pointer = take(f, 2 * EACH);
@@ -502,27 +502,26 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("snapshot");
-    TCase *kinds = suite_add_list(suite, "kinds", TEST_LIST(test_all_kinds_tell_what_they_have));
+    TCase *kinds = suite_add_list(suite, "kinds", TEST_LIST(all_kinds_tell_what_they_have));
     use_folder(kinds);
     tcase_set_timeout(kinds, 120);
 #if !defined(CUARENA_TEST_CUDA)
-    use_folder(suite_add_list(
-        suite, "contents",
-        TEST_LIST(test_flags_say_what_a_block_is, test_last_events_are_those_of_the_ring,
-                  test_free_ranges_say_whose_they_are, test_freed_block_that_is_used_waits,
-                  test_names_are_escaped, test_last_refusal_is_told, test_options_are_resolved)));
+    use_folder(
+        suite_add_list(suite, "contents",
+                       TEST_LIST(flags_say_what_a_block_is, last_events_are_those_of_the_ring,
+                                 free_ranges_say_whose_they_are, freed_block_that_is_used_waits,
+                                 names_are_escaped, last_refusal_is_told, options_are_resolved)));
     use_folder(suite_add_list(
         suite, "writing",
-        TEST_LIST(test_arguments_are_checked, test_file_is_its_owners, test_paths_that_cannot_be,
-                  test_longest_name_is_a_file, test_what_is_no_file_is_not_replaced,
-                  test_full_disk_leaves_the_file_before, test_whole_file_replaces_the_one_before,
-                  test_function_gets_the_same_bytes,
-                  test_function_that_has_enough_is_not_called_again, test_handler_may_write_one)));
-    use_folder(
-        suite_add_list(suite, "refusals",
-                       TEST_LIST(test_refusals_are_numbered, test_first_refusal_without_a_number,
-                                 test_refusal_by_a_limit, test_other_errors_are_no_refusals,
-                                 test_refusal_whose_file_cannot_be)));
+        TEST_LIST(arguments_are_checked, file_is_its_owners, paths_that_cannot_be,
+                  longest_name_is_a_file, what_is_no_file_is_not_replaced,
+                  full_disk_leaves_the_file_before, whole_file_replaces_the_one_before,
+                  function_gets_the_same_bytes, function_that_has_enough_is_not_called_again,
+                  handler_may_write_one)));
+    use_folder(suite_add_list(suite, "refusals",
+                              TEST_LIST(refusals_are_numbered, first_refusal_without_a_number,
+                                        refusal_by_a_limit, other_errors_are_no_refusals,
+                                        refusal_whose_file_cannot_be)));
 #endif
     return rows_main(suite);
 }

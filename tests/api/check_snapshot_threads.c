@@ -98,20 +98,20 @@ static void write_beside(const char *arena_options, bool streams)
     expect_right_snapshots();
 }
 
-START_TEST(test_snapshots_are_of_one_moment)
+START_TEST(snapshots_are_of_one_moment)
 {
     write_beside(options[_i], false);
 }
 END_TEST
 
-START_TEST(test_snapshots_on_streams_are_of_one_moment)
+START_TEST(snapshots_on_streams_are_of_one_moment)
 {
     write_beside(options[_i], true);
 }
 END_TEST
 
 /* Threads that run out at once write files of their own, sixteen in all. */
-START_TEST(test_refusals_of_threads)
+START_TEST(refusals_of_threads)
 {
     char text[400];
     worker_t workers[THREADS];
@@ -131,11 +131,11 @@ int main(void)
 {
     Suite *suite = suite_create("snapshot threads");
     TCase *plain = suite_add_case(suite, "plain");
-    tcase_add_loop_test(plain, test_snapshots_are_of_one_moment, 0, COUNT_OF(options));
+    tcase_add_loop_test(plain, snapshots_are_of_one_moment, 0, COUNT_OF(options));
     TCase *streams = suite_add_case(suite, "streams");
-    tcase_add_loop_test(streams, test_snapshots_on_streams_are_of_one_moment, 0, COUNT_OF(options));
+    tcase_add_loop_test(streams, snapshots_on_streams_are_of_one_moment, 0, COUNT_OF(options));
     use_folder(plain);
     use_folder(streams);
-    use_folder(suite_add_list(suite, "refusals", TEST_LIST(test_refusals_of_threads)));
+    use_folder(suite_add_list(suite, "refusals", TEST_LIST(refusals_of_threads)));
     return suite_main(suite);
 }

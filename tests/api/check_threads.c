@@ -332,14 +332,14 @@ static void share(const arena_kind_t *kind)
     fixture_close(&f);
 }
 
-START_TEST(test_threads_share_an_arena)
+START_TEST(threads_share_an_arena)
 {
     share(kinds[_i]);
 }
 END_TEST
 
 /* The presets of MLX, and CuPy's on a device. */
-START_TEST(test_threads_share_a_cache)
+START_TEST(threads_share_a_cache)
 {
     const arena_kind_t *kind = &arena_kinds[_i];
     bool each = (kind->traits & KIND_EACH) != 0; /* it neither moves nor resizes */
@@ -348,7 +348,7 @@ START_TEST(test_threads_share_a_cache)
 }
 END_TEST
 
-START_TEST(test_threads_work_while_the_pool_is_resized)
+START_TEST(threads_work_while_the_pool_is_resized)
 {
     fixture_t f;
     crew_t crew = {.count = 0};
@@ -369,7 +369,7 @@ START_TEST(test_threads_work_while_the_pool_is_resized)
 }
 END_TEST
 
-START_TEST(test_compactions_of_two_threads_take_turns)
+START_TEST(compactions_of_two_threads_take_turns)
 {
     fixture_t f;
     crew_t crew = {.count = 0};
@@ -476,7 +476,7 @@ static void meet(fixture_t *f, intruder_t *intruder, void *(*job)(void *), int w
     expect_sound(f);
 }
 
-START_TEST(test_free_of_a_moving_block_ends_it_after_the_move)
+START_TEST(free_of_a_moving_block_ends_it_after_the_move)
 {
     fixture_t f;
     intruder_t intruder;
@@ -490,7 +490,7 @@ START_TEST(test_free_of_a_moving_block_ends_it_after_the_move)
 }
 END_TEST
 
-START_TEST(test_info_of_a_moving_block_says_so)
+START_TEST(info_of_a_moving_block_says_so)
 {
     fixture_t f;
     intruder_t intruder;
@@ -503,7 +503,7 @@ START_TEST(test_info_of_a_moving_block_says_so)
 }
 END_TEST
 
-START_TEST(test_pin_of_a_moving_block_waits_for_its_new_address)
+START_TEST(pin_of_a_moving_block_waits_for_its_new_address)
 {
     fixture_t f;
     intruder_t intruder;
@@ -516,7 +516,7 @@ START_TEST(test_pin_of_a_moving_block_waits_for_its_new_address)
 }
 END_TEST
 
-START_TEST(test_resize_of_a_moving_block_waits)
+START_TEST(resize_of_a_moving_block_waits)
 {
     fixture_t f;
     intruder_t intruder;
@@ -534,12 +534,12 @@ END_TEST
 static void add_shared(Suite *suite)
 {
     TCase *tcase = new_case(suite, "every readable kind");
-    tcase_add_loop_test(tcase, test_threads_share_an_arena, 0, COUNT_OF(kinds));
-    tcase_add_loop_test(new_case(suite, "what is kept"), test_threads_share_a_cache, FIRST_KEPT,
+    tcase_add_loop_test(tcase, threads_share_an_arena, 0, COUNT_OF(kinds));
+    tcase_add_loop_test(new_case(suite, "what is kept"), threads_share_a_cache, FIRST_KEPT,
                         LAST_KEPT);
-    tcase = suite_add_list(suite, "at once",
-                           TEST_LIST(test_threads_work_while_the_pool_is_resized,
-                                     test_compactions_of_two_threads_take_turns));
+    tcase = suite_add_list(
+        suite, "at once",
+        TEST_LIST(threads_work_while_the_pool_is_resized, compactions_of_two_threads_take_turns));
     tcase_set_timeout(tcase, scale_timeout(60));
 }
 
@@ -555,11 +555,10 @@ int main(void)
 {
     Suite *suite = suite_create("threads");
     add_shared(suite);
-    TCase *tcase = suite_add_list(suite, "in the middle",
-                                  TEST_LIST(test_free_of_a_moving_block_ends_it_after_the_move,
-                                            test_info_of_a_moving_block_says_so,
-                                            test_pin_of_a_moving_block_waits_for_its_new_address,
-                                            test_resize_of_a_moving_block_waits));
+    TCase *tcase = suite_add_list(
+        suite, "in the middle",
+        TEST_LIST(free_of_a_moving_block_ends_it_after_the_move, info_of_a_moving_block_says_so,
+                  pin_of_a_moving_block_waits_for_its_new_address, resize_of_a_moving_block_waits));
     tcase_set_timeout(tcase, scale_timeout(60));
     return suite_main(suite);
 }

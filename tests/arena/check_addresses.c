@@ -79,7 +79,7 @@ static cuarena_t *make_one(const char *options, size_t index, void **pointer)
     return arena;
 }
 
-START_TEST(test_10000_arenas_live_in_one_process)
+START_TEST(ten_thousand_arenas_live_in_one_process)
 {
     size_t count = scale_pick(500, _i < 2 ? MANY : FEWER, MANY);
     cuarena_t **arenas = calloc(count, sizeof *arenas);
@@ -121,7 +121,7 @@ static void expect_about(uint64_t got, uint64_t want)
                      (unsigned long long)got);
 }
 
-START_TEST(test_an_arena_sets_aside_what_it_can_become)
+START_TEST(an_arena_sets_aside_what_it_can_become)
 {
     if (mapped() == 0) {
         printf("skipped: %s: the system does not say what is mapped\n", __func__);
@@ -142,7 +142,7 @@ END_TEST
 static const arena_kind_t *const resizing[] = {&arena_kinds[POOL_PAGEABLE],
                                                &arena_kinds[POOL_NONE]};
 
-START_TEST(test_a_pool_grows_under_a_pointer_up_to_its_reserve)
+START_TEST(a_pool_grows_under_a_pointer_up_to_its_reserve)
 {
     fixture_t *f = prepared(resizing[_i], EACH);
     f->config.address_bytes = 4 * EACH;
@@ -161,7 +161,7 @@ START_TEST(test_a_pool_grows_under_a_pointer_up_to_its_reserve)
 }
 END_TEST
 
-START_TEST(test_a_pool_without_a_reserve_moves_to_grow)
+START_TEST(a_pool_without_a_reserve_moves_to_grow)
 {
     fixture_t *f = prepared(resizing[_i], EACH);
     f->config.address_bytes = 0;
@@ -178,7 +178,7 @@ START_TEST(test_a_pool_without_a_reserve_moves_to_grow)
 END_TEST
 
 /* The blocks of a pool are as many as it has room for, also after it grew. */
-START_TEST(test_a_pool_that_grew_has_as_many_blocks_as_fit)
+START_TEST(a_pool_that_grew_has_as_many_blocks_as_fit)
 {
     fixture_t *f = prepared(resizing[_i], EACH);
     f->config.address_bytes = 0;
@@ -199,7 +199,7 @@ END_TEST
 
 /* ---- Where the process may not have many -------------------------------- */
 
-START_TEST(test_growing_arenas_share_few_addresses)
+START_TEST(growing_arenas_share_few_addresses)
 {
     void *pointers[16];
     cuarena_t *arenas[16];
@@ -221,7 +221,7 @@ START_TEST(test_growing_arenas_share_few_addresses)
 END_TEST
 
 /* 100000 blocks have some MiB of tables, whatever their most is. */
-START_TEST(test_tables_fit_where_addresses_are_few)
+START_TEST(tables_fit_where_addresses_are_few)
 {
     cuarena_t *arena = NULL;
     void *pointer = NULL;
@@ -243,7 +243,7 @@ static void expect_addresses_named(void)
     ck_assert_int_eq(error.driver_code, ENOMEM);
 }
 
-START_TEST(test_the_error_names_the_addresses_that_are_short)
+START_TEST(the_error_names_the_addresses_that_are_short)
 {
     cuarena_t *arena = NULL;
     if (!limit_addresses(__func__, MIB(256)))
@@ -255,7 +255,7 @@ START_TEST(test_the_error_names_the_addresses_that_are_short)
 END_TEST
 
 /* Where growth finds none, as where an arena is made. */
-START_TEST(test_the_error_of_a_request_names_the_addresses_too)
+START_TEST(the_error_of_a_request_names_the_addresses_too)
 {
     void *pointer = NULL;
     cuarena_status_t status = CUARENA_OK;
@@ -275,17 +275,16 @@ int main(void)
 {
     Suite *suite = suite_create("addresses");
     TCase *many = new_case(suite, "many");
-    tcase_add_loop_test(many, test_10000_arenas_live_in_one_process, 0, (int)COUNT_OF(many_of));
+    tcase_add_loop_test(many, ten_thousand_arenas_live_in_one_process, 0, (int)COUNT_OF(many_of));
     TCase *pools = new_case(suite, "pools");
     const int memories = (int)COUNT_OF(resizing);
-    tcase_add_loop_test(pools, test_a_pool_grows_under_a_pointer_up_to_its_reserve, 0, memories);
-    tcase_add_loop_test(pools, test_a_pool_without_a_reserve_moves_to_grow, 0, memories);
-    tcase_add_loop_test(pools, test_a_pool_that_grew_has_as_many_blocks_as_fit, 0, memories);
+    tcase_add_loop_test(pools, a_pool_grows_under_a_pointer_up_to_its_reserve, 0, memories);
+    tcase_add_loop_test(pools, a_pool_without_a_reserve_moves_to_grow, 0, memories);
+    tcase_add_loop_test(pools, a_pool_that_grew_has_as_many_blocks_as_fit, 0, memories);
     suite_add_list(suite, "few",
-                   TEST_LIST(test_an_arena_sets_aside_what_it_can_become,
-                             test_growing_arenas_share_few_addresses,
-                             test_tables_fit_where_addresses_are_few,
-                             test_the_error_names_the_addresses_that_are_short,
-                             test_the_error_of_a_request_names_the_addresses_too));
+                   TEST_LIST(an_arena_sets_aside_what_it_can_become,
+                             growing_arenas_share_few_addresses, tables_fit_where_addresses_are_few,
+                             the_error_names_the_addresses_that_are_short,
+                             the_error_of_a_request_names_the_addresses_too));
     return suite_main(suite);
 }

@@ -12,7 +12,7 @@
 
 /* ---- Create ------------------------------------------------------------ */
 
-START_TEST(test_create_pool_takes_its_bytes_now)
+START_TEST(create_pool_takes_its_bytes_now)
 {
     fixture_t f;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
@@ -25,7 +25,7 @@ START_TEST(test_create_pool_takes_its_bytes_now)
 }
 END_TEST
 
-START_TEST(test_create_grow_takes_nothing)
+START_TEST(create_grow_takes_nothing)
 {
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
     expect_text(test_memory_sequence(&f->memory), "");
@@ -34,7 +34,7 @@ START_TEST(test_create_grow_takes_nothing)
 }
 END_TEST
 
-START_TEST(test_create_null_arguments)
+START_TEST(create_null_arguments)
 {
     cuarena_config_t config;
     cuarena_t *arena = UNTOUCHED;
@@ -69,7 +69,7 @@ static const struct {
     {"a stable region larger than the pool", break_stable},
 };
 
-START_TEST(test_create_refuses_a_broken_config)
+START_TEST(create_refuses_a_broken_config)
 {
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
     broken_configs[_i].break_it(&f->config);
@@ -140,7 +140,7 @@ static cuarena_memory_ops_t *prepare_table(fixture_t *f, size_t offset)
     return &f->memory.ops;
 }
 
-START_TEST(test_create_refuses_a_table_with_a_fault)
+START_TEST(create_refuses_a_table_with_a_fault)
 {
     const table_fault_t *fault = &faults[_i];
     const uint32_t half = (uint32_t)fault->value;
@@ -185,7 +185,7 @@ static void give_nonsense_back(void *user, cuarena_memory_segment_t *segment)
     given_back += segment->address == answer->address;
 }
 
-START_TEST(test_create_refuses_a_segment_that_makes_no_sense)
+START_TEST(create_refuses_a_segment_that_makes_no_sense)
 {
     fixture_t *f = prepared(KIND_CUSTOM_POOL, 4096);
     f->config.address_bytes = 0;
@@ -199,7 +199,7 @@ START_TEST(test_create_refuses_a_segment_that_makes_no_sense)
 }
 END_TEST
 
-START_TEST(test_create_pool_above_the_limit)
+START_TEST(create_pool_above_the_limit)
 {
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
     f->config.limit = amount_of_bytes(POOL / 2);
@@ -212,7 +212,7 @@ END_TEST
 
 static const cuarena_status_t refusals[] = {CUARENA_OUT_OF_MEMORY, CUARENA_DRIVER};
 
-START_TEST(test_create_passes_on_what_the_memory_says)
+START_TEST(create_passes_on_what_the_memory_says)
 {
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
     f->memory.fail_in = 1;
@@ -227,7 +227,7 @@ START_TEST(test_create_passes_on_what_the_memory_says)
 }
 END_TEST
 
-START_TEST(test_create_percent_of_all_that_there_is)
+START_TEST(create_percent_of_all_that_there_is)
 {
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
     f->memory.total_bytes = MIB(16);
@@ -238,7 +238,7 @@ START_TEST(test_create_percent_of_all_that_there_is)
 }
 END_TEST
 
-START_TEST(test_create_auto_minus_a_margin)
+START_TEST(create_auto_minus_a_margin)
 {
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
     f->memory.available_bytes = MIB(16);
@@ -252,7 +252,7 @@ static const struct {
     uint64_t available, margin;
 } too_little[] = {{MIB(4), MIB(6)}, {0, 0}};
 
-START_TEST(test_create_auto_with_nothing_or_less_than_the_margin)
+START_TEST(create_auto_with_nothing_or_less_than_the_margin)
 {
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
     f->memory.available_bytes = too_little[_i].available;
@@ -262,7 +262,7 @@ START_TEST(test_create_auto_with_nothing_or_less_than_the_margin)
 }
 END_TEST
 
-START_TEST(test_create_percent_of_a_memory_that_cannot_tell)
+START_TEST(create_percent_of_a_memory_that_cannot_tell)
 {
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
     f->memory.ops.total = NULL;
@@ -278,7 +278,7 @@ static const struct {
 } queries[] = {{{CUARENA_AMOUNT_PERCENT, 0, 25000}, OP_TOTAL},
                {{CUARENA_AMOUNT_AUTO, 0, 0}, OP_AVAILABLE}};
 
-START_TEST(test_create_when_a_query_fails)
+START_TEST(create_when_a_query_fails)
 {
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
     f->config.pool = queries[_i].pool;
@@ -289,7 +289,7 @@ START_TEST(test_create_when_a_query_fails)
 }
 END_TEST
 
-START_TEST(test_create_copies_the_table_of_functions)
+START_TEST(create_copies_the_table_of_functions)
 {
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
     cuarena_memory_ops_t ops = f->memory.ops;
@@ -300,7 +300,7 @@ START_TEST(test_create_copies_the_table_of_functions)
 }
 END_TEST
 
-START_TEST(test_create_a_pool_of_a_tebibyte)
+START_TEST(create_a_pool_of_a_tebibyte)
 {
     fixture_t *f = opened(KIND_NONE_POOL, GIB(1024));
     void *half = take(f, GIB(512));
@@ -311,7 +311,7 @@ START_TEST(test_create_a_pool_of_a_tebibyte)
 }
 END_TEST
 
-START_TEST(test_create_two_arenas_share_nothing)
+START_TEST(create_two_arenas_share_nothing)
 {
     fixture_t a, b;
     fixture_open(&a, KIND_CUSTOM_POOL, POOL);
@@ -328,7 +328,7 @@ END_TEST
 
 /* ---- Destroy ----------------------------------------------------------- */
 
-START_TEST(test_destroy_null_and_cleared_handles)
+START_TEST(destroy_null_and_cleared_handles)
 {
     cuarena_t *none = NULL;
     expect_ok(cuarena_destroy(NULL));
@@ -352,7 +352,7 @@ static void keep_line(void *user, int32_t level, const char *line)
                    sizeof lines->text;
 }
 
-START_TEST(test_destroy_is_busy_while_blocks_live_and_tells_the_leaks)
+START_TEST(destroy_is_busy_while_blocks_live_and_tells_the_leaks)
 {
     log_lines_t lines = {"", 0};
     cuarena_request_t request;
@@ -374,7 +374,7 @@ START_TEST(test_destroy_is_busy_while_blocks_live_and_tells_the_leaks)
 }
 END_TEST
 
-START_TEST(test_destroy_is_busy_while_an_empty_block_lives)
+START_TEST(destroy_is_busy_while_an_empty_block_lives)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     cuarena_block_t block = take_block(f, 0);
@@ -383,7 +383,7 @@ START_TEST(test_destroy_is_busy_while_an_empty_block_lives)
 }
 END_TEST
 
-START_TEST(test_destroy_forced_ends_blocks_of_every_sort)
+START_TEST(destroy_forced_ends_blocks_of_every_sort)
 {
     cuarena_request_t request;
     cuarena_block_t block = 0;
@@ -401,7 +401,7 @@ END_TEST
 
 /* ---- Base -------------------------------------------------------------- */
 
-START_TEST(test_base_is_where_the_pool_is)
+START_TEST(base_is_where_the_pool_is)
 {
     void *base = NULL;
     uint64_t bytes = 0;
@@ -414,7 +414,7 @@ END_TEST
 
 /* ---- Reset ------------------------------------------------------------- */
 
-START_TEST(test_reset_ends_blocks_and_keeps_the_rest)
+START_TEST(reset_ends_blocks_and_keeps_the_rest)
 {
     cuarena_tag_t tag = 0, again = 0;
     uint64_t limit = 0;
@@ -435,7 +435,7 @@ START_TEST(test_reset_ends_blocks_and_keeps_the_rest)
 }
 END_TEST
 
-START_TEST(test_reset_is_busy_with_a_block_pin)
+START_TEST(reset_is_busy_with_a_block_pin)
 {
     void *pointer = NULL;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -448,7 +448,7 @@ START_TEST(test_reset_is_busy_with_a_block_pin)
 }
 END_TEST
 
-START_TEST(test_reset_gives_dedicated_segments_back)
+START_TEST(reset_gives_dedicated_segments_back)
 {
     void *pointer = NULL;
     cuarena_request_t request;
@@ -466,30 +466,28 @@ int main(void)
 {
     Suite *suite = suite_create("arena");
     TCase *broken = new_case(suite, "broken configs");
-    tcase_add_loop_test(broken, test_create_refuses_a_broken_config, 0, COUNT_OF(broken_configs));
-    tcase_add_loop_test(broken, test_create_refuses_a_table_with_a_fault, 0, COUNT_OF(faults));
-    tcase_add_loop_test(broken, test_create_refuses_a_segment_that_makes_no_sense, 0,
+    tcase_add_loop_test(broken, create_refuses_a_broken_config, 0, COUNT_OF(broken_configs));
+    tcase_add_loop_test(broken, create_refuses_a_table_with_a_fault, 0, COUNT_OF(faults));
+    tcase_add_loop_test(broken, create_refuses_a_segment_that_makes_no_sense, 0,
                         COUNT_OF(nonsense));
-    tcase_add_loop_test(broken, test_create_passes_on_what_the_memory_says, 0, COUNT_OF(refusals));
-    tcase_add_loop_test(broken, test_create_auto_with_nothing_or_less_than_the_margin, 0,
+    tcase_add_loop_test(broken, create_passes_on_what_the_memory_says, 0, COUNT_OF(refusals));
+    tcase_add_loop_test(broken, create_auto_with_nothing_or_less_than_the_margin, 0,
                         COUNT_OF(too_little));
-    tcase_add_loop_test(broken, test_create_when_a_query_fails, 0, COUNT_OF(queries));
-    suite_add_list(
-        suite, "create",
-        TEST_LIST(test_create_pool_takes_its_bytes_now, test_create_grow_takes_nothing,
-                  test_create_null_arguments, test_create_pool_above_the_limit,
-                  test_create_percent_of_all_that_there_is, test_create_auto_minus_a_margin,
-                  test_create_percent_of_a_memory_that_cannot_tell,
-                  test_create_copies_the_table_of_functions, test_create_a_pool_of_a_tebibyte,
-                  test_create_two_arenas_share_nothing, test_base_is_where_the_pool_is));
+    tcase_add_loop_test(broken, create_when_a_query_fails, 0, COUNT_OF(queries));
+    suite_add_list(suite, "create",
+                   TEST_LIST(create_pool_takes_its_bytes_now, create_grow_takes_nothing,
+                             create_null_arguments, create_pool_above_the_limit,
+                             create_percent_of_all_that_there_is, create_auto_minus_a_margin,
+                             create_percent_of_a_memory_that_cannot_tell,
+                             create_copies_the_table_of_functions, create_a_pool_of_a_tebibyte,
+                             create_two_arenas_share_nothing, base_is_where_the_pool_is));
     suite_add_list(suite, "destroy",
-                   TEST_LIST(test_destroy_null_and_cleared_handles,
-                             test_destroy_is_busy_while_blocks_live_and_tells_the_leaks,
-                             test_destroy_is_busy_while_an_empty_block_lives,
-                             test_destroy_forced_ends_blocks_of_every_sort));
+                   TEST_LIST(destroy_null_and_cleared_handles,
+                             destroy_is_busy_while_blocks_live_and_tells_the_leaks,
+                             destroy_is_busy_while_an_empty_block_lives,
+                             destroy_forced_ends_blocks_of_every_sort));
     suite_add_list(suite, "reset",
-                   TEST_LIST(test_reset_ends_blocks_and_keeps_the_rest,
-                             test_reset_is_busy_with_a_block_pin,
-                             test_reset_gives_dedicated_segments_back));
+                   TEST_LIST(reset_ends_blocks_and_keeps_the_rest, reset_is_busy_with_a_block_pin,
+                             reset_gives_dedicated_segments_back));
     return suite_main(suite);
 }

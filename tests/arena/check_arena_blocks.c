@@ -14,7 +14,7 @@
 
 /* ---- Making and ending ------------------------------------------------- */
 
-START_TEST(test_block_alloc_is_born_without_a_pin)
+START_TEST(block_alloc_is_born_without_a_pin)
 {
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
     cuarena_block_t block = take_block(f, 1000);
@@ -32,7 +32,7 @@ START_TEST(test_block_alloc_is_born_without_a_pin)
 }
 END_TEST
 
-START_TEST(test_block_alloc_null_arguments)
+START_TEST(block_alloc_null_arguments)
 {
     cuarena_block_t block = NO_BLOCK;
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
@@ -43,7 +43,7 @@ START_TEST(test_block_alloc_null_arguments)
 }
 END_TEST
 
-START_TEST(test_block_alloc_zero_is_a_live_empty_block)
+START_TEST(block_alloc_zero_is_a_live_empty_block)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
@@ -59,7 +59,7 @@ START_TEST(test_block_alloc_zero_is_a_live_empty_block)
 }
 END_TEST
 
-START_TEST(test_block_alloc_zero_fits_a_full_pool)
+START_TEST(block_alloc_zero_fits_a_full_pool)
 {
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
     void *all = take(f, POOL);
@@ -69,7 +69,7 @@ START_TEST(test_block_alloc_zero_fits_a_full_pool)
 }
 END_TEST
 
-START_TEST(test_block_alloc_at_the_most_blocks_is_limit)
+START_TEST(block_alloc_at_the_most_blocks_is_limit)
 {
     cuarena_block_t blocks[4], more = NO_BLOCK;
     fixture_t *f = prepared(KIND_NONE_POOL, POOL);
@@ -86,7 +86,7 @@ START_TEST(test_block_alloc_at_the_most_blocks_is_limit)
 }
 END_TEST
 
-START_TEST(test_block_free_while_pinned_ends_it)
+START_TEST(block_free_while_pinned_ends_it)
 {
     void *pointer = NULL;
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
@@ -110,7 +110,7 @@ static void expect_stale_everywhere(fixture_t *f, cuarena_block_t block)
     expect_ptr(pointer, UNTOUCHED);
 }
 
-START_TEST(test_id_stays_stale_when_its_bytes_are_reused)
+START_TEST(id_stays_stale_when_its_bytes_are_reused)
 {
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
     cuarena_block_t old = take_block(f, POOL);
@@ -123,7 +123,7 @@ START_TEST(test_id_stays_stale_when_its_bytes_are_reused)
 }
 END_TEST
 
-START_TEST(test_id_of_another_arena_is_stale)
+START_TEST(id_of_another_arena_is_stale)
 {
     fixture_t a, b;
     fixture_open(&a, KIND_NONE_POOL, POOL);
@@ -140,7 +140,7 @@ END_TEST
 
 static const uint64_t made_up_ids[] = {1, 2, UINT64_MAX, UINT64_C(1) << 63, UINT64_C(0xffffffff)};
 
-START_TEST(test_id_that_was_made_up_is_stale)
+START_TEST(id_that_was_made_up_is_stale)
 {
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
     cuarena_block_t block = take_block(f, 256);
@@ -149,7 +149,7 @@ START_TEST(test_id_that_was_made_up_is_stale)
 }
 END_TEST
 
-START_TEST(test_id_0_names_nothing)
+START_TEST(id_0_names_nothing)
 {
     cuarena_block_info_t info;
     void *pointer = UNTOUCHED;
@@ -163,7 +163,7 @@ END_TEST
 
 /* ---- Resize ------------------------------------------------------------ */
 
-START_TEST(test_block_resize_keeps_the_id_when_it_moves)
+START_TEST(block_resize_keeps_the_id_when_it_moves)
 {
     cuarena_block_t pair[2];
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -179,7 +179,7 @@ START_TEST(test_block_resize_keeps_the_id_when_it_moves)
 }
 END_TEST
 
-START_TEST(test_block_resize_to_zero_is_empty_and_back)
+START_TEST(block_resize_to_zero_is_empty_and_back)
 {
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
     cuarena_block_t block = take_block(f, 5000);
@@ -195,7 +195,7 @@ START_TEST(test_block_resize_to_zero_is_empty_and_back)
 }
 END_TEST
 
-START_TEST(test_block_resize_busy_if_a_pinned_block_would_move)
+START_TEST(block_resize_busy_if_a_pinned_block_would_move)
 {
     cuarena_block_t pair[2];
     void *pointer = NULL;
@@ -212,7 +212,7 @@ START_TEST(test_block_resize_busy_if_a_pinned_block_would_move)
 }
 END_TEST
 
-START_TEST(test_block_resize_failure_keeps_all)
+START_TEST(block_resize_failure_keeps_all)
 {
     cuarena_block_t pair[2];
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -227,7 +227,7 @@ END_TEST
 
 /* ---- Pins -------------------------------------------------------------- */
 
-START_TEST(test_block_pin_counts)
+START_TEST(block_pin_counts)
 {
     void *first = NULL, *second = NULL;
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
@@ -244,7 +244,7 @@ START_TEST(test_block_pin_counts)
 }
 END_TEST
 
-START_TEST(test_block_pin_past_the_most_is_busy)
+START_TEST(block_pin_past_the_most_is_busy)
 {
     void *pointer = NULL;
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
@@ -259,7 +259,7 @@ START_TEST(test_block_pin_past_the_most_is_busy)
 }
 END_TEST
 
-START_TEST(test_block_of_finds_the_block_by_its_first_byte)
+START_TEST(block_of_finds_the_block_by_its_first_byte)
 {
     cuarena_block_t found = NO_BLOCK;
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
@@ -275,7 +275,7 @@ START_TEST(test_block_of_finds_the_block_by_its_first_byte)
 }
 END_TEST
 
-START_TEST(test_block_info_tells_what_was_asked)
+START_TEST(block_info_tells_what_was_asked)
 {
     cuarena_request_t request;
     cuarena_block_t block = 0;
@@ -296,7 +296,7 @@ START_TEST(test_block_info_tells_what_was_asked)
 }
 END_TEST
 
-START_TEST(test_block_info_of_a_pointer)
+START_TEST(block_info_of_a_pointer)
 {
     cuarena_block_t block = 0;
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
@@ -340,7 +340,7 @@ static size_t times_seen(const cuarena_block_t *seen, size_t count, cuarena_bloc
 
 static const size_t capacities[] = {1, 2, 7, MANY - 1, MANY, MANY + 1};
 
-START_TEST(test_blocks_sees_each_once_for_any_capacity)
+START_TEST(blocks_sees_each_once_for_any_capacity)
 {
     cuarena_block_t blocks[MANY], seen[MANY + 1];
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
@@ -355,7 +355,7 @@ START_TEST(test_blocks_sees_each_once_for_any_capacity)
 }
 END_TEST
 
-START_TEST(test_blocks_changed_meanwhile_misses_no_other)
+START_TEST(blocks_changed_meanwhile_misses_no_other)
 {
     cuarena_block_t blocks[MANY], seen[2 * MANY];
     cuarena_block_info_t info;
@@ -378,7 +378,7 @@ START_TEST(test_blocks_changed_meanwhile_misses_no_other)
 }
 END_TEST
 
-START_TEST(test_blocks_null_arguments)
+START_TEST(blocks_null_arguments)
 {
     cuarena_block_info_t info;
     uint64_t cursor = 0;
@@ -393,7 +393,7 @@ END_TEST
 
 /* ---- Dedicated --------------------------------------------------------- */
 
-START_TEST(test_dedicated_has_a_segment_of_its_own)
+START_TEST(dedicated_has_a_segment_of_its_own)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     test_memory_forget_calls(&f->memory);
@@ -411,7 +411,7 @@ START_TEST(test_dedicated_has_a_segment_of_its_own)
 }
 END_TEST
 
-START_TEST(test_dedicated_when_the_memory_refuses)
+START_TEST(dedicated_when_the_memory_refuses)
 {
     cuarena_block_t block = NO_BLOCK;
     cuarena_request_t request;
@@ -424,7 +424,7 @@ START_TEST(test_dedicated_when_the_memory_refuses)
 }
 END_TEST
 
-START_TEST(test_dedicated_counts_toward_the_held_limit)
+START_TEST(dedicated_counts_toward_the_held_limit)
 {
     cuarena_block_t block = NO_BLOCK;
     cuarena_request_t request;
@@ -443,7 +443,7 @@ END_TEST
 
 static _Alignas(4096) char foreign[8192];
 
-START_TEST(test_adopt_counts_and_forgets)
+START_TEST(adopt_counts_and_forgets)
 {
     cuarena_block_t block = 0, found = 0;
     cuarena_tag_t tag = 0;
@@ -470,7 +470,7 @@ START_TEST(test_adopt_counts_and_forgets)
 }
 END_TEST
 
-START_TEST(test_adopt_refuses_what_overlaps)
+START_TEST(adopt_refuses_what_overlaps)
 {
     cuarena_block_t block = 0, other = NO_BLOCK;
     void *base = NULL;
@@ -485,7 +485,7 @@ START_TEST(test_adopt_refuses_what_overlaps)
 }
 END_TEST
 
-START_TEST(test_adopt_bad_arguments)
+START_TEST(adopt_bad_arguments)
 {
     cuarena_block_t block = NO_BLOCK;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -502,7 +502,7 @@ START_TEST(test_adopt_bad_arguments)
 }
 END_TEST
 
-START_TEST(test_adopt_counts_toward_the_live_limit)
+START_TEST(adopt_counts_toward_the_live_limit)
 {
     cuarena_block_t block = NO_BLOCK;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -513,7 +513,7 @@ START_TEST(test_adopt_counts_toward_the_live_limit)
 }
 END_TEST
 
-START_TEST(test_adopt_is_not_moved_nor_resized_away)
+START_TEST(adopt_is_not_moved_nor_resized_away)
 {
     cuarena_block_t block = 0;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -526,7 +526,7 @@ END_TEST
 
 /* ---- Tags -------------------------------------------------------------- */
 
-START_TEST(test_tag_is_registered_once)
+START_TEST(tag_is_registered_once)
 {
     cuarena_tag_t first = 0, second = 0, again = 0;
     char name[] = "weights";
@@ -544,7 +544,7 @@ START_TEST(test_tag_is_registered_once)
 }
 END_TEST
 
-START_TEST(test_tag_bad_arguments)
+START_TEST(tag_bad_arguments)
 {
     cuarena_tag_t tag = 7;
     const char *name = UNTOUCHED;
@@ -557,7 +557,7 @@ START_TEST(test_tag_bad_arguments)
 }
 END_TEST
 
-START_TEST(test_tag_past_the_most_is_limit)
+START_TEST(tag_past_the_most_is_limit)
 {
     cuarena_tag_t tag = 0;
     char name[16];
@@ -576,33 +576,29 @@ END_TEST
 static void add_loops(Suite *suite)
 {
     TCase *tcase = new_case(suite, "tables");
-    tcase_add_loop_test(tcase, test_id_that_was_made_up_is_stale, 0, COUNT_OF(made_up_ids));
-    tcase_add_loop_test(tcase, test_blocks_sees_each_once_for_any_capacity, 0,
-                        COUNT_OF(capacities));
+    tcase_add_loop_test(tcase, id_that_was_made_up_is_stale, 0, COUNT_OF(made_up_ids));
+    tcase_add_loop_test(tcase, blocks_sees_each_once_for_any_capacity, 0, COUNT_OF(capacities));
 }
 
 static void add_blocks(Suite *suite)
 {
     suite_add_list(
         suite, "alloc and free",
-        TEST_LIST(
-            test_block_alloc_is_born_without_a_pin, test_block_alloc_null_arguments,
-            test_block_alloc_zero_is_a_live_empty_block, test_block_alloc_zero_fits_a_full_pool,
-            test_block_alloc_at_the_most_blocks_is_limit, test_block_free_while_pinned_ends_it));
+        TEST_LIST(block_alloc_is_born_without_a_pin, block_alloc_null_arguments,
+                  block_alloc_zero_is_a_live_empty_block, block_alloc_zero_fits_a_full_pool,
+                  block_alloc_at_the_most_blocks_is_limit, block_free_while_pinned_ends_it));
     suite_add_list(suite, "ids",
-                   TEST_LIST(test_id_stays_stale_when_its_bytes_are_reused,
-                             test_id_of_another_arena_is_stale, test_id_0_names_nothing));
-    suite_add_list(suite, "resize",
-                   TEST_LIST(test_block_resize_keeps_the_id_when_it_moves,
-                             test_block_resize_to_zero_is_empty_and_back,
-                             test_block_resize_busy_if_a_pinned_block_would_move,
-                             test_block_resize_failure_keeps_all));
+                   TEST_LIST(id_stays_stale_when_its_bytes_are_reused, id_of_another_arena_is_stale,
+                             id_0_names_nothing));
+    suite_add_list(
+        suite, "resize",
+        TEST_LIST(block_resize_keeps_the_id_when_it_moves, block_resize_to_zero_is_empty_and_back,
+                  block_resize_busy_if_a_pinned_block_would_move, block_resize_failure_keeps_all));
     suite_add_list(suite, "pins and facts",
-                   TEST_LIST(test_block_pin_counts, test_block_pin_past_the_most_is_busy,
-                             test_block_of_finds_the_block_by_its_first_byte,
-                             test_block_info_tells_what_was_asked, test_block_info_of_a_pointer,
-                             test_blocks_changed_meanwhile_misses_no_other,
-                             test_blocks_null_arguments));
+                   TEST_LIST(block_pin_counts, block_pin_past_the_most_is_busy,
+                             block_of_finds_the_block_by_its_first_byte,
+                             block_info_tells_what_was_asked, block_info_of_a_pointer,
+                             blocks_changed_meanwhile_misses_no_other, blocks_null_arguments));
 }
 
 int main(void)
@@ -611,15 +607,14 @@ int main(void)
     add_loops(suite);
     add_blocks(suite);
     suite_add_list(suite, "dedicated",
-                   TEST_LIST(test_dedicated_has_a_segment_of_its_own,
-                             test_dedicated_when_the_memory_refuses,
-                             test_dedicated_counts_toward_the_held_limit));
+                   TEST_LIST(dedicated_has_a_segment_of_its_own, dedicated_when_the_memory_refuses,
+                             dedicated_counts_toward_the_held_limit));
     suite_add_list(suite, "adopted",
-                   TEST_LIST(test_adopt_counts_and_forgets, test_adopt_refuses_what_overlaps,
-                             test_adopt_bad_arguments, test_adopt_counts_toward_the_live_limit,
-                             test_adopt_is_not_moved_nor_resized_away));
-    suite_add_list(suite, "tags",
-                   TEST_LIST(test_tag_is_registered_once, test_tag_bad_arguments,
-                             test_tag_past_the_most_is_limit));
+                   TEST_LIST(adopt_counts_and_forgets, adopt_refuses_what_overlaps,
+                             adopt_bad_arguments, adopt_counts_toward_the_live_limit,
+                             adopt_is_not_moved_nor_resized_away));
+    suite_add_list(
+        suite, "tags",
+        TEST_LIST(tag_is_registered_once, tag_bad_arguments, tag_past_the_most_is_limit));
     return suite_main(suite);
 }

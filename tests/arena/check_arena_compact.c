@@ -84,7 +84,7 @@ static const char *picture(scene_t *s)
 
 /* ---- What moves -------------------------------------------------------- */
 
-START_TEST(test_compact_nothing)
+START_TEST(compact_nothing)
 {
     scene_t s;
     memset(&s, 0, sizeof s);
@@ -101,7 +101,7 @@ START_TEST(test_compact_nothing)
 }
 END_TEST
 
-START_TEST(test_compact_slides_all_together)
+START_TEST(compact_slides_all_together)
 {
     scene_t *s = scene_opened(0x55);
     expect_text(picture(s), "-b-d-f-h");
@@ -117,7 +117,7 @@ START_TEST(test_compact_slides_all_together)
 }
 END_TEST
 
-START_TEST(test_compact_tells_each_block_old_and_new)
+START_TEST(compact_tells_each_block_old_and_new)
 {
     void *before[COUNT];
     scene_t *s = scene_opened(0x0f);
@@ -134,7 +134,7 @@ START_TEST(test_compact_tells_each_block_old_and_new)
 }
 END_TEST
 
-START_TEST(test_compact_neighbours_are_one_copy)
+START_TEST(compact_neighbours_are_one_copy)
 {
     scene_t *s = scene_opened(0x01);
     step_ok(&s->f, scene_compact(s));
@@ -147,7 +147,7 @@ START_TEST(test_compact_neighbours_are_one_copy)
 }
 END_TEST
 
-START_TEST(test_compact_leaves_pinned_blocks)
+START_TEST(compact_leaves_pinned_blocks)
 {
     void *pinned = NULL;
     scene_t *s = scene_opened(0x55);
@@ -162,7 +162,7 @@ START_TEST(test_compact_leaves_pinned_blocks)
 }
 END_TEST
 
-START_TEST(test_compact_leaves_pointers_until_unpinned)
+START_TEST(compact_leaves_pointers_until_unpinned)
 {
     heard_t heard = {.count = 0};
     void *row[4];
@@ -183,7 +183,7 @@ START_TEST(test_compact_leaves_pointers_until_unpinned)
 }
 END_TEST
 
-START_TEST(test_compact_takes_null_for_all_but_the_arena)
+START_TEST(compact_takes_null_for_all_but_the_arena)
 {
     scene_t *s = scene_opened(0x55);
     step(&s->f, cuarena_compact(NULL, NULL, NULL, NULL, NULL), CUARENA_BAD_ARGUMENT);
@@ -192,7 +192,7 @@ START_TEST(test_compact_takes_null_for_all_but_the_arena)
 }
 END_TEST
 
-START_TEST(test_compact_twice_moves_nothing_more)
+START_TEST(compact_twice_moves_nothing_more)
 {
     scene_t *s = scene_opened(0xaa);
     step_ok(&s->f, scene_compact(s));
@@ -203,7 +203,7 @@ START_TEST(test_compact_twice_moves_nothing_more)
 }
 END_TEST
 
-START_TEST(test_compact_leaves_stable_dedicated_and_empty_blocks)
+START_TEST(compact_leaves_stable_dedicated_and_empty_blocks)
 {
     heard_t heard = {.count = 0};
     cuarena_block_t stable[4], apart = 0;
@@ -229,7 +229,7 @@ END_TEST
 
 /* ---- Limits and goals -------------------------------------------------- */
 
-START_TEST(test_compact_to_a_goal_moves_the_least)
+START_TEST(compact_to_a_goal_moves_the_least)
 {
     scene_t s;
     scene_open(&s, 0x2d); /* -b--e-gh */
@@ -244,7 +244,7 @@ START_TEST(test_compact_to_a_goal_moves_the_least)
 }
 END_TEST
 
-START_TEST(test_compact_to_a_goal_that_is_met)
+START_TEST(compact_to_a_goal_that_is_met)
 {
     scene_t *s = scene_opened(0x0d);
     s->options.goal_bytes = 2 * EACH;
@@ -254,7 +254,7 @@ START_TEST(test_compact_to_a_goal_that_is_met)
 }
 END_TEST
 
-START_TEST(test_compact_to_a_goal_out_of_reach)
+START_TEST(compact_to_a_goal_out_of_reach)
 {
     scene_t *s = scene_opened(0x55);
     s->options.goal_bytes = 5 * EACH;
@@ -265,7 +265,7 @@ START_TEST(test_compact_to_a_goal_out_of_reach)
 }
 END_TEST
 
-START_TEST(test_compact_to_a_goal_between_pinned_blocks)
+START_TEST(compact_to_a_goal_between_pinned_blocks)
 {
     void *pinned = NULL;
     scene_t *s = scene_opened(0x55);
@@ -279,7 +279,7 @@ START_TEST(test_compact_to_a_goal_between_pinned_blocks)
 }
 END_TEST
 
-START_TEST(test_compact_to_a_goal_beyond_the_limits)
+START_TEST(compact_to_a_goal_beyond_the_limits)
 {
     scene_t *s = scene_opened(0x55);
     s->options.goal_bytes = 4 * EACH;
@@ -294,7 +294,7 @@ START_TEST(test_compact_to_a_goal_beyond_the_limits)
 }
 END_TEST
 
-START_TEST(test_compact_with_an_aligned_goal)
+START_TEST(compact_with_an_aligned_goal)
 {
     void *pointer = NULL;
     cuarena_request_t request;
@@ -309,7 +309,7 @@ START_TEST(test_compact_with_an_aligned_goal)
 }
 END_TEST
 
-START_TEST(test_compact_stops_at_the_most_moves)
+START_TEST(compact_stops_at_the_most_moves)
 {
     scene_t *s = scene_opened(0x55);
     s->options.max_moves = 1;
@@ -352,7 +352,7 @@ static void bad_zero(cuarena_compact_options_t *options)
 static void (*const bad_options[])(cuarena_compact_options_t *options) = {
     bad_options_size, bad_goal_alignment, bad_batch, bad_report_unmoved, bad_zero};
 
-START_TEST(test_compact_refuses_bad_options)
+START_TEST(compact_refuses_bad_options)
 {
     scene_t *s = scene_opened(0x55);
     bad_options[_i](&s->options);
@@ -364,7 +364,7 @@ END_TEST
 
 /* ---- Batches and the callback ------------------------------------------ */
 
-START_TEST(test_compact_in_batches)
+START_TEST(compact_in_batches)
 {
     scene_t *s = scene_opened(0x55);
     s->options.batch_moves = 1;
@@ -376,7 +376,7 @@ START_TEST(test_compact_in_batches)
 }
 END_TEST
 
-START_TEST(test_compact_stopped_by_its_callback)
+START_TEST(compact_stopped_by_its_callback)
 {
     scene_t *s = scene_opened(0x55);
     s->options.batch_moves = 1;
@@ -390,7 +390,7 @@ START_TEST(test_compact_stopped_by_its_callback)
 }
 END_TEST
 
-START_TEST(test_compact_reports_the_unmoved_last)
+START_TEST(compact_reports_the_unmoved_last)
 {
     void *pinned = NULL;
     scene_t *s = scene_opened(0x0c);
@@ -409,7 +409,7 @@ START_TEST(test_compact_reports_the_unmoved_last)
 }
 END_TEST
 
-START_TEST(test_compact_counts_in_the_statistics)
+START_TEST(compact_counts_in_the_statistics)
 {
     scene_t *s = scene_opened(0x55);
     step_ok(&s->f, scene_compact(s));
@@ -420,7 +420,7 @@ START_TEST(test_compact_counts_in_the_statistics)
 }
 END_TEST
 
-START_TEST(test_compact_does_not_call_the_relocation_callback)
+START_TEST(compact_does_not_call_the_relocation_callback)
 {
     heard_t other = {.count = 0};
     scene_t *s = scene_opened(0x55);
@@ -488,7 +488,7 @@ static fixture_t *growing_row(fixture_t *f, cuarena_block_t *row)
     return f;
 }
 
-START_TEST(test_compact_callback_may_need_growth)
+START_TEST(compact_callback_may_need_growth)
 {
     cuarena_block_t row[COUNT];
     fixture_t *f = growing_row(new_fixture(fixture_close), row);
@@ -498,7 +498,7 @@ START_TEST(test_compact_callback_may_need_growth)
 }
 END_TEST
 
-START_TEST(test_compact_listener_may_need_growth)
+START_TEST(compact_listener_may_need_growth)
 {
     cuarena_block_t row[COUNT];
     fixture_t *f = growing_row(new_fixture(fixture_close), row);
@@ -510,7 +510,7 @@ START_TEST(test_compact_listener_may_need_growth)
 }
 END_TEST
 
-START_TEST(test_compact_callback_may_call_all_but_some)
+START_TEST(compact_callback_may_call_all_but_some)
 {
     scene_t *s = scene_opened(0x55);
     step_ok(&s->f, cuarena_compact(s->f.arena, NULL, try_everything, s, NULL));
@@ -528,7 +528,7 @@ static int32_t free_all_reported(void *user, const cuarena_relocation_t *list, s
     return 0;
 }
 
-START_TEST(test_compact_callback_may_free_what_moved)
+START_TEST(compact_callback_may_free_what_moved)
 {
     scene_t *s = scene_opened(0x55);
     s->options.batch_moves = 2;
@@ -547,7 +547,7 @@ static int32_t compact_the_other(void *user, const cuarena_relocation_t *list, s
     return 0;
 }
 
-START_TEST(test_compact_callback_may_compact_another_arena)
+START_TEST(compact_callback_may_compact_another_arena)
 {
     scene_t s, other;
     scene_open(&s, 0x55);
@@ -562,7 +562,7 @@ END_TEST
 
 /* ---- When it cannot ---------------------------------------------------- */
 
-START_TEST(test_compact_on_a_memory_that_cannot_relocate)
+START_TEST(compact_on_a_memory_that_cannot_relocate)
 {
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
     test_memory_make_plain(&f->memory);
@@ -571,7 +571,7 @@ START_TEST(test_compact_on_a_memory_that_cannot_relocate)
 }
 END_TEST
 
-START_TEST(test_compact_refused_before_the_first_byte_changes_nothing)
+START_TEST(compact_refused_before_the_first_byte_changes_nothing)
 {
     scene_t *s = scene_opened(0x55);
     s->f.memory.fail_in = 1;
@@ -600,7 +600,7 @@ static void expect_lost(fixture_t *f, cuarena_block_t block)
     expect_status(cuarena_block_resize(f->arena, block, 1), CUARENA_STALE);
 }
 
-START_TEST(test_compact_that_fails_halfway_loses_the_arena)
+START_TEST(compact_that_fails_halfway_loses_the_arena)
 {
     scene_t s;
     scene_open(&s, 0x55);
@@ -618,7 +618,7 @@ START_TEST(test_compact_that_fails_halfway_loses_the_arena)
 END_TEST
 
 /* Nothing moves there, so no pin is needed for what can still be saved. */
-START_TEST(test_pins_in_a_lost_arena_can_only_end)
+START_TEST(pins_in_a_lost_arena_can_only_end)
 {
     void *pointer = NULL;
     void *pinned = NULL;
@@ -650,34 +650,32 @@ int main(void)
 {
     Suite *suite = suite_create("compact");
     TCase *tcase = new_case(suite, "tables");
-    tcase_add_loop_test(tcase, test_compact_refuses_bad_options, 0, COUNT_OF(bad_options));
-    suite_add_list(
-        suite, "what moves",
-        TEST_LIST(test_compact_nothing, test_compact_slides_all_together,
-                  test_compact_tells_each_block_old_and_new, test_compact_neighbours_are_one_copy,
-                  test_compact_leaves_pinned_blocks, test_compact_leaves_pointers_until_unpinned,
-                  test_compact_takes_null_for_all_but_the_arena,
-                  test_compact_twice_moves_nothing_more,
-                  test_compact_leaves_stable_dedicated_and_empty_blocks));
-    suite_add_list(
-        suite, "goals",
-        TEST_LIST(test_compact_to_a_goal_moves_the_least, test_compact_to_a_goal_that_is_met,
-                  test_compact_to_a_goal_out_of_reach, test_compact_to_a_goal_between_pinned_blocks,
-                  test_compact_to_a_goal_beyond_the_limits, test_compact_with_an_aligned_goal,
-                  test_compact_stops_at_the_most_moves));
-    suite_add_list(
-        suite, "callback",
-        TEST_LIST(test_compact_in_batches, test_compact_stopped_by_its_callback,
-                  test_compact_reports_the_unmoved_last, test_compact_counts_in_the_statistics,
-                  test_compact_does_not_call_the_relocation_callback,
-                  test_compact_callback_may_call_all_but_some,
-                  test_compact_callback_may_need_growth, test_compact_listener_may_need_growth,
-                  test_compact_callback_may_free_what_moved,
-                  test_compact_callback_may_compact_another_arena));
+    tcase_add_loop_test(tcase, compact_refuses_bad_options, 0, COUNT_OF(bad_options));
+    suite_add_list(suite, "what moves",
+                   TEST_LIST(compact_nothing, compact_slides_all_together,
+                             compact_tells_each_block_old_and_new, compact_neighbours_are_one_copy,
+                             compact_leaves_pinned_blocks, compact_leaves_pointers_until_unpinned,
+                             compact_takes_null_for_all_but_the_arena,
+                             compact_twice_moves_nothing_more,
+                             compact_leaves_stable_dedicated_and_empty_blocks));
+    suite_add_list(suite, "goals",
+                   TEST_LIST(compact_to_a_goal_moves_the_least, compact_to_a_goal_that_is_met,
+                             compact_to_a_goal_out_of_reach,
+                             compact_to_a_goal_between_pinned_blocks,
+                             compact_to_a_goal_beyond_the_limits, compact_with_an_aligned_goal,
+                             compact_stops_at_the_most_moves));
+    suite_add_list(suite, "callback",
+                   TEST_LIST(compact_in_batches, compact_stopped_by_its_callback,
+                             compact_reports_the_unmoved_last, compact_counts_in_the_statistics,
+                             compact_does_not_call_the_relocation_callback,
+                             compact_callback_may_call_all_but_some,
+                             compact_callback_may_need_growth, compact_listener_may_need_growth,
+                             compact_callback_may_free_what_moved,
+                             compact_callback_may_compact_another_arena));
     suite_add_list(suite, "failures",
-                   TEST_LIST(test_compact_on_a_memory_that_cannot_relocate,
-                             test_compact_refused_before_the_first_byte_changes_nothing,
-                             test_compact_that_fails_halfway_loses_the_arena,
-                             test_pins_in_a_lost_arena_can_only_end));
+                   TEST_LIST(compact_on_a_memory_that_cannot_relocate,
+                             compact_refused_before_the_first_byte_changes_nothing,
+                             compact_that_fails_halfway_loses_the_arena,
+                             pins_in_a_lost_arena_can_only_end));
     return suite_main(suite);
 }

@@ -275,7 +275,7 @@ static void model_open(model_t *m, int row)
     expect_ok(cuarena_set_relocation_callback(m->f.arena, hear_relocations, &m->heard));
 }
 
-START_TEST(test_anything_agrees_with_a_model)
+START_TEST(anything_agrees_with_a_model)
 {
     static model_t m;
     model_open(&m, _i);
@@ -297,8 +297,8 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("model");
-    tcase_add_loop_test(new_case(suite, "every kind and variant"),
-                        test_anything_agrees_with_a_model, 0, KIND_ROWS * VARIANT_COUNT);
+    tcase_add_loop_test(new_case(suite, "every kind and variant"), anything_agrees_with_a_model, 0,
+                        KIND_ROWS * VARIANT_COUNT);
 #if defined(CUARENA_TEST_CUDA)
     return cuda_kinds_main(suite);
 #else

@@ -28,7 +28,7 @@ static fixture_t *open_fragmented(fixture_t *f, cuarena_block_t *row)
 
 /* ---- Refusals ---------------------------------------------------------- */
 
-START_TEST(test_refusal_out_of_memory_tells_the_figures)
+START_TEST(refusal_out_of_memory_tells_the_figures)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -47,7 +47,7 @@ START_TEST(test_refusal_out_of_memory_tells_the_figures)
 }
 END_TEST
 
-START_TEST(test_refusal_fragmented_tells_the_figures)
+START_TEST(refusal_fragmented_tells_the_figures)
 {
     cuarena_block_t row[COUNT];
     void *pointer = UNTOUCHED;
@@ -63,7 +63,7 @@ START_TEST(test_refusal_fragmented_tells_the_figures)
 END_TEST
 
 /* Only the pool's first byte is so aligned. */
-START_TEST(test_refusal_fragmented_by_alignment)
+START_TEST(refusal_fragmented_by_alignment)
 {
     cuarena_block_t row[COUNT];
     cuarena_request_t request;
@@ -87,7 +87,7 @@ START_TEST(test_refusal_fragmented_by_alignment)
 END_TEST
 
 /* Classes are coarse for ranges of about one size; a refusal is not. */
-START_TEST(test_refusal_only_if_no_range_fits)
+START_TEST(refusal_only_if_no_range_fits)
 {
     enum {
         MANY = 64
@@ -106,7 +106,7 @@ START_TEST(test_refusal_only_if_no_range_fits)
 }
 END_TEST
 
-START_TEST(test_refusal_leaves_a_success_alone)
+START_TEST(refusal_leaves_a_success_alone)
 {
     void *pointer = NULL;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -118,7 +118,7 @@ END_TEST
 
 /* ---- Whole segments go back before the limit refuses ------------------- */
 
-START_TEST(test_ladder_returns_free_segments_and_grows_again)
+START_TEST(ladder_returns_free_segments_and_grows_again)
 {
     fixture_t *f = prepared(KIND_CUSTOM_GROW, 2 * EACH);
     test_memory_make_plain(&f->memory);
@@ -160,7 +160,7 @@ static int32_t help(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t 
     return 1;
 }
 
-START_TEST(test_handler_that_frees_serves_the_request)
+START_TEST(handler_that_frees_serves_the_request)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     helper_t helper = {.f = f, .spare = take(f, POOL)};
@@ -174,7 +174,7 @@ START_TEST(test_handler_that_frees_serves_the_request)
 }
 END_TEST
 
-START_TEST(test_handler_that_has_nothing_is_asked_once)
+START_TEST(handler_that_has_nothing_is_asked_once)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -188,7 +188,7 @@ START_TEST(test_handler_that_has_nothing_is_asked_once)
 }
 END_TEST
 
-START_TEST(test_handler_that_lies_is_given_up_on_after_sixteen)
+START_TEST(handler_that_lies_is_given_up_on_after_sixteen)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -204,7 +204,7 @@ START_TEST(test_handler_that_lies_is_given_up_on_after_sixteen)
 }
 END_TEST
 
-START_TEST(test_handler_is_not_asked_while_there_is_room)
+START_TEST(handler_is_not_asked_while_there_is_room)
 {
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
     helper_t helper = {.f = f};
@@ -218,7 +218,7 @@ START_TEST(test_handler_is_not_asked_while_there_is_room)
 }
 END_TEST
 
-START_TEST(test_handler_helps_blocks_and_resizes)
+START_TEST(handler_helps_blocks_and_resizes)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     cuarena_block_t block = take_block(f, EACH);
@@ -246,7 +246,7 @@ static int32_t ask_for_more(void *user, cuarena_t *arena, uint64_t asked_bytes, 
     return 0;
 }
 
-START_TEST(test_handler_is_not_entered_twice_on_a_thread)
+START_TEST(handler_is_not_entered_twice_on_a_thread)
 {
     void *pointer = NULL;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -273,7 +273,7 @@ static int32_t call_all(void *user, cuarena_t *arena, uint64_t asked_bytes, int3
     return 1;
 }
 
-START_TEST(test_handler_may_call_anything)
+START_TEST(handler_may_call_anything)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     void *kept = take(f, EACH);
@@ -301,7 +301,7 @@ static fixture_t *open_compacting(fixture_t *f, cuarena_block_t *row)
     return f;
 }
 
-START_TEST(test_compact_on_oom_makes_room_and_tells)
+START_TEST(compact_on_oom_makes_room_and_tells)
 {
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
@@ -316,7 +316,7 @@ START_TEST(test_compact_on_oom_makes_room_and_tells)
 END_TEST
 
 /* Their ids are good wherever they are. */
-START_TEST(test_compact_on_oom_moves_blocks_without_a_callback)
+START_TEST(compact_on_oom_moves_blocks_without_a_callback)
 {
     cuarena_block_t row[COUNT];
     fixture_t *f = open_compacting(new_fixture(fixture_close), row);
@@ -327,7 +327,7 @@ START_TEST(test_compact_on_oom_moves_blocks_without_a_callback)
 END_TEST
 
 /* Nobody would know where they went. */
-START_TEST(test_compact_on_oom_leaves_pointers_without_a_callback)
+START_TEST(compact_on_oom_leaves_pointers_without_a_callback)
 {
     heard_t heard = {.count = 0};
     void *row[COUNT], *pointer = UNTOUCHED;
@@ -351,7 +351,7 @@ START_TEST(test_compact_on_oom_leaves_pointers_without_a_callback)
 }
 END_TEST
 
-START_TEST(test_compact_on_oom_says_that_pins_are_in_the_way)
+START_TEST(compact_on_oom_says_that_pins_are_in_the_way)
 {
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
@@ -368,7 +368,7 @@ START_TEST(test_compact_on_oom_says_that_pins_are_in_the_way)
 }
 END_TEST
 
-START_TEST(test_compact_on_oom_says_that_the_memory_cannot)
+START_TEST(compact_on_oom_says_that_the_memory_cannot)
 {
     cuarena_block_t row[COUNT];
     void *pointer = UNTOUCHED;
@@ -386,7 +386,7 @@ START_TEST(test_compact_on_oom_says_that_the_memory_cannot)
 }
 END_TEST
 
-START_TEST(test_compact_on_oom_off_by_default)
+START_TEST(compact_on_oom_off_by_default)
 {
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
@@ -399,7 +399,7 @@ START_TEST(test_compact_on_oom_off_by_default)
 }
 END_TEST
 
-START_TEST(test_compact_on_oom_comes_after_the_handler)
+START_TEST(compact_on_oom_comes_after_the_handler)
 {
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
@@ -415,7 +415,7 @@ START_TEST(test_compact_on_oom_comes_after_the_handler)
 }
 END_TEST
 
-START_TEST(test_compact_on_oom_that_would_not_help_moves_nothing)
+START_TEST(compact_on_oom_that_would_not_help_moves_nothing)
 {
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
@@ -443,7 +443,7 @@ static int32_t is_reentered(void *user, const cuarena_relocation_t *list, size_t
     return 0;
 }
 
-START_TEST(test_compact_on_oom_callback_may_not_compact)
+START_TEST(compact_on_oom_callback_may_not_compact)
 {
     cuarena_block_t row[COUNT];
     fixture_t *f = open_compacting(new_fixture(fixture_close), row);
@@ -470,7 +470,7 @@ static void call_the_arena(test_memory_t *memory, memory_op_t op, const cuarena_
     expect_ptr(pointer, UNTOUCHED);
 }
 
-START_TEST(test_memory_that_calls_its_arena_is_reentered)
+START_TEST(memory_that_calls_its_arena_is_reentered)
 {
     void *now = NULL;
     uint64_t given = 0;
@@ -490,29 +490,26 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("oom");
-    suite_add_list(
-        suite, "refusals",
-        TEST_LIST(test_refusal_out_of_memory_tells_the_figures,
-                  test_refusal_fragmented_tells_the_figures, test_refusal_fragmented_by_alignment,
-                  test_refusal_only_if_no_range_fits, test_refusal_leaves_a_success_alone,
-                  test_ladder_returns_free_segments_and_grows_again,
-                  test_memory_that_calls_its_arena_is_reentered));
+    suite_add_list(suite, "refusals",
+                   TEST_LIST(refusal_out_of_memory_tells_the_figures,
+                             refusal_fragmented_tells_the_figures, refusal_fragmented_by_alignment,
+                             refusal_only_if_no_range_fits, refusal_leaves_a_success_alone,
+                             ladder_returns_free_segments_and_grows_again,
+                             memory_that_calls_its_arena_is_reentered));
     suite_add_list(
         suite, "handler",
-        TEST_LIST(
-            test_handler_that_frees_serves_the_request, test_handler_that_has_nothing_is_asked_once,
-            test_handler_that_lies_is_given_up_on_after_sixteen,
-            test_handler_is_not_asked_while_there_is_room, test_handler_helps_blocks_and_resizes,
-            test_handler_is_not_entered_twice_on_a_thread, test_handler_may_call_anything));
+        TEST_LIST(handler_that_frees_serves_the_request, handler_that_has_nothing_is_asked_once,
+                  handler_that_lies_is_given_up_on_after_sixteen,
+                  handler_is_not_asked_while_there_is_room, handler_helps_blocks_and_resizes,
+                  handler_is_not_entered_twice_on_a_thread, handler_may_call_anything));
     suite_add_list(suite, "compact_on_oom",
-                   TEST_LIST(test_compact_on_oom_makes_room_and_tells,
-                             test_compact_on_oom_moves_blocks_without_a_callback,
-                             test_compact_on_oom_leaves_pointers_without_a_callback,
-                             test_compact_on_oom_says_that_pins_are_in_the_way,
-                             test_compact_on_oom_says_that_the_memory_cannot,
-                             test_compact_on_oom_off_by_default,
-                             test_compact_on_oom_comes_after_the_handler,
-                             test_compact_on_oom_that_would_not_help_moves_nothing,
-                             test_compact_on_oom_callback_may_not_compact));
+                   TEST_LIST(compact_on_oom_makes_room_and_tells,
+                             compact_on_oom_moves_blocks_without_a_callback,
+                             compact_on_oom_leaves_pointers_without_a_callback,
+                             compact_on_oom_says_that_pins_are_in_the_way,
+                             compact_on_oom_says_that_the_memory_cannot,
+                             compact_on_oom_off_by_default, compact_on_oom_comes_after_the_handler,
+                             compact_on_oom_that_would_not_help_moves_nothing,
+                             compact_on_oom_callback_may_not_compact));
     return suite_main(suite);
 }

@@ -10,7 +10,7 @@
 
 /* ---- Alloc ------------------------------------------------------------- */
 
-START_TEST(test_alloc_null_arguments)
+START_TEST(alloc_null_arguments)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -20,7 +20,7 @@ START_TEST(test_alloc_null_arguments)
 }
 END_TEST
 
-START_TEST(test_alloc_from_held_bytes_calls_no_memory)
+START_TEST(alloc_from_held_bytes_calls_no_memory)
 {
     void *a, *b;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -39,7 +39,7 @@ END_TEST
 
 static const uint64_t granules[] = {8, 16, 128, 256, 512, 4096, KIB(64)};
 
-START_TEST(test_alloc_sizes_are_multiples_of_the_granule)
+START_TEST(alloc_sizes_are_multiples_of_the_granule)
 {
     uint64_t granule = granules[_i], requested = 0, allocated = 0;
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
@@ -57,7 +57,7 @@ START_TEST(test_alloc_sizes_are_multiples_of_the_granule)
 }
 END_TEST
 
-START_TEST(test_alloc_with_an_alignment_of_its_own)
+START_TEST(alloc_with_an_alignment_of_its_own)
 {
     void *pointers[12];
     size_t count = 0;
@@ -123,7 +123,7 @@ static const struct {
     {"an alignment that is no power of two", bad_alignment},
 };
 
-START_TEST(test_alloc_with_refuses_a_bad_request)
+START_TEST(alloc_with_refuses_a_bad_request)
 {
     void *pointer = UNTOUCHED;
     cuarena_request_t request;
@@ -137,7 +137,7 @@ START_TEST(test_alloc_with_refuses_a_bad_request)
 }
 END_TEST
 
-START_TEST(test_alloc_array_is_the_product)
+START_TEST(alloc_array_is_the_product)
 {
     void *pointer = NULL;
     uint64_t requested = 0;
@@ -149,7 +149,7 @@ START_TEST(test_alloc_array_is_the_product)
 }
 END_TEST
 
-START_TEST(test_alloc_array_of_nothing_is_null)
+START_TEST(alloc_array_of_nothing_is_null)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -163,7 +163,7 @@ END_TEST
 
 /* ---- Resize ------------------------------------------------------------ */
 
-START_TEST(test_resize_null_allocates_and_zero_frees)
+START_TEST(resize_null_allocates_and_zero_frees)
 {
     void *pointer = NULL;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -177,7 +177,7 @@ START_TEST(test_resize_null_allocates_and_zero_frees)
 }
 END_TEST
 
-START_TEST(test_resize_grows_and_shrinks_in_place)
+START_TEST(resize_grows_and_shrinks_in_place)
 {
     void *now = NULL;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -195,7 +195,7 @@ START_TEST(test_resize_grows_and_shrinks_in_place)
 }
 END_TEST
 
-START_TEST(test_resize_grows_into_the_range_behind)
+START_TEST(resize_grows_into_the_range_behind)
 {
     void *quarters[4], *now = NULL;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -210,7 +210,7 @@ START_TEST(test_resize_grows_into_the_range_behind)
 }
 END_TEST
 
-START_TEST(test_resize_moves_the_contents_when_it_must)
+START_TEST(resize_moves_the_contents_when_it_must)
 {
     void *quarters[4], *now = NULL;
     fixture_t *f = opened(KIND_CUSTOM_POOL, 2 * POOL);
@@ -227,7 +227,7 @@ START_TEST(test_resize_moves_the_contents_when_it_must)
 }
 END_TEST
 
-START_TEST(test_resize_failure_keeps_block_and_contents)
+START_TEST(resize_failure_keeps_block_and_contents)
 {
     void *quarters[4], *now = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -240,7 +240,7 @@ START_TEST(test_resize_failure_keeps_block_and_contents)
 }
 END_TEST
 
-START_TEST(test_resize_fragmented_when_the_bytes_are_apart)
+START_TEST(resize_fragmented_when_the_bytes_are_apart)
 {
     void *quarters[4], *now = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -255,7 +255,7 @@ START_TEST(test_resize_fragmented_when_the_bytes_are_apart)
 END_TEST
 
 /* No compaction brings free bytes of the stable region together. */
-START_TEST(test_resize_of_a_stable_block_is_never_fragmented)
+START_TEST(resize_of_a_stable_block_is_never_fragmented)
 {
     void *row[4], *now = UNTOUCHED;
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
@@ -272,7 +272,7 @@ START_TEST(test_resize_of_a_stable_block_is_never_fragmented)
 }
 END_TEST
 
-START_TEST(test_resize_stale_pointer)
+START_TEST(resize_stale_pointer)
 {
     void *now = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -285,7 +285,7 @@ START_TEST(test_resize_stale_pointer)
 }
 END_TEST
 
-START_TEST(test_resize_busy_if_a_pinned_block_would_move)
+START_TEST(resize_busy_if_a_pinned_block_would_move)
 {
     void *quarters[4], *now = UNTOUCHED, *held = NULL;
     cuarena_block_t block = 0;
@@ -303,7 +303,7 @@ START_TEST(test_resize_busy_if_a_pinned_block_would_move)
 }
 END_TEST
 
-START_TEST(test_resize_when_the_copy_fails_changes_nothing)
+START_TEST(resize_when_the_copy_fails_changes_nothing)
 {
     void *quarters[4], *now = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, 2 * POOL);
@@ -319,7 +319,7 @@ END_TEST
 
 /* ---- Sizes and pins ---------------------------------------------------- */
 
-START_TEST(test_size_of_takes_null_outputs)
+START_TEST(size_of_takes_null_outputs)
 {
     uint64_t allocated = 0;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -331,7 +331,7 @@ START_TEST(test_size_of_takes_null_outputs)
 }
 END_TEST
 
-START_TEST(test_size_of_stale_and_interior)
+START_TEST(size_of_stale_and_interior)
 {
     uint64_t requested = 5, allocated = 6;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -344,7 +344,7 @@ START_TEST(test_size_of_stale_and_interior)
 }
 END_TEST
 
-START_TEST(test_unpin_ends_the_pin_of_birth_once)
+START_TEST(unpin_ends_the_pin_of_birth_once)
 {
     cuarena_block_t block = 0;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -365,9 +365,8 @@ END_TEST
 static void add_loops(Suite *suite)
 {
     TCase *tcase = new_case(suite, "tables");
-    tcase_add_loop_test(tcase, test_alloc_sizes_are_multiples_of_the_granule, 0,
-                        COUNT_OF(granules));
-    tcase_add_loop_test(tcase, test_alloc_with_refuses_a_bad_request, 0, COUNT_OF(bad_requests));
+    tcase_add_loop_test(tcase, alloc_sizes_are_multiples_of_the_granule, 0, COUNT_OF(granules));
+    tcase_add_loop_test(tcase, alloc_with_refuses_a_bad_request, 0, COUNT_OF(bad_requests));
 }
 
 int main(void)
@@ -375,21 +374,19 @@ int main(void)
     Suite *suite = suite_create("pointers");
     add_loops(suite);
     suite_add_list(suite, "alloc",
-                   TEST_LIST(test_alloc_null_arguments, test_alloc_from_held_bytes_calls_no_memory,
-                             test_alloc_with_an_alignment_of_its_own,
-                             test_alloc_array_is_the_product, test_alloc_array_of_nothing_is_null));
+                   TEST_LIST(alloc_null_arguments, alloc_from_held_bytes_calls_no_memory,
+                             alloc_with_an_alignment_of_its_own, alloc_array_is_the_product,
+                             alloc_array_of_nothing_is_null));
     suite_add_list(
         suite, "resize",
-        TEST_LIST(test_resize_null_allocates_and_zero_frees, test_resize_grows_and_shrinks_in_place,
-                  test_resize_grows_into_the_range_behind,
-                  test_resize_moves_the_contents_when_it_must,
-                  test_resize_failure_keeps_block_and_contents,
-                  test_resize_fragmented_when_the_bytes_are_apart, test_resize_stale_pointer,
-                  test_resize_of_a_stable_block_is_never_fragmented,
-                  test_resize_busy_if_a_pinned_block_would_move,
-                  test_resize_when_the_copy_fails_changes_nothing));
+        TEST_LIST(
+            resize_null_allocates_and_zero_frees, resize_grows_and_shrinks_in_place,
+            resize_grows_into_the_range_behind, resize_moves_the_contents_when_it_must,
+            resize_failure_keeps_block_and_contents, resize_fragmented_when_the_bytes_are_apart,
+            resize_stale_pointer, resize_of_a_stable_block_is_never_fragmented,
+            resize_busy_if_a_pinned_block_would_move, resize_when_the_copy_fails_changes_nothing));
     suite_add_list(suite, "sizes and pins",
-                   TEST_LIST(test_size_of_takes_null_outputs, test_size_of_stale_and_interior,
-                             test_unpin_ends_the_pin_of_birth_once));
+                   TEST_LIST(size_of_takes_null_outputs, size_of_stale_and_interior,
+                             unpin_ends_the_pin_of_birth_once));
     return suite_main(suite);
 }

@@ -51,7 +51,7 @@ static const arena_row_t holding_rows[] = {
      "limit reserved 192K; alloc b 64K"},
 };
 
-START_TEST(test_holding)
+START_TEST(holding)
 {
     fixture_t *f = new_fixture(fixture_close);
     arena_ground_t ground = {.f = f};
@@ -68,7 +68,7 @@ END_TEST
 
 /* ---- Growth ------------------------------------------------------------ */
 
-START_TEST(test_growth_keeps_addresses)
+START_TEST(growth_keeps_addresses)
 {
     void *pointers[16];
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
@@ -81,7 +81,7 @@ START_TEST(test_growth_keeps_addresses)
 }
 END_TEST
 
-START_TEST(test_growth_past_the_reserved_addresses)
+START_TEST(growth_past_the_reserved_addresses)
 {
     fixture_t *f = prepared(KIND_CUSTOM_GROW, POOL);
     f->config.address_bytes = 2 * GRANULARITY;
@@ -96,7 +96,7 @@ END_TEST
 
 /* A limit of the process on its addresses: fewer are set aside, and growth is in place as far as
  * they go. Sanitizers take addresses without number. */
-START_TEST(test_growth_where_addresses_are_limited)
+START_TEST(growth_where_addresses_are_limited)
 {
     fixture_t f;
     struct rlimit before, less;
@@ -121,7 +121,7 @@ START_TEST(test_growth_where_addresses_are_limited)
 }
 END_TEST
 
-START_TEST(test_growth_refused_by_the_memory_changes_nothing)
+START_TEST(growth_refused_by_the_memory_changes_nothing)
 {
     void *pointer = NULL;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
@@ -138,7 +138,7 @@ START_TEST(test_growth_refused_by_the_memory_changes_nothing)
 }
 END_TEST
 
-START_TEST(test_growth_of_a_block_in_place)
+START_TEST(growth_of_a_block_in_place)
 {
     void *now = NULL;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
@@ -163,7 +163,7 @@ static uint64_t copies_of_a_chain(fixture_t *f)
     return f->memory.counts[OP_RELOCATE] - before;
 }
 
-START_TEST(test_chain_of_growth_is_in_place_from_its_second_time)
+START_TEST(chain_of_growth_is_in_place_from_its_second_time)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, MIB(32));
     expect_u64(copies_of_a_chain(f), 1);
@@ -176,7 +176,7 @@ END_TEST
 
 /* ---- Trim -------------------------------------------------------------- */
 
-START_TEST(test_trim_takes_from_the_middle)
+START_TEST(trim_takes_from_the_middle)
 {
     cuarena_block_t row[COUNT];
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -208,7 +208,7 @@ static size_t touching(fixture_t *f, const cuarena_block_t *row, uint64_t each)
 
 /* A full pool of blocks a granule short of a granularity: where one was there is no whole
  * granularity, where two were there is one. */
-START_TEST(test_trim_takes_whole_pages_only)
+START_TEST(trim_takes_whole_pages_only)
 {
     cuarena_block_t row[COUNT];
     uint64_t each = GRANULARITY - 256;
@@ -229,7 +229,7 @@ START_TEST(test_trim_takes_whole_pages_only)
 }
 END_TEST
 
-START_TEST(test_trim_where_the_memory_has_no_holes)
+START_TEST(trim_where_the_memory_has_no_holes)
 {
     cuarena_block_t row[COUNT];
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
@@ -247,7 +247,7 @@ START_TEST(test_trim_where_the_memory_has_no_holes)
 }
 END_TEST
 
-START_TEST(test_trim_leaves_contents)
+START_TEST(trim_leaves_contents)
 {
     cuarena_block_t row[COUNT];
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -262,7 +262,7 @@ START_TEST(test_trim_leaves_contents)
 }
 END_TEST
 
-START_TEST(test_trim_null_arguments)
+START_TEST(trim_null_arguments)
 {
     uint64_t given = 9;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -274,7 +274,7 @@ END_TEST
 
 /* ---- Limits ------------------------------------------------------------ */
 
-START_TEST(test_limit_gives_the_old_one)
+START_TEST(limit_gives_the_old_one)
 {
     uint64_t old = 0;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
@@ -295,7 +295,7 @@ static uint64_t limit_now(fixture_t *f, int32_t kind)
 }
 
 /* Whatever is held, by this arena and by others. */
-START_TEST(test_limit_as_a_share_of_all_that_there_is)
+START_TEST(limit_as_a_share_of_all_that_there_is)
 {
     void *pointer = NULL;
     cuarena_amount_t half = {CUARENA_AMOUNT_PERCENT, 0, 50000};
@@ -314,7 +314,7 @@ START_TEST(test_limit_as_a_share_of_all_that_there_is)
 END_TEST
 
 /* 0.8 and 0.95, as MLX has them, and CuPy's variable. */
-START_TEST(test_shares_of_presets_are_of_all_that_there_is)
+START_TEST(shares_of_presets_are_of_all_that_there_is)
 {
     static const struct {
         int32_t preset;
@@ -345,7 +345,7 @@ START_TEST(test_shares_of_presets_are_of_all_that_there_is)
 }
 END_TEST
 
-START_TEST(test_limit_bad_arguments)
+START_TEST(limit_bad_arguments)
 {
     uint64_t bytes = 9;
     cuarena_amount_t unit = {7, 0, 1}, zero = {CUARENA_AMOUNT_BYTES, 1, 1};
@@ -364,20 +364,18 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("pool");
-    suite_add_rows(suite, "rows", test_holding, COUNT_OF(holding_rows));
-    suite_add_list(suite, "growth",
-                   TEST_LIST(test_growth_keeps_addresses, test_growth_past_the_reserved_addresses,
-                             test_growth_where_addresses_are_limited,
-                             test_growth_refused_by_the_memory_changes_nothing,
-                             test_growth_of_a_block_in_place,
-                             test_chain_of_growth_is_in_place_from_its_second_time));
-    suite_add_list(suite, "trim",
-                   TEST_LIST(test_trim_takes_from_the_middle, test_trim_takes_whole_pages_only,
-                             test_trim_where_the_memory_has_no_holes, test_trim_leaves_contents,
-                             test_trim_null_arguments));
+    suite_add_rows(suite, "rows", holding, COUNT_OF(holding_rows));
     suite_add_list(
-        suite, "limits",
-        TEST_LIST(test_limit_gives_the_old_one, test_limit_as_a_share_of_all_that_there_is,
-                  test_shares_of_presets_are_of_all_that_there_is, test_limit_bad_arguments));
+        suite, "growth",
+        TEST_LIST(growth_keeps_addresses, growth_past_the_reserved_addresses,
+                  growth_where_addresses_are_limited, growth_refused_by_the_memory_changes_nothing,
+                  growth_of_a_block_in_place, chain_of_growth_is_in_place_from_its_second_time));
+    suite_add_list(suite, "trim",
+                   TEST_LIST(trim_takes_from_the_middle, trim_takes_whole_pages_only,
+                             trim_where_the_memory_has_no_holes, trim_leaves_contents,
+                             trim_null_arguments));
+    suite_add_list(suite, "limits",
+                   TEST_LIST(limit_gives_the_old_one, limit_as_a_share_of_all_that_there_is,
+                             shares_of_presets_are_of_all_that_there_is, limit_bad_arguments));
     return suite_main(suite);
 }

@@ -24,7 +24,7 @@ static fixture_t *open_with_stable(fixture_t *f)
 
 /* ---- Statistics -------------------------------------------------------- */
 
-START_TEST(test_stats_count_as_asked_and_as_taken)
+START_TEST(stats_count_as_asked_and_as_taken)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     void *pointer = take(f, 300);
@@ -41,7 +41,7 @@ START_TEST(test_stats_count_as_asked_and_as_taken)
 }
 END_TEST
 
-START_TEST(test_stats_of_a_region_are_its_own)
+START_TEST(stats_of_a_region_are_its_own)
 {
     fixture_t *f = open_with_stable(new_fixture(fixture_close));
     void *stable = take_in(f, EACH, CUARENA_REGION_STABLE);
@@ -58,7 +58,7 @@ START_TEST(test_stats_of_a_region_are_its_own)
 }
 END_TEST
 
-START_TEST(test_stats_bad_arguments)
+START_TEST(stats_bad_arguments)
 {
     cuarena_stats_t stats;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -73,7 +73,7 @@ START_TEST(test_stats_bad_arguments)
 }
 END_TEST
 
-START_TEST(test_stats_struct_size_of_no_version)
+START_TEST(stats_struct_size_of_no_version)
 {
     cuarena_stats_t stats;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -85,7 +85,7 @@ START_TEST(test_stats_struct_size_of_no_version)
 }
 END_TEST
 
-START_TEST(test_stats_of_resizes_are_no_allocs)
+START_TEST(stats_of_resizes_are_no_allocs)
 {
     void *row[4], *now = NULL;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -173,7 +173,7 @@ static void expect_twins(const twin_t *a, const twin_t *b)
 
 /* In place: what a block gave up is there when it grows. With one region, and with two: then the
  * peaks of the whole are kept apart. */
-START_TEST(test_stats_of_resizes_are_the_same_on_both_paths)
+START_TEST(stats_of_resizes_are_the_same_on_both_paths)
 {
     static twin_t brief, lengthy;
     random_state_t random = {scale_seed("resizes on both paths")};
@@ -196,7 +196,7 @@ START_TEST(test_stats_of_resizes_are_the_same_on_both_paths)
 }
 END_TEST
 
-START_TEST(test_stats_largest_is_close_and_inspect_exact)
+START_TEST(stats_largest_is_close_and_inspect_exact)
 {
     cuarena_block_t row[COUNT];
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -213,7 +213,7 @@ START_TEST(test_stats_largest_is_close_and_inspect_exact)
 }
 END_TEST
 
-START_TEST(test_stats_bookkeeping_stays_within_its_bound)
+START_TEST(stats_bookkeeping_stays_within_its_bound)
 {
     enum {
         MANY = 4096
@@ -252,7 +252,7 @@ static void expect_calls_as_seen(const fixture_t *f)
     expect_u64(calls_counted(f), calls_seen(f));
 }
 
-START_TEST(test_memory_calls_are_what_the_memory_saw)
+START_TEST(memory_calls_are_what_the_memory_saw)
 {
     cuarena_request_t request;
     cuarena_request_init(&request);
@@ -276,7 +276,7 @@ START_TEST(test_memory_calls_are_what_the_memory_saw)
 }
 END_TEST
 
-START_TEST(test_memory_calls_that_fail_count)
+START_TEST(memory_calls_that_fail_count)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
@@ -287,7 +287,7 @@ START_TEST(test_memory_calls_that_fail_count)
 }
 END_TEST
 
-START_TEST(test_memory_calls_of_a_warm_arena_are_none)
+START_TEST(memory_calls_of_a_warm_arena_are_none)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     drop(f, take(f, EACH));
@@ -300,7 +300,7 @@ START_TEST(test_memory_calls_of_a_warm_arena_are_none)
 END_TEST
 
 /* On memory without a driver too: it is as if there were one. */
-START_TEST(test_memory_calls_of_streams_are_those_of_events)
+START_TEST(memory_calls_of_streams_are_those_of_events)
 {
     void *pointer = NULL;
     cuarena_stream_t one = (cuarena_stream_t)(uintptr_t)4096;
@@ -321,7 +321,7 @@ END_TEST
 
 /* ---- Peaks ------------------------------------------------------------- */
 
-START_TEST(test_peaks_are_of_the_same_moment_or_higher)
+START_TEST(peaks_are_of_the_same_moment_or_higher)
 {
     fixture_t *f = open_with_stable(new_fixture(fixture_close));
     void *stable = take_in(f, EACH, CUARENA_REGION_STABLE);
@@ -337,7 +337,7 @@ START_TEST(test_peaks_are_of_the_same_moment_or_higher)
 }
 END_TEST
 
-START_TEST(test_reset_peaks_sets_them_to_now)
+START_TEST(reset_peaks_sets_them_to_now)
 {
     cuarena_tag_t tag = 0;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
@@ -357,7 +357,7 @@ START_TEST(test_reset_peaks_sets_them_to_now)
 }
 END_TEST
 
-START_TEST(test_peak_held_survives_a_trim)
+START_TEST(peak_held_survives_a_trim)
 {
     uint64_t given = 0;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -370,7 +370,7 @@ START_TEST(test_peak_held_survives_a_trim)
 END_TEST
 
 /* A refused request is no peak, and a moving resize is not twice the block. */
-START_TEST(test_peaks_do_not_count_what_never_was)
+START_TEST(peaks_do_not_count_what_never_was)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -383,7 +383,7 @@ END_TEST
 
 /* ---- Tags -------------------------------------------------------------- */
 
-START_TEST(test_tag_stats_are_of_the_tag)
+START_TEST(tag_stats_are_of_the_tag)
 {
     cuarena_tag_t a = 0, b = 0;
     void *now = NULL;
@@ -409,7 +409,7 @@ END_TEST
 
 /* ---- Inspection and validation ----------------------------------------- */
 
-START_TEST(test_inspect_tells_ranges_and_blocks)
+START_TEST(inspect_tells_ranges_and_blocks)
 {
     void *held = NULL;
     cuarena_block_t row[COUNT];
@@ -437,7 +437,7 @@ START_TEST(test_inspect_tells_ranges_and_blocks)
 }
 END_TEST
 
-START_TEST(test_inspect_full_and_empty)
+START_TEST(inspect_full_and_empty)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     ck_assert(inspection_of(f, CUARENA_REGION_ALL).fragmentation <= 0);
@@ -450,7 +450,7 @@ START_TEST(test_inspect_full_and_empty)
 }
 END_TEST
 
-START_TEST(test_inspect_bad_arguments)
+START_TEST(inspect_bad_arguments)
 {
     cuarena_inspection_t inspection;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -460,7 +460,7 @@ START_TEST(test_inspect_bad_arguments)
 }
 END_TEST
 
-START_TEST(test_validate_takes_no_text)
+START_TEST(validate_takes_no_text)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     expect_ok(cuarena_validate(f->arena, NULL, 0));
@@ -470,7 +470,7 @@ END_TEST
 
 /* ---- The last error ---------------------------------------------------- */
 
-START_TEST(test_last_error_names_the_value)
+START_TEST(last_error_names_the_value)
 {
     void *pointer = UNTOUCHED;
     cuarena_request_t request;
@@ -491,7 +491,7 @@ static void *ask_in_thread(void *user)
     return NULL;
 }
 
-START_TEST(test_last_error_is_of_the_thread)
+START_TEST(last_error_is_of_the_thread)
 {
     pthread_t thread;
     void *pointer = NULL;
@@ -535,7 +535,7 @@ static void listen(fixture_t *f, diary_t *diary)
     expect_ok(cuarena_set_event_listener(f->arena, write_down, diary));
 }
 
-START_TEST(test_event_of_alloc_resize_and_free)
+START_TEST(event_of_alloc_resize_and_free)
 {
     diary_t diary;
     cuarena_tag_t tag = 0;
@@ -564,7 +564,7 @@ START_TEST(test_event_of_alloc_resize_and_free)
 }
 END_TEST
 
-START_TEST(test_event_of_growth_and_trim)
+START_TEST(event_of_growth_and_trim)
 {
     diary_t diary;
     uint64_t given = 0;
@@ -577,7 +577,7 @@ START_TEST(test_event_of_growth_and_trim)
 }
 END_TEST
 
-START_TEST(test_event_of_a_refusal)
+START_TEST(event_of_a_refusal)
 {
     diary_t diary;
     void *pointer = NULL;
@@ -592,7 +592,7 @@ START_TEST(test_event_of_a_refusal)
 }
 END_TEST
 
-START_TEST(test_event_of_each_compaction_batch)
+START_TEST(event_of_each_compaction_batch)
 {
     diary_t diary;
     cuarena_block_t row[COUNT];
@@ -614,7 +614,7 @@ START_TEST(test_event_of_each_compaction_batch)
 }
 END_TEST
 
-START_TEST(test_event_of_reset_and_none_for_nothing)
+START_TEST(event_of_reset_and_none_for_nothing)
 {
     diary_t diary;
     void *pointer = NULL;
@@ -653,7 +653,7 @@ static void allocate_once(void *user, const cuarena_event_t *event)
     echo->depth--;
 }
 
-START_TEST(test_event_listener_may_call_the_arena)
+START_TEST(event_listener_may_call_the_arena)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     echo_t echo = {f, 0, 0};
@@ -669,33 +669,30 @@ int main(void)
 {
     Suite *suite = suite_create("stats");
     suite_add_list(suite, "statistics",
-                   TEST_LIST(test_stats_count_as_asked_and_as_taken,
-                             test_stats_of_a_region_are_its_own, test_stats_bad_arguments,
-                             test_stats_struct_size_of_no_version,
-                             test_stats_of_resizes_are_no_allocs,
-                             test_stats_largest_is_close_and_inspect_exact,
-                             test_stats_bookkeeping_stays_within_its_bound));
+                   TEST_LIST(stats_count_as_asked_and_as_taken, stats_of_a_region_are_its_own,
+                             stats_bad_arguments, stats_struct_size_of_no_version,
+                             stats_of_resizes_are_no_allocs,
+                             stats_largest_is_close_and_inspect_exact,
+                             stats_bookkeeping_stays_within_its_bound));
     TCase *both = tcase_create("resizes on both paths");
-    tcase_add_loop_test(both, test_stats_of_resizes_are_the_same_on_both_paths, 0, 2);
+    tcase_add_loop_test(both, stats_of_resizes_are_the_same_on_both_paths, 0, 2);
     suite_add_tcase(suite, both);
     suite_add_list(suite, "calls of the memory",
-                   TEST_LIST(test_memory_calls_are_what_the_memory_saw,
-                             test_memory_calls_that_fail_count,
-                             test_memory_calls_of_a_warm_arena_are_none,
-                             test_memory_calls_of_streams_are_those_of_events));
+                   TEST_LIST(memory_calls_are_what_the_memory_saw, memory_calls_that_fail_count,
+                             memory_calls_of_a_warm_arena_are_none,
+                             memory_calls_of_streams_are_those_of_events));
     suite_add_list(suite, "peaks and tags",
-                   TEST_LIST(test_peaks_are_of_the_same_moment_or_higher,
-                             test_reset_peaks_sets_them_to_now, test_peak_held_survives_a_trim,
-                             test_peaks_do_not_count_what_never_was,
-                             test_tag_stats_are_of_the_tag));
+                   TEST_LIST(peaks_are_of_the_same_moment_or_higher, reset_peaks_sets_them_to_now,
+                             peak_held_survives_a_trim, peaks_do_not_count_what_never_was,
+                             tag_stats_are_of_the_tag));
     suite_add_list(suite, "inspection",
-                   TEST_LIST(test_inspect_tells_ranges_and_blocks, test_inspect_full_and_empty,
-                             test_inspect_bad_arguments, test_validate_takes_no_text,
-                             test_last_error_names_the_value, test_last_error_is_of_the_thread));
+                   TEST_LIST(inspect_tells_ranges_and_blocks, inspect_full_and_empty,
+                             inspect_bad_arguments, validate_takes_no_text,
+                             last_error_names_the_value, last_error_is_of_the_thread));
     suite_add_list(suite, "events",
-                   TEST_LIST(test_event_of_alloc_resize_and_free, test_event_of_growth_and_trim,
-                             test_event_of_a_refusal, test_event_of_each_compaction_batch,
-                             test_event_of_reset_and_none_for_nothing,
-                             test_event_listener_may_call_the_arena));
+                   TEST_LIST(event_of_alloc_resize_and_free, event_of_growth_and_trim,
+                             event_of_a_refusal, event_of_each_compaction_batch,
+                             event_of_reset_and_none_for_nothing,
+                             event_listener_may_call_the_arena));
     return suite_main(suite);
 }

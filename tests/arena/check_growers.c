@@ -200,7 +200,7 @@ static void run(slow_t *slow, int row)
     slow_close(slow);
 }
 
-START_TEST(test_others_are_served_while_one_grows)
+START_TEST(others_are_served_while_one_grows)
 {
     static slow_t slow;
     slow_open(&slow, _i);
@@ -214,10 +214,10 @@ int main(void)
     Suite *suite = suite_create("growers");
     TCase *tcase = new_case(suite, "one at a time");
 #if defined(CUARENA_TEST_CUDA)
-    add_standin_test(tcase, test_others_are_served_while_one_grows, COUNT_OF(rows));
+    add_standin_test(tcase, others_are_served_while_one_grows, COUNT_OF(rows));
     return cuda_kinds_main(suite);
 #else
-    tcase_add_loop_test(tcase, test_others_are_served_while_one_grows, 0, (int)COUNT_OF(rows));
+    tcase_add_loop_test(tcase, others_are_served_while_one_grows, 0, (int)COUNT_OF(rows));
     return suite_main(suite);
 #endif
 }

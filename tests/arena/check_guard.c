@@ -112,7 +112,7 @@ static void expect_bytes(const fixture_t *f, const char *begin, size_t bytes, in
         ck_assert_int_eq(copy[i], value);
 }
 
-START_TEST(test_write_is_found_at_the_free)
+START_TEST(write_is_found_at_the_free)
 {
     int kind = _i % (int)KINDS;
     fixture_t *f = guarded(kind, CUARENA_FILL_NEVER, 0);
@@ -132,7 +132,7 @@ START_TEST(test_write_is_found_at_the_free)
 }
 END_TEST
 
-START_TEST(test_write_is_found_by_the_check_once)
+START_TEST(write_is_found_by_the_check_once)
 {
     fixture_t *f = guarded(_i, CUARENA_FILL_NEVER, 0);
     uint64_t findings = 0;
@@ -157,7 +157,7 @@ START_TEST(test_write_is_found_by_the_check_once)
 }
 END_TEST
 
-START_TEST(test_finding_names_block_tag_and_age)
+START_TEST(finding_names_block_tag_and_age)
 {
     fixture_t *f = guarded(A_POOL, CUARENA_FILL_NEVER, 0);
     cuarena_tag_t tag;
@@ -179,7 +179,7 @@ END_TEST
 
 /* ---- Blocks with guards are blocks ------------------------------------- */
 
-START_TEST(test_addresses_and_sizes_are_those_of_the_user)
+START_TEST(addresses_and_sizes_are_those_of_the_user)
 {
     static const uint64_t alignments[] = {0, 512, 4096};
     fixture_t *f = guarded(_i, CUARENA_FILL_BOTH, 0);
@@ -211,7 +211,7 @@ START_TEST(test_addresses_and_sizes_are_those_of_the_user)
 }
 END_TEST
 
-START_TEST(test_resize_takes_guards_along)
+START_TEST(resize_takes_guards_along)
 {
     static const uint64_t sizes[] = {100, 101, 5000, 300, 299, 70000, 1};
     fixture_t *f = guarded(_i, CUARENA_FILL_BOTH, 0);
@@ -235,7 +235,7 @@ START_TEST(test_resize_takes_guards_along)
 }
 END_TEST
 
-START_TEST(test_write_is_found_by_a_resize)
+START_TEST(write_is_found_by_a_resize)
 {
     fixture_t *f = guarded(A_POOL, CUARENA_FILL_NEVER, 0);
     void *pointer = take(f, 100);
@@ -248,7 +248,7 @@ START_TEST(test_write_is_found_by_a_resize)
 }
 END_TEST
 
-START_TEST(test_compaction_takes_guards_along)
+START_TEST(compaction_takes_guards_along)
 {
     heard_t heard = {0};
     cuarena_block_t blocks[16];
@@ -275,7 +275,7 @@ START_TEST(test_compaction_takes_guards_along)
 }
 END_TEST
 
-START_TEST(test_dedicated_adopted_and_empty_blocks)
+START_TEST(dedicated_adopted_and_empty_blocks)
 {
     static char mine[4096] __attribute__((aligned(4096)));
     fixture_t *f = guarded(A_POOL, CUARENA_FILL_BOTH, KIB(64));
@@ -304,7 +304,7 @@ END_TEST
 
 /* ---- Patterns and the quarantine --------------------------------------- */
 
-START_TEST(test_new_bytes_have_the_pattern)
+START_TEST(new_bytes_have_the_pattern)
 {
     fixture_t *f = guarded(_i, CUARENA_FILL_ALLOC, 0);
     if (f == NULL)
@@ -319,7 +319,7 @@ START_TEST(test_new_bytes_have_the_pattern)
 }
 END_TEST
 
-START_TEST(test_freed_bytes_have_the_pattern)
+START_TEST(freed_bytes_have_the_pattern)
 {
     fixture_t *f = guarded(A_POOL, CUARENA_FILL_FREE, 0);
     char *wall = take(f, 300);
@@ -331,7 +331,7 @@ START_TEST(test_freed_bytes_have_the_pattern)
 }
 END_TEST
 
-START_TEST(test_write_after_free_is_found)
+START_TEST(write_after_free_is_found)
 {
     fixture_t *f = guarded(_i, CUARENA_FILL_NEVER, KIB(64));
     char *pointers[3];
@@ -355,7 +355,7 @@ START_TEST(test_write_after_free_is_found)
 END_TEST
 
 /* Bytes in the quarantine are nobody's, in the order of the frees, and come back. */
-START_TEST(test_quarantine_keeps_bytes_up_to_its_size)
+START_TEST(quarantine_keeps_bytes_up_to_its_size)
 {
     fixture_t *f = guarded(A_POOL, CUARENA_FILL_NEVER, KIB(16));
     char *first = take(f, 4000);
@@ -380,7 +380,7 @@ START_TEST(test_quarantine_keeps_bytes_up_to_its_size)
 }
 END_TEST
 
-START_TEST(test_zeroed_free_and_quarantine_go_together)
+START_TEST(zeroed_free_and_quarantine_go_together)
 {
     fixture_t *f = prepared(&TABLE[A_POOL], POOL);
     fixture_zero_free(f);
@@ -402,7 +402,7 @@ END_TEST
 
 /* ---- Refusals and failures --------------------------------------------- */
 
-START_TEST(test_memory_without_the_functions_is_refused)
+START_TEST(memory_without_the_functions_is_refused)
 {
     fixture_t *f = new_fixture(fixture_release);
     fixture_prepare(f, KIND_CUSTOM_POOL, POOL);
@@ -414,7 +414,7 @@ START_TEST(test_memory_without_the_functions_is_refused)
 }
 END_TEST
 
-START_TEST(test_guards_that_cannot_be_written_are_none)
+START_TEST(guards_that_cannot_be_written_are_none)
 {
     fixture_t *f = guarded(A_POOL, CUARENA_FILL_BOTH, KIB(16));
     void *other = take(f, 100);
@@ -432,7 +432,7 @@ START_TEST(test_guards_that_cannot_be_written_are_none)
 }
 END_TEST
 
-START_TEST(test_guards_that_cannot_be_read_keep_no_block)
+START_TEST(guards_that_cannot_be_read_keep_no_block)
 {
     fixture_t *f = guarded(A_POOL, CUARENA_FILL_NEVER, 0);
     void *pointer = take(f, 100);
@@ -446,7 +446,7 @@ START_TEST(test_guards_that_cannot_be_read_keep_no_block)
 }
 END_TEST
 
-START_TEST(test_refusal_says_what_it_takes_with_guards)
+START_TEST(refusal_says_what_it_takes_with_guards)
 {
     cuarena_t *arena;
     void *pointer;
@@ -461,7 +461,7 @@ START_TEST(test_refusal_says_what_it_takes_with_guards)
 END_TEST
 
 /* The front guard of a cached block was as long as the alignment of the request before. */
-START_TEST(test_cached_block_has_the_alignment_of_its_request)
+START_TEST(cached_block_has_the_alignment_of_its_request)
 {
     cuarena_t *arena;
     void *first, *behind, *again;
@@ -489,27 +489,26 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("guard");
-    suite_add_rows(suite, "free", test_write_is_found_at_the_free, KINDS);
-    suite_add_rows(suite, "check", test_write_is_found_by_the_check_once, KINDS);
-    suite_add_rows(suite, "addresses", test_addresses_and_sizes_are_those_of_the_user, KINDS);
-    suite_add_rows(suite, "resize", test_resize_takes_guards_along, KINDS);
-    suite_add_rows(suite, "new", test_new_bytes_have_the_pattern, KINDS);
-    suite_add_rows(suite, "after", test_write_after_free_is_found, KINDS);
-    suite_add_list(
-        suite, "blocks",
-        TEST_LIST(test_finding_names_block_tag_and_age, test_write_is_found_by_a_resize,
-                  test_compaction_takes_guards_along, test_dedicated_adopted_and_empty_blocks,
-                  test_freed_bytes_have_the_pattern, test_quarantine_keeps_bytes_up_to_its_size,
-                  test_zeroed_free_and_quarantine_go_together));
+    suite_add_rows(suite, "free", write_is_found_at_the_free, KINDS);
+    suite_add_rows(suite, "check", write_is_found_by_the_check_once, KINDS);
+    suite_add_rows(suite, "addresses", addresses_and_sizes_are_those_of_the_user, KINDS);
+    suite_add_rows(suite, "resize", resize_takes_guards_along, KINDS);
+    suite_add_rows(suite, "new", new_bytes_have_the_pattern, KINDS);
+    suite_add_rows(suite, "after", write_after_free_is_found, KINDS);
+    suite_add_list(suite, "blocks",
+                   TEST_LIST(finding_names_block_tag_and_age, write_is_found_by_a_resize,
+                             compaction_takes_guards_along, dedicated_adopted_and_empty_blocks,
+                             freed_bytes_have_the_pattern, quarantine_keeps_bytes_up_to_its_size,
+                             zeroed_free_and_quarantine_go_together));
 #if defined(CUARENA_TEST_CUDA)
     return cuda_kinds_main(suite);
 #else
     suite_add_list(suite, "failures",
-                   TEST_LIST(test_memory_without_the_functions_is_refused,
-                             test_refusal_says_what_it_takes_with_guards,
-                             test_cached_block_has_the_alignment_of_its_request,
-                             test_guards_that_cannot_be_written_are_none,
-                             test_guards_that_cannot_be_read_keep_no_block));
+                   TEST_LIST(memory_without_the_functions_is_refused,
+                             refusal_says_what_it_takes_with_guards,
+                             cached_block_has_the_alignment_of_its_request,
+                             guards_that_cannot_be_written_are_none,
+                             guards_that_cannot_be_read_keep_no_block));
     return suite_main(suite);
 #endif
 }

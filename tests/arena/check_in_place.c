@@ -30,7 +30,7 @@ static uint64_t granularity(const fixture_t *f)
     return properties.granularity;
 }
 
-START_TEST(test_each_miss_is_a_segment)
+START_TEST(each_miss_is_a_segment)
 {
     fixture_t *f = open_whole(new_fixture(fixture_close), _i);
     void *p[4];
@@ -46,7 +46,7 @@ START_TEST(test_each_miss_is_a_segment)
 END_TEST
 
 /* Free bytes at the ends of segments do not count for a new one. */
-START_TEST(test_a_miss_takes_all_it_asks_for)
+START_TEST(a_miss_takes_all_it_asks_for)
 {
     fixture_t *f = open_whole(new_fixture(fixture_close), _i);
     void *whole_one = take(f, 4 * EACH);
@@ -60,7 +60,7 @@ START_TEST(test_a_miss_takes_all_it_asks_for)
 }
 END_TEST
 
-START_TEST(test_trim_gives_whole_segments_back)
+START_TEST(trim_gives_whole_segments_back)
 {
     uint64_t given = 0;
     fixture_t *f = open_whole(new_fixture(fixture_close), _i);
@@ -80,7 +80,7 @@ START_TEST(test_trim_gives_whole_segments_back)
 END_TEST
 
 /* A pool is one segment, which moves when its size changes. */
-START_TEST(test_a_pool_moves_to_another_size)
+START_TEST(a_pool_moves_to_another_size)
 {
     fixture_t *f = prepared(kinds[_i], ROOM);
     f->config.preset = CUARENA_PRESET_POOL;
@@ -97,7 +97,7 @@ START_TEST(test_a_pool_moves_to_another_size)
 }
 END_TEST
 
-START_TEST(test_the_memory_is_asked_for_segments_only)
+START_TEST(the_memory_is_asked_for_segments_only)
 {
     fixture_t *f = open_whole(new_fixture(fixture_close), 2);
     void *p[8];
@@ -120,7 +120,7 @@ START_TEST(test_the_memory_is_asked_for_segments_only)
 END_TEST
 
 /* Segments that keep their length may be finer than what can be lengthened. */
-START_TEST(test_segments_are_as_small_as_the_memory_gives)
+START_TEST(segments_are_as_small_as_the_memory_gives)
 {
     for (int32_t in_place = 0; in_place < 2; in_place++) {
         fixture_t f;
@@ -141,7 +141,7 @@ START_TEST(test_segments_are_as_small_as_the_memory_gives)
 END_TEST
 
 /* Where each block is a segment all keep their size, those of no bytes too. */
-START_TEST(test_empty_blocks_keep_their_size_where_each_is_a_segment)
+START_TEST(empty_blocks_keep_their_size_where_each_is_a_segment)
 {
     fixture_t *f = prepared(kinds[_i], ROOM);
     f->config.segments = CUARENA_SEGMENTS_EACH;
@@ -160,14 +160,14 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("in_place");
-    suite_add_rows(suite, "segments", test_each_miss_is_a_segment, COUNT_OF(kinds));
-    suite_add_rows(suite, "misses", test_a_miss_takes_all_it_asks_for, COUNT_OF(kinds));
-    suite_add_rows(suite, "trim", test_trim_gives_whole_segments_back, COUNT_OF(kinds));
-    suite_add_rows(suite, "pools", test_a_pool_moves_to_another_size, COUNT_OF(kinds));
-    suite_add_rows(suite, "each", test_empty_blocks_keep_their_size_where_each_is_a_segment,
+    suite_add_rows(suite, "segments", each_miss_is_a_segment, COUNT_OF(kinds));
+    suite_add_rows(suite, "misses", a_miss_takes_all_it_asks_for, COUNT_OF(kinds));
+    suite_add_rows(suite, "trim", trim_gives_whole_segments_back, COUNT_OF(kinds));
+    suite_add_rows(suite, "pools", a_pool_moves_to_another_size, COUNT_OF(kinds));
+    suite_add_rows(suite, "each", empty_blocks_keep_their_size_where_each_is_a_segment,
                    COUNT_OF(kinds));
     suite_add_list(suite, "memory",
-                   TEST_LIST(test_the_memory_is_asked_for_segments_only,
-                             test_segments_are_as_small_as_the_memory_gives));
+                   TEST_LIST(the_memory_is_asked_for_segments_only,
+                             segments_are_as_small_as_the_memory_gives));
     return suite_main(suite);
 }

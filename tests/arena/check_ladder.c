@@ -35,7 +35,7 @@ static cuarena_status_t try_dedicated(fixture_t *f, uint64_t bytes, void **point
 
 /* ---- Each step --------------------------------------------------------- */
 
-START_TEST(test_step_none_while_held_bytes_have_room)
+START_TEST(step_none_while_held_bytes_have_room)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     drop(f, take(f, POOL));
@@ -43,7 +43,7 @@ START_TEST(test_step_none_while_held_bytes_have_room)
 }
 END_TEST
 
-START_TEST(test_step_growth_serves)
+START_TEST(step_growth_serves)
 {
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
     void *pointer = take(f, EACH);
@@ -55,7 +55,7 @@ START_TEST(test_step_growth_serves)
 END_TEST
 
 /* Growth came before it, in vain, and after it; it was trim that helped. */
-START_TEST(test_step_trim_serves)
+START_TEST(step_trim_serves)
 {
     fixture_t *f = opened(KIND_GROW_PLAIN, 2 * EACH);
     void *first = take(f, EACH);
@@ -68,7 +68,7 @@ START_TEST(test_step_trim_serves)
 }
 END_TEST
 
-START_TEST(test_step_trim_serves_a_dedicated_block)
+START_TEST(step_trim_serves_a_dedicated_block)
 {
     void *pointer = NULL;
     fixture_t *f = opened(KIND_GROW_PLAIN, 2 * EACH);
@@ -80,7 +80,7 @@ START_TEST(test_step_trim_serves_a_dedicated_block)
 END_TEST
 
 /* Giving bytes back does not make fewer bytes live. */
-START_TEST(test_step_trim_is_not_for_the_limit_of_live_bytes)
+START_TEST(step_trim_is_not_for_the_limit_of_live_bytes)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_GROW_PLAIN, 4 * EACH);
@@ -117,7 +117,7 @@ static int32_t help(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t 
     return freed ? 1 : helper->answer;
 }
 
-START_TEST(test_step_handler_serves)
+START_TEST(step_handler_serves)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     helper_t helper = {.f = f, .spare = {take(f, POOL)}};
@@ -129,7 +129,7 @@ END_TEST
 
 /* What it frees may lie in segments that must go first. Before, what lives leaves no room below the
  * limit, and there is nothing to trim for. */
-START_TEST(test_step_trim_comes_again_after_the_handler)
+START_TEST(step_trim_comes_again_after_the_handler)
 {
     fixture_t *f = opened(KIND_GROW_PLAIN, 2 * EACH);
     helper_t helper = {.f = f, .spare = {take(f, EACH), take(f, EACH)}};
@@ -140,7 +140,7 @@ START_TEST(test_step_trim_comes_again_after_the_handler)
 }
 END_TEST
 
-START_TEST(test_step_compaction_serves)
+START_TEST(step_compaction_serves)
 {
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
@@ -162,7 +162,7 @@ START_TEST(test_step_compaction_serves)
 END_TEST
 
 /* The handler that has nothing is not asked again after compaction. */
-START_TEST(test_step_compaction_that_falls_short_asks_nobody_again)
+START_TEST(step_compaction_that_falls_short_asks_nobody_again)
 {
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
@@ -184,7 +184,7 @@ START_TEST(test_step_compaction_that_falls_short_asks_nobody_again)
 }
 END_TEST
 
-START_TEST(test_step_stats_bad_arguments)
+START_TEST(step_stats_bad_arguments)
 {
     size_t count = 0;
     cuarena_step_stats_t one;
@@ -217,7 +217,7 @@ static void keep_line(void *user, int32_t level, const char *line)
     ck_assert_uint_lt(lines->used, sizeof lines->text);
 }
 
-START_TEST(test_each_step_is_logged)
+START_TEST(each_step_is_logged)
 {
     static lines_t lines;
     fixture_t *f = opened(KIND_GROW_PLAIN, 2 * EACH);
@@ -246,7 +246,7 @@ END_TEST
 
 /* ---- What the error says ----------------------------------------------- */
 
-START_TEST(test_error_of_a_pool_names_held_bytes)
+START_TEST(error_of_a_pool_names_held_bytes)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -256,7 +256,7 @@ START_TEST(test_error_of_a_pool_names_held_bytes)
 }
 END_TEST
 
-START_TEST(test_error_names_growth_trim_and_the_handler)
+START_TEST(error_names_growth_trim_and_the_handler)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
@@ -272,7 +272,7 @@ START_TEST(test_error_names_growth_trim_and_the_handler)
 END_TEST
 
 /* More than the limit and all that is held: nothing that frees bytes helps. */
-START_TEST(test_error_above_the_limit_comes_at_once)
+START_TEST(error_above_the_limit_comes_at_once)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
@@ -288,7 +288,7 @@ END_TEST
 
 /* Nor does anything for more than a region has; its size and one more are the edges. A limit that
  * is less still is not what stands in the way. */
-START_TEST(test_error_above_a_region_comes_at_once)
+START_TEST(error_above_a_region_comes_at_once)
 {
     cuarena_request_t request;
     void *pointer = UNTOUCHED;
@@ -319,7 +319,7 @@ START_TEST(test_error_above_a_region_comes_at_once)
 END_TEST
 
 /* What was trimmed does not come back above a limit that is less. */
-START_TEST(test_error_of_a_trimmed_pool_above_the_limit_comes_at_once)
+START_TEST(error_of_a_trimmed_pool_above_the_limit_comes_at_once)
 {
     uint64_t given = 0;
     void *pointer = UNTOUCHED;
@@ -335,7 +335,7 @@ START_TEST(test_error_of_a_trimmed_pool_above_the_limit_comes_at_once)
 END_TEST
 
 /* A limit below what is held says nothing of bytes that the handler frees. */
-START_TEST(test_handler_is_asked_above_a_limit_below_what_is_held)
+START_TEST(handler_is_asked_above_a_limit_below_what_is_held)
 {
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
     helper_t helper = {.f = f, .spare = {take(f, 2 * EACH)}};
@@ -347,7 +347,7 @@ START_TEST(test_handler_is_asked_above_a_limit_below_what_is_held)
 }
 END_TEST
 
-START_TEST(test_error_of_a_dedicated_block_says_what_was_tried)
+START_TEST(error_of_a_dedicated_block_says_what_was_tried)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_GROW_PLAIN, 2 * EACH);
@@ -362,7 +362,7 @@ START_TEST(test_error_of_a_dedicated_block_says_what_was_tried)
 }
 END_TEST
 
-START_TEST(test_error_of_the_driver_outlives_the_handler)
+START_TEST(error_of_the_driver_outlives_the_handler)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
@@ -379,7 +379,7 @@ START_TEST(test_error_of_the_driver_outlives_the_handler)
 }
 END_TEST
 
-START_TEST(test_error_of_a_lost_device_asks_nobody)
+START_TEST(error_of_a_lost_device_asks_nobody)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
@@ -398,7 +398,7 @@ END_TEST
 
 /* ---- Handlers that misbehave ------------------------------------------- */
 
-START_TEST(test_handler_that_lies_forever_is_named)
+START_TEST(handler_that_lies_forever_is_named)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -432,7 +432,7 @@ static int32_t free_and_take_back(void *user, cuarena_t *arena, uint64_t asked_b
     return 1;
 }
 
-START_TEST(test_handler_that_takes_it_back_is_given_up_on)
+START_TEST(handler_that_takes_it_back_is_given_up_on)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -457,7 +457,7 @@ static int32_t destroy_it(void *user, cuarena_t *arena, uint64_t asked_bytes, in
     return 1;
 }
 
-START_TEST(test_handler_that_destroys_is_reentered)
+START_TEST(handler_that_destroys_is_reentered)
 {
     uint64_t calls = 0;
     void *pointer = UNTOUCHED;
@@ -477,7 +477,7 @@ static int32_t reset_it(void *user, cuarena_t *arena, uint64_t asked_bytes, int3
     return 1;
 }
 
-START_TEST(test_handler_that_resets_serves_the_request)
+START_TEST(handler_that_resets_serves_the_request)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     take(f, POOL);
@@ -489,7 +489,7 @@ START_TEST(test_handler_that_resets_serves_the_request)
 END_TEST
 
 /* The block that is to grow has ended meanwhile. */
-START_TEST(test_handler_that_resets_ends_a_block_being_resized)
+START_TEST(handler_that_resets_ends_a_block_being_resized)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     cuarena_block_t block = take_block(f, EACH);
@@ -501,7 +501,7 @@ START_TEST(test_handler_that_resets_ends_a_block_being_resized)
 END_TEST
 
 /* Its bytes are not counted off a second time. */
-START_TEST(test_handler_that_resets_beside_a_limit_of_live_bytes)
+START_TEST(handler_that_resets_beside_a_limit_of_live_bytes)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_LIVE, amount_of_bytes(2 * POOL), NULL));
@@ -532,7 +532,7 @@ static int32_t compact_and_run_out(void *user, cuarena_t *arena, uint64_t asked_
     return helper->calls < 3;
 }
 
-START_TEST(test_handler_that_compacts_and_runs_out_again)
+START_TEST(handler_that_compacts_and_runs_out_again)
 {
     void *pointer = UNTOUCHED;
     cuarena_block_t row[COUNT];
@@ -561,7 +561,7 @@ static int32_t ask_the_other(void *user, cuarena_t *arena, uint64_t asked_bytes,
     return 1;
 }
 
-START_TEST(test_handlers_that_ask_each_other_end)
+START_TEST(handlers_that_ask_each_other_end)
 {
     fixture_t f, g;
     void *pointer = UNTOUCHED;
@@ -588,7 +588,7 @@ static int32_t unset_itself(void *user, cuarena_t *arena, uint64_t asked_bytes, 
     return 1;
 }
 
-START_TEST(test_handler_that_takes_itself_away)
+START_TEST(handler_that_takes_itself_away)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -640,7 +640,7 @@ static void *work_meanwhile(void *user)
     return NULL;
 }
 
-START_TEST(test_handler_that_takes_its_time_holds_nobody_up)
+START_TEST(handler_that_takes_its_time_holds_nobody_up)
 {
     pthread_t thread;
     void *pointer = UNTOUCHED;
@@ -675,7 +675,7 @@ static void *run_out(void *user)
     return NULL;
 }
 
-START_TEST(test_handler_is_entered_by_several_threads_at_once)
+START_TEST(handler_is_entered_by_several_threads_at_once)
 {
     pthread_t thread;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -694,32 +694,29 @@ int main(void)
 {
     Suite *suite = suite_create("ladder");
     suite_add_list(suite, "steps",
-                   TEST_LIST(test_step_none_while_held_bytes_have_room, test_step_growth_serves,
-                             test_step_trim_serves, test_step_trim_serves_a_dedicated_block,
-                             test_step_trim_is_not_for_the_limit_of_live_bytes,
-                             test_step_handler_serves, test_step_trim_comes_again_after_the_handler,
-                             test_step_compaction_serves,
-                             test_step_compaction_that_falls_short_asks_nobody_again,
-                             test_step_stats_bad_arguments, test_each_step_is_logged));
-    suite_add_list(suite, "errors",
-                   TEST_LIST(test_error_of_a_pool_names_held_bytes,
-                             test_error_names_growth_trim_and_the_handler,
-                             test_error_above_the_limit_comes_at_once,
-                             test_error_of_a_trimmed_pool_above_the_limit_comes_at_once,
-                             test_handler_is_asked_above_a_limit_below_what_is_held,
-                             test_error_of_a_dedicated_block_says_what_was_tried,
-                             test_error_of_the_driver_outlives_the_handler,
-                             test_error_of_a_lost_device_asks_nobody));
-    suite_add_rows(suite, "regions", test_error_above_a_region_comes_at_once, 2);
+                   TEST_LIST(step_none_while_held_bytes_have_room, step_growth_serves,
+                             step_trim_serves, step_trim_serves_a_dedicated_block,
+                             step_trim_is_not_for_the_limit_of_live_bytes, step_handler_serves,
+                             step_trim_comes_again_after_the_handler, step_compaction_serves,
+                             step_compaction_that_falls_short_asks_nobody_again,
+                             step_stats_bad_arguments, each_step_is_logged));
+    suite_add_list(
+        suite, "errors",
+        TEST_LIST(error_of_a_pool_names_held_bytes, error_names_growth_trim_and_the_handler,
+                  error_above_the_limit_comes_at_once,
+                  error_of_a_trimmed_pool_above_the_limit_comes_at_once,
+                  handler_is_asked_above_a_limit_below_what_is_held,
+                  error_of_a_dedicated_block_says_what_was_tried,
+                  error_of_the_driver_outlives_the_handler, error_of_a_lost_device_asks_nobody));
+    suite_add_rows(suite, "regions", error_above_a_region_comes_at_once, 2);
     suite_add_list(
         suite, "handlers that misbehave",
-        TEST_LIST(
-            test_handler_that_lies_forever_is_named, test_handler_that_takes_it_back_is_given_up_on,
-            test_handler_that_destroys_is_reentered, test_handler_that_resets_serves_the_request,
-            test_handler_that_resets_ends_a_block_being_resized,
-            test_handler_that_resets_beside_a_limit_of_live_bytes,
-            test_handler_that_compacts_and_runs_out_again, test_handlers_that_ask_each_other_end,
-            test_handler_that_takes_itself_away, test_handler_that_takes_its_time_holds_nobody_up,
-            test_handler_is_entered_by_several_threads_at_once));
+        TEST_LIST(handler_that_lies_forever_is_named, handler_that_takes_it_back_is_given_up_on,
+                  handler_that_destroys_is_reentered, handler_that_resets_serves_the_request,
+                  handler_that_resets_ends_a_block_being_resized,
+                  handler_that_resets_beside_a_limit_of_live_bytes,
+                  handler_that_compacts_and_runs_out_again, handlers_that_ask_each_other_end,
+                  handler_that_takes_itself_away, handler_that_takes_its_time_holds_nobody_up,
+                  handler_is_entered_by_several_threads_at_once));
     return suite_main(suite);
 }

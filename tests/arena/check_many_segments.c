@@ -39,7 +39,7 @@ static const char *const keepers[] = {
 #define KEEPERS (sizeof keepers / sizeof *keepers)
 
 /* Segments or holes come and go in the middle; nothing is held but blocks. */
-START_TEST(test_many_segments_stay_right_after_removals_in_the_middle)
+START_TEST(many_segments_stay_right_after_removals_in_the_middle)
 {
     random_state_t random = {7};
     arena = arena_of(keepers[_i]);
@@ -62,7 +62,7 @@ START_TEST(test_many_segments_stay_right_after_removals_in_the_middle)
 END_TEST
 
 /* A batch of cuts takes the last segments of the list, and others. */
-START_TEST(test_many_segments_stay_right_after_a_trim_of_every_third)
+START_TEST(many_segments_stay_right_after_a_trim_of_every_third)
 {
     arena = arena_of("preset=grow,memory=none,in_place=0");
     for (uint32_t i = 0; i < BLOCKS; i++)
@@ -96,7 +96,7 @@ static void *open_holes(const char *options, uint32_t wide, uint64_t page_multip
     return widest;
 }
 
-START_TEST(test_growth_fills_the_hole_with_room_of_many_without)
+START_TEST(growth_fills_the_hole_with_room_of_many_without)
 {
     void *hole = open_holes("preset=grow,memory=none", BLOCKS, 5);
     uint64_t held = arena_stats(arena).reserved_bytes;
@@ -107,7 +107,7 @@ START_TEST(test_growth_fills_the_hole_with_room_of_many_without)
 }
 END_TEST
 
-START_TEST(test_growth_fills_the_hole_that_free_bytes_make_cheaper)
+START_TEST(growth_fills_the_hole_that_free_bytes_make_cheaper)
 {
     void *hole = open_holes("preset=grow,memory=none", BLOCKS, 4);
     expect_ok(cuarena_free(arena, blocks[BLOCKS - 1]));
@@ -121,7 +121,7 @@ END_TEST
 
 /* Few holes are looked at, none with room, and the limit leaves 2 pages of 5 that the end would
  * take; but beside one hole 4 are free. */
-START_TEST(test_growth_looks_at_every_hole_before_it_refuses)
+START_TEST(growth_looks_at_every_hole_before_it_refuses)
 {
     open_holes("preset=grow,memory=none", BLOCKS + 1, 4);
     expect_ok(cuarena_free(arena, blocks[BLOCKS + 1]));
@@ -140,12 +140,11 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("many segments");
-    suite_add_rows(suite, "list", test_many_segments_stay_right_after_removals_in_the_middle,
-                   KEEPERS);
+    suite_add_rows(suite, "list", many_segments_stay_right_after_removals_in_the_middle, KEEPERS);
     suite_add_list(suite, "holes",
-                   TEST_LIST(test_many_segments_stay_right_after_a_trim_of_every_third,
-                             test_growth_fills_the_hole_with_room_of_many_without,
-                             test_growth_fills_the_hole_that_free_bytes_make_cheaper,
-                             test_growth_looks_at_every_hole_before_it_refuses));
+                   TEST_LIST(many_segments_stay_right_after_a_trim_of_every_third,
+                             growth_fills_the_hole_with_room_of_many_without,
+                             growth_fills_the_hole_that_free_bytes_make_cheaper,
+                             growth_looks_at_every_hole_before_it_refuses));
     return suite_main(suite);
 }

@@ -33,7 +33,7 @@ static fixture_t *open_with_stable(fixture_t *f)
 
 /* ---- The whole and its regions ----------------------------------------- */
 
-START_TEST(test_scope_begins_at_what_is_live)
+START_TEST(scope_begins_at_what_is_live)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     drop(f, take(f, 8 * EACH));
@@ -53,7 +53,7 @@ START_TEST(test_scope_begins_at_what_is_live)
 }
 END_TEST
 
-START_TEST(test_scope_within_a_scope)
+START_TEST(scope_within_a_scope)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     push(f, CUARENA_REGION_ALL);
@@ -69,7 +69,7 @@ START_TEST(test_scope_within_a_scope)
 }
 END_TEST
 
-START_TEST(test_scope_of_held_bytes)
+START_TEST(scope_of_held_bytes)
 {
     uint64_t given = 0;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
@@ -84,7 +84,7 @@ END_TEST
 
 /* With one heap and with several: the whole knows nothing of the region's scopes, nor the region of
  * the whole's. */
-START_TEST(test_scopes_of_whole_and_region_are_apart)
+START_TEST(scopes_of_whole_and_region_are_apart)
 {
     for (int stable = 0; stable < 2; stable++) {
         fixture_t f;
@@ -110,7 +110,7 @@ START_TEST(test_scopes_of_whole_and_region_are_apart)
 }
 END_TEST
 
-START_TEST(test_scope_of_the_stable_region)
+START_TEST(scope_of_the_stable_region)
 {
     fixture_t *f = open_with_stable(new_fixture(fixture_close));
     drop(f, take_in(f, 3 * EACH, CUARENA_REGION_STABLE));
@@ -125,7 +125,7 @@ START_TEST(test_scope_of_the_stable_region)
 END_TEST
 
 /* A region that is not there has peaks of 0. */
-START_TEST(test_scope_of_no_region)
+START_TEST(scope_of_no_region)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     push(f, CUARENA_REGION_STABLE);
@@ -135,7 +135,7 @@ START_TEST(test_scope_of_no_region)
 END_TEST
 
 /* A heap more comes while a scope is open. */
-START_TEST(test_scope_in_which_the_first_dedicated_block_comes)
+START_TEST(scope_in_which_the_first_dedicated_block_comes)
 {
     void *apart = NULL;
     cuarena_request_t request;
@@ -155,7 +155,7 @@ START_TEST(test_scope_in_which_the_first_dedicated_block_comes)
 }
 END_TEST
 
-START_TEST(test_reset_peaks_reaches_all_open_scopes)
+START_TEST(reset_peaks_reaches_all_open_scopes)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     push(f, CUARENA_REGION_ALL);
@@ -200,7 +200,7 @@ static void scope_once(fixture_t *f, model_t *m, int32_t region, random_state_t 
 
 /* Allocations, frees and resizes between scopes of the whole and of the
  * region, which have the same bytes. */
-START_TEST(test_scopes_of_a_random_program)
+START_TEST(scopes_of_a_random_program)
 {
     random_state_t random = {scale_seed("peaks") + (uint64_t)_i};
     void *held[HELD] = {0};
@@ -231,7 +231,7 @@ END_TEST
 
 /* ---- Tags and streams -------------------------------------------------- */
 
-START_TEST(test_scope_of_a_tag)
+START_TEST(scope_of_a_tag)
 {
     cuarena_tag_t tags[8];
     cuarena_peaks_t peaks;
@@ -283,7 +283,7 @@ static void use_on(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream)
     expect_ok(cuarena_free_on(arena, pointer, stream));
 }
 
-START_TEST(test_scope_of_a_stream)
+START_TEST(scope_of_a_stream)
 {
     sim_t sim;
     cuarena_peaks_t peaks;
@@ -310,7 +310,7 @@ START_TEST(test_scope_of_a_stream)
 END_TEST
 
 /* An open scope goes with the stream. */
-START_TEST(test_scope_of_a_stream_that_goes)
+START_TEST(scope_of_a_stream_that_goes)
 {
     sim_t sim;
     cuarena_peaks_t peaks;
@@ -332,7 +332,7 @@ END_TEST
 
 /* ---- Misuse ------------------------------------------------------------ */
 
-START_TEST(test_pop_without_a_push)
+START_TEST(pop_without_a_push)
 {
     cuarena_tag_t tag = 0;
     cuarena_peaks_t peaks;
@@ -351,7 +351,7 @@ START_TEST(test_pop_without_a_push)
 }
 END_TEST
 
-START_TEST(test_push_up_to_the_limit)
+START_TEST(push_up_to_the_limit)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     for (int i = 0; i < CUARENA_MAX_PEAK_SCOPES; i++) {
@@ -367,7 +367,7 @@ START_TEST(test_push_up_to_the_limit)
 }
 END_TEST
 
-START_TEST(test_peaks_bad_arguments)
+START_TEST(peaks_bad_arguments)
 {
     cuarena_peaks_t peaks;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -389,17 +389,15 @@ int main(void)
 {
     Suite *suite = suite_create("peaks");
     suite_add_list(suite, "scopes",
-                   TEST_LIST(test_scope_begins_at_what_is_live, test_scope_within_a_scope,
-                             test_scope_of_held_bytes, test_scopes_of_whole_and_region_are_apart,
-                             test_scope_of_the_stable_region, test_scope_of_no_region,
-                             test_scope_in_which_the_first_dedicated_block_comes,
-                             test_reset_peaks_reaches_all_open_scopes));
-    tcase_add_loop_test(new_case(suite, "model"), test_scopes_of_a_random_program, 0, 4);
-    suite_add_list(
-        suite, "tags and streams",
-        TEST_LIST(test_scope_of_a_tag, test_scope_of_a_stream, test_scope_of_a_stream_that_goes));
-    suite_add_list(
-        suite, "misuse",
-        TEST_LIST(test_pop_without_a_push, test_push_up_to_the_limit, test_peaks_bad_arguments));
+                   TEST_LIST(scope_begins_at_what_is_live, scope_within_a_scope,
+                             scope_of_held_bytes, scopes_of_whole_and_region_are_apart,
+                             scope_of_the_stable_region, scope_of_no_region,
+                             scope_in_which_the_first_dedicated_block_comes,
+                             reset_peaks_reaches_all_open_scopes));
+    tcase_add_loop_test(new_case(suite, "model"), scopes_of_a_random_program, 0, 4);
+    suite_add_list(suite, "tags and streams",
+                   TEST_LIST(scope_of_a_tag, scope_of_a_stream, scope_of_a_stream_that_goes));
+    suite_add_list(suite, "misuse",
+                   TEST_LIST(pop_without_a_push, push_up_to_the_limit, peaks_bad_arguments));
     return suite_main(suite);
 }

@@ -47,7 +47,7 @@ static fixture_t *open_trimmed(fixture_t *f, cuarena_block_t *row, int32_t compa
     return f;
 }
 
-START_TEST(test_trimmed_pool_whose_holes_serve_together)
+START_TEST(trimmed_pool_whose_holes_serve_together)
 {
     cuarena_block_t row[COUNT];
     fixture_t *f = open_trimmed(new_fixture(fixture_close), row, 1);
@@ -58,7 +58,7 @@ START_TEST(test_trimmed_pool_whose_holes_serve_together)
 }
 END_TEST
 
-START_TEST(test_trimmed_pool_is_fragmented_and_compaction_serves_it)
+START_TEST(trimmed_pool_is_fragmented_and_compaction_serves_it)
 {
     cuarena_block_t row[COUNT];
     cuarena_compact_options_t options;
@@ -77,7 +77,7 @@ START_TEST(test_trimmed_pool_is_fragmented_and_compaction_serves_it)
 END_TEST
 
 /* Its segment has gone back, addresses and all. */
-START_TEST(test_trimmed_pool_takes_what_is_lacking)
+START_TEST(trimmed_pool_takes_what_is_lacking)
 {
     uint64_t given = 0;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -93,7 +93,7 @@ START_TEST(test_trimmed_pool_takes_what_is_lacking)
 }
 END_TEST
 
-START_TEST(test_trimmed_pool_without_addresses_is_taken_whole)
+START_TEST(trimmed_pool_without_addresses_is_taken_whole)
 {
     uint64_t given = 0;
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
@@ -106,7 +106,7 @@ START_TEST(test_trimmed_pool_without_addresses_is_taken_whole)
 }
 END_TEST
 
-START_TEST(test_trimmed_pool_whose_memory_has_no_more)
+START_TEST(trimmed_pool_whose_memory_has_no_more)
 {
     cuarena_block_t row[COUNT];
     void *pointer = UNTOUCHED;
@@ -121,7 +121,7 @@ END_TEST
 
 /* ---- What a refusal says, and leaves ----------------------------------- */
 
-START_TEST(test_refusal_names_the_memory_and_its_code)
+START_TEST(refusal_names_the_memory_and_its_code)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
@@ -132,7 +132,7 @@ START_TEST(test_refusal_names_the_memory_and_its_code)
 }
 END_TEST
 
-START_TEST(test_refusal_shows_the_begin_of_a_long_name)
+START_TEST(refusal_shows_the_begin_of_a_long_name)
 {
     static char name[] =
         "a memory whose name is longer than what is shown of it in a message, by far";
@@ -147,7 +147,7 @@ START_TEST(test_refusal_shows_the_begin_of_a_long_name)
 }
 END_TEST
 
-START_TEST(test_refusal_names_the_code_of_a_callers_memory)
+START_TEST(refusal_names_the_code_of_a_callers_memory)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
@@ -161,7 +161,7 @@ START_TEST(test_refusal_names_the_code_of_a_callers_memory)
 }
 END_TEST
 
-START_TEST(test_refusal_of_a_dedicated_block_outlives_the_handler)
+START_TEST(refusal_of_a_dedicated_block_outlives_the_handler)
 {
     cuarena_request_t request;
     void *pointer = UNTOUCHED;
@@ -178,7 +178,7 @@ END_TEST
 
 /* Where compaction cannot help, as no address of the arena is such a multiple, it is not
  * FRAGMENTED. */
-START_TEST(test_refusal_by_alignment_names_it)
+START_TEST(refusal_by_alignment_names_it)
 {
     cuarena_request_t request;
     void *pointer = UNTOUCHED;
@@ -196,7 +196,7 @@ START_TEST(test_refusal_by_alignment_names_it)
 END_TEST
 
 /* ... but it is where a block stands in the way. */
-START_TEST(test_refusal_by_alignment_may_be_fragmented)
+START_TEST(refusal_by_alignment_may_be_fragmented)
 {
     cuarena_request_t request;
     cuarena_block_t row[COUNT];
@@ -215,7 +215,7 @@ START_TEST(test_refusal_by_alignment_may_be_fragmented)
 }
 END_TEST
 
-START_TEST(test_refusal_near_the_largest_size_counts)
+START_TEST(refusal_near_the_largest_size_counts)
 {
     void *pointer = UNTOUCHED;
     static const uint64_t sizes[] = {(UINT64_C(1) << 48) - 1, UINT64_C(1) << 48, UINT64_MAX};
@@ -239,7 +239,7 @@ static const struct {
 
 /* Of the whole, the region and the tag; and of the largest block. What the memory gave for the
  * block was taken all the same. */
-START_TEST(test_refusal_by_zeroing_leaves_peaks)
+START_TEST(refusal_by_zeroing_leaves_peaks)
 {
     cuarena_request_t request;
     cuarena_tag_t tag;
@@ -303,7 +303,7 @@ static void let_take_beside(test_memory_t *memory, memory_op_t op, const cuarena
 }
 
 /* What is live while the segment goes back is in the peaks. */
-START_TEST(test_refusal_by_zeroing_leaves_peaks_of_others)
+START_TEST(refusal_by_zeroing_leaves_peaks_of_others)
 {
     cuarena_request_t request;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -324,7 +324,7 @@ START_TEST(test_refusal_by_zeroing_leaves_peaks_of_others)
 END_TEST
 
 /* A block that is not split takes its rest too. */
-START_TEST(test_limit_of_live_bytes_counts_rests)
+START_TEST(limit_of_live_bytes_counts_rests)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
@@ -339,7 +339,7 @@ START_TEST(test_limit_of_live_bytes_counts_rests)
 END_TEST
 
 /* What lives leaves no room below the limit, so nothing is given back. */
-START_TEST(test_refusal_that_nothing_helps_gives_nothing_back)
+START_TEST(refusal_that_nothing_helps_gives_nothing_back)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
@@ -353,7 +353,7 @@ START_TEST(test_refusal_that_nothing_helps_gives_nothing_back)
 END_TEST
 
 /* ... nor does the cache end, unless that can help. */
-START_TEST(test_refusal_that_nothing_helps_keeps_the_cache)
+START_TEST(refusal_that_nothing_helps_keeps_the_cache)
 {
     cuarena_config_t config;
     cuarena_t *arena = NULL;
@@ -380,7 +380,7 @@ START_TEST(test_refusal_that_nothing_helps_keeps_the_cache)
 }
 END_TEST
 
-START_TEST(test_create_says_what_was_available)
+START_TEST(create_says_what_was_available)
 {
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
     f->memory.budget_bytes = EACH;
@@ -397,7 +397,7 @@ START_TEST(test_create_says_what_was_available)
 }
 END_TEST
 
-START_TEST(test_create_above_the_limit_says_what_was_available)
+START_TEST(create_above_the_limit_says_what_was_available)
 {
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
     f->memory.available_bytes = 3 * EACH;
@@ -409,7 +409,7 @@ START_TEST(test_create_above_the_limit_says_what_was_available)
 END_TEST
 
 /* More addresses than there are. */
-START_TEST(test_create_of_host_memory_has_errno)
+START_TEST(create_of_host_memory_has_errno)
 {
     cuarena_t *arena = NULL;
     cuarena_config_t config = config_of("pool=255TiB");
@@ -423,26 +423,21 @@ int main(void)
 {
     Suite *suite = suite_create("refusal");
     suite_add_list(suite, "trimmed pool",
-                   TEST_LIST(test_trimmed_pool_whose_holes_serve_together,
-                             test_trimmed_pool_is_fragmented_and_compaction_serves_it,
-                             test_trimmed_pool_takes_what_is_lacking,
-                             test_trimmed_pool_without_addresses_is_taken_whole,
-                             test_trimmed_pool_whose_memory_has_no_more));
+                   TEST_LIST(trimmed_pool_whose_holes_serve_together,
+                             trimmed_pool_is_fragmented_and_compaction_serves_it,
+                             trimmed_pool_takes_what_is_lacking,
+                             trimmed_pool_without_addresses_is_taken_whole,
+                             trimmed_pool_whose_memory_has_no_more));
     suite_add_list(
         suite, "what is said and left",
-        TEST_LIST(
-            test_refusal_names_the_memory_and_its_code, test_refusal_shows_the_begin_of_a_long_name,
-            test_refusal_names_the_code_of_a_callers_memory,
-            test_refusal_of_a_dedicated_block_outlives_the_handler,
-            test_refusal_by_alignment_names_it, test_refusal_by_alignment_may_be_fragmented,
-            test_refusal_near_the_largest_size_counts, test_limit_of_live_bytes_counts_rests,
-            test_refusal_that_nothing_helps_gives_nothing_back,
-            test_refusal_that_nothing_helps_keeps_the_cache, test_create_says_what_was_available,
-            test_create_above_the_limit_says_what_was_available,
-            test_create_of_host_memory_has_errno));
-    suite_add_list(suite, "peaks beside",
-                   TEST_LIST(test_refusal_by_zeroing_leaves_peaks_of_others));
-    suite_add_rows(suite, "peaks", test_refusal_by_zeroing_leaves_peaks,
-                   (int)COUNT_OF(zeroed_rows));
+        TEST_LIST(refusal_names_the_memory_and_its_code, refusal_shows_the_begin_of_a_long_name,
+                  refusal_names_the_code_of_a_callers_memory,
+                  refusal_of_a_dedicated_block_outlives_the_handler, refusal_by_alignment_names_it,
+                  refusal_by_alignment_may_be_fragmented, refusal_near_the_largest_size_counts,
+                  limit_of_live_bytes_counts_rests, refusal_that_nothing_helps_gives_nothing_back,
+                  refusal_that_nothing_helps_keeps_the_cache, create_says_what_was_available,
+                  create_above_the_limit_says_what_was_available, create_of_host_memory_has_errno));
+    suite_add_list(suite, "peaks beside", TEST_LIST(refusal_by_zeroing_leaves_peaks_of_others));
+    suite_add_rows(suite, "peaks", refusal_by_zeroing_leaves_peaks, (int)COUNT_OF(zeroed_rows));
     return suite_main(suite);
 }

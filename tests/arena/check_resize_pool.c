@@ -23,7 +23,7 @@ static void *base_of(fixture_t *f)
     return base;
 }
 
-START_TEST(test_resize_pool_to_the_same_size)
+START_TEST(resize_pool_to_the_same_size)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     test_memory_forget_calls(&f->memory);
@@ -32,7 +32,7 @@ START_TEST(test_resize_pool_to_the_same_size)
 }
 END_TEST
 
-START_TEST(test_resize_pool_grows_in_place)
+START_TEST(resize_pool_grows_in_place)
 {
     void *row[COUNT];
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -49,7 +49,7 @@ START_TEST(test_resize_pool_grows_in_place)
 }
 END_TEST
 
-START_TEST(test_resize_pool_shrinks_in_place)
+START_TEST(resize_pool_shrinks_in_place)
 {
     void *row[COUNT];
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -66,7 +66,7 @@ START_TEST(test_resize_pool_shrinks_in_place)
 END_TEST
 
 /* What was punched as a whole granularity has no backing above the pool's end. */
-START_TEST(test_resize_pool_shrinks_past_a_hole_at_its_odd_end)
+START_TEST(resize_pool_shrinks_past_a_hole_at_its_odd_end)
 {
     cuarena_block_t row[COUNT];
     const uint64_t hole = (COUNT - 2) * EACH;
@@ -87,7 +87,7 @@ START_TEST(test_resize_pool_shrinks_past_a_hole_at_its_odd_end)
 }
 END_TEST
 
-START_TEST(test_resize_pool_moves_what_stands_in_the_part_that_goes)
+START_TEST(resize_pool_moves_what_stands_in_the_part_that_goes)
 {
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
@@ -107,7 +107,7 @@ START_TEST(test_resize_pool_moves_what_stands_in_the_part_that_goes)
 }
 END_TEST
 
-START_TEST(test_resize_pool_is_busy_with_pinned_blocks_in_the_way)
+START_TEST(resize_pool_is_busy_with_pinned_blocks_in_the_way)
 {
     void *row[COUNT];
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -120,7 +120,7 @@ START_TEST(test_resize_pool_is_busy_with_pinned_blocks_in_the_way)
 }
 END_TEST
 
-START_TEST(test_resize_pool_below_what_lives_changes_nothing)
+START_TEST(resize_pool_below_what_lives_changes_nothing)
 {
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
@@ -145,7 +145,7 @@ static fixture_t *open_without_growth(fixture_t *f)
     return f;
 }
 
-START_TEST(test_resize_pool_into_a_new_segment_moves_all)
+START_TEST(resize_pool_into_a_new_segment_moves_all)
 {
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
@@ -164,7 +164,7 @@ START_TEST(test_resize_pool_into_a_new_segment_moves_all)
 }
 END_TEST
 
-START_TEST(test_resize_pool_into_a_new_segment_beside_a_dedicated_block)
+START_TEST(resize_pool_into_a_new_segment_beside_a_dedicated_block)
 {
     void *apart = NULL;
     cuarena_request_t request;
@@ -180,7 +180,7 @@ START_TEST(test_resize_pool_into_a_new_segment_beside_a_dedicated_block)
 }
 END_TEST
 
-START_TEST(test_resize_pool_into_a_smaller_segment)
+START_TEST(resize_pool_into_a_smaller_segment)
 {
     void *pointer = NULL;
     cuarena_block_t row[COUNT];
@@ -199,7 +199,7 @@ START_TEST(test_resize_pool_into_a_smaller_segment)
 }
 END_TEST
 
-START_TEST(test_resize_pool_into_a_new_segment_is_busy_with_pins)
+START_TEST(resize_pool_into_a_new_segment_is_busy_with_pins)
 {
     fixture_t *f = open_without_growth(new_fixture(fixture_close));
     void *pointer = take(f, EACH);
@@ -221,7 +221,7 @@ static const struct {
                        {0, OP_RELOCATE, 2 * POOL},
                        {1, OP_RELOCATE, POOL / 2}};
 
-START_TEST(test_resize_pool_refused_by_the_memory_changes_nothing)
+START_TEST(resize_pool_refused_by_the_memory_changes_nothing)
 {
     fixture_t f;
     cuarena_block_t row[COUNT];
@@ -253,7 +253,7 @@ START_TEST(test_resize_pool_refused_by_the_memory_changes_nothing)
 END_TEST
 
 /* The granularity that the pool's end lies in is a hole then. */
-START_TEST(test_resize_pool_to_an_odd_size_over_a_hole)
+START_TEST(resize_pool_to_an_odd_size_over_a_hole)
 {
     cuarena_block_t row[COUNT];
     uint64_t odd = 5 * GRANULARITY + 256;
@@ -277,7 +277,7 @@ START_TEST(test_resize_pool_to_an_odd_size_over_a_hole)
 }
 END_TEST
 
-START_TEST(test_resize_pool_keeps_the_stable_region)
+START_TEST(resize_pool_keeps_the_stable_region)
 {
     if (!(arena_kinds[_i].traits & KIND_RESIZES))
         return;
@@ -299,7 +299,7 @@ START_TEST(test_resize_pool_keeps_the_stable_region)
 }
 END_TEST
 
-START_TEST(test_resize_pool_above_the_limit)
+START_TEST(resize_pool_above_the_limit)
 {
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
     f->config.limit = amount_of_bytes(POOL);
@@ -349,7 +349,7 @@ static void ask_meanwhile(test_memory_t *memory, memory_op_t op, const cuarena_r
 }
 
 /* It waits, and has room if the memory gave the bytes; without them nobody frees any for it. */
-START_TEST(test_resize_pool_is_waited_for_by_a_request_above_its_size)
+START_TEST(resize_pool_is_waited_for_by_a_request_above_its_size)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     meanwhile_t m = {.f = f};
@@ -374,23 +374,20 @@ int main(void)
 {
     Suite *suite = suite_create("resize_pool");
     TCase *tcase = new_case(suite, "tables");
-    tcase_add_loop_test(tcase, test_resize_pool_refused_by_the_memory_changes_nothing, 0,
+    tcase_add_loop_test(tcase, resize_pool_refused_by_the_memory_changes_nothing, 0,
                         COUNT_OF(failing_resizes));
-    add_test_per_memory(tcase, test_resize_pool_keeps_the_stable_region);
-    suite_add_list(suite, "resize_pool",
-                   TEST_LIST(test_resize_pool_to_the_same_size, test_resize_pool_grows_in_place,
-                             test_resize_pool_shrinks_in_place,
-                             test_resize_pool_shrinks_past_a_hole_at_its_odd_end,
-                             test_resize_pool_moves_what_stands_in_the_part_that_goes,
-                             test_resize_pool_is_busy_with_pinned_blocks_in_the_way,
-                             test_resize_pool_below_what_lives_changes_nothing,
-                             test_resize_pool_into_a_new_segment_moves_all,
-                             test_resize_pool_into_a_new_segment_beside_a_dedicated_block,
-                             test_resize_pool_into_a_smaller_segment,
-                             test_resize_pool_to_an_odd_size_over_a_hole,
-                             test_resize_pool_into_a_new_segment_is_busy_with_pins,
-                             test_resize_pool_above_the_limit));
-    suite_add_rows(suite, "meanwhile", test_resize_pool_is_waited_for_by_a_request_above_its_size,
-                   2);
+    add_test_per_memory(tcase, resize_pool_keeps_the_stable_region);
+    suite_add_list(
+        suite, "resize_pool",
+        TEST_LIST(resize_pool_to_the_same_size, resize_pool_grows_in_place,
+                  resize_pool_shrinks_in_place, resize_pool_shrinks_past_a_hole_at_its_odd_end,
+                  resize_pool_moves_what_stands_in_the_part_that_goes,
+                  resize_pool_is_busy_with_pinned_blocks_in_the_way,
+                  resize_pool_below_what_lives_changes_nothing,
+                  resize_pool_into_a_new_segment_moves_all,
+                  resize_pool_into_a_new_segment_beside_a_dedicated_block,
+                  resize_pool_into_a_smaller_segment, resize_pool_to_an_odd_size_over_a_hole,
+                  resize_pool_into_a_new_segment_is_busy_with_pins, resize_pool_above_the_limit));
+    suite_add_rows(suite, "meanwhile", resize_pool_is_waited_for_by_a_request_above_its_size, 2);
     return suite_main(suite);
 }

@@ -35,7 +35,7 @@ static uint64_t trimmed(fixture_t *f, cuarena_stream_t stream, uint64_t keep)
 
 /* ---- What goes --------------------------------------------------------- */
 
-START_TEST(test_trim_on_waits_for_its_stream_once)
+START_TEST(trim_on_waits_for_its_stream_once)
 {
     fixture_t *f = open_grower(new_fixture(fixture_close), 0, CUARENA_STEAL_NEVER);
     for (int i = 0; i < 3; i++)
@@ -53,7 +53,7 @@ START_TEST(test_trim_on_waits_for_its_stream_once)
 }
 END_TEST
 
-START_TEST(test_trim_on_no_stream_takes_what_is_idle_and_all_freelists)
+START_TEST(trim_on_no_stream_takes_what_is_idle_and_all_freelists)
 {
     fixture_t *f = open_grower(new_fixture(fixture_close), 0, CUARENA_STEAL_NEVER);
     void *plain = take(f, BLOCK);
@@ -66,7 +66,7 @@ START_TEST(test_trim_on_no_stream_takes_what_is_idle_and_all_freelists)
 }
 END_TEST
 
-START_TEST(test_trim_on_keeps_as_much_as_it_is_told)
+START_TEST(trim_on_keeps_as_much_as_it_is_told)
 {
     void *p[4];
     fixture_t *f = open_grower(new_fixture(fixture_close), 0, CUARENA_STEAL_NEVER);
@@ -82,7 +82,7 @@ START_TEST(test_trim_on_keeps_as_much_as_it_is_told)
 END_TEST
 
 /* Where segments are shortened, pages of the stream's go from their end. */
-START_TEST(test_trim_on_shortens_segments)
+START_TEST(trim_on_shortens_segments)
 {
     fixture_t *f = open_grower(new_fixture(fixture_close), 1, CUARENA_STEAL_NEVER);
     void *low = take_on(f, BLOCK, B);
@@ -99,7 +99,7 @@ START_TEST(test_trim_on_shortens_segments)
 END_TEST
 
 /* Where holes can be, pages of the stream's go from the middle. */
-START_TEST(test_trim_on_punches_holes)
+START_TEST(trim_on_punches_holes)
 {
     void *p[3];
     uint64_t given = 0;
@@ -145,14 +145,14 @@ static void leaves_the_rest(int32_t steal)
     fixture_close(&f);
 }
 
-START_TEST(test_trim_on_leaves_the_rest)
+START_TEST(trim_on_leaves_the_rest)
 {
     leaves_the_rest(_i);
 }
 END_TEST
 
 /* A block that C uses too is A's when C is done. */
-START_TEST(test_trim_on_waits_for_uses)
+START_TEST(trim_on_waits_for_uses)
 {
     fixture_t *f = open_grower(new_fixture(fixture_close), 0, CUARENA_STEAL_NEVER);
     void *p = take_on(f, BLOCK, A);
@@ -164,7 +164,7 @@ START_TEST(test_trim_on_waits_for_uses)
 }
 END_TEST
 
-START_TEST(test_trim_on_eager_events)
+START_TEST(trim_on_eager_events)
 {
     fixture_t *f = prepared(SIMULATED, ROOM);
     f->config.preset = CUARENA_PRESET_CUPY_POOL;
@@ -183,7 +183,7 @@ START_TEST(test_trim_on_eager_events)
 END_TEST
 
 /* Bytes of a stream that is no more go with those of all. */
-START_TEST(test_trim_on_after_a_release)
+START_TEST(trim_on_after_a_release)
 {
     fixture_t *f = open_grower(new_fixture(fixture_close), 0, CUARENA_STEAL_NEVER);
     void *whole = take_on(f, 2 * BLOCK, A);
@@ -200,7 +200,7 @@ START_TEST(test_trim_on_after_a_release)
 END_TEST
 
 /* A caller's own bytes stay. */
-START_TEST(test_trim_on_of_a_callers_bytes)
+START_TEST(trim_on_of_a_callers_bytes)
 {
     static _Alignas(4096) unsigned char bytes[65536];
     cuarena_config_t config;
@@ -219,7 +219,7 @@ END_TEST
 
 /* ---- What is refused --------------------------------------------------- */
 
-START_TEST(test_trim_on_bad_arguments)
+START_TEST(trim_on_bad_arguments)
 {
     fixture_t *f = open_grower(new_fixture(fixture_close), 0, CUARENA_STEAL_NEVER);
     expect_status(cuarena_trim_on(NULL, A, 0, NULL), CUARENA_BAD_ARGUMENT);
@@ -228,7 +228,7 @@ START_TEST(test_trim_on_bad_arguments)
 }
 END_TEST
 
-START_TEST(test_trim_on_a_wait_that_fails)
+START_TEST(trim_on_a_wait_that_fails)
 {
     fixture_t *f = open_grower(new_fixture(fixture_close), 0, CUARENA_STEAL_NEVER);
     void *p = taken_and_freed(f, A);
@@ -248,7 +248,7 @@ START_TEST(test_trim_on_a_wait_that_fails)
 END_TEST
 
 /* In the ladder a failing wait is nothing to end with. */
-START_TEST(test_trim_of_running_out_whose_wait_fails)
+START_TEST(trim_of_running_out_whose_wait_fails)
 {
     fixture_t *f = open_grower(new_fixture(fixture_close), 0, CUARENA_STEAL_NEVER);
     void *p = take_on(f, ROOM - BLOCK, A);
@@ -270,7 +270,7 @@ static int32_t trim_within(void *user, const cuarena_relocation_t *list, size_t 
     return 0;
 }
 
-START_TEST(test_trim_on_in_a_relocation_callback)
+START_TEST(trim_on_in_a_relocation_callback)
 {
     cuarena_block_t blocks[2];
     fixture_t *f = open_grower(new_fixture(fixture_close), 1, CUARENA_STEAL_NEVER);
@@ -290,7 +290,7 @@ END_TEST
 /* ---- Segments of one block ---------------------------------------------- */
 
 /* What goes back because its stream is done with it is given back as well. */
-START_TEST(test_a_trim_counts_dedicated_blocks_that_end_meanwhile)
+START_TEST(a_trim_counts_dedicated_blocks_that_end_meanwhile)
 {
     uint64_t given = UINT64_MAX;
     fixture_t *f = open_grower(new_fixture(fixture_close), 0, CUARENA_STEAL_WAIT);
@@ -313,7 +313,7 @@ END_TEST
 
 /* ---- Capture ----------------------------------------------------------- */
 
-START_TEST(test_trim_on_a_captured_stream_is_busy)
+START_TEST(trim_on_a_captured_stream_is_busy)
 {
     cuarena_capture_t *capture = NULL;
     fixture_t *f = open_grower(new_fixture(fixture_close), 0, CUARENA_STEAL_NEVER);
@@ -332,17 +332,16 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("trim_on");
-    suite_add_rows(suite, "rest", test_trim_on_leaves_the_rest, 3);
-    suite_add_list(
-        suite, "trim_on",
-        TEST_LIST(test_trim_on_waits_for_its_stream_once,
-                  test_trim_on_no_stream_takes_what_is_idle_and_all_freelists,
-                  test_trim_on_keeps_as_much_as_it_is_told, test_trim_on_shortens_segments,
-                  test_trim_on_punches_holes, test_trim_on_waits_for_uses,
-                  test_trim_on_eager_events, test_trim_on_after_a_release,
-                  test_trim_on_of_a_callers_bytes, test_trim_on_bad_arguments,
-                  test_trim_on_a_wait_that_fails, test_trim_of_running_out_whose_wait_fails,
-                  test_a_trim_counts_dedicated_blocks_that_end_meanwhile,
-                  test_trim_on_in_a_relocation_callback, test_trim_on_a_captured_stream_is_busy));
+    suite_add_rows(suite, "rest", trim_on_leaves_the_rest, 3);
+    suite_add_list(suite, "trim_on",
+                   TEST_LIST(trim_on_waits_for_its_stream_once,
+                             trim_on_no_stream_takes_what_is_idle_and_all_freelists,
+                             trim_on_keeps_as_much_as_it_is_told, trim_on_shortens_segments,
+                             trim_on_punches_holes, trim_on_waits_for_uses, trim_on_eager_events,
+                             trim_on_after_a_release, trim_on_of_a_callers_bytes,
+                             trim_on_bad_arguments, trim_on_a_wait_that_fails,
+                             trim_of_running_out_whose_wait_fails,
+                             a_trim_counts_dedicated_blocks_that_end_meanwhile,
+                             trim_on_in_a_relocation_callback, trim_on_a_captured_stream_is_busy));
     return suite_main(suite);
 }

@@ -49,7 +49,7 @@ static void fail_zeroing(fixture_t *f, int32_t times)
 
 /* ---- Ways to leave a block --------------------------------------------- */
 
-START_TEST(test_zero_free_old_place_of_a_resize)
+START_TEST(zero_free_old_place_of_a_resize)
 {
     void *now = NULL;
     fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_POOL);
@@ -66,7 +66,7 @@ START_TEST(test_zero_free_old_place_of_a_resize)
 }
 END_TEST
 
-START_TEST(test_zero_free_tail_of_a_shrink_in_place)
+START_TEST(zero_free_tail_of_a_shrink_in_place)
 {
     void *now = NULL;
     fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_POOL);
@@ -79,7 +79,7 @@ START_TEST(test_zero_free_tail_of_a_shrink_in_place)
 }
 END_TEST
 
-START_TEST(test_zero_free_block_resized_to_nothing)
+START_TEST(zero_free_block_resized_to_nothing)
 {
     fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_POOL);
     cuarena_block_t block = take_block(f, EACH);
@@ -90,7 +90,7 @@ START_TEST(test_zero_free_block_resized_to_nothing)
 }
 END_TEST
 
-START_TEST(test_zero_free_what_compaction_vacates)
+START_TEST(zero_free_what_compaction_vacates)
 {
     cuarena_block_t row[COUNT];
     fixture_t *f = open_holes(new_fixture(fixture_close), row);
@@ -101,7 +101,7 @@ START_TEST(test_zero_free_what_compaction_vacates)
 END_TEST
 
 /* With a block that stays between those that move. */
-START_TEST(test_zero_free_what_limited_compactions_vacate)
+START_TEST(zero_free_what_limited_compactions_vacate)
 {
     cuarena_block_t row[COUNT];
     cuarena_compact_options_t options;
@@ -124,7 +124,7 @@ START_TEST(test_zero_free_what_limited_compactions_vacate)
 END_TEST
 
 /* The test memory looks at what goes back to it. */
-START_TEST(test_zero_free_pool_that_moves)
+START_TEST(zero_free_pool_that_moves)
 {
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
     fixture_zero_free(f);
@@ -140,7 +140,7 @@ START_TEST(test_zero_free_pool_that_moves)
 }
 END_TEST
 
-START_TEST(test_zero_free_dedicated_block)
+START_TEST(zero_free_dedicated_block)
 {
     fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_GROW);
     void *pointer = take_dedicated(f, EACH);
@@ -150,7 +150,7 @@ START_TEST(test_zero_free_dedicated_block)
 }
 END_TEST
 
-START_TEST(test_zero_free_dedicated_block_of_a_memory_that_comes_zeroed)
+START_TEST(zero_free_dedicated_block_of_a_memory_that_comes_zeroed)
 {
     fixture_t *f = prepared(KIND_CUSTOM_GROW, POOL);
     fixture_zero_free(f);
@@ -164,7 +164,7 @@ START_TEST(test_zero_free_dedicated_block_of_a_memory_that_comes_zeroed)
 }
 END_TEST
 
-START_TEST(test_zero_free_reset)
+START_TEST(zero_free_reset)
 {
     fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_GROW);
     take_painted(f, EACH, 6);
@@ -174,7 +174,7 @@ START_TEST(test_zero_free_reset)
 }
 END_TEST
 
-START_TEST(test_zero_free_leaves_adopted_bytes_alone)
+START_TEST(zero_free_leaves_adopted_bytes_alone)
 {
     static _Alignas(4096) unsigned char ours[4096];
     cuarena_block_t block;
@@ -188,7 +188,7 @@ END_TEST
 
 /* ---- A memory that cannot ---------------------------------------------- */
 
-START_TEST(test_zero_free_shrink_that_cannot_changes_nothing)
+START_TEST(zero_free_shrink_that_cannot_changes_nothing)
 {
     void *now = UNTOUCHED;
     fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_POOL);
@@ -202,7 +202,7 @@ START_TEST(test_zero_free_shrink_that_cannot_changes_nothing)
 END_TEST
 
 /* The copy goes instead of the old place. */
-START_TEST(test_zero_free_resize_that_cannot_once_changes_nothing)
+START_TEST(zero_free_resize_that_cannot_once_changes_nothing)
 {
     void *now = UNTOUCHED;
     fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_POOL);
@@ -220,7 +220,7 @@ START_TEST(test_zero_free_resize_that_cannot_once_changes_nothing)
 END_TEST
 
 /* Nobody is served contents, so nobody is served. */
-START_TEST(test_zero_free_resize_that_cannot_again_loses_the_arena)
+START_TEST(zero_free_resize_that_cannot_again_loses_the_arena)
 {
     void *now = UNTOUCHED;
     fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_POOL);
@@ -236,7 +236,7 @@ START_TEST(test_zero_free_resize_that_cannot_again_loses_the_arena)
 }
 END_TEST
 
-START_TEST(test_zero_free_compaction_that_cannot_loses_the_arena)
+START_TEST(zero_free_compaction_that_cannot_loses_the_arena)
 {
     cuarena_block_t row[COUNT];
     void *pointer = UNTOUCHED;
@@ -252,7 +252,7 @@ END_TEST
 
 /* ---- zero=alloc -------------------------------------------------------- */
 
-START_TEST(test_zero_alloc_empty_block_that_gets_bytes)
+START_TEST(zero_alloc_empty_block_that_gets_bytes)
 {
     cuarena_block_t block = 0;
     void *pointer = NULL;
@@ -278,19 +278,18 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("zero free");
-    suite_add_list(
-        suite, "leaves",
-        TEST_LIST(test_zero_free_old_place_of_a_resize, test_zero_free_tail_of_a_shrink_in_place,
-                  test_zero_free_block_resized_to_nothing, test_zero_free_what_compaction_vacates,
-                  test_zero_free_what_limited_compactions_vacate, test_zero_free_pool_that_moves,
-                  test_zero_free_dedicated_block,
-                  test_zero_free_dedicated_block_of_a_memory_that_comes_zeroed,
-                  test_zero_free_reset, test_zero_free_leaves_adopted_bytes_alone));
+    suite_add_list(suite, "leaves",
+                   TEST_LIST(zero_free_old_place_of_a_resize, zero_free_tail_of_a_shrink_in_place,
+                             zero_free_block_resized_to_nothing, zero_free_what_compaction_vacates,
+                             zero_free_what_limited_compactions_vacate, zero_free_pool_that_moves,
+                             zero_free_dedicated_block,
+                             zero_free_dedicated_block_of_a_memory_that_comes_zeroed,
+                             zero_free_reset, zero_free_leaves_adopted_bytes_alone));
     suite_add_list(suite, "cannot",
-                   TEST_LIST(test_zero_free_shrink_that_cannot_changes_nothing,
-                             test_zero_free_resize_that_cannot_once_changes_nothing,
-                             test_zero_free_resize_that_cannot_again_loses_the_arena,
-                             test_zero_free_compaction_that_cannot_loses_the_arena));
-    suite_add_list(suite, "zero=alloc", TEST_LIST(test_zero_alloc_empty_block_that_gets_bytes));
+                   TEST_LIST(zero_free_shrink_that_cannot_changes_nothing,
+                             zero_free_resize_that_cannot_once_changes_nothing,
+                             zero_free_resize_that_cannot_again_loses_the_arena,
+                             zero_free_compaction_that_cannot_loses_the_arena));
+    suite_add_list(suite, "zero=alloc", TEST_LIST(zero_alloc_empty_block_that_gets_bytes));
     return suite_main(suite);
 }

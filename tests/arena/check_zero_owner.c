@@ -48,7 +48,7 @@ static void leave_secrets(fixture_t *f, cuarena_tag_t tag)
         drop(f, pointers[i]);
 }
 
-START_TEST(test_another_tag_sees_zeros)
+START_TEST(another_tag_sees_zeros)
 {
     fixture_t *f = opened_by_owner(_i);
     if (f == NULL)
@@ -71,7 +71,7 @@ START_TEST(test_another_tag_sees_zeros)
 }
 END_TEST
 
-START_TEST(test_block_that_grows_sees_zeros)
+START_TEST(block_that_grows_sees_zeros)
 {
     fixture_t *f = opened_by_owner(_i);
     void *now = NULL;
@@ -98,7 +98,7 @@ END_TEST
 
 #if !defined(CUARENA_TEST_CUDA)
 
-START_TEST(test_one_tag_sets_nothing_to_0)
+START_TEST(one_tag_sets_nothing_to_0)
 {
     fixture_t *f = opened_by_owner(POOL_CUSTOM);
     cuarena_tag_t a = tag_of(f, "a");
@@ -112,7 +112,7 @@ START_TEST(test_one_tag_sets_nothing_to_0)
 }
 END_TEST
 
-START_TEST(test_block_that_cannot_move_does_not_grow)
+START_TEST(block_that_cannot_move_does_not_grow)
 {
     void *pin = NULL;
     fixture_t *f = opened_by_owner(POOL_CUSTOM);
@@ -127,7 +127,7 @@ START_TEST(test_block_that_cannot_move_does_not_grow)
 }
 END_TEST
 
-START_TEST(test_memory_that_cannot_zero_is_refused)
+START_TEST(memory_that_cannot_zero_is_refused)
 {
     fixture_t *f = new_fixture(fixture_release);
     fixture_prepare(f, KIND_NONE_POOL, POOL);
@@ -141,15 +141,14 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("zero_owner");
-    suite_add_rows(suite, "tags", test_another_tag_sees_zeros, KINDS);
-    suite_add_rows(suite, "growth", test_block_that_grows_sees_zeros, KINDS);
+    suite_add_rows(suite, "tags", another_tag_sees_zeros, KINDS);
+    suite_add_rows(suite, "growth", block_that_grows_sees_zeros, KINDS);
 #if defined(CUARENA_TEST_CUDA)
     return cuda_kinds_main(suite);
 #else
     suite_add_list(suite, "cost",
-                   TEST_LIST(test_one_tag_sets_nothing_to_0,
-                             test_block_that_cannot_move_does_not_grow,
-                             test_memory_that_cannot_zero_is_refused));
+                   TEST_LIST(one_tag_sets_nothing_to_0, block_that_cannot_move_does_not_grow,
+                             memory_that_cannot_zero_is_refused));
     return suite_main(suite);
 #endif
 }

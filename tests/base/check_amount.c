@@ -57,7 +57,7 @@ static const amount_case_t amounts[] = {
     {"auto-18446744073709551615", AUTO, UINT64_MAX, NULL},
 };
 
-START_TEST(test_amount_parse_accepts)
+START_TEST(amount_parse_accepts)
 {
     const amount_case_t *row = &amounts[_i];
     cuarena_amount_t amount = {-1, -1, 0};
@@ -77,7 +77,7 @@ static void print(cuarena_amount_t amount, char *text, size_t size)
     expect_ok(cuarena_config_get(&config, "soft_limit", text, size));
 }
 
-START_TEST(test_amount_print_reads_as_the_same)
+START_TEST(amount_print_reads_as_the_same)
 {
     const amount_case_t *row = &amounts[_i];
     char text[64];
@@ -138,7 +138,7 @@ static const refusal_case_t refusals[] = {
     {"auto-1MB", "is ambiguous"},
 };
 
-START_TEST(test_amount_parse_refuses)
+START_TEST(amount_parse_refuses)
 {
     const refusal_case_t *row = &refusals[_i];
     cuarena_amount_t amount = {7, 8, 9};
@@ -149,7 +149,7 @@ START_TEST(test_amount_parse_refuses)
 }
 END_TEST
 
-START_TEST(test_amount_parse_null_arguments)
+START_TEST(amount_parse_null_arguments)
 {
     cuarena_amount_t amount;
     expect_status(cuarena_amount_parse(NULL, &amount), CUARENA_BAD_ARGUMENT);
@@ -157,7 +157,7 @@ START_TEST(test_amount_parse_null_arguments)
 }
 END_TEST
 
-START_TEST(test_amount_round_trip_of_random_values)
+START_TEST(amount_round_trip_of_random_values)
 {
     random_state_t random = {1};
     for (int i = 0; i < 20000; i++) {
@@ -250,7 +250,7 @@ static uint64_t resolved(const char *text, uint64_t bytes)
     return got;
 }
 
-START_TEST(test_amount_resolve_bytes_asks_nobody)
+START_TEST(amount_resolve_bytes_asks_nobody)
 {
     uint64_t bytes = 0;
     expect_ok(resolve("78", NULL, NULL, &bytes));
@@ -258,7 +258,7 @@ START_TEST(test_amount_resolve_bytes_asks_nobody)
 }
 END_TEST
 
-START_TEST(test_amount_resolve_percent_rounds_down_and_never_overflows)
+START_TEST(amount_resolve_percent_rounds_down_and_never_overflows)
 {
     expect_u64(resolved("50%", 1001), 500);
     expect_u64(resolved("0%", 1000), 0);
@@ -270,7 +270,7 @@ START_TEST(test_amount_resolve_percent_rounds_down_and_never_overflows)
 }
 END_TEST
 
-START_TEST(test_amount_resolve_auto)
+START_TEST(amount_resolve_auto)
 {
     expect_u64(resolved("auto", 1000), 1000);
     expect_u64(resolved("auto-400", 1000), 600);
@@ -278,7 +278,7 @@ START_TEST(test_amount_resolve_auto)
 }
 END_TEST
 
-START_TEST(test_amount_resolve_auto_that_leaves_less_than_nothing)
+START_TEST(amount_resolve_auto_that_leaves_less_than_nothing)
 {
     uint64_t bytes = 0;
     there_is = 2047;
@@ -288,7 +288,7 @@ START_TEST(test_amount_resolve_auto_that_leaves_less_than_nothing)
 }
 END_TEST
 
-START_TEST(test_amount_resolve_of_a_memory_that_does_not_know)
+START_TEST(amount_resolve_of_a_memory_that_does_not_know)
 {
     uint64_t bytes = 0;
     expect_status(resolve("50%", tell, NULL, &bytes), CUARENA_BAD_ARGUMENT);
@@ -303,17 +303,15 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("amount");
-    suite_add_rows(suite, "parse", test_amount_parse_accepts, COUNT_OF(amounts));
-    suite_add_rows(suite, "print", test_amount_print_reads_as_the_same, COUNT_OF(amounts));
-    suite_add_rows(suite, "refused", test_amount_parse_refuses, COUNT_OF(refusals));
-    suite_add_list(
-        suite, "edges",
-        TEST_LIST(test_amount_parse_null_arguments, test_amount_round_trip_of_random_values));
+    suite_add_rows(suite, "parse", amount_parse_accepts, COUNT_OF(amounts));
+    suite_add_rows(suite, "print", amount_print_reads_as_the_same, COUNT_OF(amounts));
+    suite_add_rows(suite, "refused", amount_parse_refuses, COUNT_OF(refusals));
+    suite_add_list(suite, "edges",
+                   TEST_LIST(amount_parse_null_arguments, amount_round_trip_of_random_values));
     suite_add_list(suite, "resolve",
-                   TEST_LIST(test_amount_resolve_bytes_asks_nobody,
-                             test_amount_resolve_percent_rounds_down_and_never_overflows,
-                             test_amount_resolve_auto,
-                             test_amount_resolve_auto_that_leaves_less_than_nothing,
-                             test_amount_resolve_of_a_memory_that_does_not_know));
+                   TEST_LIST(amount_resolve_bytes_asks_nobody,
+                             amount_resolve_percent_rounds_down_and_never_overflows,
+                             amount_resolve_auto, amount_resolve_auto_that_leaves_less_than_nothing,
+                             amount_resolve_of_a_memory_that_does_not_know));
     return suite_main(suite);
 }

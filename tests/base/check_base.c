@@ -21,7 +21,7 @@
 
 /* ---- Bits -------------------------------------------------------------- */
 
-START_TEST(test_power_of_two_edges)
+START_TEST(power_of_two_edges)
 {
     ck_assert(!cuai_is_power_of_two(0));
     for (uint32_t i = 0; i < 64; i++) {
@@ -34,7 +34,7 @@ START_TEST(test_power_of_two_edges)
 }
 END_TEST
 
-START_TEST(test_bit_positions)
+START_TEST(bit_positions)
 {
     for (uint32_t i = 0; i < 64; i++) {
         uint64_t power = UINT64_C(1) << i;
@@ -46,7 +46,7 @@ START_TEST(test_bit_positions)
 }
 END_TEST
 
-START_TEST(test_align_up_and_down)
+START_TEST(align_up_and_down)
 {
     expect_u64(cuai_align_up(0, 8), 0);
     expect_u64(cuai_align_up(1, 8), 8);
@@ -58,7 +58,7 @@ START_TEST(test_align_up_and_down)
 }
 END_TEST
 
-START_TEST(test_checked_arithmetic_at_the_end_of_64_bits)
+START_TEST(checked_arithmetic_at_the_end_of_64_bits)
 {
     uint64_t out = 7;
     ck_assert(!cuai_align_up_checked(UINT64_MAX, 2, &out));
@@ -76,7 +76,7 @@ START_TEST(test_checked_arithmetic_at_the_end_of_64_bits)
 }
 END_TEST
 
-START_TEST(test_assert_failed_aborts)
+START_TEST(assert_failed_aborts)
 {
     cuai_assert_failed("one == two", "a file", 1);
 }
@@ -92,7 +92,7 @@ typedef struct grown {
 
 #define GROWN_FIRST offsetof(grown_t, added)
 
-START_TEST(test_sized_ok_edges)
+START_TEST(sized_ok_edges)
 {
     grown_t grown = {0};
     ck_assert(!cuai_sized_ok(NULL, GROWN_FIRST, sizeof(grown)));
@@ -108,7 +108,7 @@ START_TEST(test_sized_ok_edges)
 }
 END_TEST
 
-START_TEST(test_sized_copies_what_the_caller_knows)
+START_TEST(sized_copies_what_the_caller_knows)
 {
     const grown_t whole = {sizeof(whole), 1, 2};
     grown_t older = {GROWN_FIRST, 8, 9};
@@ -135,7 +135,7 @@ static bool is_zero(const unsigned char *bytes, size_t count)
     return true;
 }
 
-START_TEST(test_host_alloc_is_zeroed_aligned_and_counted)
+START_TEST(host_alloc_is_zeroed_aligned_and_counted)
 {
     uint64_t before = cuai_host_live();
     for (size_t bytes = 0; bytes < 200; bytes += 7) {
@@ -152,7 +152,7 @@ START_TEST(test_host_alloc_is_zeroed_aligned_and_counted)
 }
 END_TEST
 
-START_TEST(test_host_alloc_refuses_what_overflows)
+START_TEST(host_alloc_refuses_what_overflows)
 {
     volatile size_t all = SIZE_MAX;
     ck_assert_ptr_null(cuai_host_alloc(all));
@@ -160,7 +160,7 @@ START_TEST(test_host_alloc_refuses_what_overflows)
 }
 END_TEST
 
-START_TEST(test_host_region_commits_in_steps)
+START_TEST(host_region_commits_in_steps)
 {
     uint64_t before = cuai_host_live();
     cuai_host_region_t region;
@@ -187,7 +187,7 @@ START_TEST(test_host_region_commits_in_steps)
 }
 END_TEST
 
-START_TEST(test_host_region_commit_of_what_is_committed_takes_nothing)
+START_TEST(host_region_commit_of_what_is_committed_takes_nothing)
 {
     cuai_host_region_t region;
     ck_assert(cuai_host_region_begin(&region, CUAI_HOST_STEP));
@@ -201,7 +201,7 @@ START_TEST(test_host_region_commit_of_what_is_committed_takes_nothing)
 END_TEST
 
 /* A table that may become huge takes no addresses before it does. */
-START_TEST(test_host_region_has_what_is_asked_and_no_more_than_it_may)
+START_TEST(host_region_has_what_is_asked_and_no_more_than_it_may)
 {
     cuai_host_region_t region;
     ck_assert(!cuai_host_region_begin(&region, SIZE_MAX));
@@ -216,7 +216,7 @@ START_TEST(test_host_region_has_what_is_asked_and_no_more_than_it_may)
 END_TEST
 
 /* Whoever keeps an address into a table that grew would be found out. */
-START_TEST(test_host_region_moves_and_keeps_what_it_has)
+START_TEST(host_region_moves_and_keeps_what_it_has)
 {
     cuai_host_region_t region;
     ck_assert(cuai_host_region_begin(&region, (size_t)64 << 20));
@@ -232,7 +232,7 @@ START_TEST(test_host_region_moves_and_keeps_what_it_has)
 }
 END_TEST
 
-START_TEST(test_host_fail_at_refuses_the_nth_call_only)
+START_TEST(host_fail_at_refuses_the_nth_call_only)
 {
     cuai_host_region_t region;
     cuai_host_fail_at(2);
@@ -253,7 +253,7 @@ END_TEST
 
 /* ---- Statuses and version ---------------------------------------------- */
 
-START_TEST(test_status_name_and_text_of_every_status)
+START_TEST(status_name_and_text_of_every_status)
 {
     expect_text(cuarena_status_name(CUARENA_OK), "CUARENA_OK");
     expect_text(cuarena_status_name(CUARENA_FRAGMENTED), "CUARENA_FRAGMENTED");
@@ -266,7 +266,7 @@ START_TEST(test_status_name_and_text_of_every_status)
 }
 END_TEST
 
-START_TEST(test_status_name_of_unknown_values)
+START_TEST(status_name_of_unknown_values)
 {
     const cuarena_status_t values[] = {-1, CUARENA_CORRUPT + 1, INT32_MAX, INT32_MIN};
     for (size_t i = 0; i < COUNT_OF(values); i++) {
@@ -276,7 +276,7 @@ START_TEST(test_status_name_of_unknown_values)
 }
 END_TEST
 
-START_TEST(test_version_string_is_the_header)
+START_TEST(version_string_is_the_header)
 {
     char expected[32];
     snprintf(expected, sizeof(expected), "%d.%d.%d", CUARENA_VERSION_MAJOR, CUARENA_VERSION_MINOR,
@@ -287,7 +287,7 @@ END_TEST
 
 /* ---- The last error ---------------------------------------------------- */
 
-START_TEST(test_last_error_info_before_any_error)
+START_TEST(last_error_info_before_any_error)
 {
     cuarena_error_info_t info;
     cuarena_error_info_init(&info);
@@ -298,7 +298,7 @@ START_TEST(test_last_error_info_before_any_error)
 }
 END_TEST
 
-START_TEST(test_fail_sets_status_and_message)
+START_TEST(fail_sets_status_and_message)
 {
     expect_status(cuai_fail(CUARENA_BUSY, "%d of %s", 2, "them"), CUARENA_BUSY);
     expect_text(last_error_message(), "2 of them");
@@ -306,7 +306,7 @@ START_TEST(test_fail_sets_status_and_message)
 }
 END_TEST
 
-START_TEST(test_fail_bytes_sets_the_amounts_and_the_next_clears_them)
+START_TEST(fail_bytes_sets_the_amounts_and_the_next_clears_them)
 {
     cuarena_error_info_t info;
     cuarena_error_info_init(&info);
@@ -336,7 +336,7 @@ static const char *message_of(const char *character, size_t length)
     return last_error_message();
 }
 
-START_TEST(test_fail_says_that_a_long_message_is_cut)
+START_TEST(fail_says_that_a_long_message_is_cut)
 {
     expect_u64(strlen(message_of("x", 511)), 511);
     expect_text(last_error_message() + 508, "xxx");
@@ -351,7 +351,7 @@ START_TEST(test_fail_says_that_a_long_message_is_cut)
 }
 END_TEST
 
-START_TEST(test_fail_cuts_no_character_in_two)
+START_TEST(fail_cuts_no_character_in_two)
 {
     /* characters of two bytes, of three, and of one that is written as four */
     expect_u64(strlen(message_of("\u00e9", 300)), 511);
@@ -364,7 +364,7 @@ START_TEST(test_fail_cuts_no_character_in_two)
 }
 END_TEST
 
-START_TEST(test_last_error_info_refuses_unknown_sizes)
+START_TEST(last_error_info_refuses_unknown_sizes)
 {
     cuarena_error_info_t info;
     cuarena_error_info_init(&info);
@@ -380,7 +380,7 @@ START_TEST(test_last_error_info_refuses_unknown_sizes)
 }
 END_TEST
 
-START_TEST(test_error_info_init_null)
+START_TEST(error_info_init_null)
 {
     cuarena_error_info_init(NULL);
 }
@@ -402,7 +402,7 @@ static void hear(void *user, int32_t level, const char *line)
     snprintf(heard->line, sizeof(heard->line), "%s", line);
 }
 
-START_TEST(test_log_level_bounds_what_is_heard)
+START_TEST(log_level_bounds_what_is_heard)
 {
     heard_t heard = {0};
     cuarena_log_set_callback(hear, &heard);
@@ -419,7 +419,7 @@ START_TEST(test_log_level_bounds_what_is_heard)
 }
 END_TEST
 
-START_TEST(test_log_off_evaluates_nothing)
+START_TEST(log_off_evaluates_nothing)
 {
     int evaluated = 0;
     expect_ok(cuarena_log_set_level(CUARENA_LOG_OFF));
@@ -428,7 +428,7 @@ START_TEST(test_log_off_evaluates_nothing)
 }
 END_TEST
 
-START_TEST(test_log_set_level_out_of_range)
+START_TEST(log_set_level_out_of_range)
 {
     expect_ok(cuarena_log_set_level(CUARENA_LOG_INFO));
     expect_status(cuarena_log_set_level(-1), CUARENA_BAD_ARGUMENT);
@@ -438,7 +438,7 @@ START_TEST(test_log_set_level_out_of_range)
 }
 END_TEST
 
-START_TEST(test_log_cuts_a_long_line)
+START_TEST(log_cuts_a_long_line)
 {
     heard_t heard = {0};
     cuarena_log_set_callback(hear, &heard);
@@ -455,7 +455,7 @@ static void forget_level(void)
     atomic_store(&cuai_log_threshold, CUARENA_LOG_DEBUG + 1);
 }
 
-START_TEST(test_log_level_comes_from_the_environment)
+START_TEST(log_level_comes_from_the_environment)
 {
     static const char *const names[] = {"off", "error", "warn", "info", "debug"};
     for (int32_t level = 0; level < 5; level++) {
@@ -468,7 +468,7 @@ START_TEST(test_log_level_comes_from_the_environment)
 }
 END_TEST
 
-START_TEST(test_log_level_is_off_for_other_words)
+START_TEST(log_level_is_off_for_other_words)
 {
     static const char *const names[] = {"", "verbose", "ERROR", "1"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
@@ -482,7 +482,7 @@ START_TEST(test_log_level_is_off_for_other_words)
 }
 END_TEST
 
-START_TEST(test_log_first_line_reads_the_environment)
+START_TEST(log_first_line_reads_the_environment)
 {
     heard_t heard = {0};
     cuarena_log_set_callback(hear, &heard);
@@ -495,7 +495,7 @@ START_TEST(test_log_first_line_reads_the_environment)
 }
 END_TEST
 
-START_TEST(test_log_writes_to_stderr_by_default)
+START_TEST(log_writes_to_stderr_by_default)
 {
     FILE *file = tmpfile();
     ck_assert_ptr_nonnull(file);
@@ -519,36 +519,32 @@ int main(void)
 {
     Suite *suite = suite_create("base");
     suite_add_list(suite, "bits",
-                   TEST_LIST(test_power_of_two_edges, test_bit_positions, test_align_up_and_down,
-                             test_checked_arithmetic_at_the_end_of_64_bits));
+                   TEST_LIST(power_of_two_edges, bit_positions, align_up_and_down,
+                             checked_arithmetic_at_the_end_of_64_bits));
     TCase *abort_case = tcase_create("assert");
-    tcase_add_test_raise_signal(abort_case, test_assert_failed_aborts, SIGABRT);
+    tcase_add_test_raise_signal(abort_case, assert_failed_aborts, SIGABRT);
     suite_add_tcase(suite, abort_case);
-    suite_add_list(suite, "sized",
-                   TEST_LIST(test_sized_ok_edges, test_sized_copies_what_the_caller_knows));
+    suite_add_list(suite, "sized", TEST_LIST(sized_ok_edges, sized_copies_what_the_caller_knows));
     suite_add_list(suite, "host",
-                   TEST_LIST(test_host_alloc_is_zeroed_aligned_and_counted,
-                             test_host_alloc_refuses_what_overflows,
-                             test_host_region_commits_in_steps,
-                             test_host_region_commit_of_what_is_committed_takes_nothing,
-                             test_host_region_has_what_is_asked_and_no_more_than_it_may,
-                             test_host_region_moves_and_keeps_what_it_has,
-                             test_host_fail_at_refuses_the_nth_call_only));
+                   TEST_LIST(host_alloc_is_zeroed_aligned_and_counted,
+                             host_alloc_refuses_what_overflows, host_region_commits_in_steps,
+                             host_region_commit_of_what_is_committed_takes_nothing,
+                             host_region_has_what_is_asked_and_no_more_than_it_may,
+                             host_region_moves_and_keeps_what_it_has,
+                             host_fail_at_refuses_the_nth_call_only));
     suite_add_list(suite, "status",
-                   TEST_LIST(test_status_name_and_text_of_every_status,
-                             test_status_name_of_unknown_values,
-                             test_version_string_is_the_header));
-    suite_add_list(
-        suite, "error",
-        TEST_LIST(test_last_error_info_before_any_error, test_fail_sets_status_and_message,
-                  test_fail_bytes_sets_the_amounts_and_the_next_clears_them,
-                  test_fail_says_that_a_long_message_is_cut, test_fail_cuts_no_character_in_two,
-                  test_last_error_info_refuses_unknown_sizes, test_error_info_init_null));
-    suite_add_list(
-        suite, "log",
-        TEST_LIST(test_log_level_bounds_what_is_heard, test_log_off_evaluates_nothing,
-                  test_log_set_level_out_of_range, test_log_cuts_a_long_line,
-                  test_log_level_comes_from_the_environment, test_log_level_is_off_for_other_words,
-                  test_log_first_line_reads_the_environment, test_log_writes_to_stderr_by_default));
+                   TEST_LIST(status_name_and_text_of_every_status, status_name_of_unknown_values,
+                             version_string_is_the_header));
+    suite_add_list(suite, "error",
+                   TEST_LIST(last_error_info_before_any_error, fail_sets_status_and_message,
+                             fail_bytes_sets_the_amounts_and_the_next_clears_them,
+                             fail_says_that_a_long_message_is_cut, fail_cuts_no_character_in_two,
+                             last_error_info_refuses_unknown_sizes, error_info_init_null));
+    suite_add_list(suite, "log",
+                   TEST_LIST(log_level_bounds_what_is_heard, log_off_evaluates_nothing,
+                             log_set_level_out_of_range, log_cuts_a_long_line,
+                             log_level_comes_from_the_environment, log_level_is_off_for_other_words,
+                             log_first_line_reads_the_environment,
+                             log_writes_to_stderr_by_default));
     return suite_main(suite);
 }

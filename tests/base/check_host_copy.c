@@ -82,7 +82,7 @@ static uint64_t begun_at_most(void)
     return (processors < CUAI_HOST_COPY_THREADS ? processors : CUAI_HOST_COPY_THREADS) - 1;
 }
 
-START_TEST(test_copies_of_sizes_around_the_shares)
+START_TEST(copies_of_sizes_around_the_shares)
 {
     begin_thread();
     const size_t edges[] = {0, 1, 63, 64, 65};
@@ -96,7 +96,7 @@ START_TEST(test_copies_of_sizes_around_the_shares)
 }
 END_TEST
 
-START_TEST(test_copy_by_the_caller_of_what_threads_are_refused_for)
+START_TEST(copy_by_the_caller_of_what_threads_are_refused_for)
 {
     begin_thread();
     for (uint64_t nth = 1; nth <= begun_at_most(); nth++) {
@@ -108,7 +108,7 @@ START_TEST(test_copy_by_the_caller_of_what_threads_are_refused_for)
 }
 END_TEST
 
-START_TEST(test_less_than_two_shares_begin_no_thread)
+START_TEST(less_than_two_shares_begin_no_thread)
 {
     begin_thread();
     cuai_host_fail_at(0);
@@ -121,7 +121,7 @@ END_TEST
 
 /* The checker of threads, and the option for a thread beside, begin one at the start; and where the
  * C library does not tell, a process counts as one of several threads. */
-START_TEST(test_a_process_of_one_thread_stays_one)
+START_TEST(a_process_of_one_thread_stays_one)
 {
     bool single = CUAI_SINGLE_THREADED;
     cuai_host_fail_at(0);
@@ -134,13 +134,11 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("host copy");
-    TCase *alone =
-        suite_add_list(suite, "alone", TEST_LIST(test_a_process_of_one_thread_stays_one));
-    TCase *threads =
-        suite_add_list(suite, "threads",
-                       TEST_LIST(test_copies_of_sizes_around_the_shares,
-                                 test_copy_by_the_caller_of_what_threads_are_refused_for,
-                                 test_less_than_two_shares_begin_no_thread));
+    TCase *alone = suite_add_list(suite, "alone", TEST_LIST(a_process_of_one_thread_stays_one));
+    TCase *threads = suite_add_list(suite, "threads",
+                                    TEST_LIST(copies_of_sizes_around_the_shares,
+                                              copy_by_the_caller_of_what_threads_are_refused_for,
+                                              less_than_two_shares_begin_no_thread));
     tcase_add_checked_fixture(alone, begin_buffers, end_buffers);
     tcase_add_checked_fixture(threads, begin_buffers, end_buffers);
     return suite_main(suite);

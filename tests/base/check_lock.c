@@ -54,7 +54,7 @@ static void *count_up(void *argument)
     return NULL;
 }
 
-START_TEST(test_lock_lets_one_in_at_a_time)
+START_TEST(lock_lets_one_in_at_a_time)
 {
     counter_t counter = {.rounds = 20000};
     cuai_lock_init(&counter.lock);
@@ -92,7 +92,7 @@ static void let_go(holder_t *holder, pthread_t thread)
 }
 
 /* The lock is taken while the process has one thread, and let go when it has two. */
-START_TEST(test_lock_is_waited_for_by_a_thread_that_starts_while_it_is_held)
+START_TEST(lock_is_waited_for_by_a_thread_that_starts_while_it_is_held)
 {
     cuai_lock_t lock;
     holder_t other = {.lock = &lock};
@@ -127,7 +127,7 @@ static void *take_without_pause(void *argument)
     return NULL;
 }
 
-START_TEST(test_lock_is_had_in_the_end_beside_threads_that_take_it_without_pause)
+START_TEST(lock_is_had_in_the_end_beside_threads_that_take_it_without_pause)
 {
     traffic_t traffic = {.over = 0};
     pthread_t threads[2];
@@ -177,7 +177,7 @@ static void expect_child_meets(cuai_lock_t *lock)
     ck_assert_msg(status == 0, "threads that met at a lock first: status %d", status);
 }
 
-START_TEST(test_lock_first_sleep_of_a_process_ends)
+START_TEST(lock_first_sleep_of_a_process_ends)
 {
     static apart_t locks[64];
     uint64_t times = scale_pick(64, 256, 4096);
@@ -220,7 +220,7 @@ static void *ask_in_handlers(void *argument)
 }
 
 /* The first time in a process of one thread, the second time in one of two. */
-START_TEST(test_lock_refuses_a_handler_of_the_thread_that_holds_it)
+START_TEST(lock_refuses_a_handler_of_the_thread_that_holds_it)
 {
     cuai_lock_t lock;
     pthread_t thread;
@@ -244,7 +244,7 @@ static bool is_held_elsewhere(cuai_lock_t *lock)
 #endif
 }
 
-START_TEST(test_lock_knows_whether_this_thread_holds_it)
+START_TEST(lock_knows_whether_this_thread_holds_it)
 {
     cuai_lock_t lock;
     holder_t other = {.lock = &lock};
@@ -283,7 +283,7 @@ static void expect_child_takes_reset_lock(cuai_lock_t *lock)
     ck_assert_int_eq(result, 0);
 }
 
-START_TEST(test_lock_reset_in_a_forked_child)
+START_TEST(lock_reset_in_a_forked_child)
 {
     cuai_lock_t lock = CUAI_LOCK_INIT;
     cuai_lock(&lock);
@@ -292,7 +292,7 @@ START_TEST(test_lock_reset_in_a_forked_child)
 }
 END_TEST
 
-START_TEST(test_lock_reset_in_a_child_that_its_holder_and_a_waiter_are_not_in)
+START_TEST(lock_reset_in_a_child_that_its_holder_and_a_waiter_are_not_in)
 {
     cuai_lock_t lock;
     holder_t others[2] = {{.lock = &lock}, {.lock = &lock}};
@@ -355,7 +355,7 @@ static int waiting_at(gate_t *gate)
     return waiting;
 }
 
-START_TEST(test_cond_wake_wakes_everybody)
+START_TEST(cond_wake_wakes_everybody)
 {
     gate_t gate;
     gate_init(&gate);
@@ -387,7 +387,7 @@ static void *wait_once(void *argument)
     return NULL;
 }
 
-START_TEST(test_cond_wake_without_sleepers_is_not_kept)
+START_TEST(cond_wake_without_sleepers_is_not_kept)
 {
     gate_t gate;
     pthread_t thread;
@@ -428,7 +428,7 @@ static void *take_odd_turns(void *argument)
 }
 
 /* No wake may get lost between letting go of the lock and falling asleep. */
-START_TEST(test_cond_two_threads_take_turns)
+START_TEST(cond_two_threads_take_turns)
 {
     gate_t gate;
     gate_init(&gate);
@@ -452,7 +452,7 @@ static void *fail_elsewhere(void *argument)
     return NULL;
 }
 
-START_TEST(test_last_error_is_the_threads_own)
+START_TEST(last_error_is_the_threads_own)
 {
     cuai_fail(CUARENA_BUSY, "mine");
     run_threads(fail_elsewhere, NULL);
@@ -494,7 +494,7 @@ static void *log_lines(void *argument)
     return NULL;
 }
 
-START_TEST(test_log_callback_is_swapped_while_others_log)
+START_TEST(log_callback_is_swapped_while_others_log)
 {
     listener_t first = {.number = 1};
     listener_t second = {.number = 2};
@@ -524,19 +524,17 @@ int main(void)
 {
     Suite *suite = suite_create("lock");
     add_tests(suite, "lock",
-              TEST_LIST(test_lock_lets_one_in_at_a_time,
-                        test_lock_is_waited_for_by_a_thread_that_starts_while_it_is_held,
-                        test_lock_is_had_in_the_end_beside_threads_that_take_it_without_pause,
-                        test_lock_first_sleep_of_a_process_ends,
-                        test_lock_refuses_a_handler_of_the_thread_that_holds_it,
-                        test_lock_knows_whether_this_thread_holds_it,
-                        test_lock_reset_in_a_forked_child,
-                        test_lock_reset_in_a_child_that_its_holder_and_a_waiter_are_not_in));
+              TEST_LIST(lock_lets_one_in_at_a_time,
+                        lock_is_waited_for_by_a_thread_that_starts_while_it_is_held,
+                        lock_is_had_in_the_end_beside_threads_that_take_it_without_pause,
+                        lock_first_sleep_of_a_process_ends,
+                        lock_refuses_a_handler_of_the_thread_that_holds_it,
+                        lock_knows_whether_this_thread_holds_it, lock_reset_in_a_forked_child,
+                        lock_reset_in_a_child_that_its_holder_and_a_waiter_are_not_in));
     add_tests(suite, "condition",
-              TEST_LIST(test_cond_wake_wakes_everybody, test_cond_wake_without_sleepers_is_not_kept,
-                        test_cond_two_threads_take_turns));
+              TEST_LIST(cond_wake_wakes_everybody, cond_wake_without_sleepers_is_not_kept,
+                        cond_two_threads_take_turns));
     add_tests(suite, "threads",
-              TEST_LIST(test_last_error_is_the_threads_own,
-                        test_log_callback_is_swapped_while_others_log));
+              TEST_LIST(last_error_is_the_threads_own, log_callback_is_swapped_while_others_log));
     return suite_main(suite);
 }

@@ -51,14 +51,14 @@ static uint64_t total(void)
 
 /* ---- The kernel -------------------------------------------------------- */
 
-START_TEST(test_available_without_groups)
+START_TEST(available_without_groups)
 {
     expect_u64(available(), KERNEL_SAYS);
     expect_u64(total(), KERNEL_HAS);
 }
 END_TEST
 
-START_TEST(test_available_without_meminfo)
+START_TEST(available_without_meminfo)
 {
     uint64_t bytes = 7;
     cuarena_error_info_t info;
@@ -71,7 +71,7 @@ START_TEST(test_available_without_meminfo)
 }
 END_TEST
 
-START_TEST(test_available_without_the_line)
+START_TEST(available_without_the_line)
 {
     static const char *const texts[] = {"",
                                         "MemTotal: 4000 kB\n",
@@ -89,7 +89,7 @@ START_TEST(test_available_without_the_line)
 }
 END_TEST
 
-START_TEST(test_available_of_this_machine)
+START_TEST(available_of_this_machine)
 {
     uint64_t bytes = 0;
     uint64_t all = 0;
@@ -193,7 +193,7 @@ static const group_row_t group_rows[] = {
      30000},
 };
 
-START_TEST(test_groups)
+START_TEST(each_group)
 {
     const group_row_t *row = &group_rows[_i];
     put("/proc/self/cgroup", row->groups);
@@ -207,7 +207,7 @@ END_TEST
 
 /* ---- Files that make no sense ------------------------------------------ */
 
-START_TEST(test_group_files_that_make_no_sense)
+START_TEST(group_files_that_make_no_sense)
 {
     static const char *const lists[] = {
         "", "\n\n", "0:", "::", "a", "0::", "0:memory", "0:memory:"};
@@ -223,7 +223,7 @@ START_TEST(test_group_files_that_make_no_sense)
 }
 END_TEST
 
-START_TEST(test_group_name_that_is_too_long)
+START_TEST(group_name_that_is_too_long)
 {
     char list[6000];
     memset(list, 'x', sizeof(list));
@@ -245,11 +245,11 @@ int main(void)
 {
     Suite *suite = suite_create("system");
     add_tests(suite, "kernel",
-              TEST_LIST(test_available_without_groups, test_available_without_meminfo,
-                        test_available_without_the_line, test_available_of_this_machine));
+              TEST_LIST(available_without_groups, available_without_meminfo,
+                        available_without_the_line, available_of_this_machine));
     TCase *groups = add_tests(suite, "groups", TEST_LIST(NULL));
-    tcase_add_loop_test(groups, test_groups, 0, (int)COUNT_OF(group_rows));
+    tcase_add_loop_test(groups, each_group, 0, (int)COUNT_OF(group_rows));
     add_tests(suite, "nonsense",
-              TEST_LIST(test_group_files_that_make_no_sense, test_group_name_that_is_too_long));
+              TEST_LIST(group_files_that_make_no_sense, group_name_that_is_too_long));
     return suite_main(suite);
 }

@@ -144,7 +144,7 @@ static void expect_nothing_left(void)
                   control->standin_report_text(0));
 }
 
-START_TEST(test_bad_options)
+START_TEST(each_bad_option)
 {
     const bad_options_t *row = &bad_options[_i];
     if (row->lack != NULL)
@@ -198,7 +198,7 @@ static const bad_member_t bad_members[] = {
     MEMBER(bytes_kind, -1, CUARENA_MEMORY_BYTES, "bytes_kind", "-1"),
 };
 
-START_TEST(test_bad_members)
+START_TEST(each_bad_member)
 {
     static char bytes[4096];
     const bad_member_t *row = &bad_members[_i];
@@ -220,7 +220,7 @@ START_TEST(test_bad_members)
 }
 END_TEST
 
-START_TEST(test_context_of_another_device)
+START_TEST(context_of_another_device)
 {
     cuarena_config_t config;
     cuarena_t *arena = NULL;
@@ -237,7 +237,7 @@ START_TEST(test_context_of_another_device)
 }
 END_TEST
 
-START_TEST(test_context_without_a_use)
+START_TEST(context_without_a_use)
 {
     cuarena_config_t config;
     cuarena_t *arena = NULL;
@@ -329,14 +329,14 @@ static void expect_stale_pointer(pair_t *pair, void *pointer)
     ck_assert_ptr_null(moved);
 }
 
-START_TEST(test_pointer_of_another_arena)
+START_TEST(pointer_of_another_arena)
 {
     pair_t *pair = opened_pair(_i);
     expect_stale_pointer(pair, pair->foreign);
 }
 END_TEST
 
-START_TEST(test_pointer_into_a_block)
+START_TEST(pointer_into_a_block)
 {
     pair_t *pair = opened_pair(_i);
     expect_stale_pointer(pair, (char *)pair->pointer + 1);
@@ -345,7 +345,7 @@ START_TEST(test_pointer_into_a_block)
 }
 END_TEST
 
-START_TEST(test_pointer_of_the_host)
+START_TEST(pointer_of_the_host)
 {
     static char bytes[1024];
     pair_t *pair = opened_pair(_i);
@@ -355,7 +355,7 @@ START_TEST(test_pointer_of_the_host)
 }
 END_TEST
 
-START_TEST(test_pointer_freed_before)
+START_TEST(pointer_freed_before)
 {
     pair_t *pair = opened_pair(_i);
     void *freed = take(&pair->mine, BLOCK_BYTES);
@@ -377,7 +377,7 @@ static void expect_stale_block(pair_t *pair, cuarena_block_t block)
     ck_assert_ptr_null(pointer);
 }
 
-START_TEST(test_block_of_another_arena)
+START_TEST(block_of_another_arena)
 {
     pair_t *pair = opened_pair(_i);
     cuarena_block_t freed = take_block(&pair->mine, BLOCK_BYTES);
@@ -390,7 +390,7 @@ END_TEST
 
 /* ---- Requests ---------------------------------------------------------- */
 
-START_TEST(test_sizes_that_cannot_be)
+START_TEST(sizes_that_cannot_be)
 {
     static const uint64_t sizes[] = {POOL_BYTES + 1, UINT64_C(1) << 40, UINT64_C(1) << 63,
                                      UINT64_MAX - 4096, UINT64_MAX};
@@ -416,7 +416,7 @@ START_TEST(test_sizes_that_cannot_be)
 }
 END_TEST
 
-START_TEST(test_requests_that_cannot_be)
+START_TEST(requests_that_cannot_be)
 {
     void *pointer = NULL;
     cuarena_request_t request;
@@ -440,7 +440,7 @@ START_TEST(test_requests_that_cannot_be)
 }
 END_TEST
 
-START_TEST(test_adopting_bytes_of_the_arena)
+START_TEST(adopting_bytes_of_the_arena)
 {
     cuarena_block_t block;
     pair_t *pair = opened_pair(_i);
@@ -451,7 +451,7 @@ END_TEST
 
 /* ---- The end of an arena ----------------------------------------------- */
 
-START_TEST(test_destroy_with_blocks)
+START_TEST(destroy_with_blocks)
 {
     pair_t *pair = opened_pair(_i);
     cuarena_t *before = pair->mine.arena;
@@ -461,7 +461,7 @@ START_TEST(test_destroy_with_blocks)
 }
 END_TEST
 
-START_TEST(test_destroyed_arena)
+START_TEST(destroyed_arena)
 {
     fixture_t f;
     void *pointer = NULL;
@@ -482,7 +482,7 @@ END_TEST
 
 /* Work of the caller's that is under way, on bytes that the arena takes back: the call waits, or
  * the driver does; nothing is lost and nothing crashes. */
-START_TEST(test_destroy_while_work_is_queued)
+START_TEST(destroy_while_work_is_queued)
 {
     fixture_t f;
     cuarena_stream_t stream = NULL;
@@ -504,7 +504,7 @@ END_TEST
 
 /* ---- Information and export -------------------------------------------- */
 
-START_TEST(test_properties_of_nothing)
+START_TEST(properties_of_nothing)
 {
     cuarena_properties_t properties = {0};
     pair_t *pair = opened_pair(_i);
@@ -516,7 +516,7 @@ START_TEST(test_properties_of_nothing)
 }
 END_TEST
 
-START_TEST(test_export_without_descriptors)
+START_TEST(export_without_descriptors)
 {
     cuarena_export_t *exported = NULL;
     cuarena_export_piece_t piece;
@@ -538,21 +538,20 @@ static void add_options(Suite *suite)
     bool on_standin = driver_is_standin_for("options that a driver lacks something for");
     for (int i = 0; i < COUNT(bad_options); i++)
         if (bad_options[i].lack == NULL || on_standin)
-            tcase_add_loop_test(tcase, test_bad_options, i, i + 1);
-    tcase_add_loop_test(tcase, test_bad_members, 0, COUNT(bad_members));
-    tcase_add_test(tcase, test_context_without_a_use);
-    if (driver_has_two_devices_for("test_context_of_another_device"))
-        tcase_add_test(tcase, test_context_of_another_device);
+            tcase_add_loop_test(tcase, each_bad_option, i, i + 1);
+    tcase_add_loop_test(tcase, each_bad_member, 0, COUNT(bad_members));
+    tcase_add_test(tcase, context_without_a_use);
+    if (driver_has_two_devices_for("context_of_another_device"))
+        tcase_add_test(tcase, context_of_another_device);
 }
 
 static void add_per_kind(Suite *suite)
 {
     const TTest *const *test = TEST_LIST(
-        test_pointer_of_another_arena, test_pointer_into_a_block, test_pointer_of_the_host,
-        test_pointer_freed_before, test_block_of_another_arena, test_sizes_that_cannot_be,
-        test_requests_that_cannot_be, test_adopting_bytes_of_the_arena, test_destroy_with_blocks,
-        test_destroyed_arena, test_destroy_while_work_is_queued, test_properties_of_nothing,
-        test_export_without_descriptors);
+        pointer_of_another_arena, pointer_into_a_block, pointer_of_the_host, pointer_freed_before,
+        block_of_another_arena, sizes_that_cannot_be, requests_that_cannot_be,
+        adopting_bytes_of_the_arena, destroy_with_blocks, destroyed_arena,
+        destroy_while_work_is_queued, properties_of_nothing, export_without_descriptors);
     TCase *tcase = new_case(suite, "calls");
     for (; *test != NULL; test++)
         tcase_add_loop_test(tcase, *test, 0, CUDA_KIND_COUNT);

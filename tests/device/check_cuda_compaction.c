@@ -61,7 +61,7 @@ static cuarena_compact_report_t compact(fixture_t *f, uint64_t most)
 
 static const uint64_t distances[] = {256, KIB(4), KIB(64), MIB(1), MIB(16), MIB(512)};
 
-START_TEST(test_a_block_slides_over_itself)
+START_TEST(a_block_slides_over_itself)
 {
     const uint64_t bytes = pick(MIB(4), GIB(2));
     const uint64_t distance = distances[_i] < bytes ? distances[_i] : bytes / 2;
@@ -85,7 +85,7 @@ END_TEST
 
 static cuarena_block_t blocks[MOST];
 
-START_TEST(test_many_small_blocks_with_holes)
+START_TEST(many_small_blocks_with_holes)
 {
     const uint64_t count = 2 * pick(300, 10000);
     fixture_t *f = open_pool(new_fixture(fixture_close), _i, count * KIB(4));
@@ -176,7 +176,7 @@ static const int random_kinds[] = {CUDA_POOL_VMM, CUDA_POOL_MALLOC, CUDA_POOL_AS
                                    CUDA_POOL_MANAGED, CUDA_POOL_PINNED};
 
 /* The pools together are 500 on a real device. */
-START_TEST(test_random_pools_with_pins)
+START_TEST(random_pools_with_pins)
 {
     const uint64_t pools = pick(8, 500 / COUNT_OF(random_kinds));
     const uint64_t seed = scale_seed("pools");
@@ -197,11 +197,11 @@ int main(void)
 {
     Suite *suite = suite_create("compaction on a device");
     cuda_kinds_ready();
-    tcase_add_loop_test(new_case(suite, "one block"), test_a_block_slides_over_itself, 0,
+    tcase_add_loop_test(new_case(suite, "one block"), a_block_slides_over_itself, 0,
                         (int)COUNT_OF(distances));
-    tcase_add_loop_test(new_case(suite, "many blocks"), test_many_small_blocks_with_holes,
-                        CUDA_POOL_VMM, CUDA_POOL_PINNED + 1);
-    tcase_add_loop_test(new_case(suite, "random pools"), test_random_pools_with_pins, 0,
+    tcase_add_loop_test(new_case(suite, "many blocks"), many_small_blocks_with_holes, CUDA_POOL_VMM,
+                        CUDA_POOL_PINNED + 1);
+    tcase_add_loop_test(new_case(suite, "random pools"), random_pools_with_pins, 0,
                         (int)COUNT_OF(random_kinds));
     return cuda_kinds_main(suite);
 }

@@ -106,7 +106,7 @@ static void close_arena(fixture_t *f)
 
 /* Of live blocks on streams of every sort. The stand-in tells of bytes that
  * are taken back from under work. */
-START_TEST(test_forced_destroy_waits_for_all_streams)
+START_TEST(forced_destroy_waits_for_all_streams)
 {
     fixture_t f;
     cuarena_stream_t streams[] = {new_stream(), new_stream(), CUARENA_STREAM_LEGACY,
@@ -123,7 +123,7 @@ START_TEST(test_forced_destroy_waits_for_all_streams)
 END_TEST
 
 /* A stream that was released is gone, and its work may not be over. */
-START_TEST(test_forced_destroy_after_a_stream_was_destroyed)
+START_TEST(forced_destroy_after_a_stream_was_destroyed)
 {
     fixture_t f;
     cuarena_stream_t gone = new_stream();
@@ -141,7 +141,7 @@ START_TEST(test_forced_destroy_after_a_stream_was_destroyed)
 END_TEST
 
 /* What was freed is waited for; when the streams are done, so is the arena. */
-START_TEST(test_destroy_when_streams_are_done)
+START_TEST(destroy_when_streams_are_done)
 {
     fixture_t f;
     cuarena_stream_t a = new_stream();
@@ -166,7 +166,7 @@ START_TEST(test_destroy_when_streams_are_done)
 }
 END_TEST
 
-START_TEST(test_reset_waits_for_what_was_freed)
+START_TEST(reset_waits_for_what_was_freed)
 {
     fixture_t f;
     cuarena_stream_t a = new_stream();
@@ -189,7 +189,7 @@ END_TEST
 /* ---- Another size ------------------------------------------------------ */
 
 /* To a new segment, where the memory cannot lengthen the old. */
-START_TEST(test_pool_of_another_size_waits_for_all_streams)
+START_TEST(pool_of_another_size_waits_for_all_streams)
 {
     fixture_t f;
     cuarena_stream_t a = new_stream();
@@ -237,7 +237,7 @@ static void *use_on_own_stream(void *user)
 
 /* Nobody else can record on it; an event of more stands in, whatever the
  * driver has. */
-START_TEST(test_bytes_that_another_threads_stream_used)
+START_TEST(bytes_that_another_threads_stream_used)
 {
     fixture_t f;
     pthread_t thread;
@@ -262,7 +262,7 @@ START_TEST(test_bytes_that_another_threads_stream_used)
 END_TEST
 
 /* Of a block that a compaction moves. */
-START_TEST(test_compaction_behind_another_threads_stream)
+START_TEST(compaction_behind_another_threads_stream)
 {
     fixture_t f;
     pthread_t thread;
@@ -306,11 +306,10 @@ int main(void)
     TCase *tcase = new_case(suite, "pools");
     cuda_kinds_ready();
     add_tests(tcase,
-              TEST_LIST(test_forced_destroy_waits_for_all_streams,
-                        test_forced_destroy_after_a_stream_was_destroyed,
-                        test_destroy_when_streams_are_done, test_reset_waits_for_what_was_freed,
-                        test_pool_of_another_size_waits_for_all_streams,
-                        test_bytes_that_another_threads_stream_used,
-                        test_compaction_behind_another_threads_stream));
+              TEST_LIST(forced_destroy_waits_for_all_streams,
+                        forced_destroy_after_a_stream_was_destroyed, destroy_when_streams_are_done,
+                        reset_waits_for_what_was_freed, pool_of_another_size_waits_for_all_streams,
+                        bytes_that_another_threads_stream_used,
+                        compaction_behind_another_threads_stream));
     return cuda_kinds_main(suite);
 }

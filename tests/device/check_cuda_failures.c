@@ -150,7 +150,7 @@ static void live_with_failing(const char *options, const char *entry, int code, 
     ck_abort_msg("%s never stops failing", entry);
 }
 
-START_TEST(test_takers_that_fail_leave_nothing)
+START_TEST(takers_that_fail_leave_nothing)
 {
     const char *options = failing_arenas[_i % (int)COUNT_OF(failing_arenas)];
     const char *entry = takers[_i / (int)COUNT_OF(failing_arenas)];
@@ -164,7 +164,7 @@ START_TEST(test_takers_that_fail_leave_nothing)
 END_TEST
 
 /* What could not be ended is the driver's; the arena goes on. */
-START_TEST(test_enders_that_fail_are_survived)
+START_TEST(enders_that_fail_are_survived)
 {
     const char *options = failing_arenas[_i % (int)COUNT_OF(failing_arenas)];
     const char *entry = enders[_i / (int)COUNT_OF(failing_arenas)];
@@ -175,7 +175,7 @@ END_TEST
 
 /* The end of a segment, or its middle: what the driver did not unmap once it is asked to unmap
  * again, before the arena maps something there. */
-START_TEST(test_bytes_that_stayed_mapped_are_taken_again)
+START_TEST(bytes_that_stayed_mapped_are_taken_again)
 {
     cuarena_t *arena = NULL;
     cuarena_block_t blocks[4] = {0};
@@ -204,7 +204,7 @@ START_TEST(test_bytes_that_stayed_mapped_are_taken_again)
 END_TEST
 
 /* No event can be had, as where the host has no memory. */
-START_TEST(test_a_zeroing_free_without_events)
+START_TEST(a_zeroing_free_without_events)
 {
     void *pointer = NULL;
     ck_assert(standin_is_here());
@@ -271,7 +271,7 @@ static void lose_by_a_free(cuarena_t *arena, cuarena_block_t block, int row, tol
     expect_text(last_error().message, before.message);
 }
 
-START_TEST(test_a_free_that_loses_the_arena_is_told_of)
+START_TEST(a_free_that_loses_the_arena_is_told_of)
 {
     cuarena_block_t block, more;
     told_t told = {0};
@@ -289,7 +289,7 @@ START_TEST(test_a_free_that_loses_the_arena_is_told_of)
 END_TEST
 
 /* The look that comes first fails to set the bytes to 0, and the wait does it. */
-START_TEST(test_a_reclaim_that_zeroes_at_the_second_try_leaves_the_last_error)
+START_TEST(a_reclaim_that_zeroes_at_the_second_try_leaves_the_last_error)
 {
     void *pointer = NULL;
     ck_assert(standin_is_here());
@@ -327,7 +327,7 @@ static void expect_loss(cuarena_t *arena, cuarena_block_t one, cuarena_block_t o
 }
 
 /* After a sticky error no call works; frees, queries and the end do. */
-START_TEST(test_a_lost_arena)
+START_TEST(a_lost_arena)
 {
     const char *options = failing_arenas[_i];
     cuarena_t *arena = NULL;
@@ -361,7 +361,7 @@ END_TEST
 
 /* A reset waits before it ends blocks, and again before their segments go back: where the first
  * fails nothing has changed, where the second does the segment stays taken. */
-START_TEST(test_a_reset_that_cannot_wait_gives_nothing_back)
+START_TEST(a_reset_that_cannot_wait_gives_nothing_back)
 {
     cuarena_block_t block = 0;
     cuarena_request_t request;
@@ -418,7 +418,7 @@ static int live_on_in_child(cuarena_t *arena, cuarena_block_t block, cuarena_blo
     return 0;
 }
 
-START_TEST(test_a_forked_child)
+START_TEST(a_forked_child)
 {
     cuarena_t *arena = NULL;
     cuarena_block_t block = 0, dedicated = 0;
@@ -484,7 +484,7 @@ static void forget_in_child(left_t *left)
         expect_u64(standin->standin_report_count(0), 0);
 }
 
-START_TEST(test_a_forked_child_forgets_what_streams_freed)
+START_TEST(a_forked_child_forgets_what_streams_freed)
 {
     (void)cuda_test_use_device(0);
     left_t left = {.stream = cuda_test_stream(), .other = cuda_test_stream()};
@@ -521,7 +521,7 @@ START_TEST(test_a_forked_child_forgets_what_streams_freed)
 }
 END_TEST
 
-START_TEST(test_a_forked_child_ends_an_arena_whose_stream_was_released)
+START_TEST(a_forked_child_ends_an_arena_whose_stream_was_released)
 {
     (void)cuda_test_use_device(0);
     cuarena_stream_t stream = cuda_test_stream();
@@ -550,7 +550,7 @@ END_TEST
 /* ---- Running out ------------------------------------------------------------
  */
 
-START_TEST(test_a_small_device_runs_out)
+START_TEST(a_small_device_runs_out)
 {
     cuarena_t *arena = NULL;
     cuarena_block_t block = 0, more = 0;
@@ -576,7 +576,7 @@ END_TEST
 
 /* ---- An old driver ---------------------------------------------------------- */
 
-START_TEST(test_an_old_driver)
+START_TEST(an_old_driver)
 {
     cuarena_t *arena = NULL;
     ck_assert(standin_is_here());
@@ -597,7 +597,7 @@ static void open_with_peers(cuarena_t **arena, const char *options, cuarena_stat
     expect_status(cuarena_create(&config, arena), want);
 }
 
-START_TEST(test_devices_that_are_no_peers)
+START_TEST(devices_that_are_no_peers)
 {
     cuarena_t *arena = NULL;
     cuarena_properties_t properties;
@@ -633,25 +633,24 @@ static TCase *new_forking_case(Suite *suite, const char *name)
 static void add_failures(Suite *suite)
 {
     const size_t arenas = COUNT_OF(failing_arenas);
-    add_rows(suite, "takers fail", test_takers_that_fail_leave_nothing, COUNT_OF(takers) * arenas);
-    add_rows(suite, "enders fail", test_enders_that_fail_are_survived, COUNT_OF(enders) * arenas);
-    add_rows(suite, "stayed mapped", test_bytes_that_stayed_mapped_are_taken_again, 4);
-    add_rows(suite, "no events", test_a_zeroing_free_without_events, 1);
-    add_rows(suite, "told of", test_a_free_that_loses_the_arena_is_told_of, COUNT_OF(losses));
-    add_rows(suite, "second try",
-             test_a_reclaim_that_zeroes_at_the_second_try_leaves_the_last_error, 1);
-    add_rows(suite, "reset", test_a_reset_that_cannot_wait_gives_nothing_back, 1);
-    add_rows(suite, "lost", test_a_lost_arena, arenas);
-    tcase_add_loop_test(new_forking_case(suite, "forked"), test_a_forked_child, 0, (int)arenas);
+    add_rows(suite, "takers fail", takers_that_fail_leave_nothing, COUNT_OF(takers) * arenas);
+    add_rows(suite, "enders fail", enders_that_fail_are_survived, COUNT_OF(enders) * arenas);
+    add_rows(suite, "stayed mapped", bytes_that_stayed_mapped_are_taken_again, 4);
+    add_rows(suite, "no events", a_zeroing_free_without_events, 1);
+    add_rows(suite, "told of", a_free_that_loses_the_arena_is_told_of, COUNT_OF(losses));
+    add_rows(suite, "second try", a_reclaim_that_zeroes_at_the_second_try_leaves_the_last_error, 1);
+    add_rows(suite, "reset", a_reset_that_cannot_wait_gives_nothing_back, 1);
+    add_rows(suite, "lost", a_lost_arena, arenas);
+    tcase_add_loop_test(new_forking_case(suite, "forked"), a_forked_child, 0, (int)arenas);
     tcase_add_loop_test(new_forking_case(suite, "forked, streams"),
-                        test_a_forked_child_forgets_what_streams_freed, 0,
+                        a_forked_child_forgets_what_streams_freed, 0,
                         (int)COUNT_OF(streams_arenas));
     tcase_add_loop_test(new_forking_case(suite, "forked, released"),
-                        test_a_forked_child_ends_an_arena_whose_stream_was_released, 0,
+                        a_forked_child_ends_an_arena_whose_stream_was_released, 0,
                         (int)COUNT_OF(streams_arenas));
-    add_rows(suite, "running out", test_a_small_device_runs_out, 1);
-    add_rows(suite, "old", test_an_old_driver, 1);
-    add_rows(suite, "peers", test_devices_that_are_no_peers, 1);
+    add_rows(suite, "running out", a_small_device_runs_out, 1);
+    add_rows(suite, "old", an_old_driver, 1);
+    add_rows(suite, "peers", devices_that_are_no_peers, 1);
 }
 
 int main(void)

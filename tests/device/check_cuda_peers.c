@@ -186,7 +186,7 @@ static const char *const shared[] = {
 
 /* ---- Reaching ---------------------------------------------------------- */
 
-START_TEST(test_peers_are_told)
+START_TEST(peers_are_told)
 {
     cuarena_properties_t properties;
     open_pool(_i == 0 ? WITH_PEERS : OWN_POOL);
@@ -199,7 +199,7 @@ START_TEST(test_peers_are_told)
 END_TEST
 
 /* One writes, the other reads, writes, and is waited for. */
-START_TEST(test_kernels_of_both_devices)
+START_TEST(kernels_of_both_devices)
 {
     open_pool(shared[_i]);
     void *p = take_on(0);
@@ -215,7 +215,7 @@ START_TEST(test_kernels_of_both_devices)
 }
 END_TEST
 
-START_TEST(test_copies_between_arenas_of_two_devices)
+START_TEST(copies_between_arenas_of_two_devices)
 {
     cuarena_t *first;
     open_pool(WITH_PEERS);
@@ -247,7 +247,7 @@ START_TEST(test_copies_between_arenas_of_two_devices)
 END_TEST
 
 /* Handles that come later are mapped for both. */
-START_TEST(test_what_grows_is_reached_too)
+START_TEST(what_grows_is_reached_too)
 {
     void *p[8];
     open_pool("memory=device,preset=grow,limit=64MiB,handle=2MiB,"
@@ -274,7 +274,7 @@ END_TEST
 /* ---- Order ------------------------------------------------------------- */
 
 /* What one stream freed comes to that of the other device when it is done. */
-START_TEST(test_bytes_go_from_device_to_device)
+START_TEST(bytes_go_from_device_to_device)
 {
     open_pool(shared[_i]);
     for (uint64_t round = 0; round < 3; round++) {
@@ -286,7 +286,7 @@ START_TEST(test_bytes_go_from_device_to_device)
 END_TEST
 
 /* Uses on the other device keep bytes from everybody. */
-START_TEST(test_bytes_wait_for_uses_of_the_other_device)
+START_TEST(bytes_wait_for_uses_of_the_other_device)
 {
     open_pool(shared[_i]);
     void *p = take_on(0);
@@ -303,7 +303,7 @@ END_TEST
 
 /* A compaction on a stream of either device waits for the owner of what it moves, on the other, and
  * lets that wait. */
-START_TEST(test_compaction_on_a_stream_of_either_device)
+START_TEST(compaction_on_a_stream_of_either_device)
 {
     const int owner = _i % 2, mover = _i / 2;
     cuarena_block_t blocks[POOL / BLOCK];
@@ -335,7 +335,7 @@ START_TEST(test_compaction_on_a_stream_of_either_device)
 END_TEST
 
 /* Zeroed on a stream of the second by the first device. */
-START_TEST(test_zeroed_on_a_stream_of_the_other_device)
+START_TEST(zeroed_on_a_stream_of_the_other_device)
 {
     uint64_t words[2] = {1, 1};
     cuarena_request_t request;
@@ -355,7 +355,7 @@ START_TEST(test_zeroed_on_a_stream_of_the_other_device)
 END_TEST
 
 /* No event stands for streams of both devices: each is waited for. */
-START_TEST(test_forced_destroy_waits_for_both_devices)
+START_TEST(forced_destroy_waits_for_both_devices)
 {
     open_pool(shared[_i]);
     for (int device = 0; device < 2; device++)
@@ -372,7 +372,7 @@ END_TEST
 /* ---- What is refused --------------------------------------------------- */
 
 /* Without peers no stream of the other device is taken, and nothing changes. */
-START_TEST(test_streams_of_a_device_that_does_not_reach)
+START_TEST(streams_of_a_device_that_does_not_reach)
 {
     void *p = NULL;
     open_pool("memory=device,pool=32MiB,stable=0");
@@ -401,18 +401,16 @@ static void add_per_memory(TCase *tcase, const TTest *const *test)
 static void add_all(Suite *suite)
 {
     suite_add_list(suite, "one memory",
-                   TEST_LIST(test_copies_between_arenas_of_two_devices,
-                             test_what_grows_is_reached_too,
-                             test_streams_of_a_device_that_does_not_reach));
+                   TEST_LIST(copies_between_arenas_of_two_devices, what_grows_is_reached_too,
+                             streams_of_a_device_that_does_not_reach));
     TCase *each = tcase_create("each memory");
     suite_add_tcase(suite, each);
-    tcase_add_loop_test(each, test_peers_are_told, 0, 2);
-    add_per_memory(each,
-                   TEST_LIST(test_kernels_of_both_devices, test_bytes_go_from_device_to_device,
-                             test_bytes_wait_for_uses_of_the_other_device,
-                             test_zeroed_on_a_stream_of_the_other_device,
-                             test_forced_destroy_waits_for_both_devices));
-    tcase_add_loop_test(each, test_compaction_on_a_stream_of_either_device, 0, 4);
+    tcase_add_loop_test(each, peers_are_told, 0, 2);
+    add_per_memory(each, TEST_LIST(kernels_of_both_devices, bytes_go_from_device_to_device,
+                                   bytes_wait_for_uses_of_the_other_device,
+                                   zeroed_on_a_stream_of_the_other_device,
+                                   forced_destroy_waits_for_both_devices));
+    tcase_add_loop_test(each, compaction_on_a_stream_of_either_device, 0, 4);
 }
 
 int main(void)

@@ -28,7 +28,7 @@ static void release(cuarena_t *arena)
 
 /* As a session and another one would: device memory and pinned memory of one device are two arenas,
  * each held by both. */
-START_TEST(test_each_memory_of_a_device_has_its_arena)
+START_TEST(each_memory_of_a_device_has_its_arena)
 {
     static const char *const texts[] = {TEXT "memory=device", TEXT "memory=pinned",
                                         TEXT "memory=managed", TEXT "memory=none"};
@@ -56,7 +56,7 @@ START_TEST(test_each_memory_of_a_device_has_its_arena)
 END_TEST
 
 /* The primary context, named by its device or by itself. */
-START_TEST(test_a_context_has_its_own)
+START_TEST(a_context_has_its_own)
 {
     int32_t created = 0;
     cuarena_config_t config = config_of(TEXT "memory=device");
@@ -73,7 +73,7 @@ START_TEST(test_a_context_has_its_own)
 }
 END_TEST
 
-START_TEST(test_each_device_has_its_own)
+START_TEST(each_device_has_its_own)
 {
     int32_t created = 0;
     standin = driver_standin();
@@ -93,7 +93,7 @@ START_TEST(test_each_device_has_its_own)
 END_TEST
 
 /* Of several memories of one device the list means the device's own. */
-START_TEST(test_shrink_by_a_list_of_devices)
+START_TEST(shrink_by_a_list_of_devices)
 {
     static const char *const texts[] = {TEXT "memory=device", TEXT "memory=pageable",
                                         TEXT "memory=pinned", TEXT "memory=managed"};
@@ -119,7 +119,7 @@ START_TEST(test_shrink_by_a_list_of_devices)
 }
 END_TEST
 
-START_TEST(test_a_device_that_is_not_there)
+START_TEST(a_device_that_is_not_there)
 {
     cuarena_t *arena = NULL;
     cuarena_config_t config = config_of(TEXT "memory=device,device=1000");
@@ -154,7 +154,7 @@ static void *come_and_go(void *user)
     return NULL;
 }
 
-START_TEST(test_threads_on_one_device)
+START_TEST(threads_on_one_device)
 {
     pthread_t threads[THREADS];
     uint64_t swapped[THREADS] = {0};
@@ -173,8 +173,8 @@ int main(void)
     Suite *suite = suite_create("CUDA shared");
     cuda_kinds_ready();
     suite_add_list(suite, "places",
-                   TEST_LIST(test_each_memory_of_a_device_has_its_arena, test_a_context_has_its_own,
-                             test_each_device_has_its_own, test_shrink_by_a_list_of_devices,
-                             test_a_device_that_is_not_there, test_threads_on_one_device));
+                   TEST_LIST(each_memory_of_a_device_has_its_arena, a_context_has_its_own,
+                             each_device_has_its_own, shrink_by_a_list_of_devices,
+                             a_device_that_is_not_there, threads_on_one_device));
     return cuda_kinds_main(suite);
 }

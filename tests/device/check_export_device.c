@@ -221,7 +221,7 @@ static void share(fixture_t *f, cuarena_block_t block, uint64_t bytes, const oth
         drop_block(f, block);
 }
 
-START_TEST(test_a_block_of_one_handle)
+START_TEST(a_block_of_one_handle)
 {
     other_t other = start_other();
     fixture_t *f = open_exporting(new_fixture(fixture_close), MIB(2));
@@ -236,7 +236,7 @@ START_TEST(test_a_block_of_one_handle)
 END_TEST
 
 /* Begins and ends in the middle of handles. */
-START_TEST(test_a_block_across_handles)
+START_TEST(a_block_across_handles)
 {
     other_t other = start_other();
     fixture_t *f = open_exporting(new_fixture(fixture_close), MIB(4));
@@ -247,7 +247,7 @@ START_TEST(test_a_block_across_handles)
 }
 END_TEST
 
-START_TEST(test_a_block_that_is_freed_meanwhile)
+START_TEST(a_block_that_is_freed_meanwhile)
 {
     other_t other = start_other();
     fixture_t *f = open_exporting(new_fixture(fixture_close), MIB(2));
@@ -257,7 +257,7 @@ START_TEST(test_a_block_that_is_freed_meanwhile)
 }
 END_TEST
 
-START_TEST(test_without_fd_nothing_is_exported)
+START_TEST(without_fd_nothing_is_exported)
 {
     size_t count = 77;
     cuarena_properties_t properties;
@@ -283,10 +283,10 @@ int main(int argc, char **argv)
         setenv("CK_FORK", "no", 1);
         return suite_main(suite);
     }
-    suite_add_list(suite, "between processes",
-                   TEST_LIST(test_a_block_of_one_handle, test_a_block_across_handles,
-                             test_a_block_that_is_freed_meanwhile));
-    tcase_add_loop_test(new_case(suite, "fd off"), test_without_fd_nothing_is_exported, 0,
+    suite_add_list(
+        suite, "between processes",
+        TEST_LIST(a_block_of_one_handle, a_block_across_handles, a_block_that_is_freed_meanwhile));
+    tcase_add_loop_test(new_case(suite, "fd off"), without_fd_nothing_is_exported, 0,
                         CUDA_KIND_COUNT);
     return cuda_kinds_main(suite);
 }

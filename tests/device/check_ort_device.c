@@ -63,7 +63,7 @@ static void *end_stream(void *unused)
 }
 
 /* Whichever comes first, nobody asks a stream that is gone. */
-START_TEST(test_a_stream_ends_while_its_block_is_freed)
+START_TEST(a_stream_ends_while_its_block_is_freed)
 {
     int rounds = (int)scale_pick(50, 100, 2000);
     open_arena("memory=device,preset=grow,limit=64MiB");
@@ -83,7 +83,7 @@ START_TEST(test_a_stream_ends_while_its_block_is_freed)
 }
 END_TEST
 
-START_TEST(test_a_block_outlives_its_stream)
+START_TEST(a_block_outlives_its_stream)
 {
     open_arena("memory=device,preset=grow,limit=64MiB");
     CUstream stream = driver_new_stream(CU_STREAM_NON_BLOCKING);
@@ -117,7 +117,7 @@ static void *free_and_take(void *unused)
     return NULL;
 }
 
-START_TEST(test_another_threads_default_stream_is_waited_for)
+START_TEST(another_threads_default_stream_is_waited_for)
 {
     open_arena("memory=device,preset=grow,limit=64MiB");
     for (int i = 0; i < 20; i++) {
@@ -135,7 +135,7 @@ END_TEST
 /* ---- Captures ------------------------------------------------------------ */
 
 /* The free is refused, and done when the capture is over. */
-START_TEST(test_a_block_of_a_pool_is_freed_behind_the_capture)
+START_TEST(a_block_of_a_pool_is_freed_behind_the_capture)
 {
     CUgraph graph = NULL;
     open_arena("memory=device,preset=bfc,use_cuda_mempool=1");
@@ -158,7 +158,7 @@ END_TEST
 
 /* ---- Figures ------------------------------------------------------------- */
 
-START_TEST(test_figures_that_fail_give_no_pairs)
+START_TEST(figures_that_fail_give_no_pairs)
 {
     void *pairs = UNTOUCHED;
     if (!driver_is_standin_for("figures that fail"))
@@ -179,12 +179,11 @@ int main(void)
     Suite *suite = suite_create("ort_device");
     if (kind == DRIVER_NONE)
         return driver_result(kind, 0);
-    TCase *tcase = suite_add_list(suite, "ort device",
-                                  TEST_LIST(test_a_stream_ends_while_its_block_is_freed,
-                                            test_a_block_outlives_its_stream,
-                                            test_another_threads_default_stream_is_waited_for,
-                                            test_a_block_of_a_pool_is_freed_behind_the_capture,
-                                            test_figures_that_fail_give_no_pairs));
+    TCase *tcase = suite_add_list(
+        suite, "ort device",
+        TEST_LIST(a_stream_ends_while_its_block_is_freed, a_block_outlives_its_stream,
+                  another_threads_default_stream_is_waited_for,
+                  a_block_of_a_pool_is_freed_behind_the_capture, figures_that_fail_give_no_pairs));
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     return driver_result(kind, suite_main(suite));
 }

@@ -20,7 +20,7 @@ static void expect_create(const cuarena_heap_config_t *config, cuarena_status_t 
     ck_assert_ptr_null(heap);
 }
 
-START_TEST(test_config_init_sets_documented_defaults)
+START_TEST(config_init_sets_documented_defaults)
 {
     cuarena_heap_config_t config;
     memset(&config, 0xff, sizeof(config));
@@ -34,7 +34,7 @@ START_TEST(test_config_init_sets_documented_defaults)
 }
 END_TEST
 
-START_TEST(test_create_granule_powers_of_two_from_8_to_1_mib)
+START_TEST(create_granule_powers_of_two_from_8_to_1_mib)
 {
     for (uint64_t granule = 8; granule <= UINT64_C(1) << 20; granule *= 2) {
         cuarena_heap_config_t config = map_config();
@@ -44,7 +44,7 @@ START_TEST(test_create_granule_powers_of_two_from_8_to_1_mib)
 }
 END_TEST
 
-START_TEST(test_create_granule_below_8_or_odd_is_bad)
+START_TEST(create_granule_below_8_or_odd_is_bad)
 {
     static const uint64_t granules[] = {0, 1, 2, 4, 7, 9, 24, 257, UINT64_MAX};
     for (size_t i = 0; i < COUNT_OF(granules); i++) {
@@ -55,7 +55,7 @@ START_TEST(test_create_granule_below_8_or_odd_is_bad)
 }
 END_TEST
 
-START_TEST(test_create_max_blocks_from_1_to_the_maximum)
+START_TEST(create_max_blocks_from_1_to_the_maximum)
 {
     static const uint64_t counts[] = {1, 2, 3, CUARENA_HEAP_MAX_BLOCKS};
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
@@ -66,7 +66,7 @@ START_TEST(test_create_max_blocks_from_1_to_the_maximum)
 }
 END_TEST
 
-START_TEST(test_create_max_blocks_0_or_too_many_is_bad)
+START_TEST(create_max_blocks_0_or_too_many_is_bad)
 {
     cuarena_heap_config_t config = map_config();
     config.max_blocks = 0;
@@ -78,7 +78,7 @@ START_TEST(test_create_max_blocks_0_or_too_many_is_bad)
 }
 END_TEST
 
-START_TEST(test_create_unknown_placement_is_bad)
+START_TEST(create_unknown_placement_is_bad)
 {
     cuarena_heap_config_t config = map_config();
     config.placement = -1;
@@ -88,7 +88,7 @@ START_TEST(test_create_unknown_placement_is_bad)
 }
 END_TEST
 
-START_TEST(test_create_struct_size_of_no_version_is_bad)
+START_TEST(create_struct_size_of_no_version_is_bad)
 {
     static const size_t sizes[] = {0, 1, sizeof(cuarena_heap_config_t) - 1,
                                    sizeof(cuarena_heap_config_t) + 1, SIZE_MAX};
@@ -100,7 +100,7 @@ START_TEST(test_create_struct_size_of_no_version_is_bad)
 }
 END_TEST
 
-START_TEST(test_create_null_is_bad)
+START_TEST(create_null_is_bad)
 {
     cuarena_heap_config_t config = map_config();
     expect_create(NULL, CUARENA_BAD_ARGUMENT);
@@ -108,7 +108,7 @@ START_TEST(test_create_null_is_bad)
 }
 END_TEST
 
-START_TEST(test_destroy_null_and_cleared_handles_are_fine)
+START_TEST(destroy_null_and_cleared_handles_are_fine)
 {
     cuarena_heap_t *heap = NULL;
     cuarena_heap_destroy(NULL);
@@ -117,7 +117,7 @@ START_TEST(test_destroy_null_and_cleared_handles_are_fine)
 }
 END_TEST
 
-START_TEST(test_destroy_ends_a_heap_with_live_blocks)
+START_TEST(destroy_ends_a_heap_with_live_blocks)
 {
     map_open(&map, "a4 -2 b3! 1:2 ~5 c1");
     cuarena_heap_destroy(&map.heap);
@@ -125,7 +125,7 @@ START_TEST(test_destroy_ends_a_heap_with_live_blocks)
 }
 END_TEST
 
-START_TEST(test_create_more_heaps_than_an_id_can_tell_apart)
+START_TEST(create_more_heaps_than_an_id_can_tell_apart)
 {
     cuarena_heap_config_t config = map_config();
     for (int i = 0; i < 5000; i++)
@@ -143,7 +143,7 @@ static void expect_find(uint64_t offset, char tag)
     expect_u64(block, tag != 0 ? map_id(&map, tag) : 0);
 }
 
-START_TEST(test_find_where_blocks_begin)
+START_TEST(find_where_blocks_begin)
 {
     map_open(&map, "a2 -1 b4 ~3 c1");
     expect_find(map_at(&map, 0), 'a');
@@ -152,7 +152,7 @@ START_TEST(test_find_where_blocks_begin)
 }
 END_TEST
 
-START_TEST(test_find_inside_before_and_after_is_stale)
+START_TEST(find_inside_before_and_after_is_stale)
 {
     map_open(&map, "a2 -1 b4 ~3 c1");
     expect_find(map_at(&map, 0) + 1, 0);
@@ -168,7 +168,7 @@ START_TEST(test_find_inside_before_and_after_is_stale)
 }
 END_TEST
 
-START_TEST(test_find_freed_is_stale_until_reused)
+START_TEST(find_freed_is_stale_until_reused)
 {
     map_open(&map, "a2 b1");
     expect_ok(map_free(&map, 'a'));
@@ -178,7 +178,7 @@ START_TEST(test_find_freed_is_stale_until_reused)
 }
 END_TEST
 
-START_TEST(test_find_null_is_bad)
+START_TEST(find_null_is_bad)
 {
     cuarena_block_t block;
     map_open(&map, "a2");
@@ -200,7 +200,7 @@ static void expect_dead(cuarena_block_t id)
     expect_status(cuarena_heap_block_info(map.heap, id, &entry), want);
 }
 
-START_TEST(test_id_0_names_none)
+START_TEST(id_0_names_none)
 {
     map_open(&map, "a2 b1");
     ck_assert_uint_ne(map_id(&map, 'a'), 0);
@@ -209,7 +209,7 @@ START_TEST(test_id_0_names_none)
 }
 END_TEST
 
-START_TEST(test_id_of_a_freed_block_is_stale)
+START_TEST(id_of_a_freed_block_is_stale)
 {
     map_open(&map, "a2 b1");
     cuarena_block_t id = map_id(&map, 'a');
@@ -219,7 +219,7 @@ START_TEST(test_id_of_a_freed_block_is_stale)
 }
 END_TEST
 
-START_TEST(test_id_stays_stale_when_its_place_is_reused)
+START_TEST(id_stays_stale_when_its_place_is_reused)
 {
     map_open(&map, "a2 b1");
     cuarena_block_t id = map_id(&map, 'a');
@@ -233,7 +233,7 @@ START_TEST(test_id_stays_stale_when_its_place_is_reused)
 }
 END_TEST
 
-START_TEST(test_id_of_another_heap_is_stale)
+START_TEST(id_of_another_heap_is_stale)
 {
     map_t other;
     map_open(&map, "a2 b1");
@@ -246,7 +246,7 @@ START_TEST(test_id_of_another_heap_is_stale)
 }
 END_TEST
 
-START_TEST(test_id_of_a_heap_before_at_the_same_place_is_stale)
+START_TEST(id_of_a_heap_before_at_the_same_place_is_stale)
 {
     map_open(&map, "a2 b1");
     cuarena_block_t id = map_id(&map, 'a');
@@ -256,7 +256,7 @@ START_TEST(test_id_of_a_heap_before_at_the_same_place_is_stale)
 }
 END_TEST
 
-START_TEST(test_id_with_any_bit_changed_is_stale)
+START_TEST(id_with_any_bit_changed_is_stale)
 {
     map_open(&map, "a2 b1 c1");
     for (int bit = 0; bit < 64; bit++) {
@@ -269,7 +269,7 @@ START_TEST(test_id_with_any_bit_changed_is_stale)
 }
 END_TEST
 
-START_TEST(test_id_calls_with_null_are_bad)
+START_TEST(id_calls_with_null_are_bad)
 {
     cuarena_heap_entry_t entry;
     cuarena_status_t bad = CUARENA_BAD_ARGUMENT;
@@ -284,7 +284,7 @@ END_TEST
 
 /* ---- Pins --------------------------------------------------------------- */
 
-START_TEST(test_pin_counts_up_and_down)
+START_TEST(pin_counts_up_and_down)
 {
     map_open(&map, "a2 b1");
     expect_ok(map_pin(&map, 'a'));
@@ -295,7 +295,7 @@ START_TEST(test_pin_counts_up_and_down)
 }
 END_TEST
 
-START_TEST(test_unpin_without_a_pin_is_bad)
+START_TEST(unpin_without_a_pin_is_bad)
 {
     map_open(&map, "a2 b1!");
     expect_status(map_unpin(&map, 'a'), CUARENA_BAD_ARGUMENT);
@@ -305,7 +305,7 @@ START_TEST(test_unpin_without_a_pin_is_bad)
 }
 END_TEST
 
-START_TEST(test_pin_beyond_the_most_is_busy)
+START_TEST(pin_beyond_the_most_is_busy)
 {
     cuarena_heap_entry_t entry;
     map_open(&map, "a2");
@@ -335,7 +335,7 @@ static size_t walk_all(size_t capacity, cuarena_heap_entry_t *all)
     return total;
 }
 
-START_TEST(test_walk_is_the_same_for_every_capacity)
+START_TEST(walk_is_the_same_for_every_capacity)
 {
     cuarena_heap_entry_t want[128];
     cuarena_heap_entry_t got[128];
@@ -350,7 +350,7 @@ START_TEST(test_walk_is_the_same_for_every_capacity)
 }
 END_TEST
 
-START_TEST(test_walk_empty_heap_has_no_entries)
+START_TEST(walk_empty_heap_has_no_entries)
 {
     cuarena_heap_entry_t all[64];
     map_open(&map, "");
@@ -358,7 +358,7 @@ START_TEST(test_walk_empty_heap_has_no_entries)
 }
 END_TEST
 
-START_TEST(test_walk_entry_of_a_block_is_its_info)
+START_TEST(walk_entry_of_a_block_is_its_info)
 {
     cuarena_heap_entry_t all[64];
     cuarena_heap_entry_t info;
@@ -372,7 +372,7 @@ START_TEST(test_walk_entry_of_a_block_is_its_info)
 }
 END_TEST
 
-START_TEST(test_walk_gap_and_range_members_are_0)
+START_TEST(walk_gap_and_range_members_are_0)
 {
     cuarena_heap_entry_t all[64];
     map_open(&map, "-3 ~2 a1");
@@ -385,7 +385,7 @@ START_TEST(test_walk_gap_and_range_members_are_0)
 }
 END_TEST
 
-START_TEST(test_walk_null_or_capacity_0_is_bad)
+START_TEST(walk_null_or_capacity_0_is_bad)
 {
     cuarena_heap_entry_t entry;
     uint64_t cursor = 0;
@@ -411,7 +411,7 @@ static cuarena_heap_stats_t stats_now(void)
     return stats;
 }
 
-START_TEST(test_stats_of_an_empty_heap)
+START_TEST(stats_of_an_empty_heap)
 {
     map_open(&map, "");
     cuarena_heap_stats_t stats = stats_now();
@@ -427,7 +427,7 @@ START_TEST(test_stats_of_an_empty_heap)
 }
 END_TEST
 
-START_TEST(test_stats_are_a_recount_of_the_picture)
+START_TEST(stats_are_a_recount_of_the_picture)
 {
     map_open(&map, "a2 -1 b4! | -2 ~3 c1 1:4 -2 2:1 d1");
     cuarena_heap_stats_t stats = stats_now();
@@ -443,7 +443,7 @@ START_TEST(test_stats_are_a_recount_of_the_picture)
 }
 END_TEST
 
-START_TEST(test_stats_largest_is_less_than_a_32nd_below_the_exact)
+START_TEST(stats_largest_is_less_than_a_32nd_below_the_exact)
 {
     map_open(&map, "");
     for (uint64_t granules = 1; granules < 5000; granules += granules / 7 + 1) {
@@ -457,7 +457,7 @@ START_TEST(test_stats_largest_is_less_than_a_32nd_below_the_exact)
 }
 END_TEST
 
-START_TEST(test_stats_largest_does_not_see_other_freelists)
+START_TEST(stats_largest_does_not_see_other_freelists)
 {
     uint64_t bytes;
     map_open(&map, "-2 1:9 a1 2:5");
@@ -471,7 +471,7 @@ START_TEST(test_stats_largest_does_not_see_other_freelists)
 }
 END_TEST
 
-START_TEST(test_largest_is_exact_within_a_class)
+START_TEST(largest_is_exact_within_a_class)
 {
     uint64_t bytes;
     map_open(&map, "");
@@ -483,7 +483,7 @@ START_TEST(test_largest_is_exact_within_a_class)
 }
 END_TEST
 
-START_TEST(test_largest_null_or_unknown_freelist_is_bad)
+START_TEST(largest_null_or_unknown_freelist_is_bad)
 {
     uint64_t bytes = 3;
     cuarena_status_t bad = CUARENA_BAD_ARGUMENT;
@@ -496,7 +496,7 @@ START_TEST(test_largest_null_or_unknown_freelist_is_bad)
 }
 END_TEST
 
-START_TEST(test_stats_peaks_stay_until_reset)
+START_TEST(stats_peaks_stay_until_reset)
 {
     map_open(&map, "a2 b5 c1");
     expect_ok(map_free(&map, 'b'));
@@ -510,7 +510,7 @@ START_TEST(test_stats_peaks_stay_until_reset)
 }
 END_TEST
 
-START_TEST(test_stats_peaks_rise_with_a_resize)
+START_TEST(stats_peaks_rise_with_a_resize)
 {
     map_open(&map, "a2 -6");
     cuarena_heap_reset_peaks(map.heap);
@@ -524,7 +524,7 @@ START_TEST(test_stats_peaks_rise_with_a_resize)
 }
 END_TEST
 
-START_TEST(test_stats_refused_requests_are_not_counted)
+START_TEST(stats_refused_requests_are_not_counted)
 {
     map_open(&map, "a2 -4 b2 -4 c2");
     cuarena_heap_stats_t before = stats_now();
@@ -538,7 +538,7 @@ START_TEST(test_stats_refused_requests_are_not_counted)
 }
 END_TEST
 
-START_TEST(test_stats_full_searches_count_refusals_only)
+START_TEST(stats_full_searches_count_refusals_only)
 {
     map_open(&map, "a2 -4 b2 -4 c2");
     expect_ok(map_alloc(&map, 'd', 4));
@@ -550,7 +550,7 @@ START_TEST(test_stats_full_searches_count_refusals_only)
 }
 END_TEST
 
-START_TEST(test_stats_struct_size_of_no_version_is_bad)
+START_TEST(stats_struct_size_of_no_version_is_bad)
 {
     cuarena_heap_stats_t stats;
     cuarena_status_t bad = CUARENA_BAD_ARGUMENT;
@@ -569,7 +569,7 @@ END_TEST
 
 /* ---- Errors ------------------------------------------------------------- */
 
-START_TEST(test_error_of_a_refused_request_tells_asked_free_and_largest)
+START_TEST(error_of_a_refused_request_tells_asked_free_and_largest)
 {
     map_open(&map, "a2 -4 b2 -5 c2");
     expect_status(map_alloc(&map, 'd', 6), CUARENA_FRAGMENTED);
@@ -582,7 +582,7 @@ START_TEST(test_error_of_a_refused_request_tells_asked_free_and_largest)
 }
 END_TEST
 
-START_TEST(test_error_of_a_freelist_tells_of_that_freelist)
+START_TEST(error_of_a_freelist_tells_of_that_freelist)
 {
     map_open(&map, "a2 -4 1:2 -5 c2");
     expect_status(map_alloc_in(&map, 'd', 3, 1), CUARENA_OUT_OF_MEMORY);
@@ -594,7 +594,7 @@ START_TEST(test_error_of_a_freelist_tells_of_that_freelist)
 }
 END_TEST
 
-START_TEST(test_error_of_max_blocks_tells_the_limit)
+START_TEST(error_of_max_blocks_tells_the_limit)
 {
     cuarena_heap_config_t config = map_config();
     config.max_blocks = 2;
@@ -607,7 +607,7 @@ START_TEST(test_error_of_max_blocks_tells_the_limit)
 }
 END_TEST
 
-START_TEST(test_error_of_a_stale_id_is_named)
+START_TEST(error_of_a_stale_id_is_named)
 {
     map_open(&map, "a1 b1");
     expect_ok(map_free(&map, 'a'));
@@ -619,7 +619,7 @@ END_TEST
 
 /* ---- Validate ----------------------------------------------------------- */
 
-START_TEST(test_validate_without_text_is_fine)
+START_TEST(validate_without_text_is_fine)
 {
     char text[4] = "abc";
     map_open(&map, "a1 b1");
@@ -634,78 +634,71 @@ END_TEST
 
 static void add_creation(Suite *suite)
 {
-    add_tests(suite, "creation",
-              TEST_LIST(test_config_init_sets_documented_defaults,
-                        test_create_granule_powers_of_two_from_8_to_1_mib,
-                        test_create_granule_below_8_or_odd_is_bad,
-                        test_create_max_blocks_from_1_to_the_maximum,
-                        test_create_max_blocks_0_or_too_many_is_bad,
-                        test_create_unknown_placement_is_bad,
-                        test_create_struct_size_of_no_version_is_bad, test_create_null_is_bad,
-                        test_destroy_null_and_cleared_handles_are_fine,
-                        test_destroy_ends_a_heap_with_live_blocks,
-                        test_create_more_heaps_than_an_id_can_tell_apart));
+    add_tests(
+        suite, "creation",
+        TEST_LIST(config_init_sets_documented_defaults,
+                  create_granule_powers_of_two_from_8_to_1_mib,
+                  create_granule_below_8_or_odd_is_bad, create_max_blocks_from_1_to_the_maximum,
+                  create_max_blocks_0_or_too_many_is_bad, create_unknown_placement_is_bad,
+                  create_struct_size_of_no_version_is_bad, create_null_is_bad,
+                  destroy_null_and_cleared_handles_are_fine, destroy_ends_a_heap_with_live_blocks,
+                  create_more_heaps_than_an_id_can_tell_apart));
 }
 
 static void add_find(Suite *suite)
 {
     add_tests(suite, "find",
-              TEST_LIST(test_find_where_blocks_begin, test_find_inside_before_and_after_is_stale,
-                        test_find_freed_is_stale_until_reused, test_find_null_is_bad));
+              TEST_LIST(find_where_blocks_begin, find_inside_before_and_after_is_stale,
+                        find_freed_is_stale_until_reused, find_null_is_bad));
 }
 
 static void add_ids(Suite *suite)
 {
     add_tests(suite, "ids",
-              TEST_LIST(test_id_0_names_none, test_id_of_a_freed_block_is_stale,
-                        test_id_stays_stale_when_its_place_is_reused,
-                        test_id_of_another_heap_is_stale,
-                        test_id_of_a_heap_before_at_the_same_place_is_stale,
-                        test_id_with_any_bit_changed_is_stale, test_id_calls_with_null_are_bad));
+              TEST_LIST(id_0_names_none, id_of_a_freed_block_is_stale,
+                        id_stays_stale_when_its_place_is_reused, id_of_another_heap_is_stale,
+                        id_of_a_heap_before_at_the_same_place_is_stale,
+                        id_with_any_bit_changed_is_stale, id_calls_with_null_are_bad));
 }
 
 static void add_pins(Suite *suite)
 {
-    add_tests(suite, "pins",
-              TEST_LIST(test_pin_counts_up_and_down, test_unpin_without_a_pin_is_bad,
-                        test_pin_beyond_the_most_is_busy));
+    add_tests(
+        suite, "pins",
+        TEST_LIST(pin_counts_up_and_down, unpin_without_a_pin_is_bad, pin_beyond_the_most_is_busy));
 }
 
 static void add_walk(Suite *suite)
 {
     add_tests(suite, "walk",
-              TEST_LIST(test_walk_is_the_same_for_every_capacity,
-                        test_walk_empty_heap_has_no_entries, test_walk_entry_of_a_block_is_its_info,
-                        test_walk_gap_and_range_members_are_0,
-                        test_walk_null_or_capacity_0_is_bad));
+              TEST_LIST(walk_is_the_same_for_every_capacity, walk_empty_heap_has_no_entries,
+                        walk_entry_of_a_block_is_its_info, walk_gap_and_range_members_are_0,
+                        walk_null_or_capacity_0_is_bad));
 }
 
 static void add_statistics(Suite *suite)
 {
     add_tests(suite, "statistics",
-              TEST_LIST(test_stats_of_an_empty_heap, test_stats_are_a_recount_of_the_picture,
-                        test_stats_largest_is_less_than_a_32nd_below_the_exact,
-                        test_stats_largest_does_not_see_other_freelists,
-                        test_largest_is_exact_within_a_class,
-                        test_largest_null_or_unknown_freelist_is_bad,
-                        test_stats_peaks_stay_until_reset, test_stats_peaks_rise_with_a_resize,
-                        test_stats_refused_requests_are_not_counted,
-                        test_stats_full_searches_count_refusals_only,
-                        test_stats_struct_size_of_no_version_is_bad));
+              TEST_LIST(stats_of_an_empty_heap, stats_are_a_recount_of_the_picture,
+                        stats_largest_is_less_than_a_32nd_below_the_exact,
+                        stats_largest_does_not_see_other_freelists, largest_is_exact_within_a_class,
+                        largest_null_or_unknown_freelist_is_bad, stats_peaks_stay_until_reset,
+                        stats_peaks_rise_with_a_resize, stats_refused_requests_are_not_counted,
+                        stats_full_searches_count_refusals_only,
+                        stats_struct_size_of_no_version_is_bad));
 }
 
 static void add_errors(Suite *suite)
 {
     add_tests(suite, "errors",
-              TEST_LIST(test_error_of_a_refused_request_tells_asked_free_and_largest,
-                        test_error_of_a_freelist_tells_of_that_freelist,
-                        test_error_of_max_blocks_tells_the_limit,
-                        test_error_of_a_stale_id_is_named));
+              TEST_LIST(error_of_a_refused_request_tells_asked_free_and_largest,
+                        error_of_a_freelist_tells_of_that_freelist,
+                        error_of_max_blocks_tells_the_limit, error_of_a_stale_id_is_named));
 }
 
 static void add_validate(Suite *suite)
 {
-    add_tests(suite, "validate", TEST_LIST(test_validate_without_text_is_fine));
+    add_tests(suite, "validate", TEST_LIST(validate_without_text_is_fine));
 }
 
 int main(void)

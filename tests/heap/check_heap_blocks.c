@@ -36,7 +36,7 @@ static cuarena_status_t alloc_bytes(uint64_t size, uint64_t alignment)
     return status;
 }
 
-START_TEST(test_alloc_rounds_up_to_the_granule)
+START_TEST(alloc_rounds_up_to_the_granule)
 {
     cuarena_heap_entry_t entry;
     map_open(&map, "-8");
@@ -51,7 +51,7 @@ START_TEST(test_alloc_rounds_up_to_the_granule)
 }
 END_TEST
 
-START_TEST(test_alloc_size_0_is_bad)
+START_TEST(alloc_size_0_is_bad)
 {
     map_open(&map, "-8");
     expect_status(alloc_bytes(0, 0), CUARENA_BAD_ARGUMENT);
@@ -59,7 +59,7 @@ START_TEST(test_alloc_size_0_is_bad)
 }
 END_TEST
 
-START_TEST(test_alloc_huge_sizes_are_out_of_memory)
+START_TEST(alloc_huge_sizes_are_out_of_memory)
 {
     static const uint64_t sizes[] = {CUARENA_HEAP_MAX_SEGMENT - 256,
                                      CUARENA_HEAP_MAX_SEGMENT - 1,
@@ -80,7 +80,7 @@ START_TEST(test_alloc_huge_sizes_are_out_of_memory)
 }
 END_TEST
 
-START_TEST(test_alloc_more_than_any_segment_can_have_is_out_of_memory)
+START_TEST(alloc_more_than_any_segment_can_have_is_out_of_memory)
 {
     map_open(&map, "");
     expect_ok(map_segment(&map, 0, SEGMENT_GRANULES - 1));
@@ -92,7 +92,7 @@ START_TEST(test_alloc_more_than_any_segment_can_have_is_out_of_memory)
 }
 END_TEST
 
-START_TEST(test_alloc_alignment_not_a_power_of_two_is_bad)
+START_TEST(alloc_alignment_not_a_power_of_two_is_bad)
 {
     map_open(&map, "-8");
     expect_status(alloc_bytes(256, 3), CUARENA_BAD_ARGUMENT);
@@ -103,7 +103,7 @@ START_TEST(test_alloc_alignment_not_a_power_of_two_is_bad)
 }
 END_TEST
 
-START_TEST(test_alloc_alignment_up_to_the_granule_is_the_granule)
+START_TEST(alloc_alignment_up_to_the_granule_is_the_granule)
 {
     cuarena_heap_entry_t entry;
     map_open(&map, "a1 -9");
@@ -116,7 +116,7 @@ START_TEST(test_alloc_alignment_up_to_the_granule_is_the_granule)
 }
 END_TEST
 
-START_TEST(test_alloc_alignment_that_nothing_has_is_fragmented)
+START_TEST(alloc_alignment_that_nothing_has_is_fragmented)
 {
     map_open(&map, "a1 -7 b1");
     expect_status(map_alloc_aligned(&map, 'c', 1, 8), CUARENA_FRAGMENTED);
@@ -125,7 +125,7 @@ START_TEST(test_alloc_alignment_that_nothing_has_is_fragmented)
 }
 END_TEST
 
-START_TEST(test_alloc_finds_the_one_aligned_range_among_many)
+START_TEST(alloc_finds_the_one_aligned_range_among_many)
 {
     map_open(&map, "");
     for (uint64_t i = 0; i < 40; i++)
@@ -136,7 +136,7 @@ START_TEST(test_alloc_finds_the_one_aligned_range_among_many)
 }
 END_TEST
 
-START_TEST(test_alloc_finds_the_one_large_range_of_a_crowded_class)
+START_TEST(alloc_finds_the_one_large_range_of_a_crowded_class)
 {
     map_open(&map, "");
     for (uint64_t i = 0; i < 40; i++)
@@ -148,7 +148,7 @@ START_TEST(test_alloc_finds_the_one_large_range_of_a_crowded_class)
 }
 END_TEST
 
-START_TEST(test_alloc_keeps_tag_flags_and_pins)
+START_TEST(alloc_keeps_tag_flags_and_pins)
 {
     cuarena_heap_entry_t entry;
     cuarena_heap_request_t request = {.size = 256, .tag = 0xfedc, .pins = 0xffff, .flags = 0xff};
@@ -174,7 +174,7 @@ static void expect_bad_request(const cuarena_heap_request_t *request)
     expect_map(&map, "-8");
 }
 
-START_TEST(test_alloc_unknown_flags_or_zeros_that_are_not_are_bad)
+START_TEST(alloc_unknown_flags_or_zeros_that_are_not_are_bad)
 {
     map_open(&map, "-8");
     expect_bad_request(&(cuarena_heap_request_t){.size = 256, .flags = 0x100});
@@ -184,7 +184,7 @@ START_TEST(test_alloc_unknown_flags_or_zeros_that_are_not_are_bad)
 }
 END_TEST
 
-START_TEST(test_alloc_unknown_freelist_is_bad)
+START_TEST(alloc_unknown_freelist_is_bad)
 {
     cuarena_heap_request_t request = {.size = 256, .freelist = 1};
     map_open(&map, "-8");
@@ -198,7 +198,7 @@ START_TEST(test_alloc_unknown_freelist_is_bad)
 }
 END_TEST
 
-START_TEST(test_alloc_null_is_bad)
+START_TEST(alloc_null_is_bad)
 {
     cuarena_heap_request_t request = {.size = 256};
     cuarena_block_t block;
@@ -212,7 +212,7 @@ START_TEST(test_alloc_null_is_bad)
 }
 END_TEST
 
-START_TEST(test_alloc_each_granule_serves_its_own_sizes)
+START_TEST(alloc_each_granule_serves_its_own_sizes)
 {
     for (uint64_t granule = 8; granule <= UINT64_C(1) << 20; granule *= 2) {
         cuarena_heap_config_t config = map_config();
@@ -237,7 +237,7 @@ static const map_row_t max_blocks_rows[] = {
      "reclaim 1 = -8; alloc a 1; alloc b 1; alloc c 1; alloc d 1; alloc e 1 is LIMIT"},
 };
 
-START_TEST(test_alloc_below_max_blocks_again_after_a_free)
+START_TEST(alloc_below_max_blocks_again_after_a_free)
 {
     map_open_row("{max_blocks 2} a1 -8");
     for (int i = 0; i < 1000; i++) {
@@ -249,7 +249,7 @@ START_TEST(test_alloc_below_max_blocks_again_after_a_free)
 }
 END_TEST
 
-START_TEST(test_alloc_max_blocks_1_in_many_segments)
+START_TEST(alloc_max_blocks_1_in_many_segments)
 {
     map_open_row("{max_blocks 1}");
     for (uint64_t i = 0; i < 60; i++)
@@ -271,7 +271,7 @@ static const map_row_t splitting_rows[] = {
     {"an aligned block leaves the front", "{whole} a1 -15", "alloc b 2 @8 = a1 -7 b8@8"},
 };
 
-START_TEST(test_split_unsplit_block_counts_what_it_takes)
+START_TEST(split_unsplit_block_counts_what_it_takes)
 {
     cuarena_heap_stats_t stats;
     map_open_row("{whole} -9");
@@ -309,7 +309,7 @@ static const map_row_t placement_rows[] = {
      "alloc a 3 = a3 -6 z1000 -3 y1"},
 };
 
-START_TEST(test_placement_low_request_is_from_the_bottom)
+START_TEST(placement_low_request_is_from_the_bottom)
 {
     cuarena_heap_request_t request = {.size = 256, .tag = 'a', .low = 1};
     uint64_t offset;
@@ -319,7 +319,7 @@ START_TEST(test_placement_low_request_is_from_the_bottom)
 }
 END_TEST
 
-START_TEST(test_placement_each_serves_until_nothing_is_left)
+START_TEST(placement_each_serves_until_nothing_is_left)
 {
     for (int32_t placement = 0; placement <= 2; placement++) {
         open_placed(placement, "-32");
@@ -336,19 +336,18 @@ END_TEST
 static void add_allocation(Suite *suite)
 {
     add_map_rows(suite, "allocation", allocation_rows);
-    add_tests(suite, "allocation",
-              TEST_LIST(test_alloc_rounds_up_to_the_granule, test_alloc_size_0_is_bad,
-                        test_alloc_huge_sizes_are_out_of_memory,
-                        test_alloc_more_than_any_segment_can_have_is_out_of_memory,
-                        test_alloc_alignment_not_a_power_of_two_is_bad,
-                        test_alloc_alignment_up_to_the_granule_is_the_granule,
-                        test_alloc_alignment_that_nothing_has_is_fragmented,
-                        test_alloc_finds_the_one_aligned_range_among_many,
-                        test_alloc_finds_the_one_large_range_of_a_crowded_class,
-                        test_alloc_keeps_tag_flags_and_pins,
-                        test_alloc_unknown_flags_or_zeros_that_are_not_are_bad,
-                        test_alloc_unknown_freelist_is_bad, test_alloc_null_is_bad,
-                        test_alloc_each_granule_serves_its_own_sizes));
+    add_tests(
+        suite, "allocation",
+        TEST_LIST(
+            alloc_rounds_up_to_the_granule, alloc_size_0_is_bad, alloc_huge_sizes_are_out_of_memory,
+            alloc_more_than_any_segment_can_have_is_out_of_memory,
+            alloc_alignment_not_a_power_of_two_is_bad,
+            alloc_alignment_up_to_the_granule_is_the_granule,
+            alloc_alignment_that_nothing_has_is_fragmented,
+            alloc_finds_the_one_aligned_range_among_many,
+            alloc_finds_the_one_large_range_of_a_crowded_class, alloc_keeps_tag_flags_and_pins,
+            alloc_unknown_flags_or_zeros_that_are_not_are_bad, alloc_unknown_freelist_is_bad,
+            alloc_null_is_bad, alloc_each_granule_serves_its_own_sizes));
 }
 
 int main(void)
@@ -356,14 +355,14 @@ int main(void)
     Suite *suite = suite_create("heap blocks");
     add_allocation(suite);
     add_map_rows(suite, "max_blocks", max_blocks_rows);
-    add_tests(suite, "max_blocks",
-              TEST_LIST(test_alloc_below_max_blocks_again_after_a_free,
-                        test_alloc_max_blocks_1_in_many_segments));
+    add_tests(
+        suite, "max_blocks",
+        TEST_LIST(alloc_below_max_blocks_again_after_a_free, alloc_max_blocks_1_in_many_segments));
     add_map_rows(suite, "splitting", splitting_rows);
-    add_tests(suite, "splitting", TEST_LIST(test_split_unsplit_block_counts_what_it_takes));
+    add_tests(suite, "splitting", TEST_LIST(split_unsplit_block_counts_what_it_takes));
     add_map_rows(suite, "placement", placement_rows);
     add_tests(suite, "placement",
-              TEST_LIST(test_placement_low_request_is_from_the_bottom,
-                        test_placement_each_serves_until_nothing_is_left));
+              TEST_LIST(placement_low_request_is_from_the_bottom,
+                        placement_each_serves_until_nothing_is_left));
     return suite_main(suite);
 }

@@ -10,7 +10,7 @@
 
 /* ---- Life --------------------------------------------------------------- */
 
-START_TEST(test_freelist_create_gives_different_freelists)
+START_TEST(freelist_create_gives_different_freelists)
 {
     map_open(&map, "-8");
     uint32_t first = map_freelist(&map, 1);
@@ -23,7 +23,7 @@ START_TEST(test_freelist_create_gives_different_freelists)
 END_TEST
 
 /* One number is what a walk shows for held ranges. */
-START_TEST(test_freelist_create_up_to_the_most)
+START_TEST(freelist_create_up_to_the_most)
 {
     uint32_t freelist = 0;
     unsigned count = 1;
@@ -38,7 +38,7 @@ START_TEST(test_freelist_create_up_to_the_most)
 }
 END_TEST
 
-START_TEST(test_freelist_create_null_is_bad)
+START_TEST(freelist_create_null_is_bad)
 {
     uint32_t freelist;
     map_open(&map, "-8");
@@ -55,7 +55,7 @@ static const map_row_t life_rows[] = {
     {"the idle one stays", "a2 -3", "destroy 0 is BAD_ARGUMENT"},
 };
 
-START_TEST(test_freelist_unknown_is_bad)
+START_TEST(freelist_unknown_is_bad)
 {
     static const uint32_t freelists[] = {1, CUARENA_HEAP_MAX_FREELISTS - 1,
                                          CUARENA_HEAP_MAX_FREELISTS, UINT32_MAX};
@@ -101,7 +101,7 @@ static const free_case_t free_cases[] = {
 };
 #define FREE_CASES ((int)COUNT_OF(free_cases))
 
-START_TEST(test_free_to_a_freelist_merges_with_that_freelist_only)
+START_TEST(free_to_a_freelist_merges_with_that_freelist_only)
 {
     map_open(&map, free_cases[_i].before);
     expect_ok(map_free_to(&map, 'x', 1));
@@ -125,7 +125,7 @@ static void swap_freelists(char *text, const char *picture)
     }
 }
 
-START_TEST(test_free_to_the_idle_freelist_merges_with_it_only)
+START_TEST(free_to_the_idle_freelist_merges_with_it_only)
 {
     char before[64];
     char after[64];
@@ -180,7 +180,7 @@ static const map_row_t block_rows[] = {
      "exchange a b = -1 b2 1:3 a4 2:1 -2; free b to 1; free a to 2 = -1 1:5 2:5 -2"},
 };
 
-START_TEST(test_alloc_aligned_inside_a_freelist_range)
+START_TEST(alloc_aligned_inside_a_freelist_range)
 {
     cuarena_heap_request_t request = {.size = 512, .alignment = 2048, .tag = 'a'};
     uint64_t offset;
@@ -225,7 +225,7 @@ static void open_many(void)
 }
 
 /* What kept free lists apart must not use up the room for max_blocks. */
-START_TEST(test_freelists_idle_leave_room_for_max_blocks)
+START_TEST(freelists_idle_leave_room_for_max_blocks)
 {
     cuarena_block_t blocks[MANY];
     open_many();
@@ -240,7 +240,7 @@ START_TEST(test_freelists_idle_leave_room_for_max_blocks)
 }
 END_TEST
 
-START_TEST(test_freelist_create_beside_max_blocks)
+START_TEST(freelist_create_beside_max_blocks)
 {
     cuarena_block_t blocks[MANY];
     open_many();
@@ -257,17 +257,15 @@ static void add_life(Suite *suite)
 {
     add_map_rows(suite, "life", life_rows);
     add_tests(suite, "life",
-              TEST_LIST(test_freelist_create_gives_different_freelists,
-                        test_freelist_create_up_to_the_most, test_freelist_create_null_is_bad,
-                        test_freelist_unknown_is_bad));
+              TEST_LIST(freelist_create_gives_different_freelists, freelist_create_up_to_the_most,
+                        freelist_create_null_is_bad, freelist_unknown_is_bad));
 }
 
 static void add_free(Suite *suite)
 {
     TCase *tcase = add_tests(suite, "free", TEST_LIST(NULL));
-    tcase_add_loop_test(tcase, test_free_to_a_freelist_merges_with_that_freelist_only, 0,
-                        FREE_CASES);
-    tcase_add_loop_test(tcase, test_free_to_the_idle_freelist_merges_with_it_only, 0, FREE_CASES);
+    tcase_add_loop_test(tcase, free_to_a_freelist_merges_with_that_freelist_only, 0, FREE_CASES);
+    tcase_add_loop_test(tcase, free_to_the_idle_freelist_merges_with_it_only, 0, FREE_CASES);
     add_map_rows(suite, "free", free_rows);
 }
 
@@ -278,9 +276,9 @@ int main(void)
     add_free(suite);
     add_map_rows(suite, "reclaim", reclaim_rows);
     add_map_rows(suite, "blocks", block_rows);
-    add_tests(suite, "blocks", TEST_LIST(test_alloc_aligned_inside_a_freelist_range));
-    add_tests(suite, "bookkeeping",
-              TEST_LIST(test_freelists_idle_leave_room_for_max_blocks,
-                        test_freelist_create_beside_max_blocks));
+    add_tests(suite, "blocks", TEST_LIST(alloc_aligned_inside_a_freelist_range));
+    add_tests(
+        suite, "bookkeeping",
+        TEST_LIST(freelists_idle_leave_room_for_max_blocks, freelist_create_beside_max_blocks));
     return suite_main(suite);
 }

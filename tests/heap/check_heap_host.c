@@ -80,7 +80,7 @@ static void expect_no_requests(cuarena_status_t (*call)(void))
     expect_u64(cuai_host_calls(), 0);
 }
 
-START_TEST(test_host_create_fails_without_leaks)
+START_TEST(host_create_fails_without_leaks)
 {
     cuarena_heap_config_t config = map_config();
     cuarena_status_t status = CUARENA_OUT_OF_MEMORY;
@@ -144,7 +144,7 @@ static void open_many(unsigned freelists)
     map_freelist(&map, freelists - 1);
 }
 
-START_TEST(test_host_alloc_fails_at_every_slab)
+START_TEST(host_alloc_fails_at_every_slab)
 {
     cuarena_block_t blocks[MANY];
     open_many(1);
@@ -154,7 +154,7 @@ START_TEST(test_host_alloc_fails_at_every_slab)
 }
 END_TEST
 
-START_TEST(test_host_alloc_with_freelists_fails_at_every_slab)
+START_TEST(host_alloc_with_freelists_fails_at_every_slab)
 {
     cuarena_block_t blocks[MANY];
     open_many(4);
@@ -168,7 +168,7 @@ static cuarena_status_t resize_a(void)
     return cuarena_heap_resize(map.heap, map_id(&map, 'a'), map.granule, map_freelist(&map, 1));
 }
 
-START_TEST(test_host_resize_takes_no_memory)
+START_TEST(host_resize_takes_no_memory)
 {
     map_open(&map, "a4 -3 b1");
     map_freelist(&map, 1);
@@ -182,7 +182,7 @@ static cuarena_status_t exchange_a_b(void)
     return map_exchange(&map, 'a', 'b');
 }
 
-START_TEST(test_host_exchange_takes_no_memory)
+START_TEST(host_exchange_takes_no_memory)
 {
     map_open(&map, "a4 -3 b1");
     expect_no_requests(exchange_a_b);
@@ -205,7 +205,7 @@ static cuarena_status_t add_next_block(void)
                                           &request, &map.ids['y']);
 }
 
-START_TEST(test_host_segment_add_fails_and_leaves_none)
+START_TEST(host_segment_add_fails_and_leaves_none)
 {
     unsigned failures = 0;
     map_open(&map, "");
@@ -216,7 +216,7 @@ START_TEST(test_host_segment_add_fails_and_leaves_none)
 END_TEST
 
 /* Two records each: with one more before them, other calls meet the end of a slab. */
-START_TEST(test_host_segment_add_block_fails_and_leaves_none)
+START_TEST(host_segment_add_block_fails_and_leaves_none)
 {
     unsigned failures = 0;
     map_open(&map, "");
@@ -233,7 +233,7 @@ static cuarena_status_t extend_first(void)
     return cuarena_heap_segment_extend(map.heap, map_at(&map, 0), map.granule);
 }
 
-START_TEST(test_host_segment_extend_beside_a_freelist_range)
+START_TEST(host_segment_extend_beside_a_freelist_range)
 {
     map_open(&map, "a1 1:2");
     fail_until_ok(extend_first);
@@ -248,7 +248,7 @@ static cuarena_status_t cut_next(void)
     return cuarena_heap_segment_cut(map.heap, map_at(&map, next_cut), map.granule);
 }
 
-START_TEST(test_host_segment_cut_in_the_middle_fails_and_cuts_nothing)
+START_TEST(host_segment_cut_in_the_middle_fails_and_cuts_nothing)
 {
     unsigned failures = 0;
     map_open(&map, "-1000");
@@ -263,7 +263,7 @@ static cuarena_status_t join_first(void)
     return cuarena_heap_segment_join(map.heap, map_at(&map, 3));
 }
 
-START_TEST(test_host_segment_join_takes_no_memory)
+START_TEST(host_segment_join_takes_no_memory)
 {
     map_open(&map, "a1 1:2 | -4");
     expect_no_requests(join_first);
@@ -280,7 +280,7 @@ static cuarena_status_t create_freelist(void)
     return cuarena_heap_freelist_create(map.heap, &new_freelist);
 }
 
-START_TEST(test_host_freelist_create_fails_and_makes_none)
+START_TEST(host_freelist_create_fails_and_makes_none)
 {
     map_open(&map, "a1 -1");
     expect_between(fail_until_ok(create_freelist), 1, 4);
@@ -299,7 +299,7 @@ static cuarena_status_t destroy_second(void)
     return cuarena_heap_freelist_destroy(map.heap, map_freelist(&map, 2));
 }
 
-START_TEST(test_host_reclaim_and_freelist_destroy_take_no_memory)
+START_TEST(host_reclaim_and_freelist_destroy_take_no_memory)
 {
     map_open(&map, "1:1 2:1 -1 2:1 1:1");
     expect_no_requests(reclaim_first);
@@ -327,7 +327,7 @@ static cuarena_status_t abort_plan(void)
     return cuarena_heap_plan_abort(map.heap, map_plan);
 }
 
-START_TEST(test_host_plan_create_fails_without_a_plan)
+START_TEST(host_plan_create_fails_without_a_plan)
 {
     map_open(&map, "-2 a3 -1 b4");
     expect_between(fail_until_ok(create_plan), 1, 4);
@@ -335,7 +335,7 @@ START_TEST(test_host_plan_create_fails_without_a_plan)
 }
 END_TEST
 
-START_TEST(test_host_plan_begin_fails_and_holds_nothing)
+START_TEST(host_plan_begin_fails_and_holds_nothing)
 {
     cuarena_block_t blocks[MANY];
     open_many(1);
@@ -347,7 +347,7 @@ START_TEST(test_host_plan_begin_fails_and_holds_nothing)
 }
 END_TEST
 
-START_TEST(test_host_plan_commit_takes_no_memory)
+START_TEST(host_plan_commit_takes_no_memory)
 {
     map_open(&map, "-2 a3 -1 b4 p1!");
     map_freelist(&map, 2);
@@ -359,7 +359,7 @@ START_TEST(test_host_plan_commit_takes_no_memory)
 }
 END_TEST
 
-START_TEST(test_host_plan_abort_takes_no_memory)
+START_TEST(host_plan_abort_takes_no_memory)
 {
     map_open(&map, "-2 a3 -1 b4 p1!");
     map_freelist(&map, 2);
@@ -458,29 +458,28 @@ static TCase *add(Suite *suite, const char *name, const TTest *const *tests)
 static void add_blocks(Suite *suite)
 {
     add(suite, "blocks",
-        TEST_LIST(test_host_create_fails_without_leaks, test_host_alloc_fails_at_every_slab,
-                  test_host_alloc_with_freelists_fails_at_every_slab,
-                  test_host_resize_takes_no_memory, test_host_exchange_takes_no_memory));
+        TEST_LIST(host_create_fails_without_leaks, host_alloc_fails_at_every_slab,
+                  host_alloc_with_freelists_fails_at_every_slab, host_resize_takes_no_memory,
+                  host_exchange_takes_no_memory));
 }
 
 static void add_segments(Suite *suite)
 {
     TCase *tcase = add(suite, "segments",
-                       TEST_LIST(test_host_segment_add_fails_and_leaves_none,
-                                 test_host_segment_extend_beside_a_freelist_range,
-                                 test_host_segment_cut_in_the_middle_fails_and_cuts_nothing,
-                                 test_host_segment_join_takes_no_memory));
-    tcase_add_loop_test(tcase, test_host_segment_add_block_fails_and_leaves_none, 0, 2);
+                       TEST_LIST(host_segment_add_fails_and_leaves_none,
+                                 host_segment_extend_beside_a_freelist_range,
+                                 host_segment_cut_in_the_middle_fails_and_cuts_nothing,
+                                 host_segment_join_takes_no_memory));
+    tcase_add_loop_test(tcase, host_segment_add_block_fails_and_leaves_none, 0, 2);
 }
 
 static void add_freelists_and_plans(Suite *suite)
 {
     add(suite, "free lists and plans",
-        TEST_LIST(test_host_freelist_create_fails_and_makes_none,
-                  test_host_reclaim_and_freelist_destroy_take_no_memory,
-                  test_host_plan_create_fails_without_a_plan,
-                  test_host_plan_begin_fails_and_holds_nothing,
-                  test_host_plan_commit_takes_no_memory, test_host_plan_abort_takes_no_memory));
+        TEST_LIST(host_freelist_create_fails_and_makes_none,
+                  host_reclaim_and_freelist_destroy_take_no_memory,
+                  host_plan_create_fails_without_a_plan, host_plan_begin_fails_and_holds_nothing,
+                  host_plan_commit_takes_no_memory, host_plan_abort_takes_no_memory));
 }
 
 int main(void)

@@ -127,7 +127,7 @@ static void run_episode(choice_t *choice, uint64_t steps, bool plain)
     model_close(&model);
 }
 
-START_TEST(test_hot_heap_is_what_the_reference_says)
+START_TEST(hot_heap_is_what_the_reference_says)
 {
     uint64_t steps = scale_pick(100000, 400000, 5000000);
     random_state_t seeds = {scale_seed("check_heap_hot")};
@@ -178,7 +178,7 @@ static void open_ready(uint64_t max_blocks, const char *picture)
     expect_ok(map_cut(&map, 1000, 1));
 }
 
-START_TEST(test_hot_take_serves_a_plain_heap)
+START_TEST(hot_take_serves_a_plain_heap)
 {
     open_ready(4096, "-4");
     ck_assert_uint_ne(take(4), 0);
@@ -186,7 +186,7 @@ START_TEST(test_hot_take_serves_a_plain_heap)
 }
 END_TEST
 
-START_TEST(test_hot_take_leaves_max_blocks_to_the_long_path)
+START_TEST(hot_take_leaves_max_blocks_to_the_long_path)
 {
     open_ready(2, "a1 b1");
     expect_ok(map_extend(&map, 0, 4));
@@ -196,7 +196,7 @@ START_TEST(test_hot_take_leaves_max_blocks_to_the_long_path)
 }
 END_TEST
 
-START_TEST(test_hot_take_leaves_a_refusal_to_the_long_path)
+START_TEST(hot_take_leaves_a_refusal_to_the_long_path)
 {
     open_ready(4096, "a1 -3 b1 -3");
     expect_u64(take(4), 0);
@@ -204,7 +204,7 @@ START_TEST(test_hot_take_leaves_a_refusal_to_the_long_path)
 }
 END_TEST
 
-START_TEST(test_hot_take_serves_idle_bytes_beside_a_freelist)
+START_TEST(hot_take_serves_idle_bytes_beside_a_freelist)
 {
     open_ready(4096, "a1 -3");
     map_freelist(&map, 1);
@@ -213,7 +213,7 @@ START_TEST(test_hot_take_serves_idle_bytes_beside_a_freelist)
 }
 END_TEST
 
-START_TEST(test_hot_take_leaves_plans_to_the_long_path)
+START_TEST(hot_take_leaves_plans_to_the_long_path)
 {
     open_ready(4096, "a1 -3");
     expect_ok(cuai_heap_freeze(map.heap));
@@ -224,7 +224,7 @@ START_TEST(test_hot_take_leaves_plans_to_the_long_path)
 END_TEST
 
 /* Only where all is looked at is the rule of splitting. */
-START_TEST(test_hot_take_keeps_a_rest_that_is_not_split_off)
+START_TEST(hot_take_keeps_a_rest_that_is_not_split_off)
 {
     cuarena_heap_config_t config = map_config();
     config.split_threshold = UINT64_MAX;
@@ -293,7 +293,7 @@ static cuai_slot_t take_listed(uint64_t granules, bool all)
 
 /* The SEPARATOR's record is the block's then: none is taken or freed. With one on both sides it
  * goes the long way. Where none may be in the way nothing is done. */
-START_TEST(test_hot_take_in_the_place_of_a_separator)
+START_TEST(hot_take_in_the_place_of_a_separator)
 {
     const separator_case_t *row = &separator_cases[_i];
     cuai_slot_t ready = open_listed(row->before, row->high);
@@ -322,7 +322,7 @@ static const separator_case_t passed_cases[] = {
     {"a1 1:8 b1 -40", 3, true, "a1 1:5 ?3 b1 -40", false},
 };
 
-START_TEST(test_hot_take_passes_a_separator_at_the_other_end)
+START_TEST(hot_take_passes_a_separator_at_the_other_end)
 {
     const separator_case_t *row = &passed_cases[_i % 4];
     bool all = _i >= 4;
@@ -335,7 +335,7 @@ START_TEST(test_hot_take_passes_a_separator_at_the_other_end)
 END_TEST
 
 /* An id that was used up must not come back with the SEPARATOR's record. */
-START_TEST(test_hot_take_leaves_spent_records_to_the_long_path)
+START_TEST(hot_take_leaves_spent_records_to_the_long_path)
 {
     map_open(&map, "a1 1:4 -40");
     uint32_t freelist = map_freelist(&map, 1);
@@ -384,7 +384,7 @@ static const resize_case_t resize_cases[] = {
     {"a4 1:8 2:3 b1", 12, 1, "a4 1:8 2:3 b1", false},
 };
 
-START_TEST(test_hot_resize_in_place)
+START_TEST(hot_resize_in_place)
 {
     const resize_case_t *row = &resize_cases[_i];
     cuarena_heap_config_t config = map_config();
@@ -407,26 +407,25 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("heap fast path");
-    TCase *tcase =
-        suite_add_list(suite, "model", TEST_LIST(test_hot_heap_is_what_the_reference_says));
+    TCase *tcase = suite_add_list(suite, "model", TEST_LIST(hot_heap_is_what_the_reference_says));
     tcase_set_timeout(tcase, scale_timeout(1800));
     tcase = suite_add_list(suite, "limits",
-                           TEST_LIST(test_hot_take_serves_a_plain_heap,
-                                     test_hot_take_leaves_max_blocks_to_the_long_path,
-                                     test_hot_take_leaves_a_refusal_to_the_long_path,
-                                     test_hot_take_serves_idle_bytes_beside_a_freelist,
-                                     test_hot_take_leaves_plans_to_the_long_path,
-                                     test_hot_take_keeps_a_rest_that_is_not_split_off,
-                                     test_hot_take_leaves_spent_records_to_the_long_path));
+                           TEST_LIST(hot_take_serves_a_plain_heap,
+                                     hot_take_leaves_max_blocks_to_the_long_path,
+                                     hot_take_leaves_a_refusal_to_the_long_path,
+                                     hot_take_serves_idle_bytes_beside_a_freelist,
+                                     hot_take_leaves_plans_to_the_long_path,
+                                     hot_take_keeps_a_rest_that_is_not_split_off,
+                                     hot_take_leaves_spent_records_to_the_long_path));
     tcase_add_checked_fixture(tcase, NULL, close_map);
     tcase = tcase_create("separators");
-    tcase_add_loop_test(tcase, test_hot_take_in_the_place_of_a_separator, 0,
+    tcase_add_loop_test(tcase, hot_take_in_the_place_of_a_separator, 0,
                         (int)COUNT_OF(separator_cases));
-    tcase_add_loop_test(tcase, test_hot_take_passes_a_separator_at_the_other_end, 0, 8);
+    tcase_add_loop_test(tcase, hot_take_passes_a_separator_at_the_other_end, 0, 8);
     tcase_add_checked_fixture(tcase, NULL, close_map);
     suite_add_tcase(suite, tcase);
     tcase = tcase_create("resizes");
-    tcase_add_loop_test(tcase, test_hot_resize_in_place, 0, (int)COUNT_OF(resize_cases));
+    tcase_add_loop_test(tcase, hot_resize_in_place, 0, (int)COUNT_OF(resize_cases));
     tcase_add_checked_fixture(tcase, NULL, close_map);
     suite_add_tcase(suite, tcase);
     return suite_main(suite);

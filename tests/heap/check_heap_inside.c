@@ -122,7 +122,7 @@ DAMAGES(FUNCTION)
 static const damage_t damages[] = {DAMAGES(ROW)};
 
 /* The heap is left as it is: the test's process ends. */
-START_TEST(test_validate_finds_damage)
+START_TEST(validate_finds_damage)
 {
     char text[256] = "";
     open_damaged();
@@ -137,7 +137,7 @@ START_TEST(test_validate_finds_damage)
 }
 END_TEST
 
-START_TEST(test_validate_cuts_its_text_to_what_there_is)
+START_TEST(validate_cuts_its_text_to_what_there_is)
 {
     char text[12] = "01234567890";
     map_open(&map, "a2");
@@ -162,7 +162,7 @@ static cuai_zones_t zones_one_by_one(const cuai_index_t *index, uint32_t class)
     return zones;
 }
 
-START_TEST(test_zones_are_those_with_a_top_from_the_class_on)
+START_TEST(zones_are_those_with_a_top_from_the_class_on)
 {
     random_state_t random = {.state = 5};
     for (int round = 0; round < 200; round++) {
@@ -181,7 +181,7 @@ END_TEST
 
 /* ---- Generations -------------------------------------------------------- */
 
-START_TEST(test_id_slot_retires_after_its_last_generation)
+START_TEST(id_slot_retires_after_its_last_generation)
 {
     map_open(&map, "a2 b1");
     cuarena_block_t slot = cuai_slot_in(map.heap, map_id(&map, 'a'));
@@ -197,7 +197,7 @@ START_TEST(test_id_slot_retires_after_its_last_generation)
 }
 END_TEST
 
-START_TEST(test_id_slot_retires_when_it_ends_as_a_separator)
+START_TEST(id_slot_retires_when_it_ends_as_a_separator)
 {
     map_open(&map, "1:1 a2 2:1 b1");
     cuarena_block_t slot = cuai_slot_in(map.heap, map_id(&map, 'a'));
@@ -224,7 +224,7 @@ static void take_many(cuarena_block_t *blocks, int count)
 }
 
 /* Retired slots are not there for anybody any more. */
-START_TEST(test_id_slots_retired_are_not_counted_on)
+START_TEST(id_slots_retired_are_not_counted_on)
 {
     cuarena_block_t blocks[5 * MANY];
     map_open(&map, "");
@@ -360,7 +360,7 @@ static uint64_t longest_probe(void)
 }
 
 /* Freeing all walks every chain to its end. */
-START_TEST(test_longest_probe_is_at_least_every_chain_walked)
+START_TEST(longest_probe_is_at_least_every_chain_walked)
 {
     cuarena_block_t blocks[4000];
     map_open(&map, "");
@@ -390,7 +390,7 @@ static cuai_slot_t take_empty(char tag)
     return slot;
 }
 
-START_TEST(test_empty_block_lives_without_bytes)
+START_TEST(empty_block_lives_without_bytes)
 {
     cuarena_heap_entry_t entry;
     map_open(&map, "a2 -1");
@@ -409,7 +409,7 @@ START_TEST(test_empty_block_lives_without_bytes)
 }
 END_TEST
 
-START_TEST(test_empty_block_counts_toward_max_blocks)
+START_TEST(empty_block_counts_toward_max_blocks)
 {
     cuarena_heap_request_t request = {.tag = 'e'};
     cuai_slot_t slot;
@@ -423,7 +423,7 @@ START_TEST(test_empty_block_counts_toward_max_blocks)
 }
 END_TEST
 
-START_TEST(test_empty_block_exchanges_with_a_block)
+START_TEST(empty_block_exchanges_with_a_block)
 {
     map_open(&map, "a2 -1 b1 1:2");
     take_empty('e');
@@ -439,7 +439,7 @@ START_TEST(test_empty_block_exchanges_with_a_block)
 }
 END_TEST
 
-START_TEST(test_empty_blocks_exchange_with_each_other)
+START_TEST(empty_blocks_exchange_with_each_other)
 {
     map_open(&map, "a2");
     take_empty('e');
@@ -451,7 +451,7 @@ START_TEST(test_empty_blocks_exchange_with_each_other)
 }
 END_TEST
 
-START_TEST(test_empty_block_resized_in_place_is_fragmented)
+START_TEST(empty_block_resized_in_place_is_fragmented)
 {
     map_open(&map, "a2 -4");
     take_empty('e');
@@ -460,7 +460,7 @@ START_TEST(test_empty_block_resized_in_place_is_fragmented)
 }
 END_TEST
 
-START_TEST(test_empty_blocks_stay_out_of_plans)
+START_TEST(empty_blocks_stay_out_of_plans)
 {
     size_t count;
     cuarena_heap_plan_options_t options = all_the_way();
@@ -474,7 +474,7 @@ END_TEST
 
 /* ---- Clear -------------------------------------------------------------- */
 
-START_TEST(test_clear_ends_blocks_and_reclaims_ranges)
+START_TEST(clear_ends_blocks_and_reclaims_ranges)
 {
     map_open(&map, "a2 -1 b4!! 1:3 -2 2:1 ~5 c1 | d2 1:1");
     take_empty('e');
@@ -487,7 +487,7 @@ START_TEST(test_clear_ends_blocks_and_reclaims_ranges)
 }
 END_TEST
 
-START_TEST(test_clear_then_all_works_again)
+START_TEST(clear_then_all_works_again)
 {
     map_open(&map, "a2 -1 b4 1:3 -2");
     for (int round = 0; round < 3; round++) {
@@ -503,7 +503,7 @@ START_TEST(test_clear_then_all_works_again)
 }
 END_TEST
 
-START_TEST(test_clear_of_an_empty_heap)
+START_TEST(clear_of_an_empty_heap)
 {
     map_open(&map, "");
     cuai_heap_clear(map.heap);
@@ -513,7 +513,7 @@ END_TEST
 
 /* ---- Shifting all of it ------------------------------------------------- */
 
-START_TEST(test_hold_takes_every_idle_range)
+START_TEST(hold_takes_every_idle_range)
 {
     map_open(&map, "a2 -1 b4 1:3 -2");
     expect_ok(cuai_heap_freeze(map.heap));
@@ -527,7 +527,7 @@ START_TEST(test_hold_takes_every_idle_range)
 }
 END_TEST
 
-START_TEST(test_hold_beside_a_plan_is_busy)
+START_TEST(hold_beside_a_plan_is_busy)
 {
     cuarena_heap_plan_options_t options = all_the_way();
     map_open(&map, "-1 a2 -4");
@@ -551,7 +551,7 @@ static void rebase(uint64_t distance)
     expect_map(&map, "a2 -1 b4 1:3 ~7 -2 c1");
 }
 
-START_TEST(test_rebase_shifts_all_up_and_down)
+START_TEST(rebase_shifts_all_up_and_down)
 {
     cuarena_block_t found;
     map_open(&map, "a2 -1 b4 1:3 ~7 -2 c1");
@@ -613,7 +613,7 @@ static void change(cuarena_heap_t *heap, random_state_t *random)
     }
 }
 
-START_TEST(test_segments_are_found_as_a_walk_finds_them)
+START_TEST(segments_are_found_as_a_walk_finds_them)
 {
     random_state_t random = {(uint64_t)_i + 1};
     cuarena_heap_config_t config;
@@ -644,14 +644,14 @@ END_TEST
 static void add_damage(Suite *suite)
 {
     TCase *tcase = tcase_create("damage");
-    tcase_add_loop_test(tcase, test_validate_finds_damage, 0, (int)COUNT_OF(damages));
+    tcase_add_loop_test(tcase, validate_finds_damage, 0, (int)COUNT_OF(damages));
     suite_add_tcase(suite, tcase);
-    add_tests(suite, "text", TEST_LIST(test_validate_cuts_its_text_to_what_there_is));
+    add_tests(suite, "text", TEST_LIST(validate_cuts_its_text_to_what_there_is));
 }
 
 static void add_zones(Suite *suite)
 {
-    add_tests(suite, "zones", TEST_LIST(test_zones_are_those_with_a_top_from_the_class_on));
+    add_tests(suite, "zones", TEST_LIST(zones_are_those_with_a_top_from_the_class_on));
 }
 
 static void add_numbers(Suite *suite)
@@ -669,39 +669,38 @@ static void add_numbers(Suite *suite)
 static void add_generations(Suite *suite)
 {
     add_tests(suite, "generations",
-              TEST_LIST(test_id_slot_retires_after_its_last_generation,
-                        test_id_slot_retires_when_it_ends_as_a_separator,
-                        test_id_slots_retired_are_not_counted_on,
+              TEST_LIST(id_slot_retires_after_its_last_generation,
+                        id_slot_retires_when_it_ends_as_a_separator,
+                        id_slots_retired_are_not_counted_on,
                         slots_become_free_as_many_at_once_as_the_heap_says));
 }
 
 static void add_look_up(Suite *suite)
 {
-    add_tests(suite, "look-up", TEST_LIST(test_longest_probe_is_at_least_every_chain_walked));
+    add_tests(suite, "look-up", TEST_LIST(longest_probe_is_at_least_every_chain_walked));
 }
 
 static void add_empty(Suite *suite)
 {
-    add_tests(
-        suite, "empty blocks",
-        TEST_LIST(
-            test_empty_block_lives_without_bytes, test_empty_block_counts_toward_max_blocks,
-            test_empty_block_exchanges_with_a_block, test_empty_blocks_exchange_with_each_other,
-            test_empty_block_resized_in_place_is_fragmented, test_empty_blocks_stay_out_of_plans));
+    add_tests(suite, "empty blocks",
+              TEST_LIST(empty_block_lives_without_bytes, empty_block_counts_toward_max_blocks,
+                        empty_block_exchanges_with_a_block, empty_blocks_exchange_with_each_other,
+                        empty_block_resized_in_place_is_fragmented,
+                        empty_blocks_stay_out_of_plans));
 }
 
 static void add_clear(Suite *suite)
 {
     add_tests(suite, "clear",
-              TEST_LIST(test_clear_ends_blocks_and_reclaims_ranges, test_clear_then_all_works_again,
-                        test_clear_of_an_empty_heap));
+              TEST_LIST(clear_ends_blocks_and_reclaims_ranges, clear_then_all_works_again,
+                        clear_of_an_empty_heap));
 }
 
 static void add_shifting(Suite *suite)
 {
     add_tests(suite, "shifting",
-              TEST_LIST(test_hold_takes_every_idle_range, test_hold_beside_a_plan_is_busy,
-                        test_rebase_shifts_all_up_and_down));
+              TEST_LIST(hold_takes_every_idle_range, hold_beside_a_plan_is_busy,
+                        rebase_shifts_all_up_and_down));
 }
 
 int main(void)
@@ -709,7 +708,7 @@ int main(void)
     Suite *suite = suite_create("heap inside");
     add_damage(suite);
     add_zones(suite);
-    suite_add_rows(suite, "table", test_segments_are_found_as_a_walk_finds_them, 4);
+    suite_add_rows(suite, "table", segments_are_found_as_a_walk_finds_them, 4);
     add_numbers(suite);
     add_generations(suite);
     add_look_up(suite);

@@ -24,7 +24,7 @@ static void run_episode(choice_t *choice, uint64_t steps)
     model_close(&model);
 }
 
-START_TEST(test_model_heap_is_what_the_reference_says)
+START_TEST(model_heap_is_what_the_reference_says)
 {
     uint64_t steps = scale_pick(100000, 1000000, 10000000);
     random_state_t seeds = {scale_seed("check_heap_model")};
@@ -39,8 +39,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("heap model");
-    TCase *tcase =
-        suite_add_list(suite, "model", TEST_LIST(test_model_heap_is_what_the_reference_says));
+    TCase *tcase = suite_add_list(suite, "model", TEST_LIST(model_heap_is_what_the_reference_says));
     tcase_set_timeout(tcase, scale_timeout(1800));
     return suite_main(suite);
 }

@@ -59,7 +59,7 @@ static const map_row_t all_the_way_rows[] = {
     {"into idle ranges only", "1:2 a3 -1 b4 -1", "plan; begin; commit 0 = 1:2 a3 b4 -2"},
 };
 
-START_TEST(test_plan_moves_are_described)
+START_TEST(plan_moves_are_described)
 {
     size_t count;
     cuarena_heap_plan_options_t options = all_the_way();
@@ -85,7 +85,7 @@ static const map_row_t limit_rows[] = {
      "plan 6 moves 2 is FRAGMENTED; plan 6 moves 3; moves 3"},
 };
 
-START_TEST(test_plan_all_max_bytes)
+START_TEST(plan_all_max_bytes)
 {
     cuarena_heap_plan_options_t options = all_the_way();
     options.max_bytes = 7 * 256;
@@ -118,7 +118,7 @@ static const map_row_t goal_rows[] = {
      "plan 32 @16; begin; commit 0; alloc x 32 @16"},
 };
 
-START_TEST(test_plan_goal_rounds_up_to_the_granule)
+START_TEST(plan_goal_rounds_up_to_the_granule)
 {
     map_open(&map, "-2 a1 -2 b1 -1");
     cuarena_heap_plan_options_t options = goal_of(0);
@@ -130,7 +130,7 @@ START_TEST(test_plan_goal_rounds_up_to_the_granule)
 }
 END_TEST
 
-START_TEST(test_plan_goal_of_huge_sizes_makes_no_plan)
+START_TEST(plan_goal_of_huge_sizes_makes_no_plan)
 {
     static const uint64_t goals[] = {CUARENA_HEAP_MAX_SEGMENT - 1, CUARENA_HEAP_MAX_SEGMENT,
                                      UINT64_C(1) << 63, UINT64_MAX - 254, UINT64_MAX};
@@ -144,7 +144,7 @@ START_TEST(test_plan_goal_of_huge_sizes_makes_no_plan)
 }
 END_TEST
 
-START_TEST(test_plan_goal_error_names_the_goal)
+START_TEST(plan_goal_error_names_the_goal)
 {
     cuarena_error_info_t info;
     map_open(&map, "-2 p1! -2");
@@ -216,7 +216,7 @@ static void expect_cheapest(const cuarena_heap_plan_options_t *options)
                   (int)cost.bytes, (int)cost_of_plan());
 }
 
-START_TEST(test_plan_goal_is_the_cheapest_of_all_windows)
+START_TEST(plan_goal_is_the_cheapest_of_all_windows)
 {
     random_state_t random = {scale_seed("check_heap_plan")};
     char picture[MAP_TEXT];
@@ -239,7 +239,7 @@ END_TEST
 
 /* ---- Arguments ---------------------------------------------------------- */
 
-START_TEST(test_plan_options_init_sets_documented_defaults)
+START_TEST(plan_options_init_sets_documented_defaults)
 {
     cuarena_heap_plan_options_t options;
     memset(&options, 0xff, sizeof(options));
@@ -258,7 +258,7 @@ static void expect_bad_options(const cuarena_heap_plan_options_t *options)
     ck_assert_ptr_null(map_plan);
 }
 
-START_TEST(test_plan_bad_options)
+START_TEST(plan_bad_options)
 {
     map_open(&map, "-2 a3");
     cuarena_heap_plan_options_t options = goal_of(2);
@@ -274,7 +274,7 @@ START_TEST(test_plan_bad_options)
 }
 END_TEST
 
-START_TEST(test_plan_null_is_bad)
+START_TEST(plan_null_is_bad)
 {
     cuarena_status_t bad = CUARENA_BAD_ARGUMENT;
     cuarena_heap_plan_options_t options = all_the_way();
@@ -297,32 +297,31 @@ static void add_goals(Suite *suite)
 {
     add_map_rows(suite, "goals", goal_rows);
     add_tests(suite, "goals",
-              TEST_LIST(test_plan_goal_rounds_up_to_the_granule,
-                        test_plan_goal_of_huge_sizes_makes_no_plan,
-                        test_plan_goal_error_names_the_goal));
+              TEST_LIST(plan_goal_rounds_up_to_the_granule, plan_goal_of_huge_sizes_makes_no_plan,
+                        plan_goal_error_names_the_goal));
 }
 
 static void add_goals_every_window(Suite *suite)
 {
     TCase *tcase = add_tests(suite, "goals: every window",
-                             TEST_LIST(test_plan_goal_is_the_cheapest_of_all_windows));
+                             TEST_LIST(plan_goal_is_the_cheapest_of_all_windows));
     tcase_set_timeout(tcase, scale_timeout(600));
 }
 
 static void add_arguments(Suite *suite)
 {
-    add_tests(suite, "arguments",
-              TEST_LIST(test_plan_options_init_sets_documented_defaults, test_plan_bad_options,
-                        test_plan_null_is_bad));
+    add_tests(
+        suite, "arguments",
+        TEST_LIST(plan_options_init_sets_documented_defaults, plan_bad_options, plan_null_is_bad));
 }
 
 int main(void)
 {
     Suite *suite = suite_create("heap plans");
     add_map_rows(suite, "all the way", all_the_way_rows);
-    add_tests(suite, "all the way", TEST_LIST(test_plan_moves_are_described));
+    add_tests(suite, "all the way", TEST_LIST(plan_moves_are_described));
     add_map_rows(suite, "limits", limit_rows);
-    add_tests(suite, "limits", TEST_LIST(test_plan_all_max_bytes));
+    add_tests(suite, "limits", TEST_LIST(plan_all_max_bytes));
     add_goals(suite);
     add_goals_every_window(suite);
     add_arguments(suite);

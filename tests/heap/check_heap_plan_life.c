@@ -34,7 +34,7 @@ static const map_row_t under_way_rows[] = {
     {"twice", "-2 a3 -1", "plan; begin; begin is BAD_ARGUMENT = -2^ a3^ -1^"},
 };
 
-START_TEST(test_begin_of_a_second_plan_is_busy)
+START_TEST(begin_of_a_second_plan_is_busy)
 {
     cuarena_heap_plan_t *other = NULL;
     cuarena_heap_plan_options_t options = all_the_way();
@@ -46,7 +46,7 @@ START_TEST(test_begin_of_a_second_plan_is_busy)
 }
 END_TEST
 
-START_TEST(test_plan_made_under_way_leaves_out_what_is_held)
+START_TEST(plan_made_under_way_leaves_out_what_is_held)
 {
     size_t count;
     cuarena_heap_plan_t *other = NULL;
@@ -69,7 +69,7 @@ static const char *const changes[] = {
     "exchange a c", "segment 100 1", "extend 0 1",        "cut 0 1", "reclaim 1", "destroy 1"};
 #define CHANGES ((int)COUNT_OF(changes))
 
-START_TEST(test_begin_after_a_change_is_busy)
+START_TEST(begin_after_a_change_is_busy)
 {
     map_open(&map, "-2 a3 -1 c4 1:1 -1 p1!");
     map_run(changes[_i], "plan");
@@ -78,7 +78,7 @@ START_TEST(test_begin_after_a_change_is_busy)
 }
 END_TEST
 
-START_TEST(test_begin_after_looking_is_fine)
+START_TEST(begin_after_looking_is_fine)
 {
     cuarena_block_t block;
     uint64_t bytes;
@@ -107,7 +107,7 @@ static const map_row_t commit_rows[] = {
     {"an empty plan", "a3 -1", "plan; begin; commit 0 = a3 -1"},
 };
 
-START_TEST(test_commit_is_seen_by_info_find_and_free)
+START_TEST(commit_is_seen_by_info_find_and_free)
 {
     cuarena_block_t block;
     open_begun("-2 a3 -1 b4");
@@ -122,7 +122,7 @@ START_TEST(test_commit_is_seen_by_info_find_and_free)
 }
 END_TEST
 
-START_TEST(test_commit_keeps_ids_tags_pins_and_requests)
+START_TEST(commit_keeps_ids_tags_pins_and_requests)
 {
     cuarena_heap_entry_t before;
     cuarena_heap_entry_t after;
@@ -139,7 +139,7 @@ START_TEST(test_commit_keeps_ids_tags_pins_and_requests)
 }
 END_TEST
 
-START_TEST(test_commit_to_an_unknown_freelist_is_bad)
+START_TEST(commit_to_an_unknown_freelist_is_bad)
 {
     open_begun("-2 a3 -1 b4");
     expect_status(cuarena_heap_plan_commit(map.heap, map_plan, 77), CUARENA_BAD_ARGUMENT);
@@ -148,7 +148,7 @@ START_TEST(test_commit_to_an_unknown_freelist_is_bad)
 }
 END_TEST
 
-START_TEST(test_commit_counts_stay)
+START_TEST(commit_counts_stay)
 {
     cuarena_heap_stats_t before;
     cuarena_heap_stats_t after;
@@ -184,7 +184,7 @@ static const map_row_t abort_rows[] = {
     {"then another plan works", "-2 a3", "plan; begin; abort; plan; begin; commit 0 = a3 -2"},
 };
 
-START_TEST(test_destroy_of_a_begun_plan_aborts_it)
+START_TEST(destroy_of_a_begun_plan_aborts_it)
 {
     open_begun("-2 a3 -1 b4");
     cuarena_heap_plan_destroy(map.heap, &map_plan);
@@ -193,7 +193,7 @@ START_TEST(test_destroy_of_a_begun_plan_aborts_it)
 }
 END_TEST
 
-START_TEST(test_destroy_of_no_plan_is_fine)
+START_TEST(destroy_of_no_plan_is_fine)
 {
     map_open(&map, "-2");
     cuarena_heap_plan_destroy(map.heap, NULL);
@@ -208,10 +208,10 @@ static void add_under_way(Suite *suite)
 {
     add_map_rows(suite, "under way", under_way_rows);
     TCase *tcase = add_tests(suite, "under way",
-                             TEST_LIST(test_begin_of_a_second_plan_is_busy,
-                                       test_plan_made_under_way_leaves_out_what_is_held,
-                                       test_begin_after_looking_is_fine));
-    tcase_add_loop_test(tcase, test_begin_after_a_change_is_busy, 0, CHANGES);
+                             TEST_LIST(begin_of_a_second_plan_is_busy,
+                                       plan_made_under_way_leaves_out_what_is_held,
+                                       begin_after_looking_is_fine));
+    tcase_add_loop_test(tcase, begin_after_a_change_is_busy, 0, CHANGES);
 }
 
 int main(void)
@@ -220,11 +220,11 @@ int main(void)
     add_under_way(suite);
     add_map_rows(suite, "commit", commit_rows);
     add_tests(suite, "commit",
-              TEST_LIST(test_commit_is_seen_by_info_find_and_free,
-                        test_commit_keeps_ids_tags_pins_and_requests,
-                        test_commit_to_an_unknown_freelist_is_bad, test_commit_counts_stay));
+              TEST_LIST(commit_is_seen_by_info_find_and_free,
+                        commit_keeps_ids_tags_pins_and_requests,
+                        commit_to_an_unknown_freelist_is_bad, commit_counts_stay));
     add_map_rows(suite, "abort", abort_rows);
     add_tests(suite, "abort",
-              TEST_LIST(test_destroy_of_a_begun_plan_aborts_it, test_destroy_of_no_plan_is_fine));
+              TEST_LIST(destroy_of_a_begun_plan_aborts_it, destroy_of_no_plan_is_fine));
     return suite_main(suite);
 }

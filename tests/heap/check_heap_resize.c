@@ -19,7 +19,7 @@ static const map_row_t free_rows[] = {
     {"twice is stale", "a2 b2", "free a; free a is STALE = -2 b2"},
 };
 
-START_TEST(test_free_to_an_unknown_freelist_is_bad)
+START_TEST(free_to_an_unknown_freelist_is_bad)
 {
     map_open(&map, "a2 b2");
     cuarena_block_t block = map_id(&map, 'a');
@@ -33,7 +33,7 @@ START_TEST(test_free_to_an_unknown_freelist_is_bad)
 }
 END_TEST
 
-START_TEST(test_free_in_every_order_gives_the_segment_back)
+START_TEST(free_in_every_order_gives_the_segment_back)
 {
     for (unsigned order = 0; order < 24; order++) {
         char tags[5] = "abcd";
@@ -71,7 +71,7 @@ static cuarena_status_t resize_bytes(char tag, uint64_t bytes)
     return status;
 }
 
-START_TEST(test_resize_within_the_granule_changes_requested_only)
+START_TEST(resize_within_the_granule_changes_requested_only)
 {
     cuarena_heap_entry_t entry;
     map_open(&map, "a2 b1");
@@ -83,7 +83,7 @@ START_TEST(test_resize_within_the_granule_changes_requested_only)
 }
 END_TEST
 
-START_TEST(test_resize_to_huge_sizes_changes_nothing)
+START_TEST(resize_to_huge_sizes_changes_nothing)
 {
     static const uint64_t sizes[] = {CUARENA_HEAP_MAX_SEGMENT, UINT64_C(1) << 63, UINT64_MAX - 255,
                                      UINT64_MAX - 254, UINT64_MAX};
@@ -94,7 +94,7 @@ START_TEST(test_resize_to_huge_sizes_changes_nothing)
 }
 END_TEST
 
-START_TEST(test_resize_unknown_freelist_is_bad)
+START_TEST(resize_unknown_freelist_is_bad)
 {
     map_open(&map, "a2 -7");
     cuarena_status_t bad = CUARENA_BAD_ARGUMENT;
@@ -122,7 +122,7 @@ static const map_row_t exchange_rows[] = {
      "free b; exchange a b is STALE; exchange b a is STALE; exchange b b is STALE = a2 -4 c1"},
 };
 
-START_TEST(test_exchange_is_seen_by_find_and_free)
+START_TEST(exchange_is_seen_by_find_and_free)
 {
     cuarena_block_t found;
     map_open(&map, "a2 -1 b4 -3");
@@ -134,7 +134,7 @@ START_TEST(test_exchange_is_seen_by_find_and_free)
 }
 END_TEST
 
-START_TEST(test_exchange_makes_a_moving_resize_that_keeps_the_id)
+START_TEST(exchange_makes_a_moving_resize_that_keeps_the_id)
 {
     map_open(&map, "a2 b1 -9");
     cuarena_block_t id = map_id(&map, 'a');
@@ -143,7 +143,7 @@ START_TEST(test_exchange_makes_a_moving_resize_that_keeps_the_id)
 }
 END_TEST
 
-START_TEST(test_exchange_counts_stay)
+START_TEST(exchange_counts_stay)
 {
     cuarena_heap_stats_t before;
     cuarena_heap_stats_t after;
@@ -157,7 +157,7 @@ START_TEST(test_exchange_counts_stay)
 }
 END_TEST
 
-START_TEST(test_exchange_null_is_bad)
+START_TEST(exchange_null_is_bad)
 {
     expect_status(cuarena_heap_exchange(NULL, 1, 2), CUARENA_BAD_ARGUMENT);
 }
@@ -167,18 +167,17 @@ int main(void)
 {
     Suite *suite = suite_create("heap resize");
     add_map_rows(suite, "free", free_rows);
-    add_tests(suite, "free",
-              TEST_LIST(test_free_to_an_unknown_freelist_is_bad,
-                        test_free_in_every_order_gives_the_segment_back));
+    add_tests(
+        suite, "free",
+        TEST_LIST(free_to_an_unknown_freelist_is_bad, free_in_every_order_gives_the_segment_back));
     add_map_rows(suite, "resize", resize_rows);
     add_tests(suite, "resize",
-              TEST_LIST(test_resize_within_the_granule_changes_requested_only,
-                        test_resize_to_huge_sizes_changes_nothing,
-                        test_resize_unknown_freelist_is_bad));
+              TEST_LIST(resize_within_the_granule_changes_requested_only,
+                        resize_to_huge_sizes_changes_nothing, resize_unknown_freelist_is_bad));
     add_map_rows(suite, "exchange", exchange_rows);
     add_tests(suite, "exchange",
-              TEST_LIST(test_exchange_is_seen_by_find_and_free,
-                        test_exchange_makes_a_moving_resize_that_keeps_the_id,
-                        test_exchange_counts_stay, test_exchange_null_is_bad));
+              TEST_LIST(exchange_is_seen_by_find_and_free,
+                        exchange_makes_a_moving_resize_that_keeps_the_id, exchange_counts_stay,
+                        exchange_null_is_bad));
     return suite_main(suite);
 }

@@ -16,7 +16,7 @@ static const map_row_t adding_rows[] = {
      "segment 4 4; segment 0 4; segment 8 4 = -4 -4 -4; alloc a 5 is FRAGMENTED"},
 };
 
-START_TEST(test_segment_add_overlap_is_bad)
+START_TEST(segment_add_overlap_is_bad)
 {
     static const uint64_t overlaps[][2] = {{8, 8},  {9, 1},  {15, 1}, {8, 1},  {7, 2}, {15, 2},
                                            {0, 40}, {7, 10}, {8, 40}, {0, 16}, {0, 9}};
@@ -34,7 +34,7 @@ static void expect_add(uint64_t offset, uint64_t size, cuarena_status_t want)
     expect_valid(map.heap);
 }
 
-START_TEST(test_segment_add_misaligned_is_bad)
+START_TEST(segment_add_misaligned_is_bad)
 {
     map_open(&map, "");
     expect_add(MAP_BASE + 1, 256, CUARENA_BAD_ARGUMENT);
@@ -46,7 +46,7 @@ START_TEST(test_segment_add_misaligned_is_bad)
 }
 END_TEST
 
-START_TEST(test_segment_add_just_below_2_to_the_48_bytes)
+START_TEST(segment_add_just_below_2_to_the_48_bytes)
 {
     map_open(&map, "");
     expect_add(MAP_BASE, CUARENA_HEAP_MAX_SEGMENT, CUARENA_BAD_ARGUMENT);
@@ -58,7 +58,7 @@ START_TEST(test_segment_add_just_below_2_to_the_48_bytes)
 }
 END_TEST
 
-START_TEST(test_segment_add_ends_at_2_to_the_52_at_most)
+START_TEST(segment_add_ends_at_2_to_the_52_at_most)
 {
     uint64_t top = CUARENA_HEAP_MAX_OFFSET;
     map_open(&map, "");
@@ -72,7 +72,7 @@ START_TEST(test_segment_add_ends_at_2_to_the_52_at_most)
 }
 END_TEST
 
-START_TEST(test_segment_add_at_offset_0_serves_a_file)
+START_TEST(segment_add_at_offset_0_serves_a_file)
 {
     map_open(&map, "");
     expect_add(0, 1024, CUARENA_OK);
@@ -82,7 +82,7 @@ START_TEST(test_segment_add_at_offset_0_serves_a_file)
 }
 END_TEST
 
-START_TEST(test_segment_add_many_in_descending_order)
+START_TEST(segment_add_many_in_descending_order)
 {
     map_open(&map, "");
     for (uint64_t i = 300; i-- != 0;)
@@ -93,7 +93,7 @@ START_TEST(test_segment_add_many_in_descending_order)
 }
 END_TEST
 
-START_TEST(test_segment_calls_with_null_heap_are_bad)
+START_TEST(segment_calls_with_null_heap_are_bad)
 {
     expect_status(cuarena_heap_segment_add(NULL, MAP_BASE, 256), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_heap_segment_extend(NULL, MAP_BASE, 256), CUARENA_BAD_ARGUMENT);
@@ -113,7 +113,7 @@ static cuarena_status_t add_block(uint64_t at, uint64_t granules, uint64_t reque
     return status;
 }
 
-START_TEST(test_segment_add_block_fills_a_segment)
+START_TEST(segment_add_block_fills_a_segment)
 {
     cuarena_heap_entry_t entry;
     map_open(&map, "a4 -4");
@@ -127,7 +127,7 @@ START_TEST(test_segment_add_block_fills_a_segment)
 END_TEST
 
 /* A failed call changes nothing, so a plan that was made before may begin after it. */
-START_TEST(test_segment_add_block_above_max_blocks_leaves_plans_good)
+START_TEST(segment_add_block_above_max_blocks_leaves_plans_good)
 {
     cuarena_heap_plan_t *plan = NULL;
     cuarena_heap_plan_options_t options;
@@ -145,7 +145,7 @@ START_TEST(test_segment_add_block_above_max_blocks_leaves_plans_good)
 }
 END_TEST
 
-START_TEST(test_segment_add_block_freed_is_a_idle_range)
+START_TEST(segment_add_block_freed_is_a_idle_range)
 {
     map_open(&map, "a4 -4");
     expect_ok(add_block(8, 3, 768));
@@ -156,7 +156,7 @@ START_TEST(test_segment_add_block_freed_is_a_idle_range)
 }
 END_TEST
 
-START_TEST(test_segment_add_block_request_of_0_or_beyond_is_bad)
+START_TEST(segment_add_block_request_of_0_or_beyond_is_bad)
 {
     map_open(&map, "a4");
     expect_status(add_block(10, 3, 0), CUARENA_BAD_ARGUMENT);
@@ -166,7 +166,7 @@ START_TEST(test_segment_add_block_request_of_0_or_beyond_is_bad)
 }
 END_TEST
 
-START_TEST(test_segment_add_block_overlap_is_bad)
+START_TEST(segment_add_block_overlap_is_bad)
 {
     map_open(&map, "a4");
     expect_status(add_block(3, 3, 768), CUARENA_BAD_ARGUMENT);
@@ -174,7 +174,7 @@ START_TEST(test_segment_add_block_overlap_is_bad)
 }
 END_TEST
 
-START_TEST(test_segment_add_block_null_is_bad)
+START_TEST(segment_add_block_null_is_bad)
 {
     cuarena_heap_request_t request = {.size = 256};
     cuarena_block_t block;
@@ -189,7 +189,7 @@ START_TEST(test_segment_add_block_null_is_bad)
 }
 END_TEST
 
-START_TEST(test_segment_add_block_at_max_blocks_adds_nothing)
+START_TEST(segment_add_block_at_max_blocks_adds_nothing)
 {
     cuarena_heap_config_t config = map_config();
     config.max_blocks = 2;
@@ -217,7 +217,7 @@ static cuarena_status_t extend_bytes(uint64_t bytes)
     return cuarena_heap_segment_extend(map.heap, MAP_BASE, bytes);
 }
 
-START_TEST(test_segment_extend_by_0_or_misaligned_is_bad)
+START_TEST(segment_extend_by_0_or_misaligned_is_bad)
 {
     map_open(&map, "-4");
     expect_status(extend_bytes(0), CUARENA_BAD_ARGUMENT);
@@ -227,7 +227,7 @@ START_TEST(test_segment_extend_by_0_or_misaligned_is_bad)
 }
 END_TEST
 
-START_TEST(test_segment_extend_stays_below_2_to_the_48)
+START_TEST(segment_extend_stays_below_2_to_the_48)
 {
     map_open(&map, "a4");
     expect_status(extend_bytes(CUARENA_HEAP_MAX_SEGMENT - 1024), CUARENA_BAD_ARGUMENT);
@@ -271,7 +271,7 @@ static cuarena_status_t cut_bytes(uint64_t offset, uint64_t bytes)
     return cuarena_heap_segment_cut(map.heap, offset, bytes);
 }
 
-START_TEST(test_segment_cut_of_0_misaligned_or_overflowing_is_bad)
+START_TEST(segment_cut_of_0_misaligned_or_overflowing_is_bad)
 {
     map_open(&map, "-4");
     expect_status(cut_bytes(MAP_BASE, 0), CUARENA_BAD_ARGUMENT);
@@ -298,7 +298,7 @@ static const map_row_t joining_rows[] = {
      "join 12 is BAD_ARGUMENT; join 16 is BAD_ARGUMENT = -4 -4 ~4 -4"},
 };
 
-START_TEST(test_segment_join_to_2_to_the_48_is_bad)
+START_TEST(segment_join_to_2_to_the_48_is_bad)
 {
     map_open(&map, "");
     expect_ok(map_segment(&map, 0, SEGMENT_GRANULES / 2));
@@ -316,19 +316,18 @@ static void add_adding(Suite *suite)
 {
     add_map_rows(suite, "adding", adding_rows);
     add_tests(suite, "adding",
-              TEST_LIST(test_segment_add_overlap_is_bad, test_segment_add_misaligned_is_bad,
-                        test_segment_add_just_below_2_to_the_48_bytes,
-                        test_segment_add_ends_at_2_to_the_52_at_most,
-                        test_segment_add_at_offset_0_serves_a_file,
-                        test_segment_add_many_in_descending_order,
-                        test_segment_calls_with_null_heap_are_bad));
+              TEST_LIST(segment_add_overlap_is_bad, segment_add_misaligned_is_bad,
+                        segment_add_just_below_2_to_the_48_bytes,
+                        segment_add_ends_at_2_to_the_52_at_most,
+                        segment_add_at_offset_0_serves_a_file, segment_add_many_in_descending_order,
+                        segment_calls_with_null_heap_are_bad));
     add_tests(suite, "adding a block",
-              TEST_LIST(test_segment_add_block_fills_a_segment,
-                        test_segment_add_block_above_max_blocks_leaves_plans_good,
-                        test_segment_add_block_freed_is_a_idle_range,
-                        test_segment_add_block_request_of_0_or_beyond_is_bad,
-                        test_segment_add_block_overlap_is_bad, test_segment_add_block_null_is_bad,
-                        test_segment_add_block_at_max_blocks_adds_nothing));
+              TEST_LIST(segment_add_block_fills_a_segment,
+                        segment_add_block_above_max_blocks_leaves_plans_good,
+                        segment_add_block_freed_is_a_idle_range,
+                        segment_add_block_request_of_0_or_beyond_is_bad,
+                        segment_add_block_overlap_is_bad, segment_add_block_null_is_bad,
+                        segment_add_block_at_max_blocks_adds_nothing));
 }
 
 int main(void)
@@ -337,11 +336,11 @@ int main(void)
     add_adding(suite);
     add_map_rows(suite, "extending", extending_rows);
     add_tests(suite, "extending",
-              TEST_LIST(test_segment_extend_by_0_or_misaligned_is_bad,
-                        test_segment_extend_stays_below_2_to_the_48));
+              TEST_LIST(segment_extend_by_0_or_misaligned_is_bad,
+                        segment_extend_stays_below_2_to_the_48));
     add_map_rows(suite, "cutting", cutting_rows);
-    add_tests(suite, "cutting", TEST_LIST(test_segment_cut_of_0_misaligned_or_overflowing_is_bad));
+    add_tests(suite, "cutting", TEST_LIST(segment_cut_of_0_misaligned_or_overflowing_is_bad));
     add_map_rows(suite, "joining", joining_rows);
-    add_tests(suite, "joining", TEST_LIST(test_segment_join_to_2_to_the_48_is_bad));
+    add_tests(suite, "joining", TEST_LIST(segment_join_to_2_to_the_48_is_bad));
     return suite_main(suite);
 }

@@ -45,13 +45,13 @@ static void expect_start(const char *before, const char *held, const char *after
 
 /* ---- Pictures ----------------------------------------------------------- */
 
-START_TEST(test_start_holds_windows)
+START_TEST(start_holds_windows)
 {
     expect_start("-2 a3 -1 b4 c1 -5 d2", "-2^ a3^ -1^ b4^ c1^ -5^ d2^", "a3 b4 c1 d2 -8");
 }
 END_TEST
 
-START_TEST(test_start_of_a_packed_heap_begins_nothing)
+START_TEST(start_of_a_packed_heap_begins_nothing)
 {
     map_open(&map, "a3 b4 -5");
     start();
@@ -62,7 +62,7 @@ START_TEST(test_start_of_a_packed_heap_begins_nothing)
 }
 END_TEST
 
-START_TEST(test_start_of_an_empty_heap_begins_nothing)
+START_TEST(start_of_an_empty_heap_begins_nothing)
 {
     map_open(&map, "");
     start();
@@ -71,27 +71,27 @@ START_TEST(test_start_of_an_empty_heap_begins_nothing)
 END_TEST
 
 /* A range before a barrier, before another barrier, and the last one. */
-START_TEST(test_start_leaves_ranges_that_nothing_moves_into)
+START_TEST(start_leaves_ranges_that_nothing_moves_into)
 {
     expect_start("a1 -2 p3! -4 q1!! -6 b1 r2! -3", "a1 -2 p3! -4 q1!! -6^ b1^ r2! -3",
                  "a1 -2 p3! -4 q1!! b1 -6 r2! -3");
 }
 END_TEST
 
-START_TEST(test_start_stays_within_segments)
+START_TEST(start_stays_within_segments)
 {
     expect_start("-2 a3 -1 | -3 b4 ~7 -1 c2 ~3 d1", "-2^ a3^ -1^ -3^ b4^ ~7 -1^ c2^ ~3 d1",
                  "a3 -3 b4 -3 ~7 c2 -1 ~3 d1");
 }
 END_TEST
 
-START_TEST(test_start_minds_alignment)
+START_TEST(start_minds_alignment)
 {
     expect_start("-3 a1 -4 b2@4 -1 c1", "-3^ a1^ -4^ b2@4^ -1^ c1^", "a1 -3 b2@4 c1 -5");
 }
 END_TEST
 
-START_TEST(test_start_and_abort_is_as_before)
+START_TEST(start_and_abort_is_as_before)
 {
     static const char picture[] = "a1 -2 p3! -4 b2 -1 c3 -5";
     map_open(&map, picture);
@@ -103,7 +103,7 @@ START_TEST(test_start_and_abort_is_as_before)
 }
 END_TEST
 
-START_TEST(test_start_takes_ranges_of_its_freelist_too)
+START_TEST(start_takes_ranges_of_its_freelist_too)
 {
     map_open(&map, "1:2 a3 -1 b4 2:3 c1 1:5 d2");
     cuarena_heap_plan_options_t options = all_the_way();
@@ -116,7 +116,7 @@ START_TEST(test_start_takes_ranges_of_its_freelist_too)
 }
 END_TEST
 
-START_TEST(test_start_leaves_other_freelists_their_ranges)
+START_TEST(start_leaves_other_freelists_their_ranges)
 {
     expect_start("2:1 a1 -2 b1 1:3 c1 -1 d1", "2:1 a1 -2 b1 1:3 c1 -1^ d1^",
                  "2:1 a1 -2 b1 1:3 c1 d1 -1");
@@ -125,7 +125,7 @@ END_TEST
 
 /* ---- Meanwhile ---------------------------------------------------------- */
 
-START_TEST(test_start_then_held_ranges_serve_nobody)
+START_TEST(start_then_held_ranges_serve_nobody)
 {
     map_open(&map, "a1 -2 p3! -4 b2 -5 c3");
     start();
@@ -138,7 +138,7 @@ START_TEST(test_start_then_held_ranges_serve_nobody)
 END_TEST
 
 /* The first window has landed when the second meets a stranger. */
-START_TEST(test_commit_meets_a_neighbour_freed_meanwhile)
+START_TEST(commit_meets_a_neighbour_freed_meanwhile)
 {
     map_open(&map, "-2 a3 -1 b4 c1! -5 d2 e1 x1! y2! -1 f1");
     start();
@@ -151,7 +151,7 @@ START_TEST(test_commit_meets_a_neighbour_freed_meanwhile)
 }
 END_TEST
 
-START_TEST(test_commit_meets_a_stranger_of_another_freelist)
+START_TEST(commit_meets_a_stranger_of_another_freelist)
 {
     map_open(&map, "-2 a3 -1 b4 c1 x1! -5 d2 e1 y1! -1 f1");
     start();
@@ -164,7 +164,7 @@ START_TEST(test_commit_meets_a_stranger_of_another_freelist)
 END_TEST
 
 /* A block that a held range comes after may change places. */
-START_TEST(test_start_then_the_block_before_a_window_is_exchanged)
+START_TEST(start_then_the_block_before_a_window_is_exchanged)
 {
     map_open(&map, "s1 -2 a3 z1! y1! -4 b2");
     start();
@@ -176,7 +176,7 @@ START_TEST(test_start_then_the_block_before_a_window_is_exchanged)
 END_TEST
 
 /* Where a block stays between windows, the look-up is made anew around it. */
-START_TEST(test_commit_keeps_blocks_that_stay_in_the_look_up)
+START_TEST(commit_keeps_blocks_that_stay_in_the_look_up)
 {
     map_open(&map, "s1! -2 a3 -1 t1! u1! b4 -5 d2 v1! -1 e1 -1 w2!");
     start();
@@ -199,7 +199,7 @@ static void expect_run(size_t at, uint64_t from, uint64_t to, uint64_t bytes)
     expect_u64(run->bytes, map_bytes(&map, bytes));
 }
 
-START_TEST(test_runs_are_the_moves_while_each_is_alone)
+START_TEST(runs_are_the_moves_while_each_is_alone)
 {
     map_open(&map, "-2 a3 -1 b4 -1 c1 d1!");
     start();
@@ -224,7 +224,7 @@ static void expect_joined(void)
     expect_u64(map_plan->bytes, map_bytes(&map, 12));
 }
 
-START_TEST(test_runs_join_neighbours)
+START_TEST(runs_join_neighbours)
 {
     map_open(&map, "-2 a3 -1 b4 c1 d1 e2 -1 f1");
     start();
@@ -232,7 +232,7 @@ START_TEST(test_runs_join_neighbours)
 }
 END_TEST
 
-START_TEST(test_runs_join_neighbours_in_steps_too)
+START_TEST(runs_join_neighbours_in_steps_too)
 {
     cuarena_heap_plan_options_t options = all_the_way();
     options.max_moves = 6;
@@ -244,7 +244,7 @@ START_TEST(test_runs_join_neighbours_in_steps_too)
 END_TEST
 
 /* Neighbours that an alignment draws apart are two runs. */
-START_TEST(test_runs_do_not_join_over_an_alignment)
+START_TEST(runs_do_not_join_over_an_alignment)
 {
     map_open(&map, "-5 a3 b4@4 c1");
     start();
@@ -255,7 +255,7 @@ START_TEST(test_runs_do_not_join_over_an_alignment)
 }
 END_TEST
 
-START_TEST(test_runs_are_apart_where_that_is_asked_for)
+START_TEST(runs_are_apart_where_that_is_asked_for)
 {
     map_open(&map, "-2 a3 -1 b4");
     cuarena_heap_plan_options_t options = all_the_way();
@@ -269,7 +269,7 @@ START_TEST(test_runs_are_apart_where_that_is_asked_for)
 }
 END_TEST
 
-START_TEST(test_pass_finds_the_largest_idle_range)
+START_TEST(pass_finds_the_largest_idle_range)
 {
     map_open(&map, "-2 a3 1:9 b4! -7 c1 -3");
     start();
@@ -277,7 +277,7 @@ START_TEST(test_pass_finds_the_largest_idle_range)
 }
 END_TEST
 
-START_TEST(test_pass_tells_the_bits_of_attributes)
+START_TEST(pass_tells_the_bits_of_attributes)
 {
     map_open(&map, "-2 a3 -1 b4 c1! d1");
     cuai_record_t *a = cuai_record(map.heap, map_id(&map, 'a') & 0xffff);
@@ -293,7 +293,7 @@ START_TEST(test_pass_tells_the_bits_of_attributes)
 }
 END_TEST
 
-START_TEST(test_one_pass_is_for_plans_without_limits)
+START_TEST(one_pass_is_for_plans_without_limits)
 {
     map_open(&map, "-2 a3 -1 b4");
     cuarena_heap_plan_options_t options = all_the_way();
@@ -318,7 +318,7 @@ START_TEST(test_one_pass_is_for_plans_without_limits)
 }
 END_TEST
 
-START_TEST(test_start_is_busy_while_a_plan_is_under_way)
+START_TEST(start_is_busy_while_a_plan_is_under_way)
 {
     cuarena_heap_plan_t *other = NULL;
     cuarena_heap_plan_options_t options = all_the_way();
@@ -494,7 +494,7 @@ static bool compact_both(random_state_t *random)
     return one_pass;
 }
 
-START_TEST(test_start_is_create_and_begin)
+START_TEST(start_is_create_and_begin)
 {
     uint64_t rounds = scale_pick(300, 3000, 30000);
     uint64_t passes = 0;
@@ -515,28 +515,25 @@ int main(void)
     Suite *suite = suite_create("heap start");
     TCase *tcase = suite_add_list(
         suite, "pictures",
-        TEST_LIST(test_start_holds_windows, test_start_of_a_packed_heap_begins_nothing,
-                  test_start_of_an_empty_heap_begins_nothing,
-                  test_start_leaves_ranges_that_nothing_moves_into,
-                  test_start_stays_within_segments, test_start_minds_alignment,
-                  test_start_and_abort_is_as_before, test_start_takes_ranges_of_its_freelist_too,
-                  test_start_leaves_other_freelists_their_ranges,
-                  test_start_then_held_ranges_serve_nobody,
-                  test_commit_meets_a_neighbour_freed_meanwhile,
-                  test_commit_meets_a_stranger_of_another_freelist,
-                  test_start_then_the_block_before_a_window_is_exchanged,
-                  test_commit_keeps_blocks_that_stay_in_the_look_up));
+        TEST_LIST(start_holds_windows, start_of_a_packed_heap_begins_nothing,
+                  start_of_an_empty_heap_begins_nothing,
+                  start_leaves_ranges_that_nothing_moves_into, start_stays_within_segments,
+                  start_minds_alignment, start_and_abort_is_as_before,
+                  start_takes_ranges_of_its_freelist_too, start_leaves_other_freelists_their_ranges,
+                  start_then_held_ranges_serve_nobody, commit_meets_a_neighbour_freed_meanwhile,
+                  commit_meets_a_stranger_of_another_freelist,
+                  start_then_the_block_before_a_window_is_exchanged,
+                  commit_keeps_blocks_that_stay_in_the_look_up));
     tcase_add_checked_fixture(tcase, NULL, close_map);
     tcase = suite_add_list(
         suite, "findings",
-        TEST_LIST(test_runs_are_the_moves_while_each_is_alone, test_runs_join_neighbours,
-                  test_runs_join_neighbours_in_steps_too, test_runs_do_not_join_over_an_alignment,
-                  test_runs_are_apart_where_that_is_asked_for,
-                  test_pass_finds_the_largest_idle_range, test_pass_tells_the_bits_of_attributes,
-                  test_one_pass_is_for_plans_without_limits,
-                  test_start_is_busy_while_a_plan_is_under_way));
+        TEST_LIST(runs_are_the_moves_while_each_is_alone, runs_join_neighbours,
+                  runs_join_neighbours_in_steps_too, runs_do_not_join_over_an_alignment,
+                  runs_are_apart_where_that_is_asked_for, pass_finds_the_largest_idle_range,
+                  pass_tells_the_bits_of_attributes, one_pass_is_for_plans_without_limits,
+                  start_is_busy_while_a_plan_is_under_way));
     tcase_add_checked_fixture(tcase, NULL, close_map);
-    tcase = suite_add_list(suite, "twins", TEST_LIST(test_start_is_create_and_begin));
+    tcase = suite_add_list(suite, "twins", TEST_LIST(start_is_create_and_begin));
     tcase_set_timeout(tcase, scale_timeout(1800));
     return suite_main(suite);
 }

@@ -121,7 +121,7 @@ static double steps_of(unsigned count_log2, int32_t placement)
     return mean;
 }
 
-START_TEST(test_steps_stay_flat_from_2_to_the_10_blocks_up)
+START_TEST(steps_stay_flat_from_2_to_the_10_blocks_up)
 {
     double first = steps_of(10, _i);
     for (unsigned count_log2 = 12; count_log2 <= most_log2(); count_log2 += 2) {
@@ -142,7 +142,7 @@ static void crowd(uint64_t count, uint64_t large)
     }
 }
 
-START_TEST(test_steps_stay_bounded_in_a_crowded_class)
+START_TEST(steps_stay_bounded_in_a_crowded_class)
 {
     cuarena_block_t block;
     uint64_t offset;
@@ -160,7 +160,7 @@ END_TEST
 /* ---- Probes ------------------------------------------------------------- */
 
 /* Offsets as regular as they can be: one stride, a power of two. */
-START_TEST(test_probes_stay_short_for_every_stride)
+START_TEST(probes_stay_short_for_every_stride)
 {
     uint64_t count = scale_pick(4096, 65536, 65536);
     uint64_t stride = GRANULE << _i;
@@ -188,7 +188,7 @@ static uint64_t most_bookkeeping(uint64_t blocks, uint64_t empty)
     return empty + (64 + 8) * (blocks + 2) + 56;
 }
 
-START_TEST(test_bookkeeping_bytes_are_bounded_by_the_peak)
+START_TEST(bookkeeping_bytes_are_bounded_by_the_peak)
 {
     open_load(UINT64_C(1) << (most_log2() - 4), CUARENA_PLACEMENT_DEFAULT);
     uint64_t empty = stats_now().bookkeeping_bytes;
@@ -202,7 +202,7 @@ START_TEST(test_bookkeeping_bytes_are_bounded_by_the_peak)
 }
 END_TEST
 
-START_TEST(test_bookkeeping_bytes_of_an_allocation_are_a_record_at_most)
+START_TEST(bookkeeping_bytes_of_an_allocation_are_a_record_at_most)
 {
     open_load(UINT64_C(1) << 14, CUARENA_PLACEMENT_DEFAULT);
     uint64_t before = stats_now().bookkeeping_bytes;
@@ -221,11 +221,11 @@ int main(void)
     Suite *suite = suite_create("heap steps");
     TCase *tcase =
         suite_add_list(suite, "steps",
-                       TEST_LIST(test_bookkeeping_bytes_are_bounded_by_the_peak,
-                                 test_bookkeeping_bytes_of_an_allocation_are_a_record_at_most));
-    tcase_add_loop_test(tcase, test_steps_stay_flat_from_2_to_the_10_blocks_up, 0, 3);
-    tcase_add_loop_test(tcase, test_steps_stay_bounded_in_a_crowded_class, 0, 6);
-    tcase_add_loop_test(tcase, test_probes_stay_short_for_every_stride, 0, 24);
+                       TEST_LIST(bookkeeping_bytes_are_bounded_by_the_peak,
+                                 bookkeeping_bytes_of_an_allocation_are_a_record_at_most));
+    tcase_add_loop_test(tcase, steps_stay_flat_from_2_to_the_10_blocks_up, 0, 3);
+    tcase_add_loop_test(tcase, steps_stay_bounded_in_a_crowded_class, 0, 6);
+    tcase_add_loop_test(tcase, probes_stay_short_for_every_stride, 0, 24);
     tcase_set_timeout(tcase, scale_timeout(900));
     return suite_main(suite);
 }

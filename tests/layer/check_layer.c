@@ -16,7 +16,7 @@ static uint64_t calls(const char *entry)
 
 /* ---- Streams ------------------------------------------------------------- */
 
-START_TEST(test_blocks_come_from_an_arena)
+START_TEST(blocks_come_from_an_arena)
 {
     free_on(alloc_on(BYTES, stream), stream);
     uint64_t calls_before = calls("cuMemAllocAsync") + calls("cuMemFreeAsync");
@@ -37,7 +37,7 @@ START_TEST(test_blocks_come_from_an_arena)
 }
 END_TEST
 
-START_TEST(test_freed_on_another_stream_behind_an_event)
+START_TEST(freed_on_another_stream_behind_an_event)
 {
     for (uint32_t i = 0; i < 100; i++) {
         CUdeviceptr at = alloc_on(BYTES, stream);
@@ -52,7 +52,7 @@ START_TEST(test_freed_on_another_stream_behind_an_event)
 }
 END_TEST
 
-START_TEST(test_legacy_stream_and_that_of_the_thread)
+START_TEST(legacy_stream_and_that_of_the_thread)
 {
     for (uint32_t i = 0; i < 50; i++) {
         CUdeviceptr at = alloc_on(BYTES, NULL);
@@ -67,7 +67,7 @@ START_TEST(test_legacy_stream_and_that_of_the_thread)
 }
 END_TEST
 
-START_TEST(test_a_stream_that_is_destroyed_is_forgotten)
+START_TEST(a_stream_that_is_destroyed_is_forgotten)
 {
     for (uint32_t i = 0; i < 200; i++) {
         CUstream brief = driver_new_stream(CU_STREAM_NON_BLOCKING);
@@ -84,7 +84,7 @@ START_TEST(test_a_stream_that_is_destroyed_is_forgotten)
 END_TEST
 
 /* An arena knows 126 streams at a time. */
-START_TEST(test_more_streams_than_an_arena_knows)
+START_TEST(more_streams_than_an_arena_knows)
 {
     enum {
         STREAMS = CUARENA_MAX_STREAMS + 10
@@ -106,7 +106,7 @@ END_TEST
 
 /* ---- Without a stream ---------------------------------------------------- */
 
-START_TEST(test_free_waits_for_the_work_of_the_context)
+START_TEST(free_waits_for_the_work_of_the_context)
 {
     for (uint32_t i = 0; i < 50; i++) {
         unsigned long long at = 0;
@@ -123,7 +123,7 @@ START_TEST(test_free_waits_for_the_work_of_the_context)
 }
 END_TEST
 
-START_TEST(test_either_kind_is_freed_by_either_call)
+START_TEST(either_kind_is_freed_by_either_call)
 {
     unsigned long long at = 0;
     driver_ok(layer->cuMemAlloc_v2(&at, BYTES));
@@ -137,7 +137,7 @@ END_TEST
 
 /* ---- Errors -------------------------------------------------------------- */
 
-START_TEST(test_what_is_no_block_is_refused)
+START_TEST(what_is_no_block_is_refused)
 {
     CUdeviceptr at = alloc_on(BYTES, stream);
     expect_driver(CUDA_ERROR_INVALID_VALUE, layer->cuMemFreeAsync(at + 512, stream));
@@ -149,7 +149,7 @@ START_TEST(test_what_is_no_block_is_refused)
 }
 END_TEST
 
-START_TEST(test_the_driver_answers_what_is_not_served)
+START_TEST(the_driver_answers_what_is_not_served)
 {
     unsigned long long at = 0;
     expect_driver(driver.cuMemAllocAsync(&at, 0, stream), layer->cuMemAllocAsync(&at, 0, stream));
@@ -161,7 +161,7 @@ START_TEST(test_the_driver_answers_what_is_not_served)
 }
 END_TEST
 
-START_TEST(test_what_the_driver_gave_is_freed_by_it)
+START_TEST(what_the_driver_gave_is_freed_by_it)
 {
     CUdeviceptr at = 0;
     driver_ok(driver.cuMemAlloc(&at, BYTES));
@@ -172,7 +172,7 @@ START_TEST(test_what_the_driver_gave_is_freed_by_it)
 }
 END_TEST
 
-START_TEST(test_without_a_context_the_driver_says_so)
+START_TEST(without_a_context_the_driver_says_so)
 {
     unsigned long long at = 0;
     CUcontext popped = NULL;
@@ -185,7 +185,7 @@ END_TEST
 
 /* ---- Contexts and pools -------------------------------------------------- */
 
-START_TEST(test_a_context_of_the_programs_own_is_the_drivers)
+START_TEST(a_context_of_the_programs_own_is_the_drivers)
 {
     CUcontext own = NULL;
     unsigned long long at = 0;
@@ -213,7 +213,7 @@ static CUmemoryPool new_pool(void)
     return pool;
 }
 
-START_TEST(test_only_the_default_pool_is_served)
+START_TEST(only_the_default_pool_is_served)
 {
     CUmemoryPool own = NULL;
     CUmemoryPool pool = NULL;
@@ -246,7 +246,7 @@ static uint64_t pool_has(CUmemoryPool pool, CUmemPool_attribute which)
     return bytes;
 }
 
-START_TEST(test_figures_of_the_pool_count_the_arena)
+START_TEST(figures_of_the_pool_count_the_arena)
 {
     CUmemoryPool pool = NULL;
     driver_ok(driver.cuDeviceGetDefaultMemPool(&pool, 0));
@@ -260,7 +260,7 @@ START_TEST(test_figures_of_the_pool_count_the_arena)
 END_TEST
 
 /* The driver counts what it could not have. */
-START_TEST(test_what_nobody_could_have_was_never_reserved)
+START_TEST(what_nobody_could_have_was_never_reserved)
 {
     CUmemoryPool pool = NULL;
     unsigned long long at = 0;
@@ -272,7 +272,7 @@ START_TEST(test_what_nobody_could_have_was_never_reserved)
 }
 END_TEST
 
-START_TEST(test_other_attributes_of_the_pool)
+START_TEST(other_attributes_of_the_pool)
 {
     CUmemoryPool pool = NULL;
     uint64_t none = 0;
@@ -296,7 +296,7 @@ START_TEST(test_other_attributes_of_the_pool)
 END_TEST
 
 /* The driver says what it thinks of each, and its own figures are all that there is. */
-START_TEST(test_a_pool_of_the_programs_own_has_figures_of_its_own)
+START_TEST(a_pool_of_the_programs_own_has_figures_of_its_own)
 {
     CUmemoryPool pool = NULL, own = NULL;
     uint64_t bytes = 1;
@@ -313,7 +313,7 @@ START_TEST(test_a_pool_of_the_programs_own_has_figures_of_its_own)
 }
 END_TEST
 
-START_TEST(test_trim_and_threshold_give_back_what_is_free)
+START_TEST(trim_and_threshold_give_back_what_is_free)
 {
     CUmemoryPool pool = NULL;
     uint64_t none = 0;
@@ -330,7 +330,7 @@ START_TEST(test_trim_and_threshold_give_back_what_is_free)
 }
 END_TEST
 
-START_TEST(test_free_bytes_of_the_arena_are_free_memory)
+START_TEST(free_bytes_of_the_arena_are_free_memory)
 {
     size_t free_before = 0, free_now = 0, total = 0;
     free_on(alloc_on(MIB(16), stream), stream);
@@ -345,7 +345,7 @@ END_TEST
 
 /* ---- Pointers ------------------------------------------------------------ */
 
-START_TEST(test_pointers_are_those_of_blocks)
+START_TEST(pointers_are_those_of_blocks)
 {
     CUdeviceptr at = alloc_on(3000, stream);
     CUdeviceptr next = alloc_on(3000, stream);
@@ -382,7 +382,7 @@ END_TEST
 
 /* The driver, asked for several attributes, answers for what is no memory too, as address 1 is;
  * real ones leave some of the answers as they were. */
-START_TEST(test_a_free_address_has_no_attributes)
+START_TEST(a_free_address_has_no_attributes)
 {
     CUdeviceptr at = alloc_on(3000, stream);
     uint64_t freed[] = {77, 77, 77}, nowhere[] = {77, 77, 77};
@@ -400,7 +400,7 @@ START_TEST(test_a_free_address_has_no_attributes)
 }
 END_TEST
 
-START_TEST(test_a_pointer_into_one_of_many_blocks)
+START_TEST(a_pointer_into_one_of_many_blocks)
 {
     enum {
         MANY = 2000
@@ -419,7 +419,7 @@ START_TEST(test_a_pointer_into_one_of_many_blocks)
 }
 END_TEST
 
-START_TEST(test_blocks_have_no_handle_for_other_processes)
+START_TEST(blocks_have_no_handle_for_other_processes)
 {
     unsigned long long at = 0;
     char handle[64];
@@ -449,7 +449,7 @@ static void *found(const char *name, int version, uint64_t flags)
         ck_assert_ptr_eq(found(name, version, flags), want);                                       \
     } while (0)
 
-START_TEST(test_programs_that_ask_for_addresses_get_the_layers)
+START_TEST(programs_that_ask_for_addresses_get_the_layers)
 {
     expect_found("cuMemAlloc", 12000, 0, cuMemAlloc_v2);
     expect_found("cuMemAllocAsync", 12000, CU_GET_PROC_ADDRESS_LEGACY_STREAM, cuMemAllocAsync);
@@ -463,7 +463,7 @@ START_TEST(test_programs_that_ask_for_addresses_get_the_layers)
 END_TEST
 
 /* What such calls are to a real driver nobody says. */
-START_TEST(test_addresses_that_cannot_be_asked_for)
+START_TEST(addresses_that_cannot_be_asked_for)
 {
     void *function = NULL;
     int outcome = -1;
@@ -478,7 +478,7 @@ END_TEST
 
 /* ---- Memory runs out ----------------------------------------------------- */
 
-START_TEST(test_the_driver_gets_what_the_arena_has_free)
+START_TEST(the_driver_gets_what_the_arena_has_free)
 {
     size_t free_bytes = 0, total = 0;
     unsigned long long at = 0;
@@ -495,7 +495,7 @@ START_TEST(test_the_driver_gets_what_the_arena_has_free)
 }
 END_TEST
 
-START_TEST(test_pitched_memory_gets_what_the_arena_has_free)
+START_TEST(pitched_memory_gets_what_the_arena_has_free)
 {
     size_t free_bytes = 0, total = 0, pitch = 0;
     unsigned long long at = 0;
@@ -532,7 +532,7 @@ static void *run_thread(void *unused)
     return NULL;
 }
 
-START_TEST(test_threads_with_streams_of_their_own)
+START_TEST(threads_with_streams_of_their_own)
 {
     pthread_t threads[4];
     for (size_t i = 0; i < COUNT_OF(threads); i++)
@@ -554,7 +554,7 @@ static uint64_t allocs_of(int device)
 }
 
 /* Each device has an arena, and the other device reaches its blocks. */
-START_TEST(test_two_devices)
+START_TEST(two_devices)
 {
     CUdeviceptr here = alloc_on(BYTES, stream);
     uint64_t served = allocs_of(1);
@@ -580,7 +580,7 @@ START_TEST(test_two_devices)
 END_TEST
 
 /* What lived in the context is gone, and the next allocation has a new arena. */
-START_TEST(test_a_primary_context_that_is_reset)
+START_TEST(a_primary_context_that_is_reset)
 {
     (void)alloc_on(BYTES, stream);
     begin_capture(stream);
@@ -622,40 +622,35 @@ int main(void)
         return driver_result(kind, 0);
     /* First, since the stand-in is told before it begins. */
     if (driver_has_two_devices_for("two devices")) {
-        TCase *two = suite_add_list(suite, "two devices", TEST_LIST(test_two_devices));
+        TCase *two = suite_add_list(suite, "two devices", TEST_LIST(two_devices));
         tcase_add_checked_fixture(two, set_up_two, layer_end);
     }
     add(suite, "streams",
-        TEST_LIST(test_blocks_come_from_an_arena, test_freed_on_another_stream_behind_an_event,
-                  test_legacy_stream_and_that_of_the_thread,
-                  test_a_stream_that_is_destroyed_is_forgotten,
-                  test_more_streams_than_an_arena_knows, test_threads_with_streams_of_their_own));
+        TEST_LIST(blocks_come_from_an_arena, freed_on_another_stream_behind_an_event,
+                  legacy_stream_and_that_of_the_thread, a_stream_that_is_destroyed_is_forgotten,
+                  more_streams_than_an_arena_knows, threads_with_streams_of_their_own));
     add(suite, "no stream",
-        TEST_LIST(test_free_waits_for_the_work_of_the_context,
-                  test_either_kind_is_freed_by_either_call));
+        TEST_LIST(free_waits_for_the_work_of_the_context, either_kind_is_freed_by_either_call));
     add(suite, "errors",
-        TEST_LIST(test_what_is_no_block_is_refused, test_the_driver_answers_what_is_not_served,
-                  test_what_the_driver_gave_is_freed_by_it,
-                  test_without_a_context_the_driver_says_so));
+        TEST_LIST(what_is_no_block_is_refused, the_driver_answers_what_is_not_served,
+                  what_the_driver_gave_is_freed_by_it, without_a_context_the_driver_says_so));
     add(suite, "contexts and pools",
-        TEST_LIST(test_a_context_of_the_programs_own_is_the_drivers,
-                  test_only_the_default_pool_is_served, test_figures_of_the_pool_count_the_arena,
-                  test_what_nobody_could_have_was_never_reserved, test_other_attributes_of_the_pool,
-                  test_a_pool_of_the_programs_own_has_figures_of_its_own,
-                  test_trim_and_threshold_give_back_what_is_free));
+        TEST_LIST(a_context_of_the_programs_own_is_the_drivers, only_the_default_pool_is_served,
+                  figures_of_the_pool_count_the_arena, what_nobody_could_have_was_never_reserved,
+                  other_attributes_of_the_pool, a_pool_of_the_programs_own_has_figures_of_its_own,
+                  trim_and_threshold_give_back_what_is_free));
     add(suite, "pointers",
-        TEST_LIST(test_pointers_are_those_of_blocks, test_a_free_address_has_no_attributes,
-                  test_a_pointer_into_one_of_many_blocks,
-                  test_blocks_have_no_handle_for_other_processes));
+        TEST_LIST(pointers_are_those_of_blocks, a_free_address_has_no_attributes,
+                  a_pointer_into_one_of_many_blocks, blocks_have_no_handle_for_other_processes));
     add(suite, "others",
-        TEST_LIST(test_programs_that_ask_for_addresses_get_the_layers,
-                  test_addresses_that_cannot_be_asked_for));
+        TEST_LIST(programs_that_ask_for_addresses_get_the_layers,
+                  addresses_that_cannot_be_asked_for));
     tcase_set_tags(add(suite, "free memory of the device",
-                       TEST_LIST(test_free_bytes_of_the_arena_are_free_memory,
-                                 test_the_driver_gets_what_the_arena_has_free,
-                                 test_pitched_memory_gets_what_the_arena_has_free)),
+                       TEST_LIST(free_bytes_of_the_arena_are_free_memory,
+                                 the_driver_gets_what_the_arena_has_free,
+                                 pitched_memory_gets_what_the_arena_has_free)),
                    "alone");
     if (driver_is_standin_for("a reset"))
-        add(suite, "reset", TEST_LIST(test_a_primary_context_that_is_reset));
+        add(suite, "reset", TEST_LIST(a_primary_context_that_is_reset));
     return driver_result(kind, suite_main(suite));
 }

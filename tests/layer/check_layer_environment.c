@@ -123,7 +123,7 @@ static void use_both(void)
     expect_u64(stats_of(0).frees, 2);
 }
 
-START_TEST(test_what_is_served)
+START_TEST(what_is_served)
 {
     run(use_both);
     setenv("CUARENA_ALLOCATOR", "on", 1);
@@ -190,14 +190,14 @@ static void use_each_off(void)
     expect_u64(stats_of(0).allocs, 0);
 }
 
-START_TEST(test_each_call_is_the_drivers_when_it_is_off)
+START_TEST(each_call_is_the_drivers_when_it_is_off)
 {
     setenv("CUARENA_ALLOCATOR", "off", 1);
     run(use_each_off);
 }
 END_TEST
 
-START_TEST(test_report)
+START_TEST(report)
 {
     setenv("CUARENA_REPORT", "1", 1);
     run(use_both);
@@ -221,7 +221,7 @@ static void allocate_nowhere(void)
     expect_u64(stats_of(-1).driver_allocs, 1);
 }
 
-START_TEST(test_report_of_no_device)
+START_TEST(report_of_no_device)
 {
     setenv("CUARENA_REPORT", "1", 1);
     run(allocate_nowhere);
@@ -312,7 +312,7 @@ static void look_at_the_pool(void)
     expect_u64(free_memory(), before);
 }
 
-START_TEST(test_figures_where_the_arena_draws_on_the_pool)
+START_TEST(figures_where_the_arena_draws_on_the_pool)
 {
     setenv("CUARENA_CONF", "backing=async", 1);
     run(look_at_the_pool);
@@ -331,7 +331,7 @@ static void expect_the_drivers_alignment(void)
     expect_u64(stats_of(0).allocs, 8);
 }
 
-START_TEST(test_a_smaller_alignment_is_raised)
+START_TEST(a_smaller_alignment_is_raised)
 {
     setenv("CUARENA_CONF", "alignment=64", 1);
     run(expect_the_drivers_alignment);
@@ -352,7 +352,7 @@ static void reset_twice(void)
     }
 }
 
-START_TEST(test_peaks_of_arenas_that_ended_are_reported)
+START_TEST(peaks_of_arenas_that_ended_are_reported)
 {
     if (!driver_is_standin_for("a reset"))
         return;
@@ -362,7 +362,7 @@ START_TEST(test_peaks_of_arenas_that_ended_are_reported)
 }
 END_TEST
 
-START_TEST(test_options)
+START_TEST(options)
 {
     run(configure_a_pool);
     run(configure_wrongly);
@@ -473,7 +473,7 @@ static void end_contexts(void)
     driver_ok(layer->cuDevicePrimaryCtxReset_v2(0));
 }
 
-START_TEST(test_recorded_frees_are_those_that_happened)
+START_TEST(recorded_frees_are_those_that_happened)
 {
     setenv("CUARENA_RECORD", record, 1);
     run(free_wrongly_then_rightly);
@@ -490,7 +490,7 @@ START_TEST(test_recorded_frees_are_those_that_happened)
 }
 END_TEST
 
-START_TEST(test_recorded)
+START_TEST(recorded)
 {
     setenv("CUARENA_RECORD", record, 1);
     setenv("CUARENA_REPORT", "1", 1);
@@ -562,7 +562,7 @@ static void call_without_a_driver(void)
     expect_nothing_else_without_a_driver();
 }
 
-START_TEST(test_without_a_driver)
+START_TEST(without_a_driver)
 {
     setenv("CUARENA_CUDA_LIBRARY", "/nonesuch/libcuda.so.1", 1);
     run(call_without_a_driver);
@@ -651,7 +651,7 @@ static void use_while_a_call_fails(void)
                   driver_standin()->standin_report_text(0));
 }
 
-START_TEST(test_no_call_that_fails_breaks_an_order)
+START_TEST(no_call_that_fails_breaks_an_order)
 {
     for (failing = 0; failing < 300; failing++)
         run(use_while_a_call_fails);
@@ -718,14 +718,14 @@ static void fork_after_the_first_call(void)
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-START_TEST(test_the_drivers_own)
+START_TEST(the_drivers_own)
 {
     run(ask_of_the_drivers_own);
     run(use_the_threads_stream);
 }
 END_TEST
 
-START_TEST(test_a_forked_child)
+START_TEST(a_forked_child)
 {
     run(fork_after_the_first_call);
 }
@@ -739,17 +739,16 @@ int main(void)
         return driver_result(kind, 0);
     TCase *tcase = suite_add_list(
         suite, "environment",
-        TEST_LIST(test_what_is_served, test_each_call_is_the_drivers_when_it_is_off, test_report,
-                  test_report_of_no_device, test_options, test_a_smaller_alignment_is_raised,
-                  test_figures_where_the_arena_draws_on_the_pool, test_recorded,
-                  test_recorded_frees_are_those_that_happened,
-                  test_peaks_of_arenas_that_ended_are_reported, test_without_a_driver,
-                  test_the_drivers_own));
-    if (driver_is_standin_for("test_no_call_that_fails_breaks_an_order"))
-        tcase_add_test(tcase, test_no_call_that_fails_breaks_an_order);
+        TEST_LIST(what_is_served, each_call_is_the_drivers_when_it_is_off, report,
+                  report_of_no_device, options, a_smaller_alignment_is_raised,
+                  figures_where_the_arena_draws_on_the_pool, recorded,
+                  recorded_frees_are_those_that_happened, peaks_of_arenas_that_ended_are_reported,
+                  without_a_driver, the_drivers_own));
+    if (driver_is_standin_for("no_call_that_fails_breaks_an_order"))
+        tcase_add_test(tcase, no_call_that_fails_breaks_an_order);
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     /* With compute-sanitizer in the child the device faults. */
-    TCase *forks = suite_add_list(suite, "process", TEST_LIST(test_a_forked_child));
+    TCase *forks = suite_add_list(suite, "process", TEST_LIST(a_forked_child));
     tcase_set_tags(forks, "process");
     tcase_add_checked_fixture(forks, set_up, tear_down);
     return driver_result(kind, suite_main(suite));

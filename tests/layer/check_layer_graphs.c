@@ -26,7 +26,7 @@ static void graphs_end(void)
 }
 
 /* What is allocated by others while the graph lives never gets its bytes. */
-START_TEST(test_a_graph_keeps_its_blocks_until_it_ends)
+START_TEST(a_graph_keeps_its_blocks_until_it_ends)
 {
     CUdeviceptr result = alloc_on(BYTES, stream);
     fill(result, 0, stream);
@@ -54,7 +54,7 @@ START_TEST(test_a_graph_keeps_its_blocks_until_it_ends)
 }
 END_TEST
 
-START_TEST(test_blocks_that_outlive_their_graph)
+START_TEST(blocks_that_outlive_their_graph)
 {
     begin_capture(stream);
     CUdeviceptr at = alloc_on(BYTES, stream);
@@ -72,7 +72,7 @@ START_TEST(test_blocks_that_outlive_their_graph)
 END_TEST
 
 /* A driver refuses that, and its capture goes on. */
-START_TEST(test_a_graph_frees_only_what_a_graph_allocated)
+START_TEST(a_graph_frees_only_what_a_graph_allocated)
 {
     CUdeviceptr at = alloc_on(BYTES, stream);
     begin_capture(stream);
@@ -84,7 +84,7 @@ START_TEST(test_a_graph_frees_only_what_a_graph_allocated)
 }
 END_TEST
 
-START_TEST(test_two_streams_of_one_capture)
+START_TEST(two_streams_of_one_capture)
 {
     CUevent fork = driver_new_event();
     CUevent join = driver_new_event();
@@ -111,7 +111,7 @@ START_TEST(test_two_streams_of_one_capture)
 END_TEST
 
 /* No wait for the context is allowed then. */
-START_TEST(test_free_without_a_stream_during_a_capture)
+START_TEST(free_without_a_stream_during_a_capture)
 {
     unsigned long long at = 0;
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -128,7 +128,7 @@ END_TEST
 /* ---- Freed outside ------------------------------------------------------- */
 
 /* Each launch allocates the block again, where it was. */
-START_TEST(test_what_a_graph_allocates_is_freed_after_each_launch)
+START_TEST(what_a_graph_allocates_is_freed_after_each_launch)
 {
     begin_capture(stream);
     CUdeviceptr at = alloc_on(BYTES, stream);
@@ -155,7 +155,7 @@ START_TEST(test_what_a_graph_allocates_is_freed_after_each_launch)
 END_TEST
 
 /* What reads a block on another stream, which frees it, is waited for when the graph has ended. */
-START_TEST(test_freed_on_another_stream_than_that_of_the_launch)
+START_TEST(freed_on_another_stream_than_that_of_the_launch)
 {
     CUdeviceptr result = alloc_on(BYTES, other);
     begin_capture(stream);
@@ -180,7 +180,7 @@ START_TEST(test_freed_on_another_stream_than_that_of_the_launch)
 END_TEST
 
 /* Either graph may be launched again, and end before the other. */
-START_TEST(test_a_graph_frees_what_another_allocated)
+START_TEST(a_graph_frees_what_another_allocated)
 {
     for (int first = 0; first < 2; first++) {
         CUgraphExec execs[2];
@@ -209,7 +209,7 @@ END_TEST
 /* ---- Captures that come to nothing --------------------------------------- */
 
 /* What the driver says of such a stream. */
-START_TEST(test_a_capture_that_has_failed)
+START_TEST(a_capture_that_has_failed)
 {
     struct CUgraph_st *graph = NULL;
     unsigned long long none = 0;
@@ -227,7 +227,7 @@ START_TEST(test_a_capture_that_has_failed)
 }
 END_TEST
 
-START_TEST(test_a_capture_that_goes_on)
+START_TEST(a_capture_that_goes_on)
 {
     struct CUgraph_st *graph = NULL;
     expect_driver(CUDA_ERROR_ILLEGAL_STATE, layer->cuStreamEndCapture(stream, &graph));
@@ -244,7 +244,7 @@ START_TEST(test_a_capture_that_goes_on)
 }
 END_TEST
 
-START_TEST(test_a_stream_that_is_destroyed_in_its_capture)
+START_TEST(a_stream_that_is_destroyed_in_its_capture)
 {
     CUstream brief = driver_new_stream(CU_STREAM_NON_BLOCKING);
     begin_capture(brief);
@@ -264,13 +264,13 @@ int main(void)
         return driver_result(kind, 0);
     TCase *tcase = suite_add_list(
         suite, "graphs",
-        TEST_LIST(test_a_graph_keeps_its_blocks_until_it_ends, test_blocks_that_outlive_their_graph,
-                  test_what_a_graph_allocates_is_freed_after_each_launch,
-                  test_freed_on_another_stream_than_that_of_the_launch,
-                  test_a_graph_frees_what_another_allocated,
-                  test_a_graph_frees_only_what_a_graph_allocated, test_two_streams_of_one_capture,
-                  test_free_without_a_stream_during_a_capture, test_a_capture_that_has_failed,
-                  test_a_capture_that_goes_on, test_a_stream_that_is_destroyed_in_its_capture));
+        TEST_LIST(a_graph_keeps_its_blocks_until_it_ends, blocks_that_outlive_their_graph,
+                  what_a_graph_allocates_is_freed_after_each_launch,
+                  freed_on_another_stream_than_that_of_the_launch,
+                  a_graph_frees_what_another_allocated, a_graph_frees_only_what_a_graph_allocated,
+                  two_streams_of_one_capture, free_without_a_stream_during_a_capture,
+                  a_capture_that_has_failed, a_capture_that_goes_on,
+                  a_stream_that_is_destroyed_in_its_capture));
     tcase_add_checked_fixture(tcase, layer_begin, graphs_end);
     return driver_result(kind, suite_main(suite));
 }

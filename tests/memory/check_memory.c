@@ -21,7 +21,7 @@
 static const int32_t kinds[] = {CUARENA_MEMORY_PAGEABLE, CUARENA_MEMORY_NONE, CUARENA_MEMORY_BYTES,
                                 CUARENA_MEMORY_CUSTOM};
 
-START_TEST(test_open_gives_a_whole_table)
+START_TEST(open_gives_a_whole_table)
 {
     cuai_memory_t memory = memory_opened(kinds[_i]);
     const cuarena_memory_ops_t *ops = &memory.ops;
@@ -40,7 +40,7 @@ START_TEST(test_open_gives_a_whole_table)
 }
 END_TEST
 
-START_TEST(test_get_keeps_the_contract)
+START_TEST(get_keeps_the_contract)
 {
     cuai_memory_t memory = memory_kept(kinds[_i]);
     cuarena_memory_segment_t segment = memory_got(&memory, GUEST_SIZE, GUEST_SIZE);
@@ -52,7 +52,7 @@ START_TEST(test_get_keeps_the_contract)
 }
 END_TEST
 
-START_TEST(test_get_again_after_give_back)
+START_TEST(get_again_after_give_back)
 {
     uint64_t live = cuai_host_live();
     cuai_memory_t memory = memory_opened(kinds[_i]);
@@ -65,7 +65,7 @@ START_TEST(test_get_again_after_give_back)
 }
 END_TEST
 
-START_TEST(test_relocate_in_order_and_over_itself)
+START_TEST(relocate_in_order_and_over_itself)
 {
     cuai_memory_t memory = memory_kept(kinds[_i]);
     cuarena_memory_segment_t segment = memory_got(&memory, GUEST_SIZE, GUEST_SIZE);
@@ -87,7 +87,7 @@ START_TEST(test_relocate_in_order_and_over_itself)
 }
 END_TEST
 
-START_TEST(test_zero_bytes_and_no_others)
+START_TEST(zero_bytes_and_no_others)
 {
     cuai_memory_t memory = memory_kept(kinds[_i]);
     cuarena_memory_segment_t segment = memory_got(&memory, GUEST_SIZE, GUEST_SIZE);
@@ -131,13 +131,13 @@ static uint64_t refusals_until_it_works(int32_t kind)
     }
 }
 
-START_TEST(test_each_refusal_of_the_host_is_survived)
+START_TEST(each_refusal_of_the_host_is_survived)
 {
     expect_between(refusals_until_it_works(kinds[_i]), 1, 4);
 }
 END_TEST
 
-START_TEST(test_open_unknown_memory)
+START_TEST(open_unknown_memory)
 {
     static const int32_t unknown[] = {0, -1, 8, INT32_MAX, INT32_MIN};
     for (size_t i = 0; i < COUNT_OF(unknown); i++) {
@@ -150,7 +150,7 @@ START_TEST(test_open_unknown_memory)
 }
 END_TEST
 
-START_TEST(test_ops_init_defaults)
+START_TEST(ops_init_defaults)
 {
     cuarena_memory_ops_t ops;
     memset(&ops, 0xff, sizeof(ops));
@@ -202,7 +202,7 @@ static bool is_zero(const unsigned char *bytes, uint64_t count)
 
 #define RESERVED (16 * CUAI_GIB)
 
-START_TEST(test_pageable_reserves_more_than_it_commits)
+START_TEST(pageable_reserves_more_than_it_commits)
 {
     cuai_memory_t memory = memory_kept(CUARENA_MEMORY_PAGEABLE);
     cuarena_memory_segment_t s = memory_got(&memory, GRANULARITY, RESERVED);
@@ -216,7 +216,7 @@ START_TEST(test_pageable_reserves_more_than_it_commits)
 }
 END_TEST
 
-START_TEST(test_pageable_grows_and_shrinks_in_place)
+START_TEST(pageable_grows_and_shrinks_in_place)
 {
     cuai_memory_t memory = memory_kept(CUARENA_MEMORY_PAGEABLE);
     cuarena_memory_segment_t s = memory_got(&memory, GRANULARITY, 16 * GRANULARITY);
@@ -238,7 +238,7 @@ START_TEST(test_pageable_grows_and_shrinks_in_place)
 }
 END_TEST
 
-START_TEST(test_pageable_from_nothing_and_back)
+START_TEST(pageable_from_nothing_and_back)
 {
     cuai_memory_t memory = memory_kept(CUARENA_MEMORY_PAGEABLE);
     cuarena_memory_segment_t s = memory_got(&memory, 0, 4 * GRANULARITY);
@@ -252,7 +252,7 @@ START_TEST(test_pageable_from_nothing_and_back)
 }
 END_TEST
 
-START_TEST(test_pageable_hole_and_fill)
+START_TEST(pageable_hole_and_fill)
 {
     cuai_memory_t memory = memory_kept(CUARENA_MEMORY_PAGEABLE);
     cuarena_memory_segment_t s = memory_got(&memory, 4 * GRANULARITY, 4 * GRANULARITY);
@@ -272,7 +272,7 @@ START_TEST(test_pageable_hole_and_fill)
 }
 END_TEST
 
-START_TEST(test_pageable_refused_grow_and_fill_change_nothing)
+START_TEST(pageable_refused_grow_and_fill_change_nothing)
 {
     cuai_memory_t memory = memory_kept(CUARENA_MEMORY_PAGEABLE);
     cuarena_memory_segment_t s = memory_got(&memory, 2 * GRANULARITY, 4 * GRANULARITY);
@@ -293,7 +293,7 @@ END_TEST
 /* Half as many addresses, and so on, down to those of the bytes. An emulator keeps tables of what
  * is set aside, which take it more memory than there is.
  */
-START_TEST(test_pageable_reservation_that_cannot_be_had_whole)
+START_TEST(pageable_reservation_that_cannot_be_had_whole)
 {
     if (scale_is_emulated())
         return;
@@ -308,7 +308,7 @@ START_TEST(test_pageable_reservation_that_cannot_be_had_whole)
 }
 END_TEST
 
-START_TEST(test_pageable_reservation_that_cannot_be_had)
+START_TEST(pageable_reservation_that_cannot_be_had)
 {
     cuai_memory_t memory = memory_kept(CUARENA_MEMORY_PAGEABLE);
     cuarena_memory_segment_t s = {0};
@@ -321,7 +321,7 @@ START_TEST(test_pageable_reservation_that_cannot_be_had)
 }
 END_TEST
 
-START_TEST(test_pageable_and_none_follow_a_large_alignment)
+START_TEST(pageable_and_none_follow_a_large_alignment)
 {
     static const int32_t both[] = {CUARENA_MEMORY_PAGEABLE, CUARENA_MEMORY_NONE};
     for (size_t i = 0; i < COUNT_OF(both); i++) {
@@ -340,7 +340,7 @@ END_TEST
 
 /* ---- None -------------------------------------------------------------- */
 
-START_TEST(test_none_addresses_are_far_away_and_unmapped)
+START_TEST(none_addresses_are_far_away_and_unmapped)
 {
     cuai_memory_t memory = memory_kept(CUARENA_MEMORY_NONE);
     cuarena_memory_segment_t s = memory_got(&memory, CUAI_TIB, CUAI_TIB);
@@ -358,7 +358,7 @@ static bool overlap(const cuarena_memory_segment_t *a, const cuarena_memory_segm
 
 #define MANY 200
 
-START_TEST(test_none_addresses_are_distinct_and_come_back)
+START_TEST(none_addresses_are_distinct_and_come_back)
 {
     cuai_memory_t memory = memory_kept(CUARENA_MEMORY_NONE);
     static cuarena_memory_segment_t s[MANY];
@@ -378,7 +378,7 @@ START_TEST(test_none_addresses_are_distinct_and_come_back)
 }
 END_TEST
 
-START_TEST(test_none_serves_all_it_says_it_has_but_not_more_than_there_is)
+START_TEST(none_serves_all_it_says_it_has_but_not_more_than_there_is)
 {
     cuai_memory_t memory = memory_kept(CUARENA_MEMORY_NONE);
     uint64_t available = 0;
@@ -393,7 +393,7 @@ START_TEST(test_none_serves_all_it_says_it_has_but_not_more_than_there_is)
 }
 END_TEST
 
-START_TEST(test_none_grow_shrink_and_holes_cost_nothing)
+START_TEST(none_grow_shrink_and_holes_cost_nothing)
 {
     cuai_memory_t memory = memory_kept(CUARENA_MEMORY_NONE);
     cuarena_memory_segment_t s = memory_got(&memory, GRANULARITY, CUAI_GIB);
@@ -412,7 +412,7 @@ END_TEST
 
 /* ---- The caller's bytes ------------------------------------------------ */
 
-START_TEST(test_bytes_begin_at_the_first_aligned_address)
+START_TEST(bytes_begin_at_the_first_aligned_address)
 {
     cuarena_config_t config = memory_config(CUARENA_MEMORY_BYTES);
     static _Alignas(4096) unsigned char bytes[16384];
@@ -434,7 +434,7 @@ START_TEST(test_bytes_begin_at_the_first_aligned_address)
 }
 END_TEST
 
-START_TEST(test_bytes_are_given_once)
+START_TEST(bytes_are_given_once)
 {
     cuai_memory_t memory = memory_kept(CUARENA_MEMORY_BYTES);
     cuarena_memory_segment_t t = {0};
@@ -465,7 +465,7 @@ static const bytes_case_t no_room[] = {
     {UINTPTR_MAX - 10, 10, 256},
 };
 
-START_TEST(test_bytes_without_room_for_a_block)
+START_TEST(bytes_without_room_for_a_block)
 {
     cuarena_config_t config = memory_config(CUARENA_MEMORY_BYTES);
     cuai_memory_t memory;
@@ -479,7 +479,7 @@ END_TEST
 
 /* ---- The caller's functions -------------------------------------------- */
 
-START_TEST(test_custom_passes_everything_on)
+START_TEST(custom_passes_everything_on)
 {
     cuai_memory_t memory = memory_opened(CUARENA_MEMORY_CUSTOM);
     const cuarena_memory_ops_t *ops = &memory.ops;
@@ -510,7 +510,7 @@ START_TEST(test_custom_passes_everything_on)
 }
 END_TEST
 
-START_TEST(test_custom_table_is_copied)
+START_TEST(custom_table_is_copied)
 {
     cuai_memory_t memory = memory_opened(CUARENA_MEMORY_CUSTOM);
     memset(&guest_table, 0, sizeof(guest_table));
@@ -521,7 +521,7 @@ START_TEST(test_custom_table_is_copied)
 }
 END_TEST
 
-START_TEST(test_custom_smallest_table)
+START_TEST(custom_smallest_table)
 {
     const cuarena_memory_ops_t whole = guest_table;
     cuarena_memory_ops_init(&guest_table);
@@ -550,7 +550,7 @@ static const cuarena_status_t answers[][2] = {
     {INT32_MAX, CUARENA_DRIVER},
 };
 
-START_TEST(test_custom_failures_name_memory_and_function)
+START_TEST(custom_failures_name_memory_and_function)
 {
     cuai_memory_t memory = memory_kept(CUARENA_MEMORY_CUSTOM);
     const cuarena_memory_ops_t *ops = &memory.ops;
@@ -586,7 +586,7 @@ START_TEST(test_custom_failures_name_memory_and_function)
 END_TEST
 
 /* Of a stream whose capture has failed. */
-START_TEST(test_custom_zero_captured_may_say_busy)
+START_TEST(custom_zero_captured_may_say_busy)
 {
     cuai_memory_t memory = memory_kept(CUARENA_MEMORY_CUSTOM);
     const cuarena_memory_ops_t *ops = &memory.ops;
@@ -599,7 +599,7 @@ START_TEST(test_custom_zero_captured_may_say_busy)
 }
 END_TEST
 
-START_TEST(test_custom_query_may_say_busy)
+START_TEST(custom_query_may_say_busy)
 {
     cuai_memory_t memory = memory_kept(CUARENA_MEMORY_CUSTOM);
     guest.status = CUARENA_BUSY;
@@ -625,7 +625,7 @@ static cuarena_status_t guest_export(void *user, const cuarena_memory_segment_t 
     return self->status;
 }
 
-START_TEST(test_custom_export_is_passed_on_and_checked)
+START_TEST(custom_export_is_passed_on_and_checked)
 {
     guest_table.export_range = guest_export;
     cuai_memory_t memory = memory_kept(CUARENA_MEMORY_CUSTOM);
@@ -652,7 +652,7 @@ START_TEST(test_custom_export_is_passed_on_and_checked)
 }
 END_TEST
 
-START_TEST(test_custom_relocate_counts_no_more_than_there_are)
+START_TEST(custom_relocate_counts_no_more_than_there_are)
 {
     cuai_memory_t memory = memory_kept(CUARENA_MEMORY_CUSTOM);
     const cuarena_relocation_t list[] = {{0, guest_bytes, guest_bytes, 256}};
@@ -667,7 +667,7 @@ START_TEST(test_custom_relocate_counts_no_more_than_there_are)
 END_TEST
 
 /* Bytes that the arena has already; not so once they went back. */
-START_TEST(test_custom_get_that_answers_the_same_bytes_again)
+START_TEST(custom_get_that_answers_the_same_bytes_again)
 {
     cuai_memory_t memory = memory_kept(CUARENA_MEMORY_CUSTOM);
     cuarena_memory_segment_t first = memory_got(&memory, 4096, 8192);
@@ -688,10 +688,9 @@ END_TEST
 
 static void add_all(Suite *suite)
 {
-    const TTest *const tests[] = {
-        test_open_gives_a_whole_table,  test_get_keeps_the_contract,
-        test_get_again_after_give_back, test_relocate_in_order_and_over_itself,
-        test_zero_bytes_and_no_others,  test_each_refusal_of_the_host_is_survived};
+    const TTest *const tests[] = {open_gives_a_whole_table,  get_keeps_the_contract,
+                                  get_again_after_give_back, relocate_in_order_and_over_itself,
+                                  zero_bytes_and_no_others,  each_refusal_of_the_host_is_survived};
     for (size_t i = 0; i < COUNT_OF(tests); i++)
         guest_add_rows(suite, "all", tests[i], COUNT_OF(kinds));
 }
@@ -700,32 +699,29 @@ int main(void)
 {
     Suite *suite = suite_create("memory");
     add_all(suite);
-    guest_add_list(suite, "open", TEST_LIST(test_open_unknown_memory, test_ops_init_defaults));
+    guest_add_list(suite, "open", TEST_LIST(open_unknown_memory, ops_init_defaults));
     guest_add_list(suite, "pageable",
-                   TEST_LIST(test_pageable_reserves_more_than_it_commits,
-                             test_pageable_grows_and_shrinks_in_place,
-                             test_pageable_from_nothing_and_back, test_pageable_hole_and_fill,
-                             test_pageable_refused_grow_and_fill_change_nothing,
-                             test_pageable_reservation_that_cannot_be_had,
-                             test_pageable_reservation_that_cannot_be_had_whole,
-                             test_pageable_and_none_follow_a_large_alignment));
+                   TEST_LIST(pageable_reserves_more_than_it_commits,
+                             pageable_grows_and_shrinks_in_place, pageable_from_nothing_and_back,
+                             pageable_hole_and_fill, pageable_refused_grow_and_fill_change_nothing,
+                             pageable_reservation_that_cannot_be_had,
+                             pageable_reservation_that_cannot_be_had_whole,
+                             pageable_and_none_follow_a_large_alignment));
     guest_add_list(suite, "none",
-                   TEST_LIST(test_none_addresses_are_far_away_and_unmapped,
-                             test_none_addresses_are_distinct_and_come_back,
-                             test_none_serves_all_it_says_it_has_but_not_more_than_there_is,
-                             test_none_grow_shrink_and_holes_cost_nothing));
-    guest_add_list(
-        suite, "bytes",
-        TEST_LIST(test_bytes_begin_at_the_first_aligned_address, test_bytes_are_given_once));
-    guest_add_rows(suite, "bytes refused", test_bytes_without_room_for_a_block, COUNT_OF(no_room));
+                   TEST_LIST(none_addresses_are_far_away_and_unmapped,
+                             none_addresses_are_distinct_and_come_back,
+                             none_serves_all_it_says_it_has_but_not_more_than_there_is,
+                             none_grow_shrink_and_holes_cost_nothing));
+    guest_add_list(suite, "bytes",
+                   TEST_LIST(bytes_begin_at_the_first_aligned_address, bytes_are_given_once));
+    guest_add_rows(suite, "bytes refused", bytes_without_room_for_a_block, COUNT_OF(no_room));
     guest_add_list(suite, "custom",
-                   TEST_LIST(test_custom_passes_everything_on, test_custom_table_is_copied,
-                             test_custom_smallest_table, test_custom_query_may_say_busy,
-                             test_custom_zero_captured_may_say_busy,
-                             test_custom_export_is_passed_on_and_checked,
-                             test_custom_relocate_counts_no_more_than_there_are,
-                             test_custom_get_that_answers_the_same_bytes_again));
-    guest_add_rows(suite, "failures", test_custom_failures_name_memory_and_function,
-                   COUNT_OF(answers));
+                   TEST_LIST(custom_passes_everything_on, custom_table_is_copied,
+                             custom_smallest_table, custom_query_may_say_busy,
+                             custom_zero_captured_may_say_busy,
+                             custom_export_is_passed_on_and_checked,
+                             custom_relocate_counts_no_more_than_there_are,
+                             custom_get_that_answers_the_same_bytes_again));
+    guest_add_rows(suite, "failures", custom_failures_name_memory_and_function, COUNT_OF(answers));
     return suite_main(suite);
 }

@@ -80,7 +80,7 @@ static const arena_row_t rows[] = {
      "alloc a 65536; alloc b 16384; free b; cache 65536 16384; alloc c 65536; cache 131072 0"},
 };
 
-START_TEST(test_the_cache_is_as_mlxs)
+START_TEST(the_cache_is_as_mlxs)
 {
     arena_run_row(&rows[_i]);
 }
@@ -90,7 +90,7 @@ END_TEST
 
 static const uint64_t basic_sizes[] = {4, 512, 0};
 
-START_TEST(test_basic_sizes_come_and_go)
+START_TEST(basic_sizes_come_and_go)
 {
     fixture_t *f = opened_text(CPU);
     void *pointer = take(f, basic_sizes[_i]);
@@ -99,7 +99,7 @@ START_TEST(test_basic_sizes_come_and_go)
 }
 END_TEST
 
-START_TEST(test_a_hundred_buffers_of_a_gib_one_after_the_other)
+START_TEST(a_hundred_buffers_of_a_gib_one_after_the_other)
 {
     fixture_t *f = opened_text(CPU);
     for (int i = 0; i < 100; i++)
@@ -109,7 +109,7 @@ START_TEST(test_a_hundred_buffers_of_a_gib_one_after_the_other)
 }
 END_TEST
 
-START_TEST(test_clearing_an_empty_cache_does_nothing)
+START_TEST(clearing_an_empty_cache_does_nothing)
 {
     fixture_t *f = opened_text(CPU);
     uint64_t calls = stats_of(f).memory_calls;
@@ -152,7 +152,7 @@ static const struct window {
     {CUDA, 8192, 4096, false},
 };
 
-START_TEST(test_a_cached_block_serves_what_it_exceeds_by_little)
+START_TEST(a_cached_block_serves_what_it_exceeds_by_little)
 {
     const struct window *w = &windows[_i];
     fixture_t *f = opened_text(w->config);
@@ -168,7 +168,7 @@ START_TEST(test_a_cached_block_serves_what_it_exceeds_by_little)
 }
 END_TEST
 
-START_TEST(test_zero_bytes_never_hit)
+START_TEST(zero_bytes_never_hit)
 {
     fixture_t *f = opened_text(CPU);
     drop(f, take(f, 16));
@@ -196,7 +196,7 @@ static const struct size_class {
     {CUDA, MIB(1), MIB(1)},
 };
 
-START_TEST(test_sizes_are_those_of_the_preset)
+START_TEST(sizes_are_those_of_the_preset)
 {
     const struct size_class *row = &size_classes[_i];
     fixture_t *f = opened_text(row->config);
@@ -209,7 +209,7 @@ START_TEST(test_sizes_are_those_of_the_preset)
 END_TEST
 
 /* Scalars pack, and what is large is as cudaMalloc's. */
-START_TEST(test_blocks_are_aligned_to_the_least_power_of_two_they_fit_in)
+START_TEST(blocks_are_aligned_to_the_least_power_of_two_they_fit_in)
 {
     static const uint64_t sizes[] = {8, 64, 8, 300, 8, 20000, 24, 4096};
     void *at[8];
@@ -226,7 +226,7 @@ START_TEST(test_blocks_are_aligned_to_the_least_power_of_two_they_fit_in)
 }
 END_TEST
 
-START_TEST(test_8192_scalars_share_64_kib)
+START_TEST(scalars_share_64_kib_by_8192)
 {
     static void *at[8192];
     fixture_t *f = opened_text("preset=mlx-cuda,memory=none,handle=64KiB,limit=1TiB");
@@ -251,7 +251,7 @@ static const struct nine_tenths {
     {8999, 9}, {9000, 10}, {9001, 10}, {10000, 10}, {UINT64_MAX, 10},
 };
 
-START_TEST(test_releasing_nine_tenths_drops_everything)
+START_TEST(releasing_nine_tenths_drops_everything)
 {
     void *at[10];
     fixture_t *f = opened_text(CPU8);
@@ -273,7 +273,7 @@ END_TEST
 
 /* ---- Arguments --------------------------------------------------------- */
 
-START_TEST(test_arguments_of_the_cache_are_checked)
+START_TEST(arguments_of_the_cache_are_checked)
 {
     fixture_t *f = opened_text(CPU);
     cuarena_cache_stats_t stats = {0};
@@ -288,7 +288,7 @@ END_TEST
 static const char *const refused[] = {"preset=grow,cache_limit=1MiB", "preset=pool,keep=none",
                                       "preset=pool,keep=all,cache_limit=0"};
 
-START_TEST(test_options_that_need_others_are_refused)
+START_TEST(options_that_need_others_are_refused)
 {
     cuarena_t *arena = NULL;
     cuarena_config_t config = config_of(refused[_i]);
@@ -299,20 +299,20 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("cache");
-    suite_add_rows(suite, "basic", test_basic_sizes_come_and_go, COUNT_OF(basic_sizes));
-    suite_add_rows(suite, "rows", test_the_cache_is_as_mlxs, COUNT_OF(rows));
+    suite_add_rows(suite, "basic", basic_sizes_come_and_go, COUNT_OF(basic_sizes));
+    suite_add_rows(suite, "rows", the_cache_is_as_mlxs, COUNT_OF(rows));
     suite_add_list(suite, "MLX's own",
-                   TEST_LIST(test_a_hundred_buffers_of_a_gib_one_after_the_other,
-                             test_clearing_an_empty_cache_does_nothing, test_zero_bytes_never_hit));
-    suite_add_rows(suite, "window", test_a_cached_block_serves_what_it_exceeds_by_little,
+                   TEST_LIST(a_hundred_buffers_of_a_gib_one_after_the_other,
+                             clearing_an_empty_cache_does_nothing, zero_bytes_never_hit));
+    suite_add_rows(suite, "window", a_cached_block_serves_what_it_exceeds_by_little,
                    COUNT_OF(windows));
-    suite_add_rows(suite, "sizes", test_sizes_are_those_of_the_preset, COUNT_OF(size_classes));
+    suite_add_rows(suite, "sizes", sizes_are_those_of_the_preset, COUNT_OF(size_classes));
     suite_add_list(suite, "places",
-                   TEST_LIST(test_blocks_are_aligned_to_the_least_power_of_two_they_fit_in,
-                             test_8192_scalars_share_64_kib));
-    suite_add_rows(suite, "nine tenths", test_releasing_nine_tenths_drops_everything,
+                   TEST_LIST(blocks_are_aligned_to_the_least_power_of_two_they_fit_in,
+                             scalars_share_64_kib_by_8192));
+    suite_add_rows(suite, "nine tenths", releasing_nine_tenths_drops_everything,
                    COUNT_OF(nine_tenths));
-    suite_add_list(suite, "memory", TEST_LIST(test_arguments_of_the_cache_are_checked));
-    suite_add_rows(suite, "options", test_options_that_need_others_are_refused, COUNT_OF(refused));
+    suite_add_list(suite, "memory", TEST_LIST(arguments_of_the_cache_are_checked));
+    suite_add_rows(suite, "options", options_that_need_others_are_refused, COUNT_OF(refused));
     return suite_main(suite);
 }

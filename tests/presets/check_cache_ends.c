@@ -39,7 +39,7 @@ static const arena_row_t rows[] = {
      "evicted_blocks 0; alloc c 24M; cache 32M 0"},
 };
 
-START_TEST(test_what_ends_cached_blocks)
+START_TEST(what_ends_cached_blocks)
 {
     arena_run_row(&rows[_i]);
 }
@@ -47,7 +47,7 @@ END_TEST
 
 /* ---- What is not cached, and what ends it ------------------------------ */
 
-START_TEST(test_what_is_cached_is_nothing_to_callers)
+START_TEST(what_is_cached_is_nothing_to_callers)
 {
     fixture_t *f = opened_text(CPU);
     cuarena_block_t block;
@@ -71,7 +71,7 @@ START_TEST(test_what_is_cached_is_nothing_to_callers)
 }
 END_TEST
 
-START_TEST(test_pinned_dedicated_and_adopted_blocks_are_not_cached)
+START_TEST(pinned_dedicated_and_adopted_blocks_are_not_cached)
 {
     static char bytes[4096] __attribute__((aligned(4096)));
     fixture_t *f = opened_text(CPU);
@@ -102,7 +102,7 @@ END_TEST
 
 /* Whole pages at a page, which is all that MLX's make_buffer takes, where it takes any; and what
  * adopt takes and refuses besides. */
-START_TEST(test_adopted_bytes_are_whole_granules_once)
+START_TEST(adopted_bytes_are_whole_granules_once)
 {
     fixture_t f;
     static char bytes[3 * 16384] __attribute__((aligned(16384)));
@@ -140,7 +140,7 @@ START_TEST(test_adopted_bytes_are_whole_granules_once)
 END_TEST
 
 /* At an address that is no multiple of it the block does not serve. */
-START_TEST(test_an_alignment_above_the_block_is_a_miss)
+START_TEST(an_alignment_above_the_block_is_a_miss)
 {
     fixture_t *f = opened_text(CPU);
     void *front = take(f, 16);
@@ -159,7 +159,7 @@ START_TEST(test_an_alignment_above_the_block_is_a_miss)
 }
 END_TEST
 
-START_TEST(test_a_zeroed_request_gets_zeros_of_a_cached_block)
+START_TEST(a_zeroed_request_gets_zeros_of_a_cached_block)
 {
     fixture_t *f = opened_text("preset=mlx-cpu,memory=pageable");
     char *at = take(f, 4096);
@@ -177,7 +177,7 @@ START_TEST(test_a_zeroed_request_gets_zeros_of_a_cached_block)
 }
 END_TEST
 
-START_TEST(test_tags_follow_their_blocks)
+START_TEST(tags_follow_their_blocks)
 {
     fixture_t *f = opened_text(CPU);
     cuarena_tag_t tag;
@@ -203,7 +203,7 @@ START_TEST(test_tags_follow_their_blocks)
 }
 END_TEST
 
-START_TEST(test_a_compaction_drops_the_cache_first)
+START_TEST(a_compaction_drops_the_cache_first)
 {
     fixture_t *f = opened_text("preset=mlx-cpu,memory=pageable");
     cuarena_block_t blocks[3];
@@ -220,7 +220,7 @@ START_TEST(test_a_compaction_drops_the_cache_first)
 END_TEST
 
 /* Blocks move up to a cached one, and not across it. */
-START_TEST(test_a_goal_is_reached_around_cached_blocks)
+START_TEST(a_goal_is_reached_around_cached_blocks)
 {
     fixture_t *f = opened_text("preset=pool,pool=64KiB,memory=pageable,alignment=4KiB,"
                                "keep=cache,placement=low");
@@ -241,7 +241,7 @@ START_TEST(test_a_goal_is_reached_around_cached_blocks)
 }
 END_TEST
 
-START_TEST(test_a_pool_that_changes_its_size_drops_the_cache)
+START_TEST(a_pool_that_changes_its_size_drops_the_cache)
 {
     fixture_t *f = opened_text("preset=pool,pool=64KiB,memory=pageable,keep=cache");
     drop(f, take(f, 4096));
@@ -269,7 +269,7 @@ static const char *const full[] = {
     "preset=mlx-cuda,limit=64KiB,memory=none,handle=256",
 };
 
-START_TEST(test_no_request_fails_while_cached_bytes_could_serve_it)
+START_TEST(no_request_fails_while_cached_bytes_could_serve_it)
 {
     static void *at[4];
     fixture_t *f = opened_text(full[_i]);
@@ -296,7 +296,7 @@ static fixture_t *open_custom(fixture_t *f, const char *options)
 }
 
 /* Theirs counts what it did not get. */
-START_TEST(test_a_refused_request_changes_no_figure)
+START_TEST(a_refused_request_changes_no_figure)
 {
     fixture_t *f = open_custom(new_fixture(fixture_close), "keep=cache,alignment=4KiB");
     drop(f, take(f, KIB(64)));
@@ -311,7 +311,7 @@ START_TEST(test_a_refused_request_changes_no_figure)
 END_TEST
 
 /* Whole segments: what is evicted goes back as the segment that it was. */
-START_TEST(test_held_is_live_and_cached_where_segments_keep_their_length)
+START_TEST(held_is_live_and_cached_where_segments_keep_their_length)
 {
     void *at[8];
     uint64_t blocks = 0;
@@ -365,7 +365,7 @@ static fixture_t *open_outside(const struct outside *row)
 
 /* As malloc, which is what MLX asks where its cache has none: the next one is cut from what the
  * last one left. */
-START_TEST(test_small_blocks_outside_the_cache_take_no_call)
+START_TEST(small_blocks_outside_the_cache_take_no_call)
 {
     const struct outside *row = &outside[_i];
     fixture_t *f = open_outside(row);
@@ -409,14 +409,14 @@ static void work_small(void *user)
     }
 }
 
-START_TEST(test_small_blocks_outside_the_cache_take_no_call_of_the_system)
+START_TEST(small_blocks_outside_the_cache_take_no_call_of_the_system)
 {
     small_work_t work = {.row = &outside[_i]};
     expect_u64(counted_system_calls(prepare_small, work_small, &work), 0);
 }
 END_TEST
 
-START_TEST(test_small_blocks_outside_the_cache_take_no_malloc)
+START_TEST(small_blocks_outside_the_cache_take_no_malloc)
 {
     small_work_t work = {.row = &outside[_i]};
     prepare_small(&work);
@@ -427,7 +427,7 @@ START_TEST(test_small_blocks_outside_the_cache_take_no_malloc)
 END_TEST
 
 /* The cache has no room for what these name, and finds out last that it is no block. */
-START_TEST(test_a_refused_free_outside_the_cache_changes_nothing)
+START_TEST(a_refused_free_outside_the_cache_changes_nothing)
 {
     const struct outside *row = &outside[_i];
     fixture_t *f = open_outside(row);
@@ -453,7 +453,7 @@ START_TEST(test_a_refused_free_outside_the_cache_changes_nothing)
 END_TEST
 
 /* A miss counts once, whichever path allocates: the spare bytes have no room for all of these. */
-START_TEST(test_each_miss_outside_the_cache_counts_once)
+START_TEST(each_miss_outside_the_cache_counts_once)
 {
     const struct outside *row = &outside[_i];
     fixture_t *f = open_outside(row);
@@ -470,7 +470,7 @@ START_TEST(test_each_miss_outside_the_cache_counts_once)
 END_TEST
 
 /* What stays free is bounded: more goes back with the free. */
-START_TEST(test_large_blocks_outside_the_cache_go_back_at_once)
+START_TEST(large_blocks_outside_the_cache_go_back_at_once)
 {
     fixture_t *f = opened_text("preset=mlx-cpu,memory=pageable,cache_limit=1");
     void *blocks[64];
@@ -485,7 +485,7 @@ START_TEST(test_large_blocks_outside_the_cache_go_back_at_once)
 }
 END_TEST
 
-START_TEST(test_keep_none_gives_bytes_back_at_once)
+START_TEST(keep_none_gives_bytes_back_at_once)
 {
     fixture_t *f = open_custom(new_fixture(fixture_close), "keep=none,alignment=4KiB");
     void *a = take(f, KIB(64));
@@ -497,7 +497,7 @@ START_TEST(test_keep_none_gives_bytes_back_at_once)
 }
 END_TEST
 
-START_TEST(test_keep_all_keeps_free_bytes)
+START_TEST(keep_all_keeps_free_bytes)
 {
     fixture_t *f = open_custom(new_fixture(fixture_close), "keep=all,alignment=4KiB");
     drop(f, take(f, KIB(64)));
@@ -510,40 +510,36 @@ END_TEST
 static void add_counted(TCase *calls)
 {
     const char *why = counted_possible() ? NULL : "no process may trace its child here";
-    add_test_unless(calls, test_small_blocks_outside_the_cache_take_no_call_of_the_system,
+    add_test_unless(calls, small_blocks_outside_the_cache_take_no_call_of_the_system,
                     COUNT_OF(outside), why);
     why = counted_mallocs_possible() ? NULL : "malloc is not counted here";
-    add_test_unless(calls, test_small_blocks_outside_the_cache_take_no_malloc, COUNT_OF(outside),
-                    why);
+    add_test_unless(calls, small_blocks_outside_the_cache_take_no_malloc, COUNT_OF(outside), why);
 }
 
 int main(void)
 {
     Suite *suite = suite_create("cache ends");
-    suite_add_rows(suite, "rows", test_what_ends_cached_blocks, COUNT_OF(rows));
-    suite_add_list(suite, "ends",
-                   TEST_LIST(test_what_is_cached_is_nothing_to_callers,
-                             test_pinned_dedicated_and_adopted_blocks_are_not_cached,
-                             test_adopted_bytes_are_whole_granules_once,
-                             test_an_alignment_above_the_block_is_a_miss,
-                             test_a_zeroed_request_gets_zeros_of_a_cached_block,
-                             test_tags_follow_their_blocks, test_a_compaction_drops_the_cache_first,
-                             test_a_goal_is_reached_around_cached_blocks,
-                             test_a_pool_that_changes_its_size_drops_the_cache));
-    suite_add_rows(suite, "running out", test_no_request_fails_while_cached_bytes_could_serve_it,
+    suite_add_rows(suite, "rows", what_ends_cached_blocks, COUNT_OF(rows));
+    suite_add_list(
+        suite, "ends",
+        TEST_LIST(what_is_cached_is_nothing_to_callers,
+                  pinned_dedicated_and_adopted_blocks_are_not_cached,
+                  adopted_bytes_are_whole_granules_once, an_alignment_above_the_block_is_a_miss,
+                  a_zeroed_request_gets_zeros_of_a_cached_block, tags_follow_their_blocks,
+                  a_compaction_drops_the_cache_first, a_goal_is_reached_around_cached_blocks,
+                  a_pool_that_changes_its_size_drops_the_cache));
+    suite_add_rows(suite, "running out", no_request_fails_while_cached_bytes_could_serve_it,
                    COUNT_OF(full));
     suite_add_list(suite, "memory",
-                   TEST_LIST(test_a_refused_request_changes_no_figure,
-                             test_held_is_live_and_cached_where_segments_keep_their_length,
-                             test_large_blocks_outside_the_cache_go_back_at_once,
-                             test_keep_none_gives_bytes_back_at_once,
-                             test_keep_all_keeps_free_bytes));
-    suite_add_rows(suite, "outside", test_small_blocks_outside_the_cache_take_no_call,
+                   TEST_LIST(a_refused_request_changes_no_figure,
+                             held_is_live_and_cached_where_segments_keep_their_length,
+                             large_blocks_outside_the_cache_go_back_at_once,
+                             keep_none_gives_bytes_back_at_once, keep_all_keeps_free_bytes));
+    suite_add_rows(suite, "outside", small_blocks_outside_the_cache_take_no_call,
                    COUNT_OF(outside));
-    suite_add_rows(suite, "refused", test_a_refused_free_outside_the_cache_changes_nothing,
+    suite_add_rows(suite, "refused", a_refused_free_outside_the_cache_changes_nothing,
                    COUNT_OF(outside));
-    suite_add_rows(suite, "misses", test_each_miss_outside_the_cache_counts_once,
-                   COUNT_OF(outside));
+    suite_add_rows(suite, "misses", each_miss_outside_the_cache_counts_once, COUNT_OF(outside));
     add_counted(suite_add_case(suite, "calls"));
     return suite_main(suite);
 }

@@ -70,7 +70,7 @@ static bool is_whole(const fixture_t *f)
 
 /* ---- MLX's own tests ----------------------------------------------------- */
 
-START_TEST(test_basic_sizes_come_and_go)
+START_TEST(basic_sizes_come_and_go)
 {
     static const uint64_t sizes[] = {4, 512, 0};
     fixture_t *f = opened_cache(_i, STREAMS_NONE, "");
@@ -85,7 +85,7 @@ START_TEST(test_basic_sizes_come_and_go)
 END_TEST
 
 /* A GiB each, where that takes no pages of the host's. */
-START_TEST(test_a_hundred_large_buffers_one_after_the_other)
+START_TEST(a_hundred_large_buffers_one_after_the_other)
 {
     fixture_t *f = opened_cache(_i, STREAMS_NONE, "");
     uint64_t bytes = f->kind->traits & KIND_DEVICE ? GIB(1) : MIB(64);
@@ -97,7 +97,7 @@ START_TEST(test_a_hundred_large_buffers_one_after_the_other)
 }
 END_TEST
 
-START_TEST(test_a_reused_buffer_keeps_its_capacity)
+START_TEST(a_reused_buffer_keeps_its_capacity)
 {
     fixture_t *f = opened_cache(_i, STREAMS_NONE, "");
     set_limit(f, CUARENA_LIMIT_CACHED, MIB(1));
@@ -114,7 +114,7 @@ START_TEST(test_a_reused_buffer_keeps_its_capacity)
 }
 END_TEST
 
-START_TEST(test_limits_return_what_they_were)
+START_TEST(limits_return_what_they_were)
 {
     fixture_t *f = opened_cache(_i, STREAMS_NONE, "");
     uint64_t soft = 0;
@@ -128,7 +128,7 @@ START_TEST(test_limits_return_what_they_were)
 END_TEST
 
 /* mlx-cpu at once; mlx-cuda with the next request. */
-START_TEST(test_nothing_is_cached_with_a_limit_of_0)
+START_TEST(nothing_is_cached_with_a_limit_of_0)
 {
     fixture_t *f = opened_cache(_i, STREAMS_NONE, "");
     drop(f, take(f, MIB(2)));
@@ -143,7 +143,7 @@ START_TEST(test_nothing_is_cached_with_a_limit_of_0)
 }
 END_TEST
 
-START_TEST(test_active_cached_and_peak_bytes)
+START_TEST(active_cached_and_peak_bytes)
 {
     fixture_t *f = opened_cache(_i, STREAMS_NONE, "");
     void *pointer = take(f, MIB(2));
@@ -185,7 +185,7 @@ static void *let_go_of_who_waits(void *user)
 }
 
 /* As theirs waits for the tasks of its CPU streams. */
-START_TEST(test_clear_waits_for_work_behind_cached_blocks)
+START_TEST(clear_waits_for_work_behind_cached_blocks)
 {
     pthread_t thread;
     uint64_t blocks = 0;
@@ -213,7 +213,7 @@ END_TEST
 static const uint64_t asked_sizes[] = {1, 8, 9, 100, 6000, 16383, 16384, 16385, 65537, MIB(1)};
 static const uint64_t cuda_sizes[] = {8, 8, 16, 128, 8192, 16384, 16384, 32768, 81920, MIB(1)};
 
-START_TEST(test_sizes_are_those_of_the_preset)
+START_TEST(sizes_are_those_of_the_preset)
 {
     fixture_t *f = opened_cache(_i, STREAMS_NONE, "");
     for (size_t i = 0; i < COUNT_OF(asked_sizes); i++) {
@@ -229,7 +229,7 @@ START_TEST(test_sizes_are_those_of_the_preset)
 END_TEST
 
 /* Of what the memory gave nothing lies idle. */
-START_TEST(test_held_is_live_and_cached_where_segments_are_whole)
+START_TEST(held_is_live_and_cached_where_segments_are_whole)
 {
     void *at[6];
     fixture_t *f = opened_cache(_i, STREAMS_NONE, "cache_limit=6MiB");
@@ -250,7 +250,7 @@ START_TEST(test_held_is_live_and_cached_where_segments_are_whole)
 }
 END_TEST
 
-START_TEST(test_only_a_late_bound_is_exceeded_by_one_block)
+START_TEST(only_a_late_bound_is_exceeded_by_one_block)
 {
     fixture_t *f = opened_cache(_i, STREAMS_NONE, "cache_limit=5MiB");
     void *a = take(f, MIB(4));
@@ -265,7 +265,7 @@ START_TEST(test_only_a_late_bound_is_exceeded_by_one_block)
 }
 END_TEST
 
-START_TEST(test_only_an_enforced_limit_evicts_before_a_miss)
+START_TEST(only_an_enforced_limit_evicts_before_a_miss)
 {
     void *at[4];
     fixture_t *f = opened_cache(_i, STREAMS_NONE, "soft_limit=8MiB,cache_limit=32MiB");
@@ -279,7 +279,7 @@ START_TEST(test_only_an_enforced_limit_evicts_before_a_miss)
 }
 END_TEST
 
-START_TEST(test_no_request_fails_while_cached_bytes_could_serve_it)
+START_TEST(no_request_fails_while_cached_bytes_could_serve_it)
 {
     for (int use = 0; use < STREAM_USES; use++) {
         fixture_t f;
@@ -309,7 +309,7 @@ END_TEST
 /* Contents are written and looked at on the stream of each block: whoever got one too early would
  * show. What was freed up to half of them is idle then, so something is reused however long the
  * work takes. */
-START_TEST(test_contents_hold_whoever_reuses_them)
+START_TEST(contents_hold_whoever_reuses_them)
 {
     for (int use = STREAMS_ONE; use < STREAM_USES; use++) {
         fixture_t f;
@@ -344,7 +344,7 @@ END_TEST
 /* ---- What may befall it -------------------------------------------------- */
 
 /* A block of the cache stays there; one of the session is its own. */
-START_TEST(test_a_capture_leaves_cached_blocks_alone)
+START_TEST(a_capture_leaves_cached_blocks_alone)
 {
     cuarena_capture_t *session = NULL;
     cuai_cu_graph_t graph = NULL;
@@ -380,7 +380,7 @@ START_TEST(test_a_capture_leaves_cached_blocks_alone)
 END_TEST
 
 /* The session begins, and ends, with blocks of its stream in the cache. */
-START_TEST(test_cached_blocks_of_a_captured_stream_can_end)
+START_TEST(cached_blocks_of_a_captured_stream_can_end)
 {
     cuarena_capture_t *session = NULL;
     cuai_cu_graph_t graph = NULL;
@@ -441,7 +441,7 @@ static void lose_cached_blocks(int kind, stream_use_t use)
                    0);
 }
 
-START_TEST(test_a_lost_arena_with_cached_blocks)
+START_TEST(a_lost_arena_with_cached_blocks)
 {
     int kind = _i / STREAM_USES;
     ck_assert(standin_is_here());
@@ -474,7 +474,7 @@ static void expect_child(pid_t child)
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
 }
 
-START_TEST(test_a_fork_while_blocks_are_cached)
+START_TEST(a_fork_while_blocks_are_cached)
 {
     fixture_t *f = opened_cache(_i, STREAMS_NONE, "limit=64MiB");
     void *live = take(f, MIB(2));
@@ -511,27 +511,25 @@ int main(void)
 {
     Suite *suite = suite_create("CUDA, cache");
     add_tests(suite, "MLX's own",
-              TEST_LIST(test_basic_sizes_come_and_go,
-                        test_a_hundred_large_buffers_one_after_the_other,
-                        test_a_reused_buffer_keeps_its_capacity, test_limits_return_what_they_were,
-                        test_nothing_is_cached_with_a_limit_of_0, test_active_cached_and_peak_bytes,
-                        test_clear_waits_for_work_behind_cached_blocks));
-    add_tests(suite, "rules",
-              TEST_LIST(test_sizes_are_those_of_the_preset,
-                        test_held_is_live_and_cached_where_segments_are_whole,
-                        test_only_a_late_bound_is_exceeded_by_one_block,
-                        test_only_an_enforced_limit_evicts_before_a_miss,
-                        test_no_request_fails_while_cached_bytes_could_serve_it,
-                        test_contents_hold_whoever_reuses_them));
+              TEST_LIST(basic_sizes_come_and_go, a_hundred_large_buffers_one_after_the_other,
+                        a_reused_buffer_keeps_its_capacity, limits_return_what_they_were,
+                        nothing_is_cached_with_a_limit_of_0, active_cached_and_peak_bytes,
+                        clear_waits_for_work_behind_cached_blocks));
+    add_tests(
+        suite, "rules",
+        TEST_LIST(
+            sizes_are_those_of_the_preset, held_is_live_and_cached_where_segments_are_whole,
+            only_a_late_bound_is_exceeded_by_one_block, only_an_enforced_limit_evicts_before_a_miss,
+            no_request_fails_while_cached_bytes_could_serve_it, contents_hold_whoever_reuses_them));
     add_tests(suite, "beside it",
-              TEST_LIST(test_a_capture_leaves_cached_blocks_alone,
-                        test_cached_blocks_of_a_captured_stream_can_end,
-                        test_a_fork_while_blocks_are_cached));
+              TEST_LIST(a_capture_leaves_cached_blocks_alone,
+                        cached_blocks_of_a_captured_stream_can_end,
+                        a_fork_while_blocks_are_cached));
     TCase *lost = new_case(suite, "lost");
-    if (driver_is_standin_for("test_a_lost_arena_with_cached_blocks"))
+    if (driver_is_standin_for("a_lost_arena_with_cached_blocks"))
         for (int i = 0; i < KINDS; i++)
             if (kind_of(i)->memory != CUARENA_MEMORY_PAGEABLE)
-                tcase_add_loop_test(lost, test_a_lost_arena_with_cached_blocks, i * STREAM_USES,
+                tcase_add_loop_test(lost, a_lost_arena_with_cached_blocks, i * STREAM_USES,
                                     (i + 1) * STREAM_USES);
     return cuda_kinds_main(suite);
 }

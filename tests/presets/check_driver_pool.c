@@ -56,7 +56,7 @@ static bool driver_has(uint64_t bytes)
 
 /* ---- CuPy's tests ------------------------------------------------------ */
 
-START_TEST(test_zero_bytes_are_no_block)
+START_TEST(zero_bytes_are_no_block)
 {
     cuarena_t *arena = pool_arena(OWN);
     ck_assert_ptr_null(take_from(arena, 0));
@@ -66,7 +66,7 @@ START_TEST(test_zero_bytes_are_no_block)
 }
 END_TEST
 
-START_TEST(test_blocks_are_rounded_to_512)
+START_TEST(blocks_are_rounded_to_512)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS);
     static const uint64_t sizes[][2] = {{1, UNIT}, {511, UNIT}, {512, UNIT}, {513, 2 * UNIT}};
@@ -81,7 +81,7 @@ START_TEST(test_blocks_are_rounded_to_512)
 }
 END_TEST
 
-START_TEST(test_most_of_the_device_then_less)
+START_TEST(most_of_the_device_then_less)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS);
     uint64_t most = share(70);
@@ -92,7 +92,7 @@ START_TEST(test_most_of_the_device_then_less)
 }
 END_TEST
 
-START_TEST(test_what_the_pool_keeps_the_driver_lacks_until_trim)
+START_TEST(what_the_pool_keeps_the_driver_lacks_until_trim)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS);
     uint64_t given = 0;
@@ -108,7 +108,7 @@ START_TEST(test_what_the_pool_keeps_the_driver_lacks_until_trim)
 }
 END_TEST
 
-START_TEST(test_what_the_driver_gave_the_pool_lacks)
+START_TEST(what_the_driver_gave_the_pool_lacks)
 {
     cuarena_t *arena = pool_arena(OWN);
     cuai_cu_pointer_t other = 0;
@@ -123,7 +123,7 @@ START_TEST(test_what_the_driver_gave_the_pool_lacks)
 }
 END_TEST
 
-START_TEST(test_used_bytes_of_2_4_and_1_units)
+START_TEST(used_bytes_of_2_4_and_1_units)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS);
     void *a = take_from(arena, 2 * UNIT);
@@ -141,7 +141,7 @@ START_TEST(test_used_bytes_of_2_4_and_1_units)
 }
 END_TEST
 
-START_TEST(test_used_bytes_with_another_stream)
+START_TEST(used_bytes_with_another_stream)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t a = cuda_test_stream();
@@ -161,7 +161,7 @@ START_TEST(test_used_bytes_with_another_stream)
 END_TEST
 
 /* CuPy's pools keep what they have, whoever waits, without being told so. */
-START_TEST(test_total_stays_until_trim)
+START_TEST(total_stays_until_trim)
 {
     cuarena_t *arena = pool_arena(OWN);
     cuai_cu_stream_t stream = cuda_test_stream();
@@ -184,7 +184,7 @@ START_TEST(test_total_stays_until_trim)
 END_TEST
 
 /* CuPy's free_all_blocks. */
-START_TEST(test_trim_on_a_stream_waits_for_it)
+START_TEST(trim_on_a_stream_waits_for_it)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t stream = cuda_test_stream();
@@ -209,7 +209,7 @@ START_TEST(test_trim_on_a_stream_waits_for_it)
 }
 END_TEST
 
-START_TEST(test_threshold_by_bytes)
+START_TEST(threshold_by_bytes)
 {
     static const uint64_t limits[] = {1024, UINT64_C(1) << 33, 0, UINT64_MAX};
     cuarena_t *arena = pool_arena(OWN KEEPS);
@@ -230,7 +230,7 @@ START_TEST(test_threshold_by_bytes)
 }
 END_TEST
 
-START_TEST(test_threshold_by_share)
+START_TEST(threshold_by_share)
 {
     cuarena_t *arena = pool_arena(OWN);
     size_t total = 0;
@@ -252,7 +252,7 @@ START_TEST(test_threshold_by_share)
 }
 END_TEST
 
-START_TEST(test_negative_amounts_do_not_parse)
+START_TEST(negative_amounts_do_not_parse)
 {
     cuarena_amount_t amount;
     expect_status(cuarena_amount_parse("-1", &amount), CUARENA_BAD_ARGUMENT);
@@ -262,7 +262,7 @@ START_TEST(test_negative_amounts_do_not_parse)
 }
 END_TEST
 
-START_TEST(test_a_pool_with_a_threshold_limits_refuses_to_grow_above_it)
+START_TEST(a_pool_with_a_threshold_limits_refuses_to_grow_above_it)
 {
     cuarena_t *arena = pool_arena(OWN ",threshold_limits=1,release_threshold=64MiB");
     void *pointer = NULL;
@@ -277,7 +277,7 @@ START_TEST(test_a_pool_with_a_threshold_limits_refuses_to_grow_above_it)
 }
 END_TEST
 
-START_TEST(test_the_hard_limit_is_of_the_blocks)
+START_TEST(the_hard_limit_is_of_the_blocks)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS ",limit=6K");
     void *pointer = NULL;
@@ -291,7 +291,7 @@ START_TEST(test_the_hard_limit_is_of_the_blocks)
 }
 END_TEST
 
-START_TEST(test_peaks_of_the_pool_can_be_reset)
+START_TEST(peaks_of_the_pool_can_be_reset)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS);
     give_to(arena, take_from(arena, 4 * UNIT));
@@ -307,7 +307,7 @@ END_TEST
 
 /* ---- Streams ----------------------------------------------------------- */
 
-START_TEST(test_a_free_is_behind_the_work_of_its_stream)
+START_TEST(a_free_is_behind_the_work_of_its_stream)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t a = cuda_test_stream();
@@ -326,7 +326,7 @@ START_TEST(test_a_free_is_behind_the_work_of_its_stream)
 }
 END_TEST
 
-START_TEST(test_without_a_stream_a_block_is_everybodys)
+START_TEST(without_a_stream_a_block_is_everybodys)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t a = cuda_test_stream();
@@ -344,7 +344,7 @@ START_TEST(test_without_a_stream_a_block_is_everybodys)
 }
 END_TEST
 
-START_TEST(test_a_block_used_elsewhere_is_freed_when_that_is_done)
+START_TEST(a_block_used_elsewhere_is_freed_when_that_is_done)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t a = cuda_test_stream();
@@ -366,7 +366,7 @@ START_TEST(test_a_block_used_elsewhere_is_freed_when_that_is_done)
 }
 END_TEST
 
-START_TEST(test_a_block_is_freed_on_another_stream_after_a_release)
+START_TEST(a_block_is_freed_on_another_stream_after_a_release)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t a = cuda_test_stream();
@@ -382,7 +382,7 @@ START_TEST(test_a_block_is_freed_on_another_stream_after_a_release)
 }
 END_TEST
 
-START_TEST(test_default_streams)
+START_TEST(default_streams)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS);
     const cuarena_stream_t streams[] = {NULL, CUARENA_STREAM_LEGACY, CUARENA_STREAM_PER_THREAD};
@@ -395,7 +395,7 @@ START_TEST(test_default_streams)
 }
 END_TEST
 
-START_TEST(test_no_call_on_a_stream_waits)
+START_TEST(no_call_on_a_stream_waits)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t stream = cuda_test_stream();
@@ -413,7 +413,7 @@ START_TEST(test_no_call_on_a_stream_waits)
 }
 END_TEST
 
-START_TEST(test_a_free_on_a_captured_stream_is_refused)
+START_TEST(a_free_on_a_captured_stream_is_refused)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS);
     const cuda_test_t *cuda = cuda_test();
@@ -435,7 +435,7 @@ END_TEST
 
 /* In a session the free is accepted, and the driver frees after it: a block from before, and one
  * that was allocated beside it. Afterwards frees are work of the stream again. */
-START_TEST(test_a_free_on_the_stream_of_a_session_is_behind_it)
+START_TEST(a_free_on_the_stream_of_a_session_is_behind_it)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS);
     const cuda_test_t *cuda = cuda_test();
@@ -497,7 +497,7 @@ static cuarena_t *new_external(cuai_cu_pool_t pool, const char *options)
     return arena;
 }
 
-START_TEST(test_current_is_the_default)
+START_TEST(current_is_the_default)
 {
     uint64_t current = current_pool();
     cuarena_t *arena = pool_arena("preset=driver-pool");
@@ -509,7 +509,7 @@ START_TEST(test_current_is_the_default)
 }
 END_TEST
 
-START_TEST(test_each_kind_of_pool_and_none_made_current)
+START_TEST(each_kind_of_pool_and_none_made_current)
 {
     const cuda_test_t *cuda = cuda_test();
     cuai_cu_pool_t pool = new_pool();
@@ -539,7 +539,7 @@ START_TEST(test_each_kind_of_pool_and_none_made_current)
 }
 END_TEST
 
-START_TEST(test_the_pool_stays_when_another_becomes_current)
+START_TEST(the_pool_stays_when_another_becomes_current)
 {
     const cuda_test_t *cuda = cuda_test();
     cuai_cu_pool_t other = new_pool();
@@ -556,7 +556,7 @@ START_TEST(test_the_pool_stays_when_another_becomes_current)
 }
 END_TEST
 
-START_TEST(test_made_current_if_asked)
+START_TEST(made_current_if_asked)
 {
     uint64_t before = current_pool();
     cuarena_t *arena = arena_of(OWN ",make_current=1");
@@ -567,7 +567,7 @@ START_TEST(test_made_current_if_asked)
 }
 END_TEST
 
-START_TEST(test_a_pool_keeps_everything_unless_something_else_is_said)
+START_TEST(a_pool_keeps_everything_unless_something_else_is_said)
 {
     static const struct {
         const char *options;
@@ -590,7 +590,7 @@ START_TEST(test_a_pool_keeps_everything_unless_something_else_is_said)
 END_TEST
 
 /* Older drivers know no such size; check_driver_pool_ways has their answer. */
-START_TEST(test_an_own_pool_has_a_largest_size)
+START_TEST(an_own_pool_has_a_largest_size)
 {
     cuarena_driver_info_t driver;
     cuarena_driver_info_init(&driver);
@@ -607,7 +607,7 @@ START_TEST(test_an_own_pool_has_a_largest_size)
 }
 END_TEST
 
-START_TEST(test_segments_of_a_shared_arena_come_from_the_pool_too)
+START_TEST(segments_of_a_shared_arena_come_from_the_pool_too)
 {
     cuarena_t *arena =
         pool_arena("preset=grow,memory=device,backing=async,driver_pool=own,limit=64MiB");
@@ -626,33 +626,31 @@ int main(void)
     cuda_kinds_ready();
     TCase *cupy = suite_add_list(
         suite, "CuPy's",
-        TEST_LIST(test_zero_bytes_are_no_block, test_blocks_are_rounded_to_512,
-                  test_used_bytes_of_2_4_and_1_units, test_used_bytes_with_another_stream,
-                  test_total_stays_until_trim, test_trim_on_a_stream_waits_for_it,
-                  test_threshold_by_bytes, test_threshold_by_share,
-                  test_negative_amounts_do_not_parse,
-                  test_a_pool_with_a_threshold_limits_refuses_to_grow_above_it,
-                  test_the_hard_limit_is_of_the_blocks, test_peaks_of_the_pool_can_be_reset));
+        TEST_LIST(zero_bytes_are_no_block, blocks_are_rounded_to_512, used_bytes_of_2_4_and_1_units,
+                  used_bytes_with_another_stream, total_stays_until_trim,
+                  trim_on_a_stream_waits_for_it, threshold_by_bytes, threshold_by_share,
+                  negative_amounts_do_not_parse,
+                  a_pool_with_a_threshold_limits_refuses_to_grow_above_it,
+                  the_hard_limit_is_of_the_blocks, peaks_of_the_pool_can_be_reset));
     TCase *most = suite_add_list(suite, "CuPy's, with most of the device",
-                                 TEST_LIST(test_most_of_the_device_then_less,
-                                           test_what_the_pool_keeps_the_driver_lacks_until_trim,
-                                           test_what_the_driver_gave_the_pool_lacks));
-    TCase *streams =
-        suite_add_list(suite, "streams",
-                       TEST_LIST(test_a_free_is_behind_the_work_of_its_stream,
-                                 test_without_a_stream_a_block_is_everybodys,
-                                 test_a_block_used_elsewhere_is_freed_when_that_is_done,
-                                 test_a_block_is_freed_on_another_stream_after_a_release,
-                                 test_default_streams, test_a_free_on_a_captured_stream_is_refused,
-                                 test_a_free_on_the_stream_of_a_session_is_behind_it));
-    TCase *which = suite_add_list(
-        suite, "which pool",
-        TEST_LIST(test_current_is_the_default, test_each_kind_of_pool_and_none_made_current,
-                  test_the_pool_stays_when_another_becomes_current, test_made_current_if_asked,
-                  test_a_pool_keeps_everything_unless_something_else_is_said,
-                  test_an_own_pool_has_a_largest_size,
-                  test_segments_of_a_shared_arena_come_from_the_pool_too));
-    add_standin_test(streams, test_no_call_on_a_stream_waits, 1);
+                                 TEST_LIST(most_of_the_device_then_less,
+                                           what_the_pool_keeps_the_driver_lacks_until_trim,
+                                           what_the_driver_gave_the_pool_lacks));
+    TCase *streams = suite_add_list(
+        suite, "streams",
+        TEST_LIST(a_free_is_behind_the_work_of_its_stream, without_a_stream_a_block_is_everybodys,
+                  a_block_used_elsewhere_is_freed_when_that_is_done,
+                  a_block_is_freed_on_another_stream_after_a_release, default_streams,
+                  a_free_on_a_captured_stream_is_refused,
+                  a_free_on_the_stream_of_a_session_is_behind_it));
+    TCase *which =
+        suite_add_list(suite, "which pool",
+                       TEST_LIST(current_is_the_default, each_kind_of_pool_and_none_made_current,
+                                 the_pool_stays_when_another_becomes_current, made_current_if_asked,
+                                 a_pool_keeps_everything_unless_something_else_is_said,
+                                 an_own_pool_has_a_largest_size,
+                                 segments_of_a_shared_arena_come_from_the_pool_too));
+    add_standin_test(streams, no_call_on_a_stream_waits, 1);
     tcase_set_tags(most, "alone");
     tcase_add_checked_fixture(cupy, on_device, off_device);
     tcase_add_checked_fixture(most, on_device, off_device);

@@ -26,7 +26,7 @@ static cuarena_t *new_mempool(const char *threshold)
     return arena;
 }
 
-START_TEST(test_mempool_basic_alloc_free)
+START_TEST(mempool_basic_alloc_free)
 {
     cuarena_t *arena = ended_later(new_mempool(NULL));
     void *pointer = take_from(arena, 1024);
@@ -36,7 +36,7 @@ START_TEST(test_mempool_basic_alloc_free)
 }
 END_TEST
 
-START_TEST(test_mempool_multiple_allocations)
+START_TEST(mempool_multiple_allocations)
 {
     enum {
         COUNT = 32
@@ -54,7 +54,7 @@ START_TEST(test_mempool_multiple_allocations)
 }
 END_TEST
 
-START_TEST(test_mempool_stats_are_reported)
+START_TEST(mempool_stats_are_reported)
 {
     cuarena_t *arena = ended_later(new_mempool("18446744073709551615"));
     void *small = take_from(arena, 1000);
@@ -78,7 +78,7 @@ START_TEST(test_mempool_stats_are_reported)
 }
 END_TEST
 
-START_TEST(test_mempool_zero_size_alloc_returns_null)
+START_TEST(mempool_zero_size_alloc_returns_null)
 {
     cuarena_t *arena = ended_later(new_mempool(NULL));
     ck_assert_ptr_null(take_from(arena, 0));
@@ -86,14 +86,14 @@ START_TEST(test_mempool_zero_size_alloc_returns_null)
 }
 END_TEST
 
-START_TEST(test_mempool_large_allocation)
+START_TEST(mempool_large_allocation)
 {
     cuarena_t *arena = ended_later(new_mempool(NULL));
     give_to(arena, take_from(arena, MIB(64)));
 }
 END_TEST
 
-START_TEST(test_mempool_custom_release_threshold)
+START_TEST(mempool_custom_release_threshold)
 {
     cuarena_t *arena = new_mempool("1048576");
     expect_u64(pool_of(arena).release_threshold, 1048576);
@@ -104,7 +104,7 @@ START_TEST(test_mempool_custom_release_threshold)
 }
 END_TEST
 
-START_TEST(test_mempool_free_nullptr_is_safe)
+START_TEST(mempool_free_nullptr_is_safe)
 {
     cuarena_t *arena = ended_later(new_mempool(NULL));
     give_to(arena, NULL);
@@ -118,7 +118,7 @@ static void count_pair(void *user, const char *key, const char *value)
     ++*(int *)user;
 }
 
-START_TEST(test_mempool_all_stats_keys_present)
+START_TEST(mempool_all_stats_keys_present)
 {
     cuarena_t *arena = ended_later(new_mempool(NULL));
     int count = 0;
@@ -127,7 +127,7 @@ START_TEST(test_mempool_all_stats_keys_present)
 }
 END_TEST
 
-START_TEST(test_mempool_shrink_trims_pool)
+START_TEST(mempool_shrink_trims_pool)
 {
     cuarena_t *arena = ended_later(new_mempool("18446744073709551615"));
     uint64_t given = 0;
@@ -142,7 +142,7 @@ START_TEST(test_mempool_shrink_trims_pool)
 END_TEST
 
 /* Through the call that a host's run option makes. */
-START_TEST(test_mempool_bytes_to_keep_on_shrink_config)
+START_TEST(mempool_bytes_to_keep_on_shrink_config)
 {
     cuarena_config_t config =
         config_of("use_cuda_mempool=1,cuda_mempool_release_threshold=1099511627776,"
@@ -162,7 +162,7 @@ START_TEST(test_mempool_bytes_to_keep_on_shrink_config)
 }
 END_TEST
 
-START_TEST(test_in_tree_two_streams)
+START_TEST(in_tree_two_streams)
 {
     cuarena_t *arena = ended_later(new_mempool("18446744073709551615"));
     cuai_cu_stream_t a = cuda_test_stream();
@@ -182,7 +182,7 @@ START_TEST(test_in_tree_two_streams)
 }
 END_TEST
 
-START_TEST(test_in_tree_reserve)
+START_TEST(in_tree_reserve)
 {
     cuarena_t *arena = ended_later(new_mempool(NULL));
     cuarena_request_t request;
@@ -197,7 +197,7 @@ START_TEST(test_in_tree_reserve)
 END_TEST
 
 /* The stream was released, as it must be, and its block was left. */
-START_TEST(test_in_tree_end_after_its_stream)
+START_TEST(in_tree_end_after_its_stream)
 {
     cuarena_t *arena = new_mempool(NULL);
     cuai_cu_stream_t stream = cuda_test_stream();
@@ -232,7 +232,7 @@ static const struct bad_pair {
     {"cuda_mempool_bytes_to_keep_on_shrink", "12ab"},
 };
 
-START_TEST(test_a_bad_value_names_key_and_value)
+START_TEST(a_bad_value_names_key_and_value)
 {
     const struct bad_pair *bad = &bad_pairs[_i];
     cuarena_config_t config;
@@ -245,7 +245,7 @@ START_TEST(test_a_bad_value_names_key_and_value)
 }
 END_TEST
 
-START_TEST(test_a_threshold_needs_a_pool)
+START_TEST(a_threshold_needs_a_pool)
 {
     static const char *const texts[] = {
         "preset=grow,release_threshold=1MiB",
@@ -262,7 +262,7 @@ START_TEST(test_a_threshold_needs_a_pool)
 }
 END_TEST
 
-START_TEST(test_options_that_do_not_go_together)
+START_TEST(options_that_do_not_go_together)
 {
     static const char *const texts[][2] = {
         {"preset=driver-pool,driver_pool=external", "driver_pool_handle"},
@@ -283,7 +283,7 @@ END_TEST
 
 /* ---- Blocks apart, on other memory ------------------------------------- */
 
-START_TEST(test_each_block_a_segment_on_any_memory)
+START_TEST(each_block_a_segment_on_any_memory)
 {
     static const char *const memories[] = {"pageable", "none", "device", "managed", "pinned"};
     for (size_t i = 0; i < COUNT_OF(memories); i++) {
@@ -304,7 +304,7 @@ START_TEST(test_each_block_a_segment_on_any_memory)
 }
 END_TEST
 
-START_TEST(test_blocks_apart_keep_their_size)
+START_TEST(blocks_apart_keep_their_size)
 {
     cuarena_t *arena = pool_arena(OWN);
     void *pointer = take_from(arena, 1000);
@@ -314,7 +314,7 @@ START_TEST(test_blocks_apart_keep_their_size)
 }
 END_TEST
 
-START_TEST(test_a_reset_gives_all_back)
+START_TEST(a_reset_gives_all_back)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS);
     for (int i = 0; i < 10; i++)
@@ -327,7 +327,7 @@ START_TEST(test_a_reset_gives_all_back)
 END_TEST
 
 /* That a block was allocated at a point of its stream is work too. */
-START_TEST(test_a_reset_waits_for_allocations)
+START_TEST(a_reset_waits_for_allocations)
 {
     cuarena_t *arena = arena_of(OWN KEEPS);
     cuai_cu_stream_t streams[] = {cuda_test_stream(), cuda_test_stream()};
@@ -342,7 +342,7 @@ START_TEST(test_a_reset_waits_for_allocations)
 }
 END_TEST
 
-START_TEST(test_zeroed_blocks_read_as_0)
+START_TEST(zeroed_blocks_read_as_0)
 {
     static const char *const options[] = {OWN KEEPS ",zero=create", OWN KEEPS ",zero=alloc"};
     for (size_t i = 0; i < COUNT_OF(options); i++) {
@@ -373,7 +373,7 @@ static uint64_t waits_of(cuarena_t *arena)
 }
 
 /* The bytes are there when the stream is idle: it is waited for. */
-START_TEST(test_out_of_memory_waits_for_the_stream)
+START_TEST(out_of_memory_waits_for_the_stream)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t stream = cuda_test_stream();
@@ -390,7 +390,7 @@ START_TEST(test_out_of_memory_waits_for_the_stream)
 }
 END_TEST
 
-START_TEST(test_out_of_memory_waits_twice_and_tells)
+START_TEST(out_of_memory_waits_twice_and_tells)
 {
     cuarena_t *arena = pool_arena(OWN);
     cuai_cu_stream_t stream = cuda_test_stream();
@@ -409,7 +409,7 @@ START_TEST(test_out_of_memory_waits_twice_and_tells)
 }
 END_TEST
 
-START_TEST(test_other_failures_are_told_at_once)
+START_TEST(other_failures_are_told_at_once)
 {
     cuarena_t *arena = pool_arena(OWN);
     void *pointer = NULL;
@@ -427,7 +427,7 @@ START_TEST(test_other_failures_are_told_at_once)
 }
 END_TEST
 
-START_TEST(test_a_block_that_is_not_zeroed_leaves_peaks)
+START_TEST(a_block_that_is_not_zeroed_leaves_peaks)
 {
     cuarena_t *arena = pool_arena(OWN);
     void *pointer = take_from(arena, 1000);
@@ -451,7 +451,7 @@ END_TEST
 
 /* ---- A pool for each device -------------------------------------------- */
 
-START_TEST(test_a_list_of_pools)
+START_TEST(a_list_of_pools)
 {
     enum {
         MOST = 16
@@ -492,7 +492,7 @@ static void set_up(const char *key, const char *value)
     ck_assert_int_eq(standin->standin_configure(key, value), 0);
 }
 
-START_TEST(test_a_device_without_pools)
+START_TEST(a_device_without_pools)
 {
     set_up("LACK", "pools");
     cuarena_config_t config = config_of("preset=driver-pool");
@@ -505,7 +505,7 @@ START_TEST(test_a_device_without_pools)
 }
 END_TEST
 
-START_TEST(test_a_driver_before_largest_sizes)
+START_TEST(a_driver_before_largest_sizes)
 {
     set_up("VERSION", "12010");
     cuarena_config_t config = config_of(OWN ",driver_pool_max=64MiB");
@@ -516,7 +516,7 @@ START_TEST(test_a_driver_before_largest_sizes)
 }
 END_TEST
 
-START_TEST(test_an_arena_without_such_a_pool)
+START_TEST(an_arena_without_such_a_pool)
 {
     cuarena_driver_pool_stats_t stats;
     cuarena_t *arena = arena_of("preset=grow,memory=none,limit=64MiB");
@@ -592,7 +592,7 @@ static void live(const char *options, cuarena_stream_t stream)
 }
 
 /* Each call of the entry point fails once, and nothing is lost. */
-START_TEST(test_each_call_fails)
+START_TEST(each_call_fails)
 {
     const char *entry = entries[_i];
     ck_assert(standin_is_here());
@@ -619,7 +619,7 @@ END_TEST
 
 /* Another arena saw the loss. What reads or sets something of the pool says so; the end is the end
  * all the same. */
-START_TEST(test_a_pool_of_a_lost_device)
+START_TEST(a_pool_of_a_lost_device)
 {
     cuarena_config_t config =
         config_of(OWN ",threshold_limits=1,release_threshold=64MiB,limit=1GiB");
@@ -653,7 +653,7 @@ END_TEST
 
 static const int attributes_set[] = {1, 2}; /* which call fails */
 
-START_TEST(test_peaks_that_cannot_be_reset)
+START_TEST(peaks_that_cannot_be_reset)
 {
     ck_assert(standin_is_here());
     cuarena_t *arena = arena_of(OWN);
@@ -671,40 +671,39 @@ int main(void)
     Suite *suite = suite_create("driver pool, other ways");
     cuda_kinds_ready();
     TCase *cases[] = {
-        suite_add_list(
-            suite, "ONNX Runtime's",
-            TEST_LIST(test_mempool_basic_alloc_free, test_mempool_multiple_allocations,
-                      test_mempool_stats_are_reported, test_mempool_zero_size_alloc_returns_null,
-                      test_mempool_large_allocation, test_mempool_custom_release_threshold,
-                      test_mempool_free_nullptr_is_safe, test_mempool_all_stats_keys_present,
-                      test_mempool_shrink_trims_pool, test_mempool_bytes_to_keep_on_shrink_config,
-                      test_in_tree_two_streams, test_in_tree_reserve,
-                      test_in_tree_end_after_its_stream)),
+        suite_add_list(suite, "ONNX Runtime's",
+                       TEST_LIST(mempool_basic_alloc_free, mempool_multiple_allocations,
+                                 mempool_stats_are_reported, mempool_zero_size_alloc_returns_null,
+                                 mempool_large_allocation, mempool_custom_release_threshold,
+                                 mempool_free_nullptr_is_safe, mempool_all_stats_keys_present,
+                                 mempool_shrink_trims_pool, mempool_bytes_to_keep_on_shrink_config,
+                                 in_tree_two_streams, in_tree_reserve,
+                                 in_tree_end_after_its_stream)),
         suite_add_list(suite, "apart",
-                       TEST_LIST(test_each_block_a_segment_on_any_memory,
-                                 test_blocks_apart_keep_their_size, test_a_reset_gives_all_back,
-                                 test_a_reset_waits_for_allocations, test_zeroed_blocks_read_as_0)),
-        suite_add_list(suite, "running out",
-                       TEST_LIST(test_out_of_memory_waits_for_the_stream,
-                                 test_out_of_memory_waits_twice_and_tells)),
-        suite_add_list(suite, "lists", TEST_LIST(test_a_list_of_pools)),
+                       TEST_LIST(each_block_a_segment_on_any_memory, blocks_apart_keep_their_size,
+                                 a_reset_gives_all_back, a_reset_waits_for_allocations,
+                                 zeroed_blocks_read_as_0)),
+        suite_add_list(
+            suite, "running out",
+            TEST_LIST(out_of_memory_waits_for_the_stream, out_of_memory_waits_twice_and_tells)),
+        suite_add_list(suite, "lists", TEST_LIST(a_list_of_pools)),
     };
-    add_standin_test(cases[2], test_other_failures_are_told_at_once, 1);
-    add_standin_test(cases[2], test_a_block_that_is_not_zeroed_leaves_peaks, 1);
+    add_standin_test(cases[2], other_failures_are_told_at_once, 1);
+    add_standin_test(cases[2], a_block_that_is_not_zeroed_leaves_peaks, 1);
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         tcase_add_checked_fixture(cases[i], on_device, off_device);
-    suite_add_rows(suite, "bad values", test_a_bad_value_names_key_and_value, COUNT_OF(bad_pairs));
+    suite_add_rows(suite, "bad values", a_bad_value_names_key_and_value, COUNT_OF(bad_pairs));
     suite_add_list(suite, "options",
-                   TEST_LIST(test_a_threshold_needs_a_pool, test_options_that_do_not_go_together,
-                             test_an_arena_without_such_a_pool));
+                   TEST_LIST(a_threshold_needs_a_pool, options_that_do_not_go_together,
+                             an_arena_without_such_a_pool));
     TCase *lacks = suite_add_case(suite, "lacks");
-    add_standin_test(lacks, test_a_device_without_pools, 1);
-    add_standin_test(lacks, test_a_driver_before_largest_sizes, 1);
+    add_standin_test(lacks, a_device_without_pools, 1);
+    add_standin_test(lacks, a_driver_before_largest_sizes, 1);
     TCase *failing = tcase_create("failures");
     tcase_add_checked_fixture(failing, on_device, off_device);
-    add_standin_test(failing, test_each_call_fails, COUNT_OF(entries));
-    add_standin_test(failing, test_peaks_that_cannot_be_reset, COUNT_OF(attributes_set));
+    add_standin_test(failing, each_call_fails, COUNT_OF(entries));
+    add_standin_test(failing, peaks_that_cannot_be_reset, COUNT_OF(attributes_set));
     suite_add_tcase(suite, failing);
-    add_standin_test(suite_add_case(suite, "lost"), test_a_pool_of_a_lost_device, 1);
+    add_standin_test(suite_add_case(suite, "lost"), a_pool_of_a_lost_device, 1);
     return cuda_kinds_main(suite);
 }

@@ -17,7 +17,7 @@
 /* A memory without growth in place: each growth is a segment. */
 /* ---- Each figure ------------------------------------------------------- */
 
-START_TEST(test_ort_num_allocs_counts_allocs_and_reserves)
+START_TEST(ort_num_allocs_counts_allocs_and_reserves)
 {
     void *pointer = NULL;
     fixture_t *f = opened(KIND_GROW_PLAIN, POOL);
@@ -30,7 +30,7 @@ START_TEST(test_ort_num_allocs_counts_allocs_and_reserves)
 }
 END_TEST
 
-START_TEST(test_ort_num_allocs_leaves_resizes_out)
+START_TEST(ort_num_allocs_leaves_resizes_out)
 {
     void *row[3], *now = NULL;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -43,7 +43,7 @@ START_TEST(test_ort_num_allocs_leaves_resizes_out)
 END_TEST
 
 /* Zeroing fails after the block was cut; nobody was given it. */
-START_TEST(test_ort_num_allocs_leaves_out_what_was_never_given)
+START_TEST(ort_num_allocs_leaves_out_what_was_never_given)
 {
     void *pointer = NULL;
     cuarena_request_t request;
@@ -63,7 +63,7 @@ END_TEST
 
 /* Regions of theirs are segments here: one more at each growth, one less for each that trim gives
  * back. */
-START_TEST(test_ort_extensions_are_the_regions_that_live)
+START_TEST(ort_extensions_are_the_regions_that_live)
 {
     uint64_t given = 0;
     fixture_t *f = opened(KIND_GROW_PLAIN, POOL);
@@ -89,7 +89,7 @@ START_TEST(test_ort_extensions_are_the_regions_that_live)
 END_TEST
 
 /* Where memory grows in place, what goes together is one, or all of them. */
-START_TEST(test_ort_extensions_of_memory_that_grows_in_place)
+START_TEST(ort_extensions_of_memory_that_grows_in_place)
 {
     uint64_t given = 0;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
@@ -110,7 +110,7 @@ START_TEST(test_ort_extensions_of_memory_that_grows_in_place)
 }
 END_TEST
 
-START_TEST(test_ort_a_pool_is_one_extension)
+START_TEST(ort_a_pool_is_one_extension)
 {
     uint64_t given = 0;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -124,7 +124,7 @@ START_TEST(test_ort_a_pool_is_one_extension)
 END_TEST
 
 /* Resizing gives and takes bytes without growth. */
-START_TEST(test_ort_a_pool_that_is_resized_is_one_extension)
+START_TEST(ort_a_pool_that_is_resized_is_one_extension)
 {
     uint64_t given = 0;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -140,7 +140,7 @@ START_TEST(test_ort_a_pool_that_is_resized_is_one_extension)
 }
 END_TEST
 
-START_TEST(test_ort_bytes_as_taken_and_as_asked)
+START_TEST(ort_bytes_as_taken_and_as_asked)
 {
     fixture_t *f = opened(KIND_GROW_PLAIN, POOL);
     void *small = take(f, 4);
@@ -164,7 +164,7 @@ START_TEST(test_ort_bytes_as_taken_and_as_asked)
 END_TEST
 
 /* 1 to 1023 bytes, once each: a known sum. */
-START_TEST(test_ort_bytes_of_sizes_from_1_to_1023)
+START_TEST(ort_bytes_of_sizes_from_1_to_1023)
 {
     static void *pointers[1024];
     fixture_t *f = opened(KIND_CUSTOM_GROW, MIB(2));
@@ -181,7 +181,7 @@ START_TEST(test_ort_bytes_of_sizes_from_1_to_1023)
 END_TEST
 
 /* Peaks begin anew; this one does not. */
-START_TEST(test_ort_max_in_use_is_never_reset)
+START_TEST(ort_max_in_use_is_never_reset)
 {
     cuarena_peaks_t peaks;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -203,7 +203,7 @@ START_TEST(test_ort_max_in_use_is_never_reset)
 END_TEST
 
 /* On the fast path, the long one, apart, and by a resize in place. */
-START_TEST(test_ort_max_alloc_size_is_the_largest_ever)
+START_TEST(ort_max_alloc_size_is_the_largest_ever)
 {
     fixture_t f;
     void *now = NULL;
@@ -234,7 +234,7 @@ END_TEST
 static _Alignas(4096) char foreign[KIB(8)];
 
 /* What is derived of them stays right: regions = total - reserved. */
-START_TEST(test_ort_adopted_bytes_count_as_a_reserve)
+START_TEST(ort_adopted_bytes_count_as_a_reserve)
 {
     cuarena_block_t block = 0;
     fixture_t *f = opened(KIND_GROW_PLAIN, POOL);
@@ -255,7 +255,7 @@ START_TEST(test_ort_adopted_bytes_count_as_a_reserve)
 }
 END_TEST
 
-START_TEST(test_ort_limit_of_none_is_the_most)
+START_TEST(ort_limit_of_none_is_the_most)
 {
     cuarena_amount_t none = amount_of_bytes(UINT64_MAX);
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
@@ -265,7 +265,7 @@ START_TEST(test_ort_limit_of_none_is_the_most)
 }
 END_TEST
 
-START_TEST(test_ort_bad_arguments)
+START_TEST(ort_bad_arguments)
 {
     cuarena_ort_stats_t stats;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -286,7 +286,7 @@ END_TEST
 
 /* ---- Text -------------------------------------------------------------- */
 
-START_TEST(test_text_has_every_key_of_onnx_runtime)
+START_TEST(text_has_every_key_of_onnx_runtime)
 {
     char text[512];
     size_t needed = 0;
@@ -309,7 +309,7 @@ START_TEST(test_text_has_every_key_of_onnx_runtime)
 }
 END_TEST
 
-START_TEST(test_text_has_every_member_of_stats)
+START_TEST(text_has_every_member_of_stats)
 {
     char text[1024], want[1024];
     size_t needed = 0;
@@ -331,7 +331,7 @@ START_TEST(test_text_has_every_member_of_stats)
 }
 END_TEST
 
-START_TEST(test_text_that_has_no_room_says_what_it_needs)
+START_TEST(text_that_has_no_room_says_what_it_needs)
 {
     char text[512] = "as it was";
     size_t needed = 0, again = 0;
@@ -365,7 +365,7 @@ static void keep_pair(void *user, const char *key, const char *value)
     expect_ok(cuarena_free(pairs->arena, pointer));
 }
 
-START_TEST(test_pairs_come_one_by_one)
+START_TEST(pairs_come_one_by_one)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     void *pointer = take(f, 300);
@@ -377,7 +377,7 @@ START_TEST(test_pairs_come_one_by_one)
 }
 END_TEST
 
-START_TEST(test_text_bad_arguments)
+START_TEST(text_bad_arguments)
 {
     char text[512];
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
@@ -395,19 +395,17 @@ int main(void)
     Suite *suite = suite_create("figures");
     suite_add_list(
         suite, "onnx runtime",
-        TEST_LIST(
-            test_ort_num_allocs_counts_allocs_and_reserves, test_ort_num_allocs_leaves_resizes_out,
-            test_ort_num_allocs_leaves_out_what_was_never_given,
-            test_ort_extensions_are_the_regions_that_live,
-            test_ort_extensions_of_memory_that_grows_in_place, test_ort_a_pool_is_one_extension,
-            test_ort_a_pool_that_is_resized_is_one_extension, test_ort_bytes_as_taken_and_as_asked,
-            test_ort_bytes_of_sizes_from_1_to_1023, test_ort_max_in_use_is_never_reset,
-            test_ort_max_alloc_size_is_the_largest_ever, test_ort_adopted_bytes_count_as_a_reserve,
-            test_ort_limit_of_none_is_the_most, test_ort_bad_arguments));
+        TEST_LIST(ort_num_allocs_counts_allocs_and_reserves, ort_num_allocs_leaves_resizes_out,
+                  ort_num_allocs_leaves_out_what_was_never_given,
+                  ort_extensions_are_the_regions_that_live,
+                  ort_extensions_of_memory_that_grows_in_place, ort_a_pool_is_one_extension,
+                  ort_a_pool_that_is_resized_is_one_extension, ort_bytes_as_taken_and_as_asked,
+                  ort_bytes_of_sizes_from_1_to_1023, ort_max_in_use_is_never_reset,
+                  ort_max_alloc_size_is_the_largest_ever, ort_adopted_bytes_count_as_a_reserve,
+                  ort_limit_of_none_is_the_most, ort_bad_arguments));
     suite_add_list(suite, "text",
-                   TEST_LIST(test_text_has_every_key_of_onnx_runtime,
-                             test_text_has_every_member_of_stats,
-                             test_text_that_has_no_room_says_what_it_needs,
-                             test_pairs_come_one_by_one, test_text_bad_arguments));
+                   TEST_LIST(text_has_every_key_of_onnx_runtime, text_has_every_member_of_stats,
+                             text_that_has_no_room_says_what_it_needs, pairs_come_one_by_one,
+                             text_bad_arguments));
     return suite_main(suite);
 }

@@ -585,25 +585,25 @@ static void check_fact(const fact_t *fact, bool coarse, bool in_place)
     growth_close(&g);
 }
 
-START_TEST(test_fact_by_bytes)
+START_TEST(fact_by_bytes)
 {
     check_fact(&facts[_i], false, false);
 }
 END_TEST
 
-START_TEST(test_fact_by_pages)
+START_TEST(fact_by_pages)
 {
     check_fact(&facts[_i], true, false);
 }
 END_TEST
 
-START_TEST(test_fact_in_place_by_bytes)
+START_TEST(fact_in_place_by_bytes)
 {
     check_fact(&facts[_i], false, true);
 }
 END_TEST
 
-START_TEST(test_fact_in_place_by_pages)
+START_TEST(fact_in_place_by_pages)
 {
     check_fact(&facts[_i], true, true);
 }
@@ -614,7 +614,7 @@ END_TEST
 /* From 1 MiB 47 tries more, each a tenth smaller in single precision and rounded up to the granule;
  * 7936 would be the next. The ledger has every call of the memory, of one that sets addresses aside
  * too. */
-START_TEST(test_back_off_asks_once_for_each_size)
+START_TEST(back_off_asks_once_for_each_size)
 {
     static growth_t g;
     static const uint64_t first[] = {MIB(1), 943872, 849664, 764928};
@@ -634,7 +634,7 @@ START_TEST(test_back_off_asks_once_for_each_size)
 END_TEST
 
 /* Each number of pages from 8 to 1. */
-START_TEST(test_back_off_asks_once_for_each_number_of_pages)
+START_TEST(back_off_asks_once_for_each_number_of_pages)
 {
     static growth_t g;
     growth_open(&g, COARSE, _i != 0, "initial_chunk=16M");
@@ -646,7 +646,7 @@ START_TEST(test_back_off_asks_once_for_each_number_of_pages)
 }
 END_TEST
 
-START_TEST(test_exact_growth_asks_once)
+START_TEST(exact_growth_asks_once)
 {
     static growth_t g;
     growth_open(&g, FINE, _i != 0, "grow=exact");
@@ -661,7 +661,7 @@ END_TEST
 
 /* A range is split if it is twice the request, or the rest has the
  * threshold. */
-START_TEST(test_split_rule_at_its_edges)
+START_TEST(split_rule_at_its_edges)
 {
     static const struct {
         const char *options;
@@ -695,7 +695,7 @@ END_TEST
 
 /* ---- The options --------------------------------------------------------- */
 
-START_TEST(test_a_pool_has_no_first_chunk)
+START_TEST(a_pool_has_no_first_chunk)
 {
     cuarena_config_t config = config_of("memory=none,take_first=1");
     cuarena_t *arena = NULL;
@@ -707,7 +707,7 @@ START_TEST(test_a_pool_has_no_first_chunk)
 }
 END_TEST
 
-START_TEST(test_first_chunk_beside_a_stable_region)
+START_TEST(first_chunk_beside_a_stable_region)
 {
     fixture_t *f = opened_text("preset=bfc,memory=none,take_first=1,stable=3M");
     expect_u64(reserved_bytes(f), MIB(4));
@@ -716,7 +716,7 @@ START_TEST(test_first_chunk_beside_a_stable_region)
 END_TEST
 
 /* A memory of addresses may have any handles. */
-START_TEST(test_granularity_of_addresses)
+START_TEST(granularity_of_addresses)
 {
     fixture_t *f = opened_text("preset=grow,memory=none,handle=2M");
     drop(f, take(f, 1));
@@ -725,7 +725,7 @@ START_TEST(test_granularity_of_addresses)
 END_TEST
 
 /* In a struct that nobody filled further. */
-START_TEST(test_a_strategy_left_open_doubles)
+START_TEST(a_strategy_left_open_doubles)
 {
     cuarena_config_t config = config_fresh();
     cuarena_t *arena = NULL;
@@ -752,18 +752,17 @@ static void add_facts(Suite *suite, const char *name, const TTest *test)
 int main(void)
 {
     Suite *suite = suite_create("growth");
-    add_facts(suite, "by bytes", test_fact_by_bytes);
-    add_facts(suite, "by pages", test_fact_by_pages);
-    add_facts(suite, "in place by bytes", test_fact_in_place_by_bytes);
-    add_facts(suite, "in place by pages", test_fact_in_place_by_pages);
+    add_facts(suite, "by bytes", fact_by_bytes);
+    add_facts(suite, "by pages", fact_by_pages);
+    add_facts(suite, "in place by bytes", fact_in_place_by_bytes);
+    add_facts(suite, "in place by pages", fact_in_place_by_pages);
     TCase *back_off = new_case(suite, "backing off");
-    tcase_add_loop_test(back_off, test_back_off_asks_once_for_each_size, 0, 2);
-    tcase_add_loop_test(back_off, test_back_off_asks_once_for_each_number_of_pages, 0, 2);
-    tcase_add_loop_test(back_off, test_exact_growth_asks_once, 0, 2);
-    suite_add_list(suite, "splitting", TEST_LIST(test_split_rule_at_its_edges));
+    tcase_add_loop_test(back_off, back_off_asks_once_for_each_size, 0, 2);
+    tcase_add_loop_test(back_off, back_off_asks_once_for_each_number_of_pages, 0, 2);
+    tcase_add_loop_test(back_off, exact_growth_asks_once, 0, 2);
+    suite_add_list(suite, "splitting", TEST_LIST(split_rule_at_its_edges));
     suite_add_list(suite, "options",
-                   TEST_LIST(test_a_strategy_left_open_doubles, test_a_pool_has_no_first_chunk,
-                             test_first_chunk_beside_a_stable_region,
-                             test_granularity_of_addresses));
+                   TEST_LIST(a_strategy_left_open_doubles, a_pool_has_no_first_chunk,
+                             first_chunk_beside_a_stable_region, granularity_of_addresses));
     return suite_main(suite);
 }

@@ -15,7 +15,7 @@
 
 /* ---- Copies and fills -------------------------------------------------- */
 
-START_TEST(test_copy_there_and_back)
+START_TEST(copy_there_and_back)
 {
     char text[] = "there and back";
     char back[sizeof(text)] = "";
@@ -27,7 +27,7 @@ START_TEST(test_copy_there_and_back)
 }
 END_TEST
 
-START_TEST(test_copy_from_pageable_takes_the_bytes_at_once)
+START_TEST(copy_from_pageable_takes_the_bytes_at_once)
 {
     char text[8] = "before";
     char back[8] = "";
@@ -43,7 +43,7 @@ START_TEST(test_copy_from_pageable_takes_the_bytes_at_once)
 }
 END_TEST
 
-START_TEST(test_fills_write_bytes_and_words)
+START_TEST(fills_write_bytes_and_words)
 {
     uint32_t back[4] = {0};
     CUdeviceptr at = new_memory(sizeof(back));
@@ -59,7 +59,7 @@ END_TEST
 
 /* ---- Late work --------------------------------------------------------- */
 
-START_TEST(test_work_is_late_until_waited_for)
+START_TEST(work_is_late_until_waited_for)
 {
     unsigned *seen;
     driver_ok(driver.cuMemHostAlloc((void **)&seen, sizeof(*seen), 0));
@@ -76,7 +76,7 @@ START_TEST(test_work_is_late_until_waited_for)
 }
 END_TEST
 
-START_TEST(test_queries_get_there)
+START_TEST(queries_get_there)
 {
     CUdeviceptr at = new_memory(64);
     CUstream stream = driver_new_stream(CU_STREAM_NON_BLOCKING);
@@ -135,7 +135,7 @@ static const char *run_two_streams(const char *seed, bool ordered)
     return diary.text;
 }
 
-START_TEST(test_order_of_streams_is_any_and_the_seed_says_which)
+START_TEST(order_of_streams_is_any_and_the_seed_says_which)
 {
     char seen[64][8];
     size_t count = 0;
@@ -156,7 +156,7 @@ START_TEST(test_order_of_streams_is_any_and_the_seed_says_which)
 }
 END_TEST
 
-START_TEST(test_order_of_streams_keeps_to_waits)
+START_TEST(order_of_streams_keeps_to_waits)
 {
     for (int i = 0; i < 100; i++) {
         char seed[16];
@@ -166,7 +166,7 @@ START_TEST(test_order_of_streams_keeps_to_waits)
 }
 END_TEST
 
-START_TEST(test_legacy_stream_waits_for_blocking_streams_and_they_for_it)
+START_TEST(legacy_stream_waits_for_blocking_streams_and_they_for_it)
 {
     CUstream a = driver_new_stream(CU_STREAM_DEFAULT);
     CUstream b = driver_new_stream(CU_STREAM_DEFAULT);
@@ -187,7 +187,7 @@ START_TEST(test_legacy_stream_waits_for_blocking_streams_and_they_for_it)
 }
 END_TEST
 
-START_TEST(test_per_thread_versions_take_null_for_the_threads_own_stream)
+START_TEST(per_thread_versions_take_null_for_the_threads_own_stream)
 {
     __typeof__(driver.cuStreamGetId) get_id = NULL;
     CUdriverProcAddressQueryResult found;
@@ -274,7 +274,7 @@ static void run_program(uint64_t seed)
         driver_ok(driver.cuStreamDestroy(p.streams[i]));
 }
 
-START_TEST(test_ordered_programs_are_clean_and_right)
+START_TEST(ordered_programs_are_clean_and_right)
 {
     for (uint64_t i = 0; i < 150; i++) {
         char seed[24];
@@ -307,7 +307,7 @@ static void *work_alone(void *user)
     return NULL;
 }
 
-START_TEST(test_threads_do_not_meet)
+START_TEST(threads_do_not_meet)
 {
     pthread_t threads[4];
     unsigned char values[4] = {1, 2, 3, 4};
@@ -321,7 +321,7 @@ END_TEST
 
 /* ---- Handles ----------------------------------------------------------- */
 
-START_TEST(test_stream_in_the_place_of_a_dead_one_has_another_id)
+START_TEST(stream_in_the_place_of_a_dead_one_has_another_id)
 {
     int same_handle = 0;
     for (int i = 0; i < 50; i++) {
@@ -340,7 +340,7 @@ START_TEST(test_stream_in_the_place_of_a_dead_one_has_another_id)
 }
 END_TEST
 
-START_TEST(test_primary_context_keeps_its_handle)
+START_TEST(primary_context_keeps_its_handle)
 {
     CUcontext again;
     driver_ok(driver.cuDevicePrimaryCtxRetain(&again, 0));
@@ -349,7 +349,7 @@ START_TEST(test_primary_context_keeps_its_handle)
 }
 END_TEST
 
-START_TEST(test_events_tell_the_time_between_them)
+START_TEST(events_tell_the_time_between_them)
 {
     CUevent from;
     CUevent to;
@@ -409,7 +409,7 @@ static uint64_t bad_bytes(const kernels_t *k, CUdeviceptr at, uint64_t bytes, ui
     return bad;
 }
 
-START_TEST(test_kernels_fill_and_check)
+START_TEST(kernels_fill_and_check)
 {
     kernels_t k = load_kernels();
     uint64_t bytes = MIB(1) + 24 + 5;
@@ -428,7 +428,7 @@ START_TEST(test_kernels_fill_and_check)
 }
 END_TEST
 
-START_TEST(test_kernels_touch_adds_one_to_each_word)
+START_TEST(kernels_touch_adds_one_to_each_word)
 {
     kernels_t k = load_kernels();
     uint64_t bytes = 100000;
@@ -444,7 +444,7 @@ START_TEST(test_kernels_touch_adds_one_to_each_word)
 }
 END_TEST
 
-START_TEST(test_kernels_spin_until_the_flag_is_set)
+START_TEST(kernels_spin_until_the_flag_is_set)
 {
     kernels_t k = load_kernels();
     unsigned *flag;
@@ -463,7 +463,7 @@ START_TEST(test_kernels_spin_until_the_flag_is_set)
 }
 END_TEST
 
-START_TEST(test_a_module_may_be_a_file)
+START_TEST(a_module_may_be_a_file)
 {
     CUmodule module = NULL;
     CUfunction function;
@@ -480,7 +480,7 @@ START_TEST(test_a_module_may_be_a_file)
 }
 END_TEST
 
-START_TEST(test_modules_are_read)
+START_TEST(modules_are_read)
 {
     CUmodule module = NULL;
     CUfunction function;
@@ -527,7 +527,7 @@ static standin_step_t step_turns(void *state, unsigned worker, standin_access_t 
     return STANDIN_PROGRESS;
 }
 
-START_TEST(test_registered_kernels_run_interleaved)
+START_TEST(registered_kernels_run_interleaved)
 {
     const standin_kernel_t kernel = {"turns", begin_turns, step_turns, free};
     CUmodule module;
@@ -554,7 +554,7 @@ END_TEST
 
 /* ---- Finding entry points ---------------------------------------------- */
 
-START_TEST(test_entries_are_found_by_version)
+START_TEST(entries_are_found_by_version)
 {
     CUdriverProcAddressQueryResult found;
     void *old;
@@ -572,7 +572,7 @@ START_TEST(test_entries_are_found_by_version)
 }
 END_TEST
 
-START_TEST(test_every_entry_of_the_table_is_there)
+START_TEST(every_entry_of_the_table_is_there)
 {
 #define IS_THERE(name, symbol) ck_assert_msg(driver.name != NULL, #symbol);
     DRIVER_CALLS(IS_THERE)
@@ -581,7 +581,7 @@ START_TEST(test_every_entry_of_the_table_is_there)
 }
 END_TEST
 
-START_TEST(test_addresses_are_described)
+START_TEST(addresses_are_described)
 {
     CUdeviceptr at = new_memory(1000);
     CUdeviceptr base = 0;
@@ -609,20 +609,18 @@ int main(void)
     Suite *suite = suite_create("standin");
     TCase *tcase = suite_add_list(
         suite, "clean",
-        TEST_LIST(test_copy_there_and_back, test_copy_from_pageable_takes_the_bytes_at_once,
-                  test_fills_write_bytes_and_words, test_work_is_late_until_waited_for,
-                  test_queries_get_there, test_order_of_streams_is_any_and_the_seed_says_which,
-                  test_order_of_streams_keeps_to_waits,
-                  test_legacy_stream_waits_for_blocking_streams_and_they_for_it,
-                  test_per_thread_versions_take_null_for_the_threads_own_stream,
-                  test_ordered_programs_are_clean_and_right, test_threads_do_not_meet,
-                  test_stream_in_the_place_of_a_dead_one_has_another_id,
-                  test_primary_context_keeps_its_handle, test_events_tell_the_time_between_them,
-                  test_kernels_fill_and_check, test_kernels_touch_adds_one_to_each_word,
-                  test_kernels_spin_until_the_flag_is_set, test_modules_are_read,
-                  test_a_module_may_be_a_file, test_registered_kernels_run_interleaved,
-                  test_entries_are_found_by_version, test_every_entry_of_the_table_is_there,
-                  test_addresses_are_described));
+        TEST_LIST(copy_there_and_back, copy_from_pageable_takes_the_bytes_at_once,
+                  fills_write_bytes_and_words, work_is_late_until_waited_for, queries_get_there,
+                  order_of_streams_is_any_and_the_seed_says_which, order_of_streams_keeps_to_waits,
+                  legacy_stream_waits_for_blocking_streams_and_they_for_it,
+                  per_thread_versions_take_null_for_the_threads_own_stream,
+                  ordered_programs_are_clean_and_right, threads_do_not_meet,
+                  stream_in_the_place_of_a_dead_one_has_another_id,
+                  primary_context_keeps_its_handle, events_tell_the_time_between_them,
+                  kernels_fill_and_check, kernels_touch_adds_one_to_each_word,
+                  kernels_spin_until_the_flag_is_set, modules_are_read, a_module_may_be_a_file,
+                  registered_kernels_run_interleaved, entries_are_found_by_version,
+                  every_entry_of_the_table_is_there, addresses_are_described));
     tcase_add_checked_fixture(tcase, one_device, nothing_left);
     return standin_main(suite);
 }

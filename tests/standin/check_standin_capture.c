@@ -70,7 +70,7 @@ static uint32_t word_at(CUdeviceptr address)
 
 /* ---- Graphs ------------------------------------------------------------ */
 
-START_TEST(test_captured_work_runs_when_the_graph_does)
+START_TEST(captured_work_runs_when_the_graph_does)
 {
     driver_ok(driver.cuMemsetD32(at, 1, 4));
     begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
@@ -88,7 +88,7 @@ START_TEST(test_captured_work_runs_when_the_graph_does)
 }
 END_TEST
 
-START_TEST(test_captured_kernels_keep_their_parameters)
+START_TEST(captured_kernels_keep_their_parameters)
 {
     CUmodule module = NULL;
     CUfunction touch = driver_test_kernel(&module, "touch");
@@ -131,7 +131,7 @@ static CUgraphExec capture_two(bool ordered)
     return exec;
 }
 
-START_TEST(test_branches_of_a_graph_wait_as_captured)
+START_TEST(branches_of_a_graph_wait_as_captured)
 {
     CUgraphExec exec = capture_two(true);
     for (int i = 0; i < 20; i++) {
@@ -145,7 +145,7 @@ START_TEST(test_branches_of_a_graph_wait_as_captured)
 }
 END_TEST
 
-START_TEST(test_branches_of_a_graph_that_miss_a_wait)
+START_TEST(branches_of_a_graph_that_miss_a_wait)
 {
     CUgraphExec exec = capture_two(false);
     driver_ok(driver.cuGraphLaunch(exec, stream));
@@ -155,7 +155,7 @@ START_TEST(test_branches_of_a_graph_that_miss_a_wait)
 }
 END_TEST
 
-START_TEST(test_graph_is_ordered_by_the_stream_it_is_launched_in)
+START_TEST(graph_is_ordered_by_the_stream_it_is_launched_in)
 {
     begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
     driver_ok(driver.cuMemsetD32Async(at, 5, 1, stream));
@@ -173,7 +173,7 @@ START_TEST(test_graph_is_ordered_by_the_stream_it_is_launched_in)
 }
 END_TEST
 
-START_TEST(test_leaks_of_graphs)
+START_TEST(leaks_of_graphs)
 {
     CUgraph graph;
     CUgraphExec exec;
@@ -205,7 +205,7 @@ static CUuserObject new_object(int *ends)
 }
 
 /* It ends with the last of what has it, and not before the work of that is done. */
-START_TEST(test_object_of_a_graph_ends_with_all_that_was_made_of_it)
+START_TEST(object_of_a_graph_ends_with_all_that_was_made_of_it)
 {
     int ends = 0;
     CUgraph graph;
@@ -228,7 +228,7 @@ START_TEST(test_object_of_a_graph_ends_with_all_that_was_made_of_it)
 }
 END_TEST
 
-START_TEST(test_object_that_the_program_keeps)
+START_TEST(object_that_the_program_keeps)
 {
     int ends = 0;
     CUgraph graph;
@@ -251,7 +251,7 @@ END_TEST
 
 /* ---- What ends a capture ----------------------------------------------- */
 
-START_TEST(test_query_of_a_capturing_stream)
+START_TEST(query_of_a_capturing_stream)
 {
     begin(CU_STREAM_CAPTURE_MODE_RELAXED);
     expect_driver(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, driver.cuStreamQuery(stream));
@@ -261,7 +261,7 @@ START_TEST(test_query_of_a_capturing_stream)
 }
 END_TEST
 
-START_TEST(test_wait_for_a_capturing_stream)
+START_TEST(wait_for_a_capturing_stream)
 {
     begin(CU_STREAM_CAPTURE_MODE_RELAXED);
     expect_driver(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, driver.cuStreamSynchronize(stream));
@@ -269,7 +269,7 @@ START_TEST(test_wait_for_a_capturing_stream)
 }
 END_TEST
 
-START_TEST(test_event_of_a_capture_is_not_asked)
+START_TEST(event_of_a_capture_is_not_asked)
 {
     CUevent event = driver_new_event();
     begin(CU_STREAM_CAPTURE_MODE_RELAXED);
@@ -281,7 +281,7 @@ START_TEST(test_event_of_a_capture_is_not_asked)
 }
 END_TEST
 
-START_TEST(test_wait_for_what_is_not_captured)
+START_TEST(wait_for_what_is_not_captured)
 {
     CUevent event = driver_new_event();
     driver_ok(driver.cuEventRecord(event, other));
@@ -292,7 +292,7 @@ START_TEST(test_wait_for_what_is_not_captured)
 }
 END_TEST
 
-START_TEST(test_stream_that_never_came_back)
+START_TEST(stream_that_never_came_back)
 {
     CUevent event = driver_new_event();
     begin(CU_STREAM_CAPTURE_MODE_RELAXED);
@@ -305,7 +305,7 @@ START_TEST(test_stream_that_never_came_back)
 }
 END_TEST
 
-START_TEST(test_legacy_stream_beside_a_blocking_capture)
+START_TEST(legacy_stream_beside_a_blocking_capture)
 {
     CUstream blocking = driver_new_stream(CU_STREAM_DEFAULT);
     CUgraph graph;
@@ -323,7 +323,7 @@ START_TEST(test_legacy_stream_beside_a_blocking_capture)
 END_TEST
 
 /* It may be asked whether it can be used; what is captured goes on. */
-START_TEST(test_asking_the_legacy_stream_breaks_nothing)
+START_TEST(asking_the_legacy_stream_breaks_nothing)
 {
     CUstream blocking = driver_new_stream(CU_STREAM_DEFAULT);
     CUstreamCaptureStatus status;
@@ -341,7 +341,7 @@ START_TEST(test_asking_the_legacy_stream_breaks_nothing)
 END_TEST
 
 /* Drivers from 12.5 on have it. */
-START_TEST(test_an_event_behind_all_work_ends_captures)
+START_TEST(an_event_behind_all_work_ends_captures)
 {
     CUevent event = driver_new_event();
     begin(CU_STREAM_CAPTURE_MODE_RELAXED);
@@ -356,7 +356,7 @@ START_TEST(test_an_event_behind_all_work_ends_captures)
 }
 END_TEST
 
-START_TEST(test_end_without_begin)
+START_TEST(end_without_begin)
 {
     expect_driver(CUDA_ERROR_ILLEGAL_STATE, driver.cuStreamEndCapture(stream, NULL));
     begin(CU_STREAM_CAPTURE_MODE_RELAXED);
@@ -378,7 +378,7 @@ static CUresult allocate(void)
 }
 
 /* What a graph names may be freed: only a launch uses it. */
-START_TEST(test_memory_of_a_graph_that_is_freed)
+START_TEST(memory_of_a_graph_that_is_freed)
 {
     CUdeviceptr bytes = new_memory(4096);
     begin(CU_STREAM_CAPTURE_MODE_RELAXED);
@@ -418,7 +418,7 @@ static CUresult allocate_in_another_thread(void)
     return result;
 }
 
-START_TEST(test_unsafe_calls_by_mode_of_the_capture)
+START_TEST(unsafe_calls_by_mode_of_the_capture)
 {
     static const struct {
         CUstreamCaptureMode mode;
@@ -450,7 +450,7 @@ static void *end_there(void *user)
     return NULL;
 }
 
-START_TEST(test_end_in_another_thread)
+START_TEST(end_in_another_thread)
 {
     pthread_t thread;
     CUresult result = CUDA_SUCCESS;
@@ -467,20 +467,16 @@ int main(void)
     Suite *suite = suite_create("standin_capture");
     TCase *tcase = suite_add_list(
         suite, "capture",
-        TEST_LIST(test_captured_work_runs_when_the_graph_does,
-                  test_captured_kernels_keep_their_parameters,
-                  test_branches_of_a_graph_wait_as_captured,
-                  test_branches_of_a_graph_that_miss_a_wait,
-                  test_graph_is_ordered_by_the_stream_it_is_launched_in,
-                  test_memory_of_a_graph_that_is_freed, test_leaks_of_graphs,
-                  test_query_of_a_capturing_stream, test_wait_for_a_capturing_stream,
-                  test_event_of_a_capture_is_not_asked, test_wait_for_what_is_not_captured,
-                  test_stream_that_never_came_back, test_legacy_stream_beside_a_blocking_capture,
-                  test_asking_the_legacy_stream_breaks_nothing,
-                  test_an_event_behind_all_work_ends_captures, test_end_without_begin,
-                  test_unsafe_calls_by_mode_of_the_capture, test_end_in_another_thread,
-                  test_object_of_a_graph_ends_with_all_that_was_made_of_it,
-                  test_object_that_the_program_keeps));
+        TEST_LIST(captured_work_runs_when_the_graph_does, captured_kernels_keep_their_parameters,
+                  branches_of_a_graph_wait_as_captured, branches_of_a_graph_that_miss_a_wait,
+                  graph_is_ordered_by_the_stream_it_is_launched_in, memory_of_a_graph_that_is_freed,
+                  leaks_of_graphs, query_of_a_capturing_stream, wait_for_a_capturing_stream,
+                  event_of_a_capture_is_not_asked, wait_for_what_is_not_captured,
+                  stream_that_never_came_back, legacy_stream_beside_a_blocking_capture,
+                  asking_the_legacy_stream_breaks_nothing, an_event_behind_all_work_ends_captures,
+                  end_without_begin, unsafe_calls_by_mode_of_the_capture, end_in_another_thread,
+                  object_of_a_graph_ends_with_all_that_was_made_of_it,
+                  object_that_the_program_keeps));
     tcase_add_checked_fixture(tcase, open_streams, close_streams);
     return standin_main(suite);
 }

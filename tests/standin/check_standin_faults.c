@@ -25,7 +25,7 @@ const char *__tsan_default_options(void)
 
 /* ---- Bad addresses ----------------------------------------------------- */
 
-START_TEST(test_overlapping_copy)
+START_TEST(overlapping_copy)
 {
     CUdeviceptr at = new_memory(4096);
     driver_ok(driver.cuMemcpyDtoDAsync(at, at + 1024, 1024, NULL));
@@ -39,7 +39,7 @@ START_TEST(test_overlapping_copy)
 }
 END_TEST
 
-START_TEST(test_copy_of_foreign_memory)
+START_TEST(copy_of_foreign_memory)
 {
     char here[16] = "";
     CUdeviceptr at = new_memory(16);
@@ -54,7 +54,7 @@ START_TEST(test_copy_of_foreign_memory)
 }
 END_TEST
 
-START_TEST(test_copy_of_freed_memory)
+START_TEST(copy_of_freed_memory)
 {
     CUdeviceptr at = new_memory(16);
     CUdeviceptr gone = new_memory(16);
@@ -66,7 +66,7 @@ START_TEST(test_copy_of_freed_memory)
 }
 END_TEST
 
-START_TEST(test_copy_beyond_the_end)
+START_TEST(copy_beyond_the_end)
 {
     CUdeviceptr at = new_memory(512);
     CUdeviceptr other = new_memory(4096);
@@ -78,7 +78,7 @@ START_TEST(test_copy_beyond_the_end)
 END_TEST
 
 /* Ends the test's process: the context is lost. */
-START_TEST(test_kernel_touches_freed_memory)
+START_TEST(kernel_touches_freed_memory)
 {
     CUmodule module = NULL;
     CUfunction touch = driver_test_kernel(&module, "touch");
@@ -93,7 +93,7 @@ START_TEST(test_kernel_touches_freed_memory)
 }
 END_TEST
 
-START_TEST(test_cpu_that_follows_a_device_pointer_crashes)
+START_TEST(cpu_that_follows_a_device_pointer_crashes)
 {
     CUdeviceptr at = new_memory(64);
     *(volatile char *)(uintptr_t)at = 1;
@@ -153,7 +153,7 @@ static const struct {
 };
 
 /* Whatever the seed: what is not ordered is told, however it ran. */
-START_TEST(test_what_is_not_ordered)
+START_TEST(what_is_not_ordered)
 {
     for (int seed = 0; seed < 20; seed++) {
         set_seed(seed);
@@ -169,7 +169,7 @@ START_TEST(test_what_is_not_ordered)
 }
 END_TEST
 
-START_TEST(test_readers_need_no_wait)
+START_TEST(readers_need_no_wait)
 {
     pair_t p = new_pair(CU_STREAM_NON_BLOCKING);
     CUdeviceptr third = new_memory(64);
@@ -182,7 +182,7 @@ START_TEST(test_readers_need_no_wait)
 }
 END_TEST
 
-START_TEST(test_neighbouring_bytes_need_no_wait)
+START_TEST(neighbouring_bytes_need_no_wait)
 {
     pair_t p = new_pair(CU_STREAM_NON_BLOCKING);
     driver_ok(driver.cuMemsetD8Async(p.at, 1, 64, p.a));
@@ -195,7 +195,7 @@ START_TEST(test_neighbouring_bytes_need_no_wait)
 END_TEST
 
 /* The event was recorded before the write that it is meant to cover. */
-START_TEST(test_event_recorded_too_early)
+START_TEST(event_recorded_too_early)
 {
     pair_t p = new_pair(CU_STREAM_NON_BLOCKING);
     CUevent event = driver_new_event();
@@ -210,7 +210,7 @@ START_TEST(test_event_recorded_too_early)
 }
 END_TEST
 
-START_TEST(test_wait_through_a_third_stream)
+START_TEST(wait_through_a_third_stream)
 {
     pair_t p = new_pair(CU_STREAM_NON_BLOCKING);
     CUstream between = driver_new_stream(CU_STREAM_NON_BLOCKING);
@@ -225,7 +225,7 @@ START_TEST(test_wait_through_a_third_stream)
 }
 END_TEST
 
-START_TEST(test_a_query_that_succeeds_orders_what_comes_later)
+START_TEST(a_query_that_succeeds_orders_what_comes_later)
 {
     pair_t p = new_pair(CU_STREAM_NON_BLOCKING);
     write_to(&p, p.a);
@@ -238,7 +238,7 @@ START_TEST(test_a_query_that_succeeds_orders_what_comes_later)
 }
 END_TEST
 
-START_TEST(test_an_older_event_takes_nothing_back)
+START_TEST(an_older_event_takes_nothing_back)
 {
     pair_t p = new_pair(CU_STREAM_NON_BLOCKING);
     CUevent older = driver_new_event();
@@ -255,7 +255,7 @@ START_TEST(test_an_older_event_takes_nothing_back)
 END_TEST
 
 /* Completion that nobody asked for is luck. */
-START_TEST(test_luck_is_no_order)
+START_TEST(luck_is_no_order)
 {
     pair_t p = new_pair(CU_STREAM_NON_BLOCKING);
     write_to(&p, p.a);
@@ -268,7 +268,7 @@ START_TEST(test_luck_is_no_order)
 }
 END_TEST
 
-START_TEST(test_legacy_stream_orders_blocking_streams_only)
+START_TEST(legacy_stream_orders_blocking_streams_only)
 {
     pair_t p = new_pair(CU_STREAM_DEFAULT);
     pair_t q = new_pair(CU_STREAM_NON_BLOCKING);
@@ -286,7 +286,7 @@ START_TEST(test_legacy_stream_orders_blocking_streams_only)
 }
 END_TEST
 
-START_TEST(test_kernels_without_a_wait)
+START_TEST(kernels_without_a_wait)
 {
     pair_t p = new_pair(CU_STREAM_NON_BLOCKING);
     CUmodule module = NULL;
@@ -301,7 +301,7 @@ START_TEST(test_kernels_without_a_wait)
 }
 END_TEST
 
-START_TEST(test_cpu_touches_pinned_memory_without_a_wait)
+START_TEST(cpu_touches_pinned_memory_without_a_wait)
 {
     unsigned char *pinned;
     CUstream stream = driver_new_stream(CU_STREAM_NON_BLOCKING);
@@ -326,7 +326,7 @@ END_TEST
 
 /* ---- Freeing ----------------------------------------------------------- */
 
-START_TEST(test_pinned_memory_freed_in_use)
+START_TEST(pinned_memory_freed_in_use)
 {
     void *pinned;
     CUstream stream = driver_new_stream(CU_STREAM_NON_BLOCKING);
@@ -340,7 +340,7 @@ START_TEST(test_pinned_memory_freed_in_use)
 }
 END_TEST
 
-START_TEST(test_pinned_memory_freed_before_the_host_has_seen_the_end)
+START_TEST(pinned_memory_freed_before_the_host_has_seen_the_end)
 {
     void *pinned;
     CUstream stream = driver_new_stream(CU_STREAM_NON_BLOCKING);
@@ -353,7 +353,7 @@ START_TEST(test_pinned_memory_freed_before_the_host_has_seen_the_end)
 }
 END_TEST
 
-START_TEST(test_device_memory_freed_in_use_is_a_wait)
+START_TEST(device_memory_freed_in_use_is_a_wait)
 {
     CUstream stream = driver_new_stream(CU_STREAM_NON_BLOCKING);
     for (int enabled = 0; enabled < 2; enabled++) {
@@ -372,7 +372,7 @@ START_TEST(test_device_memory_freed_in_use_is_a_wait)
 }
 END_TEST
 
-START_TEST(test_kernels_parameter_freed_in_use)
+START_TEST(kernels_parameter_freed_in_use)
 {
     CUmodule module = NULL;
     CUfunction touch = driver_test_kernel(&module, "touch");
@@ -402,7 +402,7 @@ static void expect_leak(const char *kind, size_t count)
     expect_report(STANDIN_LEAK);
 }
 
-START_TEST(test_leaks_of_memory_and_contexts)
+START_TEST(leaks_of_memory_and_contexts)
 {
     CUdeviceptr managed;
     void *pinned;
@@ -424,7 +424,7 @@ START_TEST(test_leaks_of_memory_and_contexts)
 }
 END_TEST
 
-START_TEST(test_leaks_of_handles)
+START_TEST(leaks_of_handles)
 {
     CUmodule module = NULL;
     CUmemoryPool pool;
@@ -445,7 +445,7 @@ START_TEST(test_leaks_of_handles)
 }
 END_TEST
 
-START_TEST(test_leaks_of_virtual_memory)
+START_TEST(leaks_of_virtual_memory)
 {
     CUmemAllocationProp props = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
                                  .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
@@ -473,7 +473,7 @@ END_TEST
 
 /* ---- Brackets ---------------------------------------------------------- */
 
-START_TEST(test_context_left_changed)
+START_TEST(context_left_changed)
 {
     CUcontext other;
     CUcontext popped;
@@ -497,7 +497,7 @@ START_TEST(test_context_left_changed)
 }
 END_TEST
 
-START_TEST(test_unasked_waits)
+START_TEST(unasked_waits)
 {
     char here[16];
     CUdeviceptr at = new_memory(16);
@@ -520,7 +520,7 @@ START_TEST(test_unasked_waits)
 }
 END_TEST
 
-START_TEST(test_unasked_calls)
+START_TEST(unasked_calls)
 {
     CUdeviceptr at = new_memory(16);
     size_t a;
@@ -542,7 +542,7 @@ END_TEST
 
 /* ---- Crashes ----------------------------------------------------------- */
 
-START_TEST(test_dead_stream_crashes)
+START_TEST(dead_stream_crashes)
 {
     CUstream stream = driver_new_stream(0);
     driver_ok(driver.cuStreamDestroy(stream));
@@ -550,7 +550,7 @@ START_TEST(test_dead_stream_crashes)
 }
 END_TEST
 
-START_TEST(test_dead_event_crashes)
+START_TEST(dead_event_crashes)
 {
     CUevent event = driver_new_event();
     driver_ok(driver.cuEventDestroy(event));
@@ -558,7 +558,7 @@ START_TEST(test_dead_event_crashes)
 }
 END_TEST
 
-START_TEST(test_dead_context_crashes)
+START_TEST(dead_context_crashes)
 {
     CUcontext other;
     driver_ok(driver.cuCtxCreate(&other, 0, 0));
@@ -567,7 +567,7 @@ START_TEST(test_dead_context_crashes)
 }
 END_TEST
 
-START_TEST(test_stream_of_a_dead_context_crashes)
+START_TEST(stream_of_a_dead_context_crashes)
 {
     CUcontext other;
     driver_ok(driver.cuCtxCreate(&other, 0, 0));
@@ -577,14 +577,14 @@ START_TEST(test_stream_of_a_dead_context_crashes)
 }
 END_TEST
 
-START_TEST(test_handle_of_another_kind_crashes)
+START_TEST(handle_of_another_kind_crashes)
 {
     CUevent event = driver_new_event();
     driver.cuStreamQuery((CUstream)(void *)event);
 }
 END_TEST
 
-START_TEST(test_wait_that_cannot_end_crashes)
+START_TEST(wait_that_cannot_end_crashes)
 {
     CUmodule module = NULL;
     CUfunction spin = driver_test_kernel(&module, "spin");
@@ -599,7 +599,7 @@ END_TEST
 
 /* ---- Misuse ------------------------------------------------------------ */
 
-START_TEST(test_calls_after_fork)
+START_TEST(calls_after_fork)
 {
     int status;
     pid_t child = fork();
@@ -622,7 +622,7 @@ static void call_the_driver(void *user)
     *(CUresult *)user = driver.cuMemGetInfo(&a, &b);
 }
 
-START_TEST(test_calls_from_host_functions)
+START_TEST(calls_from_host_functions)
 {
     CUresult result = CUDA_SUCCESS;
     driver_ok(driver.cuLaunchHostFunc(NULL, call_the_driver, &result));
@@ -635,14 +635,14 @@ END_TEST
 static void add_crashes(Suite *suite)
 {
     const TTest *const *crashes =
-        TEST_LIST(test_dead_stream_crashes, test_dead_event_crashes, test_dead_context_crashes,
-                  test_stream_of_a_dead_context_crashes, test_handle_of_another_kind_crashes,
-                  test_wait_that_cannot_end_crashes);
+        TEST_LIST(dead_stream_crashes, dead_event_crashes, dead_context_crashes,
+                  stream_of_a_dead_context_crashes, handle_of_another_kind_crashes,
+                  wait_that_cannot_end_crashes);
     TCase *tcase = tcase_create("crashes");
     tcase_add_checked_fixture(tcase, lost_device, NULL);
     for (; *crashes != NULL; crashes++)
         tcase_add_test_raise_signal(tcase, *crashes, SIGABRT);
-    tcase_add_test_raise_signal(tcase, test_cpu_that_follows_a_device_pointer_crashes, SIGSEGV);
+    tcase_add_test_raise_signal(tcase, cpu_that_follows_a_device_pointer_crashes, SIGSEGV);
     suite_add_tcase(suite, tcase);
 }
 
@@ -650,19 +650,17 @@ static void add_faults(Suite *suite)
 {
     TCase *tcase = suite_add_list(
         suite, "reported",
-        TEST_LIST(test_overlapping_copy, test_copy_of_foreign_memory, test_copy_of_freed_memory,
-                  test_copy_beyond_the_end, test_readers_need_no_wait,
-                  test_neighbouring_bytes_need_no_wait, test_event_recorded_too_early,
-                  test_an_older_event_takes_nothing_back, test_wait_through_a_third_stream,
-                  test_a_query_that_succeeds_orders_what_comes_later, test_luck_is_no_order,
-                  test_legacy_stream_orders_blocking_streams_only, test_kernels_without_a_wait,
-                  test_cpu_touches_pinned_memory_without_a_wait,
-                  test_pinned_memory_freed_before_the_host_has_seen_the_end,
-                  test_device_memory_freed_in_use_is_a_wait, test_leaks_of_memory_and_contexts,
-                  test_leaks_of_handles, test_leaks_of_virtual_memory, test_context_left_changed,
-                  test_unasked_waits, test_unasked_calls, test_calls_after_fork,
-                  test_calls_from_host_functions));
-    tcase_add_loop_test(tcase, test_what_is_not_ordered, 0, (int)COUNT_OF(unordered));
+        TEST_LIST(overlapping_copy, copy_of_foreign_memory, copy_of_freed_memory,
+                  copy_beyond_the_end, readers_need_no_wait, neighbouring_bytes_need_no_wait,
+                  event_recorded_too_early, an_older_event_takes_nothing_back,
+                  wait_through_a_third_stream, a_query_that_succeeds_orders_what_comes_later,
+                  luck_is_no_order, legacy_stream_orders_blocking_streams_only,
+                  kernels_without_a_wait, cpu_touches_pinned_memory_without_a_wait,
+                  pinned_memory_freed_before_the_host_has_seen_the_end,
+                  device_memory_freed_in_use_is_a_wait, leaks_of_memory_and_contexts,
+                  leaks_of_handles, leaks_of_virtual_memory, context_left_changed, unasked_waits,
+                  unasked_calls, calls_after_fork, calls_from_host_functions));
+    tcase_add_loop_test(tcase, what_is_not_ordered, 0, (int)COUNT_OF(unordered));
     tcase_add_checked_fixture(tcase, one_device, nothing_left);
 }
 
@@ -670,10 +668,9 @@ int main(void)
 {
     Suite *suite = suite_create("standin_faults");
     add_faults(suite);
-    TCase *lost =
-        suite_add_list(suite, "lost",
-                       TEST_LIST(test_kernel_touches_freed_memory, test_pinned_memory_freed_in_use,
-                                 test_kernels_parameter_freed_in_use));
+    TCase *lost = suite_add_list(suite, "lost",
+                                 TEST_LIST(kernel_touches_freed_memory, pinned_memory_freed_in_use,
+                                           kernels_parameter_freed_in_use));
     tcase_add_checked_fixture(lost, lost_device, NULL);
     add_crashes(suite);
     return standin_main(suite);

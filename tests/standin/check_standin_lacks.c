@@ -14,7 +14,7 @@
 
 /* ---- Faults that a test asks for --------------------------------------- */
 
-START_TEST(test_the_nth_call_fails)
+START_TEST(the_nth_call_fails)
 {
     CUdeviceptr at[5];
     ck_assert_int_eq(standin->standin_fail("cuNothing", 1, 2, 0), -1);
@@ -32,7 +32,7 @@ START_TEST(test_the_nth_call_fails)
 }
 END_TEST
 
-START_TEST(test_any_call_fails)
+START_TEST(any_call_fails)
 {
     size_t a;
     size_t b;
@@ -44,7 +44,7 @@ START_TEST(test_any_call_fails)
 }
 END_TEST
 
-START_TEST(test_sticky_errors_stay)
+START_TEST(sticky_errors_stay)
 {
     CUdeviceptr at = new_memory(16);
     CUcontext current;
@@ -65,7 +65,7 @@ START_TEST(test_sticky_errors_stay)
 }
 END_TEST
 
-START_TEST(test_a_device_is_lost)
+START_TEST(a_device_is_lost)
 {
     CUdeviceptr at = new_memory(16);
     standin->standin_lose_device(0, CUDA_ERROR_ECC_UNCORRECTABLE);
@@ -74,7 +74,7 @@ START_TEST(test_a_device_is_lost)
 }
 END_TEST
 
-START_TEST(test_work_fails_late)
+START_TEST(work_fails_late)
 {
     CUdeviceptr at = new_memory(16);
     standin->standin_configure("PACE", "0");
@@ -91,7 +91,7 @@ static void *allocate_beside(void *user)
     return NULL;
 }
 
-START_TEST(test_a_held_call_lets_others_go_on)
+START_TEST(a_held_call_lets_others_go_on)
 {
     pthread_t thread;
     CUdeviceptr at = 0;
@@ -112,7 +112,7 @@ START_TEST(test_a_held_call_lets_others_go_on)
 }
 END_TEST
 
-START_TEST(test_a_delayed_call_does_its_work)
+START_TEST(a_delayed_call_does_its_work)
 {
     ck_assert_int_eq(standin->standin_delay("cuNothing", 1), -1);
     ck_assert_int_eq(standin->standin_delay("cuMemAlloc", 10), 0);
@@ -132,7 +132,7 @@ static uint64_t attribute(CUdevice_attribute which)
     return (uint64_t)value;
 }
 
-START_TEST(test_driver_without_virtual_memory_pools_and_so_on)
+START_TEST(driver_without_virtual_memory_pools_and_so_on)
 {
     CUdeviceptr at;
     void *function;
@@ -153,7 +153,7 @@ START_TEST(test_driver_without_virtual_memory_pools_and_so_on)
 }
 END_TEST
 
-START_TEST(test_driver_without_descriptors)
+START_TEST(driver_without_descriptors)
 {
     CUmemAllocationProp props = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
                                  .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
@@ -168,7 +168,7 @@ START_TEST(test_driver_without_descriptors)
 }
 END_TEST
 
-START_TEST(test_old_driver)
+START_TEST(old_driver)
 {
     int version;
     setenv("CUARENA_STANDIN_VERSION", "11080", 1);
@@ -180,7 +180,7 @@ START_TEST(test_old_driver)
 }
 END_TEST
 
-START_TEST(test_no_device)
+START_TEST(no_device)
 {
     int count;
     standin = driver_standin();
@@ -191,7 +191,7 @@ START_TEST(test_no_device)
 }
 END_TEST
 
-START_TEST(test_device_with_little_memory)
+START_TEST(device_with_little_memory)
 {
     CUdeviceptr at;
     CUdeviceptr more;
@@ -212,7 +212,7 @@ END_TEST
 
 /* ---- Two devices ------------------------------------------------------- */
 
-START_TEST(test_memory_of_another_device_needs_peers)
+START_TEST(memory_of_another_device_needs_peers)
 {
     CUmodule module = NULL;
     CUcontext second;
@@ -244,7 +244,7 @@ START_TEST(test_memory_of_another_device_needs_peers)
 }
 END_TEST
 
-START_TEST(test_waits_cross_devices)
+START_TEST(waits_cross_devices)
 {
     for (int ordered = 0; ordered < 2; ordered++) {
         void *pinned;
@@ -273,7 +273,7 @@ START_TEST(test_waits_cross_devices)
 }
 END_TEST
 
-START_TEST(test_event_of_another_context_is_not_recorded)
+START_TEST(event_of_another_context_is_not_recorded)
 {
     CUevent event = driver_new_event();
     driver_take_context(1);
@@ -302,7 +302,7 @@ static int exit_of_strict_child(bool faulty)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-START_TEST(test_strict_process_with_reports_fails)
+START_TEST(strict_process_with_reports_fails)
 {
     ck_assert_int_eq(exit_of_strict_child(false), 0);
     ck_assert_int_eq(exit_of_strict_child(true), STANDIN_EXIT);
@@ -311,10 +311,10 @@ END_TEST
 
 static void add_faults(Suite *suite)
 {
-    TCase *tcase = suite_add_list(suite, "reported",
-                                  TEST_LIST(test_the_nth_call_fails, test_any_call_fails,
-                                            test_a_held_call_lets_others_go_on,
-                                            test_a_delayed_call_does_its_work));
+    TCase *tcase =
+        suite_add_list(suite, "reported",
+                       TEST_LIST(the_nth_call_fails, any_call_fails, a_held_call_lets_others_go_on,
+                                 a_delayed_call_does_its_work));
     tcase_add_checked_fixture(tcase, one_device, nothing_left);
 }
 
@@ -322,21 +322,18 @@ int main(void)
 {
     Suite *suite = suite_create("standin lacks");
     add_faults(suite);
-    TCase *lost = suite_add_list(
-        suite, "lost",
-        TEST_LIST(test_sticky_errors_stay, test_a_device_is_lost, test_work_fails_late));
+    TCase *lost = suite_add_list(suite, "lost",
+                                 TEST_LIST(sticky_errors_stay, a_device_is_lost, work_fails_late));
     tcase_add_checked_fixture(lost, lost_device, NULL);
     suite_add_list(suite, "lacking",
-                   TEST_LIST(test_driver_without_virtual_memory_pools_and_so_on,
-                             test_driver_without_descriptors, test_old_driver, test_no_device,
-                             test_device_with_little_memory,
-                             test_strict_process_with_reports_fails));
-    TCase *two = suite_add_list(
-        suite, "two devices",
-        TEST_LIST(test_waits_cross_devices, test_event_of_another_context_is_not_recorded));
+                   TEST_LIST(driver_without_virtual_memory_pools_and_so_on,
+                             driver_without_descriptors, old_driver, no_device,
+                             device_with_little_memory, strict_process_with_reports_fails));
+    TCase *two =
+        suite_add_list(suite, "two devices",
+                       TEST_LIST(waits_cross_devices, event_of_another_context_is_not_recorded));
     tcase_add_checked_fixture(two, two_devices, nothing_left);
-    TCase *peers =
-        suite_add_list(suite, "peers", TEST_LIST(test_memory_of_another_device_needs_peers));
+    TCase *peers = suite_add_list(suite, "peers", TEST_LIST(memory_of_another_device_needs_peers));
     tcase_add_checked_fixture(peers, two_devices, NULL);
     return standin_main(suite);
 }

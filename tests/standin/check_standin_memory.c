@@ -60,7 +60,7 @@ static void unmap_and_free(CUdeviceptr at, size_t mapped, size_t reserved)
 
 /* ---- Virtual memory ---------------------------------------------------- */
 
-START_TEST(test_mappings_hold_bytes)
+START_TEST(mappings_hold_bytes)
 {
     CUdeviceptr at = new_addresses(3 * GRANULARITY);
     char back[8] = "";
@@ -77,7 +77,7 @@ START_TEST(test_mappings_hold_bytes)
 }
 END_TEST
 
-START_TEST(test_new_memory_is_not_zero)
+START_TEST(new_memory_is_not_zero)
 {
     CUdeviceptr at = new_addresses(GRANULARITY);
     unsigned char back[4];
@@ -89,7 +89,7 @@ START_TEST(test_new_memory_is_not_zero)
 }
 END_TEST
 
-START_TEST(test_handle_moves_with_its_bytes)
+START_TEST(handle_moves_with_its_bytes)
 {
     CUdeviceptr at = new_addresses(2 * GRANULARITY);
     CUmemGenericAllocationHandle handle = new_handle(GRANULARITY);
@@ -114,7 +114,7 @@ START_TEST(test_handle_moves_with_its_bytes)
 }
 END_TEST
 
-START_TEST(test_rules_of_mapping)
+START_TEST(rules_of_mapping)
 {
     CUdeviceptr at = new_addresses(4 * GRANULARITY);
     CUmemGenericAllocationHandle handle = new_handle(2 * GRANULARITY);
@@ -139,7 +139,7 @@ START_TEST(test_rules_of_mapping)
 }
 END_TEST
 
-START_TEST(test_rules_of_handles)
+START_TEST(rules_of_handles)
 {
     CUmemAllocationProp props = device_props(CU_MEM_HANDLE_TYPE_NONE);
     CUmemGenericAllocationHandle handle;
@@ -160,7 +160,7 @@ START_TEST(test_rules_of_handles)
 }
 END_TEST
 
-START_TEST(test_no_access_before_it_is_given)
+START_TEST(no_access_before_it_is_given)
 {
     CUdeviceptr at = new_addresses(GRANULARITY);
     unsigned long long flags = 9;
@@ -184,7 +184,7 @@ START_TEST(test_no_access_before_it_is_given)
 }
 END_TEST
 
-START_TEST(test_unmapped_in_use)
+START_TEST(unmapped_in_use)
 {
     CUdeviceptr at = new_addresses(GRANULARITY);
     CUstream stream = driver_new_stream(CU_STREAM_NON_BLOCKING);
@@ -203,7 +203,7 @@ START_TEST(test_unmapped_in_use)
 }
 END_TEST
 
-START_TEST(test_two_mappings_of_a_handle_are_the_same_bytes)
+START_TEST(two_mappings_of_a_handle_are_the_same_bytes)
 {
     CUdeviceptr at = new_addresses(2 * GRANULARITY);
     CUmemGenericAllocationHandle handle = new_handle(GRANULARITY);
@@ -223,7 +223,7 @@ START_TEST(test_two_mappings_of_a_handle_are_the_same_bytes)
 END_TEST
 
 /* 100 GiB, of which nothing but what is touched costs the host anything. */
-START_TEST(test_a_pool_of_100_gib)
+START_TEST(a_pool_of_100_gib)
 {
     const size_t handle_bytes = (size_t)1 << 30;
     CUdeviceptr at = new_addresses(100 * handle_bytes);
@@ -290,7 +290,7 @@ static void import_and_write(int socket)
     nothing_left();
 }
 
-START_TEST(test_exported_memory_is_shared_by_processes)
+START_TEST(exported_memory_is_shared_by_processes)
 {
     CUmemAllocationProp props = device_props(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
     CUmemGenericAllocationHandle handle;
@@ -324,7 +324,7 @@ START_TEST(test_exported_memory_is_shared_by_processes)
 }
 END_TEST
 
-START_TEST(test_only_what_was_made_for_it_is_exported)
+START_TEST(only_what_was_made_for_it_is_exported)
 {
     CUmemGenericAllocationHandle handle = new_handle(GRANULARITY);
     CUmemGenericAllocationHandle imported;
@@ -341,7 +341,7 @@ END_TEST
 
 /* ---- Peers ------------------------------------------------------------- */
 
-START_TEST(test_access_is_given_to_each_device)
+START_TEST(access_is_given_to_each_device)
 {
     CUdeviceptr at = new_addresses(GRANULARITY);
     map_new(at, GRANULARITY);
@@ -375,7 +375,7 @@ static uint64_t pool_number(CUmemPool_attribute which)
     return number;
 }
 
-START_TEST(test_pool_memory_is_reused_in_order)
+START_TEST(pool_memory_is_reused_in_order)
 {
     CUstream a = driver_new_stream(CU_STREAM_NON_BLOCKING);
     CUdeviceptr first = pool_memory(1000, a);
@@ -393,7 +393,7 @@ START_TEST(test_pool_memory_is_reused_in_order)
 }
 END_TEST
 
-START_TEST(test_pool_memory_goes_to_another_stream_with_a_wait)
+START_TEST(pool_memory_goes_to_another_stream_with_a_wait)
 {
     for (int seed = 0; seed < 9; seed++) {
         char text[8] = {(char)('0' + seed), '\0'};
@@ -414,7 +414,7 @@ START_TEST(test_pool_memory_goes_to_another_stream_with_a_wait)
 }
 END_TEST
 
-START_TEST(test_pool_memory_used_without_a_wait_for_its_allocation)
+START_TEST(pool_memory_used_without_a_wait_for_its_allocation)
 {
     CUstream a = driver_new_stream(CU_STREAM_NON_BLOCKING);
     CUstream b = driver_new_stream(CU_STREAM_NON_BLOCKING);
@@ -430,7 +430,7 @@ START_TEST(test_pool_memory_used_without_a_wait_for_its_allocation)
 }
 END_TEST
 
-START_TEST(test_pool_memory_freed_without_a_wait_for_its_use)
+START_TEST(pool_memory_freed_without_a_wait_for_its_use)
 {
     CUstream a = driver_new_stream(CU_STREAM_NON_BLOCKING);
     CUstream b = driver_new_stream(CU_STREAM_NON_BLOCKING);
@@ -449,7 +449,7 @@ START_TEST(test_pool_memory_freed_without_a_wait_for_its_use)
 }
 END_TEST
 
-START_TEST(test_pool_keeps_to_its_threshold)
+START_TEST(pool_keeps_to_its_threshold)
 {
     CUmemoryPool pool;
     uint64_t keep = UINT64_MAX;
@@ -465,7 +465,7 @@ START_TEST(test_pool_keeps_to_its_threshold)
 }
 END_TEST
 
-START_TEST(test_own_pool_with_a_limit)
+START_TEST(own_pool_with_a_limit)
 {
     CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
                             .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0},
@@ -492,23 +492,20 @@ int main(void)
     Suite *suite = suite_create("standin_memory");
     TCase *vmm = suite_add_list(
         suite, "virtual memory",
-        TEST_LIST(test_mappings_hold_bytes, test_new_memory_is_not_zero,
-                  test_handle_moves_with_its_bytes, test_rules_of_mapping, test_rules_of_handles,
-                  test_no_access_before_it_is_given, test_unmapped_in_use,
-                  test_two_mappings_of_a_handle_are_the_same_bytes, test_a_pool_of_100_gib,
-                  test_only_what_was_made_for_it_is_exported));
+        TEST_LIST(mappings_hold_bytes, new_memory_is_not_zero, handle_moves_with_its_bytes,
+                  rules_of_mapping, rules_of_handles, no_access_before_it_is_given, unmapped_in_use,
+                  two_mappings_of_a_handle_are_the_same_bytes, a_pool_of_100_gib,
+                  only_what_was_made_for_it_is_exported));
     tcase_add_checked_fixture(vmm, one_device, nothing_left);
-    suite_add_list(suite, "two processes", TEST_LIST(test_exported_memory_is_shared_by_processes));
-    TCase *two =
-        suite_add_list(suite, "two devices", TEST_LIST(test_access_is_given_to_each_device));
+    suite_add_list(suite, "two processes", TEST_LIST(exported_memory_is_shared_by_processes));
+    TCase *two = suite_add_list(suite, "two devices", TEST_LIST(access_is_given_to_each_device));
     tcase_add_checked_fixture(two, two_devices, nothing_left);
-    TCase *pools =
-        suite_add_list(suite, "pools",
-                       TEST_LIST(test_pool_memory_is_reused_in_order,
-                                 test_pool_memory_goes_to_another_stream_with_a_wait,
-                                 test_pool_memory_used_without_a_wait_for_its_allocation,
-                                 test_pool_memory_freed_without_a_wait_for_its_use,
-                                 test_pool_keeps_to_its_threshold, test_own_pool_with_a_limit));
+    TCase *pools = suite_add_list(suite, "pools",
+                                  TEST_LIST(pool_memory_is_reused_in_order,
+                                            pool_memory_goes_to_another_stream_with_a_wait,
+                                            pool_memory_used_without_a_wait_for_its_allocation,
+                                            pool_memory_freed_without_a_wait_for_its_use,
+                                            pool_keeps_to_its_threshold, own_pool_with_a_limit));
     tcase_add_checked_fixture(pools, one_device, nothing_left);
     return standin_main(suite);
 }

@@ -157,7 +157,7 @@ static bool run_seed(unsigned seed)
     return told;
 }
 
-START_TEST(test_missing_waits_are_told_and_nothing_else)
+START_TEST(missing_waits_are_told_and_nothing_else)
 {
     unsigned raced = 0;
     for (unsigned seed = 1; seed <= 2000; seed++)
@@ -170,7 +170,7 @@ int main(void)
 {
     Suite *suite = suite_create("standin_order");
     TCase *tcase =
-        suite_add_list(suite, "order", TEST_LIST(test_missing_waits_are_told_and_nothing_else));
+        suite_add_list(suite, "order", TEST_LIST(missing_waits_are_told_and_nothing_else));
     tcase_add_checked_fixture(tcase, one_device, nothing_left);
     return standin_main(suite);
 }

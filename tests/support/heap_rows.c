@@ -173,7 +173,7 @@ void map_open_row(const char *picture)
 static const map_row_t *all_rows[MAP_ROWS];
 static size_t all_count;
 
-START_TEST(test_map_row)
+START_TEST(map_row)
 {
     const map_row_t *row = all_rows[_i];
     map_open_row(row->picture);
@@ -189,5 +189,5 @@ void add_map_row_list(Suite *suite, const char *name, const map_row_t *rows, siz
     size_t first = all_count;
     for (size_t i = 0; i < count; i++)
         all_rows[all_count++] = &rows[i];
-    tcase_add_loop_test(tcase, test_map_row, (int)first, (int)all_count);
+    tcase_add_loop_test(tcase, map_row, (int)first, (int)all_count);
 }

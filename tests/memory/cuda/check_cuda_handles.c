@@ -28,7 +28,7 @@ static cuarena_t *opened_arena(const char *options)
     return arena;
 }
 
-START_TEST(test_an_arena_holds_little_more_than_it_has_whatever_its_size)
+START_TEST(an_arena_holds_little_more_than_it_has_whatever_its_size)
 {
     enum {
         BLOCKS = 600
@@ -44,7 +44,7 @@ START_TEST(test_an_arena_holds_little_more_than_it_has_whatever_its_size)
 }
 END_TEST
 
-START_TEST(test_a_limit_serves_what_nearly_fills_it)
+START_TEST(a_limit_serves_what_nearly_fills_it)
 {
     cuarena_t *arena = opened_arena(FOLLOWING ",limit=1070MiB");
     for (int i = 0; i < 1070; i++) {
@@ -57,7 +57,7 @@ START_TEST(test_a_limit_serves_what_nearly_fills_it)
 END_TEST
 
 /* When nothing lives all goes, whatever the handles. */
-START_TEST(test_trim_gives_back_all_handles_of_an_empty_arena)
+START_TEST(trim_gives_back_all_handles_of_an_empty_arena)
 {
     void *pointers[300];
     cuarena_t *arena = opened_arena(FOLLOWING);
@@ -105,7 +105,7 @@ static const char *const followers[] = {
 };
 
 /* Blocks of all sizes come and go, the arena is trimmed, and the driver fails now and then. */
-START_TEST(test_random_programs_on_handles_of_many_sizes)
+START_TEST(random_programs_on_handles_of_many_sizes)
 {
     enum {
         SLOTS = 48,
@@ -152,10 +152,10 @@ int main(void)
     Suite *suite = suite_create("CUDA handles");
     cuda_kinds_ready();
     (void)suite_add_list(suite, "arena",
-                         TEST_LIST(test_an_arena_holds_little_more_than_it_has_whatever_its_size,
-                                   test_a_limit_serves_what_nearly_fills_it,
-                                   test_trim_gives_back_all_handles_of_an_empty_arena));
-    tcase_add_loop_test(new_case(suite, "random"), test_random_programs_on_handles_of_many_sizes, 0,
+                         TEST_LIST(an_arena_holds_little_more_than_it_has_whatever_its_size,
+                                   a_limit_serves_what_nearly_fills_it,
+                                   trim_gives_back_all_handles_of_an_empty_arena));
+    tcase_add_loop_test(new_case(suite, "random"), random_programs_on_handles_of_many_sizes, 0,
                         (int)COUNT_OF(followers));
     return cuda_kinds_main(suite);
 }

@@ -40,7 +40,7 @@ static void expect_unusable(const memory_bench_t *b, uint64_t offset)
 /* ---- vmm -------------------------------------------------------------------
  */
 
-START_TEST(test_vmm_grows_and_shrinks_in_place)
+START_TEST(vmm_grows_and_shrinks_in_place)
 {
     memory_bench_t *b = opened_memory("memory=device,backing=vmm,handle=2MiB,pool=16MiB");
     const cuarena_memory_ops_t *ops = &b->memory.ops;
@@ -66,7 +66,7 @@ START_TEST(test_vmm_grows_and_shrinks_in_place)
 }
 END_TEST
 
-START_TEST(test_vmm_holes_in_the_middle)
+START_TEST(vmm_holes_in_the_middle)
 {
     memory_bench_t *b = opened_memory("memory=device,backing=vmm,handle=2MiB,pool=16MiB");
     const cuarena_memory_ops_t *ops = &b->memory.ops;
@@ -94,7 +94,7 @@ START_TEST(test_vmm_holes_in_the_middle)
 END_TEST
 
 /* One call that sets access, and one that unmaps, for a row of handles. */
-START_TEST(test_vmm_works_in_rows)
+START_TEST(vmm_works_in_rows)
 {
     ck_assert(standin_is_here());
     memory_bench_t *b = opened_memory("memory=device,backing=vmm,handle=2MiB,pool=16MiB");
@@ -109,7 +109,7 @@ START_TEST(test_vmm_works_in_rows)
 }
 END_TEST
 
-START_TEST(test_vmm_sets_fewer_addresses_aside_when_refused)
+START_TEST(vmm_sets_fewer_addresses_aside_when_refused)
 {
     ck_assert(standin_is_here());
     memory_bench_t *b = opened_memory("memory=device,backing=vmm,handle=2MiB,pool=16MiB,limit=1T");
@@ -144,7 +144,7 @@ static const handle_case_t handle_cases[] = {
     {"memory=device,backing=vmm,pool=1GiB,alignment=512MiB", MIB(512)},
 };
 
-START_TEST(test_vmm_chooses_handles_by_the_size)
+START_TEST(vmm_chooses_handles_by_the_size)
 {
     memory_bench_t *b = opened_memory(handle_cases[_i].options);
     expect_u64(b->memory.facts.handle_bytes, handle_cases[_i].handle);
@@ -154,7 +154,7 @@ START_TEST(test_vmm_chooses_handles_by_the_size)
 END_TEST
 
 /* The last handle of a segment that keeps its length may be small. */
-START_TEST(test_vmm_dedicated_blocks_take_no_whole_page)
+START_TEST(vmm_dedicated_blocks_take_no_whole_page)
 {
     cuarena_config_t config;
     cuarena_t *arena = NULL;
@@ -207,7 +207,7 @@ static void expect_whole(const memory_bench_t *b, uint64_t begin, uint64_t end, 
     expect_u64(end, want_end);
 }
 
-START_TEST(test_handles_are_an_eighth_of_the_segment)
+START_TEST(handles_are_an_eighth_of_the_segment)
 {
     memory_bench_t *b = segment_of_64_mib();
     expect_u64(standin->standin_live("mapping"), 1 + 7 + 1);
@@ -217,7 +217,7 @@ START_TEST(test_handles_are_an_eighth_of_the_segment)
 }
 END_TEST
 
-START_TEST(test_ranges_are_narrowed_to_whole_handles)
+START_TEST(ranges_are_narrowed_to_whole_handles)
 {
     memory_bench_t *b = segment_of_64_mib();
     expect_whole(b, 0, MIB(64), 0, MIB(64));
@@ -229,7 +229,7 @@ START_TEST(test_ranges_are_narrowed_to_whole_handles)
 }
 END_TEST
 
-START_TEST(test_holes_are_filled_with_other_handles)
+START_TEST(holes_are_filled_with_other_handles)
 {
     memory_bench_t *b = segment_of_64_mib();
     const cuarena_memory_ops_t *ops = &b->memory.ops;
@@ -245,7 +245,7 @@ START_TEST(test_holes_are_filled_with_other_handles)
 END_TEST
 
 /* A punch that the driver refuses leaves handles where the next fill has pages of some of them. */
-START_TEST(test_a_fill_unmaps_handles_that_a_punch_could_not)
+START_TEST(a_fill_unmaps_handles_that_a_punch_could_not)
 {
     memory_bench_t *b = segment_of_64_mib();
     const cuarena_memory_ops_t *ops = &b->memory.ops;
@@ -273,7 +273,7 @@ static const char *const whole_memories[] = {
     "memory=pinned,write_combined=1,portable=1",
 };
 
-START_TEST(test_whole_segments)
+START_TEST(whole_segments)
 {
     memory_bench_t b, other;
     open_memory(&b, whole_memories[_i]);
@@ -295,7 +295,7 @@ START_TEST(test_whole_segments)
 }
 END_TEST
 
-START_TEST(test_whole_segments_of_any_alignment)
+START_TEST(whole_segments_of_any_alignment)
 {
     static const char *const alignments[] = {"8", "512", "64KiB", "8MiB"};
     static const uint64_t wanted[] = {256, 512, KIB(64), MIB(8)};
@@ -337,7 +337,7 @@ static void expect_no_more_than_free(memory_bench_t *b)
 }
 
 /* Managed memory that nobody has touched takes nothing, so the driver would give any amount. */
-START_TEST(test_managed_memory_stays_below_what_the_device_has)
+START_TEST(managed_memory_stays_below_what_the_device_has)
 {
     memory_bench_t b;
     open_memory(&b, "memory=managed");
@@ -347,7 +347,7 @@ START_TEST(test_managed_memory_stays_below_what_the_device_has)
 END_TEST
 
 /* On the stand-in: a real device has better to do. */
-START_TEST(test_arenas_of_managed_memory_share_what_the_device_has)
+START_TEST(arenas_of_managed_memory_share_what_the_device_has)
 {
     memory_bench_t b, other;
     uint64_t free_bytes = 0, left = 0;
@@ -396,7 +396,7 @@ static void open_to_move(memory_bench_t *b, int row)
 }
 
 /* Slides of every sort: far, near, by a granule, up and down. */
-START_TEST(test_relocate_whatever_overlaps)
+START_TEST(relocate_whatever_overlaps)
 {
     static const uint64_t slides[][3] = {
         {0, 4 * GRANULARITY, GRANULARITY},
@@ -426,7 +426,7 @@ START_TEST(test_relocate_whatever_overlaps)
 END_TEST
 
 /* Each writes where the one before has read. */
-START_TEST(test_relocate_a_list_in_order)
+START_TEST(relocate_a_list_in_order)
 {
     enum {
         COUNT = 300
@@ -454,7 +454,7 @@ END_TEST
 
 /* On streams of the caller's: in order with what they did before, and each
  * list after the one before, whatever its stream. */
-START_TEST(test_relocate_and_zero_on_streams)
+START_TEST(relocate_and_zero_on_streams)
 {
     memory_bench_t b;
     cuarena_stream_info_t info;
@@ -490,7 +490,7 @@ START_TEST(test_relocate_and_zero_on_streams)
 }
 END_TEST
 
-START_TEST(test_zero_without_a_stream)
+START_TEST(zero_without_a_stream)
 {
     memory_bench_t *b = opened_memory(all_memories[_i]);
     bench_get(b, PLAYGROUND, PLAYGROUND);
@@ -537,7 +537,7 @@ static void give_bytes(int32_t kind, void *bytes)
         arena_reach->give(kind, bytes);
 }
 
-START_TEST(test_bytes_of_another_kind_are_refused)
+START_TEST(bytes_of_another_kind_are_refused)
 {
     const bytes_case_t *row = &bytes_cases[_i];
     cuarena_config_t config = bench_config_of("preset=pool");
@@ -553,7 +553,7 @@ START_TEST(test_bytes_of_another_kind_are_refused)
 }
 END_TEST
 
-START_TEST(test_bytes_longer_than_they_are)
+START_TEST(bytes_longer_than_they_are)
 {
     cuarena_config_t config = bench_config_of("preset=pool");
     cuarena_t *arena = NULL;
@@ -568,7 +568,7 @@ START_TEST(test_bytes_longer_than_they_are)
 }
 END_TEST
 
-START_TEST(test_bytes_of_another_device)
+START_TEST(bytes_of_another_device)
 {
     cuarena_config_t config = bench_config_of("preset=pool,device=1");
     cuarena_t *arena = NULL;
@@ -595,26 +595,25 @@ static void add_rows(Suite *suite, const char *name, const TTest *test, size_t r
 
 static void add_memories(Suite *suite)
 {
-    TCase *vmm =
-        suite_add_list(suite, "vmm",
-                       TEST_LIST(test_vmm_grows_and_shrinks_in_place, test_vmm_holes_in_the_middle,
-                                 test_vmm_dedicated_blocks_take_no_whole_page));
-    add_standin_test(vmm, test_vmm_works_in_rows, 1);
-    add_standin_test(vmm, test_handles_are_an_eighth_of_the_segment, 1);
-    add_standin_test(vmm, test_ranges_are_narrowed_to_whole_handles, 1);
-    add_standin_test(vmm, test_holes_are_filled_with_other_handles, 1);
-    add_standin_test(vmm, test_a_fill_unmaps_handles_that_a_punch_could_not, 1);
-    add_standin_test(vmm, test_vmm_sets_fewer_addresses_aside_when_refused, 1);
-    add_rows(suite, "handles", test_vmm_chooses_handles_by_the_size, COUNT_OF(handle_cases));
-    add_rows(suite, "whole", test_whole_segments, COUNT_OF(whole_memories));
-    add_rows(suite, "alignment", test_whole_segments_of_any_alignment, COUNT_OF(whole_memories));
-    TCase *managed = suite_add_list(suite, "managed",
-                                    TEST_LIST(test_managed_memory_stays_below_what_the_device_has));
-    add_standin_test(managed, test_arenas_of_managed_memory_share_what_the_device_has, 1);
-    add_rows(suite, "relocate", test_relocate_whatever_overlaps, 2 * COUNT_OF(all_memories));
-    add_rows(suite, "list", test_relocate_a_list_in_order, 2 * COUNT_OF(all_memories));
-    add_rows(suite, "streams", test_relocate_and_zero_on_streams, 2 * COUNT_OF(all_memories));
-    add_rows(suite, "zero", test_zero_without_a_stream, COUNT_OF(all_memories));
+    TCase *vmm = suite_add_list(suite, "vmm",
+                                TEST_LIST(vmm_grows_and_shrinks_in_place, vmm_holes_in_the_middle,
+                                          vmm_dedicated_blocks_take_no_whole_page));
+    add_standin_test(vmm, vmm_works_in_rows, 1);
+    add_standin_test(vmm, handles_are_an_eighth_of_the_segment, 1);
+    add_standin_test(vmm, ranges_are_narrowed_to_whole_handles, 1);
+    add_standin_test(vmm, holes_are_filled_with_other_handles, 1);
+    add_standin_test(vmm, a_fill_unmaps_handles_that_a_punch_could_not, 1);
+    add_standin_test(vmm, vmm_sets_fewer_addresses_aside_when_refused, 1);
+    add_rows(suite, "handles", vmm_chooses_handles_by_the_size, COUNT_OF(handle_cases));
+    add_rows(suite, "whole", whole_segments, COUNT_OF(whole_memories));
+    add_rows(suite, "alignment", whole_segments_of_any_alignment, COUNT_OF(whole_memories));
+    TCase *managed =
+        suite_add_list(suite, "managed", TEST_LIST(managed_memory_stays_below_what_the_device_has));
+    add_standin_test(managed, arenas_of_managed_memory_share_what_the_device_has, 1);
+    add_rows(suite, "relocate", relocate_whatever_overlaps, 2 * COUNT_OF(all_memories));
+    add_rows(suite, "list", relocate_a_list_in_order, 2 * COUNT_OF(all_memories));
+    add_rows(suite, "streams", relocate_and_zero_on_streams, 2 * COUNT_OF(all_memories));
+    add_rows(suite, "zero", zero_without_a_stream, COUNT_OF(all_memories));
 }
 
 int main(void)
@@ -622,8 +621,8 @@ int main(void)
     Suite *suite = suite_create("CUDA memory");
     cuda_kinds_ready();
     add_memories(suite);
-    add_rows(suite, "bytes", test_bytes_of_another_kind_are_refused, COUNT_OF(bytes_cases));
-    TCase *more = suite_add_list(suite, "more bytes", TEST_LIST(test_bytes_longer_than_they_are));
-    add_standin_test(more, test_bytes_of_another_device, 1);
+    add_rows(suite, "bytes", bytes_of_another_kind_are_refused, COUNT_OF(bytes_cases));
+    TCase *more = suite_add_list(suite, "more bytes", TEST_LIST(bytes_longer_than_they_are));
+    add_standin_test(more, bytes_of_another_device, 1);
     return cuda_kinds_main(suite);
 }

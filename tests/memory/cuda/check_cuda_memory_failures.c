@@ -106,7 +106,7 @@ static bool is_told(cuarena_status_t status, cuai_cu_result_t result)
                (result == CUAI_CUDA_ERROR_OUT_OF_MEMORY ? CUARENA_OUT_OF_MEMORY : CUARENA_DRIVER);
 }
 
-START_TEST(test_each_call_fails)
+START_TEST(every_call_fails_once)
 {
     choose_life(_i);
     ck_assert_int_ge(each_call_fails(live, CUAI_CUDA_ERROR_UNKNOWN, is_told), 10);
@@ -114,7 +114,7 @@ START_TEST(test_each_call_fails)
 }
 END_TEST
 
-START_TEST(test_each_refusal_of_the_host)
+START_TEST(each_refusal_of_the_host)
 {
     choose_life(_i);
     each_allocation_fails(live);
@@ -125,7 +125,7 @@ END_TEST
 static const int32_t byte_kinds[] = {CUARENA_BYTES_DEVICE, CUARENA_BYTES_MANAGED,
                                      CUARENA_BYTES_PINNED};
 
-START_TEST(test_each_failure_with_bytes_of_the_callers)
+START_TEST(each_failure_with_bytes_of_the_callers)
 {
     choose_life(0);
     options = "preset=pool";
@@ -145,7 +145,7 @@ END_TEST
 static const char *const pinned_lives[] = {"memory=pinned,mapped=1", "memory=pinned,mapped=0",
                                            NULL};
 
-START_TEST(test_pinned_bytes_that_have_another_address_on_the_device)
+START_TEST(pinned_bytes_that_have_another_address_on_the_device)
 {
     ck_assert(standin_is_here());
     standin->standin_configure("LACK", "unified");
@@ -176,7 +176,7 @@ static cuai_cu_stream_t new_stream(void)
     return stream;
 }
 
-START_TEST(test_piece_that_goes_back_on_a_captured_stream)
+START_TEST(piece_that_goes_back_on_a_captured_stream)
 {
     cuai_cu_graph_t graph = NULL;
     const cuda_test_t *cuda = cuda_test();
@@ -194,7 +194,7 @@ START_TEST(test_piece_that_goes_back_on_a_captured_stream)
 END_TEST
 
 /* Once: it is tried again. Twice: somebody may be using the bytes for ever. */
-START_TEST(test_piece_that_goes_back_on_a_stream_that_fails)
+START_TEST(piece_that_goes_back_on_a_stream_that_fails)
 {
     memory_bench_t b;
     ck_assert(standin_is_here());
@@ -216,7 +216,7 @@ END_TEST
 /* ---- Exports --------------------------------------------------------------
  */
 
-START_TEST(test_export_of_more_handles_than_there_is_room_for)
+START_TEST(export_of_more_handles_than_there_is_room_for)
 {
     cuarena_export_piece_t piece;
     size_t count = 7;
@@ -237,7 +237,7 @@ static const char *const export_calls[] = {"cuMemRetainAllocationHandle",
                                            "cuMemExportToShareableHandle", "cuCtxGetCurrent"};
 
 /* The pieces before it are closed. */
-START_TEST(test_export_that_fails_keeps_no_descriptor)
+START_TEST(export_that_fails_keeps_no_descriptor)
 {
     cuarena_export_piece_t pieces[3];
     size_t count = 7;
@@ -266,7 +266,7 @@ static const struct {
     {"memory=device,backing=vmm,pool=8MiB,addresses=1GiB", MIB(2)},
 };
 
-START_TEST(test_handles_of_the_least_size)
+START_TEST(handles_of_the_least_size)
 {
     memory_bench_t *b = opened_memory(size_cases[_i].options);
     expect_u64(b->memory.facts.handle_bytes, size_cases[_i].handle_bytes);
@@ -282,16 +282,16 @@ int main(void)
 {
     Suite *suite = suite_create("CUDA memory failures");
     cuda_kinds_ready();
-    add_rows(suite, "calls", test_each_call_fails, COUNT_OF(lives));
-    add_rows(suite, "host", test_each_refusal_of_the_host, COUNT_OF(lives));
-    add_rows(suite, "bytes", test_each_failure_with_bytes_of_the_callers, COUNT_OF(byte_kinds));
-    add_rows(suite, "pinned", test_pinned_bytes_that_have_another_address_on_the_device,
+    add_rows(suite, "calls", every_call_fails_once, COUNT_OF(lives));
+    add_rows(suite, "host", each_refusal_of_the_host, COUNT_OF(lives));
+    add_rows(suite, "bytes", each_failure_with_bytes_of_the_callers, COUNT_OF(byte_kinds));
+    add_rows(suite, "pinned", pinned_bytes_that_have_another_address_on_the_device,
              COUNT_OF(pinned_lives));
-    add_rows(suite, "room", test_export_of_more_handles_than_there_is_room_for, 1);
-    add_rows(suite, "export", test_export_that_fails_keeps_no_descriptor, COUNT_OF(export_calls));
-    add_rows(suite, "captured", test_piece_that_goes_back_on_a_captured_stream, 1);
-    add_rows(suite, "given back", test_piece_that_goes_back_on_a_stream_that_fails, 2);
-    tcase_add_loop_test(new_case(suite, "sizes"), test_handles_of_the_least_size, 0,
+    add_rows(suite, "room", export_of_more_handles_than_there_is_room_for, 1);
+    add_rows(suite, "export", export_that_fails_keeps_no_descriptor, COUNT_OF(export_calls));
+    add_rows(suite, "captured", piece_that_goes_back_on_a_captured_stream, 1);
+    add_rows(suite, "given back", piece_that_goes_back_on_a_stream_that_fails, 2);
+    tcase_add_loop_test(new_case(suite, "sizes"), handles_of_the_least_size, 0,
                         COUNT_OF(size_cases));
     return cuda_kinds_main(suite);
 }

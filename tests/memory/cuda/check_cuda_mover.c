@@ -39,7 +39,7 @@ static cuai_cu_stream_t new_stream(void)
 
 /* ---- Lists ------------------------------------------------------------- */
 
-START_TEST(test_lists_longer_than_a_launch)
+START_TEST(lists_longer_than_a_launch)
 {
     memory_bench_t *b = opened_memory(VMM);
     bench_get(b, PLAYGROUND, PLAYGROUND);
@@ -62,7 +62,7 @@ END_TEST
 static const char *const list_calls[] = {"cuLaunchKernel", "cuEventRecord", "cuEventSynchronize",
                                          "cuStreamWaitEvent"};
 
-START_TEST(test_long_list_that_fails_tells_how_far_it_came)
+START_TEST(long_list_that_fails_tells_how_far_it_came)
 {
     const char *call = list_calls[_i];
     uint64_t failed = 1;
@@ -95,7 +95,7 @@ END_TEST
 /* The list after it is on another stream, and behind it all the same; where
  * the call fails twice (`_i`), the first one has waited for its stream, and only
  * where it could not (2) the other is refused. */
-START_TEST(test_list_whose_end_could_not_be_marked)
+START_TEST(list_whose_end_could_not_be_marked)
 {
     enum {
         COUNT = 300
@@ -166,7 +166,7 @@ static void *move_two(void *argument)
 }
 
 /* The scratch is one list's at a time. */
-START_TEST(test_second_thread_waits_for_its_turn)
+START_TEST(second_thread_waits_for_its_turn)
 {
     static mover_thread_t movers[2];
     pthread_t threads[2];
@@ -211,7 +211,7 @@ static void *open_and_close(void *argument)
     return NULL;
 }
 
-START_TEST(test_kernels_are_loaded_by_one_thread)
+START_TEST(kernels_are_loaded_by_one_thread)
 {
     static opener_t openers[2];
     pthread_t threads[2];
@@ -263,7 +263,7 @@ static const struct {
     {"CAPABILITY", "35", 0, 0, ""},
 };
 
-START_TEST(test_device_that_runs_not_all_kernels)
+START_TEST(device_that_runs_not_all_kernels)
 {
     told_t told = {""};
     cuarena_relocation_t list[3];
@@ -294,14 +294,14 @@ int main(void)
 {
     Suite *suite = suite_create("CUDA mover");
     cuda_kinds_ready();
-    TCase *lists = suite_add_list(suite, "lists", TEST_LIST(test_lists_longer_than_a_launch));
+    TCase *lists = suite_add_list(suite, "lists", TEST_LIST(lists_longer_than_a_launch));
     tcase_set_tags(lists, "long"); /* and without threads */
-    add_standin_test(lists, test_long_list_that_fails_tells_how_far_it_came, COUNT_OF(list_calls));
-    add_standin_test(lists, test_list_whose_end_could_not_be_marked, 3);
+    add_standin_test(lists, long_list_that_fails_tells_how_far_it_came, COUNT_OF(list_calls));
+    add_standin_test(lists, list_whose_end_could_not_be_marked, 3);
     TCase *threads = new_case(suite, "threads");
-    add_standin_test(threads, test_second_thread_waits_for_its_turn, 1);
-    add_standin_test(threads, test_kernels_are_loaded_by_one_thread, 1);
-    add_standin_test(new_case(suite, "kernels"), test_device_that_runs_not_all_kernels,
+    add_standin_test(threads, second_thread_waits_for_its_turn, 1);
+    add_standin_test(threads, kernels_are_loaded_by_one_thread, 1);
+    add_standin_test(new_case(suite, "kernels"), device_that_runs_not_all_kernels,
                      COUNT_OF(kernel_cases));
     return cuda_kinds_main(suite);
 }

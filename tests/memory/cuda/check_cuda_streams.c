@@ -81,7 +81,7 @@ static uint64_t id_of(cuai_streams_t *streams, cuarena_stream_t stream)
 /* ---- Identity ---------------------------------------------------------- */
 
 /* Both memories say the same of a stream. */
-START_TEST(test_streams_are_told_apart)
+START_TEST(streams_are_told_apart)
 {
     uint64_t ids[5];
     open_both();
@@ -106,7 +106,7 @@ START_TEST(test_streams_are_told_apart)
 }
 END_TEST
 
-START_TEST(test_legacy_stream_has_two_names)
+START_TEST(legacy_stream_has_two_names)
 {
     open_both();
     (void)cuda_test_use_device(0);
@@ -121,7 +121,7 @@ static void *ask_per_thread(void *id)
     return NULL;
 }
 
-START_TEST(test_each_thread_has_a_default_stream)
+START_TEST(each_thread_has_a_default_stream)
 {
     pthread_t thread;
     uint64_t other = 0;
@@ -134,7 +134,7 @@ START_TEST(test_each_thread_has_a_default_stream)
 }
 END_TEST
 
-START_TEST(test_each_context_has_a_legacy_stream)
+START_TEST(each_context_has_a_legacy_stream)
 {
     cuai_place_t *place = NULL;
     cuai_streams_t other;
@@ -152,7 +152,7 @@ END_TEST
 #define REUSE_TRIES 1000
 
 /* A driver that never gives a handle twice has nothing to tell apart. */
-START_TEST(test_reused_handle_is_another_stream)
+START_TEST(reused_handle_is_another_stream)
 {
     open_both();
     (void)cuda_test_use_device(0);
@@ -170,7 +170,7 @@ START_TEST(test_reused_handle_is_another_stream)
 }
 END_TEST
 
-START_TEST(test_default_stream_is_the_memorys_whatever_is_current)
+START_TEST(default_stream_is_the_memorys_whatever_is_current)
 {
     open_both();
     have_context(NULL);
@@ -184,7 +184,7 @@ START_TEST(test_default_stream_is_the_memorys_whatever_is_current)
 }
 END_TEST
 
-START_TEST(test_stream_is_known_whatever_is_current)
+START_TEST(stream_is_known_whatever_is_current)
 {
     open_both();
     cuai_cu_context_t primary = cuda_test_use_device(0);
@@ -204,7 +204,7 @@ START_TEST(test_stream_is_known_whatever_is_current)
 }
 END_TEST
 
-START_TEST(test_capturing_stream_is_told)
+START_TEST(capturing_stream_is_told)
 {
     cuai_cu_graph_t graph = NULL;
     open_both();
@@ -221,7 +221,7 @@ START_TEST(test_capturing_stream_is_told)
 END_TEST
 
 /* What the library does beside a capture of the caller's does not end it. */
-START_TEST(test_events_beside_a_capture)
+START_TEST(events_beside_a_capture)
 {
     cuai_cu_graph_t graph = NULL;
     void *event = NULL;
@@ -244,7 +244,7 @@ END_TEST
 
 /* ---- Who may use what -------------------------------------------------- */
 
-START_TEST(test_no_stream_is_refused)
+START_TEST(no_stream_is_refused)
 {
     cuarena_stream_info_t info = {.id = 7};
     open_both();
@@ -255,7 +255,7 @@ START_TEST(test_no_stream_is_refused)
 }
 END_TEST
 
-START_TEST(test_stream_of_another_device)
+START_TEST(stream_of_another_device)
 {
     cuarena_stream_info_t info = {.id = 7};
     set("CUARENA_STANDIN_DEVICES", "2");
@@ -272,7 +272,7 @@ START_TEST(test_stream_of_another_device)
 }
 END_TEST
 
-START_TEST(test_stream_of_another_context_of_the_device)
+START_TEST(stream_of_another_context_of_the_device)
 {
     open_both();
     cuai_cu_context_t context = push_own_context(0);
@@ -285,7 +285,7 @@ START_TEST(test_stream_of_another_context_of_the_device)
 }
 END_TEST
 
-START_TEST(test_default_stream_of_no_context)
+START_TEST(default_stream_of_no_context)
 {
     cuarena_stream_info_t info;
     open_both();
@@ -298,7 +298,7 @@ START_TEST(test_default_stream_of_no_context)
 END_TEST
 
 /* Its event could not be made where the stream is. */
-START_TEST(test_default_stream_of_a_second_context)
+START_TEST(default_stream_of_a_second_context)
 {
     cuarena_stream_info_t info;
     void *event = NULL;
@@ -342,7 +342,7 @@ static void end_work(work_t work)
     cuda_test_end_stream(work.stream);
 }
 
-START_TEST(test_event_comes_to_an_end)
+START_TEST(event_comes_to_an_end)
 {
     void *event = NULL;
     cuarena_status_t status;
@@ -360,7 +360,7 @@ START_TEST(test_event_comes_to_an_end)
 END_TEST
 
 /* With the stand-in, which does nothing unless it must. */
-START_TEST(test_event_is_busy_until_it_is_waited_for)
+START_TEST(event_is_busy_until_it_is_waited_for)
 {
     void *event = NULL;
     set("CUARENA_STANDIN_PACE", "0");
@@ -378,7 +378,7 @@ START_TEST(test_event_is_busy_until_it_is_waited_for)
 }
 END_TEST
 
-START_TEST(test_event_is_used_again_for_its_stream)
+START_TEST(event_is_used_again_for_its_stream)
 {
     void *event = NULL;
     open_both();
@@ -394,7 +394,7 @@ START_TEST(test_event_is_used_again_for_its_stream)
 }
 END_TEST
 
-START_TEST(test_event_moves_to_the_context_of_its_stream)
+START_TEST(event_moves_to_the_context_of_its_stream)
 {
     void *event = NULL;
     open_both();
@@ -419,7 +419,7 @@ START_TEST(test_event_moves_to_the_context_of_its_stream)
 END_TEST
 
 /* The stand-in reports the second memset if nothing orders it. */
-START_TEST(test_stream_waits_for_a_event)
+START_TEST(stream_waits_for_a_event)
 {
     void *event = NULL;
     open_both();
@@ -436,7 +436,7 @@ START_TEST(test_stream_waits_for_a_event)
 }
 END_TEST
 
-START_TEST(test_stream_waits_for_another_device)
+START_TEST(stream_waits_for_another_device)
 {
     void *event = NULL;
     set("CUARENA_STANDIN_DEVICES", "2");
@@ -460,7 +460,7 @@ START_TEST(test_stream_waits_for_another_device)
 }
 END_TEST
 
-START_TEST(test_pending_event_is_used_again)
+START_TEST(pending_event_is_used_again)
 {
     open_both();
     (void)cuda_test_use_device(0);
@@ -479,7 +479,7 @@ START_TEST(test_pending_event_is_used_again)
 }
 END_TEST
 
-START_TEST(test_events_keep_the_current_context)
+START_TEST(events_keep_the_current_context)
 {
     void *event = NULL;
     open_both();
@@ -520,7 +520,7 @@ static void *mark_often(void *stream)
     return NULL;
 }
 
-START_TEST(test_threads_share_events)
+START_TEST(threads_share_events)
 {
     pthread_t threads[THREADS];
     cuarena_stream_t streams[THREADS];
@@ -542,7 +542,7 @@ END_TEST
 /* ---- What the CPU touches ---------------------------------------------- */
 
 /* The stand-in reports the access if the host has not waited. */
-START_TEST(test_host_memory_waits_for_the_stream)
+START_TEST(host_memory_waits_for_the_stream)
 {
     cuarena_config_t config;
     cuai_memory_t memory = {0};
@@ -575,7 +575,7 @@ END_TEST
 
 /* ---- Loss -------------------------------------------------------------- */
 
-START_TEST(test_own_device_lost)
+START_TEST(own_device_lost)
 {
     void *event = NULL;
     cuarena_stream_info_t info;
@@ -595,7 +595,7 @@ START_TEST(test_own_device_lost)
 END_TEST
 
 /* Nothing of the device touches host memory any more. */
-START_TEST(test_host_memory_outlives_a_device)
+START_TEST(host_memory_outlives_a_device)
 {
     void *event = NULL;
     void *later = NULL;
@@ -620,7 +620,7 @@ END_TEST
 
 /* The caller destroyed a context, against the rules, and made another that has its handle: what was
  * of the first is left alone. */
-START_TEST(test_context_that_came_back)
+START_TEST(context_that_came_back)
 {
     void *event = NULL;
     open_both();
@@ -643,7 +643,7 @@ START_TEST(test_context_that_came_back)
 }
 END_TEST
 
-START_TEST(test_dead_stream_is_refused)
+START_TEST(dead_stream_is_refused)
 {
     cuarena_stream_info_t info;
     open_both();
@@ -661,27 +661,24 @@ static void add_any(Suite *suite)
 {
     TCase *tcase = suite_add_list(
         suite, "any",
-        TEST_LIST(test_streams_are_told_apart, test_legacy_stream_has_two_names,
-                  test_each_thread_has_a_default_stream, test_each_context_has_a_legacy_stream,
-                  test_reused_handle_is_another_stream,
-                  test_default_stream_is_the_memorys_whatever_is_current,
-                  test_stream_is_known_whatever_is_current, test_no_stream_is_refused,
-                  test_stream_of_another_context_of_the_device, test_default_stream_of_no_context,
-                  test_default_stream_of_a_second_context, test_event_comes_to_an_end,
-                  test_event_is_used_again_for_its_stream,
-                  test_event_moves_to_the_context_of_its_stream, test_stream_waits_for_a_event,
-                  test_pending_event_is_used_again, test_events_keep_the_current_context,
-                  test_threads_share_events, test_host_memory_waits_for_the_stream));
-    tcase_add_loop_test(tcase, test_capturing_stream_is_told, 0, 3);
-    tcase_add_loop_test(tcase, test_events_beside_a_capture, 0, 3);
+        TEST_LIST(
+            streams_are_told_apart, legacy_stream_has_two_names, each_thread_has_a_default_stream,
+            each_context_has_a_legacy_stream, reused_handle_is_another_stream,
+            default_stream_is_the_memorys_whatever_is_current, stream_is_known_whatever_is_current,
+            no_stream_is_refused, stream_of_another_context_of_the_device,
+            default_stream_of_no_context, default_stream_of_a_second_context, event_comes_to_an_end,
+            event_is_used_again_for_its_stream, event_moves_to_the_context_of_its_stream,
+            stream_waits_for_a_event, pending_event_is_used_again, events_keep_the_current_context,
+            threads_share_events, host_memory_waits_for_the_stream));
+    tcase_add_loop_test(tcase, capturing_stream_is_told, 0, 3);
+    tcase_add_loop_test(tcase, events_beside_a_capture, 0, 3);
     tcase_add_checked_fixture(tcase, NULL, cuda_test_look_after);
 }
 
 static void add_two_devices(Suite *suite)
 {
     TCase *tcase = suite_add_list(
-        suite, "two devices",
-        TEST_LIST(test_stream_of_another_device, test_stream_waits_for_another_device));
+        suite, "two devices", TEST_LIST(stream_of_another_device, stream_waits_for_another_device));
     tcase_add_checked_fixture(tcase, NULL, cuda_test_look_after);
 }
 
@@ -695,8 +692,8 @@ int main(void)
         add_two_devices(suite);
     if (driver_is_standin_for("stand-in"))
         (void)suite_add_list(suite, "stand-in",
-                             TEST_LIST(test_event_is_busy_until_it_is_waited_for,
-                                       test_own_device_lost, test_host_memory_outlives_a_device,
-                                       test_context_that_came_back, test_dead_stream_is_refused));
+                             TEST_LIST(event_is_busy_until_it_is_waited_for, own_device_lost,
+                                       host_memory_outlives_a_device, context_that_came_back,
+                                       dead_stream_is_refused));
     return driver_result(kind, suite_main(suite));
 }

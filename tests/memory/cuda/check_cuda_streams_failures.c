@@ -52,7 +52,7 @@ static bool is_of_the_driver(cuarena_status_t status, cuai_cu_result_t result)
     return status == CUARENA_DRIVER;
 }
 
-START_TEST(test_every_call_fails)
+START_TEST(every_call_fails)
 {
     (void)cuda_test_use_device(0);
     failing_stream = cuda_test_stream();
@@ -61,7 +61,7 @@ START_TEST(test_every_call_fails)
 }
 END_TEST
 
-START_TEST(test_every_refusal_of_the_host)
+START_TEST(every_refusal_of_the_host)
 {
     (void)cuda_test_use_device(0);
     failing_stream = cuda_test_stream();
@@ -167,7 +167,7 @@ static void expect_refused(cuai_streams_t *streams, int row)
     expect_status(cuai_streams_drain(streams, used), want);
 }
 
-START_TEST(test_stream_that_the_driver_does_not_know)
+START_TEST(stream_that_the_driver_does_not_know)
 {
     open_both();
     expect_refused(&device, _i);
@@ -177,7 +177,7 @@ END_TEST
 
 /* ---- Default streams ----------------------------------------------------- */
 
-START_TEST(test_default_stream_that_is_marked_before_it_was_seen)
+START_TEST(default_stream_that_is_marked_before_it_was_seen)
 {
     void *event = NULL;
     open_both();
@@ -188,7 +188,7 @@ START_TEST(test_default_stream_that_is_marked_before_it_was_seen)
 END_TEST
 
 /* Host memory is the default stream's of another context from then on. */
-START_TEST(test_default_stream_after_its_context_was_lost)
+START_TEST(default_stream_after_its_context_was_lost)
 {
     cuarena_stream_info_t info;
     open_both();
@@ -203,7 +203,7 @@ END_TEST
 
 /* ---- All work ------------------------------------------------------------ */
 
-START_TEST(test_all_work_of_host_memory)
+START_TEST(all_work_of_host_memory)
 {
     void *event = NULL;
     open_both();
@@ -217,7 +217,7 @@ START_TEST(test_all_work_of_host_memory)
 END_TEST
 
 /* No event is behind the work of two contexts. */
-START_TEST(test_all_work_of_two_contexts)
+START_TEST(all_work_of_two_contexts)
 {
     void *event = NULL;
     open_both();
@@ -236,7 +236,7 @@ START_TEST(test_all_work_of_two_contexts)
 }
 END_TEST
 
-START_TEST(test_all_work_with_a_driver_before_12_5)
+START_TEST(all_work_with_a_driver_before_12_5)
 {
     void *event = NULL;
     ck_assert_int_eq(setenv("CUARENA_STANDIN_LACK", "cuCtxRecordEvent", 1), 0);
@@ -249,7 +249,7 @@ END_TEST
 static const char *const all_work_calls[] = {"cuCtxRecordEvent", "cuEventCreate",
                                              "cuCtxGetCurrent"};
 
-START_TEST(test_all_work_that_could_not_be_marked)
+START_TEST(all_work_that_could_not_be_marked)
 {
     void *event = NULL;
     open_both();
@@ -261,7 +261,7 @@ START_TEST(test_all_work_that_could_not_be_marked)
 END_TEST
 
 /* It is over. */
-START_TEST(test_all_work_of_a_lost_device)
+START_TEST(all_work_of_a_lost_device)
 {
     void *event = NULL;
     open_both();
@@ -281,7 +281,7 @@ END_TEST
 /* ---- Loss ---------------------------------------------------------------- */
 
 /* Of host memory the work is over; of the device's own it is an error. */
-START_TEST(test_device_lost_while_it_is_waited_for)
+START_TEST(device_lost_while_it_is_waited_for)
 {
     void *event = NULL;
     open_both();
@@ -294,7 +294,7 @@ START_TEST(test_device_lost_while_it_is_waited_for)
 }
 END_TEST
 
-START_TEST(test_device_lost_while_its_stream_is_asked_for)
+START_TEST(device_lost_while_its_stream_is_asked_for)
 {
     void *event = NULL;
     open_both();
@@ -309,7 +309,7 @@ END_TEST
 
 /* ---- Captures ------------------------------------------------------------ */
 
-START_TEST(test_captured_stream_is_given_nothing)
+START_TEST(captured_stream_is_given_nothing)
 {
     cuai_cu_graph_t graph = NULL;
     void *event = NULL;
@@ -339,7 +339,7 @@ END_TEST
 
 /* By handle, as the default stream of the memory's context, and as that of the current one; of host
  * memory before it has seen any. */
-START_TEST(test_synchronize_waits_for_the_stream)
+START_TEST(synchronize_waits_for_the_stream)
 {
     const cuda_test_t *cuda = cuda_test();
     cuai_cu_pointer_t bytes = 0;
@@ -364,7 +364,7 @@ END_TEST
 
 static const char *const synchronize_calls[] = {"cuStreamSynchronize", "cuCtxGetCurrent"};
 
-START_TEST(test_synchronize_that_fails)
+START_TEST(synchronize_that_fails)
 {
     open_both();
     fail_next(synchronize_calls[_i], CUAI_CUDA_ERROR_UNKNOWN);
@@ -404,7 +404,7 @@ static int live_on_in_child(void *of_host, void *of_device)
     return driver_standin()->standin_calls(NULL) == calls ? 0 : 5;
 }
 
-START_TEST(test_work_of_the_process_that_forked_is_over)
+START_TEST(work_of_the_process_that_forked_is_over)
 {
     void *of_host = NULL;
     void *of_device = NULL;
@@ -433,23 +433,22 @@ static void choose_no_old_driver(void)
 
 static void add_standin(Suite *suite)
 {
-    (void)suite_add_list(suite, "stand-in", TEST_LIST(test_every_call_fails));
+    (void)suite_add_list(suite, "stand-in", TEST_LIST(every_call_fails));
     TCase *sound = suite_add_list(
         suite, "sound",
-        TEST_LIST(test_default_stream_that_is_marked_before_it_was_seen,
-                  test_all_work_of_host_memory, test_all_work_of_two_contexts,
-                  test_all_work_with_a_driver_before_12_5, test_captured_stream_is_given_nothing,
-                  test_synchronize_waits_for_the_stream,
-                  test_work_of_the_process_that_forked_is_over));
-    tcase_add_loop_test(sound, test_stream_that_the_driver_does_not_know, 0, COUNT(unknown_cases));
-    tcase_add_loop_test(sound, test_all_work_that_could_not_be_marked, 0, COUNT(all_work_calls));
-    tcase_add_loop_test(sound, test_synchronize_that_fails, 0, COUNT(synchronize_calls));
+        TEST_LIST(default_stream_that_is_marked_before_it_was_seen, all_work_of_host_memory,
+                  all_work_of_two_contexts, all_work_with_a_driver_before_12_5,
+                  captured_stream_is_given_nothing, synchronize_waits_for_the_stream,
+                  work_of_the_process_that_forked_is_over));
+    tcase_add_loop_test(sound, stream_that_the_driver_does_not_know, 0, COUNT(unknown_cases));
+    tcase_add_loop_test(sound, all_work_that_could_not_be_marked, 0, COUNT(all_work_calls));
+    tcase_add_loop_test(sound, synchronize_that_fails, 0, COUNT(synchronize_calls));
     tcase_add_checked_fixture(sound, choose_no_old_driver, cuda_test_look_after);
     TCase *lost = suite_add_list(suite, "lost", /* its events stay the driver's */
-                                 TEST_LIST(test_default_stream_after_its_context_was_lost,
-                                           test_all_work_of_a_lost_device,
-                                           test_device_lost_while_its_stream_is_asked_for));
-    tcase_add_loop_test(lost, test_device_lost_while_it_is_waited_for, 0, 2);
+                                 TEST_LIST(default_stream_after_its_context_was_lost,
+                                           all_work_of_a_lost_device,
+                                           device_lost_while_its_stream_is_asked_for));
+    tcase_add_loop_test(lost, device_lost_while_it_is_waited_for, 0, 2);
     tcase_add_checked_fixture(lost, choose_no_old_driver, NULL);
 }
 
@@ -459,7 +458,7 @@ int main(void)
     Suite *suite = suite_create("streams_failures");
     if (kind != DRIVER_NONE)
         tcase_add_checked_fixture(
-            suite_add_list(suite, "any", TEST_LIST(test_every_refusal_of_the_host)), NULL,
+            suite_add_list(suite, "any", TEST_LIST(every_refusal_of_the_host)), NULL,
             cuda_test_look_after);
     if (driver_is_standin_for("failures of the driver"))
         add_standin(suite);

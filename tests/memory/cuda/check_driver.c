@@ -56,14 +56,14 @@ static int status_of_child(int (*body)(void))
 
 /* ---- No driver --------------------------------------------------------- */
 
-START_TEST(test_file_that_is_not_there)
+START_TEST(file_that_is_not_there)
 {
     set(VARIABLE, "/nowhere/libcuda.so.1");
     expect_no_device("/nowhere/libcuda.so.1");
 }
 END_TEST
 
-START_TEST(test_file_that_is_no_library)
+START_TEST(file_that_is_no_library)
 {
     file_tree_t tree;
     char path[128];
@@ -76,14 +76,14 @@ START_TEST(test_file_that_is_no_library)
 }
 END_TEST
 
-START_TEST(test_library_that_is_no_driver)
+START_TEST(library_that_is_no_driver)
 {
     set(VARIABLE, "libc.so.6");
     expect_no_device("libc.so.6", "cuDriverGetVersion");
 }
 END_TEST
 
-START_TEST(test_no_driver_is_found_again)
+START_TEST(no_driver_is_found_again)
 {
     set(VARIABLE, "/nowhere/libcuda.so.1");
     expect_no_device("/nowhere/libcuda.so.1");
@@ -92,7 +92,7 @@ START_TEST(test_no_driver_is_found_again)
 }
 END_TEST
 
-START_TEST(test_calls_without_a_driver_say_why)
+START_TEST(calls_without_a_driver_say_why)
 {
     cuarena_driver_info_t driver;
     cuarena_device_info_t device;
@@ -110,7 +110,7 @@ END_TEST
 
 static const char *const device_memories[] = {"device", "managed", "pinned"};
 
-START_TEST(test_arenas_without_a_driver_say_why)
+START_TEST(arenas_without_a_driver_say_why)
 {
     cuarena_config_t config;
     cuarena_t *arena = NULL;
@@ -138,7 +138,7 @@ static void use_host_arena(void)
     expect_ok(cuarena_destroy(&arena));
 }
 
-START_TEST(test_stream_without_a_driver)
+START_TEST(stream_without_a_driver)
 {
     void *pointer = UNTOUCHED;
     set(VARIABLE, "/nowhere/libcuda.so.1");
@@ -158,7 +158,7 @@ static const struct {
     const char *words;
 } old_drivers[] = {{"11080", "CUDA 11.8"}, {"11020", "CUDA 11.2"}, {"4000", "CUDA 4.0"}};
 
-START_TEST(test_old_driver)
+START_TEST(old_driver)
 {
     set("CUARENA_STANDIN_VERSION", old_drivers[_i].version);
     expect_no_device(old_drivers[_i].words, "12.0 and later are accepted");
@@ -174,35 +174,35 @@ static const char *const optional[] = {CUAI_CUDA_OPTIONAL(NAME_OF) CUAI_CUDA_OPT
 #define COUNT(array) ((int)COUNT_OF(array))
 
 /* Not cuDriverGetVersion, which is found by its name before. */
-START_TEST(test_required_call_is_missing)
+START_TEST(required_call_is_missing)
 {
     set("CUARENA_STANDIN_LACK", required[_i]);
     expect_no_device(required[_i], "CUDA 13.0");
 }
 END_TEST
 
-START_TEST(test_optional_call_is_missing)
+START_TEST(optional_call_is_missing)
 {
     set("CUARENA_STANDIN_LACK", optional[_i]);
     expect_ok(open_driver());
 }
 END_TEST
 
-START_TEST(test_start_fails)
+START_TEST(start_fails)
 {
     set("CUARENA_STANDIN_FAIL", "cuInit:1:803");
     expect_no_device("cuInit", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH");
 }
 END_TEST
 
-START_TEST(test_count_fails)
+START_TEST(count_fails)
 {
     set("CUARENA_STANDIN_FAIL", "cuDeviceGetCount:1:999");
     expect_no_device("cuDeviceGetCount", "CUDA_ERROR_UNKNOWN");
 }
 END_TEST
 
-START_TEST(test_version_fails)
+START_TEST(version_fails)
 {
     set("CUARENA_STANDIN_FAIL", "cuDriverGetVersion:1:999");
     expect_no_device("cuDriverGetVersion", "CUDA_ERROR_UNKNOWN");
@@ -210,7 +210,7 @@ START_TEST(test_version_fails)
 END_TEST
 
 /* It has neither a name nor a text. */
-START_TEST(test_start_fails_with_a_code_that_nobody_knows)
+START_TEST(start_fails_with_a_code_that_nobody_knows)
 {
     set("CUARENA_STANDIN_FAIL", "cuInit:1:77777");
     expect_no_device("cuInit", "an unknown error", "no text");
@@ -218,7 +218,7 @@ START_TEST(test_start_fails_with_a_code_that_nobody_knows)
 END_TEST
 
 /* By the driver, or else by nobody. */
-START_TEST(test_codes_that_the_library_does_not_know_are_named)
+START_TEST(codes_that_the_library_does_not_know_are_named)
 {
     cuarena_t *arena = NULL;
     standin = driver_standin();
@@ -230,7 +230,7 @@ START_TEST(test_codes_that_the_library_does_not_know_are_named)
 }
 END_TEST
 
-START_TEST(test_empty_name_of_a_file_is_no_name)
+START_TEST(empty_name_of_a_file_is_no_name)
 {
     set(VARIABLE, "");
     cuarena_driver_info_t info;
@@ -243,7 +243,7 @@ START_TEST(test_empty_name_of_a_file_is_no_name)
 }
 END_TEST
 
-START_TEST(test_driver_without_a_device)
+START_TEST(driver_without_a_device)
 {
     set("CUARENA_STANDIN_DEVICES", "0");
     expect_no_device("CUDA_ERROR_NO_DEVICE");
@@ -252,7 +252,7 @@ END_TEST
 
 /* ---- A driver ---------------------------------------------------------- */
 
-START_TEST(test_driver_is_described)
+START_TEST(driver_is_described)
 {
     cuarena_driver_info_t info;
     cuarena_driver_info_init(&info);
@@ -265,7 +265,7 @@ START_TEST(test_driver_is_described)
 }
 END_TEST
 
-START_TEST(test_devices_are_described)
+START_TEST(devices_are_described)
 {
     for (int i = 0; i < cuda_test()->device_count; i++) {
         cuarena_device_info_t info;
@@ -335,20 +335,20 @@ static int32_t facility(int i)
     return flag;
 }
 
-START_TEST(test_facility_is_there)
+START_TEST(facility_is_there)
 {
     ck_assert_int_eq(facility(_i), 1);
 }
 END_TEST
 
-START_TEST(test_facility_that_the_device_lacks)
+START_TEST(facility_that_the_device_lacks)
 {
     set("CUARENA_STANDIN_LACK", facilities[_i].lack);
     ck_assert_int_eq(facility(_i), 0);
 }
 END_TEST
 
-START_TEST(test_facility_that_the_driver_lacks_a_call_of)
+START_TEST(facility_that_the_driver_lacks_a_call_of)
 {
     set("CUARENA_STANDIN_LACK", facility_calls[_i].call);
     ck_assert_int_eq(facility(facility_calls[_i].facility), 0);
@@ -356,7 +356,7 @@ START_TEST(test_facility_that_the_driver_lacks_a_call_of)
 END_TEST
 
 /* Every attribute, in turn. */
-START_TEST(test_attribute_that_the_driver_does_not_know_is_0)
+START_TEST(attribute_that_the_driver_does_not_know_is_0)
 {
     cuarena_device_info_t info;
     standin = driver_standin();
@@ -376,7 +376,7 @@ static const struct {
     const char *words;
 } wrong_ordinals[] = {{-1, "device: -1"}, {2, "device: 2"}, {INT32_MAX, "device: 2147483647"}};
 
-START_TEST(test_wrong_ordinal)
+START_TEST(wrong_ordinal)
 {
     cuarena_device_info_t info;
     cuarena_device_info_init(&info);
@@ -386,7 +386,7 @@ START_TEST(test_wrong_ordinal)
 }
 END_TEST
 
-START_TEST(test_info_of_no_size)
+START_TEST(info_of_no_size)
 {
     cuarena_driver_info_t driver = {0};
     cuarena_device_info_t device = {0};
@@ -404,7 +404,7 @@ static void *open_it(void *argument)
     return (void *)(uintptr_t)(open_driver() == CUARENA_OK);
 }
 
-START_TEST(test_threads_open_it_once)
+START_TEST(threads_open_it_once)
 {
     pthread_t threads[8];
     set("CUARENA_STANDIN_DELAY", "cuInit:20000");
@@ -433,7 +433,7 @@ static bool is_mapped(const char *name)
     return found;
 }
 
-START_TEST(test_host_memory_opens_nothing)
+START_TEST(host_memory_opens_nothing)
 {
     use_host_arena();
     ck_assert(!is_mapped("libcuda"));
@@ -459,7 +459,7 @@ static int child_of_an_open_driver(void)
     return driver_standin() != NULL && driver_standin()->standin_calls(NULL) != calls ? 4 : 0;
 }
 
-START_TEST(test_fork_after_opening)
+START_TEST(fork_after_opening)
 {
     expect_ok(open_driver());
     ck_assert_int_eq(status_of_child(child_of_an_open_driver), 0);
@@ -472,7 +472,7 @@ static int child_of_no_driver(void)
     return open_driver() == CUARENA_OK ? 0 : 1;
 }
 
-START_TEST(test_fork_before_opening)
+START_TEST(fork_before_opening)
 {
     use_host_arena();
     ck_assert_int_eq(status_of_child(child_of_no_driver), 0);
@@ -481,7 +481,7 @@ START_TEST(test_fork_before_opening)
 END_TEST
 
 /* The child has a lock that nobody holds, and half a driver. */
-START_TEST(test_fork_while_another_thread_opens)
+START_TEST(fork_while_another_thread_opens)
 {
     pthread_t thread;
     standin = driver_standin();
@@ -541,7 +541,7 @@ static int child_with_an_arena(void)
 }
 
 /* The parent's arena is none the wiser. */
-START_TEST(test_fork_with_an_arena)
+START_TEST(fork_with_an_arena)
 {
     cuarena_config_t config;
     cuarena_config_init(&config);
@@ -582,7 +582,7 @@ static int child_that_ends(void)
     return calls_at_exit > 0 ? 0 : 4;
 }
 
-START_TEST(test_exit_calls_nothing)
+START_TEST(exit_calls_nothing)
 {
     ck_assert_int_eq(status_of_child(child_that_ends), 0);
 }
@@ -595,46 +595,43 @@ static void add_loop(TCase *tcase, const TTest *test, int from, int count)
 
 static void add_standin_tests(Suite *suite)
 {
-    TCase *refused = suite_add_list(
-        suite, "refused",
-        TEST_LIST(test_start_fails, test_count_fails, test_version_fails,
-                  test_start_fails_with_a_code_that_nobody_knows, test_driver_without_a_device));
-    add_loop(refused, test_old_driver, 0, COUNT(old_drivers));
+    TCase *refused = suite_add_list(suite, "refused",
+                                    TEST_LIST(start_fails, count_fails, version_fails,
+                                              start_fails_with_a_code_that_nobody_knows,
+                                              driver_without_a_device));
+    add_loop(refused, old_driver, 0, COUNT(old_drivers));
     for (int i = 0; i < COUNT(required); i++)
         if (strcmp(required[i], "cuDriverGetVersion") != 0)
-            add_loop(refused, test_required_call_is_missing, i, i + 1);
+            add_loop(refused, required_call_is_missing, i, i + 1);
     TCase *accepted = suite_add_list(suite, "accepted",
-                                     TEST_LIST(test_driver_is_described, test_threads_open_it_once,
-                                               test_codes_that_the_library_does_not_know_are_named,
-                                               test_attribute_that_the_driver_does_not_know_is_0));
-    add_loop(accepted, test_optional_call_is_missing, 0, COUNT(optional));
-    add_loop(accepted, test_facility_is_there, 0, COUNT(facilities));
-    add_loop(accepted, test_facility_that_the_device_lacks, 0, COUNT(facilities));
-    add_loop(accepted, test_facility_that_the_driver_lacks_a_call_of, 0, COUNT(facility_calls));
-    add_loop(accepted, test_wrong_ordinal, 0, COUNT(wrong_ordinals));
+                                     TEST_LIST(driver_is_described, threads_open_it_once,
+                                               codes_that_the_library_does_not_know_are_named,
+                                               attribute_that_the_driver_does_not_know_is_0));
+    add_loop(accepted, optional_call_is_missing, 0, COUNT(optional));
+    add_loop(accepted, facility_is_there, 0, COUNT(facilities));
+    add_loop(accepted, facility_that_the_device_lacks, 0, COUNT(facilities));
+    add_loop(accepted, facility_that_the_driver_lacks_a_call_of, 0, COUNT(facility_calls));
+    add_loop(accepted, wrong_ordinal, 0, COUNT(wrong_ordinals));
     (void)suite_add_list(suite, "processes",
-                         TEST_LIST(test_fork_while_another_thread_opens, test_exit_calls_nothing));
+                         TEST_LIST(fork_while_another_thread_opens, exit_calls_nothing));
 }
 
 int main(void)
 {
     driver_kind_t kind = driver_kind();
     Suite *suite = suite_create("driver");
-    TCase *none =
-        suite_add_list(suite, "none",
-                       TEST_LIST(test_file_that_is_not_there, test_file_that_is_no_library,
-                                 test_library_that_is_no_driver, test_no_driver_is_found_again,
-                                 test_calls_without_a_driver_say_why, test_stream_without_a_driver,
-                                 test_info_of_no_size, test_empty_name_of_a_file_is_no_name));
-    add_loop(none, test_arenas_without_a_driver_say_why, 0, COUNT(device_memories));
+    TCase *none = suite_add_list(suite, "none",
+                                 TEST_LIST(file_that_is_not_there, file_that_is_no_library,
+                                           library_that_is_no_driver, no_driver_is_found_again,
+                                           calls_without_a_driver_say_why, stream_without_a_driver,
+                                           info_of_no_size, empty_name_of_a_file_is_no_name));
+    add_loop(none, arenas_without_a_driver_say_why, 0, COUNT(device_memories));
     if (kind != DRIVER_NONE) {
         suite_add_list(suite, "any",
-                       TEST_LIST(test_devices_are_described, test_fork_after_opening,
-                                 test_fork_before_opening));
-        TCase *process =
-            suite_add_list(suite, "process", TEST_LIST(test_host_memory_opens_nothing));
+                       TEST_LIST(devices_are_described, fork_after_opening, fork_before_opening));
+        TCase *process = suite_add_list(suite, "process", TEST_LIST(host_memory_opens_nothing));
         tcase_set_tags(process, "process");
-        add_loop(process, test_fork_with_an_arena, 0, COUNT(fork_options));
+        add_loop(process, fork_with_an_arena, 0, COUNT(fork_options));
     }
     if (driver_is_standin_for("what a driver may lack"))
         add_standin_tests(suite);

@@ -47,7 +47,7 @@ static bool is_active(int ordinal)
 
 /* ---- Finding ----------------------------------------------------------- */
 
-START_TEST(test_ordinal_is_the_primary_context)
+START_TEST(ordinal_is_the_primary_context)
 {
     cuai_place_t *place = opened(0);
     cuai_cu_context_t primary = cuda_test_use_device(0);
@@ -59,7 +59,7 @@ START_TEST(test_ordinal_is_the_primary_context)
 }
 END_TEST
 
-START_TEST(test_places_are_shared)
+START_TEST(places_are_shared)
 {
     cuai_visit_t visit;
     cuai_place_t *first = opened(0);
@@ -73,7 +73,7 @@ START_TEST(test_places_are_shared)
 }
 END_TEST
 
-START_TEST(test_last_close_releases_the_primary_context)
+START_TEST(last_close_releases_the_primary_context)
 {
     (void)cuda_test();
     ck_assert(!is_active(0));
@@ -87,7 +87,7 @@ START_TEST(test_last_close_releases_the_primary_context)
 }
 END_TEST
 
-START_TEST(test_primary_context_by_its_handle)
+START_TEST(primary_context_by_its_handle)
 {
     cuarena_config_t config;
     cuai_place_t *place = NULL;
@@ -108,7 +108,7 @@ START_TEST(test_primary_context_by_its_handle)
 }
 END_TEST
 
-START_TEST(test_own_context_stays_the_callers)
+START_TEST(own_context_stays_the_callers)
 {
     cuarena_config_t config;
     cuai_place_t *place = NULL;
@@ -127,7 +127,7 @@ START_TEST(test_own_context_stays_the_callers)
 }
 END_TEST
 
-START_TEST(test_own_context_is_not_the_primary_one)
+START_TEST(own_context_is_not_the_primary_one)
 {
     cuai_place_t *own = NULL;
     cuai_cu_context_t context = own_context(0);
@@ -144,7 +144,7 @@ END_TEST
 
 static const int32_t wrong_ordinals[] = {-1, 2, 64, INT32_MIN, INT32_MAX};
 
-START_TEST(test_wrong_ordinal)
+START_TEST(wrong_ordinal)
 {
     cuarena_config_t config;
     cuai_place_t *place = NULL;
@@ -157,7 +157,7 @@ START_TEST(test_wrong_ordinal)
 }
 END_TEST
 
-START_TEST(test_ordinal_of_another_device_than_the_context)
+START_TEST(ordinal_of_another_device_than_the_context)
 {
     cuarena_config_t config;
     cuai_place_t *place = NULL;
@@ -184,7 +184,7 @@ END_TEST
 static const cuai_cu_result_t unknown_contexts[] = {CUAI_CUDA_ERROR_INVALID_CONTEXT,
                                                     CUAI_CUDA_ERROR_CONTEXT_IS_DESTROYED};
 
-START_TEST(test_context_that_the_driver_does_not_know)
+START_TEST(context_that_the_driver_does_not_know)
 {
     char address[32];
     cuarena_config_t config;
@@ -256,7 +256,7 @@ static void expect_same_stack(const char *after)
         ck_assert_msg(now[i] == before[i], "%s: context %d is another", after, i);
 }
 
-START_TEST(test_current_context_is_kept)
+START_TEST(current_context_is_kept)
 {
     cuai_place_t *place = NULL;
     cuai_place_t *again = NULL;
@@ -283,7 +283,7 @@ START_TEST(test_current_context_is_kept)
 }
 END_TEST
 
-START_TEST(test_current_context_of_another_device_is_kept)
+START_TEST(current_context_of_another_device_is_kept)
 {
     cuai_visit_t visit;
     want_devices("2");
@@ -300,7 +300,7 @@ START_TEST(test_current_context_of_another_device_is_kept)
 }
 END_TEST
 
-START_TEST(test_two_devices)
+START_TEST(two_devices)
 {
     cuai_visit_t visits[2];
     cuai_cu_device_t device = -1;
@@ -332,7 +332,7 @@ static cuai_cu_capture_mode_t exchange(cuai_cu_capture_mode_t mode)
     return mode;
 }
 
-START_TEST(test_capture_mode_is_relaxed_in_a_visit_only)
+START_TEST(capture_mode_is_relaxed_in_a_visit_only)
 {
     cuai_visit_t visit;
     (void)cuda_test();
@@ -377,7 +377,7 @@ static const struct {
 };
 
 /* Without a driver too. */
-START_TEST(test_results_have_a_status_and_a_name)
+START_TEST(results_have_a_status_and_a_name)
 {
     cuai_cu_result_t result = results[_i].result;
     cuarena_error_info_t info;
@@ -397,7 +397,7 @@ START_TEST(test_results_have_a_status_and_a_name)
 }
 END_TEST
 
-START_TEST(test_lost_place_calls_nothing)
+START_TEST(lost_place_calls_nothing)
 {
     cuai_visit_t visit;
     cuai_place_t *place = opened(0);
@@ -418,7 +418,7 @@ START_TEST(test_lost_place_calls_nothing)
 }
 END_TEST
 
-START_TEST(test_first_sticky_error_is_told)
+START_TEST(first_sticky_error_is_told)
 {
     cuai_place_t *place = opened(0);
     cuai_place_note(place, CUAI_CUDA_ERROR_UNKNOWN, "cuThis");
@@ -454,7 +454,7 @@ static const struct {
 };
 
 /* Nobody can be told of what fails when something ends: it is logged. */
-START_TEST(test_what_fails_at_the_end_is_logged)
+START_TEST(what_fails_at_the_end_is_logged)
 {
     told_t told = {"", 0};
     cuai_visit_t visit;
@@ -475,7 +475,7 @@ START_TEST(test_what_fails_at_the_end_is_logged)
 }
 END_TEST
 
-START_TEST(test_loss_is_logged_once)
+START_TEST(loss_is_logged_once)
 {
     told_t told = {"", 0};
     cuai_place_t *place = opened(0);
@@ -492,7 +492,7 @@ START_TEST(test_loss_is_logged_once)
 }
 END_TEST
 
-START_TEST(test_one_lost_place_leaves_the_others)
+START_TEST(one_lost_place_leaves_the_others)
 {
     cuai_visit_t visit;
     want_devices("2");
@@ -506,7 +506,7 @@ START_TEST(test_one_lost_place_leaves_the_others)
 }
 END_TEST
 
-START_TEST(test_context_that_is_gone_is_lost)
+START_TEST(context_that_is_gone_is_lost)
 {
     cuai_visit_t visit;
     cuai_place_t *place = opened(0);
@@ -557,7 +557,7 @@ static const cuai_cu_result_t failures[] = {CUAI_CUDA_ERROR_OUT_OF_MEMORY, CUAI_
                                             CUAI_CUDA_ERROR_NOT_SUPPORTED};
 
 /* A failing leave or close is logged and not told, so some are survived. */
-START_TEST(test_every_call_fails)
+START_TEST(every_call_fails)
 {
     (void)cuda_test();
     expect_ok(live_a_life());
@@ -566,14 +566,14 @@ START_TEST(test_every_call_fails)
 }
 END_TEST
 
-START_TEST(test_every_refusal_of_the_host)
+START_TEST(every_refusal_of_the_host)
 {
     each_allocation_fails(live_a_life);
     ck_assert(!is_active(0));
 }
 END_TEST
 
-START_TEST(test_nothing_is_left)
+START_TEST(nothing_is_left)
 {
     (void)cuda_test();
     expect_ok(live_a_life());
@@ -585,36 +585,34 @@ END_TEST
 
 static void add_any(Suite *suite)
 {
-    TCase *tcase = suite_add_list(
-        suite, "any",
-        TEST_LIST(test_ordinal_is_the_primary_context, test_places_are_shared,
-                  test_last_close_releases_the_primary_context, test_primary_context_by_its_handle,
-                  test_own_context_stays_the_callers, test_own_context_is_not_the_primary_one,
-                  test_every_refusal_of_the_host));
-    tcase_add_loop_test(tcase, test_current_context_is_kept, 0, SITUATIONS);
-    tcase_add_loop_test(tcase, test_capture_mode_is_relaxed_in_a_visit_only, 0, 3);
+    TCase *tcase =
+        suite_add_list(suite, "any",
+                       TEST_LIST(ordinal_is_the_primary_context, places_are_shared,
+                                 last_close_releases_the_primary_context,
+                                 primary_context_by_its_handle, own_context_stays_the_callers,
+                                 own_context_is_not_the_primary_one, every_refusal_of_the_host));
+    tcase_add_loop_test(tcase, current_context_is_kept, 0, SITUATIONS);
+    tcase_add_loop_test(tcase, capture_mode_is_relaxed_in_a_visit_only, 0, 3);
 }
 
 static void add_two_devices(Suite *suite)
 {
     (void)suite_add_list(suite, "two devices",
-                         TEST_LIST(test_ordinal_of_another_device_than_the_context,
-                                   test_current_context_of_another_device_is_kept, test_two_devices,
-                                   test_one_lost_place_leaves_the_others));
+                         TEST_LIST(ordinal_of_another_device_than_the_context,
+                                   current_context_of_another_device_is_kept, two_devices,
+                                   one_lost_place_leaves_the_others));
 }
 
 static void add_standin(Suite *suite)
 {
-    TCase *tcase =
-        suite_add_list(suite, "stand-in",
-                       TEST_LIST(test_lost_place_calls_nothing, test_first_sticky_error_is_told,
-                                 test_context_that_is_gone_is_lost, test_loss_is_logged_once,
-                                 test_nothing_is_left));
-    tcase_add_loop_test(tcase, test_context_that_the_driver_does_not_know, 0,
-                        COUNT(unknown_contexts));
-    tcase_add_loop_test(tcase, test_what_fails_at_the_end_is_logged, 0, COUNT(logged_calls));
-    tcase_add_loop_test(tcase, test_wrong_ordinal, 0, COUNT(wrong_ordinals));
-    tcase_add_loop_test(tcase, test_every_call_fails, 0, COUNT(failures));
+    TCase *tcase = suite_add_list(suite, "stand-in",
+                                  TEST_LIST(lost_place_calls_nothing, first_sticky_error_is_told,
+                                            context_that_is_gone_is_lost, loss_is_logged_once,
+                                            nothing_is_left));
+    tcase_add_loop_test(tcase, context_that_the_driver_does_not_know, 0, COUNT(unknown_contexts));
+    tcase_add_loop_test(tcase, what_fails_at_the_end_is_logged, 0, COUNT(logged_calls));
+    tcase_add_loop_test(tcase, wrong_ordinal, 0, COUNT(wrong_ordinals));
+    tcase_add_loop_test(tcase, every_call_fails, 0, COUNT(failures));
 }
 
 int main(void)
@@ -622,7 +620,7 @@ int main(void)
     driver_kind_t kind = driver_kind();
     Suite *suite = suite_create("place");
     TCase *none = suite_add_list(suite, "none", TEST_LIST(NULL));
-    tcase_add_loop_test(none, test_results_have_a_status_and_a_name, 0, COUNT(results));
+    tcase_add_loop_test(none, results_have_a_status_and_a_name, 0, COUNT(results));
     if (kind != DRIVER_NONE)
         add_any(suite);
     if (driver_has_two_devices_for("two devices"))

@@ -354,7 +354,7 @@ static void expect_outcome(outcome_t got, outcome_t want, const char *what)
 static const char *const kinds[] = {"compaction", "compaction upwards", "few from anywhere",
                                     "many from anywhere"};
 
-START_TEST(test_random_lists_move_as_if_in_order)
+START_TEST(random_lists_move_as_if_in_order)
 {
     uint64_t lists = scale_pick(60, 250, 10000);
     for (uint64_t i = 0; i < lists; i++) {
@@ -367,7 +367,7 @@ START_TEST(test_random_lists_move_as_if_in_order)
 END_TEST
 
 /* A block slides by less than a tile, by a tile, by more than many. */
-START_TEST(test_a_block_over_itself_by_any_distance)
+START_TEST(a_block_over_itself_by_any_distance)
 {
     static const uint64_t distances[] = {8,    16,   64,   120,   128,   136,   1000,   2048,
                                          2056, 2176, 6144, 10000, 20000, 65536, 131072, 250000};
@@ -385,7 +385,7 @@ START_TEST(test_a_block_over_itself_by_any_distance)
 }
 END_TEST
 
-START_TEST(test_tables_longer_than_a_launch_carries)
+START_TEST(tables_longer_than_a_launch_carries)
 {
     for (size_t i = 0; i < 4; i++) {
         list_count = 0;
@@ -401,7 +401,7 @@ START_TEST(test_tables_longer_than_a_launch_carries)
 END_TEST
 
 /* Words of the ring stand for many tickets each. */
-START_TEST(test_a_ring_shorter_than_the_launch)
+START_TEST(a_ring_shorter_than_the_launch)
 {
     trial_t trial = random_trial();
     trial.ring = 4;
@@ -415,7 +415,7 @@ START_TEST(test_a_ring_shorter_than_the_launch)
 }
 END_TEST
 
-START_TEST(test_counters_that_wrap)
+START_TEST(counters_that_wrap)
 {
     trial_t trial = random_trial();
     slide.ticket_base = UINT32_MAX - 300;
@@ -457,7 +457,7 @@ static const broken_t broken[] = {
 
 /* A list that slides by less than a tile, of more runs than a launch carries.
  */
-START_TEST(test_a_broken_protocol_is_caught)
+START_TEST(a_broken_protocol_is_caught)
 {
     size_t caught = 0;
     for (size_t i = 0; i < 20; i++) {
@@ -500,7 +500,7 @@ static void holes(size_t count, uint64_t bytes)
         move((2 * k + 1) * bytes, k * bytes, bytes);
 }
 
-START_TEST(test_plan_few_runs_travel_with_the_launch)
+START_TEST(plan_few_runs_travel_with_the_launch)
 {
     holes(CUAI_SLIDE_INLINE, 256);
     expect_u64(plan_list(), list_count);
@@ -511,7 +511,7 @@ START_TEST(test_plan_few_runs_travel_with_the_launch)
 }
 END_TEST
 
-START_TEST(test_plan_more_runs_are_fetched_from_the_staging)
+START_TEST(plan_more_runs_are_fetched_from_the_staging)
 {
     holes(CUAI_SLIDE_INLINE + 1, 256);
     expect_u64(plan_list(), list_count);
@@ -525,7 +525,7 @@ START_TEST(test_plan_more_runs_are_fetched_from_the_staging)
 END_TEST
 
 /* It depends on where the last source ends; and all must move down. */
-START_TEST(test_plan_packs_the_table_if_it_can)
+START_TEST(plan_packs_the_table_if_it_can)
 {
     static cuarena_relocation_t runs[CUAI_SLIDE_INLINE + 1];
     const size_t last = CUAI_SLIDE_INLINE;
@@ -551,7 +551,7 @@ START_TEST(test_plan_packs_the_table_if_it_can)
 }
 END_TEST
 
-START_TEST(test_plan_what_does_not_move_is_passed_over)
+START_TEST(plan_what_does_not_move_is_passed_over)
 {
     move(4096, 4096, 256);
     move(8192, 0, 0);
@@ -566,7 +566,7 @@ START_TEST(test_plan_what_does_not_move_is_passed_over)
 }
 END_TEST
 
-START_TEST(test_plan_takes_no_more_runs_than_there_is_room_for)
+START_TEST(plan_takes_no_more_runs_than_there_is_room_for)
 {
     holes(RUN_ROOM + 17, 8);
     expect_u64(plan_list(), RUN_ROOM);
@@ -575,7 +575,7 @@ START_TEST(test_plan_takes_no_more_runs_than_there_is_room_for)
 END_TEST
 
 /* What order forbids to do at once begins the next launch. */
-START_TEST(test_plan_conflicts_end_a_launch)
+START_TEST(plan_conflicts_end_a_launch)
 {
     static const struct {
         uint64_t from, to;
@@ -599,7 +599,7 @@ START_TEST(test_plan_conflicts_end_a_launch)
 }
 END_TEST
 
-START_TEST(test_plan_up_and_down_in_one_launch)
+START_TEST(plan_up_and_down_in_one_launch)
 {
     move(POOL_BYTES / 2 - 4096, POOL_BYTES / 2, 4096);
     move(POOL_BYTES / 2 - 8192, POOL_BYTES / 2 - 4096, 4096);
@@ -613,7 +613,7 @@ START_TEST(test_plan_up_and_down_in_one_launch)
 END_TEST
 
 /* Addresses only: nobody reads there. */
-START_TEST(test_plan_units_of_many_tebibytes_can_be_counted)
+START_TEST(plan_units_of_many_tebibytes_can_be_counted)
 {
     for (uint64_t bytes = CUAI_GIB; bytes <= 32 * CUAI_TIB; bytes *= 2) {
         cuarena_relocation_t all = far_move(UINT64_C(1) << 50, 4096, bytes);
@@ -639,7 +639,7 @@ static uint32_t kernel_for(const cuai_slide_device_t *device, uint64_t from, uin
     return planned.kernel;
 }
 
-START_TEST(test_plan_bulk_copies_want_the_device_and_the_alignment)
+START_TEST(plan_bulk_copies_want_the_device_and_the_alignment)
 {
     expect_u64(kernel_for(&h200, 65536, 4096), CUAI_SLIDE_BULK);
     expect_u64(kernel_for(&h200, 65536, 4112), CUAI_SLIDE_BULK);
@@ -650,7 +650,7 @@ START_TEST(test_plan_bulk_copies_want_the_device_and_the_alignment)
 END_TEST
 
 /* Whatever the list, the blocks of the launch fit the device. */
-START_TEST(test_plan_shapes_fit_the_device)
+START_TEST(plan_shapes_fit_the_device)
 {
     static const cuai_slide_device_t *const devices[] = {&h200, &rtx5090, &v100};
     for (size_t d = 0; d < COUNT_OF(devices); d++) {
@@ -671,7 +671,7 @@ START_TEST(test_plan_shapes_fit_the_device)
 END_TEST
 
 /* However long the runs are on average, so that every shape is seen. */
-START_TEST(test_plan_shapes_for_runs_of_any_length)
+START_TEST(plan_shapes_for_runs_of_any_length)
 {
     for (uint64_t bytes = 16; bytes <= 64 * CUAI_MIB; bytes *= 2) {
         static cuarena_relocation_t runs[200];
@@ -687,7 +687,7 @@ START_TEST(test_plan_shapes_for_runs_of_any_length)
 }
 END_TEST
 
-START_TEST(test_one_move_apart_is_left_to_the_driver)
+START_TEST(one_move_apart_is_left_to_the_driver)
 {
     move(65536, 0, 65536);
     ck_assert(cuai_slide_prefers_copy(list, 1));
@@ -700,7 +700,7 @@ START_TEST(test_one_move_apart_is_left_to_the_driver)
 }
 END_TEST
 
-START_TEST(test_plan_changes_nothing_until_it_is_queued)
+START_TEST(plan_changes_nothing_until_it_is_queued)
 {
     cuai_slide_t before = slide;
     holes(10, 256);
@@ -712,7 +712,7 @@ START_TEST(test_plan_changes_nothing_until_it_is_queued)
 }
 END_TEST
 
-START_TEST(test_plan_of_an_empty_launch_draws_only_to_end)
+START_TEST(plan_of_an_empty_launch_draws_only_to_end)
 {
     for (uint32_t kernel = 0; kernel < CUAI_SLIDE_KERNELS; kernel++) {
         cuai_slide_empty(&slide, kernel, &planned);
@@ -739,24 +739,21 @@ static TCase *with_device(TCase *tests)
 int main(void)
 {
     Suite *suite = suite_create("slide");
-    TCase *protocol = with_device(
-        suite_add_list(suite, "protocol",
-                       TEST_LIST(test_a_block_over_itself_by_any_distance,
-                                 test_tables_longer_than_a_launch_carries,
-                                 test_a_ring_shorter_than_the_launch, test_counters_that_wrap)));
-    tcase_add_loop_test(protocol, test_random_lists_move_as_if_in_order, 0, (int)COUNT_OF(kinds));
-    tcase_add_loop_test(protocol, test_a_broken_protocol_is_caught, 0, (int)COUNT_OF(broken));
+    TCase *protocol = with_device(suite_add_list(
+        suite, "protocol",
+        TEST_LIST(a_block_over_itself_by_any_distance, tables_longer_than_a_launch_carries,
+                  a_ring_shorter_than_the_launch, counters_that_wrap)));
+    tcase_add_loop_test(protocol, random_lists_move_as_if_in_order, 0, (int)COUNT_OF(kinds));
+    tcase_add_loop_test(protocol, a_broken_protocol_is_caught, 0, (int)COUNT_OF(broken));
     with_device(suite_add_list(
         suite, "plan",
-        TEST_LIST(
-            test_plan_few_runs_travel_with_the_launch,
-            test_plan_more_runs_are_fetched_from_the_staging, test_plan_packs_the_table_if_it_can,
-            test_plan_what_does_not_move_is_passed_over,
-            test_plan_takes_no_more_runs_than_there_is_room_for, test_plan_conflicts_end_a_launch,
-            test_plan_up_and_down_in_one_launch, test_plan_units_of_many_tebibytes_can_be_counted,
-            test_plan_bulk_copies_want_the_device_and_the_alignment,
-            test_plan_shapes_fit_the_device, test_plan_shapes_for_runs_of_any_length,
-            test_one_move_apart_is_left_to_the_driver, test_plan_changes_nothing_until_it_is_queued,
-            test_plan_of_an_empty_launch_draws_only_to_end)));
+        TEST_LIST(plan_few_runs_travel_with_the_launch, plan_more_runs_are_fetched_from_the_staging,
+                  plan_packs_the_table_if_it_can, plan_what_does_not_move_is_passed_over,
+                  plan_takes_no_more_runs_than_there_is_room_for, plan_conflicts_end_a_launch,
+                  plan_up_and_down_in_one_launch, plan_units_of_many_tebibytes_can_be_counted,
+                  plan_bulk_copies_want_the_device_and_the_alignment, plan_shapes_fit_the_device,
+                  plan_shapes_for_runs_of_any_length, one_move_apart_is_left_to_the_driver,
+                  plan_changes_nothing_until_it_is_queued,
+                  plan_of_an_empty_launch_draws_only_to_end)));
     return suite_main(suite);
 }
