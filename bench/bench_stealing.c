@@ -11,7 +11,7 @@
  *           leaves there, one more; another value is counted by the kernel,
  *           and the benchmark fails: two blocks had the same bytes at once
  *
- *   held    the most that was taken from the driver, over the peak of live
+ *   reserved  the most that was taken from the driver, over the peak of live
  *           bytes of all streams together
  *   total   milliseconds from the first event until the device has done all
  *   calls   nanoseconds per call of the arena, on the host
@@ -606,7 +606,8 @@ static void measure(const char *path)
     printf("\n%s, %zu events on %u streams, peak %.2f GiB; an event takes %.1f "
            "us, its kernel %d as long\n%-34s %7s %9s %9s %9s %7s %7s\n",
            title, program.count, program.streams, (double)program.peak / (double)GIB,
-           (double)gap / 1e3, GAPS, "", "held", "total ms", "call ns", "steals", "waits", "host");
+           (double)gap / 1e3, GAPS, "", "reserved", "total ms", "call ns", "steals", "waits",
+           "host");
     uint64_t runtime_bytes = 0;
     for (const server_t *server = servers; server < servers + SERVERS; server++) {
         bool wants_runtime = server->options == NULL || server->as_runtime;

@@ -1,12 +1,12 @@
 /*
- * The recorded traces on the memory of a device: what a call costs, and how much memory is held, by
- * arenas of each preset next to the driver's stream-ordered pool that gives nothing back. Nobody
- * touches the memory.
+ * The recorded traces on the memory of a device: what a call costs, and how much memory is
+ * reserved, by arenas of each preset next to the driver's stream-ordered pool that gives nothing
+ * back. Nobody touches the memory.
  *
  *   first   nanoseconds per call in the first pass, where memory is taken
  *   warm    ... in later ones, median of the passes
  *   p50 ... of single calls in a later pass, the clock's reading included
- *   held    the most that was taken from the driver, over the peak of live
+ *   reserved  the most that was taken from the driver, over the peak of live
  *           bytes; a pool's is what it was made with
  *   calls   of the arena's memory in all passes, each one of the driver or
  *           several; 0 of the driver's pool, where nobody counts them
@@ -220,7 +220,7 @@ static void measure(const char *path)
            "%6s\n",
            trace_title(&trace), trace.event_count,
            (double)trace_peak(&trace, GRANULE).bytes / (double)GIB, "ns per call", "warm", "first",
-           "p50", "p99", "most", "held", "calls", "pieces");
+           "p50", "p99", "most", "reserved", "calls", "pieces");
     for (size_t i = 0; i < CONTENDERS; i++) {
         cost = replay(&trace, &contenders[i]);
         tell(&trace, contenders[i].who, &cost);

@@ -153,8 +153,8 @@ int main(int argc, char **argv)
             for (int which = 0; which < FIGURES; which++)
                 figures[i][which][round] = found[which];
         }
-    printf("%-22s %9s %9s %9s %9s %9s\n", "memory", "4 KiB ns", "1 MiB ns", "run us", "MiB held",
-           "in use");
+    printf("%-22s %9s %9s %9s %9s %9s\n", "memory", "4 KiB ns", "1 MiB ns", "run us",
+           "MiB reserved", "in use");
     for (size_t i = 0; i < CONTENDERS; i++)
         tell(contenders[i].name, figures[i], rounds);
     ORT(api, release_memory_info)(cpu);

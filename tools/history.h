@@ -1,9 +1,10 @@
 /*
- * A history: where each block of an arena was, from when to when, and how much the arena held.
+ * A history: where each block of an arena was, from when to when, and how much the arena had
+ * reserved.
  *
  *   moment   how many events were played: event i happens between moments i and i + 1.
  *   stay     one block at one place. A move ends a stay and begins another of the same block.
- *   sample   what the arena held after an event.
+ *   sample   what the arena had reserved after an event.
  *   refusal  an event that was not served.
  *   slide    an event in which compaction moved blocks.
  */

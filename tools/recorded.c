@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "csv.h"
-#include "held.h"
 #include "names.h"
+#include "reserved.h"
 
 /* The largest size and address of a line. */
 #define MOST (UINT64_C(1) << 62)
@@ -71,7 +71,7 @@ typedef struct recording {
     uint64_t moment;
     uint64_t block_count;
     sample_t now;
-    held_t held; /* what was taken and not given back, where lines have addresses */
+    reserved_t reserved; /* what was taken and not given back, where lines have addresses */
     history_t h;
     fault_t *fault;
 } recording_t;
@@ -280,7 +280,7 @@ static uint64_t free_bytes(const recording_t *r)
 }
 
 /* Looks in one range: an obstacle of fewer bytes takes the place of the one that was found. */
-static void look_in(recording_t *r, const held_range_t *range, uint64_t bytes, size_t *stays)
+static void look_in(recording_t *r, const reserved_range_t *range, uint64_t bytes, size_t *stays)
 {
     history_t *h = &r->h;
     obstacle_t best = h->obstacle;
@@ -304,8 +304,8 @@ static void look_in(recording_t *r, const held_range_t *range, uint64_t bytes, s
 static void find_obstacle(recording_t *r, uint64_t bytes)
 {
     size_t *stays = must_have(NULL, r->blocks.used, sizeof *stays);
-    for (size_t i = 0; i < r->held.count; i++)
-        look_in(r, &r->held.ranges[i], bytes, stays);
+    for (size_t i = 0; i < r->reserved.count; i++)
+        look_in(r, &r->reserved.ranges[i], bytes, stays);
     free(stays);
 }
 
@@ -331,7 +331,7 @@ static void take_from_memory(recording_t *r, const line_t *line)
 {
     r->now.reserved_bytes += line->size;
     if (line->address != 0)
-        held_add(&r->held, line->address, line->address + line->size);
+        reserved_add(&r->reserved, line->address, line->address + line->size);
 }
 
 static void give_back(recording_t *r, const line_t *line)
@@ -339,7 +339,7 @@ static void give_back(recording_t *r, const line_t *line)
     uint64_t *reserved = &r->now.reserved_bytes;
     *reserved -= line->size < *reserved ? line->size : *reserved;
     if (line->address != 0)
-        held_cut(&r->held, line->address, line->address + line->size);
+        reserved_cut(&r->reserved, line->address, line->address + line->size);
 }
 
 static void take_line(recording_t *r, const line_t *line)
@@ -442,7 +442,7 @@ bool recorded_history(const char *path, const source_t *source, history_t *histo
     } else {
         history_free(&r.h);
     }
-    held_free(&r.held);
+    reserved_free(&r.reserved);
     names_free(&r.blocks);
     names_free(&r.streams);
     free(r.lines);

@@ -87,16 +87,13 @@
  *   not wait for again. That takes one event, one queued wait, and no wait of the host. The option
  *   `steal` says how far all this goes:
  *
- *   first   A waits before the arena grows: it holds less, and streams that have nothing to do with
- *           each other may run one after the other
- *   wait    as told here, so that streams overlap; what most presets set
- *   idle    no stream is made to wait: a request gets what is idle, and what
- *           its stream has waited for (cuarena_stream_waited). Before it
- *           fails, the caller waits for more to become idle
- *   never   only its own stream gets bytes of a free list, until a call
- *           reclaims them: cuarena_reclaim, cuarena_release_stream,
- *           cuarena_trim, cuarena_compact, cuarena_stream_waited, or an
- *           allocation for the sake of the bookkeeping (see there)
+ *   first   A waits before the arena grows: it reserves less, and streams that have nothing to do
+ * with each other may run one after the other wait    as told here, so that streams overlap; what
+ * most presets set idle    no stream is made to wait: a request gets what is idle, and what its
+ * stream has waited for (cuarena_stream_waited). Before it fails, the caller waits for more to
+ * become idle never   only its own stream gets bytes of a free list, until a call reclaims them:
+ * cuarena_reclaim, cuarena_release_stream, cuarena_trim, cuarena_compact, cuarena_stream_waited, or
+ * an allocation for the sake of the bookkeeping (see there)
  *
  *   A request without a stream, and every request on memory that the CPU touches, goes no farther
  *   than `idle`. Where a limit or the memory stands in the way of growth, the caller also waits for

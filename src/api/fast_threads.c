@@ -327,32 +327,33 @@ static CUAI_INLINE bool free_kept(cuai_tcache_t *t, uint64_t name, int what, boo
 
 /* Does what a cache wants, if it runs or can be started. Both locks held. What the cache did is
  * counted each time, for peaks of requested bytes: its blocks may be as large as the heap. */
-static bool serve(cuarena_t *arena, cuai_tcache_t *t)
+static bool run_pending(cuarena_t *arena, cuai_tcache_t *t)
 {
-    cuai_want_t *want = &t->want;
+    cuai_pending_t *pending = &t->pending;
     if (!cuai_tcache_start(arena, t))
         return false;
     cuai_tcache_fit(arena, t);
-    bool done = want->frees ? free_both(arena, t, want->name, want->what)
-                            : alloc_both(arena, t, want->bytes, want->what, &want->name);
+    bool done = pending->frees
+                    ? free_both(arena, t, pending->name, pending->what)
+                    : alloc_both(arena, t, pending->bytes, pending->what, &pending->name);
     cuai_tcache_count(arena, t);
     return done;
 }
 
 static bool is_wanting(const cuai_tcache_t *t)
 {
-    return atomic_load_explicit(&t->want.state, memory_order_acquire) == CUAI_WANTED;
+    return atomic_load_explicit(&t->pending.state, memory_order_acquire) == CUAI_PENDING;
 }
 
 /* Serves a cache that wants something, and tells its thread. One of another thread that was stopped
  * is left to that thread, which may have a default stream of its own. Arena's lock held. */
-static void serve_one(cuarena_t *arena, cuai_tcache_t *t, bool own)
+static void run_pending_of(cuarena_t *arena, cuai_tcache_t *t, bool own)
 {
     if (!is_wanting(t) || !(own || t->running) || !cuai_lock_enter(&t->lock))
         return;
-    bool done = serve(arena, t);
+    bool done = run_pending(arena, t);
     cuai_unlock(&t->lock);
-    atomic_store_explicit(&t->want.state, done ? CUAI_WANT_DONE : CUAI_WANT_REFUSED,
+    atomic_store_explicit(&t->pending.state, done ? CUAI_PENDING_DONE : CUAI_PENDING_REFUSED,
                           memory_order_release);
 }
 
@@ -360,9 +361,9 @@ static void serve_one(cuarena_t *arena, cuai_tcache_t *t, bool own)
  * that many threads want changes hands once for all of them. */
 static void serve_all(cuarena_t *arena, cuai_tcache_t *own)
 {
-    serve_one(arena, own, true);
+    run_pending_of(arena, own, true);
     for (cuai_tcache_t *t = arena->tcaches; t != NULL; t = t->next)
-        serve_one(arena, t, false);
+        run_pending_of(arena, t, false);
     if (arena->running == 0 && !cuai_tcaches_may_run(arena))
         cuai_tcaches_end(arena);
     cuai_unlock(&arena->lock);
@@ -386,11 +387,11 @@ static bool await(cuarena_t *arena, cuai_tcache_t *t, uint64_t *name_out)
         cuai_relax();
         attempt++;
     }
-    bool done = atomic_load_explicit(&t->want.state, memory_order_relaxed) == CUAI_WANT_DONE;
+    bool done = atomic_load_explicit(&t->pending.state, memory_order_relaxed) == CUAI_PENDING_DONE;
     if (CUAI_LIKELY(done))
-        *name_out = t->want.name;
+        *name_out = t->pending.name;
     atomic_signal_fence(memory_order_seq_cst);
-    atomic_store_explicit(&t->want.state, CUAI_WANTS_NOTHING, memory_order_relaxed);
+    atomic_store_explicit(&t->pending.state, CUAI_NOTHING_PENDING, memory_order_relaxed);
     return done;
 }
 
@@ -411,8 +412,8 @@ static CUAI_INLINE cuai_tcache_t *enter(cuarena_t *arena, cuarena_stream_t strea
         return NULL;
     cuai_thread_enter(true);
     bool entered = cuai_lock_enter(&t->lock);
-    if (CUAI_LIKELY(entered && atomic_load_explicit(&t->want.state, memory_order_relaxed) ==
-                                   CUAI_WANTS_NOTHING))
+    if (CUAI_LIKELY(entered && atomic_load_explicit(&t->pending.state, memory_order_relaxed) ==
+                                   CUAI_NOTHING_PENDING))
         return t;
     if (entered)
         cuai_unlock(&t->lock);
@@ -428,10 +429,10 @@ bool cuai_tcache_alloc(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream
         return false;
     bool done = CUAI_LIKELY(t->running) && hit(t, bytes, what, name_out);
     if (CUAI_UNLIKELY(!done)) {
-        t->want.frees = false;
-        t->want.what = what;
-        t->want.bytes = bytes;
-        atomic_store_explicit(&t->want.state, CUAI_WANTED, memory_order_relaxed);
+        t->pending.frees = false;
+        t->pending.what = what;
+        t->pending.bytes = bytes;
+        atomic_store_explicit(&t->pending.state, CUAI_PENDING, memory_order_relaxed);
     }
     leave(t);
     done = CUAI_LIKELY(done) || await(arena, t, name_out);
@@ -448,10 +449,10 @@ bool cuai_tcache_free(cuarena_t *arena, uint64_t name, cuarena_stream_t stream, 
     bool done = CUAI_LIKELY(t->running) && free_kept(t, name, what, &may);
     bool wants = !done && may;
     if (CUAI_UNLIKELY(wants)) {
-        t->want.frees = true;
-        t->want.what = what;
-        t->want.name = name;
-        atomic_store_explicit(&t->want.state, CUAI_WANTED, memory_order_relaxed);
+        t->pending.frees = true;
+        t->pending.what = what;
+        t->pending.name = name;
+        atomic_store_explicit(&t->pending.state, CUAI_PENDING, memory_order_relaxed);
     }
     leave(t);
     done = CUAI_UNLIKELY(wants) ? await(arena, t, &name) : done;

@@ -330,7 +330,7 @@ static cuarena_status_t ready_ended(const cuarena_t *arena, ended_t *ended)
 }
 
 /* Whether all blocks can end at once: no other call has one in its hands. */
-static bool is_settled(const cuarena_t *arena, const ended_t *ended)
+static bool is_idle(const cuarena_t *arena, const ended_t *ended)
 {
     return arena->moving_blocks == 0 && !arena->reclaiming &&
            arena->heaps[CUAI_DYNAMIC]->cached_blocks == 0 && arena->block_pins == 0 &&
@@ -339,7 +339,7 @@ static bool is_settled(const cuarena_t *arena, const ended_t *ended)
 
 /* Waits for what the reset must come after, again if other calls began meanwhile. Drops the lock.
  */
-static cuarena_status_t settle(cuarena_t *arena, ended_t *ended)
+static cuarena_status_t wait_until_idle(cuarena_t *arena, ended_t *ended)
 {
     CUAI_ASSERT(arena->compacting);
     cuarena_status_t status;
@@ -355,14 +355,14 @@ static cuarena_status_t settle(cuarena_t *arena, ended_t *ended)
         }
         if (status == CUARENA_OK)
             status = zero_all(arena);
-    } while (status == CUARENA_OK && !is_settled(arena, ended));
+    } while (status == CUARENA_OK && !is_idle(arena, ended));
     return status;
 }
 
 /* Does not drop the lock, so nobody sees a part of it done. */
 static void clear(cuarena_t *arena, const ended_t *ended)
 {
-    CUAI_ASSERT(is_settled(arena, ended));
+    CUAI_ASSERT(is_idle(arena, ended));
     cuai_streams_reset(arena);
     cuai_heap_clear(arena->heaps[CUAI_DYNAMIC]);
     if (arena->heaps[CUAI_STABLE] != NULL)
@@ -392,7 +392,7 @@ static void give_back_ended(cuarena_t *arena, const ended_t *ended, uint64_t cou
 static cuarena_status_t reset(cuarena_t *arena, ended_t *ended)
 {
     cuai_assert_locked(arena);
-    cuarena_status_t status = settle(arena, ended);
+    cuarena_status_t status = wait_until_idle(arena, ended);
     if (status != CUARENA_OK)
         return status;
     uint64_t count = dedicated_count(arena);

@@ -85,8 +85,8 @@ static cuai_block_ref_t reclaim_pointer(cuarena_t *arena, const void *pointer)
     return ref;
 }
 
-static cuarena_status_t resize_found(cuai_call_t *call, cuai_block_ref_t ref, uint64_t bytes,
-                                     uint32_t stream, void **pointer_out)
+static cuarena_status_t resize_at(cuai_call_t *call, cuai_block_ref_t ref, uint64_t bytes,
+                                  uint32_t stream, void **pointer_out)
 {
     CUAI_ASSERT(ref.heap != NULL && call->arena->inside != 0);
     cuarena_t *arena = call->arena;
@@ -119,7 +119,7 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_resize(cuarena_t *arena, void *point
     cuai_block_ref_t ref = reclaim_pointer(arena, pointer);
     if (status == CUARENA_OK)
         status = ref.heap == NULL ? cuai_no_pointer(pointer)
-                                  : resize_found(&call, ref, bytes, call.stream, pointer_out);
+                                  : resize_at(&call, ref, bytes, call.stream, pointer_out);
     return cuai_call_end(&call, status);
 }
 

@@ -18,8 +18,8 @@
 /* ---- A look at a block ------------------------------------------------- */
 
 /* Waits for the block's streams and looks at its guards. Drops the lock. */
-static cuarena_status_t settle(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream,
-                               cuai_findings_t *findings)
+static cuarena_status_t await_and_check(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream,
+                                        cuai_findings_t *findings)
 {
     CUAI_ASSERT(cuai_block_record(ref)->moving);
     cuarena_status_t status = cuai_call_check(arena);
@@ -43,7 +43,7 @@ cuarena_status_t cuai_look_at_block(cuarena_t *arena, cuarena_block_t block, uin
     if (cuai_block_record(*block_out)->size == 0)
         return CUARENA_OK;
     cuai_mark_moving(arena, *block_out);
-    cuarena_status_t status = settle(arena, *block_out, stream, &findings);
+    cuarena_status_t status = await_and_check(arena, *block_out, stream, &findings);
     cuai_clear_moving(arena, *block_out);
     *found_out = findings.count;
     cuai_findings_tell(arena, &findings);

@@ -591,7 +591,7 @@ void cuai_streams_reset(cuarena_t *arena)
 {
     CUAI_ASSERT(!arena->reclaiming);
     cuai_uses_clear(arena);
-    cuai_aliases_settle(arena);
+    cuai_aliases_forget_waits(arena);
     cuai_stream_t *s;
     for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
         reset_stream(arena, s);

@@ -56,7 +56,7 @@ static void let_go(cuarena_t *arena, const cuai_alias_t *alias)
     cuai_stream(arena, alias->behind.stream)->waits--;
 }
 
-void cuai_aliases_settle(cuarena_t *arena)
+void cuai_aliases_forget_waits(cuarena_t *arena)
 {
     cuai_assert_locked(arena);
     cuai_aliases_t *aliases = &arena->aliases;
@@ -253,11 +253,11 @@ static bool move(cuarena_t *arena, cuai_stream_t *s, const cuai_cut_t *cut, size
 static uint64_t move_row(cuarena_t *arena, cuai_stream_t *s, const cuai_remap_to_t *to)
 {
     cuai_cut_t cut;
-    cuai_wanted_t wanted = {.freelist = s->freelists[!s->turn][CUAI_DYNAMIC],
-                            .bytes = cuai_min(to->bytes, to->end - to->begin),
-                            .most = to->end - to->begin,
-                            .kept_begin = to->kept_begin,
-                            .kept_end = to->kept_end};
+    cuai_cut_request_t wanted = {.freelist = s->freelists[!s->turn][CUAI_DYNAMIC],
+                                 .bytes = cuai_min(to->bytes, to->end - to->begin),
+                                 .most = to->end - to->begin,
+                                 .kept_begin = to->kept_begin,
+                                 .kept_end = to->kept_end};
     if (wanted.bytes == 0 || arena->aliases.count == CUAI_ALIASES ||
         !cuai_cut_handles(arena, &wanted, &cut))
         return 0;

@@ -63,7 +63,7 @@ void cuai_aliases_end(cuarena_t *arena, bool ask);
  * trims or compacts. Drops the lock. */
 void cuai_aliases_before_growth(cuarena_t *arena);
 /* All work is done. */
-void cuai_aliases_settle(cuarena_t *arena);
+void cuai_aliases_forget_waits(cuarena_t *arena);
 /* Counts the waits of aliases, by stream. */
 void cuai_aliases_count_waits(const cuarena_t *arena, uint64_t *waits);
 

@@ -77,20 +77,20 @@ typedef struct cuai_depot {
 
 /* A call that its cache cannot do alone. The cache's lock orders what it asks for, `state` what it
  * got. */
-typedef enum cuai_want_state {
-    CUAI_WANTS_NOTHING,
-    CUAI_WANTED, /* whoever has the arena's lock may do it */
-    CUAI_WANT_DONE,
-    CUAI_WANT_REFUSED /* nothing was done: the slow path is to try */
-} cuai_want_state_t;
+typedef enum cuai_pending_state {
+    CUAI_NOTHING_PENDING,
+    CUAI_PENDING, /* whoever has the arena's lock may do it */
+    CUAI_PENDING_DONE,
+    CUAI_PENDING_REFUSED /* nothing was done: the slow path is to try */
+} cuai_pending_state_t;
 
-typedef struct cuai_want {
+typedef struct cuai_pending {
     _Atomic uint32_t state;
     bool frees;
     int what;
     uint64_t bytes; /* of an allocation */
     uint64_t name;  /* of a free, or what an allocation got */
-} cuai_want_t;
+} cuai_pending_t;
 
 typedef struct cuai_tcache {
     cuai_lock_t lock;
@@ -108,7 +108,7 @@ typedef struct cuai_tcache {
     uint64_t requested;  /* of served blocks, less those of freed ones, not counted yet */
     uint64_t thread;     /* the system's number of its thread */
     cuai_trace_t *trace; /* that its calls are recorded in, while it runs; NULL: none */
-    cuai_want_t want;
+    cuai_pending_t pending;
     struct cuai_tcache *next;      /* of the arena */
     struct cuai_tcache *of_thread; /* the next of the thread */
     cuai_bin_t bins[CUAI_BINS];

@@ -293,7 +293,7 @@ uint64_t cuai_trim_beside(cuarena_t *arena, uint64_t bytes, uint64_t begin, uint
 }
 
 /* Chooses what is wanted of [begin, end), a part of a free range. */
-static bool choose_row(const cuarena_t *arena, const cuai_wanted_t *wanted, uint64_t begin,
+static bool choose_row(const cuarena_t *arena, const cuai_cut_request_t *wanted, uint64_t begin,
                        uint64_t end, cuai_cut_t *cut)
 {
     if (begin >= end || !choose_cut(arena, begin, end, wanted->bytes, cut))
@@ -304,7 +304,7 @@ static bool choose_row(const cuarena_t *arena, const cuai_wanted_t *wanted, uint
 }
 
 /* Cuts what is wanted of a record's range: above what is kept, or below. */
-static bool cut_row(cuarena_t *arena, const cuai_wanted_t *wanted, cuai_slot_t slot,
+static bool cut_row(cuarena_t *arena, const cuai_cut_request_t *wanted, cuai_slot_t slot,
                     cuai_cut_t *cut)
 {
     const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
@@ -322,7 +322,7 @@ static uint64_t range_of(const cuarena_t *arena, cuai_slot_t slot)
 }
 
 /* Out of the least range that has all, so that large ones stay whole; else the largest first. */
-bool cuai_cut_handles(cuarena_t *arena, const cuai_wanted_t *wanted, cuai_cut_t *cut_out)
+bool cuai_cut_handles(cuarena_t *arena, const cuai_cut_request_t *wanted, cuai_cut_t *cut_out)
 {
     cuai_assert_locked(arena);
     CUAI_ASSERT(wanted->bytes != 0 && wanted->bytes <= wanted->most);

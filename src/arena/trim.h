@@ -49,17 +49,17 @@ typedef struct cuai_cuts {
 void cuai_cuts_begin(cuarena_t *arena, cuai_cuts_t *cuts);
 void cuai_cuts_end(cuarena_t *arena);
 /* What to cut of the ranges of a free list. */
-typedef struct cuai_wanted {
+typedef struct cuai_cut_request {
     uint32_t freelist;
     uint64_t bytes;      /* about so many */
     uint64_t most;       /* and no more than that */
     uint64_t kept_begin; /* but none of these addresses */
     uint64_t kept_end;
-} cuai_wanted_t;
+} cuai_cut_request_t;
 
 /* Cuts one row of whole handles, not one at a segment's end. Looks at a bounded number of ranges;
  * false: none of them has any. */
-bool cuai_cut_handles(cuarena_t *arena, const cuai_wanted_t *wanted, cuai_cut_t *cut_out);
+bool cuai_cut_handles(cuarena_t *arena, const cuai_cut_request_t *wanted, cuai_cut_t *cut_out);
 /* Cuts what can go, at most about `most` bytes, out of the record's range if that is idle; returns
  * the bytes cut. There is room for one more cut. */
 uint64_t cuai_cuts_take(cuarena_t *arena, cuai_cuts_t *cuts, cuai_slot_t slot, uint64_t most);

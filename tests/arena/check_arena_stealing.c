@@ -236,7 +236,7 @@ START_TEST(foreign_and_idle_ranges_serve_together)
 END_TEST
 
 /* Parts of ranges at both ends of a window: what is left stays whose it was. */
-START_TEST(the_ends_of_a_window_stay_whose_they_were)
+START_TEST(the_ends_of_a_run_stay_whose_they_were)
 {
     void *q[4];
     fixture_t *f = open_cheap(new_fixture(fixture_close));
@@ -756,7 +756,7 @@ int main(void)
                    TEST_LIST(ranges_of_all_kinds_that_touch_serve_together,
                              each_of_several_streams_is_waited_for_once,
                              foreign_and_idle_ranges_serve_together,
-                             the_ends_of_a_window_stay_whose_they_were));
+                             the_ends_of_a_run_stay_whose_they_were));
     suite_add_list(suite, "remembered",
                    TEST_LIST(what_was_waited_for_needs_no_other_wait,
                              what_is_freed_after_a_wait_needs_another, waits_pass_on,

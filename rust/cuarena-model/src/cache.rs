@@ -24,7 +24,7 @@ const WANTED: u32 = 1;
 const WANT_DONE: u32 = 2;
 const WANT_REFUSED: u32 = 3;
 
-/// `cuai_want_t`
+/// `cuai_pending_t`
 struct Want {
     state: AtomicU32,
     frees: Plain<bool>,
@@ -500,8 +500,8 @@ impl World {
         t.want.state.load(Site::IsWanting.order()) == WANTED
     }
 
-    /// `serve_one`
-    fn serve_one(arena: &Arena, t: &Tcache, own: bool) {
+    /// `run_pending_of`
+    fn run_pending_of(arena: &Arena, t: &Tcache, own: bool) {
         if (takes(Step::ServeLooksAgain) && !Self::is_wanting(t)) || !(own || t.running.get()) {
             return;
         }
@@ -514,9 +514,9 @@ impl World {
 
     /// `serve_all`, but for the unlock
     fn serve_all(&self, arena: &Arena, own: &Tcache) {
-        Self::serve_one(arena, own, true);
+        Self::run_pending_of(arena, own, true);
         self.listed(arena)
-            .for_each(|t| Self::serve_one(arena, t, false));
+            .for_each(|t| Self::run_pending_of(arena, t, false));
         if arena.running.get() == 0 && !arena.may_run() {
             self.tcaches_end(arena);
         }

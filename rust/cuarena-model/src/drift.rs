@@ -64,7 +64,7 @@ const LOCKS: &[(&str, &str, &str)] = &[
     ("arena/arena.h", "cuai_arena_enter", "arena_enter flush"),
     ("arena/arena.h", "cuai_arena_lock", "lock(arena) stop"),
     ("arena/arena.h", "cuai_arena_wait", "stop"),
-    ("api/fast_threads.c", "serve_one", "enter(t) unlock(t)"),
+    ("api/fast_threads.c", "run_pending_of", "enter(t) unlock(t)"),
     ("api/fast_threads.c", "serve_all", "unlock(arena)"),
     (
         "api/fast_threads.c",

@@ -66,7 +66,7 @@ sites! {
     EndNames: "api/fast_threads.c" "end_names" "store" [Relaxed];
     FreeBack: "api/fast_threads.c" "free_kept" "store" [Release];
     IsWanting: "api/fast_threads.c" "is_wanting" "load" [Acquire];
-    ServeOne: "api/fast_threads.c" "serve_one" "store" [Release];
+    ServeOne: "api/fast_threads.c" "run_pending_of" "store" [Release];
     AwaitDone: "api/fast_threads.c" "await" "load" [Relaxed];
     AwaitReset: "api/fast_threads.c" "await" "store" [Relaxed];
     EnterState: "api/fast_threads.c" "enter" "load" [Relaxed];
