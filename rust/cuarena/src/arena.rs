@@ -208,7 +208,7 @@ impl Arena {
     /// # Errors
     ///
     /// [`ErrorKind::OutOfMemory`] if fewer bytes are free and no more can be
-    /// had, [`ErrorKind::Fragmented`] if compaction would make room,
+    /// had, [`ErrorKind::Fragmented`] if compaction to that goal would make room,
     /// [`ErrorKind::Limit`], [`ErrorKind::Driver`], [`ErrorKind::Lost`]. The
     /// error has the bytes asked for, the limit, and the bytes free.
     ///

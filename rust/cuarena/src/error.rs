@@ -55,7 +55,8 @@ pub enum ErrorKind {
     BadArgument,
     /// Not enough bytes are left, in the arena or in the host's own memory.
     OutOfMemory,
-    /// Enough bytes are free, but not together: compaction would make room.
+    /// Enough bytes are free, but not together: compaction to that goal makes
+    /// room.
     Fragmented,
     /// A limit that the program set stands in the way.
     Limit,
@@ -238,8 +239,8 @@ impl Error {
     }
 
     /// Whether enough bytes are free but not together, so that
-    /// [`Arena::compact`](crate::Arena::compact) would make room for the
-    /// request.
+    /// [`Arena::compact_to`](crate::Arena::compact_to) makes room for the
+    /// request, if it is the goal.
     #[must_use]
     pub fn is_fragmented(&self) -> bool {
         self.0.kind == ErrorKind::Fragmented
