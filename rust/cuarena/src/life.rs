@@ -598,16 +598,13 @@ fn is_managed(properties: &ffi::cuarena_properties_t) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Arena;
 
     /// C tells of the last block, of which the last handle's drop has found out
     /// by itself meanwhile.
     #[test]
     fn a_stray_that_comes_after_the_end_brings_nothing_back() {
-        let mut raw = ptr::null_mut();
-        // SAFETY: text and output are good during the call.
-        let status = unsafe { ffi::cuarena_open(c"memory=none, pool=1MiB".as_ptr(), &mut raw) };
-        assert_eq!(status, ffi::CUARENA_OK);
-        let handle = Handle::new(NonNull::new(raw).unwrap(), Hold::Alone, Vec::new());
+        let handle = Arena::open("memory=none, pool=1MiB").unwrap().into_handle();
         let (life, weak) = (handle.share(), handle.downgrade());
         life.gate().strays = 1;
         mem::forget(life.clone());
