@@ -86,7 +86,7 @@ static bool read_header(recording_t *r, const source_t *source)
     r->width = r->csv.field_count;
     for (int column = 0; column < COLUMN_COUNT; column++) {
         r->place[column] = csv_find(&r->csv, titles[column], 0);
-        if (r->place[column] == r->width && column < COLUMN_NEEDED)
+        if (column < COLUMN_NEEDED && r->place[column] == r->width)
             return false;
     }
     return true;
