@@ -574,7 +574,7 @@ cuarena_status_t cuai_stream_await(cuarena_t *arena, uint32_t number, uint32_t o
 
 /* ---- Stealing ---------------------------------------------------------- */
 
-/* Of an arena some request of which waits: those that grow do before, unless told otherwise. */
+/* Asked for a request that waits: an arena that grows has tried to before, but with steal=first. */
 static bool cannot_grow(const cuarena_t *arena)
 {
     return cuai_is_pool(arena) || arena->config.steal != CUARENA_STEAL_FIRST;
