@@ -21,14 +21,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/config.h"
 #include "api/life.h"
-#include "api/options.h"
 #include "base/error.h"
 #include "base/host.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/sized.h"
+
+/* The sizes that the structs had in the first release. */
+#define CONFIG_FIRST sizeof(cuarena_config_t)
+#define REPORT_FIRST sizeof(cuarena_shared_report_t)
+
+/* Room for the value of every option. */
+#define VALUE_SIZE 256
 
 typedef struct key {
     int32_t memory;
@@ -75,21 +80,30 @@ static share_key_t key_of(const cuarena_config_t *full)
     };
 }
 
-static cuarena_status_t check_config(const cuarena_config_t *config, cuarena_config_t *full)
+static cuarena_status_t resolve(const cuarena_config_t *config, cuarena_config_t *full)
 {
-    cuarena_status_t status = cuai_config_check(config, full);
+    if (!cuai_sized_ok(config, CONFIG_FIRST, sizeof *config))
+        return cuai_told(cuai_fail_struct("config", config));
+    cuarena_config_init(full);
+    cuai_sized_read(full, config);
+    cuarena_status_t status = cuarena_config_resolve(full);
     if (status != CUARENA_OK)
         return status;
     if (full->memory == CUARENA_MEMORY_BYTES || full->memory == CUARENA_MEMORY_CUSTOM)
-        return cuai_fail(CUARENA_BAD_ARGUMENT, "memory: bytes and custom have an owner and are not "
-                                               "shared; accepted: the other memories");
+        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT,
+                                   "memory: bytes and custom have an owner and are not "
+                                   "shared; accepted: the other memories"));
     return CUARENA_OK;
 }
 
-static cuarena_status_t check_report(const cuarena_shared_report_t *report)
+/* Begins a call: checks what it is given and resolves the configuration. The log is told of an
+ * error. */
+static cuarena_status_t begin(const cuarena_config_t *config, const cuarena_shared_report_t *report,
+                              cuarena_config_t *full)
 {
-    bool fine = report == NULL || cuai_sized_ok(report, sizeof *report, sizeof *report);
-    return fine ? CUARENA_OK : cuai_told(cuai_fail_struct("report", report));
+    if (report != NULL && !cuai_sized_ok(report, REPORT_FIRST, sizeof *report))
+        return cuai_told(cuai_fail_struct("report", report));
+    return resolve(config, full);
 }
 
 /* ---- The list ---------------------------------------------------------- */
@@ -250,20 +264,29 @@ static void tell(cuarena_shared_report_t *report, const char *key, const char *i
              key, in_force, asked);
 }
 
-/* Reports each option by which two resolved configurations differ, but for the preset's name,
- * which is no difference by itself, and the arena's. Called without the lock. */
+/* Whether it says nothing about what an arena does: its name, and that of the preset, whose values
+ * the other options have. */
+static bool is_a_name(const char *key)
+{
+    return strcmp(key, "name") == 0 || strcmp(key, "preset") == 0;
+}
+
+/* Reports each option by which two resolved configurations differ. The end of the table of options
+ * is an error of its own; the caller's stays the last one. Called without the lock. */
 static void compare(const cuarena_config_t *in_force, const cuarena_config_t *asked,
                     cuarena_shared_report_t *report)
 {
-    const cuai_option_t *option;
-    for (size_t i = 0; (option = cuai_option_at(i)) != NULL; i++) {
-        char a[CUAI_OPTION_TEXT_SIZE], b[CUAI_OPTION_TEXT_SIZE];
-        (void)cuai_option_print(option, in_force, a);
-        (void)cuai_option_print(option, asked, b);
-        if (strcmp(a, b) != 0 && strcmp(option->key, "name") != 0 &&
-            strcmp(option->key, "preset") != 0)
-            tell(report, option->key, a, b);
+    cuai_kept_error_t words = cuai_error_kept();
+    cuarena_option_info_t option;
+    cuarena_option_info_init(&option);
+    for (size_t i = 0; cuarena_option_info(i, &option) == CUARENA_OK; i++) {
+        char a[VALUE_SIZE] = "", b[VALUE_SIZE] = "";
+        (void)cuarena_config_get(in_force, option.key, a, sizeof a);
+        (void)cuarena_config_get(asked, option.key, b, sizeof b);
+        if (!is_a_name(option.key) && strcmp(a, b) != 0)
+            tell(report, option.key, a, b);
     }
+    cuai_error_restore(&words);
 }
 
 static void write_report(cuarena_shared_report_t *to, const cuarena_shared_report_t *from)
@@ -297,11 +320,9 @@ cuarena_status_t cuarena_shared_acquire(const cuarena_config_t *config, cuarena_
     if (arena_out == NULL)
         return cuai_null("arena_out");
     cuarena_config_t full, in_force;
-    cuarena_status_t status = check_report(report);
-    if (status == CUARENA_OK)
-        status = check_config(config, &full);
+    cuarena_status_t status = begin(config, report, &full);
     if (status != CUARENA_OK)
-        return cuai_told(status);
+        return status;
     share_key_t key = key_of(&full);
     cuarena_shared_report_t ref = {.holders = 1};
     cuai_lock(&lock);
@@ -329,9 +350,9 @@ cuarena_status_t cuarena_shared_find(const cuarena_config_t *config, cuarena_t *
     if (arena_out == NULL)
         return cuai_null("arena_out");
     cuarena_config_t full;
-    cuarena_status_t status = check_config(config, &full);
+    cuarena_status_t status = begin(config, NULL, &full);
     if (status != CUARENA_OK)
-        return cuai_told(status);
+        return status;
     share_key_t key = key_of(&full);
     cuai_lock(&lock);
     place_t *place = find(&key, NULL);
@@ -440,11 +461,9 @@ cuarena_status_t cuarena_shared_replace(cuarena_t **arena, const cuarena_config_
         return cuai_null("arena");
     cuarena_config_t full, in_force;
     cuarena_shared_report_t ref = {.created = 1, .holders = 1};
-    cuarena_status_t status = check_report(report);
-    if (status == CUARENA_OK)
-        status = check_config(config, &full);
+    cuarena_status_t status = begin(config, report, &full);
     if (status != CUARENA_OK)
-        return cuai_told(status);
+        return status;
     share_key_t key = key_of(&full);
     cuai_lock(&lock);
     place_t *place = find_idle(&key, NULL);

@@ -136,6 +136,25 @@ START_TEST(acquire_compares_what_options_come_to)
 }
 END_TEST
 
+START_TEST(acquire_that_differs_leaves_the_last_error_as_it_was)
+{
+    lines_t lines;
+    cuarena_shared_report_t report;
+    cuarena_t *first = acquire("", &report);
+    expect_status(cuarena_alloc(first, 0, NULL), CUARENA_BAD_ARGUMENT);
+    char before[512];
+    (void)snprintf(before, sizeof before, "%s", last_error().message);
+    listen(&lines);
+    cuarena_t *second = acquire("limit=8MiB,alignment=512", &report);
+    listen_no_more();
+    ck_assert_int_eq(report.differs, 2);
+    expect_text(last_error().message, before);
+    expect_u64(lines.count, 2);
+    release(second);
+    release(first);
+}
+END_TEST
+
 START_TEST(acquire_is_by_memory)
 {
     cuarena_shared_report_t report;
@@ -610,9 +629,11 @@ int main(void)
     Suite *suite = suite_create("shared");
     suite_add_list(suite, "acquire",
                    TEST_LIST(acquire_makes_one_and_then_gives_it, acquire_tells_what_is_in_force,
-                             acquire_compares_what_options_come_to, acquire_is_by_memory,
-                             acquire_refuses_what_has_an_owner, acquire_that_cannot_make_it,
-                             acquire_bad_arguments, find_holds_what_is_there));
+                             acquire_compares_what_options_come_to,
+                             acquire_that_differs_leaves_the_last_error_as_it_was,
+                             acquire_is_by_memory, acquire_refuses_what_has_an_owner,
+                             acquire_that_cannot_make_it, acquire_bad_arguments,
+                             find_holds_what_is_there));
     suite_add_list(suite, "release",
                    TEST_LIST(release_one_too_many_is_told, release_of_nothing,
                              release_of_an_arena_that_is_not_shared,
