@@ -173,7 +173,7 @@ class Turns:
         for who in able:
             result = self.ask(name, who, "end")
             if result is not None:
-                self.part.keep({**result, "workload": name})
+                self.part.keep({**result, "workload": name, "run": self.number})
 
     def close(self) -> None:
         """End all processes."""
@@ -235,6 +235,23 @@ def at_once(part: Part) -> None:
         list(threads.map(lambda allocator: cap_all(part, allocator), part.allocators))
 
 
+def ratios(part: Part, name: str, allocator: str) -> list[float]:
+    """Give the steps of arenas over those of an allocator: of the same number in the same run.
+
+    They are a fraction of a second apart, so what slows the host for longer slows both.
+    """
+    ours = {run["run"]: run["times"] for run in part.of(name, "cuarena") if "run" in run}
+    theirs = [run for run in part.of(name, allocator) if run.get("run") in ours]
+    pairs = [zip(ours[run["run"]], run["times"], strict=True) for run in theirs]
+    return [our / their for steps in pairs for our, their in steps]
+
+
+def beside(values: list[float]) -> Result:
+    """Give how many ratios there are, their median, and between what the middle half lies."""
+    low, median, high = (round(value, 4) for value in statistics.quantiles(values, n=4))
+    return {"steps": len(values), "median": median, "low": low, "high": high}
+
+
 WAYS = {"caps": at_once, "ddp": take_whole_turns, "ipc": take_whole_turns}
 
 
@@ -258,6 +275,9 @@ def summary(part: Part, name: str, allocator: str) -> Result | None:
         line["driver_calls"] = record.spread([run.get("driver_calls", 0) for run in good])
         line["losses"] = sorted({run["losses"] for run in good})
         line["steps"] = len(good[0]["times"])
+        over = ratios(part, name, allocator) if allocator != "cuarena" else []
+        if len(over) > 1:
+            line["arenas_over"] = beside(over)
     return line
 
 
@@ -292,6 +312,9 @@ def verdicts(lines: list[Result]) -> list[str]:
     losses = {loss for line in timed.values() for loss in line["losses"]}
     out = [f"  losses: {'bit-equal' if len(losses) == 1 else f'{len(losses)} DIFFERENT'}"]
     ours = timed.pop("cuarena", None)
+    over = [line["arenas_over"]["median"] for line in timed.values() if "arenas_over" in line]
+    if over:
+        out.append(f"  step beside step: {100 * (max(over) - 1):+.1f} % of the best of the others")
     if ours and timed:
         best = min(line["median"] for line in timed.values())
         least = min(line["reserved"]["median"] for line in timed.values())

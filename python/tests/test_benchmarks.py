@@ -36,7 +36,8 @@ for order in sys.stdin:
     if what == "begin" and word == "bert" and SLOW:
         time.sleep(60)
     if what == "steps":
-        times += [0.25, 0.5, 0.75][: int(word)]
+        slower = 2 if allocator == "async" else 1
+        times += [slower * seconds for seconds in [0.25, 0.5, 0.75][: int(word)]]
     if what == "steps" and allocator == "expandable" and FAILS:
         answer(error="no memory")
     elif what == "end":
@@ -72,6 +73,16 @@ def test_runs_are_kept_with_their_median(folder):
     assert line["reserved"]["median"] == 8 and "bit-equal" in ran.stdout
 
 
+def test_steps_of_arenas_are_compared_with_those_of_the_same_number_and_run(folder):
+    ran, _, found = run(folder, "--runs", "2", "--steps", "8", "gpt2", "moe")
+    half = {"steps": 12, "median": 0.5, "low": 0.5, "high": 0.5}
+    assert found["gpt2", "async"]["arenas_over"] == half
+    assert found["gpt2", "default"]["arenas_over"]["median"] == 1
+    assert "arenas_over" not in found["gpt2", "cuarena"]
+    assert "arenas_over" not in found["moe", "async"]  # which failed
+    assert "step beside step: +0.0 %" in ran.stdout
+
+
 def test_processes_take_turns_of_a_few_steps_and_each_begins_some(folder):
     run(folder, "--runs", "1", "--steps", "8", "gpt2")
     orders = (folder / "benchmarks" / "orders").read_text().splitlines()
@@ -84,7 +95,7 @@ def test_processes_take_turns_of_a_few_steps_and_each_begins_some(folder):
 
 def test_a_workload_that_ends_its_process_hides_no_other(folder):
     ran, _, found = run(folder, "--runs", "1", "moe", "bert")
-    assert found["moe", "async"]["errors"] and found["bert", "async"]["runs"] == [500]
+    assert found["moe", "async"]["errors"] and found["bert", "async"]["runs"] == [1000]
     assert found["moe", "default"]["runs"] == [500]
     assert ran.returncode == 0  # arenas ran
 
@@ -92,7 +103,7 @@ def test_a_workload_that_ends_its_process_hides_no_other(folder):
 def test_a_step_that_fails_ends_its_workload_for_that_allocator_alone(folder):
     _, _, found = run(folder, "--runs", "1", "--steps", "8", "gpt2", fails=True)
     assert found["gpt2", "expandable"]["errors"] == ["no memory"]
-    assert "runs" not in found["gpt2", "expandable"] and found["gpt2", "async"]["runs"] == [500]
+    assert "runs" not in found["gpt2", "expandable"] and found["gpt2", "async"]["runs"] == [1000]
     orders = (folder / "benchmarks" / "orders").read_text().splitlines()
     assert [line for line in orders if line.startswith("expandable")] == [
         "expandable begin gpt2",
