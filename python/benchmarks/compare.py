@@ -31,7 +31,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ALLOCATORS = ["default", "expandable", "async", "cuarena"]
 PROGRAMS = ["gpt2", "bert", "resnet", "moe", "detection", "serving", "streams", "graph"]
 NAMES = {
-    "compare": [*PROGRAMS, "tensors"],
+    "compare": [*PROGRAMS, "models", "tensors"],
     "caps": PROGRAMS,
     "compile": ["compiled", "reduce_overhead"],
     "ddp": ["ddp"],

@@ -331,6 +331,30 @@ def _pass_on(
     return out
 
 
+def models() -> Iterator[Tensor]:
+    """Train four models side by side, each on a stream of its own."""
+    queues = [torch.cuda.Stream() for _ in range(4)]
+    widths = (2048, 1536, 1024, 1792)
+    encoders = [
+        nn.Sequential(*(Layer(width, 8, causal=False) for _ in range(4))).to(DEVICE)
+        for width in widths
+    ]
+    optimizers = [torch.optim.SGD(encoder.parameters(), 1e-4) for encoder in encoders]
+    batches = [torch.randn(8, 256, width, device=DEVICE) for width in widths]
+    torch.cuda.synchronize()
+    while True:
+        losses = []
+        for queue, encoder, optimizer, batch in zip(
+            queues, encoders, optimizers, batches, strict=True
+        ):
+            with torch.cuda.stream(queue):
+                with torch.autocast(DEVICE, torch.bfloat16):
+                    loss = encoder(batch).square().mean()
+                losses.append(train(encoder, loss, optimizer))
+        torch.cuda.synchronize()
+        yield torch.stack(losses).sum()
+
+
 def graph() -> Iterator[Tensor]:
     """Replay a captured step of training, beside work that is not captured."""
     model = nn.Sequential(
@@ -402,6 +426,7 @@ WORKLOADS: dict[str, Workload] = {
     "detection": detection,
     "serving": serving,
     "streams": streams,
+    "models": models,
     "graph": graph,
     "tensors": tensors,
     "compiled": compiled,

@@ -5,7 +5,7 @@
 #   torch.sh [--quick] [PART [NAME...]]
 #
 #   tests     pytest of the module
-#   compare   eight workloads beside PyTorch's allocators, in turns of a few steps
+#   compare   workloads beside PyTorch's allocators, in turns of a few steps
 #   caps      the smallest cap under which each workload finishes
 #   compile   torch.compile, in turns of a few steps
 #   ddp       two GPUs, in turns; skipped with one
