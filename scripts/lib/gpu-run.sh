@@ -520,7 +520,6 @@ part_benches() {
     done
     bench_rust
     bench_workers
-    bench_torch_streams
 }
 
 # PyTorch's allocator beside the others, where Python has it and it compiles.
@@ -546,18 +545,6 @@ bench_workers() {
     CUARENA_BENCH_WORKERS_JSON=$out/results/workers.json \
         run bench_workers "$here/bench/bench_workers" --bench ${quick:+--quick}
     sed 's/^/    /' "$out/logs/bench_workers.log"
-}
-
-# Models side by side in PyTorch, on streams of their own.
-bench_torch_streams() {
-    local library=$out/torch_streams.so
-    wanted bench_torch_streams && python3 -c 'import torch' 2>/dev/null || return 0
-    gcc -shared -fPIC -I"$here/include" "$here/torch/torch_plugin.c" \
-        -o "$library" -L"$here/lib" -l:libcuarena.so -Wl,-rpath,"$here/lib" \
-        -lpthread || return 0
-    run bench_torch_streams python3 "$here/torch/torch_streams" "$library" \
-        "$out/results/torch_streams.json"
-    sed 's/^/    /' "$out/logs/bench_torch_streams.log"
 }
 
 #### All of it ####
