@@ -125,6 +125,7 @@ struct cuarena_arena {
     uint64_t most_used; /* bytes that blocks of the dynamic region had, or asked for, at a growth
                          * since the owner trimmed last */
     uint64_t reuses;    /* of idle pages, less those that growth was paid for with (reuse.c) */
+    uint64_t reused;    /* how often pages were, since the owner last trimmed */
     uint64_t oom_handler_calls;
     uint64_t steals;
     uint64_t stream_waits;
@@ -153,6 +154,7 @@ struct cuarena_arena {
     cuai_stream_t **streams;           /* by number; NULL before the first stream */
     cuai_recent_t recent[CUAI_RECENT]; /* streams that were found last, by their handles */
     uint32_t stream_count;             /* numbers in use */
+    uint32_t last_stream;              /* the highest of them; 0: there is none */
     cuai_captures_t captures;
     uint32_t capturing;   /* open sessions */
     uint32_t marking_all; /* threads that record an event of all work, which ends captures */

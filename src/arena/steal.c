@@ -74,6 +74,12 @@ static const effort_t whole = {0, UINT32_MAX, UINT32_MAX, UINT32_MAX};
 /* `last` 0: there is no candidate. */
 typedef cuai_free_part_t candidate_t;
 
+/* A free list that is looked at. */
+typedef struct looked {
+    uint32_t freelist;
+    cuai_zones_t zones; /* that have ranges long enough to start a run */
+} looked_t;
+
 typedef struct search {
     cuarena_t *arena;
     cuarena_heap_t *heap;
@@ -96,8 +102,10 @@ typedef struct search {
     candidate_t ready;          /* the best that needs no wait */
     candidate_t waiting;        /* the best that does */
     uint32_t freelists;         /* the numbers of free lists are below this */
-    uint8_t owners[CUARENA_HEAP_MAX_FREELISTS]; /* by free list */
-    uint8_t delays[CUARENA_HEAP_MAX_FREELISTS]; /* of the waits for these */
+    uint32_t looked_count;
+    looked_t looked[1 + 2 * CUAI_STREAM_NUMBERS]; /* all that have an owner, or none, at most */
+    uint8_t owners[CUARENA_HEAP_MAX_FREELISTS];   /* by free list */
+    uint8_t delays[CUARENA_HEAP_MAX_FREELISTS];   /* of the waits for these */
 } search_t;
 
 /* ---- Owners ------------------------------------------------------------ */
@@ -331,26 +339,38 @@ static const cuai_index_t *freelist_of(const search_t *search, uint32_t freelist
     return counts ? index : NULL;
 }
 
+/* Notes the free lists with an owner, or those without, that have ranges that start a run. Returns
+ * the zones of these. */
+static cuai_zones_t note_looked(search_t *search, bool waiting)
+{
+    cuai_zones_t all = 0;
+    uint32_t least = cuai_class(search->heap, search->least);
+    search->looked_count = 0;
+    for (uint32_t freelist = 0; freelist < search->freelists; freelist++) {
+        const cuai_index_t *index = freelist_of(search, freelist, waiting);
+        cuai_zones_t zones = index != NULL ? cuai_zones_from(index, least) : 0;
+        if (zones != 0)
+            search->looked[search->looked_count++] = (looked_t){freelist, zones};
+        all |= zones;
+    }
+    return all;
+}
+
 /* Looks at all free lists with an owner, or all without, from the request's end of the heap on to
  * the zone of the best candidate. */
 static void look_at_side(search_t *search, bool waiting, const candidate_t *best)
 {
     search->at_waiting = waiting;
-    cuai_zones_t zones = 0;
-    uint32_t least = cuai_class(search->heap, search->least);
     search->steps = search->effort.steps;
-    for (uint32_t freelist = 0; freelist < search->freelists; freelist++) {
-        const cuai_index_t *index = freelist_of(search, freelist, waiting);
-        zones |= index != NULL ? cuai_zones_from(index, least) : 0;
-    }
+    cuai_zones_t zones = note_looked(search, waiting);
     while (zones != 0 && search->steps != 0) {
         uint32_t zone = cuai_zones_end(zones, search->high);
         if (is_before(search, best, zone, false))
             return;
-        for (uint32_t freelist = 0; freelist < search->freelists; freelist++) {
-            const cuai_index_t *index = freelist_of(search, freelist, waiting);
-            if (index != NULL)
-                look_at_zone(search, index, zone, best);
+        for (uint32_t i = 0; i < search->looked_count; i++) {
+            const looked_t *looked = &search->looked[i];
+            if (looked->zones >> zone & 1)
+                look_at_zone(search, search->heap->freelists[looked->freelist], zone, best);
         }
         zones = cuai_zones_without(zones, zone);
     }

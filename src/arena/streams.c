@@ -43,7 +43,7 @@ static uint32_t find_known(const cuarena_t *arena, cuarena_stream_t handle)
 
 cuai_stream_t *cuai_stream_next(const cuarena_t *arena, uint32_t *number)
 {
-    while (arena->streams != NULL && ++*number < CUAI_STREAM_NUMBERS)
+    while (++*number <= arena->last_stream)
         if (arena->streams[*number] != NULL)
             return arena->streams[*number];
     return NULL;
@@ -186,6 +186,8 @@ static void forget(cuarena_t *arena, uint32_t number)
     cuai_host_free(s);
     arena->streams[number] = NULL;
     arena->stream_count--;
+    while (arena->last_stream != 0 && arena->streams[arena->last_stream] == NULL)
+        arena->last_stream--;
     note_freelists(arena);
 }
 
@@ -269,6 +271,7 @@ static cuarena_status_t add(cuarena_t *arena, cuarena_stream_t handle,
     cuai_stream_note_open(arena, s);
     arena->streams[number] = s;
     arena->stream_count++;
+    arena->last_stream = (uint32_t)cuai_max(arena->last_stream, number);
     note_freelists(arena);
     *number_out = number;
     return CUARENA_OK;
@@ -491,6 +494,6 @@ void cuai_streams_forget(cuarena_t *arena)
     }
     cuai_host_free(arena->streams);
     arena->streams = NULL;
-    arena->stream_count = 0;
+    arena->stream_count = arena->last_stream = 0;
     note_freelists(arena);
 }
