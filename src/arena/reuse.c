@@ -24,9 +24,11 @@
 /* The same where pages of the request's stream can move, which costs no more than to take some. */
 #define SPARE_OF_STREAM 1
 /* How often pages are reused, one or several at once, before a handle is taken instead; as often
- * again for each such share of the most in use that is held beyond it. */
+ * again for each such share of the most in use that is held beyond it. After so many reuses it is a
+ * half of that, after twice as many a third, and so on: whatever a loop lacks, it comes to pay. */
 #define REUSES_OF_A_HANDLE 8
-#define PRICE_SHARE 64
+#define PRICE_SHARE 128
+#define REUSES_OF_A_DISCOUNT 4096
 /* How often pages are reused for one request, which may fill several holes. */
 #define MOST_REUSES 16
 
@@ -49,6 +51,7 @@ static bool pays_for(cuarena_t *arena, const cuai_step_t *step)
     CUAI_ASSERT(arena->most_used != 0);
     uint64_t price = step->bytes * REUSES_OF_A_HANDLE / cuai_handle_now(arena);
     price *= 1 + excess_with(arena, step) * PRICE_SHARE / arena->most_used;
+    price /= 1 + arena->reused / REUSES_OF_A_DISCOUNT;
     if (arena->reuses < price)
         return false;
     arena->reuses -= price;
@@ -83,6 +86,13 @@ static bool can_move(const cuarena_t *arena, const cuai_request_t *request, cons
            arena->config.grow == CUARENA_GROW_EXACT && cuai_may_remap(arena, request->stream);
 }
 
+/* Pages were reused for a request, one or several at once. */
+static void count_reuse(cuarena_t *arena)
+{
+    arena->reuses++;
+    arena->reused++;
+}
+
 /* Moves pages that the request's stream freed to where the best step begins. Drops the lock. */
 static bool moves(cuarena_t *arena, const cuai_request_t *request, bool *at_all)
 {
@@ -102,7 +112,7 @@ static bool moves(cuarena_t *arena, const cuai_request_t *request, bool *at_all)
                                               .kept_end = step.end});
     cuai_remap_end(arena, request->stream);
     if (moved != 0)
-        arena->reuses++;
+        count_reuse(arena);
     return moved != 0;
 }
 
@@ -120,6 +130,21 @@ static uint64_t give_idle(cuarena_t *arena, const cuai_request_t *request, bool 
             *step = cuai_step_choose(arena, request, at_all);
     }
     return given;
+}
+
+/* Where what goes back has changed the choice, the step may lack less than that: takes as much, as
+ * far as there is room beside it. Else what is held shrinks again, and the loop goes on for ever.
+ */
+static void take_beside(const cuarena_t *arena, cuai_step_t *step, uint64_t given)
+{
+    uint64_t room = cuai_align_down(step->room.end - step->room.begin, cuai_page_bytes(arena));
+    bool from_top = step->kind == CUAI_STEP_FILL && step->address != step->room.begin;
+    uint64_t bytes = cuai_min(given, room);
+    if (bytes <= step->bytes)
+        return;
+    if (from_top)
+        step->address -= bytes - step->bytes;
+    step->bytes = bytes;
 }
 
 /* Whether a step would take more than what is spare and pages of the request's stream, or idle ones
@@ -157,8 +182,11 @@ cuai_step_t cuai_step_reusing(cuarena_t *arena, const cuai_request_t *request, b
     }
     if (given != 0 || request->growths != 0)
         step.bytes = step.least;
-    arena->reuses += given != 0;
-    if (given > step.bytes) /* else what is held shrinks again, and the loop goes on for ever */
+    if (given != 0) {
+        take_beside(arena, &step, given);
+        count_reuse(arena);
+    }
+    if (given > step.bytes) /* what is held shrinks again: what was paid for the rest comes back */
         arena->reuses += (given - step.bytes) * REUSES_OF_A_HANDLE / cuai_handle_now(arena);
     return step;
 }
@@ -177,5 +205,5 @@ void cuai_reuse_trimmed(cuarena_t *arena)
 {
     cuai_assert_locked(arena);
     arena->most_used = 0;
-    arena->reuses = 0;
+    arena->reuses = arena->reused = 0;
 }

@@ -161,6 +161,40 @@ START_TEST(a_loop_comes_to_an_end_of_reusing)
 }
 END_TEST
 
+#define LIVE 24
+#define CHANGES 300
+
+/* The same sizes and lifetimes each time: where pages are needed goes round in circles. */
+static void play_changes(fixture_t *f, uint32_t seed)
+{
+    void *blocks[LIVE] = {NULL};
+    random_state_t random = {seed};
+    for (int i = 0; i < CHANGES; i++) {
+        void **block = &blocks[random_below(&random, LIVE)];
+        drop(f, *block);
+        *block = take(f, (1 + random_below(&random, 64)) * PAGE);
+    }
+    for (int i = 0; i < LIVE; i++)
+        drop(f, blocks[i]);
+}
+
+/* Rooms of all sizes come to be next to each other, so what a step lacks changes with what goes
+ * back for it. */
+START_TEST(a_loop_of_many_sizes_comes_to_an_end_of_reusing)
+{
+    fixture_t *f = opened_text(memories[0]);
+    uint64_t calls = 0;
+    int quiet = 0;
+    for (int pass = 0; pass < 4000 && quiet < 20; pass++) {
+        play_changes(f, (uint32_t)_i);
+        quiet = memory_calls(f) == calls ? quiet + 1 : 0;
+        calls = memory_calls(f);
+    }
+    ck_assert_msg(quiet == 20, "pages are reused in the 4000th pass as well");
+    fixture_close(f);
+}
+END_TEST
+
 /* Beside 50 live pages a limit of 100 has no room for 75, whatever is free: 20 pages beside the
  * place that growth would choose, and 30 elsewhere. */
 START_TEST(nothing_goes_back_for_a_request_that_cannot_fit)
@@ -240,6 +274,7 @@ int main(void)
                                  nothing_goes_back_for_a_request_that_cannot_fit,
                                  a_request_that_cannot_fit_was_never_in_use,
                                  a_growth_that_fails_after_pages_went_back_loses_no_block));
+    tcase_add_loop_test(growth, a_loop_of_many_sizes_comes_to_an_end_of_reusing, 1, 9);
     tcase_add_loop_test(growth, growth_takes_the_place_of_idle_pages, 0, MEMORIES);
     tcase_add_loop_test(growth, growth_after_a_trim_takes_the_place_of_idle_pages, 0, MEMORIES);
     return suite_main(suite);
