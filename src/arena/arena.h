@@ -122,10 +122,10 @@ struct cuarena_arena {
     uint64_t compactions;
     uint64_t moves;
     uint64_t bytes_moved;
-    uint64_t most_used; /* bytes that blocks of the dynamic region had, or asked for, at a growth
-                         * since the owner trimmed last */
-    uint64_t reuses;    /* of idle pages, less those that growth was paid for with (reuse.c) */
-    uint64_t reused;    /* how often pages were, since the owner last trimmed */
+    uint64_t most_used;    /* bytes that blocks of the dynamic region had, or asked for, at a growth
+                            * since the owner trimmed last */
+    uint64_t reuses;       /* how often pages were, since the owner trimmed last */
+    uint64_t reuse_credit; /* those that growth was not paid for with yet (reuse.c) */
     uint64_t oom_handler_calls;
     uint64_t steals;
     uint64_t stream_waits;

@@ -51,10 +51,10 @@ static bool pays_for(cuarena_t *arena, const cuai_step_t *step)
     CUAI_ASSERT(arena->most_used != 0);
     uint64_t price = step->bytes * REUSES_OF_A_HANDLE / cuai_handle_now(arena);
     price *= 1 + excess_with(arena, step) * PRICE_SHARE / arena->most_used;
-    price /= 1 + arena->reused / REUSES_OF_A_DISCOUNT;
-    if (arena->reuses < price)
+    price /= 1 + arena->reuses / REUSES_OF_A_DISCOUNT;
+    if (arena->reuse_credit < price)
         return false;
-    arena->reuses -= price;
+    arena->reuse_credit -= price;
     return true;
 }
 
@@ -90,7 +90,7 @@ static bool can_move(const cuarena_t *arena, const cuai_request_t *request, cons
 static void count_reuse(cuarena_t *arena)
 {
     arena->reuses++;
-    arena->reused++;
+    arena->reuse_credit++;
 }
 
 /* Moves pages that the request's stream freed to where the best step begins. Drops the lock. */
@@ -132,19 +132,17 @@ static uint64_t give_idle(cuarena_t *arena, const cuai_request_t *request, bool 
     return given;
 }
 
-/* Where what goes back has changed the choice, the step may lack less than that: takes as much, as
- * far as there is room beside it. Else what is held shrinks again, and the loop goes on for ever.
- */
-static void take_beside(const cuarena_t *arena, cuai_step_t *step, uint64_t given)
+/* Where what went back has changed the choice, the step may lack less than that: it takes as much,
+ * as far as there is room above it and the limit allows. Else what is held would shrink, and a loop
+ * would pay for the rest again and again. What is filled from the upper end of a hole stays as it
+ * is: its lower end would be filled first if the memory had less than that. */
+static void take_as_much(const cuarena_t *arena, cuai_step_t *step, uint64_t given)
 {
-    uint64_t room = cuai_align_down(step->room.end - step->room.begin, cuai_page_bytes(arena));
-    bool from_top = step->kind == CUAI_STEP_FILL && step->address != step->room.begin;
-    uint64_t bytes = cuai_min(given, room);
-    if (bytes <= step->bytes)
+    if (step->kind == CUAI_STEP_FILL && step->address != step->room.begin)
         return;
-    if (from_top)
-        step->address -= bytes - step->bytes;
-    step->bytes = bytes;
+    uint64_t most = cuai_min(step->room.end - step->room.begin, cuai_affordable(arena));
+    uint64_t bytes = cuai_align_down(cuai_min(given, most), cuai_page_bytes(arena));
+    step->bytes = cuai_max(step->bytes, bytes);
 }
 
 /* Whether a step would take more than what is spare and pages of the request's stream, or idle ones
@@ -183,11 +181,11 @@ cuai_step_t cuai_step_reusing(cuarena_t *arena, const cuai_request_t *request, b
     if (given != 0 || request->growths != 0)
         step.bytes = step.least;
     if (given != 0) {
-        take_beside(arena, &step, given);
+        take_as_much(arena, &step, given);
         count_reuse(arena);
     }
     if (given > step.bytes) /* what is held shrinks again: what was paid for the rest comes back */
-        arena->reuses += (given - step.bytes) * REUSES_OF_A_HANDLE / cuai_handle_now(arena);
+        arena->reuse_credit += (given - step.bytes) * REUSES_OF_A_HANDLE / cuai_handle_now(arena);
     return step;
 }
 
@@ -205,5 +203,5 @@ void cuai_reuse_trimmed(cuarena_t *arena)
 {
     cuai_assert_locked(arena);
     arena->most_used = 0;
-    arena->reuses = arena->reused = 0;
+    arena->reuses = arena->reuse_credit = 0;
 }

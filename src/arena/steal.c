@@ -103,7 +103,7 @@ typedef struct search {
     candidate_t waiting;        /* the best that does */
     uint32_t freelists;         /* the numbers of free lists are below this */
     uint32_t looked_count;
-    looked_t looked[1 + 2 * CUAI_STREAM_NUMBERS]; /* all that have an owner, or none, at most */
+    looked_t looked[1 + 2 * CUAI_STREAM_NUMBERS]; /* the idle one, and two of each stream */
     uint8_t owners[CUARENA_HEAP_MAX_FREELISTS];   /* by free list */
     uint8_t delays[CUARENA_HEAP_MAX_FREELISTS];   /* of the waits for these */
 } search_t;
@@ -168,11 +168,10 @@ static void note_owners(search_t *search)
     search->owners[0] = 0;
     for (int i = 0; i < 2; i++)
         search->owners[search->requester->freelists[i][search->region]] = 0;
-    for (uint32_t n = 1, seen = 0; seen < arena->stream_count; n++) {
-        seen += arena->streams[n] != NULL;
-        if (arena->streams[n] != NULL && n != search->request->stream)
-            note_owner(search, arena->streams[n]);
-    }
+    const cuai_stream_t *s;
+    for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
+        if (s != search->requester)
+            note_owner(search, s);
 }
 
 /* Of a free list, as far as the search waits. */
@@ -349,8 +348,10 @@ static cuai_zones_t note_looked(search_t *search, bool waiting)
     for (uint32_t freelist = 0; freelist < search->freelists; freelist++) {
         const cuai_index_t *index = freelist_of(search, freelist, waiting);
         cuai_zones_t zones = index != NULL ? cuai_zones_from(index, least) : 0;
-        if (zones != 0)
-            search->looked[search->looked_count++] = (looked_t){freelist, zones};
+        if (zones == 0)
+            continue;
+        CUAI_ASSERT(search->looked_count < sizeof search->looked / sizeof search->looked[0]);
+        search->looked[search->looked_count++] = (looked_t){freelist, zones};
         all |= zones;
     }
     return all;

@@ -24,29 +24,26 @@ bool cuai_stream_is_mine(const cuai_stream_t *s)
     return s->thread == 0 || s->thread == this_thread();
 }
 
-static bool is_for(const cuai_stream_t *s, cuarena_stream_t handle)
-{
-    return s != NULL && s->handle == handle && !s->released && cuai_stream_is_mine(s);
-}
-
-static uint32_t find_known(const cuarena_t *arena, cuarena_stream_t handle)
-{
-    if (arena->streams == NULL)
-        return 0;
-    for (uint32_t n = 1, seen = 0; seen < arena->stream_count; n++) {
-        seen += arena->streams[n] != NULL;
-        if (is_for(arena->streams[n], handle))
-            return n;
-    }
-    return 0;
-}
-
 cuai_stream_t *cuai_stream_next(const cuarena_t *arena, uint32_t *number)
 {
     while (++*number <= arena->last_stream)
         if (arena->streams[*number] != NULL)
             return arena->streams[*number];
     return NULL;
+}
+
+static bool is_for(const cuai_stream_t *s, cuarena_stream_t handle)
+{
+    return s->handle == handle && !s->released && cuai_stream_is_mine(s);
+}
+
+static uint32_t find_known(const cuarena_t *arena, cuarena_stream_t handle)
+{
+    const cuai_stream_t *s;
+    for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
+        if (is_for(s, handle))
+            return n;
+    return 0;
 }
 
 uint32_t cuai_stream_known(const cuarena_t *arena, cuarena_stream_t stream)

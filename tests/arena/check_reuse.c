@@ -178,8 +178,7 @@ static void play_changes(fixture_t *f, uint32_t seed)
         drop(f, blocks[i]);
 }
 
-/* Rooms of all sizes come to be next to each other, so what a step lacks changes with what goes
- * back for it. */
+/* Pages that go back join holes, so growth may choose another place, which lacks fewer pages. */
 START_TEST(a_loop_of_many_sizes_comes_to_an_end_of_reusing)
 {
     fixture_t *f = opened_text(memories[0]);
