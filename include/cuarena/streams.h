@@ -73,8 +73,9 @@
  *
  *   An arena knows a stream from its first use until cuarena_release_stream. In between any call
  *   may record an event on it or let it wait, so it must not be destroyed before. One arena knows
- *   at most CUARENA_MAX_STREAMS at a time. For a stream that is captured into a graph see
- *   capture.h.
+ *   at most CUARENA_MAX_STREAMS at a time; one that was released counts until what was freed on it
+ * is idle and the blocks that were allocated on it have ended, also in a cache or a quarantine. For
+ * a stream that is captured into a graph see capture.h.
  *
  * Stealing
  *   An allocation on A looks into A's free list, then into the idle one, then where ranges of both
@@ -137,9 +138,9 @@
  *
  * Errors besides those of the call without a stream: BAD_ARGUMENT for a stream whose work cannot
  * use the arena's bytes; UNSUPPORTED for a memory without streams, and for a stream that is being
- * captured and was not known before; LIMIT if CUARENA_MAX_STREAMS are known; OUT_OF_MEMORY if there
- * is no memory for a stream that was not known, or for an event that is recorded; NO_DEVICE;
- * DRIVER.
+ * captured and was not known before; LIMIT if as many as CUARENA_MAX_STREAMS count; OUT_OF_MEMORY
+ * if there is no memory for a stream that was not known, or for an event that is recorded;
+ * NO_DEVICE; DRIVER.
  *
  * Cost: as without a stream, and no driver call but for looks, once the stream is known. A request
  * that neither its stream's free list nor the idle one has room for looks at a bounded number of

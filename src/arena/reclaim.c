@@ -507,12 +507,19 @@ void cuai_streams_make_room(cuarena_t *arena)
 
 /* ---- Idle? ------------------------------------------------------------- */
 
+/* Whether the last event of a released stream is only there for blocks that were allocated on it.
+ */
+static bool has_nothing_behind(const cuarena_t *arena, const cuai_stream_t *s)
+{
+    return s->released && s->cached == 0 && cuai_stream_bytes(arena, s, !s->turn) == 0;
+}
+
 /* A stream on which work behind freed bytes may be under way; NULL: there is none. */
 static const cuai_stream_t *unreclaimed(const cuarena_t *arena)
 {
     const cuai_stream_t *s;
     for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;)
-        if (s->behind_closed != 0 || has_open(arena, s))
+        if ((s->behind_closed != 0 && !has_nothing_behind(arena, s)) || has_open(arena, s))
             return s;
     return NULL;
 }

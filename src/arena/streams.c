@@ -239,8 +239,9 @@ static cuarena_status_t add(cuarena_t *arena, cuarena_stream_t handle,
     uint32_t number = status == CUARENA_OK ? free_number(arena) : 0;
     if (status == CUARENA_OK && number == 0)
         status = cuai_fail(CUARENA_LIMIT,
-                           "stream %p: %u streams are known, the most; "
-                           "cuarena_release_stream ends one",
+                           "stream %p: %u streams are known, the most, with those that were "
+                           "released and have blocks; cuarena_release_stream ends one that has "
+                           "none",
                            (void *)handle, CUARENA_MAX_STREAMS);
     if (status != CUARENA_OK)
         return status;

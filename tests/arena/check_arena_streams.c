@@ -392,6 +392,32 @@ START_TEST(streams_are_limited_and_released_ones_do_not_count)
 }
 END_TEST
 
+START_TEST(a_released_stream_counts_while_a_block_of_it_lives)
+{
+    void *blocks[CUARENA_MAX_STREAMS];
+    fixture_t *f = opened(SIMULATED, POOL);
+    for (uint32_t i = 0; i < CUARENA_MAX_STREAMS; i++) {
+        cuarena_stream_t s = sim_handle(10 + i);
+        sim_stream_make(&f->sim, s);
+        blocks[i] = take_on(f, 256, s);
+        expect_ok(cuarena_release_stream(f->arena, s));
+        sim_stream_kill(&f->sim, s);
+    }
+    cuarena_stream_t more = sim_handle(10 + CUARENA_MAX_STREAMS);
+    sim_stream_make(&f->sim, more);
+    void *p = NULL;
+    expect_status(cuarena_alloc_on(f->arena, 256, more, NULL, &p), CUARENA_LIMIT);
+    ck_assert_ptr_nonnull(strstr(last_error().message, "released and have blocks"));
+    drop(f, blocks[5]);
+    sim_run_all(&f->sim);
+    expect_ok(cuarena_alloc_on(f->arena, 256, more, NULL, &p));
+    drop_on(f, p, more);
+    for (uint32_t i = 0; i < CUARENA_MAX_STREAMS; i++)
+        if (i != 5)
+            drop(f, blocks[i]);
+}
+END_TEST
+
 /* ---- What cannot be done ----------------------------------------------- */
 
 START_TEST(memories_without_streams_say_so)
@@ -756,7 +782,8 @@ int main(void)
                              the_per_thread_stream_is_each_threads_own,
                              default_streams_of_threads_that_ended_need_no_number,
                              streams_of_no_memory_are_labels,
-                             streams_are_limited_and_released_ones_do_not_count));
+                             streams_are_limited_and_released_ones_do_not_count,
+                             a_released_stream_counts_while_a_block_of_it_lives));
     suite_add_list(suite, "rest",
                    TEST_LIST(memories_without_streams_say_so, streams_that_cannot_be_used_are_named,
                              streams_have_counts, a_resize_in_place_costs_no_call,

@@ -313,6 +313,23 @@ START_TEST(destroy_with_work_under_way_is_busy_and_loses_nothing)
 }
 END_TEST
 
+/* The last event of a released stream is behind work that is not the arena's. */
+START_TEST(destroy_does_not_wait_for_what_a_released_stream_does_besides)
+{
+    fixture_t *f = opened(SIMULATED, POOL);
+    void *p = take_all(f, A);
+    sim_write(&f->sim, A, p, POOL, 1);
+    drop_on(f, p, A);
+    sim_run_all(&f->sim);
+    expect_ok(cuarena_reclaim(f->arena, 1, NULL));
+    sim_order(&f->sim, A, B);
+    expect_ok(cuarena_release_stream(f->arena, A));
+    expect_ok(cuarena_destroy(&f->arena));
+    ck_assert_ptr_null(f->arena);
+    sim_run_all(&f->sim);
+}
+END_TEST
+
 /* Streams may be destroyed before the arena without a word. */
 START_TEST(destroy_touches_no_handle)
 {
@@ -718,6 +735,7 @@ int main(void)
                              reclaim_with_wait_reclaims_both_freelists,
                              trim_marks_first_and_gives_back_what_is_done,
                              destroy_with_work_under_way_is_busy_and_loses_nothing,
+                             destroy_does_not_wait_for_what_a_released_stream_does_besides,
                              destroy_touches_no_handle,
                              reset_waits_for_what_was_freed_and_keeps_streams,
                              reset_does_not_mind_pins_of_freed_blocks,

@@ -305,10 +305,12 @@ START_TEST(what_is_lacking_is_named)
     ck_assert(standin_is_here());
     standin->standin_configure("DEVICES", "2");
     standin->standin_configure(row->key, row->value);
+    expect_status(cuarena_open("nonsense=1", &arena), CUARENA_BAD_ARGUMENT);
     expect_status(create_of(row->options, &arena), row->status);
     if (row->status != CUARENA_OK) {
         expect_message(row->words[0], row->words[1]);
     } else {
+        expect_message("nonsense", "is no option"); /* success leaves the last error */
         expect_ok(cuarena_properties(arena, &properties));
         ck_assert_int_eq(properties.backing, row->backing != 0 ? row->backing : properties.backing);
         ck_assert(row->backing == 0 || properties.fd == 0);

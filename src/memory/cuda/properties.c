@@ -142,6 +142,7 @@ static cuarena_status_t refused(const cuai_place_t *place, const wish_t wishes[W
 static cuarena_status_t fit_wishes(cuai_vmm_t *vmm, wish_t wishes[WISHES], uint64_t *least_out)
 {
     cuai_place_t *place = vmm->store.place;
+    cuai_kept_error_t before = cuai_error_kept();
     for (;;) {
         vmm->wanted = allocation_of(place, wishes);
         cuarena_status_t status = least_handle(place, &vmm->wanted, least_out);
@@ -156,6 +157,7 @@ static cuarena_status_t fit_wishes(cuai_vmm_t *vmm, wish_t wishes[WISHES], uint6
         cuai_log(CUARENA_LOG_INFO, "device %d: '%s' is refused, left out", place->device,
                  wishes[at].key);
         wishes[at].on = false;
+        cuai_error_restore(&before);
     }
 }
 
