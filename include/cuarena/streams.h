@@ -74,27 +74,28 @@
  *   An arena knows a stream from its first use until cuarena_release_stream. In between any call
  *   may record an event on it or let it wait, so it must not be destroyed before. One arena knows
  *   at most CUARENA_MAX_STREAMS at a time; one that was released counts until what was freed on it
- * is idle and the blocks that were allocated on it have ended, also in a cache or a quarantine. For
- * a stream that is captured into a graph see capture.h.
+ *   is idle and the blocks that were allocated on it have ended, also in a cache or a quarantine.
+ *   For a stream that is captured into a graph see capture.h.
  *
  * Stealing
  *   An allocation on A looks into A's free list, then into the idle one, then where ranges of both
- *   touch; a large one, of a 1024th of the arena and above, into all of these and what A has waited
- *   for together. If none has room, and no more is idle by then, the arena grows. Where it cannot,
- *   because it is a pool, or by a limit or the memory, the allocation steals: A waits, on the
- *   device, for the stream whose free list has the bytes, or for several whose ranges touch, and
- *   gets as many bytes as it needs; the rest stays. While less than half of the arena lives, these
- *   are the bytes of which the work was queued the longest ago. What A has waited for once it need
- *   not wait for again. That takes one event, one queued wait, and no wait of the host. The option
- *   `steal` says how far all this goes:
+ *   touch; a large one, of a 16th of the arena and above, or in a pool and with `steal=first` of a
+ *   1024th, into all of these and what A has waited for together. If none has room, and no more is
+ *   idle by then, the arena grows. Where it cannot, because it is a pool, or by a limit or the
+ *   memory, the allocation steals: A waits, on the device, for the stream whose free list has the
+ *   bytes, or for several whose ranges touch, and gets as many bytes as it needs; the rest stays.
+ *   While less than half of the arena lives, these are the bytes of which the work was queued the
+ *   longest ago. What A has waited for once it need not wait for again. That takes one event, one
+ *   queued wait, and no wait of the host. The option `steal` says how far all this goes:
  *
- *   first   A waits before the arena grows: it reserves less, and streams that have nothing to do
- * with each other may run one after the other wait    as told here, so that streams overlap; what
- * most presets set idle    no stream is made to wait: a request gets what is idle, and what its
- * stream has waited for (cuarena_stream_waited). Before it fails, the caller waits for more to
- * become idle never   only its own stream gets bytes of a free list, until a call reclaims them:
- * cuarena_reclaim, cuarena_release_stream, cuarena_trim, cuarena_compact, cuarena_stream_waited, or
- * an allocation for the sake of the bookkeeping (see there)
+ *   - first: A waits before the arena grows. It reserves less, and streams that have nothing to do
+ *     with each other may run one after the other.
+ *   - wait: as told here, so that streams overlap. What most presets set.
+ *   - idle: no stream is made to wait. A request gets what is idle, and what its stream has waited
+ *     for (cuarena_stream_waited). Before it fails, the caller waits for more to become idle.
+ *   - never: only its own stream gets bytes of a free list, until a call reclaims them:
+ *     cuarena_reclaim, cuarena_release_stream, cuarena_trim, cuarena_compact,
+ *     cuarena_stream_waited, or an allocation for the sake of the bookkeeping (see there).
  *
  *   A request without a stream, and every request on memory that the CPU touches, goes no farther
  *   than `idle`. Where a limit or the memory stands in the way of growth, the caller also waits for

@@ -24,7 +24,8 @@
  *
  * Large requests look across the free lists before they look into their stream's. If they were
  * allocated from there first, each stream would spread over the whole heap, and live blocks with
- * it: an arena that grows would reserve more. The look is left out where it would find what the
+ * it. A pool would have to be larger by more than a little; an arena that grows has little to win,
+ * and there only much larger ones do. The look is left out where it would find what the
  * stream got by the last one, and has freed. Small ones have the fast path, and their own free
  * lists.
  *
@@ -614,7 +615,7 @@ static void begin_search(search_t *search, cuarena_t *arena, const cuai_request_
     search->region = cuai_region_for(arena, request->region);
     search->alignment = cuai_max(request->heap.alignment, granule);
     search->need = request->size + search->alignment - granule;
-    search->is_large = request->size >= heap->capacity >> CUAI_LARGE_SHIFT;
+    search->is_large = cuai_is_large(arena, heap, request->size);
     search->waits = request->waits;
     search->plenty =
         request->waits && cannot_grow(arena) && cuai_heap_bytes(heap) < heap->capacity / 2;

@@ -14,10 +14,6 @@ typedef enum cuai_stolen {
     CUAI_STOLEN       /* the request has its block */
 } cuai_stolen_t;
 
-/* A request is large if it is at least this share, a power of two, of its heap: it is placed across
- * all free lists that its stream may use. */
-#define CUAI_LARGE_SHIFT 10
-
 /* Whether streams may be made to wait for others. */
 static inline bool cuai_steal_waits(const cuarena_t *arena)
 {
@@ -31,14 +27,22 @@ static inline bool cuai_steal_waits_first(const cuarena_t *arena)
            (cuai_steal_waits(arena) && cuai_is_pool(arena));
 }
 
-/* Whether requests of this size on a stream are placed across the free lists. One that lags has its
- * own bytes first: where others are free to it they are few, and mix its blocks with theirs. */
+/* Whether a request is placed across all free lists that its stream may use: where streams wait
+ * before the arena takes more, from a 1024th of the heap on, since what does not fit then makes one
+ * wait, or fails; where it takes more first, from a 16th on. There the look would save little, and
+ * doubles the instructions of an allocation with its free. */
+static inline bool cuai_is_large(const cuarena_t *arena, const cuarena_heap_t *heap, uint64_t size)
+{
+    return size >= heap->capacity >> (cuai_steal_waits_first(arena) ? 10 : 4);
+}
+
+/* Whether requests of this size on a stream are placed like that. One that lags has its own bytes
+ * first: where others are free to it they are few, and mix its blocks with theirs. */
 static inline bool cuai_steals_for(const cuarena_t *arena, const cuarena_heap_t *heap,
                                    uint32_t number, uint64_t size)
 {
-    return arena->stream_count > 1 && size >= heap->capacity >> CUAI_LARGE_SHIFT &&
-           cuai_steal_waits(arena) && !arena->cpu_touches &&
-           !cuai_stream_lags(cuai_stream(arena, number));
+    return arena->stream_count > 1 && cuai_is_large(arena, heap, size) && cuai_steal_waits(arena) &&
+           !arena->cpu_touches && !cuai_stream_lags(cuai_stream(arena, number));
 }
 
 /* Whether a large request is for the very bytes that its stream got last, and freed, where nothing

@@ -1,4 +1,5 @@
-/* A large request for the bytes that its stream got by stealing, and freed last. */
+/* Large requests: for the bytes that their stream got by stealing, and freed last, and from what
+ * share of the arena on a request is one. */
 #include "support/expect.h"
 #include "support/fixture_streams.h"
 
@@ -71,11 +72,60 @@ START_TEST(a_change_between_makes_a_large_request_look_again)
 }
 END_TEST
 
+/* Whether a request on B that two ranges fit goes to the idle one, which placement prefers, lower
+ * or higher; else it goes to the one in B's own free list. */
+static bool goes_to_idle(int32_t preset, bool lower, uint64_t bytes)
+{
+    fixture_t *f = opened_with(preset);
+    void *q[16];
+    for (int i = 0; i < 16; i++)
+        q[i] = take_on(f, POOL / 16, i == 15 ? A : B);
+    expect_u64(capacity_bytes(f), POOL);
+    int idle = (q[2] < q[8]) == lower ? 2 : 8;
+    int own = 10 - idle;
+    drop(f, q[idle]);
+    use_and_free(f, q[own], B);
+    char *p = take_on(f, bytes, B);
+    bool from_idle = p >= (char *)q[idle] && p < (char *)q[idle] + POOL / 16;
+    bool from_own = p >= (char *)q[own] && p < (char *)q[own] + POOL / 16;
+    ck_assert_msg(from_idle || from_own, "%llu bytes are at %p, neither at %p nor at %p",
+                  (unsigned long long)bytes, (void *)p, q[idle], q[own]);
+    drop_on(f, p, B);
+    for (int i = 0; i < 16; i++)
+        if (i != idle && i != own)
+            drop_on(f, q[i], i == 15 ? A : B);
+    return from_idle;
+}
+
+START_TEST(a_sixteenth_of_what_grows_is_large)
+{
+    ck_assert_msg(goes_to_idle(CUARENA_PRESET_GROW, true, POOL / 16),
+                  "it went to the stream's own bytes");
+}
+END_TEST
+
+START_TEST(less_than_a_sixteenth_of_what_grows_is_small)
+{
+    ck_assert_msg(!goes_to_idle(CUARENA_PRESET_GROW, true, POOL / 16 - SIM_GRANULE),
+                  "it went to idle bytes");
+}
+END_TEST
+
+START_TEST(less_than_a_sixteenth_of_a_pool_is_large)
+{
+    ck_assert_msg(goes_to_idle(CUARENA_PRESET_POOL, false, POOL / 16 - SIM_GRANULE),
+                  "it went to the stream's own bytes");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("stealing_again");
     suite_add_list(suite, "again",
                    TEST_LIST(the_same_bytes_again_are_no_stealing,
-                             a_change_between_makes_a_large_request_look_again));
+                             a_change_between_makes_a_large_request_look_again,
+                             a_sixteenth_of_what_grows_is_large,
+                             less_than_a_sixteenth_of_what_grows_is_small,
+                             less_than_a_sixteenth_of_a_pool_is_large));
     return suite_main(suite);
 }
