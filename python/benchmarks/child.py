@@ -44,7 +44,7 @@ def choose(allocator: str) -> None:
     torch.backends.cuda.matmul.allow_tf32 = True
 
 
-def bind(rank: int = 0) -> None:
+def bind(rank: int = 0) -> list[int]:
     """Stay on four processors, the same for all allocators: a step is the host's work.
 
     Which ones a process began on tells more than its allocator otherwise. The
@@ -52,8 +52,19 @@ def bind(rank: int = 0) -> None:
     """
     there = sorted(os.sched_getaffinity(0))
     mine = there[4 * (rank + 1) : 4 * (rank + 2)]
-    if len(mine) == 4:
-        os.sched_setaffinity(0, mine)
+    if len(mine) < 4:
+        return []
+    os.sched_setaffinity(0, mine)
+    return mine
+
+
+def spread(mine: list[int]) -> None:
+    """Give the main thread the first of the processors, and all other threads the rest.
+
+    So that is the same one for each allocator: two of a machine may differ by half.
+    """
+    for thread in map(int, os.listdir("/proc/self/task") if mine else []):
+        os.sched_setaffinity(thread, mine[:1] if thread == os.getpid() else mine[1:])
 
 
 def used_bytes(device: int = 0) -> int:
@@ -94,7 +105,7 @@ def digest(losses: list[float]) -> str:
 class Run:
     """One workload as it runs, and what it took."""
 
-    def __init__(self, name: str, warm: int) -> None:
+    def __init__(self, name: str, warm: int, processors: list[int]) -> None:
         from workloads import WORKLOADS
 
         fresh()
@@ -105,6 +116,7 @@ class Run:
         before = used_bytes()
         self.workload = WORKLOADS[name]()
         self.steps(warm, before)
+        spread(processors)
         self.times.clear()
         self.calls = driver_calls()
 
@@ -141,7 +153,7 @@ class Run:
 
 def run(name: str, steps: int) -> dict[str, Any]:
     """Run one workload from its first step on, and tell what it took."""
-    begun = Run(name, 0)
+    begun = Run(name, 0, [])
     begun.steps(steps)
     return begun.end()
 
@@ -184,14 +196,14 @@ def failed(error: Exception) -> dict[str, Any]:
     return {"error": f"{type(error).__name__}: {error}"[:600]}
 
 
-def obey(orders: TextIO, warm: int) -> Iterator[dict[str, Any]]:
+def obey(orders: TextIO, warm: int, processors: list[int]) -> Iterator[dict[str, Any]]:
     """Do what is told, line by line, and give the answers."""
     begun: Run | None = None
     for order in orders:
         what, *words = order.split()
         try:
             if what == "begin":
-                begun = Run(words[0], warm)
+                begun = Run(words[0], warm, processors)
             elif what == "steps" and begun:
                 begun.steps(int(words[0]))
             elif what == "end" and begun:
@@ -225,11 +237,10 @@ def main() -> None:
     kind.add_argument("--caps", action="store_true")
     parsed = parser.parse_args()
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-    if parsed.turns:
-        bind()
+    processors = bind() if parsed.turns else []
     choose(parsed.allocator)
     if parsed.turns:
-        answers = obey(sys.stdin, parsed.warm)
+        answers = obey(sys.stdin, parsed.warm, processors)
     else:
         answers = look_for_caps(parsed.names, parsed.steps)
     for answer in answers:
