@@ -175,7 +175,7 @@ static CUAI_INLINE cuai_slot_t alloc(cuarena_t *arena, uint64_t bytes, int what,
 {
     const cuai_fast_t *fast = &arena->none[CUAI_DYNAMIC];
     cuai_slot_t slot = CUAI_SLOT_PLAIN;
-    if (CUAI_UNLIKELY(is_slow(arena, ALLOCS)))
+    if (CUAI_UNLIKELY(is_slow(arena, ALLOCS)) && !cuai_fast_misses(arena, ALLOCS))
         slot = arena->slow & CUAI_SLOW_CACHE
                    ? cuai_fast_cache_get(arena, NULL, bytes, plain_attributes[what])
                    : alloc_checked(arena, CUAI_DYNAMIC, bytes, 0, what);
@@ -491,30 +491,28 @@ static CUAI_OUTLINE bool free_block_checked(cuarena_t *arena, cuai_slot_t slot)
            free_checked(arena, CUAI_DYNAMIC, slot, &arena->none[CUAI_DYNAMIC], CUAI_BY_ID);
 }
 
-/* Frees the block of an id by what is not ordinary about the arena, if anything is. */
-static CUAI_INLINE cuai_freed_t free_block_unless_plain(cuarena_t *arena, cuai_slot_t slot)
+/* Frees the block of an id in an arena that something keeps from the plain fast path. */
+static CUAI_OUTLINE bool free_block_slowly(cuarena_t *arena, cuai_slot_t slot)
 {
-    if (CUAI_LIKELY(!is_slow(arena, FREES)))
-        return CUAI_FREED_PLAIN;
-    if (arena->slow & CUAI_SLOW_CACHE)
-        return cuai_fast_cache_put(arena, slot, CUAI_BLOCK_ATTRIBUTES, NULL);
-    return free_block_checked(arena, slot) ? CUAI_FREED : CUAI_NOT_FREED;
+    return arena->slow & CUAI_SLOW_CACHE
+               ? cuai_fast_cache_put(arena, slot, CUAI_BLOCK_ATTRIBUTES, NULL)
+               : free_block_checked(arena, slot);
 }
 
-/* As free_block_unless_plain, for a pointer. *link_out is the look-up's link to its block if the
- * free is the plain fast path's. */
-static CUAI_INLINE cuai_freed_t free_unless_plain(cuarena_t *arena, const void *pointer,
-                                                  cuai_slot_t **link_out)
+/* The same for a pointer; the slot is that of the block at it in the dynamic region. */
+static CUAI_OUTLINE bool free_pointer_slowly(cuarena_t *arena, const void *pointer,
+                                             cuai_slot_t slot)
 {
-    if (CUAI_LIKELY(!is_slow(arena, FREES))) {
-        *link_out = link_to(arena, pointer);
-        return CUAI_FREED_PLAIN;
-    }
-    if (arena->slow & CUAI_SLOW_CACHE) {
-        *link_out = link_to(arena, pointer);
-        return cuai_fast_cache_put(arena, **link_out, CUAI_POINTER_ATTRIBUTES, NULL);
-    }
-    return free_in_any(arena, pointer) ? CUAI_FREED : CUAI_NOT_FREED;
+    return arena->slow & CUAI_SLOW_CACHE
+               ? cuai_fast_cache_put(arena, slot, CUAI_POINTER_ATTRIBUTES, NULL)
+               : free_in_any(arena, pointer);
+}
+
+/* Whether the plain fast path frees a block without a stream, by its slot in the dynamic region. */
+static CUAI_INLINE bool frees_plainly(cuarena_t *arena, cuai_slot_t slot)
+{
+    return CUAI_LIKELY(!is_slow(arena, FREES)) ||
+           cuai_fast_spares(arena, cuai_record(arena->heaps[CUAI_DYNAMIC], slot), FREES);
 }
 
 /* Frees a block on any stream that was seen recently. */
@@ -523,7 +521,7 @@ static CUAI_OUTLINE bool free_on_checked(cuarena_t *arena, cuai_slot_t slot, cua
 {
     cuai_stream_t *s = cuai_stream_recent(arena, stream);
     if (s != NULL && (arena->slow & CUAI_SLOW_CACHE))
-        return cuai_fast_cache_put(arena, slot, plain_attributes[what], s) == CUAI_FREED;
+        return cuai_fast_cache_put(arena, slot, plain_attributes[what], s);
     if (s == NULL || !may_free_on(arena, s))
         return false;
     bool alone = (arena->slow & CUAI_SLOW_WHOLE) == 0;
@@ -545,15 +543,11 @@ static CUAI_INLINE bool free_on(cuarena_t *arena, cuai_slot_t slot, cuai_slot_t 
 /* Frees the block at a pointer on a stream or, with CUARENA_NO_STREAM, without. */
 static CUAI_INLINE bool free_pointer(cuarena_t *arena, const void *pointer, cuarena_stream_t stream)
 {
-    cuai_slot_t *link = NULL;
-    if (stream != CUARENA_NO_STREAM) {
-        link = link_to(arena, pointer);
+    cuai_slot_t *link = link_to(arena, pointer);
+    if (stream != CUARENA_NO_STREAM)
         return free_on(arena, *link, link, stream, CUAI_BY_POINTER);
-    }
-    cuai_freed_t freed = free_unless_plain(arena, pointer, &link);
-    if (CUAI_UNLIKELY(freed != CUAI_FREED_PLAIN))
-        return freed == CUAI_FREED;
-    return free_at_once(arena, *link, link, CUAI_BY_POINTER);
+    return frees_plainly(arena, *link) ? free_at_once(arena, *link, link, CUAI_BY_POINTER)
+                                       : free_pointer_slowly(arena, pointer, *link);
 }
 
 /* The same for the block of an id. */
@@ -562,10 +556,8 @@ static CUAI_INLINE bool free_block(cuarena_t *arena, cuarena_block_t block, cuar
     cuai_slot_t slot = cuai_slot_named(arena->heaps[CUAI_DYNAMIC], block);
     if (stream != CUARENA_NO_STREAM)
         return free_on(arena, slot, NULL, stream, CUAI_BY_ID);
-    cuai_freed_t freed = free_block_unless_plain(arena, slot);
-    if (CUAI_UNLIKELY(freed != CUAI_FREED_PLAIN))
-        return freed == CUAI_FREED;
-    return free_at_once(arena, slot, NULL, CUAI_BY_ID);
+    return frees_plainly(arena, slot) ? free_at_once(arena, slot, NULL, CUAI_BY_ID)
+                                      : free_block_slowly(arena, slot);
 }
 
 /* Frees with the lock held, on a stream or on none; false: nothing was done. */

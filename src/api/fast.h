@@ -6,6 +6,7 @@
 #define CUAI_API_FAST_H
 
 #include "api/call.h"
+#include "arena/cache.h"
 #include "arena/counts.h"
 #include "arena/streams.h"
 #include "heap/fast_path.h"
@@ -26,17 +27,52 @@ static inline cuai_block_ref_t cuai_block_named(const cuarena_t *arena, uint64_t
 cuai_slot_t cuai_fast_cache_get(cuarena_t *arena, cuai_stream_t *s, uint64_t bytes,
                                 uint64_t attributes) CUAI_OUTLINE;
 
-typedef enum cuai_freed {
-    CUAI_NOT_FREED, /* nothing was done */
-    CUAI_FREED,
-    CUAI_FREED_PLAIN /* nothing was done yet: the free is the plain fast path's */
-} cuai_freed_t;
-
 /* Puts a block that has these attributes, with whatever owner, into the cache, freed on such a
- * stream or, with NULL, on none. PLAIN, only without a stream: the cache has no room, and the block
- * may join the spare bytes beside it; whether the slot has a block at all was not looked at. */
-cuai_freed_t cuai_fast_cache_put(cuarena_t *arena, cuai_slot_t slot, uint64_t attributes,
-                                 cuai_stream_t *s) CUAI_OUTLINE;
+ * stream or, with NULL, on none. False: nothing was done. */
+bool cuai_fast_cache_put(cuarena_t *arena, cuai_slot_t slot, uint64_t attributes,
+                         cuai_stream_t *s) CUAI_OUTLINE;
+
+/* Whether the cache is all that keeps verbs, to which the `harmless` bits of `slow` do not matter,
+ * from the plain fast path. */
+static CUAI_INLINE bool cuai_fast_only_caches(const cuarena_t *arena, uint32_t harmless)
+{
+    return (arena->slow & ~harmless) == CUAI_SLOW_CACHE;
+}
+
+/* Whether a request that no cached block fits may take spare bytes at once: no limit is near, and
+ * the records that the block's end may take are there. */
+static CUAI_INLINE bool cuai_fast_has_spare(const cuarena_t *arena)
+{
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    return heap->simple && heap->idle->free_bytes - 1 < arena->plain_spare &&
+           heap->segment_count + cuai_block_records(heap) + 1 < heap->segment_room;
+}
+
+/* Leaves a request without a stream to the plain fast path, and counts the miss, if nothing is
+ * cached and there are spare bytes: so small blocks beside a cache cost what others do. */
+static CUAI_INLINE bool cuai_fast_misses(cuarena_t *arena, uint32_t harmless)
+{
+    if (!cuai_fast_only_caches(arena, harmless) || arena->heaps[CUAI_DYNAMIC]->cached_blocks != 0 ||
+        !cuai_fast_has_spare(arena))
+        return false;
+    arena->cache.misses++;
+    return true;
+}
+
+/* Leaves a block that is freed without a stream to the plain fast path if the cache has no room for
+ * it and it may join the spare bytes; whether the record has a block at all is not looked at. If
+ * that path refuses it, `unreturned` is set for nothing, which costs the next look at it, and no
+ * call of the memory. */
+static CUAI_INLINE bool cuai_fast_spares(cuarena_t *arena, const cuai_record_t *r,
+                                         uint32_t harmless)
+{
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    if (!cuai_fast_only_caches(arena, harmless) || heap->cache == NULL || !heap->simple ||
+        cuai_cache_has_room(arena, r->size) || !cuai_cache_spares(arena, r->size))
+        return false;
+    arena->unreturned = true;
+    return true;
+}
 
 /* Allocates an ordinary block by the cache that this thread has in an arena that threads share, for
  * calls on a stream or, with CUARENA_NO_STREAM, without. `what` is a CUAI_BY_...; the name is the

@@ -31,20 +31,12 @@ static inline bool is_natural(const cuarena_t *arena, const cuai_record_t *r, ui
 
 /* ---- Allocation -------------------------------------------------------- */
 
-/* Whether a request that misses may take spare bytes at once: no limit is near, and the records
- * that the block's end may take are there. */
-static inline bool may_alloc_spare(const cuarena_t *arena)
-{
-    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    return heap->simple && heap->idle->free_bytes - 1 < arena->plain_spare &&
-           heap->segment_count + cuai_block_records(heap) + 1 < heap->segment_room &&
-           heap->cached_bytes <= arena->limits[CUARENA_LIMIT_CACHED];
-}
-
-/* Leaves a request that misses to the plain fast path, or to the slow one. */
+/* Leaves a request that misses to the plain fast path, or to the slow one, which lowers a cache
+ * above its limit. */
 static inline cuai_slot_t miss(cuarena_t *arena)
 {
-    if (!may_alloc_spare(arena))
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    if (heap->cached_bytes > arena->limits[CUARENA_LIMIT_CACHED] || !cuai_fast_has_spare(arena))
         return 0;
     arena->cache.misses++;
     return CUAI_SLOT_PLAIN;
@@ -94,24 +86,22 @@ cuai_slot_t cuai_fast_cache_get(cuarena_t *arena, cuai_stream_t *s, uint64_t byt
                                 uint64_t attributes)
 {
     CUAI_ASSERT(bytes != 0);
-    if (!is_clear(arena))
-        return 0;
-    if (arena->heaps[CUAI_DYNAMIC]->cached_blocks != 0)
-        return get(arena, s, bytes, attributes);
-    return s == NULL ? miss(arena) : 0;
+    return is_clear(arena) && arena->heaps[CUAI_DYNAMIC]->cached_blocks != 0
+               ? get(arena, s, bytes, attributes)
+               : 0;
 }
 
 /* ---- Free -------------------------------------------------------------- */
 
 /* Does what cuai_fast_cache_put does where the cache has room. */
-static CUAI_OUTLINE cuai_freed_t put(cuarena_t *arena, cuai_slot_t slot, uint64_t attributes,
-                                     cuai_stream_t *s)
+static CUAI_OUTLINE bool put(cuarena_t *arena, cuai_slot_t slot, uint64_t attributes,
+                             cuai_stream_t *s)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     const cuai_record_t *r = cuai_record(heap, slot);
     if (!cuai_has_attributes(r, attributes) || cuai_tag_of(r) != 0 || !cuai_can_cache(r) ||
         (s != NULL && s->recording))
-        return CUAI_NOT_FREED;
+        return false;
     if (r->owner != 0)
         cuai_counter_end_block(&cuai_stream(arena, r->owner)->counter, r);
     cuai_heap_cache_put(heap, slot, s == NULL ? 0 : s->number, arena->event_serial);
@@ -120,27 +110,12 @@ static CUAI_OUTLINE cuai_freed_t put(cuarena_t *arena, cuai_slot_t slot, uint64_
         s->cached++;
         s->cached_last = arena->event_serial;
     }
-    return CUAI_FREED;
+    return true;
 }
 
-/* Leaves a block for which the cache has no room to the plain fast path, or to the slow one. If the
- * former refuses it `unreturned` is set for nothing, which costs the next look at it, and no call
- * of the memory. */
-static inline cuai_freed_t free_beside(cuarena_t *arena, const cuai_record_t *r,
-                                       const cuai_stream_t *s)
-{
-    if (s != NULL || !arena->heaps[CUAI_DYNAMIC]->simple || !cuai_cache_spares(arena, r->size))
-        return CUAI_NOT_FREED;
-    arena->unreturned = true;
-    return CUAI_FREED_PLAIN;
-}
-
-cuai_freed_t cuai_fast_cache_put(cuarena_t *arena, cuai_slot_t slot, uint64_t attributes,
-                                 cuai_stream_t *s)
+bool cuai_fast_cache_put(cuarena_t *arena, cuai_slot_t slot, uint64_t attributes, cuai_stream_t *s)
 {
     const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
-    if (!is_clear(arena))
-        return CUAI_NOT_FREED;
-    return CUAI_LIKELY(cuai_cache_has_room(arena, r->size)) ? put(arena, slot, attributes, s)
-                                                            : free_beside(arena, r, s);
+    return is_clear(arena) && cuai_cache_has_room(arena, r->size) &&
+           put(arena, slot, attributes, s);
 }
