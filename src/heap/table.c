@@ -2,7 +2,8 @@
 #include "heap/table.h"
 
 #define BUCKETS_PER_BLOCK 2
-#define FIRST_BUCKETS 64
+/* A page of the smallest size: chains of few blocks are short, at no cost. */
+#define FIRST_BUCKETS 1024
 
 static cuarena_status_t commit(cuai_table_t *table, uint64_t buckets)
 {
