@@ -69,6 +69,8 @@ static CUAI_INLINE void cuai_heap_fast_hand(const cuarena_heap_t *heap, cuai_ind
 static CUAI_INLINE bool cuai_heap_fast_meets_separator(const cuarena_heap_t *heap,
                                                        cuai_slot_t owner, uint64_t size, bool high)
 {
+    if (CUAI_LIKELY(heap->separators == 0))
+        return false;
     const cuai_record_t *o = cuai_record(heap, owner);
     const cuai_record_t *next = cuai_record(heap, o->next);
     if (CUAI_UNLIKELY((cuai_kind_byte(o) | cuai_kind_byte(next)) & CUAI_SEPARATOR))

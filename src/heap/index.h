@@ -44,8 +44,10 @@ _Static_assert(CUAI_ZONES == 32, "a set of zones has a bit for each");
 
 typedef struct cuai_index {
     uint64_t free_bytes;
-    uint64_t ranges;               /* counted by the callers */
     uint64_t tops[CUAI_ZONES / 8]; /* of zone z: byte z % 8 of word z / 8 */
+    uint64_t ranges;               /* counted by the callers; not beside free_bytes, for compilers
+                                    * would change both by one vector, which has to wait for what
+                                    * stored one of them */
     uint64_t bits[CUAI_ZONES];     /* of a zone: bit c says that its list of class c has a range;
                                     * bit 0 means nothing */
     cuai_slot_t heads[CUAI_LISTS];
@@ -336,7 +338,7 @@ static CUAI_INLINE void cuai_index_hand_on(cuai_index_t *index, cuai_record_t *r
         cuai_index_forget(&records[old]);
         return;
     }
-    if (CUAI_LIKELY(records[old].list / CUAI_CLASSES == list / CUAI_CLASSES)) {
+    if (CUAI_LIKELY((records[old].list ^ list) < CUAI_CLASSES)) { /* the zone stays */
         cuai_index_pass(index, records, old, slot, list, false);
         return;
     }
