@@ -378,6 +378,23 @@ START_TEST(longest_probe_is_at_least_every_chain_walked)
 }
 END_TEST
 
+/* Lengths that differ leave addresses of which the look-up's hash knows nothing. */
+START_TEST(of_64_blocks_at_most_8_come_behind_another_of_their_chain)
+{
+    cuarena_block_t block;
+    uint64_t behind = 0;
+    map_open(&map, "");
+    expect_ok(map_segment(&map, 0, 4000));
+    for (uint64_t i = 0; i < 64; i++) {
+        cuarena_heap_request_t request = {.size = (1 + i * i % 37) * MAP_GRANULE};
+        expect_ok(cuarena_heap_alloc(map.heap, &request, &block, &(uint64_t){0}));
+    }
+    for (uint64_t i = 0; i < map.heap->table.buckets; i++)
+        behind += chain_length(i) > 1 ? chain_length(i) - 1 : 0;
+    expect_between(behind, 0, 8);
+}
+END_TEST
+
 /* ---- Empty blocks ------------------------------------------------------- */
 
 static cuai_slot_t take_empty(char tag)
@@ -677,7 +694,9 @@ static void add_generations(Suite *suite)
 
 static void add_look_up(Suite *suite)
 {
-    add_tests(suite, "look-up", TEST_LIST(longest_probe_is_at_least_every_chain_walked));
+    add_tests(suite, "look-up",
+              TEST_LIST(longest_probe_is_at_least_every_chain_walked,
+                        of_64_blocks_at_most_8_come_behind_another_of_their_chain));
 }
 
 static void add_empty(Suite *suite)
