@@ -149,6 +149,85 @@ START_TEST(blocks_that_come_and_go_take_no_more)
 }
 END_TEST
 
+/* ---- While work is under way --------------------------------------------- */
+
+/* Streams of which no work ever ends, so that what was freed on them never becomes idle. */
+static const struct stuck {
+    uint32_t streams;
+    uint64_t living; /* bytes for a block while as many live */
+    uint64_t freed;  /* and once all have been freed */
+} stuck[] = {{2, 80, 80}, {8, 96, 112}, {32, 128, 160}};
+
+#define STUCK_BLOCKS 4000
+#define STUCK_MOST 1024 /* bytes of a block */
+#define STUCK_MOST_STREAMS 32
+
+static cuarena_stream_t stuck_stream(const struct stuck *row)
+{
+    return sim_handle(1 + random_below(&seed, row->streams));
+}
+
+static void *stuck_alloc(const fixture_t *f, const struct stuck *row)
+{
+    void *pointer;
+    uint64_t bytes = 1 + random_below(&seed, STUCK_MOST);
+    expect_ok(cuarena_alloc_on(f->arena, bytes, stuck_stream(row), NULL, &pointer));
+    return pointer;
+}
+
+static void stuck_free(const fixture_t *f, const struct stuck *row, void *pointer)
+{
+    expect_ok(cuarena_free_on(f->arena, pointer, stuck_stream(row)));
+}
+
+/* Puts work on each stream that is done when the test says so. */
+static void stick(fixture_t *f, const struct stuck *row, void **busy)
+{
+    for (uint32_t n = 1; n <= row->streams; n++) {
+        if (n >= FIXTURE_STREAMS) /* the simulator begins with those below */
+            sim_stream_make(&f->sim, sim_handle(n));
+        expect_ok(cuarena_alloc_on(f->arena, 256, sim_handle(n), NULL, &busy[n - 1]));
+        sim_write(&f->sim, sim_handle(n), busy[n - 1], 256, n);
+    }
+}
+
+static void expect_for_each(const fixture_t *f, const struct stuck *row, uint64_t empty,
+                            uint64_t most)
+{
+    uint64_t fixed = row->streams * (2 * UINT64_C(8500) + KIB(4));
+    uint64_t bytes = bookkeeping_of(f->arena) - empty;
+    bytes -= bytes < fixed ? bytes : fixed;
+    printf("%u streams, work under way: %.1f B for each block, at most %u expected\n", row->streams,
+           (double)bytes / STUCK_BLOCKS, (unsigned)most);
+    expect_between(bytes, 0, most * STUCK_BLOCKS);
+}
+
+START_TEST(bookkeeping_stays_bounded_while_no_work_ends)
+{
+    static void *live[STUCK_BLOCKS];
+    void *busy[STUCK_MOST_STREAMS];
+    const struct stuck *row = &stuck[_i];
+    fixture_t *f = opened(SIMULATED, UINT64_C(4) * STUCK_BLOCKS * STUCK_MOST / 2);
+    uint64_t empty = bookkeeping_of(f->arena);
+    seed = (random_state_t){scale_seed("check_bookkeeping")};
+    stick(f, row, busy);
+    for (size_t i = 0; i < STUCK_BLOCKS; i++)
+        live[i] = stuck_alloc(f, row);
+    for (size_t n = 0; n < ROUNDS * STUCK_BLOCKS; n++) {
+        size_t i = random_below(&seed, STUCK_BLOCKS);
+        stuck_free(f, row, live[i]);
+        live[i] = stuck_alloc(f, row);
+    }
+    expect_for_each(f, row, empty, row->living);
+    for (size_t i = 0; i < STUCK_BLOCKS; i++)
+        stuck_free(f, row, live[i]);
+    expect_for_each(f, row, empty, row->freed);
+    sim_run_all(&f->sim);
+    for (uint32_t n = 1; n <= row->streams; n++)
+        expect_ok(cuarena_free_on(f->arena, busy[n - 1], sim_handle(n)));
+}
+END_TEST
+
 /* ---- Sentences of heap.h --------------------------------------------------
  */
 
@@ -196,6 +275,8 @@ int main(void)
     TCase *bytes = suite_add_list(suite, "bytes", TEST_LIST(blocks_that_come_and_go_take_no_more));
     tcase_set_timeout(bytes, scale_timeout(300));
     tcase_add_loop_test(bytes, bookkeeping_bytes_for_each_block_are_bounded, 0, CASE_COUNT);
+    suite_add_rows(suite, "under way", bookkeeping_stays_bounded_while_no_work_ends,
+                   COUNT_OF(stuck));
     suite_add_list(suite, "sentences",
                    TEST_LIST(an_empty_heap_takes_50_kilobytes_and_a_freelist_8_and_a_half,
                              a_segment_takes_56_bytes_and_a_record));
