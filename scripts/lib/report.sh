@@ -63,28 +63,28 @@ run_stage() {
     say_result "$result" "$name" "($took s, $(cpu_seconds "$log.cpu") s of processors)" "$reason"
 }
 
-# run_stages SECONDS NAME...: in their order. Where all that others build on is
-# among them, two run at a time from then on, for one alone leaves processors idle:
-# those of Rust and of Python, which share folders, one after the other, then what
-# is left.
+# run_stages SECONDS NAME...: in their order. Where most are among them two run at a
+# time, for one alone leaves processors idle: those of `apart', and beside them the
+# others, which share folders, one after the other and then what is left of these.
 run_stages() {
-    local limit=$1 name alone=() sharing=() rest=()
+    local limit=$1 name own=() sharing=()
     shift
     rm -rf "$claims" && mkdir -p "$claims"
-    if [[ " $* " != *" gcc "* || " $* " != *" $last_alone "* ]]; then
+    if [[ " $* " != *" gcc "* ]]; then
         run_each "$limit" "$@"
         return
     fi
     for name; do
-        case $name in
-        rust-* | python*) sharing+=("$name") ;;
-        *) rest+=("$name") ;;
-        esac
-        [ "$name" != "$last_alone" ] || alone=("${rest[@]}")
+        if [[ " ${apart[*]} " == *" $name "* ]]; then
+            own+=("$name")
+        else
+            sharing+=("$name")
+        fi
     done
-    run_each "$limit" "${alone[@]}"
-    run_each "$limit" "${sharing[@]}" "${rest[@]}" &
-    run_each "$limit" "${rest[@]}"
+    # Both begin with it; if it fails, they say so.
+    bootstrap_if_needed >"$root/build/logs/bootstrap.log" 2>&1 || true
+    run_each "$limit" "${own[@]}" &
+    run_each "$limit" "${sharing[@]}" "${own[@]}"
     wait
 }
 

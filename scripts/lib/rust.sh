@@ -86,12 +86,7 @@ stage_rust_clippy() {
         (cd example-$way && DOCS_RS=1 cargo clippy --quiet "${patches[@]}" -- -D warnings)
     done
     cd example-app
-    cargo clippy --quiet "${patches[@]}" -- -D warnings
-}
-
-# Where features are checked: other flags than elsewhere, so another folder.
-rust_features_folder() {
-    export CARGO_TARGET_DIR=$root/build/rust-features
+    DOCS_RS=1 cargo clippy --quiet "${patches[@]}" -- -D warnings
 }
 
 # Each feature of each published crate. At short length rust-package does that,
@@ -99,7 +94,6 @@ rust_features_folder() {
 stage_rust_features() {
     [ "$CUARENA_TEST_SCALE" = long ] || skip "only with --long"
     rust_begin_building
-    rust_features_folder
     rust_check_features rust/cuarena-sys cuarena-sys
     rust_check_features rust/cuarena cuarena
 }
@@ -198,7 +192,6 @@ stage_rust_package() {
     rust/scripts/package --allow-dirty build/crates
     rust/scripts/registry build/crates build/registry
     rust/scripts/try-packages build/registry
-    rust_features_folder
     for crate in cuarena-sys cuarena; do
         tar xzf "build/crates/$crate"-[0-9]*.crate -C build/crates
     done

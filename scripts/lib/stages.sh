@@ -4,7 +4,7 @@
 #
 # At short length every test runs once under gcc: `cover_tests' of
 # tests/Makefile.inc where coverage is counted, the others in the build that is
-# installed. What runs again elsewhere is what depends on it: `core_tests' under
+# installed. What runs again elsewhere is what depends on it: `checked_tests' under
 # another compiler and its sanitizers, the threaded ones under ThreadSanitizer,
 # examples under valgrind, a few programs from the tarball. With --long everything
 # runs everywhere.
@@ -18,8 +18,8 @@ all_stages=(
     model "${python_stages[@]}" "${rust_stages[@]}"
 )
 
-# Stages after it build nothing that another one uses.
-last_alone=installcheck
+# Those that build in folders of their own, and use no others.
+apart=(coverage clang tsan fuzz distcheck aarch64 aarch64-tests)
 
 has() {
     command -v "$1" >/dev/null || skip "$1 not found"
@@ -225,11 +225,12 @@ stage_nvtx_abi() {
 
 # tested_some LIST NAME ARGUMENT...: build/NAME, configured, built, and the test
 # programs of a list run; with --long all tests, as short as at other times. What
-# is in `of_tests' is said to make where these are built.
+# is in `of_tests' is said to make where anything but the library is built.
 tested_some() {
     local list=$1 name=$2
     configured "${@:2}"
-    make_in "$name"
+    make_in "$name" libcuarena.la
+    make_in "$name" "${of_tests[@]}"
     if [ "$CUARENA_TEST_SCALE" = long ]; then
         CUARENA_TEST_SCALE=short make_in "$name" check VERBOSE=1 "${of_tests[@]}"
     else
@@ -316,13 +317,14 @@ stage_coverage() {
     scripts/coverage-table build/coverage/summary.json
 }
 
-# Another compiler, its sanitizers, all assertions, and a lock without futexes.
+# Another compiler, its sanitizers, all assertions, and a lock without futexes. Under
+# sanitizers optimizing takes most of the time of a build, which tests do not earn back.
 stage_clang() {
-    local of_tests=()
+    local of_tests=(CFLAGS="-O0 -gline-tables-only")
     has clang
     export CK_TIMEOUT_MULTIPLIER=5 UBSAN_OPTIONS=print_stacktrace=1
     export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
-    tested_some core_tests clang CC=clang CFLAGS="-O1 -gline-tables-only" --enable-werror --enable-debug --disable-static \
+    tested_some checked_tests clang CC=clang CFLAGS="-O1 -gline-tables-only" --enable-werror --enable-debug --disable-static \
         CPPFLAGS=-DCUARENA_NO_FUTEX --enable-sanitizers=address,undefined
 }
 
@@ -330,21 +332,21 @@ stage_clang() {
 # not randomized where that can be had: older runtimes do not start on kernels that
 # spread them widely.
 stage_tsan() {
-    local fixed=()
+    local fixed=() list=thread_tests
+    [ "$CUARENA_TEST_SCALE" = long ] || list=few_thread_tests
     export CK_TIMEOUT_MULTIPLIER=10 TSAN_OPTIONS=halt_on_error=1 CK_EXCLUDE_TAGS=long
     configured tsan CC=gcc CFLAGS="-O1 -g1" --enable-debug --enable-sanitizers=thread \
         --disable-tools --disable-static
     [ -n "$(list_in tsan thread_tests)" ] || skip "no test runs threads"
+    make_in tsan libcuarena.la
     if setarch "$(uname -m)" -R true 2>/dev/null; then
         fixed=(setarch "$(uname -m)" -R)
     fi
     echo 'int main(void) { return 0; }' |
         gcc -fsanitize=thread -x c - -o build/tsan/starts
     "${fixed[@]}" build/tsan/starts || skip "ThreadSanitizer does not start here"
-    # The words in single quotes are for make.
-    # shellcheck disable=SC2016
-    "${fixed[@]}" make -C build/tsan -j"$jobs" --no-print-directory check \
-        check_PROGRAMS='$(thread_tests)' TESTS='$(thread_tests)' VERBOSE=1
+    "${fixed[@]}" make -C build/tsan -j"$jobs" --no-print-directory check CFLAGS="-O0 -g1" \
+        check_PROGRAMS="\$($list)" TESTS="\$($list)" VERBOSE=1
 }
 
 # The examples; with --long the test programs too. What is kept until the process ends is
@@ -380,7 +382,7 @@ stage_fuzz() {
     has clang
     have_libfuzzer || skip "libFuzzer not found"
     [ "$CUARENA_TEST_SCALE" = short ] || seconds=200
-    configured fuzz CC=clang --enable-fuzzing --disable-tools --disable-shared \
+    configured fuzz CC=clang CFLAGS="-O1 -gline-tables-only" --enable-fuzzing --disable-tools --disable-shared \
         --enable-debug --enable-sanitizers=address,undefined
     programs=$(list_in fuzz fuzz_programs)
     [ -n "$programs" ] || skip "no fuzz target"
@@ -442,7 +444,9 @@ stage_figures() {
     (cd build/gcc && python3 "$root/bench/growth" --check)
 }
 
+# At short length in-place does it, with the same files.
 stage_demo() {
+    [ "$CUARENA_TEST_SCALE" = long ] || skip "only with --long: in-place runs it"
     scripts/demo
 }
 
@@ -458,7 +462,7 @@ stage_in_place() {
         cd "$copy"
         ./configure --quiet --disable-tools --disable-static
         make -s -j"$jobs"
-        scripts/demo traces/multistream.csv.gz
+        scripts/demo
         [ "$CUARENA_TEST_SCALE" = short ] || scripts/check readme
     )
 }
@@ -496,7 +500,8 @@ stage_installcheck() {
 
 # The tarball builds, passes, installs and uninstalls; holds every file of the
 # tree; and comes out the same twice. At short length few of its tests run, and
-# it builds one library: the programs ran already, in a tree of the same files.
+# it builds one library, soon compiled: the programs ran already, in a tree of the
+# same files. So did check_cxx, which compiles for half a minute.
 stage_distcheck() {
     local tarball version few=()
     has xz
@@ -504,8 +509,8 @@ stage_distcheck() {
     # shellcheck disable=SC2016
     [ "$CUARENA_TEST_SCALE" = long ] ||
         few=(check_PROGRAMS='$(smoke_tests)'
-            TESTS='$(smoke_tests) $(script_tests)'
-            DISTCHECK_CONFIGURE_FLAGS="--disable-static CFLAGS=-O1")
+            TESTS='$(smoke_tests) $(filter-out %/check_cxx,$(script_tests))'
+            DISTCHECK_CONFIGURE_FLAGS="--disable-static CFLAGS=-O0")
     export CUARENA_TEST_SCALE=short
     version=$(build-aux/version.sh)
     tarball=libcuarena-$version.tar.xz
@@ -527,7 +532,7 @@ stage_distcheck() {
 #### Another processor ####
 
 aarch64_arguments=(
-    --host=aarch64-linux-gnu --enable-werror --disable-tools --disable-shared
+    --host=aarch64-linux-gnu CFLAGS=-O2 --enable-werror --disable-tools --disable-shared
 )
 
 # The library and the examples, which run if there is an emulator.
