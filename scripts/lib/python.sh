@@ -61,12 +61,12 @@ python_tests() {
 # on host memory and on the stand-in driver. The C sources are as fast as users get
 # them with --long only.
 stage_python() {
-    local quick=()
-    [ "$CUARENA_TEST_SCALE" = long ] || quick=(-C cmake.define.CMAKE_C_FLAGS_RELEASE=-O1)
+    [ "$CUARENA_TEST_SCALE" = long ] ||
+        wheel_settings=(-C cmake.define.CMAKE_C_FLAGS_RELEASE=-O1)
     python_begin
     python_tools || skip "what builds the package could not be had"
     python_style
-    python_build "${quick[@]}"
+    python_build
     build/python/tools/bin/abi3audit --strict build/python/dist/cuarena-*.whl
     python_alone
     python_beside || skip "what tests the package could not be had"

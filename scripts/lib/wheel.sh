@@ -37,9 +37,12 @@ python_tools() {
     python_environment tools build scikit-build-core cmake ninja abi3audit ruff==0.17.6
 }
 
-# python_build ARGUMENT...: a source distribution of the tree, and a wheel of that.
+# What more the build is told.
+wheel_settings=()
+
+# A source distribution of the tree, and a wheel of that.
 python_build() {
     rm -rf build/python/dist
     build/python/tools/bin/python -m build --no-isolation --outdir build/python/dist \
-        -C cmake.define.CUARENA_WERROR=ON "$@" python
+        -C cmake.define.CUARENA_WERROR=ON "${wheel_settings[@]}" python
 }

@@ -795,7 +795,6 @@ int main(void)
     tcase_set_timeout(failures, scale_timeout(120));
     tcase_set_tags(failures, "long"); /* and without threads */
     tcase_add_loop_test(failures, a_call_that_fails_changes_nothing, 0, 4);
-    TCase *lock = suite_add_case(suite, "lock");
-    tcase_add_loop_test(lock, no_call_of_the_memory_is_made_with_the_lock_held, 0, 3);
+    suite_add_rows(suite, "lock", no_call_of_the_memory_is_made_with_the_lock_held, 3);
     return suite_main(suite);
 }
