@@ -79,14 +79,14 @@
  *
  * Stealing
  *   An allocation on A looks into A's free list, then into the idle one, then where ranges of both
- *   touch; a large one, of a 16th of the arena and above, or in a pool and with `steal=first` of a
- *   1024th, into all of these and what A has waited for together. If none has room, and no more is
- *   idle by then, the arena grows. Where it cannot, because it is a pool, or by a limit or the
- *   memory, the allocation steals: A waits, on the device, for the stream whose free list has the
- *   bytes, or for several whose ranges touch, and gets as many bytes as it needs; the rest stays.
- *   While less than half of the arena lives, these are the bytes of which the work was queued the
- *   longest ago. What A has waited for once it need not wait for again. That takes one event, one
- *   queued wait, and no wait of the host. The option `steal` says how far all this goes:
+ *   touch; in a pool and with `steal=first` a large one, of a 1024th of the arena and above, into
+ *   all of these and what A has waited for together. If none has room, and no more is idle by then,
+ *   the arena grows. Where it cannot, because it is a pool, or by a limit or the memory, the
+ *   allocation steals: A waits, on the device, for the stream whose free list has the bytes, or for
+ *   several whose ranges touch, and gets as many bytes as it needs; the rest stays. While less than
+ *   half of the arena lives, these are the bytes of which the work was queued the longest ago. What
+ *   A has waited for once it need not wait for again. That takes one event, one queued wait, and no
+ *   wait of the host. The option `steal` says how far all this goes:
  *
  *   - first: A waits before the arena grows. It reserves less, and streams that have nothing to do
  *     with each other may run one after the other.

@@ -22,12 +22,11 @@
  * has stays with its owners. An owner that had to take the rest back would have to wait in turn,
  * and the streams would run one after the other.
  *
- * Large requests look across the free lists before they look into their stream's. If they were
- * allocated from there first, each stream would spread over the whole heap, and live blocks with
- * it. A pool would have to be larger by more than a little; an arena that grows has little to win,
- * and there only much larger ones do. The look is left out where it would find what the
- * stream got by the last one, and has freed. Small ones have the fast path, and their own free
- * lists.
+ * Where streams wait before the arena takes more, large requests look across the free lists before
+ * they look into their stream's. If they were allocated from there first, each stream would spread
+ * over the whole heap, and live blocks with it, and a pool would have to be larger. The look is
+ * left out where it would find what the stream got by the last one, and has freed. Small ones have
+ * the fast path, and their own free lists, as all have in an arena that grows first.
  *
  * With steal=idle nobody is waited for here: a stream gets only what needs no wait, which is what
  * the program made it wait for.
@@ -615,7 +614,7 @@ static void begin_search(search_t *search, cuarena_t *arena, const cuai_request_
     search->region = cuai_region_for(arena, request->region);
     search->alignment = cuai_max(request->heap.alignment, granule);
     search->need = request->size + search->alignment - granule;
-    search->is_large = cuai_is_large(arena, heap, request->size);
+    search->is_large = cuai_is_large(heap, request->size);
     search->waits = request->waits;
     search->plenty =
         request->waits && cannot_grow(arena) && cuai_heap_bytes(heap) < heap->capacity / 2;

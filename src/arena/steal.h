@@ -27,21 +27,21 @@ static inline bool cuai_steal_waits_first(const cuarena_t *arena)
            (cuai_steal_waits(arena) && cuai_is_pool(arena));
 }
 
-/* Whether a request is placed across all free lists that its stream may use: where streams wait
- * before the arena takes more, from a 1024th of the heap on, since what does not fit then makes one
- * wait, or fails; where it takes more first, from a 16th on. There the look would save little, and
- * doubles the instructions of an allocation with its free. */
-static inline bool cuai_is_large(const cuarena_t *arena, const cuarena_heap_t *heap, uint64_t size)
+/* Whether a request is a large one. */
+static inline bool cuai_is_large(const cuarena_heap_t *heap, uint64_t size)
 {
-    return size >= heap->capacity >> (cuai_steal_waits_first(arena) ? 10 : 4);
+    return size >= heap->capacity >> 10;
 }
 
-/* Whether requests of this size on a stream are placed like that. One that lags has its own bytes
- * first: where others are free to it they are few, and mix its blocks with theirs. */
+/* Whether requests of this size on a stream are placed across all free lists that it may use: large
+ * ones where streams wait before the arena takes more, since what does not fit then makes one wait,
+ * or fails. Where it takes more first the look would save little, and doubles the instructions of
+ * an allocation with its free. A stream that lags has its own bytes first: where others are free to
+ * it they are few, and mix its blocks with theirs. */
 static inline bool cuai_steals_for(const cuarena_t *arena, const cuarena_heap_t *heap,
                                    uint32_t number, uint64_t size)
 {
-    return arena->stream_count > 1 && cuai_is_large(arena, heap, size) && cuai_steal_waits(arena) &&
+    return arena->stream_count > 1 && cuai_steal_waits_first(arena) && cuai_is_large(heap, size) &&
            !arena->cpu_touches && !cuai_stream_lags(cuai_stream(arena, number));
 }
 

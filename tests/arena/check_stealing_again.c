@@ -1,5 +1,5 @@
-/* Large requests: for the bytes that their stream got by stealing, and freed last, and from what
- * share of the arena on a request is one. */
+/* Large requests: for the bytes that their stream got by stealing, and freed last, and which
+ * requests are large. */
 #include "support/expect.h"
 #include "support/fixture_streams.h"
 
@@ -97,21 +97,13 @@ static bool goes_to_idle(int32_t preset, bool lower, uint64_t bytes)
     return from_idle;
 }
 
-START_TEST(a_sixteenth_of_what_grows_is_large)
+START_TEST(what_grows_first_has_no_large_requests)
 {
-    ck_assert_msg(goes_to_idle(CUARENA_PRESET_GROW, true, POOL / 16),
-                  "it went to the stream's own bytes");
+    ck_assert_msg(!goes_to_idle(CUARENA_PRESET_GROW, true, POOL / 16), "it went to idle bytes");
 }
 END_TEST
 
-START_TEST(less_than_a_sixteenth_of_what_grows_is_small)
-{
-    ck_assert_msg(!goes_to_idle(CUARENA_PRESET_GROW, true, POOL / 16 - SIM_GRANULE),
-                  "it went to idle bytes");
-}
-END_TEST
-
-START_TEST(less_than_a_sixteenth_of_a_pool_is_large)
+START_TEST(a_1024th_of_a_pool_is_large)
 {
     ck_assert_msg(goes_to_idle(CUARENA_PRESET_POOL, false, POOL / 16 - SIM_GRANULE),
                   "it went to the stream's own bytes");
@@ -124,8 +116,6 @@ int main(void)
     suite_add_list(suite, "again",
                    TEST_LIST(the_same_bytes_again_are_no_stealing,
                              a_change_between_makes_a_large_request_look_again,
-                             a_sixteenth_of_what_grows_is_large,
-                             less_than_a_sixteenth_of_what_grows_is_small,
-                             less_than_a_sixteenth_of_a_pool_is_large));
+                             what_grows_first_has_no_large_requests, a_1024th_of_a_pool_is_large));
     return suite_main(suite);
 }
