@@ -211,9 +211,11 @@ static CUAI_OUTLINE cuai_slot_t alloc_on_checked(cuarena_t *arena, cuarena_strea
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     if (s != NULL && (arena->slow & CUAI_SLOW_CACHE))
         return cuai_fast_cache_get(arena, s, bytes, plain_attributes[what]);
-    if (s == NULL || is_slow(arena, ALLOCS | CUAI_SLOW_WHOLE) ||
-        (!cuai_gets_again(arena, s, rounded(arena, bytes)) &&
-         (cuai_steals_for(arena, heap, s->number, bytes) || cuai_look_is_due(arena, bytes))))
+    if (s == NULL || is_slow(arena, ALLOCS | CUAI_SLOW_WHOLE))
+        return 0;
+    if (cuai_steals_for(arena, heap, s->number, bytes)
+            ? !cuai_gets_again(arena, s, rounded(arena, bytes))
+            : cuai_look_is_due(arena, bytes))
         return 0;
     cuai_stream_note_used(arena, stream, s);
     cuai_slot_t slot = alloc_from_any(arena, s, bytes, what);

@@ -38,7 +38,7 @@ static void take_quarters(fixture_t *f, void **quarters)
  * other streams, and no call. */
 START_TEST(the_same_bytes_again_are_no_stealing)
 {
-    fixture_t *f = opened_with(CUARENA_PRESET_GROW);
+    fixture_t *f = opened_with(CUARENA_PRESET_POOL);
     use_and_free(f, take_on(f, POOL, A), A);
     void *p = take_on(f, POOL / 4, B);
     use_and_free(f, p, B);
