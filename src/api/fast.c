@@ -501,15 +501,6 @@ static CUAI_OUTLINE bool free_block_slowly(cuarena_t *arena, cuai_slot_t slot)
                : free_block_checked(arena, slot);
 }
 
-/* The same for a pointer; the slot is that of the block at it in the dynamic region. */
-static CUAI_OUTLINE bool free_pointer_slowly(cuarena_t *arena, const void *pointer,
-                                             cuai_slot_t slot)
-{
-    return arena->slow & CUAI_SLOW_CACHE
-               ? cuai_fast_cache_put(arena, slot, CUAI_POINTER_ATTRIBUTES, NULL)
-               : free_in_any(arena, pointer);
-}
-
 /* Whether the plain fast path frees a block without a stream, by its slot in the dynamic region. */
 static CUAI_INLINE bool frees_plainly(cuarena_t *arena, cuai_slot_t slot)
 {
@@ -545,11 +536,14 @@ static CUAI_INLINE bool free_on(cuarena_t *arena, cuai_slot_t slot, cuai_slot_t 
 /* Frees the block at a pointer on a stream or, with CUARENA_NO_STREAM, without. */
 static CUAI_INLINE bool free_pointer(cuarena_t *arena, const void *pointer, cuarena_stream_t stream)
 {
+    if (stream == CUARENA_NO_STREAM && CUAI_UNLIKELY(is_slow(arena, FREES | CUAI_SLOW_CACHE)))
+        return free_in_any(arena, pointer);
     cuai_slot_t *link = link_to(arena, pointer);
     if (stream != CUARENA_NO_STREAM)
         return free_on(arena, *link, link, stream, CUAI_BY_POINTER);
-    return frees_plainly(arena, *link) ? free_at_once(arena, *link, link, CUAI_BY_POINTER)
-                                       : free_pointer_slowly(arena, pointer, *link);
+    return frees_plainly(arena, *link)
+               ? free_at_once(arena, *link, link, CUAI_BY_POINTER)
+               : cuai_fast_cache_put(arena, *link, CUAI_POINTER_ATTRIBUTES, NULL);
 }
 
 /* The same for the block of an id. */
