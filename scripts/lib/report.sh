@@ -63,9 +63,9 @@ run_stage() {
     say_result "$result" "$name" "($took s, $(cpu_seconds "$log.cpu") s of processors)" "$reason"
 }
 
-# run_stages SECONDS NAME...: in their order. Where most are among them two run at a
-# time, for one alone leaves processors idle: those of `apart', and beside them the
-# others, which share folders, one after the other and then what is left of these.
+# run_stages SECONDS NAME...: in their order. With `gcc', so with all of them, two run
+# at a time, for one alone leaves processors idle: those of `apart', and beside them
+# the others, which share folders, one after the other and then what is left of these.
 run_stages() {
     local limit=$1 name own=() sharing=()
     shift

@@ -35,9 +35,9 @@ static inline bool cuai_is_large(const cuarena_heap_t *heap, uint64_t size)
 
 /* Whether requests of this size on a stream are placed across all free lists that it may use: large
  * ones where streams wait before the arena takes more, since what does not fit then makes one wait,
- * or fails. Where it takes more first the look would save little, and doubles the instructions of
- * an allocation with its free. A stream that lags has its own bytes first: where others are free to
- * it they are few, and mix its blocks with theirs. */
+ * or fails. Where it takes more first the look would save little, and takes longer than the
+ * allocation. A stream that lags has its own bytes first: where others are free to it they are few,
+ * and mix its blocks with theirs. */
 static inline bool cuai_steals_for(const cuarena_t *arena, const cuarena_heap_t *heap,
                                    uint32_t number, uint64_t size)
 {

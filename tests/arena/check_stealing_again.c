@@ -8,16 +8,16 @@
 /* A block with work on its stream, freed there. */
 static void use_and_free(fixture_t *f, void *p, cuarena_stream_t stream)
 {
-    sim_write(&f->sim, stream, p, POOL / 4, 1);
+    sim_write(&f->sim, stream, p, allocated_bytes(f, p), 1);
     drop_on(f, p, stream);
 }
 
-static fixture_t *opened_with(int32_t preset)
+static fixture_t *opened_with(int32_t preset, uint64_t bytes)
 {
-    fixture_t *f = prepared(SIMULATED, POOL);
+    fixture_t *f = prepared(SIMULATED, bytes);
     f->config.preset = preset;
     if (preset == CUARENA_PRESET_GROW)
-        f->config.limit = (cuarena_amount_t){.value = 4 * POOL};
+        f->config.limit = (cuarena_amount_t){.value = 4 * bytes};
     fixture_create(f);
     return f;
 }
@@ -38,7 +38,7 @@ static void take_quarters(fixture_t *f, void **quarters)
  * other streams, and no call. */
 START_TEST(the_same_bytes_again_are_no_stealing)
 {
-    fixture_t *f = opened_with(CUARENA_PRESET_POOL);
+    fixture_t *f = opened_with(CUARENA_PRESET_POOL, POOL);
     use_and_free(f, take_on(f, POOL, A), A);
     void *p = take_on(f, POOL / 4, B);
     use_and_free(f, p, B);
@@ -54,7 +54,7 @@ END_TEST
 /* Once something else changes there may be a better place, as for any large request. */
 START_TEST(a_change_between_makes_a_large_request_look_again)
 {
-    fixture_t *f = opened_with(CUARENA_PRESET_POOL);
+    fixture_t *f = opened_with(CUARENA_PRESET_POOL, POOL);
     void *q[4];
     take_quarters(f, q);
     use_and_free(f, q[1], A);
@@ -72,22 +72,24 @@ START_TEST(a_change_between_makes_a_large_request_look_again)
 }
 END_TEST
 
+#define WIDE KIB(512) /* so that a 1024th of it is two granules */
+
 /* Whether a request on B that two ranges fit goes to the idle one, which placement prefers, lower
  * or higher; else it goes to the one in B's own free list. */
 static bool goes_to_idle(int32_t preset, bool lower, uint64_t bytes)
 {
-    fixture_t *f = opened_with(preset);
+    fixture_t *f = opened_with(preset, WIDE);
     void *q[16];
     for (int i = 0; i < 16; i++)
-        q[i] = take_on(f, POOL / 16, i == 15 ? A : B);
-    expect_u64(capacity_bytes(f), POOL);
+        q[i] = take_on(f, WIDE / 16, i == 15 ? A : B);
+    expect_u64(capacity_bytes(f), WIDE);
     int idle = (q[2] < q[8]) == lower ? 2 : 8;
     int own = 10 - idle;
     drop(f, q[idle]);
     use_and_free(f, q[own], B);
     char *p = take_on(f, bytes, B);
-    bool from_idle = p >= (char *)q[idle] && p < (char *)q[idle] + POOL / 16;
-    bool from_own = p >= (char *)q[own] && p < (char *)q[own] + POOL / 16;
+    bool from_idle = p >= (char *)q[idle] && p < (char *)q[idle] + WIDE / 16;
+    bool from_own = p >= (char *)q[own] && p < (char *)q[own] + WIDE / 16;
     ck_assert_msg(from_idle || from_own, "%llu bytes are at %p, neither at %p nor at %p",
                   (unsigned long long)bytes, (void *)p, q[idle], q[own]);
     drop_on(f, p, B);
@@ -99,14 +101,21 @@ static bool goes_to_idle(int32_t preset, bool lower, uint64_t bytes)
 
 START_TEST(what_grows_first_has_no_large_requests)
 {
-    ck_assert_msg(!goes_to_idle(CUARENA_PRESET_GROW, true, POOL / 16), "it went to idle bytes");
+    ck_assert_msg(!goes_to_idle(CUARENA_PRESET_GROW, true, WIDE / 16), "it went to idle bytes");
 }
 END_TEST
 
 START_TEST(a_1024th_of_a_pool_is_large)
 {
-    ck_assert_msg(goes_to_idle(CUARENA_PRESET_POOL, false, POOL / 16 - SIM_GRANULE),
+    ck_assert_msg(goes_to_idle(CUARENA_PRESET_POOL, false, WIDE / 1024),
                   "it went to the stream's own bytes");
+}
+END_TEST
+
+START_TEST(less_than_a_1024th_of_a_pool_is_small)
+{
+    ck_assert_msg(!goes_to_idle(CUARENA_PRESET_POOL, false, WIDE / 1024 - SIM_GRANULE),
+                  "it went to idle bytes");
 }
 END_TEST
 
@@ -116,6 +125,7 @@ int main(void)
     suite_add_list(suite, "again",
                    TEST_LIST(the_same_bytes_again_are_no_stealing,
                              a_change_between_makes_a_large_request_look_again,
-                             what_grows_first_has_no_large_requests, a_1024th_of_a_pool_is_large));
+                             what_grows_first_has_no_large_requests, a_1024th_of_a_pool_is_large,
+                             less_than_a_1024th_of_a_pool_is_small));
     return suite_main(suite);
 }
