@@ -134,8 +134,12 @@
  * Bookkeeping
  *   Free ranges of different streams that touch stay apart, with 72 B of bookkeeping for each such
  *   place. When there are more than 1024 and one for each eight blocks, an allocation reclaims as
- *   cuarena_reclaim does without a wait, and again whenever there are an eighth more. So these
- *   places stay bounded, but for bytes behind which work is still under way.
+ *   cuarena_reclaim does without a wait, and again whenever there are an eighth more. If more than
+ *   1024 and one for each block of the highest count are left then, behind work that is under way,
+ *   the allocation's stream waits for the others on the device, and gets what they have free. So
+ *   these places stay bounded, but where that wait must not be: with `steal` idle or never, on
+ *   memory that the CPU touches, and while all requests are without a stream or on streams that are
+ *   being captured.
  *
  * Errors besides those of the call without a stream: BAD_ARGUMENT for a stream whose work cannot
  * use the arena's bytes; UNSUPPORTED for a memory without streams, and for a stream that is being

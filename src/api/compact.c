@@ -223,11 +223,9 @@ static cuarena_status_t run_batches(progress_t *progress)
     return status;
 }
 
-/* Whether the compaction's stream may wait for other streams and use what they freed. */
 static bool may_steal(const progress_t *progress)
 {
-    const cuarena_t *arena = progress->call->arena;
-    return progress->stream != 0 && !arena->cpu_touches && cuai_steal_waits(arena);
+    return cuai_may_steal_all(progress->call->arena, progress->stream);
 }
 
 /* Whether taking again what a pool gave back would reach the goal. */

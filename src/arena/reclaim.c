@@ -426,10 +426,14 @@ static void look(cuarena_t *arena)
     cuai_reclaim_end(arena);
 }
 
-static void join_pieces(cuarena_t *arena, cuarena_heap_t *heap)
+/* Pieces behind work that is not done stay apart, until there are more than blocks ever lived: then
+ * the stream of the request waits for all others, and has what they had. Drops the lock. */
+static void join_pieces(cuarena_t *arena, cuarena_heap_t *heap, uint32_t number)
 {
     if (cuai_heap_has_many_separators(heap))
         (void)cuai_reclaim_all(arena, false, NULL);
+    if (cuai_heap_has_most_separators(heap) && cuai_may_steal_all(arena, number))
+        (void)cuai_steal_all(arena, number);
     cuai_heap_allow_separators(heap);
 }
 
@@ -447,7 +451,7 @@ void cuai_reclaim_before(cuarena_t *arena, const cuai_request_t *request)
     if (due && cuai_gains_by_looks(arena))
         look(arena);
     if (split)
-        join_pieces(arena, heap);
+        join_pieces(arena, heap, request->stream);
     cuai_error_restore(&before);
 }
 

@@ -700,18 +700,16 @@ static cuarena_status_t steal_freelists(cuarena_t *arena, cuai_stream_t *request
                                         cuai_stream_t *s)
 {
     CUAI_ASSERT(arena->reclaiming && s != requester);
-    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    bool open = heap->freelists[s->freelists[s->turn][CUAI_DYNAMIC]]->ranges != 0;
+    bool open = cuai_stream_bytes(arena, s, s->turn) != 0;
     bool idle = false;
-    cuarena_status_t status = CUARENA_OK;
-    if (!open && heap->freelists[s->freelists[!s->turn][CUAI_DYNAMIC]]->ranges == 0)
-        return status;
-    status = wait_for(arena, requester, s, open, &idle);
+    if (!open && cuai_stream_bytes(arena, s, !s->turn) == 0)
+        return CUARENA_OK;
+    cuarena_status_t status = wait_for(arena, requester, s, open, &idle);
     if (status != CUARENA_OK || !cuai_has_waited(arena, requester->number, s))
         return status;
     cuai_stream_uncover(arena, requester);
-    return cuarena_heap_freelist_merge(heap, s->freelists[!s->turn][CUAI_DYNAMIC],
-                                       requester->freelists[requester->turn][CUAI_DYNAMIC]);
+    cuai_freelists_merge(arena, s->freelists[!s->turn], requester->freelists[requester->turn]);
+    return CUARENA_OK;
 }
 
 cuarena_status_t cuai_steal_all(cuarena_t *arena, uint32_t number)

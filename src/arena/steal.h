@@ -73,8 +73,17 @@ cuarena_status_t cuai_try_alloc_stealing(cuarena_t *arena, const cuai_request_t 
  * others; or reclaims what is complete now. O(ranges). Drops the lock. */
 cuai_stolen_t cuai_steal(cuarena_t *arena, const cuai_request_t *request,
                          cuai_block_ref_t *block_out);
-/* Lets the stream wait for all others and gives it what their free lists have in the dynamic
- * region, so that a compaction on it can move blocks there. O(ranges taken). Drops the lock. */
+/* Whether a stream may be given all that the others freed: not one that is captured, nor where
+ * these are never waited for, nor where the CPU touches bytes, which no stream's wait makes safe.
+ */
+static inline bool cuai_may_steal_all(const cuarena_t *arena, uint32_t number)
+{
+    return number != 0 && !arena->cpu_touches && cuai_steal_waits(arena) &&
+           !cuai_is_captured(arena, number);
+}
+
+/* Lets the stream wait for all others and gives it what their free lists have, so that a compaction
+ * on it can move blocks there, or their SEPARATORs go. O(ranges taken). Drops the lock. */
 cuarena_status_t cuai_steal_all(cuarena_t *arena, uint32_t number);
 /* Makes a stream wait for the work of stream `owner` behind cached blocks with a stamp; with number
  * 0, or where the CPU touches bytes, only asks. BUSY: the work is not done, or cannot be waited

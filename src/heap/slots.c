@@ -2,7 +2,8 @@
  * and then: whoever reserves slots looks records up again. */
 #include "heap/slots.h"
 
-/* This many SEPARATORs, and one for each eight blocks, are no reason to reclaim free lists. */
+/* This many SEPARATORs, and one for each eight blocks, are no reason to reclaim free lists; this
+ * many, and one for each block of the highest count, none to let a stream wait for others. */
 #define FEW_SEPARATORS 1024
 #define BLOCKS_PER_SEPARATOR 8
 
@@ -84,6 +85,11 @@ static uint64_t separators_due(const cuarena_heap_t *heap)
 bool cuai_heap_has_many_separators(const cuarena_heap_t *heap)
 {
     return heap->separators > separators_due(heap);
+}
+
+bool cuai_heap_has_most_separators(const cuarena_heap_t *heap)
+{
+    return heap->separators > FEW_SEPARATORS + heap->counter.blocks.peak;
 }
 
 void cuai_heap_allow_separators(cuarena_heap_t *heap)

@@ -21,14 +21,16 @@ static inline void cuai_count_separators(cuarena_heap_t *heap, uint64_t more)
 
 /*
  * The heap is split up while it has more SEPARATORs than the limit: then it has no fast path. Its
- * owner reclaims free lists if the SEPARATORs are many for its blocks, and sets the limit anew: to
- * at least an eighth more than what is left, so that this is not tried again at once.
+ * owner reclaims free lists if the SEPARATORs are many for its blocks, merges them if there are
+ * more than blocks ever lived, and sets the limit anew: to at least an eighth more than what is
+ * left, so that this is not tried again at once.
  */
 static inline bool cuai_heap_is_split_up(const cuarena_heap_t *heap)
 {
     return heap->separators > heap->separator_limit;
 }
 bool cuai_heap_has_many_separators(const cuarena_heap_t *heap);
+bool cuai_heap_has_most_separators(const cuarena_heap_t *heap);
 void cuai_heap_allow_separators(cuarena_heap_t *heap);
 
 /* Makes sure that `count` more slots can be allocated; moves the records. OUT_OF_MEMORY, LIMIT. */

@@ -156,7 +156,8 @@ static const struct stuck {
     uint32_t streams;
     uint64_t living; /* bytes for a block while as many live */
     uint64_t freed;  /* and once all have been freed */
-} stuck[] = {{2, 80, 80}, {8, 96, 112}, {32, 128, 160}};
+    uint32_t rounds;
+} stuck[] = {{2, 80, 80, 8}, {8, 96, 112, 8}, {32, 112, 144, 8}, {32, 160, 160, 32}};
 
 #define STUCK_BLOCKS 4000
 #define STUCK_MOST 1024 /* bytes of a block */
@@ -213,7 +214,7 @@ START_TEST(bookkeeping_stays_bounded_while_no_work_ends)
     stick(f, row, busy);
     for (size_t i = 0; i < STUCK_BLOCKS; i++)
         live[i] = stuck_alloc(f, row);
-    for (size_t n = 0; n < ROUNDS * STUCK_BLOCKS; n++) {
+    for (size_t n = 0; n < row->rounds * (size_t)STUCK_BLOCKS; n++) {
         size_t i = random_below(&seed, STUCK_BLOCKS);
         stuck_free(f, row, live[i]);
         live[i] = stuck_alloc(f, row);
@@ -224,6 +225,52 @@ START_TEST(bookkeeping_stays_bounded_while_no_work_ends)
     expect_for_each(f, row, empty, row->freed);
     sim_run_all(&f->sim);
     for (uint32_t n = 1; n <= row->streams; n++)
+        expect_ok(cuarena_free_on(f->arena, busy[n - 1], sim_handle(n)));
+}
+END_TEST
+
+/* A block is written on stream 1, then read and freed on 2 and 3 in turn, so that what these freed
+ * lies side by side: each free leaves one piece more. */
+static void leave_piece(fixture_t *f, uint32_t n)
+{
+    void *pointer;
+    cuarena_stream_t reader = sim_handle(2 + n % 2);
+    expect_ok(cuarena_alloc_on(f->arena, 256, sim_handle(1), NULL, &pointer));
+    sim_write(&f->sim, sim_handle(1), pointer, 256, n + 1);
+    sim_order(&f->sim, reader, sim_handle(1));
+    sim_read(&f->sim, reader, pointer, 256, n + 1);
+    expect_ok(cuarena_free_on(f->arena, pointer, reader));
+}
+
+/* With `steal` first or wait one wait for each of the two brings the pieces together. */
+static const struct few {
+    int32_t steal;
+    bool waits;
+} few[] = {{CUARENA_STEAL_FIRST, true},
+           {CUARENA_STEAL_WAIT, true},
+           {CUARENA_STEAL_IDLE, false},
+           {CUARENA_STEAL_NEVER, false}};
+
+START_TEST(many_pieces_behind_work_under_way_are_brought_together)
+{
+    static const struct stuck row = {3, 0, 0, 0};
+    enum {
+        FREES = 3000
+    };
+    void *busy[STUCK_MOST_STREAMS];
+    fixture_t *f = prepared(SIMULATED, MIB(4));
+    f->config.steal = few[_i].steal;
+    fixture_create(f);
+    stick(f, &row, busy);
+    uint64_t waits = f->sim.counts[SIM_WAIT];
+    for (uint32_t n = 0; n < FREES; n++)
+        leave_piece(f, n);
+    uint64_t ranges = arena_stats(f->arena).free_ranges;
+    expect_between(ranges, few[_i].waits ? 1 : FREES, few[_i].waits ? 1200 : FREES + 2);
+    expect_u64(f->sim.counts[SIM_WAIT] - waits, few[_i].waits ? 2 * (FREES / 1152) : 0);
+    expect_ok(cuarena_validate(f->arena, NULL, 0));
+    sim_run_all(&f->sim);
+    for (uint32_t n = 1; n <= row.streams; n++)
         expect_ok(cuarena_free_on(f->arena, busy[n - 1], sim_handle(n)));
 }
 END_TEST
@@ -277,6 +324,8 @@ int main(void)
     tcase_add_loop_test(bytes, bookkeeping_bytes_for_each_block_are_bounded, 0, CASE_COUNT);
     suite_add_rows(suite, "under way", bookkeeping_stays_bounded_while_no_work_ends,
                    COUNT_OF(stuck));
+    suite_add_rows(suite, "few blocks", many_pieces_behind_work_under_way_are_brought_together,
+                   COUNT_OF(few));
     suite_add_list(suite, "sentences",
                    TEST_LIST(an_empty_heap_takes_50_kilobytes_and_a_freelist_8_and_a_half,
                              a_segment_takes_56_bytes_and_a_record));
