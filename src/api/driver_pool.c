@@ -44,7 +44,7 @@ cuarena_status_t cuarena_driver_pool_stats(cuarena_t *arena, cuarena_driver_pool
     cuarena_driver_pool_stats_t now = {0};
     cuarena_status_t status = check_pool(arena);
     if (status == CUARENA_OK)
-        status = cuai_pool_stats(arena->memory.pool, &now);
+        status = cuai_mem_pool_stats(arena, &now);
     if (status == CUARENA_OK)
         cuai_sized_write(stats, &now);
     return cuai_told(status);
@@ -55,14 +55,14 @@ cuarena_status_t cuarena_driver_pool_reset_peaks(cuarena_t *arena)
     if (arena == NULL)
         return cuai_null("arena");
     cuarena_status_t status = check_pool(arena);
-    return cuai_told(status == CUARENA_OK ? cuai_pool_reset_peaks(arena->memory.pool) : status);
+    return cuai_told(status == CUARENA_OK ? cuai_mem_pool_reset_peaks(arena) : status);
 }
 
 cuarena_status_t cuai_driver_pool_total(cuarena_t *arena, uint64_t *bytes_out)
 {
     CUAI_ASSERT(arena->memory.pool != NULL);
     cuarena_driver_pool_stats_t now = {0};
-    cuarena_status_t status = cuai_pool_stats(arena->memory.pool, &now);
+    cuarena_status_t status = cuai_mem_pool_stats(arena, &now);
     bool gone = status == CUARENA_LOST || status == CUARENA_NO_DEVICE;
     if (status == CUARENA_OK || gone)
         *bytes_out = now.total_bytes;
@@ -76,7 +76,7 @@ cuarena_status_t cuai_driver_pool_trim(cuarena_t *arena, uint64_t keep_bytes, ui
     CUAI_ASSERT(arena->memory.pool != NULL && arena->inside != 0);
     uint64_t bytes = 0;
     cuai_unlock(&arena->lock);
-    cuarena_status_t status = cuai_pool_trim(arena->memory.pool, keep_bytes, &bytes);
+    cuarena_status_t status = cuai_mem_pool_trim(arena, keep_bytes, &bytes);
     cuai_arena_lock(arena);
     if (status != CUARENA_OK)
         return cuai_note_loss(arena, status);
@@ -123,7 +123,7 @@ static cuarena_status_t whole_device(void *user, uint64_t *bytes_out)
 cuarena_status_t cuai_threshold_get(cuarena_t *arena, uint64_t *bytes_out)
 {
     cuarena_status_t status = check_pool(arena);
-    return status == CUARENA_OK ? cuai_pool_get_threshold(arena->memory.pool, bytes_out) : status;
+    return status == CUARENA_OK ? cuai_mem_pool_get_threshold(arena, bytes_out) : status;
 }
 
 cuarena_status_t cuai_threshold_set(cuarena_t *arena, cuarena_amount_t limit,
@@ -137,7 +137,7 @@ cuarena_status_t cuai_threshold_set(cuarena_t *arena, cuarena_amount_t limit,
     if (status == CUARENA_OK)
         status = cuai_amount_resolve(limit, &device, arena->memory.pool, &bytes);
     if (status == CUARENA_OK)
-        status = cuai_pool_set_threshold(arena->memory.pool, bytes);
+        status = cuai_mem_pool_set_threshold(arena, bytes);
     if (status == CUARENA_OK && old_bytes_out != NULL)
         *old_bytes_out = old;
     return status;

@@ -2,6 +2,7 @@
 #include "arena/unlocked.h"
 
 #include "arena/arena.h"
+#include "memory/cuda/pools.h"
 
 /* The memory's functions: a call may take milliseconds, or wait for a device, so this thread does
  * not have the lock, or the library has a bug. */
@@ -296,4 +297,39 @@ cuarena_status_t cuai_mem_await(const cuarena_t *arena, cuarena_stream_t stream)
 void cuai_mem_unmark(const cuarena_t *arena, void *event)
 {
     ops_of(arena)->unmark(arena->memory.user, event);
+}
+
+/* ---- A pool of the driver's ---------------------------------------------- */
+
+static cuai_pool_t *pool_of(const cuarena_t *arena)
+{
+    CUAI_ASSERT(arena->memory.pool != NULL);
+    cuai_lock_assert_not_held(&arena->lock);
+    return arena->memory.pool;
+}
+
+cuarena_status_t cuai_mem_pool_stats(const cuarena_t *arena, cuarena_driver_pool_stats_t *stats)
+{
+    return cuai_pool_stats(pool_of(arena), stats);
+}
+
+cuarena_status_t cuai_mem_pool_reset_peaks(const cuarena_t *arena)
+{
+    return cuai_pool_reset_peaks(pool_of(arena));
+}
+
+cuarena_status_t cuai_mem_pool_trim(const cuarena_t *arena, uint64_t keep_bytes,
+                                    uint64_t *given_out)
+{
+    return cuai_pool_trim(pool_of(arena), keep_bytes, given_out);
+}
+
+cuarena_status_t cuai_mem_pool_get_threshold(const cuarena_t *arena, uint64_t *bytes_out)
+{
+    return cuai_pool_get_threshold(pool_of(arena), bytes_out);
+}
+
+cuarena_status_t cuai_mem_pool_set_threshold(const cuarena_t *arena, uint64_t bytes)
+{
+    return cuai_pool_set_threshold(pool_of(arena), bytes);
 }

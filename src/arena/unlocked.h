@@ -81,6 +81,13 @@ cuarena_status_t cuai_mem_export(const cuarena_t *arena, const cuarena_memory_se
                                  size_t capacity, size_t *count_out);
 /* Waits on the host for the work of a stream that was just passed. */
 cuarena_status_t cuai_mem_await(const cuarena_t *arena, cuarena_stream_t stream);
+/* Of the driver's pool that the arena's blocks are pieces of (memory/cuda/pools.h). */
+cuarena_status_t cuai_mem_pool_stats(const cuarena_t *arena, cuarena_driver_pool_stats_t *stats);
+cuarena_status_t cuai_mem_pool_reset_peaks(const cuarena_t *arena);
+cuarena_status_t cuai_mem_pool_trim(const cuarena_t *arena, uint64_t keep_bytes,
+                                    uint64_t *given_out);
+cuarena_status_t cuai_mem_pool_get_threshold(const cuarena_t *arena, uint64_t *bytes_out);
+cuarena_status_t cuai_mem_pool_set_threshold(const cuarena_t *arena, uint64_t bytes);
 /* Gives an event of an arena that ends back. */
 void cuai_mem_unmark(const cuarena_t *arena, void *event);
 
