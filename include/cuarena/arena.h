@@ -1,17 +1,35 @@
 /*
  * Arenas: memory of a GPU or of the host that is taken once and handed out in blocks.
  *
+ * 1. A pool of a fixed size. Every call that can fail returns a status, and the last error of the
+ *    thread says in a sentence what was wrong.
+ *
  *   cuarena_t *arena;
  *   void *pointer;
- *
  *   if (cuarena_open("memory=device, pool=80%", &arena) != CUARENA_OK)
  *       fail(cuarena_last_error());
- *
  *   cuarena_alloc(arena, 1000000, &pointer);
- *   ...
  *   cuarena_free(arena, pointer);
- *
  *   cuarena_destroy(&arena);
+ *
+ * 2. An arena that takes memory as it needs it, up to a limit, and gives back what is unused when
+ *    it is told to.
+ *
+ *   cuarena_open("memory=device, preset=grow, limit=20GiB", &arena);
+ *   cuarena_alloc(arena, bytes, &pointer);
+ *   cuarena_free(arena, pointer);
+ *   cuarena_trim(arena, 0, &given_back);
+ *
+ * 3. A request that finds no room. FRAGMENTED means that enough is free, but not together. Blocks
+ *    that are named by ids may be moved to make room, unless they are pinned.
+ *
+ *   status = cuarena_block_alloc(arena, bytes, &block);
+ *   if (status == CUARENA_FRAGMENTED) {
+ *       cuarena_compact(arena, NULL, NULL, NULL, NULL);
+ *       status = cuarena_block_alloc(arena, bytes, &block);
+ *   }
+ *   if (status != CUARENA_OK)
+ *       puts(cuarena_last_error());
  *
  * An arena takes large stretches of addresses, its segments, from one memory, and cuts blocks from
  * them on the host, without a call of the driver or the system. options.h says which memory, how
@@ -59,8 +77,8 @@
  * Forks. The child has every arena as it was, and its own copy of host memory. Where another thread
  * was in a long call at the fork (an allocation that finds no room at once, so that it asks streams
  * or the memory, is one), or in a callback of one, calls on the child's copy are LOST but for
- * queries: what that thread began would never end. A child
- * that was forked in a callback must not return from it.
+ * queries: what that thread began would never end. A child that was forked in a callback must not
+ * return from it.
  */
 #ifndef CUARENA_ARENA_H
 #define CUARENA_ARENA_H
