@@ -172,23 +172,23 @@ typedef struct cuarena_memory_ops {
      * `identify` tells what a handle that the program has just passed stands for; BAD_ARGUMENT,
      * with a message, for a stream whose work could not use these bytes.
      *
-     * `mark` records an event behind the work of `stream` so far: a new one if *event is NULL, else
-     * that one anew. With CUARENA_NO_STREAM it records a new event behind the work of all streams
-     * that could use its bytes, or says UNSUPPORTED: the arena then marks each stream that it knows
-     * and that was not released, and refuses what would need an event of another thread's default
-     * stream. `query` says OK when the work behind an event is done, else BUSY. `wait` makes
-     * `stream` wait for an event or, with host = 1 and CUARENA_NO_STREAM, the calling thread.
-     * `unmark` ends an event, complete or not.
+     * `record_event` records an event behind the work of `stream` so far: a new one if *event is
+     * NULL, else that one anew. With CUARENA_NO_STREAM it records a new event behind the work of
+     * all streams that could use its bytes, or says UNSUPPORTED: the arena then records one on each
+     * stream that it knows and that was not released, and refuses what would need an event of
+     * another thread's default stream. `query_event` says OK when the work behind an event is done,
+     * else BUSY. `wait_event` makes `stream` wait for an event or, with host = 1 and
+     * CUARENA_NO_STREAM, the calling thread. `end_event` ends an event, complete or not.
      *
-     * On a stream that is being captured `mark`, `wait`, `relocate`, `zero_bytes` and `set_bytes`
-     * say BUSY, with nothing recorded, queued or touched.
+     * On a stream that is being captured `record_event`, `wait_event`, `relocate`, `zero_bytes` and
+     * `set_bytes` say BUSY, with nothing recorded, queued or touched.
      */
     cuarena_status_t (*identify)(void *user, cuarena_stream_t stream,
                                  cuarena_stream_info_t *info_out);
-    cuarena_status_t (*mark)(void *user, cuarena_stream_t stream, void **event);
-    cuarena_status_t (*query)(void *user, void *event);
-    cuarena_status_t (*wait)(void *user, void *event, cuarena_stream_t stream, int32_t host);
-    void (*unmark)(void *user, void *event);
+    cuarena_status_t (*record_event)(void *user, cuarena_stream_t stream, void **event);
+    cuarena_status_t (*query_event)(void *user, void *event);
+    cuarena_status_t (*wait_event)(void *user, void *event, cuarena_stream_t stream, int32_t host);
+    void (*end_event)(void *user, void *event);
 
     /* Gives the handles behind [offset, offset + bytes) of a segment, in order, each with a
      * descriptor of its own, which the caller closes; offset and bytes are multiples of the arena's

@@ -156,8 +156,8 @@ struct cuarena_arena {
     uint32_t stream_count;             /* numbers in use */
     uint32_t last_stream;              /* the highest of them; 0: there is none */
     cuai_captures_t captures;
-    uint32_t capturing;   /* open sessions */
-    uint32_t marking_all; /* threads that record an event of all work, which ends captures */
+    uint32_t capturing;     /* open sessions */
+    uint32_t recording_all; /* threads that record an event of all work, which ends captures */
     bool cpu_touches;  /* the CPU uses the bytes as well, so that the order of streams is not enough
                           to reuse them */
     bool reclaiming;   /* a thread reclaims: see reclaim.h */

@@ -106,7 +106,7 @@ static cuarena_status_t find_stream(cuarena_t *arena, cuarena_stream_t stream, u
     if (status == CUARENA_OK)
         status = close_freelist(arena, *number_out);
     while (status == CUARENA_OK && *number_out != 0 &&
-           (arena->marking_all != 0 || cuai_stream(arena, *number_out)->touching != 0))
+           (arena->recording_all != 0 || cuai_stream(arena, *number_out)->touching != 0))
         cuai_arena_wait(arena);
     return status;
 }

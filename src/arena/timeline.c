@@ -86,7 +86,7 @@ void cuai_timeline_end(const cuarena_t *arena, cuai_timeline_t *t)
 {
     while (!cuai_timeline_is_empty(t)) {
         cuai_entry_t *entry = take_out(t->head.next);
-        cuai_mem_unmark(arena, entry->event);
+        cuai_mem_end_event(arena, entry->event);
         cuai_host_free(entry);
     }
 }

@@ -63,7 +63,7 @@ void cuai_note_seen(cuarena_t *arena, uint32_t number, cuai_point_t point);
 
 /* Records the work of point->stream so far, and takes the serial; of a stream that was released it
  * is the last one. Another thread's default stream cannot be asked, so its event stands for more
- * (cuai_memory_mark_thread). With `closes` notes what it has seen. On an error the serial is
+ * (cuai_memory_record_thread). With `closes` notes what it has seen. On an error the serial is
  * CUAI_TO_COME. BUSY: the stream is being captured, or that would end a capture. Drops the lock
  * before the event is recorded, and after it only on an error. */
 cuarena_status_t cuai_timeline_record(cuarena_t *arena, cuai_point_t *point, bool closes);

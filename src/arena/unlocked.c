@@ -49,34 +49,34 @@ static cuarena_status_t check_may_record(const cuarena_t *arena, const cuai_stre
 }
 
 /* No session begins meanwhile. */
-static void begin_marking_all(cuarena_t *arena)
+static void begin_recording_all(cuarena_t *arena)
 {
     CUAI_ASSERT(arena->capturing == 0);
-    arena->marking_all++;
+    arena->recording_all++;
     cuai_unlock(&arena->lock);
 }
 
-static void end_marking_all(cuarena_t *arena)
+static void end_recording_all(cuarena_t *arena)
 {
     cuai_arena_lock(arena);
-    arena->marking_all--;
+    arena->recording_all--;
     cuai_cond_wake(&arena->changed);
 }
 
-static cuarena_status_t mark(cuarena_t *arena, cuarena_stream_t handle, void **event)
+static cuarena_status_t record(cuarena_t *arena, cuarena_stream_t handle, void **event)
 {
     cuai_unlock(&arena->lock);
-    cuarena_status_t status = ops_of(arena)->mark(arena->memory.user, handle, event);
+    cuarena_status_t status = ops_of(arena)->record_event(arena->memory.user, handle, event);
     cuai_arena_lock(arena);
     return status;
 }
 
 /* Records the default stream of another thread. */
-static cuarena_status_t mark_thread(cuarena_t *arena, cuarena_stream_t handle, void **event)
+static cuarena_status_t record_thread(cuarena_t *arena, cuarena_stream_t handle, void **event)
 {
-    begin_marking_all(arena);
-    cuarena_status_t status = cuai_memory_mark_thread(&arena->memory, handle, event);
-    end_marking_all(arena);
+    begin_recording_all(arena);
+    cuarena_status_t status = cuai_memory_record_thread(&arena->memory, handle, event);
+    end_recording_all(arena);
     return status;
 }
 
@@ -89,7 +89,7 @@ cuarena_status_t cuai_unlocked_record(cuarena_t *arena, const cuai_stream_t *s, 
     cuarena_status_t status = check_may_record(arena, s);
     if (status != CUARENA_OK)
         return status;
-    status = mine ? mark(arena, handle, &made) : mark_thread(arena, handle, &made);
+    status = mine ? record(arena, handle, &made) : record_thread(arena, handle, &made);
     if (status == CUARENA_OK)
         *event = made;
     return cuai_note_loss(arena, status);
@@ -105,8 +105,8 @@ cuarena_status_t cuai_unlocked_see(cuarena_t *arena, void *event, uint32_t numbe
         *(host ? &arena->host_waits : &arena->stream_waits) += wait;
         cuai_unlock(&arena->lock);
         const cuarena_memory_ops_t *ops = ops_of(arena);
-        status = wait ? ops->wait(arena->memory.user, event, handle, host)
-                      : ops->query(arena->memory.user, event);
+        status = wait ? ops->wait_event(arena->memory.user, event, handle, host)
+                      : ops->query_event(arena->memory.user, event);
         cuai_arena_lock(arena);
     }
     cuai_stream_untouch(arena, number);
@@ -118,7 +118,7 @@ void cuai_unlocked_discard(cuarena_t *arena, void *event)
     if (event == NULL)
         return;
     cuai_unlock(&arena->lock);
-    ops_of(arena)->unmark(arena->memory.user, event);
+    ops_of(arena)->end_event(arena->memory.user, event);
     cuai_arena_lock(arena);
 }
 
@@ -156,9 +156,10 @@ cuarena_status_t cuai_unlocked_see_all(cuarena_t *arena, bool wait, bool *captur
         *captured_out = false;
     if (arena->capturing != 0)
         return CUARENA_UNSUPPORTED;
-    begin_marking_all(arena);
-    cuarena_status_t status = ops_of(arena)->mark(arena->memory.user, CUARENA_NO_STREAM, &event);
-    end_marking_all(arena);
+    begin_recording_all(arena);
+    cuarena_status_t status =
+        ops_of(arena)->record_event(arena->memory.user, CUARENA_NO_STREAM, &event);
+    end_recording_all(arena);
     if (captured_out != NULL)
         *captured_out = status == CUARENA_BUSY;
     if (status == CUARENA_OK)
@@ -294,9 +295,9 @@ cuarena_status_t cuai_mem_await(const cuarena_t *arena, cuarena_stream_t stream)
     return cuai_memory_synchronize(&arena->memory, stream);
 }
 
-void cuai_mem_unmark(const cuarena_t *arena, void *event)
+void cuai_mem_end_event(const cuarena_t *arena, void *event)
 {
-    ops_of(arena)->unmark(arena->memory.user, event);
+    ops_of(arena)->end_event(arena->memory.user, event);
 }
 
 /* ---- A pool of the driver's ---------------------------------------------- */

@@ -89,6 +89,6 @@ cuarena_status_t cuai_mem_pool_trim(const cuarena_t *arena, uint64_t keep_bytes,
 cuarena_status_t cuai_mem_pool_get_threshold(const cuarena_t *arena, uint64_t *bytes_out);
 cuarena_status_t cuai_mem_pool_set_threshold(const cuarena_t *arena, uint64_t bytes);
 /* Gives an event of an arena that ends back. */
-void cuai_mem_unmark(const cuarena_t *arena, void *event);
+void cuai_mem_end_event(const cuarena_t *arena, void *event);
 
 #endif

@@ -594,39 +594,39 @@ static cuarena_status_t identify(void *user, cuarena_stream_t stream,
 }
 
 /* UNSUPPORTED for the work of all streams is an answer, not a failure. */
-static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **event)
+static cuarena_status_t record_event(void *user, cuarena_stream_t stream, void **event)
 {
     void *made = *event;
     call_t call;
     CUAI_ASSERT(made == NULL || stream != CUARENA_NO_STREAM);
     begin(&call, user);
-    cuarena_status_t status = OF(call, mark, stream, &made);
+    cuarena_status_t status = OF(call, record_event, stream, &made);
     if (status == CUARENA_OK)
         *event = made;
     if (stream != CUARENA_NO_STREAM || status != CUARENA_UNSUPPORTED)
-        return over_on(&call, "mark", 0, stream, status);
+        return over_on(&call, "record_event", 0, stream, status);
     over(&call);
     return status;
 }
 
 /* BUSY is an answer, not a failure. */
-static cuarena_status_t query(void *user, void *event)
+static cuarena_status_t query_event(void *user, void *event)
 {
     call_t call;
     begin(&call, user);
-    cuarena_status_t status = OF(call, query, event);
+    cuarena_status_t status = OF(call, query_event, event);
     if (status != CUARENA_BUSY)
-        return over_with(&call, "query", 0, status);
+        return over_with(&call, "query_event", 0, status);
     over(&call);
     return status;
 }
 
-static cuarena_status_t wait(void *user, void *event, cuarena_stream_t stream, int32_t host)
+static cuarena_status_t wait_event(void *user, void *event, cuarena_stream_t stream, int32_t host)
 {
     call_t call;
     begin(&call, user);
-    return over_on(&call, "wait", 0, host ? CUARENA_NO_STREAM : stream,
-                   OF(call, wait, event, stream, host));
+    return over_on(&call, "wait_event", 0, host ? CUARENA_NO_STREAM : stream,
+                   OF(call, wait_event, event, stream, host));
 }
 
 cuarena_status_t cuai_counted_synchronize(cuai_counted_t *counted, cuarena_stream_t stream)
@@ -637,11 +637,11 @@ cuarena_status_t cuai_counted_synchronize(cuai_counted_t *counted, cuarena_strea
     return over_with(&call, "", 0, cuai_streams_synchronize(counted->user, stream));
 }
 
-static void unmark(void *user, void *event)
+static void end_event(void *user, void *event)
 {
     call_t call;
     pass(&call, user);
-    OF(call, unmark, event);
+    OF(call, end_event, event);
     over(&call);
 }
 
@@ -689,10 +689,10 @@ void cuai_count_calls(cuai_memory_t *memory, cuai_counted_t *counted, bool guest
     COUNT(read_bytes);
     COUNT(export_range);
     COUNT(identify);
-    COUNT(mark);
-    COUNT(query);
-    COUNT(wait);
-    COUNT(unmark);
+    COUNT(record_event);
+    COUNT(query_event);
+    COUNT(wait_event);
+    COUNT(end_event);
 #undef COUNT
     ops->end = end;
     memory->map_again = memory->map_again != NULL ? map_again : NULL;

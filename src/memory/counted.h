@@ -3,8 +3,9 @@
  * answers are checked too.
  *
  * Counted are calls that allocate, give back, move, set, read and export bytes, and those that
- * identify, mark, query and wait for streams; on memory without a driver as if there were one. Not
- * counted are `available`, `total`, `unmark`, which keeps the event for the next mark, and `end`.
+ * identify, record_event, query_event and wait_event for streams; on memory without a driver as if
+ * there were one. Not counted are `available`, `total`, `end_event`, which keeps the event for the
+ * next record_event, and `end`.
  *
  * Calls of the driver in any function of the table are counted besides: one call of the memory may
  * make none of them, or some thousands.

@@ -26,10 +26,11 @@ static const char *contradiction(const cuarena_memory_ops_t *ops)
         return "has one of grow and shrink, both or neither is accepted";
     if ((ops->punch == NULL) != (ops->fill == NULL))
         return "has one of punch and fill, both or neither is accepted";
-    const int streams = (ops->identify != NULL) + (ops->mark != NULL) + (ops->query != NULL) +
-                        (ops->wait != NULL) + (ops->unmark != NULL);
+    const int streams = (ops->identify != NULL) + (ops->record_event != NULL) +
+                        (ops->query_event != NULL) + (ops->wait_event != NULL) +
+                        (ops->end_event != NULL);
     if (streams != 0 && streams != 5)
-        return "has some of identify, mark, query, wait and unmark, all or "
+        return "has some of identify, record_event, query_event, wait_event and end_event, all or "
                "none is accepted";
     if ((ops->get_on == NULL) != (ops->give_on == NULL))
         return "has one of get_on and give_on, both or neither is accepted";

@@ -56,11 +56,11 @@ cuarena_status_t cuai_memory_open(const cuarena_config_t *config, cuai_memory_t 
         return status;
     }
     CUAI_ASSERT(opened.ops.get != NULL && opened.ops.give_back != NULL);
-    CUAI_ASSERT((opened.ops.mark == NULL) == (opened.ops.unmark == NULL));
+    CUAI_ASSERT((opened.ops.record_event == NULL) == (opened.ops.end_event == NULL));
     CUAI_ASSERT((opened.ops.get_on == NULL) == (opened.ops.give_on == NULL));
     CUAI_ASSERT((opened.ops.grow == NULL) == (opened.ops.shrink == NULL));
     CUAI_ASSERT(opened.ops.least_bytes <= opened.ops.granularity);
-    opened.driver_streams = opened.ops.mark == cuai_streams_mark;
+    opened.driver_streams = opened.ops.record_event == cuai_streams_record_event;
     cuai_count_calls(&opened, counted, config->memory == CUARENA_MEMORY_CUSTOM);
     if (config->in_place == 0)
         keep_lengths(&opened);
@@ -79,14 +79,14 @@ void cuai_memory_close(cuai_memory_t *memory)
     *memory = (cuai_memory_t){0};
 }
 
-/* Where no event covers all streams, the driver's legacy stream is marked: it comes behind what the
- * default streams of all threads were given. */
-cuarena_status_t cuai_memory_mark_thread(const cuai_memory_t *memory, cuarena_stream_t stream,
-                                         void **event)
+/* Where no event covers all streams, the driver's legacy stream is recorded: it comes behind what
+ * the default streams of all threads were given. */
+cuarena_status_t cuai_memory_record_thread(const cuai_memory_t *memory, cuarena_stream_t stream,
+                                           void **event)
 {
     const cuarena_memory_ops_t *ops = &memory->ops;
     CUAI_ASSERT(*event == NULL && stream != CUARENA_NO_STREAM);
-    cuarena_status_t status = ops->mark(memory->user, CUARENA_NO_STREAM, event);
+    cuarena_status_t status = ops->record_event(memory->user, CUARENA_NO_STREAM, event);
     if (status == CUARENA_BUSY) /* of a stream it would say that nothing was recorded or ended */
         return cuai_fail(CUARENA_DRIVER,
                          "stream %p is the default stream of another thread, and a capture has "
@@ -95,10 +95,10 @@ cuarena_status_t cuai_memory_mark_thread(const cuai_memory_t *memory, cuarena_st
     if (status != CUARENA_UNSUPPORTED)
         return status;
     if (memory->driver_streams)
-        return ops->mark(memory->user, CUARENA_STREAM_LEGACY, event);
+        return ops->record_event(memory->user, CUARENA_STREAM_LEGACY, event);
     return cuai_fail(CUARENA_UNSUPPORTED,
                      "stream %p is the default stream of another thread, and "
-                     "memory '%s' cannot mark the work of all streams; streams "
+                     "memory '%s' has no event for the work of all streams; streams "
                      "of this thread, and those of no thread, are accepted",
                      (void *)stream, ops->name);
 }
@@ -107,15 +107,15 @@ cuarena_status_t cuai_memory_synchronize(const cuai_memory_t *memory, cuarena_st
 {
     const cuarena_memory_ops_t *ops = &memory->ops;
     void *event = NULL;
-    CUAI_ASSERT(ops->mark != NULL && ops->unmark != NULL);
+    CUAI_ASSERT(ops->record_event != NULL && ops->end_event != NULL);
     CUAI_ASSERT(stream != CUARENA_NO_STREAM);
     if (memory->driver_streams)
         return cuai_counted_synchronize(memory->counted, stream);
-    cuarena_status_t status = ops->mark(memory->user, stream, &event);
+    cuarena_status_t status = ops->record_event(memory->user, stream, &event);
     if (status != CUARENA_OK)
         return status;
-    status = ops->wait(memory->user, event, CUARENA_NO_STREAM, 1);
-    ops->unmark(memory->user, event);
+    status = ops->wait_event(memory->user, event, CUARENA_NO_STREAM, 1);
+    ops->end_event(memory->user, event);
     return status;
 }
 

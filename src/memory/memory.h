@@ -4,8 +4,8 @@
  * An open memory is a complete table of functions and the `user` that belongs to it: members that a
  * caller's table was too old to have are NULL or 0 here. Calls are counted. Every function that
  * fails sets the last error, also for a caller's table, whose answers are checked on the way
- * (memory/counted.c). BUSY of a query and UNSUPPORTED of a mark of all streams are no failures and
- * leave the last error.
+ * (memory/counted.c). BUSY of a query and UNSUPPORTED of an event of all streams are no failures
+ * and leave the last error.
  */
 #ifndef CUAI_MEMORY_MEMORY_H
 #define CUAI_MEMORY_MEMORY_H
@@ -63,11 +63,11 @@ cuarena_status_t cuai_memory_open(const cuarena_config_t *config, cuai_memory_t 
 /* Closes a memory to which every segment was given back, and sets it to all 0; all 0 is fine. */
 void cuai_memory_close(cuai_memory_t *memory);
 
-/* Marks the work of `stream`, the default stream of another thread, on which this one cannot record
- * an event. UNSUPPORTED where the memory has no event that covers it; DRIVER, never BUSY, where a
- * capture was in the way, for that has ended. */
-cuarena_status_t cuai_memory_mark_thread(const cuai_memory_t *memory, cuarena_stream_t stream,
-                                         void **event);
+/* Records an event behind the work of `stream`, the default stream of another thread, on which this
+ * one cannot record. UNSUPPORTED where the memory has no event that covers it; DRIVER, never BUSY,
+ * where a capture was in the way, for that has ended. */
+cuarena_status_t cuai_memory_record_thread(const cuai_memory_t *memory, cuarena_stream_t stream,
+                                           void **event);
 
 /* Waits for the work so far of a stream that the caller has just passed. Needs no host memory if
  * the stream is one of the driver's. */

@@ -65,7 +65,7 @@ START_TEST(bytes_freed_on_a_stream)
     drop_on(f, p, A);
     expect_no_calls(f);
     void *q = take_on(f, KIB(64), B); /* another's: behind an event */
-    expect_u64(f->sim.counts[SIM_MARK], 1);
+    expect_u64(f->sim.counts[SIM_RECORD], 1);
     expect_u64(f->sim.counts[SIM_WAIT], 1);
     expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
     sim_write(&f->sim, B, q, KIB(64), 3);
@@ -80,10 +80,10 @@ START_TEST(bytes_freed_on_a_stream_of_memory_that_the_cpu_touches)
     fixture_t *f = prepared(SIMULATED_HOST, KIB(64));
     fixture_create(f);
     void *p = use_anew(f, KIB(64), A);
-    expect_u64(f->sim.counts[SIM_MARK], 0);
+    expect_u64(f->sim.counts[SIM_RECORD], 0);
     void *q = take_on(f, KIB(64), _i == 0 ? A : B);
     ck_assert_ptr_eq(q, p);
-    expect_u64(f->sim.counts[SIM_MARK], 1);
+    expect_u64(f->sim.counts[SIM_RECORD], 1);
     expect_u64(f->sim.counts[SIM_WAIT_HOST], 1);
     sim_host_write(&f->sim, q, KIB(64), 2); /* a fault if the host knew of no event */
     expect_sound(f);

@@ -258,7 +258,7 @@ START_TEST(a_free_that_fails_leaves_a_block_that_lives)
     void *p = take_on(f, KIB(16), A);
     expect_ok(cuarena_record_use(f->arena, p, B));
     expect_ok(cuarena_retire(f->arena, note, &told));
-    f->sim.fail_op = SIM_MARK;
+    f->sim.fail_op = SIM_RECORD;
     f->sim.fail_in = 1;
     f->sim.fail_with = CUARENA_DRIVER;
     expect_status(cuarena_free_on(f->arena, p, A), CUARENA_DRIVER);

@@ -105,10 +105,10 @@ static const table_fault_t faults[] = {
     FAULT(punch, 0, "one of punch and fill"),
     FAULT(fill, 0, "one of punch and fill"),
     FAULT(identify, 0, "some of identify"),
-    FAULT(mark, 0, "some of identify"),
-    FAULT(query, 0, "some of identify"),
-    FAULT(wait, 0, "some of identify"),
-    FAULT(unmark, 0, "some of identify"),
+    FAULT(record_event, 0, "some of identify"),
+    FAULT(query_event, 0, "some of identify"),
+    FAULT(wait_event, 0, "some of identify"),
+    FAULT(end_event, 0, "some of identify"),
     FAULT(properties, CUARENA_MEMORY_HOST_READABLE, "without TOUCHES"),
     FAULT(properties, 0x100, "properties 0x100"),
     FAULT(zero, 1, "zero 1"),
@@ -124,9 +124,9 @@ static const table_fault_t faults[] = {
 };
 
 static const size_t of_streams[] = {
-    offsetof(cuarena_memory_ops_t, identify), offsetof(cuarena_memory_ops_t, mark),
-    offsetof(cuarena_memory_ops_t, query), offsetof(cuarena_memory_ops_t, wait),
-    offsetof(cuarena_memory_ops_t, unmark)};
+    offsetof(cuarena_memory_ops_t, identify), offsetof(cuarena_memory_ops_t, record_event),
+    offsetof(cuarena_memory_ops_t, query_event), offsetof(cuarena_memory_ops_t, wait_event),
+    offsetof(cuarena_memory_ops_t, end_event)};
 
 /* The functions of streams are missing one by one where the others are there. */
 static cuarena_memory_ops_t *prepare_table(fixture_t *f, size_t offset)

@@ -463,9 +463,9 @@ START_TEST(what_a_warm_up_freed_serves_its_session)
         expect_ok(cuarena_reclaim(f.arena, 0, NULL)); /* has an event */
         drop_on(&f, p[1], A);
         capture(&f, A, late);
-        uint64_t marks = f.sim.counts[SIM_MARK];
+        uint64_t events = f.sim.counts[SIM_RECORD];
         cuarena_capture_t *session = begin_on(&f, A);
-        expect_u64(f.sim.counts[SIM_MARK], marks + (late ? 0 : 1));
+        expect_u64(f.sim.counts[SIM_RECORD], events + (late ? 0 : 1));
         capture(&f, A, true);
         expect_room(!late, try_on(&f, POOL, A, NULL));
         expect_ok(try_on(&f, POOL / 2, A, NULL));
@@ -503,7 +503,7 @@ START_TEST(events_from_before_serve_during_the_capture)
 END_TEST
 
 /* A block of B, used by A, is freed while A is captured. */
-START_TEST(uses_by_a_captured_stream_are_marked_after_the_end)
+START_TEST(uses_by_a_captured_stream_are_recorded_after_the_end)
 {
     fixture_t *f = opened(SIMULATED, POOL);
     void *p = take_on(f, POOL, B);
@@ -752,7 +752,7 @@ int main(void)
             copies_that_a_captured_stream_missed_are_waited_for_at_the_end,
             work_from_before_is_waited_for_after_the_end, what_a_warm_up_freed_serves_its_session,
             events_from_before_serve_during_the_capture,
-            uses_by_a_captured_stream_are_marked_after_the_end,
+            uses_by_a_captured_stream_are_recorded_after_the_end,
             private_blocks_resize_in_place_or_not_at_all, a_copy_on_a_captured_stream_is_refused,
             what_would_move_or_end_private_bytes_is_busy, a_pool_that_would_have_to_move_is_busy));
     suite_add_list(suite, "threads", TEST_LIST(sessions_of_several_threads));

@@ -478,7 +478,7 @@ START_TEST(a_lost_arena_keeps_nothing_for_a_graph)
     void *alive = ask_on(f, DEDICATED, OWN, A);
     drop_on(f, p, A);
     drop_on(f, take_on(f, KIB(4), B), B);
-    sim_fail(&f->sim, SIM_MARK, 1, CUARENA_LOST);
+    sim_fail(&f->sim, SIM_RECORD, 1, CUARENA_LOST);
     expect_status(cuarena_reclaim(f->arena, 0, NULL), CUARENA_LOST);
     sim_calls(&f->sim);
     end_of(f, session);

@@ -314,7 +314,7 @@ START_TEST(memory_calls_of_streams_are_those_of_events)
     step_ok(f, cuarena_free_on(f->arena, pointer, one));
     expect_u64(calls_counted(f), before + 1);
     step_ok(f, cuarena_alloc_on(f->arena, POOL, other, NULL, &pointer));
-    ck_assert_uint_ge(calls_counted(f), before + 4); /* and mark, query */
+    ck_assert_uint_ge(calls_counted(f), before + 4); /* and record_event, query_event */
     step_ok(f, cuarena_free(f->arena, pointer));
 }
 END_TEST

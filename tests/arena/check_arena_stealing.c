@@ -14,7 +14,7 @@
 #define expect_bad_argument(call) expect_status(call, CUARENA_BAD_ARGUMENT)
 
 typedef struct costs {
-    uint64_t marks;
+    uint64_t events;
     uint64_t waits;
     uint64_t host_waits;
 } costs_t;
@@ -22,8 +22,8 @@ typedef struct costs {
 /* Since the last time. */
 static costs_t costs(fixture_t *f)
 {
-    costs_t now = {f->sim.counts[SIM_MARK] + f->sim.counts[SIM_MARK_ALL], f->sim.counts[SIM_WAIT],
-                   f->sim.counts[SIM_WAIT_HOST]};
+    costs_t now = {f->sim.counts[SIM_RECORD] + f->sim.counts[SIM_RECORD_ALL],
+                   f->sim.counts[SIM_WAIT], f->sim.counts[SIM_WAIT_HOST]};
     sim_calls(&f->sim);
     return now;
 }
@@ -31,7 +31,7 @@ static costs_t costs(fixture_t *f)
 #define expect_costs(f, m, w, h)                                                                   \
     do {                                                                                           \
         costs_t now = costs(f);                                                                    \
-        expect_u64(now.marks, m);                                                                  \
+        expect_u64(now.events, m);                                                                 \
         expect_u64(now.waits, w);                                                                  \
         expect_u64(now.host_waits, h);                                                             \
     } while (0)
@@ -716,7 +716,7 @@ END_TEST
  * handed out. */
 START_TEST(steals_that_fail_change_nothing)
 {
-    static const sim_op_t ops[] = {SIM_MARK, SIM_QUERY, SIM_WAIT, SIM_WAIT_HOST};
+    static const sim_op_t ops[] = {SIM_RECORD, SIM_QUERY, SIM_WAIT, SIM_WAIT_HOST};
     for (size_t op = 0; op < COUNT_OF(ops); op++)
         for (uint64_t in = 1; in < 6; in++)
             for (int32_t event = 0; event < 2; event++) {

@@ -75,7 +75,7 @@ START_TEST(other_freelists_get_bytes_when_the_event_is_complete)
         drop_on(&f, p, A);
         cuarena_stream_t who = plain ? CUARENA_NO_STREAM : B;
         void *q = take_on(&f, POOL, who);
-        expect_u64(f.sim.counts[SIM_MARK], 1);
+        expect_u64(f.sim.counts[SIM_RECORD], 1);
         expect_u64(f.sim.counts[SIM_WAIT_HOST], (uint64_t)plain);
         expect_u64(f.sim.counts[SIM_WAIT], (uint64_t)!plain);
         sim_write(&f.sim, B, q, POOL, 8);
@@ -99,7 +99,7 @@ START_TEST(complete_events_cost_no_wait)
     sim_calls(&f->sim);
     void *q = take_on(f, POOL, B);
     expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
-    expect_u64(f->sim.counts[SIM_MARK], 0);
+    expect_u64(f->sim.counts[SIM_RECORD], 0);
     expect_u64(f->sim.counts[SIM_QUERY], 1);
     drop_on(f, q, B);
 }
@@ -117,7 +117,7 @@ START_TEST(late_events_cover_later_work_and_eager_ones_do_not)
         void *kept = take_on(&f, POOL / 2, A);
         sim_write(&f.sim, A, p, POOL / 2, 7);
         drop_on(&f, p, A);
-        expect_u64(f.sim.counts[SIM_MARK], (uint64_t)eager);
+        expect_u64(f.sim.counts[SIM_RECORD], (uint64_t)eager);
         sim_run_stream(&f.sim, A);
         sim_write(&f.sim, A, kept, POOL / 2, 8);
         sim_calls(&f.sim);
@@ -314,7 +314,7 @@ START_TEST(the_per_thread_stream_is_each_threads_own)
     void *r = take_on(f, POOL / 2, CUARENA_STREAM_PER_THREAD);
     ck_assert_ptr_eq(r, q);
     expect_u64(f->sim.counts[SIM_WAIT], 1);
-    expect_u64(f->sim.counts[SIM_MARK], 0); /* not on another's stream */
+    expect_u64(f->sim.counts[SIM_RECORD], 0); /* not on another's stream */
     sim_write(&f->sim, CUARENA_STREAM_PER_THREAD, r, POOL / 2, 10);
     drop_on(f, r, CUARENA_STREAM_PER_THREAD);
     drop_on(f, p, CUARENA_STREAM_PER_THREAD);
@@ -424,10 +424,10 @@ START_TEST(memories_without_streams_say_so)
 {
     fixture_t *f = prepared(SIMULATED, POOL);
     f->sim.ops.identify = NULL;
-    f->sim.ops.mark = NULL;
-    f->sim.ops.query = NULL;
-    f->sim.ops.wait = NULL;
-    f->sim.ops.unmark = NULL;
+    f->sim.ops.record_event = NULL;
+    f->sim.ops.query_event = NULL;
+    f->sim.ops.wait_event = NULL;
+    f->sim.ops.end_event = NULL;
     fixture_create(f);
     void *p = take(f, 256);
     void *q = NULL;
@@ -661,8 +661,8 @@ static void small_program(fixture_t *f)
 /* Each call of the memory fails once: nothing is lost, and nothing unordered happens for it. */
 START_TEST(a_call_that_fails_changes_nothing)
 {
-    static const sim_op_t ops[] = {SIM_IDENTIFY,  SIM_MARK, SIM_QUERY,    SIM_WAIT,
-                                   SIM_WAIT_HOST, SIM_ZERO, SIM_RELOCATE, SIM_MARK_ALL};
+    static const sim_op_t ops[] = {SIM_IDENTIFY,  SIM_RECORD, SIM_QUERY,    SIM_WAIT,
+                                   SIM_WAIT_HOST, SIM_ZERO,   SIM_RELOCATE, SIM_RECORD_ALL};
     int32_t zero = _i % 2 == 0 ? CUARENA_ZERO_NEVER : CUARENA_ZERO_ALLOC;
     int32_t event = _i / 2 == 0 ? CUARENA_EVENTS_LATE : CUARENA_EVENTS_EAGER;
     for (size_t op = 0; op < COUNT_OF(ops); op++) {
@@ -717,8 +717,8 @@ START_TEST(a_lost_arena_ends_without_its_memory)
     sim_sync(&f.sim, A);
     sim_sync(&f.sim, B);
     fixture_close(&f);
-    expect_u64(f.sim.counts[SIM_MARK] + f.sim.counts[SIM_QUERY] + f.sim.counts[SIM_WAIT_HOST] +
-                   f.sim.counts[SIM_MARK_ALL],
+    expect_u64(f.sim.counts[SIM_RECORD] + f.sim.counts[SIM_QUERY] + f.sim.counts[SIM_WAIT_HOST] +
+                   f.sim.counts[SIM_RECORD_ALL],
                0);
 }
 END_TEST

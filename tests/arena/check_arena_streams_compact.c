@@ -599,7 +599,7 @@ END_TEST
 /* Any call that fails before the first copy changes nothing. */
 START_TEST(a_compaction_that_cannot_begin_changes_nothing)
 {
-    static const sim_op_t ops[] = {SIM_MARK, SIM_WAIT, SIM_RELOCATE, SIM_WAIT_HOST, SIM_IDENTIFY};
+    static const sim_op_t ops[] = {SIM_RECORD, SIM_WAIT, SIM_RELOCATE, SIM_WAIT_HOST, SIM_IDENTIFY};
     for (size_t op = 0; op < COUNT_OF(ops); op++)
         for (uint64_t in = 1; in < 12; in++)
             for (int plain = 0; plain < 2; plain++) {
@@ -672,7 +672,7 @@ static void close_during_copy(sim_t *sim, sim_op_t op)
         pthread_create(&c->thread, NULL, close_freelist, c);
         while (atomic_load(&c->stage) != 1)
             sched_yield();
-    } else if (op == SIM_MARK && atomic_load(&c->stage) == -1) {
+    } else if (op == SIM_RECORD && atomic_load(&c->stage) == -1) {
         atomic_store(&c->stage, 1);
         while (atomic_load(&c->stage) != 2)
             sched_yield();

@@ -74,14 +74,15 @@ START_TEST(an_event_of_all_work_is_recorded_anew_on_one_stream)
     void *event = NULL;
     for (size_t i = 0; i < COUNT_OF(streams); i++)
         sim_read(&f->sim, streams[i], p, 256, 0);
-    expect_ok(ops->mark(&f->sim, CUARENA_NO_STREAM, &event));
-    expect_ok(ops->mark(&f->sim, streams[_i], &event));
+    expect_ok(ops->record_event(&f->sim, CUARENA_NO_STREAM, &event));
+    expect_ok(ops->record_event(&f->sim, streams[_i], &event));
     for (size_t i = 0; i < COUNT_OF(streams); i++) {
-        expect_status(ops->query(&f->sim, event), i <= (size_t)_i ? CUARENA_BUSY : CUARENA_OK);
+        expect_status(ops->query_event(&f->sim, event),
+                      i <= (size_t)_i ? CUARENA_BUSY : CUARENA_OK);
         (void)sim_run_stream(&f->sim, streams[i]);
     }
-    expect_ok(ops->wait(&f->sim, event, CUARENA_NO_STREAM, 1));
-    ops->unmark(&f->sim, event);
+    expect_ok(ops->wait_event(&f->sim, event, CUARENA_NO_STREAM, 1));
+    ops->end_event(&f->sim, event);
     sim_sync_all(&f->sim);
     drop(f, p);
 }

@@ -221,7 +221,7 @@ START_TEST(release_records_and_does_not_wait)
     drop_on(f, p, A);
     sim_calls(&f->sim);
     expect_ok(cuarena_release_stream(f->arena, A));
-    expect_u64(f->sim.counts[SIM_MARK], 1);
+    expect_u64(f->sim.counts[SIM_RECORD], 1);
     expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
     sim_calls(&f->sim);
     expect_ok(cuarena_release_stream(f->arena, A));
@@ -277,7 +277,7 @@ START_TEST(reclaim_with_wait_reclaims_both_freelists)
 }
 END_TEST
 
-START_TEST(trim_marks_first_and_gives_back_what_is_done)
+START_TEST(trim_records_first_and_gives_back_what_is_done)
 {
     fixture_t *f = prepared(SIMULATED, POOL);
     f->config.preset = CUARENA_PRESET_GROW;
@@ -289,7 +289,7 @@ START_TEST(trim_marks_first_and_gives_back_what_is_done)
     uint64_t given = 99;
     expect_ok(cuarena_trim(f->arena, 0, &given));
     expect_u64(given, 0);
-    expect_u64(f->sim.counts[SIM_MARK], 1);
+    expect_u64(f->sim.counts[SIM_RECORD], 1);
     sim_run_all(&f->sim);
     expect_ok(cuarena_trim(f->arena, 0, &given));
     expect_u64(given, POOL);
@@ -351,7 +351,7 @@ START_TEST(destroy_touches_no_handle)
             fixture_close_forced(&f);
         else
             fixture_close(&f);
-        expect_u64(f.sim.counts[SIM_MARK], 0);
+        expect_u64(f.sim.counts[SIM_RECORD], 0);
         expect_u64(f.sim.counts[SIM_WAIT_HOST], (uint64_t)forced);
     }
 }
@@ -497,19 +497,19 @@ END_TEST
 
 /* ---- No event of all streams ------------------------------------------ */
 
-static cuarena_status_t (*mark_one)(void *user, cuarena_stream_t stream, void **event);
+static cuarena_status_t (*record_one)(void *user, cuarena_stream_t stream, void **event);
 
-static cuarena_status_t mark_no_all(void *user, cuarena_stream_t stream, void **event)
+static cuarena_status_t record_no_all(void *user, cuarena_stream_t stream, void **event)
 {
-    return stream == CUARENA_NO_STREAM ? CUARENA_UNSUPPORTED : mark_one(user, stream, event);
+    return stream == CUARENA_NO_STREAM ? CUARENA_UNSUPPORTED : record_one(user, stream, event);
 }
 
 /* A pool whose memory is like that, and cannot change a segment's length. */
 static fixture_t *prepare_without(fixture_t *f)
 {
     fixture_prepare(f, SIMULATED, POOL);
-    mark_one = f->sim.ops.mark;
-    f->sim.ops.mark = mark_no_all;
+    record_one = f->sim.ops.record_event;
+    f->sim.ops.record_event = record_no_all;
     f->sim.ops.grow = NULL;
     f->sim.ops.shrink = NULL;
     return f;
@@ -552,13 +552,13 @@ START_TEST(forced_destroy_waits_for_those_that_it_can)
     open_without(&f);
     take_on(&f, KIB(8), A);
     sim_write(&f.sim, B, take_on(&f, KIB(8), B), KIB(8), 2);
-    sim_fail(&f.sim, SIM_MARK, 1, CUARENA_DRIVER);
+    sim_fail(&f.sim, SIM_RECORD, 1, CUARENA_DRIVER);
     fixture_close_forced(&f);
     expect_u64(f.sim.counts[SIM_WAIT_HOST], 1);
 }
 END_TEST
 
-/* What was used elsewhere joins a free list when that is done, which is marked then: one more
+/* What was used elsewhere joins a free list when that is done, which is recorded then: one more
  * turn. */
 START_TEST(destroy_is_busy_until_each_stream_is_done)
 {
@@ -596,8 +596,8 @@ static cuarena_status_t query_while_it_runs(void *user, void *event)
 START_TEST(destroy_on_idle_streams_is_not_busy)
 {
     fixture_t *f = prepare_without(new_fixture(fixture_close));
-    query_one = f->sim.ops.query;
-    f->sim.ops.query = query_while_it_runs;
+    query_one = f->sim.ops.query_event;
+    f->sim.ops.query_event = query_while_it_runs;
     fixture_create(f);
     cuarena_stream_t on[] = {A, B, C};
     void *p[3];
@@ -682,7 +682,7 @@ static void *use_own_stream(void *user)
 }
 
 /* Nothing stands for it here: refused in words, and the block is as it was. */
-START_TEST(another_threads_stream_cannot_be_marked)
+START_TEST(another_threads_stream_cannot_be_recorded)
 {
     fixture_t *f = open_without(new_fixture(fixture_close));
     pthread_t thread;
@@ -707,13 +707,13 @@ START_TEST(another_threads_stream_cannot_be_marked)
 END_TEST
 
 /* Only of all streams is it an answer. */
-START_TEST(one_stream_that_cannot_be_marked_is_an_error)
+START_TEST(one_stream_that_cannot_be_recorded_is_an_error)
 {
     fixture_t *f = open_without(new_fixture(fixture_close));
     take_on(f, KIB(4), A);
-    sim_fail(&f->sim, SIM_MARK, 1, CUARENA_UNSUPPORTED);
+    sim_fail(&f->sim, SIM_RECORD, 1, CUARENA_UNSUPPORTED);
     expect_status(cuarena_release_stream(f->arena, A), CUARENA_DRIVER);
-    expect_in_message("mark answered CUARENA_UNSUPPORTED");
+    expect_in_message("record_event answered CUARENA_UNSUPPORTED");
     fixture_close_forced(f);
 }
 END_TEST
@@ -733,7 +733,7 @@ int main(void)
     suite_add_list(suite, "reclaiming",
                    TEST_LIST(reclaim_takes_what_is_done_and_waits_if_asked,
                              reclaim_with_wait_reclaims_both_freelists,
-                             trim_marks_first_and_gives_back_what_is_done,
+                             trim_records_first_and_gives_back_what_is_done,
                              destroy_with_work_under_way_is_busy_and_loses_nothing,
                              destroy_does_not_wait_for_what_a_released_stream_does_besides,
                              destroy_touches_no_handle,
@@ -747,7 +747,7 @@ int main(void)
                   destroy_is_busy_until_each_stream_is_done, destroy_on_idle_streams_is_not_busy,
                   reset_waits_for_each_stream, a_pool_that_moves_waits_for_each_stream,
                   a_stream_that_is_waited_for_may_be_released,
-                  another_threads_stream_cannot_be_marked,
-                  one_stream_that_cannot_be_marked_is_an_error));
+                  another_threads_stream_cannot_be_recorded,
+                  one_stream_that_cannot_be_recorded_is_an_error));
     return suite_main(suite);
 }

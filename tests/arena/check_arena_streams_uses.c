@@ -82,7 +82,7 @@ START_TEST(a_later_event_that_fails_once_is_recorded_again)
     drop_on(f, p, A);
     sim_stream_of(&f->sim, B)->capturing = false;
     for (int i = 0; i < 3; i++) {
-        sim_fail(&f->sim, SIM_MARK, 1, CUARENA_DRIVER);
+        sim_fail(&f->sim, SIM_RECORD, 1, CUARENA_DRIVER);
         cuarena_reclaim(f->arena, 0, NULL);
         f->sim.fail_in = 0;
         cuarena_reclaim(f->arena, 0, NULL);
@@ -104,7 +104,7 @@ START_TEST(recording_again_changes_nothing)
     }
     sim_calls(&f->sim);
     drop_on(f, p, A);
-    expect_u64(f->sim.counts[SIM_MARK], EVENT ? 2u : 1u);
+    expect_u64(f->sim.counts[SIM_RECORD], EVENT ? 2u : 1u);
 }
 END_TEST
 
@@ -239,7 +239,7 @@ START_TEST(a_free_that_fails_leaves_the_block)
         use_on(f, p, POOL / 2, B, 1);
         sim_write(&f->sim, C, (char *)p + POOL / 2, POOL / 2, 1);
         expect_ok(cuarena_record_use(f->arena, p, C));
-        sim_fail(&f->sim, SIM_MARK, in, CUARENA_DRIVER);
+        sim_fail(&f->sim, SIM_RECORD, in, CUARENA_DRIVER);
         expect_status(cuarena_free_on(f->arena, p, A), CUARENA_DRIVER);
         expect_sound(f);
         expect_u64(sim_events(&f->sim), 0);
@@ -477,7 +477,7 @@ START_TEST(a_resize_that_fails_keeps_uses)
 }
 END_TEST
 
-/* While the work of B is stuck, however often it is marked, stolen from and freed on. */
+/* While the work of B is stuck, however often it is recorded, stolen from and freed on. */
 START_TEST(events_do_not_pile_up)
 {
     fixture_t *f = open_with(new_fixture(fixture_close), EVENT);

@@ -317,7 +317,7 @@ START_TEST(sessions_of_a_lost_arena_end_without_the_memory)
     fixture_t *f = opened(SIMULATED, POOL);
     cuarena_capture_t *session = begin_on(f, A);
     void *p = take_on(f, KIB(4), A);
-    sim_fail(&f->sim, SIM_MARK, 1, CUARENA_LOST);
+    sim_fail(&f->sim, SIM_RECORD, 1, CUARENA_LOST);
     void *q = take_on(f, KIB(4), B);
     drop_on(f, q, B);
     expect_status(cuarena_reclaim(f->arena, 0, NULL), CUARENA_LOST);

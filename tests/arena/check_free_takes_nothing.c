@@ -122,7 +122,7 @@ START_TEST(where_the_stream_cannot_be_waited_for_the_block_lives)
     fixture_t *f = opened(SIMULATED, POOL);
     cuarena_stream_t stream = of_none_on_b(f, &p);
     cuai_host_fail_at(1);
-    sim_fail(&f->sim, SIM_MARK, 1, CUARENA_DRIVER);
+    sim_fail(&f->sim, SIM_RECORD, 1, CUARENA_DRIVER);
     expect_status(cuarena_free_on(f->arena, p, stream), CUARENA_DRIVER);
     cuai_host_fail_at(0);
     expect_u64(stats_of(f).live_blocks, 1);
@@ -282,8 +282,8 @@ END_TEST
 
 START_TEST(a_memory_call_that_fails_leaves_nothing)
 {
-    static const int ops[] = {SIM_GET,  SIM_ZERO_CAPTURED, SIM_IDENTIFY,
-                              SIM_MARK, SIM_WAIT,          SIM_QUERY};
+    static const int ops[] = {SIM_GET,    SIM_ZERO_CAPTURED, SIM_IDENTIFY,
+                              SIM_RECORD, SIM_WAIT,          SIM_QUERY};
     static const cuarena_stream_t heirs[] = {C, CUARENA_NO_STREAM};
     for (int op = 0; op < 6; op++)
         for (uint64_t nth = 1; nth < 12; nth++)

@@ -122,7 +122,7 @@ START_TEST(events_are_not_looked_at_for_each_request)
     }
     uint64_t looks = UINT64_C(2000) * 256 / (stats_of(f).reserved_bytes / 16);
     expect_between(f->sim.counts[SIM_QUERY], 1, 3 * looks);
-    expect_between(f->sim.counts[SIM_MARK], 1, 3 * looks);
+    expect_between(f->sim.counts[SIM_RECORD], 1, 3 * looks);
 }
 END_TEST
 

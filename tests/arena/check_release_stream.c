@@ -171,17 +171,17 @@ static const struct {
     {"first sight", NULL, see_it_first, SIM_IDENTIFY, 1, 0},
     {"zeroing", take_on_b, ask_for_zeros_on_b, SIM_ZERO, 1, 0},
     {"a resize's copy", take_two_on_b, resize_on_b, SIM_RELOCATE, 1, 0},
-    {"an eager free", take_on_b, free_on_b, SIM_MARK, 1, 1},
-    {"the free of a block it uses", use_on_b, free_on_a, SIM_MARK, 1, 0},
-    {"reclaiming", fill_by_b, reclaim_all, SIM_MARK, 1, 0},
-    {"a mark", fill_by_b, mark_b, SIM_MARK, 1, 0},
-    {"another takes its bytes", fill_by_b, steal_on_a, SIM_MARK, 1, 0},
+    {"an eager free", take_on_b, free_on_b, SIM_RECORD, 1, 1},
+    {"the free of a block it uses", use_on_b, free_on_a, SIM_RECORD, 1, 0},
+    {"reclaiming", fill_by_b, reclaim_all, SIM_RECORD, 1, 0},
+    {"a mark", fill_by_b, mark_b, SIM_RECORD, 1, 0},
+    {"another takes its bytes", fill_by_b, steal_on_a, SIM_RECORD, 1, 0},
     {"it takes another's bytes", fill_by_a, see_it_first, SIM_WAIT, 1, 0},
-    {"a compaction marks it", leave_a_hole, compact_on_a, SIM_MARK, 1, 0},
+    {"a compaction records it", leave_a_hole, compact_on_a, SIM_RECORD, 1, 0},
     {"it waits for a compaction", leave_a_hole, compact_on_a, SIM_WAIT, 2, 0},
     {"its compaction", leave_a_hole, compact_on_b, SIM_RELOCATE, 1, 0},
     {"its compaction's wait", leave_a_hole, compact_on_b, SIM_WAIT, 1, 0},
-    {"its compaction's event", leave_a_hole, compact_on_b, SIM_MARK, 2, 0},
+    {"its compaction's event", leave_a_hole, compact_on_b, SIM_RECORD, 2, 0},
 };
 #define ROWS ((int)COUNT_OF(rows))
 
@@ -208,7 +208,7 @@ END_TEST
 /* B was released before the copy: it has no stream, and waits for what B wrote. */
 START_TEST(a_copy_comes_after_the_stream_that_was_released)
 {
-    meeting_t m = {.op = SIM_MARK, .nth = 1};
+    meeting_t m = {.op = SIM_RECORD, .nth = 1};
     fixture_open(&m.f, SIMULATED, POOL);
     take_two_on_b(&m);
     sim_write(&m.f.sim, B, m.pointer, PART, 1);
@@ -236,7 +236,7 @@ static void *capture_b(void *user)
 /* An event of all work ends captures. */
 START_TEST(a_session_waits_for_calls_that_record_all_work)
 {
-    meeting_t m = {.op = SIM_MARK_ALL, .nth = 1, .meets = capture_b};
+    meeting_t m = {.op = SIM_RECORD_ALL, .nth = 1, .meets = capture_b};
     fixture_prepare(&m.f, SIMULATED, POOL);
     m.f.sim.ops.grow = NULL;
     m.f.sim.ops.shrink = NULL;
@@ -256,7 +256,7 @@ START_TEST(a_session_waits_for_calls_that_record_all_work)
 END_TEST
 
 static meeting_t *met;
-static cuarena_status_t (*mark_as_ever)(void *user, cuarena_stream_t stream, void **event);
+static cuarena_status_t (*record_as_ever)(void *user, cuarena_stream_t stream, void **event);
 
 static void *write_and_free_on_b(void *user)
 {
@@ -269,10 +269,10 @@ static void *write_and_free_on_b(void *user)
 }
 
 /* Another thread uses the stream on, behind the first event. */
-static cuarena_status_t mark_and_go_on(void *user, cuarena_stream_t stream, void **event)
+static cuarena_status_t record_and_go_on(void *user, cuarena_stream_t stream, void **event)
 {
     meeting_t *m = met;
-    cuarena_status_t status = mark_as_ever(user, stream, event);
+    cuarena_status_t status = record_as_ever(user, stream, event);
     if (m->nth == 0)
         return status;
     m->nth = 0;
@@ -287,8 +287,8 @@ START_TEST(what_is_freed_during_a_release_is_not_behind_its_event)
     meeting_t m = {.nth = 1};
     met = &m;
     fixture_prepare(&m.f, SIMULATED, POOL);
-    mark_as_ever = m.f.sim.ops.mark;
-    m.f.sim.ops.mark = mark_and_go_on;
+    record_as_ever = m.f.sim.ops.record_event;
+    m.f.sim.ops.record_event = record_and_go_on;
     fixture_create(&m.f);
     m.pointer = take_on(&m.f, POOL, B);
     expect_ok(cuarena_release_stream(m.f.arena, B));

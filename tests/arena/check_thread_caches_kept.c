@@ -80,7 +80,7 @@ START_TEST(an_arena_of_threads_that_grows_looks)
     begin_looking(CUARENA_PRESET_GROW, row->steal, B);
     for (int i = 0; i < 8; i++)
         fill(row->count, row->bytes, B);
-    uint64_t looks = f.sim.counts[SIM_QUERY] + f.sim.counts[SIM_MARK];
+    uint64_t looks = f.sim.counts[SIM_QUERY] + f.sim.counts[SIM_RECORD];
     ck_assert_msg(looks != 0, "%s: expected looks, got none", row->edge);
     expect_u64(f.sim.counts[SIM_WAIT] + f.sim.counts[SIM_WAIT_HOST], 0);
     expect_valid_arena(arena);
@@ -101,7 +101,7 @@ START_TEST(threads_look_beside_each_other)
 {
     begin_looking(CUARENA_PRESET_GROW, CUARENA_STEAL_WAIT, B);
     run(WORKERS, fill_often);
-    uint64_t looks = f.sim.counts[SIM_QUERY] + f.sim.counts[SIM_MARK];
+    uint64_t looks = f.sim.counts[SIM_QUERY] + f.sim.counts[SIM_RECORD];
     ck_assert_msg(looks != 0, "expected looks, got none");
     expect_u64(live_blocks(&f), 0);
     finish();

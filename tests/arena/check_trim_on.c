@@ -240,7 +240,7 @@ START_TEST(trim_on_a_wait_that_fails)
     void *again = take_on(f, BLOCK, A);
     ck_assert_ptr_eq(again, p);
     drop_on(f, again, A);
-    sim_fail(&f->sim, SIM_MARK, 1, CUARENA_DRIVER);
+    sim_fail(&f->sim, SIM_RECORD, 1, CUARENA_DRIVER);
     expect_status(cuarena_trim_on(f->arena, A, 0, &given), CUARENA_DRIVER);
     expect_sound(f);
     expect_u64(trimmed(f, A, 0), BLOCK);

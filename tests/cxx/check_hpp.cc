@@ -519,24 +519,24 @@ cuarena_status_t identify(void *, cuarena_stream_t stream, cuarena_stream_info_t
     return CUARENA_OK;
 }
 
-cuarena_status_t mark(void *, cuarena_stream_t, void **event) noexcept
+cuarena_status_t record_event(void *, cuarena_stream_t, void **event) noexcept
 {
     static char the;
     *event = &the;
     return CUARENA_OK;
 }
 
-cuarena_status_t query(void *, void *) noexcept
+cuarena_status_t query_event(void *, void *) noexcept
 {
     return CUARENA_OK;
 }
 
-cuarena_status_t wait(void *, void *, cuarena_stream_t, std::int32_t) noexcept
+cuarena_status_t wait_event(void *, void *, cuarena_stream_t, std::int32_t) noexcept
 {
     return CUARENA_OK;
 }
 
-void unmark(void *, void *) noexcept
+void end_event(void *, void *) noexcept
 {
 }
 
@@ -546,10 +546,10 @@ void what_a_thread_allocated_on_its_default_stream_is_not_freed_on_anothers()
     counted_memory memory;
     cuarena::arena arena = memory.arena_with([](cuarena_memory_ops_t &ops) {
         ops.identify = identify;
-        ops.mark = mark;
-        ops.query = query;
-        ops.wait = wait;
-        ops.unmark = unmark;
+        ops.record_event = record_event;
+        ops.query_event = query_event;
+        ops.wait_event = wait_event;
+        ops.end_event = end_event;
     });
     const auto how = cuarena::request().on(CUARENA_STREAM_PER_THREAD);
     cuarena::block block = arena.make_block(1000, how);

@@ -157,9 +157,9 @@ START_TEST(takers_that_fail_leave_nothing)
     ck_assert(standin_is_here());
     live_with_failing(options, entry, CUAI_CUDA_ERROR_OUT_OF_MEMORY, false, false);
     live_with_failing(options, entry, CUAI_CUDA_ERROR_OPERATING_SYSTEM, false, false);
-    bool marks = strncmp(entry, "cuEvent", 7) == 0;
+    bool of_event = strncmp(entry, "cuEvent", 7) == 0;
     live_with_failing(options, entry, CUAI_CUDA_ERROR_OUT_OF_MEMORY, true,
-                      marks); /* what nobody can wait for is not given back */
+                      of_event); /* what nobody can wait for is not given back */
 }
 END_TEST
 

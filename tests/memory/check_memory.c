@@ -497,14 +497,16 @@ START_TEST(custom_passes_everything_on)
     expect_status(ops->identify(memory.user, CUARENA_STREAM_PER_THREAD, &info),
                   CUARENA_BAD_ARGUMENT);
     void *event = NULL;
-    expect_ok(ops->mark(memory.user, NULL, &event));
+    expect_ok(ops->record_event(memory.user, NULL, &event));
     ck_assert_ptr_eq(event, &guest);
-    expect_ok(ops->query(memory.user, event));
-    expect_ok(ops->wait(memory.user, event, NULL, 1));
-    ops->unmark(memory.user, event);
+    expect_ok(ops->query_event(memory.user, event));
+    expect_ok(ops->wait_event(memory.user, event, NULL, 1));
+    ops->end_event(memory.user, event);
     memory_give_back(&memory, &s);
     cuai_memory_close(&memory);
-    expect_text(guest.calls, "grow shrink punch fill identify identify mark query wait unmark ");
+    expect_text(
+        guest.calls,
+        "grow shrink punch fill identify identify record_event query_event wait_event end_event ");
     ck_assert_int_eq(guest.give_backs, 1);
     ck_assert_int_eq(guest.ends, 1);
 }
@@ -533,7 +535,7 @@ START_TEST(custom_smallest_table)
     ck_assert(memory.ops.punch == NULL);
     ck_assert(memory.ops.available == NULL && memory.ops.total == NULL);
     ck_assert(memory.ops.relocate == NULL);
-    ck_assert(memory.ops.zero_bytes == NULL && memory.ops.mark == NULL);
+    ck_assert(memory.ops.zero_bytes == NULL && memory.ops.record_event == NULL);
     ck_assert(memory.ops.zero_captured == NULL);
     ck_assert(memory.ops.set_bytes == NULL && memory.ops.read_bytes == NULL);
 }
@@ -603,8 +605,8 @@ START_TEST(custom_query_may_say_busy)
 {
     cuai_memory_t memory = memory_kept(CUARENA_MEMORY_CUSTOM);
     guest.status = CUARENA_BUSY;
-    expect_status(memory.ops.query(memory.user, NULL), CUARENA_BUSY);
-    expect_status(memory.ops.wait(memory.user, NULL, NULL, 1), CUARENA_DRIVER);
+    expect_status(memory.ops.query_event(memory.user, NULL), CUARENA_BUSY);
+    expect_status(memory.ops.wait_event(memory.user, NULL, NULL, 1), CUARENA_DRIVER);
     guest.status = CUARENA_OK;
 }
 END_TEST

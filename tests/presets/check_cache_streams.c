@@ -226,11 +226,11 @@ START_TEST(an_eager_stream_has_a_event_behind_what_it_freed)
     f.config.events = CUARENA_EVENTS_EAGER;
     fixture_create(&f);
     void *at = cache_one(A);
-    uint64_t marks = f.sim.counts[SIM_MARK];
-    expect_u64(marks, 1);
+    uint64_t events = f.sim.counts[SIM_RECORD];
+    expect_u64(events, 1);
     void *again = take_on(&f, BYTES, B);
     ck_assert_ptr_eq(again, at);
-    expect_u64(f.sim.counts[SIM_MARK], marks);
+    expect_u64(f.sim.counts[SIM_RECORD], events);
     use(again, B);
     end(again, B);
 }

@@ -142,37 +142,38 @@ static cuarena_status_t guest_identify(void *user, cuarena_stream_t stream,
     return CUARENA_OK;
 }
 
-static cuarena_status_t guest_mark(void *user, cuarena_stream_t stream, void **event_out)
+static cuarena_status_t guest_record_event(void *user, cuarena_stream_t stream, void **event_out)
 {
     guest_t *self = user;
     (void)stream;
-    note(user, "mark");
+    note(user, "record_event");
     *event_out = user;
     return self->status;
 }
 
-static cuarena_status_t guest_query(void *user, void *event)
+static cuarena_status_t guest_query_event(void *user, void *event)
 {
     guest_t *self = user;
     (void)event;
-    note(user, "query");
+    note(user, "query_event");
     return self->status;
 }
 
-static cuarena_status_t guest_wait(void *user, void *event, cuarena_stream_t stream, int32_t host)
+static cuarena_status_t guest_wait_event(void *user, void *event, cuarena_stream_t stream,
+                                         int32_t host)
 {
     guest_t *self = user;
     (void)event;
     (void)stream;
     (void)host;
-    note(user, "wait");
+    note(user, "wait_event");
     return self->status;
 }
 
-static void guest_unmark(void *user, void *event)
+static void guest_end_event(void *user, void *event)
 {
     (void)event;
-    note(user, "unmark");
+    note(user, "end_event");
 }
 
 static void guest_end(void *user)
@@ -202,10 +203,10 @@ void guest_reset(void)
     ops->set_bytes = guest_set;
     ops->read_bytes = guest_read;
     ops->identify = guest_identify;
-    ops->mark = guest_mark;
-    ops->query = guest_query;
-    ops->wait = guest_wait;
-    ops->unmark = guest_unmark;
+    ops->record_event = guest_record_event;
+    ops->query_event = guest_query_event;
+    ops->wait_event = guest_wait_event;
+    ops->end_event = guest_end_event;
     ops->end = guest_end;
 }
 

@@ -28,7 +28,7 @@ struct sim_item {
     uint64_t seed;
     sim_event_t *event;
     uint64_t version;
-    uint32_t *left; /* of a mark on all streams: of how many it is still to run; NULL: on one */
+    uint32_t *left; /* of an event of all streams: of how many it is still to run; NULL: on one */
 };
 
 /* ---- Calls -------------------------------------------------------------- */
@@ -40,7 +40,7 @@ static cuarena_status_t enter(sim_t *sim, sim_op_t op)
         sim->hook(sim, op);
     pthread_mutex_lock(&sim->lock);
     sim->counts[op]++;
-    bool may = op != SIM_GIVE_BACK && op != SIM_SHRINK && op != SIM_UNMARK;
+    bool may = op != SIM_GIVE_BACK && op != SIM_SHRINK && op != SIM_END_EVENT;
     return may && sim_fails_now(sim, op) ? sim->fail_with : CUARENA_OK;
 }
 
@@ -195,7 +195,7 @@ static bool is_ready(const sim_stream_t *s)
     return item != NULL && (item->kind != ITEM_WAIT || is_complete(item->event, item->version));
 }
 
-/* Each mark on all streams has a count of its own: its event may be recorded anew meanwhile. */
+/* Each record of all streams has a count of its own: its event may be recorded anew meanwhile. */
 static bool is_last_part(const sim_item_t *item)
 {
     if (item->left == NULL)
@@ -659,14 +659,14 @@ static sim_event_t *use_event(sim_t *sim, void *handle)
     return event;
 }
 
-static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **out)
+static cuarena_status_t record_event(void *user, cuarena_stream_t stream, void **out)
 {
     sim_t *sim = user;
     bool all = stream == CUARENA_NO_STREAM;
-    cuarena_status_t status = enter(sim, all ? SIM_MARK_ALL : SIM_MARK);
+    cuarena_status_t status = enter(sim, all ? SIM_RECORD_ALL : SIM_RECORD);
     uint32_t number = 0;
     if (status == CUARENA_OK && !all)
-        number = use_handle(sim, stream, "mark: a dead handle");
+        number = use_handle(sim, stream, "record_event: a dead handle");
     if (number != 0)
         status = check_captured(sim, stream);
     if (status == CUARENA_OK && all)
@@ -683,7 +683,7 @@ static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **out)
     return leave(sim, CUARENA_OK);
 }
 
-static cuarena_status_t query(void *user, void *handle)
+static cuarena_status_t query_event(void *user, void *handle)
 {
     sim_t *sim = user;
     cuarena_status_t status = enter(sim, SIM_QUERY);
@@ -701,7 +701,7 @@ static bool drops(uint64_t *in)
     return *in != 0 && --*in == 0;
 }
 
-static cuarena_status_t wait(void *user, void *handle, cuarena_stream_t stream, int32_t host)
+static cuarena_status_t wait_event(void *user, void *handle, cuarena_stream_t stream, int32_t host)
 {
     sim_t *sim = user;
     cuarena_status_t status = enter(sim, host ? SIM_WAIT_HOST : SIM_WAIT);
@@ -724,10 +724,10 @@ static cuarena_status_t wait(void *user, void *handle, cuarena_stream_t stream, 
     return leave(sim, CUARENA_OK);
 }
 
-static void unmark(void *user, void *handle)
+static void end_event(void *user, void *handle)
 {
     sim_t *sim = user;
-    enter(sim, SIM_UNMARK);
+    enter(sim, SIM_END_EVENT);
     sim_event_t *event = use_event(sim, handle);
     if (event != NULL)
         event->alive = false;
@@ -754,10 +754,10 @@ static void fill_table(cuarena_memory_ops_t *ops, bool host_readable)
     ops->set_bytes = set_bytes;
     ops->read_bytes = read_bytes;
     ops->identify = identify;
-    ops->mark = mark;
-    ops->query = query;
-    ops->wait = wait;
-    ops->unmark = unmark;
+    ops->record_event = record_event;
+    ops->query_event = query_event;
+    ops->wait_event = wait_event;
+    ops->end_event = end_event;
 }
 
 void sim_open(sim_t *sim, uint64_t seed, bool host_readable)

@@ -36,12 +36,12 @@ typedef enum sim_op {
     SIM_SET,
     SIM_READ,
     SIM_IDENTIFY,
-    SIM_MARK,
-    SIM_MARK_ALL, /* a mark of all streams */
+    SIM_RECORD,
+    SIM_RECORD_ALL, /* an event of all streams */
     SIM_QUERY,
     SIM_WAIT, /* a stream's */
     SIM_WAIT_HOST,
-    SIM_UNMARK,
+    SIM_END_EVENT,
     SIM_OPS
 } sim_op_t;
 

@@ -170,7 +170,7 @@ static void obtain(model_t *m, live_t *l)
     cuarena_stream_t s = m->streams[on];
     *l = (live_t){.bytes = bytes, .last = on, .used = 1u << on};
     if (m->captures && any(m, 3) == 0)
-        sim_fail(&m->sim, any(m, 2) == 0 ? SIM_MARK : SIM_WAIT, 1, CUARENA_DRIVER);
+        sim_fail(&m->sim, any(m, 2) == 0 ? SIM_RECORD : SIM_WAIT, 1, CUARENA_DRIVER);
     cuarena_status_t status = any(m, 2) == 0
                                   ? cuarena_alloc_on(m->arena, bytes, s, asked, &l->pointer)
                                   : cuarena_block_alloc_on(m->arena, bytes, s, asked, &l->block);
@@ -362,8 +362,9 @@ static void wait_and_tell(model_t *m)
 
 static void fail_soon(model_t *m)
 {
-    static const sim_op_t ops[] = {SIM_MARK, SIM_MARK_ALL, SIM_QUERY,    SIM_WAIT,    SIM_WAIT_HOST,
-                                   SIM_ZERO, SIM_GROW,     SIM_RELOCATE, SIM_IDENTIFY};
+    static const sim_op_t ops[] = {SIM_RECORD, SIM_RECORD_ALL, SIM_QUERY,
+                                   SIM_WAIT,   SIM_WAIT_HOST,  SIM_ZERO,
+                                   SIM_GROW,   SIM_RELOCATE,   SIM_IDENTIFY};
     uint64_t op = any(m, sizeof ops / sizeof ops[0]);
     if (m->may_fail)
         sim_fail(&m->sim, (int32_t)ops[op], 1 + any(m, 4), CUARENA_DRIVER);

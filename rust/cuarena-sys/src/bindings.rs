@@ -807,7 +807,7 @@ pub struct cuarena_memory_ops {
             stream: cuarena_stream_t,
         ) -> cuarena_status_t,
     >,
-    #[doc = " Streams and events. All five NULL: everything that the memory does is done when the call\n returns, and no stream uses its bytes.\n\n `identify` tells what a handle that the program has just passed stands for; BAD_ARGUMENT,\n with a message, for a stream whose work could not use these bytes.\n\n `mark` records an event behind the work of `stream` so far: a new one if *event is NULL, else\n that one anew. With CUARENA_NO_STREAM it records a new event behind the work of all streams\n that could use its bytes, or says UNSUPPORTED: the arena then marks each stream that it knows\n and that was not released, and refuses what would need an event of another thread's default\n stream. `query` says OK when the work behind an event is done, else BUSY. `wait` makes\n `stream` wait for an event or, with host = 1 and CUARENA_NO_STREAM, the calling thread.\n `unmark` ends an event, complete or not.\n\n On a stream that is being captured `mark`, `wait`, `relocate`, `zero_bytes` and `set_bytes`\n say BUSY, with nothing recorded, queued or touched."]
+    #[doc = " Streams and events. All five NULL: everything that the memory does is done when the call\n returns, and no stream uses its bytes.\n\n `identify` tells what a handle that the program has just passed stands for; BAD_ARGUMENT,\n with a message, for a stream whose work could not use these bytes.\n\n `record_event` records an event behind the work of `stream` so far: a new one if *event is\n NULL, else that one anew. With CUARENA_NO_STREAM it records a new event behind the work of\n all streams that could use its bytes, or says UNSUPPORTED: the arena then records one on each\n stream that it knows and that was not released, and refuses what would need an event of\n another thread's default stream. `query_event` says OK when the work behind an event is done,\n else BUSY. `wait_event` makes `stream` wait for an event or, with host = 1 and\n CUARENA_NO_STREAM, the calling thread. `end_event` ends an event, complete or not.\n\n On a stream that is being captured `record_event`, `wait_event`, `relocate`, `zero_bytes` and\n `set_bytes` say BUSY, with nothing recorded, queued or touched."]
     pub identify: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
@@ -815,20 +815,20 @@ pub struct cuarena_memory_ops {
             info_out: *mut cuarena_stream_info_t,
         ) -> cuarena_status_t,
     >,
-    pub mark: ::core::option::Option<
+    pub record_event: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
             stream: cuarena_stream_t,
             event: *mut *mut ::core::ffi::c_void,
         ) -> cuarena_status_t,
     >,
-    pub query: ::core::option::Option<
+    pub query_event: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
             event: *mut ::core::ffi::c_void,
         ) -> cuarena_status_t,
     >,
-    pub wait: ::core::option::Option<
+    pub wait_event: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
             event: *mut ::core::ffi::c_void,
@@ -836,7 +836,7 @@ pub struct cuarena_memory_ops {
             host: i32,
         ) -> cuarena_status_t,
     >,
-    pub unmark: ::core::option::Option<
+    pub end_event: ::core::option::Option<
         unsafe extern "C" fn(user: *mut ::core::ffi::c_void, event: *mut ::core::ffi::c_void),
     >,
     #[doc = " Gives the handles behind [offset, offset + bytes) of a segment, in order, each with a\n descriptor of its own, which the caller closes; offset and bytes are multiples of the arena's\n granule. With `pieces` NULL it gives only their count. BAD_ARGUMENT if there are more than\n `capacity`. It may be called while other functions work on the segment. NULL: blocks cannot\n be exported."]
@@ -942,14 +942,14 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_memory_ops, zero_bytes) - 112usize];
     ["Offset of field: cuarena_memory_ops::identify"]
         [::core::mem::offset_of!(cuarena_memory_ops, identify) - 120usize];
-    ["Offset of field: cuarena_memory_ops::mark"]
-        [::core::mem::offset_of!(cuarena_memory_ops, mark) - 128usize];
-    ["Offset of field: cuarena_memory_ops::query"]
-        [::core::mem::offset_of!(cuarena_memory_ops, query) - 136usize];
-    ["Offset of field: cuarena_memory_ops::wait"]
-        [::core::mem::offset_of!(cuarena_memory_ops, wait) - 144usize];
-    ["Offset of field: cuarena_memory_ops::unmark"]
-        [::core::mem::offset_of!(cuarena_memory_ops, unmark) - 152usize];
+    ["Offset of field: cuarena_memory_ops::record_event"]
+        [::core::mem::offset_of!(cuarena_memory_ops, record_event) - 128usize];
+    ["Offset of field: cuarena_memory_ops::query_event"]
+        [::core::mem::offset_of!(cuarena_memory_ops, query_event) - 136usize];
+    ["Offset of field: cuarena_memory_ops::wait_event"]
+        [::core::mem::offset_of!(cuarena_memory_ops, wait_event) - 144usize];
+    ["Offset of field: cuarena_memory_ops::end_event"]
+        [::core::mem::offset_of!(cuarena_memory_ops, end_event) - 152usize];
     ["Offset of field: cuarena_memory_ops::export_range"]
         [::core::mem::offset_of!(cuarena_memory_ops, export_range) - 160usize];
     ["Offset of field: cuarena_memory_ops::end"]

@@ -164,14 +164,14 @@ fn panics_about_streams_are_refusals() {
         let error = reclaim().expect_err(function);
         assert_eq!(error.kind(), ErrorKind::Driver, "{function}: {error}");
     };
-    refused("mark", &|| arena.reclaim());
-    told(&ledger, "query");
+    refused("record_event", &|| arena.reclaim());
+    told(&ledger, "query_event");
     assert_eq!(
         arena.reclaim().unwrap(),
         0,
         "what cannot be asked is not done"
     );
-    refused("wait", &|| arena.reclaim_and_wait());
+    refused("wait_event", &|| arena.reclaim_and_wait());
     told(&ledger, "");
     arena.reclaim_and_wait().unwrap();
     drop((stream, foreign));
@@ -385,24 +385,24 @@ unsafe impl Memory for Ordered {
         self.heap.identify(stream)
     }
 
-    fn mark(
+    fn record_event(
         &self,
         stream: Option<RawStream>,
         event: Option<StreamEvent>,
     ) -> MemoryResult<StreamEvent> {
-        self.heap.mark(stream, event)
+        self.heap.record_event(stream, event)
     }
 
-    fn query(&self, event: StreamEvent) -> MemoryResult<bool> {
-        self.heap.query(event)
+    fn query_event(&self, event: StreamEvent) -> MemoryResult<bool> {
+        self.heap.query_event(event)
     }
 
-    fn wait(&self, event: StreamEvent, stream: Option<RawStream>) -> MemoryResult<()> {
-        self.heap.wait(event, stream)
+    fn wait_event(&self, event: StreamEvent, stream: Option<RawStream>) -> MemoryResult<()> {
+        self.heap.wait_event(event, stream)
     }
 
-    fn unmark(&self, event: StreamEvent) {
-        self.heap.unmark(event);
+    fn end_event(&self, event: StreamEvent) {
+        self.heap.end_event(event);
     }
 }
 

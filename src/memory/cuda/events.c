@@ -101,8 +101,9 @@ static cuarena_status_t record(cuai_place_t *place, cuai_cu_stream_t stream, cua
     if (result != CUAI_CUDA_SUCCESS) {
         if (used != old)
             push_idle(used);
-        return cuai_place_fail(place, result, "cuEventRecord", "marking stream %p of device %d",
-                               (void *)stream, place->device);
+        return cuai_place_fail(place, result, "cuEventRecord",
+                               "recording an event on stream %p of device %d", (void *)stream,
+                               place->device);
     }
     if (used != old)
         cuai_event_release(old);
@@ -129,7 +130,8 @@ static cuarena_status_t fail_over_capture(const cuai_place_t *place, cuai_cu_res
 {
     cuarena_status_t status =
         cuai_fail(CUARENA_BUSY,
-                  "marking all work of device %d: a stream of it is captured into a graph, or its "
+                  "recording an event behind all work of device %d: a stream of it is captured "
+                  "into a graph, or its "
                   "capture has failed, and the driver ends such captures; accepted: after "
                   "cuStreamEndCapture",
                   place->device);
@@ -154,8 +156,8 @@ static cuarena_status_t record_all(cuai_place_t *place, cuai_event_t **event)
     if (result == CUAI_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED ||
         result == CUAI_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
         return fail_over_capture(place, result);
-    return cuai_place_fail(place, result, "cuCtxRecordEvent", "marking all work of device %d",
-                           place->device);
+    return cuai_place_fail(place, result, "cuCtxRecordEvent",
+                           "recording an event behind all work of device %d", place->device);
 }
 
 cuarena_status_t cuai_event_record_all(cuai_place_t *place, cuai_event_t **event)

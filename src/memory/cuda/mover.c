@@ -112,7 +112,7 @@ static cuarena_status_t ready_kernels(cuai_mover_t *mover, cuai_cu_stream_t stre
 
 /* Records the event of the last list; tries twice, and then waits for the stream, so that none is
  * needed. */
-static cuarena_status_t mark_last(cuai_mover_t *mover, cuai_cu_stream_t stream)
+static cuarena_status_t record_last(cuai_mover_t *mover, cuai_cu_stream_t stream)
 {
     CUAI_ASSERT(mover->busy);
     cuarena_status_t status = cuai_event_record(mover->place, stream, &mover->last);
@@ -120,7 +120,7 @@ static cuarena_status_t mark_last(cuai_mover_t *mover, cuai_cu_stream_t stream)
         status = cuai_event_record(mover->place, stream, &mover->last);
     if (status != CUARENA_OK)
         status = cuai_event_synchronize(mover->place, stream);
-    mover->unmarked = status != CUARENA_OK;
+    mover->unrecorded = status != CUARENA_OK;
     return status;
 }
 
@@ -226,7 +226,7 @@ static void unclaim(cuai_mover_t *mover)
 static cuarena_status_t follow_last(cuai_mover_t *mover, cuai_cu_stream_t stream)
 {
     CUAI_ASSERT(mover->busy && mover->last != NULL);
-    if (mover->unmarked)
+    if (mover->unrecorded)
         return cuai_fail(CUARENA_LOST,
                          "device %d: nobody can tell when the relocations that "
                          "were queued last are done",
@@ -234,14 +234,14 @@ static cuarena_status_t follow_last(cuai_mover_t *mover, cuai_cu_stream_t stream
     return cuai_event_wait(mover->last, mover->place, stream);
 }
 
-/* Waits until the last launch has read its table from the staging. `marked`: the last launch came
+/* Waits until the last launch has read its table from the staging. `recorded`: the last launch came
  * before the last event. */
-static cuarena_status_t await_staging(cuai_mover_t *mover, cuai_cu_stream_t stream, bool marked)
+static cuarena_status_t await_staging(cuai_mover_t *mover, cuai_cu_stream_t stream, bool recorded)
 {
     CUAI_ASSERT(mover->busy);
     if (!mover->staged)
         return CUARENA_OK;
-    cuarena_status_t status = marked ? CUARENA_OK : mark_last(mover, stream);
+    cuarena_status_t status = recorded ? CUARENA_OK : record_last(mover, stream);
     if (status == CUARENA_OK)
         status = cuai_event_wait_host(mover->last);
     if (status != CUARENA_OK) /* the stream is behind the last list */
@@ -319,9 +319,9 @@ static cuarena_status_t queue_in_turn(cuai_mover_t *mover, const cuarena_relocat
     else
         status = queue_copies(mover, list, count, stream, done_out);
     cuai_kept_error_t words = cuai_error_kept();
-    cuarena_status_t marked = mark_last(mover, stream);
+    cuarena_status_t recorded = record_last(mover, stream);
     if (status == CUARENA_OK)
-        return marked;
+        return recorded;
     cuai_error_restore(&words);
     return status;
 }

@@ -27,7 +27,7 @@ typedef struct cuai_mover {
     bool busy; /* a thread uses what follows, without the lock */
     cuai_slide_t slide;
     cuai_event_t *last; /* the last list is done */
-    bool unmarked;      /* the last list has no event: no other list may follow */
+    bool unrecorded;    /* the last list has no event: no other list may follow */
     bool staged;        /* a launch may read the staging until `last` */
 } cuai_mover_t;
 

@@ -360,7 +360,7 @@ static cuai_place_t *sole_place(cuai_streams_t *streams)
 }
 
 /* Records an event behind all work that may use the memory, without any stream's handle. */
-static cuarena_status_t mark_all_work(cuai_streams_t *streams, void **event)
+static cuarena_status_t record_all_work(cuai_streams_t *streams, void **event)
 {
     cuai_place_t *place = sole_place(streams);
     cuai_event_t *made = &over;
@@ -373,11 +373,11 @@ static cuarena_status_t mark_all_work(cuai_streams_t *streams, void **event)
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_streams_mark(void *user, cuarena_stream_t stream, void **event)
+cuarena_status_t cuai_streams_record_event(void *user, cuarena_stream_t stream, void **event)
 {
     cuai_streams_t *streams = user;
     if (stream == CUARENA_NO_STREAM)
-        return mark_all_work(streams, event);
+        return record_all_work(streams, event);
     cuai_place_t *place = NULL;
     cuai_event_t *recorded = *event != &over ? *event : NULL;
     cuarena_status_t status = cuai_streams_place(streams, stream, &place);
@@ -394,7 +394,7 @@ cuarena_status_t cuai_streams_mark(void *user, cuarena_stream_t stream, void **e
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_streams_query(void *user, void *event)
+cuarena_status_t cuai_streams_query_event(void *user, void *event)
 {
     CUAI_ASSERT(event != NULL);
     const cuai_streams_t *streams = user;
@@ -405,7 +405,8 @@ cuarena_status_t cuai_streams_query(void *user, void *event)
     return is_moot(streams, asked->place) ? CUARENA_OK : status;
 }
 
-cuarena_status_t cuai_streams_wait(void *user, void *event, cuarena_stream_t stream, int32_t host)
+cuarena_status_t cuai_streams_wait_event(void *user, void *event, cuarena_stream_t stream,
+                                         int32_t host)
 {
     CUAI_ASSERT(event != NULL && (!host || stream == CUARENA_NO_STREAM));
     cuai_streams_t *streams = user;
@@ -422,7 +423,7 @@ cuarena_status_t cuai_streams_wait(void *user, void *event, cuarena_stream_t str
     return is_moot(streams, awaited->place) ? CUARENA_OK : status;
 }
 
-void cuai_streams_unmark(void *user, void *event)
+void cuai_streams_end_event(void *user, void *event)
 {
     (void)user;
     CUAI_ASSERT(event != NULL);
@@ -433,10 +434,10 @@ void cuai_streams_unmark(void *user, void *event)
 void cuai_streams_fill(cuarena_memory_ops_t *ops)
 {
     ops->identify = cuai_streams_identify;
-    ops->mark = cuai_streams_mark;
-    ops->query = cuai_streams_query;
-    ops->wait = cuai_streams_wait;
-    ops->unmark = cuai_streams_unmark;
+    ops->record_event = cuai_streams_record_event;
+    ops->query_event = cuai_streams_query_event;
+    ops->wait_event = cuai_streams_wait_event;
+    ops->end_event = cuai_streams_end_event;
 }
 
 cuarena_status_t cuai_streams_drain(cuai_streams_t *streams, cuarena_stream_t stream)
@@ -444,11 +445,11 @@ cuarena_status_t cuai_streams_drain(cuai_streams_t *streams, cuarena_stream_t st
     void *event = NULL;
     if (stream == CUARENA_NO_STREAM)
         return CUARENA_OK;
-    cuarena_status_t status = cuai_streams_mark(streams, stream, &event);
+    cuarena_status_t status = cuai_streams_record_event(streams, stream, &event);
     if (status != CUARENA_OK)
         return status;
-    status = cuai_streams_wait(streams, event, CUARENA_NO_STREAM, 1);
-    cuai_streams_unmark(streams, event);
+    status = cuai_streams_wait_event(streams, event, CUARENA_NO_STREAM, 1);
+    cuai_streams_end_event(streams, event);
     return status;
 }
 

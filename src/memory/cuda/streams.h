@@ -1,5 +1,6 @@
 /*
- * Streams of the driver: the identify, mark, query, wait and unmark of every memory that they use.
+ * Streams of the driver: the identify, record_event, query_event, wait_event and end_event of every
+ * memory that they use.
  *
  * All contexts of a device share its addresses, so whether a stream reaches bytes depends on its
  * device alone.
@@ -36,16 +37,17 @@ void cuai_streams_open(cuai_streams_t *streams, const char *name, cuai_place_t *
                        uint64_t reach);
 /* For host memory: opens nothing before a stream is passed. */
 void cuai_streams_open_host(cuai_streams_t *streams, const char *name);
-/* Closes all places; every event was unmarked. */
+/* Closes all places; every event was ended. */
 void cuai_streams_end(cuai_streams_t *streams);
 
 /* The five functions of the table. */
 cuarena_status_t cuai_streams_identify(void *user, cuarena_stream_t stream,
                                        cuarena_stream_info_t *info_out);
-cuarena_status_t cuai_streams_mark(void *user, cuarena_stream_t stream, void **event);
-cuarena_status_t cuai_streams_query(void *user, void *event);
-cuarena_status_t cuai_streams_wait(void *user, void *event, cuarena_stream_t stream, int32_t host);
-void cuai_streams_unmark(void *user, void *event);
+cuarena_status_t cuai_streams_record_event(void *user, cuarena_stream_t stream, void **event);
+cuarena_status_t cuai_streams_query_event(void *user, void *event);
+cuarena_status_t cuai_streams_wait_event(void *user, void *event, cuarena_stream_t stream,
+                                         int32_t host);
+void cuai_streams_end_event(void *user, void *event);
 
 /* Puts the five into a table. */
 void cuai_streams_fill(cuarena_memory_ops_t *ops);

@@ -287,7 +287,7 @@ static cuarena_status_t identify(void *user, cuarena_stream_t stream,
 /* The one event: all work is done. */
 static char past;
 
-static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **event)
+static cuarena_status_t record_event(void *user, cuarena_stream_t stream, void **event)
 {
     (void)user;
     (void)stream;
@@ -295,7 +295,7 @@ static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **event)
     return CUARENA_OK;
 }
 
-static cuarena_status_t query(void *user, void *event)
+static cuarena_status_t query_event(void *user, void *event)
 {
     (void)user;
     (void)event;
@@ -303,7 +303,7 @@ static cuarena_status_t query(void *user, void *event)
     return CUARENA_OK;
 }
 
-static cuarena_status_t wait_for(void *user, void *event, cuarena_stream_t stream, int32_t host)
+static cuarena_status_t wait_event(void *user, void *event, cuarena_stream_t stream, int32_t host)
 {
     (void)user;
     (void)event;
@@ -313,7 +313,7 @@ static cuarena_status_t wait_for(void *user, void *event, cuarena_stream_t strea
     return CUARENA_OK;
 }
 
-static void unmark(void *user, void *event)
+static void end_event(void *user, void *event)
 {
     (void)user;
     (void)event;
@@ -339,10 +339,10 @@ cuarena_status_t cuai_none_open(const cuarena_config_t *config, cuai_memory_t *o
     ops->fill = fill;
     ops->relocate = relocate;
     ops->identify = identify;
-    ops->mark = mark;
-    ops->query = query;
-    ops->wait = wait_for;
-    ops->unmark = unmark;
+    ops->record_event = record_event;
+    ops->query_event = query_event;
+    ops->wait_event = wait_event;
+    ops->end_event = end_event;
     out->user = (void *)(uintptr_t)granularity;
     return heed_forks();
 }

@@ -473,9 +473,9 @@ START_TEST(relocate_and_zero_on_streams)
     }
     for (uint64_t i = 0; i < 8; i++) {
         void *event = NULL;
-        expect_ok(ops->mark(b.memory.user, streams[(i + 1) % 2], &event));
-        expect_ok(ops->wait(b.memory.user, event, streams[i % 2], 0));
-        ops->unmark(b.memory.user, event);
+        expect_ok(ops->record_event(b.memory.user, streams[(i + 1) % 2], &event));
+        expect_ok(ops->wait_event(b.memory.user, event, streams[i % 2], 0));
+        ops->end_event(b.memory.user, event);
         bench_move(&b, &picture, KIB(4), KIB(4) + 256 * (i + 1), 2 * GRANULARITY, &entry);
         expect_ok(ops->relocate(b.memory.user, &entry, 1, streams[i % 2], &done));
     }

@@ -95,7 +95,7 @@ END_TEST
 /* The list after it is on another stream, and behind it all the same; where
  * the call fails twice (`_i`), the first one has waited for its stream, and only
  * where it could not (2) the other is refused. */
-START_TEST(list_whose_end_could_not_be_marked)
+START_TEST(list_whose_end_could_not_be_recorded)
 {
     enum {
         COUNT = 300
@@ -297,7 +297,7 @@ int main(void)
     TCase *lists = suite_add_list(suite, "lists", TEST_LIST(lists_longer_than_a_launch));
     tcase_set_tags(lists, "long"); /* and without threads */
     add_standin_test(lists, long_list_that_fails_tells_how_far_it_came, COUNT_OF(list_calls));
-    add_standin_test(lists, list_whose_end_could_not_be_marked, 3);
+    add_standin_test(lists, list_whose_end_could_not_be_recorded, 3);
     TCase *threads = new_case(suite, "threads");
     add_standin_test(threads, second_thread_waits_for_its_turn, 1);
     add_standin_test(threads, kernels_are_loaded_by_one_thread, 1);

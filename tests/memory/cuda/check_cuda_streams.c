@@ -230,10 +230,10 @@ START_TEST(events_beside_a_capture)
     cuarena_stream_t captured = cuda_test_stream();
     cuarena_stream_t other = cuda_test_stream();
     expect_cu(cuda_test()->cuStreamBeginCapture(captured, _i));
-    expect_ok(cuai_streams_mark(&device, other, &event));
-    expect_ok(cuai_streams_wait(&device, event, CUARENA_NO_STREAM, 1));
-    expect_ok(cuai_streams_query(&device, event));
-    cuai_streams_unmark(&device, event);
+    expect_ok(cuai_streams_record_event(&device, other, &event));
+    expect_ok(cuai_streams_wait_event(&device, event, CUARENA_NO_STREAM, 1));
+    expect_ok(cuai_streams_query_event(&device, event));
+    cuai_streams_end_event(&device, event);
     expect_cu(cuda_test()->cuStreamEndCapture(captured, &graph));
     ck_assert_ptr_nonnull(graph);
     expect_cu(cuda_test()->cuGraphDestroy(graph));
@@ -308,9 +308,9 @@ START_TEST(default_stream_of_a_second_context)
     cuai_cu_context_t context = push_own_context(0);
     expect_status(cuai_streams_identify(&host, NULL, &info), CUARENA_BAD_ARGUMENT);
     expect_message("default stream", "device 0", "'host'");
-    expect_ok(cuai_streams_mark(&host, NULL, &event));
+    expect_ok(cuai_streams_record_event(&host, NULL, &event));
     ck_assert_ptr_eq(((cuai_event_t *)event)->place->context, device.place->context);
-    cuai_streams_unmark(&host, event);
+    cuai_streams_end_event(&host, event);
     expect_cu(cuda_test()->cuCtxPopCurrent(&context));
     expect_u64(id_of(&host, NULL), id);
     end_both();
@@ -349,13 +349,13 @@ START_TEST(event_comes_to_an_end)
     open_both();
     (void)cuda_test_use_device(0);
     work_t work = begin_work();
-    expect_ok(cuai_streams_mark(&device, work.stream, &event));
-    while ((status = cuai_streams_query(&device, event)) == CUARENA_BUSY)
+    expect_ok(cuai_streams_record_event(&device, work.stream, &event));
+    while ((status = cuai_streams_query_event(&device, event)) == CUARENA_BUSY)
         ;
     expect_ok(status);
     end_work(work);
-    expect_ok(cuai_streams_query(&device, event));
-    cuai_streams_unmark(&device, event);
+    expect_ok(cuai_streams_query_event(&device, event));
+    cuai_streams_end_event(&device, event);
 }
 END_TEST
 
@@ -367,13 +367,13 @@ START_TEST(event_is_busy_until_it_is_waited_for)
     open_both();
     (void)cuda_test_use_device(0);
     work_t work = begin_work();
-    expect_ok(cuai_streams_mark(&device, work.stream, &event));
+    expect_ok(cuai_streams_record_event(&device, work.stream, &event));
     ck_assert_uint_gt(driver_standin()->standin_pending(), 0);
     uint64_t syncs = driver_standin()->standin_syncs();
-    expect_ok(cuai_streams_wait(&device, event, CUARENA_NO_STREAM, 1));
+    expect_ok(cuai_streams_wait_event(&device, event, CUARENA_NO_STREAM, 1));
     expect_u64(driver_standin()->standin_syncs(), syncs + 1);
-    expect_ok(cuai_streams_query(&device, event));
-    cuai_streams_unmark(&device, event);
+    expect_ok(cuai_streams_query_event(&device, event));
+    cuai_streams_end_event(&device, event);
     end_work(work);
 }
 END_TEST
@@ -384,12 +384,12 @@ START_TEST(event_is_used_again_for_its_stream)
     open_both();
     (void)cuda_test_use_device(0);
     cuarena_stream_t stream = cuda_test_stream();
-    expect_ok(cuai_streams_mark(&device, stream, &event));
+    expect_ok(cuai_streams_record_event(&device, stream, &event));
     void *first = event;
-    expect_ok(cuai_streams_mark(&device, stream, &event));
+    expect_ok(cuai_streams_record_event(&device, stream, &event));
     ck_assert_ptr_eq(event, first);
     expect_u64(device.place->event_count, 1);
-    cuai_streams_unmark(&device, event);
+    cuai_streams_end_event(&device, event);
     cuda_test_end_stream(stream);
 }
 END_TEST
@@ -403,14 +403,14 @@ START_TEST(event_moves_to_the_context_of_its_stream)
     cuai_cu_context_t context = push_own_context(0);
     cuarena_stream_t other = cuda_test_stream();
     (void)info_of(&device, other);
-    expect_ok(cuai_streams_mark(&device, stream, &event));
-    expect_ok(cuai_streams_mark(&device, other, &event));
+    expect_ok(cuai_streams_record_event(&device, stream, &event));
+    expect_ok(cuai_streams_record_event(&device, other, &event));
     ck_assert_ptr_eq(((cuai_event_t *)event)->place->context, context);
     ck_assert_ptr_nonnull(device.place->idle);
-    expect_ok(cuai_streams_mark(&device, stream, &event));
+    expect_ok(cuai_streams_record_event(&device, stream, &event));
     ck_assert_ptr_eq(((cuai_event_t *)event)->place, device.place);
     expect_u64(device.place->event_count, 1);
-    cuai_streams_unmark(&device, event);
+    cuai_streams_end_event(&device, event);
     cuda_test_end_stream(stream);
     cuda_test_end_stream(other);
     end_both();
@@ -426,9 +426,9 @@ START_TEST(stream_waits_for_a_event)
     (void)cuda_test_use_device(0);
     work_t work = begin_work();
     cuarena_stream_t other = cuda_test_stream();
-    expect_ok(cuai_streams_mark(&device, work.stream, &event));
-    expect_ok(cuai_streams_wait(&device, event, other, 0));
-    cuai_streams_unmark(&device, event);
+    expect_ok(cuai_streams_record_event(&device, work.stream, &event));
+    expect_ok(cuai_streams_wait_event(&device, event, other, 0));
+    cuai_streams_end_event(&device, event);
     expect_cu(cuda_test()->cuMemsetD8Async(work.bytes, 2, BYTES, other));
     expect_cu(cuda_test()->cuStreamSynchronize(other));
     end_work(work);
@@ -446,14 +446,14 @@ START_TEST(stream_waits_for_another_device)
     work_t work = begin_work();
     cuai_cu_context_t second = cuda_test_use_device(1);
     cuarena_stream_t other = cuda_test_stream();
-    expect_ok(cuai_streams_mark(&device, work.stream, &event));
-    expect_ok(cuai_streams_wait(&device, event, other, 0));
+    expect_ok(cuai_streams_record_event(&device, work.stream, &event));
+    expect_ok(cuai_streams_wait_event(&device, event, other, 0));
     ck_assert_ptr_eq(cuda_test_current(), second);
-    expect_ok(cuai_streams_mark(&device, other, &event));
+    expect_ok(cuai_streams_record_event(&device, other, &event));
     ck_assert_int_eq(((cuai_event_t *)event)->place->device, 1);
-    expect_ok(cuai_streams_wait(&device, event, CUARENA_NO_STREAM, 1));
-    expect_ok(cuai_streams_query(&device, event));
-    cuai_streams_unmark(&device, event);
+    expect_ok(cuai_streams_wait_event(&device, event, CUARENA_NO_STREAM, 1));
+    expect_ok(cuai_streams_query_event(&device, event));
+    cuai_streams_end_event(&device, event);
     cuda_test_end_stream(other);
     (void)cuda_test_use_device(0);
     end_work(work);
@@ -468,9 +468,9 @@ START_TEST(pending_event_is_used_again)
     work_t work = begin_work();
     for (int i = 0; i < 100; i++) {
         void *event = NULL;
-        expect_ok(cuai_streams_mark(&device, work.stream, &event));
-        expect_ok(cuai_streams_wait(&device, event, waiter, 0));
-        cuai_streams_unmark(&device, event);
+        expect_ok(cuai_streams_record_event(&device, work.stream, &event));
+        expect_ok(cuai_streams_wait_event(&device, event, waiter, 0));
+        cuai_streams_end_event(&device, event);
         expect_cu(cuda_test()->cuMemsetD8Async(work.bytes, 2, BYTES, work.stream));
     }
     expect_u64(device.place->event_count, 1);
@@ -489,11 +489,11 @@ START_TEST(events_keep_the_current_context)
     for (int i = 0; i < COUNT(contexts); i++) {
         cuai_streams_t *streams = i == 1 ? &host : &device;
         have_context(contexts[i]);
-        expect_ok(cuai_streams_mark(streams, stream, &event));
-        expect_ok(cuai_streams_wait(streams, event, stream, 0));
-        expect_ok(cuai_streams_wait(streams, event, CUARENA_NO_STREAM, 1));
-        expect_ok(cuai_streams_query(streams, event));
-        cuai_streams_unmark(streams, event);
+        expect_ok(cuai_streams_record_event(streams, stream, &event));
+        expect_ok(cuai_streams_wait_event(streams, event, stream, 0));
+        expect_ok(cuai_streams_wait_event(streams, event, CUARENA_NO_STREAM, 1));
+        expect_ok(cuai_streams_query_event(streams, event));
+        cuai_streams_end_event(streams, event);
         expect_ok(cuai_streams_drain(streams, stream));
         event = NULL;
         ck_assert_ptr_eq(cuda_test_current(), contexts[i]);
@@ -507,15 +507,15 @@ END_TEST
 
 #define THREADS 4
 
-static void *mark_often(void *stream)
+static void *record_often(void *stream)
 {
     for (int i = 0; i < 500; i++) {
         void *event = NULL;
-        expect_ok(cuai_streams_mark(&device, stream, &event));
+        expect_ok(cuai_streams_record_event(&device, stream, &event));
         (void)id_of(&host, stream);
         if (i % 3 == 0)
-            expect_ok(cuai_streams_wait(&device, event, CUARENA_NO_STREAM, 1));
-        cuai_streams_unmark(&device, event);
+            expect_ok(cuai_streams_wait_event(&device, event, CUARENA_NO_STREAM, 1));
+        cuai_streams_end_event(&device, event);
     }
     return NULL;
 }
@@ -529,7 +529,7 @@ START_TEST(threads_share_events)
     for (int i = 0; i < THREADS; i++) {
         streams[i] = cuda_test_stream();
         (void)id_of(&host, streams[i]);
-        ck_assert_int_eq(pthread_create(&threads[i], NULL, mark_often, streams[i]), 0);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, record_often, streams[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) {
         ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
@@ -580,15 +580,15 @@ START_TEST(own_device_lost)
     void *event = NULL;
     cuarena_stream_info_t info;
     open_both();
-    expect_ok(cuai_streams_mark(&device, NULL, &event));
+    expect_ok(cuai_streams_record_event(&device, NULL, &event));
     driver_standin()->standin_lose_device(0, CUAI_CUDA_ERROR_ILLEGAL_ADDRESS);
-    expect_status(cuai_streams_query(&device, event), CUARENA_LOST);
+    expect_status(cuai_streams_query_event(&device, event), CUARENA_LOST);
     expect_message("CUDA_ERROR_ILLEGAL_ADDRESS");
-    expect_status(cuai_streams_mark(&device, NULL, &event), CUARENA_LOST);
-    expect_status(cuai_streams_wait(&device, event, CUARENA_NO_STREAM, 1), CUARENA_LOST);
+    expect_status(cuai_streams_record_event(&device, NULL, &event), CUARENA_LOST);
+    expect_status(cuai_streams_wait_event(&device, event, CUARENA_NO_STREAM, 1), CUARENA_LOST);
     expect_status(cuai_streams_identify(&device, NULL, &info), CUARENA_LOST);
     uint64_t calls = driver_standin()->standin_calls(NULL);
-    cuai_streams_unmark(&device, event);
+    cuai_streams_end_event(&device, event);
     end_both();
     expect_u64(driver_standin()->standin_calls(NULL), calls);
 }
@@ -603,17 +603,17 @@ START_TEST(host_memory_outlives_a_device)
     (void)cuda_test_use_device(0);
     cuarena_stream_t stream = cuda_test_stream();
     (void)info_of(&host, stream);
-    expect_ok(cuai_streams_mark(&host, stream, &event));
+    expect_ok(cuai_streams_record_event(&host, stream, &event));
     driver_standin()->standin_lose_device(0, CUAI_CUDA_ERROR_LAUNCH_FAILED);
-    expect_ok(cuai_streams_query(&host, event));
-    expect_ok(cuai_streams_wait(&host, event, CUARENA_NO_STREAM, 1));
-    expect_ok(cuai_streams_mark(&host, stream, &event));
-    expect_ok(cuai_streams_query(&host, event));
-    expect_ok(cuai_streams_mark(&host, stream, &event));
-    expect_ok(cuai_streams_mark(&host, stream, &later));
-    expect_ok(cuai_streams_wait(&host, later, CUARENA_NO_STREAM, 1));
-    cuai_streams_unmark(&host, later);
-    cuai_streams_unmark(&host, event);
+    expect_ok(cuai_streams_query_event(&host, event));
+    expect_ok(cuai_streams_wait_event(&host, event, CUARENA_NO_STREAM, 1));
+    expect_ok(cuai_streams_record_event(&host, stream, &event));
+    expect_ok(cuai_streams_query_event(&host, event));
+    expect_ok(cuai_streams_record_event(&host, stream, &event));
+    expect_ok(cuai_streams_record_event(&host, stream, &later));
+    expect_ok(cuai_streams_wait_event(&host, later, CUARENA_NO_STREAM, 1));
+    cuai_streams_end_event(&host, later);
+    cuai_streams_end_event(&host, event);
     expect_ok(cuai_streams_drain(&host, stream));
 }
 END_TEST
@@ -629,10 +629,10 @@ START_TEST(context_that_came_back)
         cuai_cu_context_t context = push_own_context(0);
         cuarena_stream_t stream = cuda_test_stream();
         (void)info_of(&host, stream);
-        expect_ok(cuai_streams_mark(&host, stream, &event));
+        expect_ok(cuai_streams_record_event(&host, stream, &event));
         struct cuai_event *made = event;
         ck_assert_ptr_eq(made->place->context, context);
-        cuai_streams_unmark(&host, event);
+        cuai_streams_end_event(&host, event);
         event = NULL;
         cuda_test_end_stream(stream);
         cuai_place_lose(made->place, CUAI_CUDA_ERROR_CONTEXT_IS_DESTROYED);

@@ -31,17 +31,17 @@ static cuarena_status_t use_a_stream(void)
     if (status == CUARENA_OK)
         status = cuai_streams_identify(&streams, NULL, &info);
     if (status == CUARENA_OK)
-        status = cuai_streams_mark(&streams, failing_stream, &event);
+        status = cuai_streams_record_event(&streams, failing_stream, &event);
     if (status == CUARENA_OK)
-        status = cuai_streams_wait(&streams, event, NULL, 0);
+        status = cuai_streams_wait_event(&streams, event, NULL, 0);
     if (status == CUARENA_OK)
-        status = cuai_streams_wait(&streams, event, CUARENA_NO_STREAM, 1);
+        status = cuai_streams_wait_event(&streams, event, CUARENA_NO_STREAM, 1);
     if (status == CUARENA_OK)
-        status = cuai_streams_query(&streams, event);
+        status = cuai_streams_query_event(&streams, event);
     if (status == CUARENA_OK)
         status = cuai_streams_drain(&streams, failing_stream);
     if (event != NULL)
-        cuai_streams_unmark(&streams, event);
+        cuai_streams_end_event(&streams, event);
     cuai_streams_end(&streams);
     return status;
 }
@@ -155,14 +155,14 @@ static void expect_refused(cuai_streams_t *streams, int row)
     expect_message(word);
     expect_u64(info.id, 7);
     fail_next("cuStreamGetCtx", result);
-    expect_status(cuai_streams_mark(streams, used, &event), want);
+    expect_status(cuai_streams_record_event(streams, used, &event), want);
     expect_message(word);
     ck_assert_ptr_null(event);
-    expect_ok(cuai_streams_mark(streams, used, &event));
+    expect_ok(cuai_streams_record_event(streams, used, &event));
     fail_next("cuStreamGetCtx", result);
-    expect_status(cuai_streams_wait(streams, event, used, 0), want);
+    expect_status(cuai_streams_wait_event(streams, event, used, 0), want);
     expect_message(word);
-    cuai_streams_unmark(streams, event);
+    cuai_streams_end_event(streams, event);
     fail_next("cuStreamGetCtx", result);
     expect_status(cuai_streams_drain(streams, used), want);
 }
@@ -177,13 +177,13 @@ END_TEST
 
 /* ---- Default streams ----------------------------------------------------- */
 
-START_TEST(default_stream_that_is_marked_before_it_was_seen)
+START_TEST(default_stream_that_is_recorded_before_it_was_seen)
 {
     void *event = NULL;
     open_both();
-    expect_ok(cuai_streams_mark(&host, NULL, &event));
+    expect_ok(cuai_streams_record_event(&host, NULL, &event));
     ck_assert_ptr_eq(((cuai_event_t *)event)->place, device.place);
-    cuai_streams_unmark(&host, event);
+    cuai_streams_end_event(&host, event);
 }
 END_TEST
 
@@ -207,12 +207,12 @@ START_TEST(all_work_of_host_memory)
 {
     void *event = NULL;
     open_both();
-    expect_status(cuai_streams_mark(&host, CUARENA_NO_STREAM, &event), CUARENA_UNSUPPORTED);
+    expect_status(cuai_streams_record_event(&host, CUARENA_NO_STREAM, &event), CUARENA_UNSUPPORTED);
     see(&host, used);
-    expect_ok(cuai_streams_mark(&host, CUARENA_NO_STREAM, &event));
-    expect_ok(cuai_streams_wait(&host, event, CUARENA_NO_STREAM, 1));
-    expect_ok(cuai_streams_query(&host, event));
-    cuai_streams_unmark(&host, event);
+    expect_ok(cuai_streams_record_event(&host, CUARENA_NO_STREAM, &event));
+    expect_ok(cuai_streams_wait_event(&host, event, CUARENA_NO_STREAM, 1));
+    expect_ok(cuai_streams_query_event(&host, event));
+    cuai_streams_end_event(&host, event);
 }
 END_TEST
 
@@ -226,8 +226,9 @@ START_TEST(all_work_of_two_contexts)
     cuarena_stream_t other = cuda_test_stream();
     see(&host, other);
     see(&device, other);
-    expect_status(cuai_streams_mark(&host, CUARENA_NO_STREAM, &event), CUARENA_UNSUPPORTED);
-    expect_status(cuai_streams_mark(&device, CUARENA_NO_STREAM, &event), CUARENA_UNSUPPORTED);
+    expect_status(cuai_streams_record_event(&host, CUARENA_NO_STREAM, &event), CUARENA_UNSUPPORTED);
+    expect_status(cuai_streams_record_event(&device, CUARENA_NO_STREAM, &event),
+                  CUARENA_UNSUPPORTED);
     ck_assert_ptr_null(event);
     cuda_test_end_stream(other);
     end_both();
@@ -241,7 +242,8 @@ START_TEST(all_work_with_a_driver_before_12_5)
     void *event = NULL;
     ck_assert_int_eq(setenv("CUARENA_STANDIN_LACK", "cuCtxRecordEvent", 1), 0);
     open_both();
-    expect_status(cuai_streams_mark(&device, CUARENA_NO_STREAM, &event), CUARENA_UNSUPPORTED);
+    expect_status(cuai_streams_record_event(&device, CUARENA_NO_STREAM, &event),
+                  CUARENA_UNSUPPORTED);
     ck_assert_ptr_null(event);
 }
 END_TEST
@@ -249,12 +251,12 @@ END_TEST
 static const char *const all_work_calls[] = {"cuCtxRecordEvent", "cuEventCreate",
                                              "cuCtxGetCurrent"};
 
-START_TEST(all_work_that_could_not_be_marked)
+START_TEST(all_work_that_could_not_be_recorded)
 {
     void *event = NULL;
     open_both();
     fail_next(all_work_calls[_i], CUAI_CUDA_ERROR_UNKNOWN);
-    expect_status(cuai_streams_mark(&device, CUARENA_NO_STREAM, &event), CUARENA_DRIVER);
+    expect_status(cuai_streams_record_event(&device, CUARENA_NO_STREAM, &event), CUARENA_DRIVER);
     expect_message("device 0", "CUDA_ERROR_UNKNOWN");
     ck_assert_ptr_null(event);
 }
@@ -267,12 +269,12 @@ START_TEST(all_work_of_a_lost_device)
     open_both();
     see(&host, used);
     fail_next("cuCtxRecordEvent", CUAI_CUDA_ERROR_ILLEGAL_ADDRESS);
-    expect_ok(cuai_streams_mark(&host, CUARENA_NO_STREAM, &event));
-    expect_ok(cuai_streams_query(&host, event));
-    expect_ok(cuai_streams_wait(&host, event, CUARENA_NO_STREAM, 1));
-    cuai_streams_unmark(&host, event);
+    expect_ok(cuai_streams_record_event(&host, CUARENA_NO_STREAM, &event));
+    expect_ok(cuai_streams_query_event(&host, event));
+    expect_ok(cuai_streams_wait_event(&host, event, CUARENA_NO_STREAM, 1));
+    cuai_streams_end_event(&host, event);
     event = NULL;
-    expect_status(cuai_streams_mark(&device, CUARENA_NO_STREAM, &event), CUARENA_LOST);
+    expect_status(cuai_streams_record_event(&device, CUARENA_NO_STREAM, &event), CUARENA_LOST);
     ck_assert_ptr_null(event);
     end_both();
 }
@@ -285,11 +287,11 @@ START_TEST(device_lost_while_it_is_waited_for)
 {
     void *event = NULL;
     open_both();
-    expect_ok(cuai_streams_mark(_i == 0 ? &host : &device, used, &event));
+    expect_ok(cuai_streams_record_event(_i == 0 ? &host : &device, used, &event));
     fail_next("cuEventSynchronize", CUAI_CUDA_ERROR_LAUNCH_FAILED);
-    expect_status(cuai_streams_wait(_i == 0 ? &host : &device, event, CUARENA_NO_STREAM, 1),
+    expect_status(cuai_streams_wait_event(_i == 0 ? &host : &device, event, CUARENA_NO_STREAM, 1),
                   _i == 0 ? CUARENA_OK : CUARENA_LOST);
-    cuai_streams_unmark(&host, event);
+    cuai_streams_end_event(&host, event);
     end_both();
 }
 END_TEST
@@ -299,7 +301,7 @@ START_TEST(device_lost_while_its_stream_is_asked_for)
     void *event = NULL;
     open_both();
     fail_next("cuStreamGetCtx", CUAI_CUDA_ERROR_LAUNCH_FAILED);
-    expect_status(cuai_streams_mark(&host, used, &event), CUARENA_LOST);
+    expect_status(cuai_streams_record_event(&host, used, &event), CUARENA_LOST);
     ck_assert_ptr_null(event);
     cuai_streams_end(&host);
     cuai_streams_open_host(&host, "host");
@@ -316,18 +318,18 @@ START_TEST(captured_stream_is_given_nothing)
     void *more = NULL;
     open_both();
     cuarena_stream_t captured = cuda_test_stream();
-    expect_ok(cuai_streams_mark(&device, used, &event));
+    expect_ok(cuai_streams_record_event(&device, used, &event));
     expect_cu(cuda_test()->cuStreamBeginCapture(captured, CUAI_CU_STREAM_CAPTURE_MODE_RELAXED));
-    expect_status(cuai_streams_wait(&device, event, captured, 0), CUARENA_BUSY);
+    expect_status(cuai_streams_wait_event(&device, event, captured, 0), CUARENA_BUSY);
     expect_message("is being captured");
-    expect_status(cuai_streams_mark(&device, captured, &more), CUARENA_BUSY);
+    expect_status(cuai_streams_record_event(&device, captured, &more), CUARENA_BUSY);
     expect_status(cuai_streams_synchronize(&device, captured), CUARENA_BUSY);
     expect_message("is being captured");
     ck_assert_ptr_null(more);
     expect_cu(cuda_test()->cuStreamEndCapture(captured, &graph));
     ck_assert_ptr_nonnull(graph);
-    expect_ok(cuai_streams_wait(&device, event, captured, 0));
-    cuai_streams_unmark(&device, event);
+    expect_ok(cuai_streams_wait_event(&device, event, captured, 0));
+    cuai_streams_end_event(&device, event);
     expect_cu(cuda_test()->cuGraphDestroy(graph));
     end_both();
     cuda_test_end_stream(captured);
@@ -382,24 +384,24 @@ static int live_on_in_child(void *of_host, void *of_device)
     cuarena_stream_info_t info;
     void *event = NULL;
     uint64_t calls = driver_standin()->standin_calls(NULL);
-    if (cuai_streams_query(&host, of_host) != CUARENA_OK ||
-        cuai_streams_wait(&host, of_host, CUARENA_NO_STREAM, 1) != CUARENA_OK)
+    if (cuai_streams_query_event(&host, of_host) != CUARENA_OK ||
+        cuai_streams_wait_event(&host, of_host, CUARENA_NO_STREAM, 1) != CUARENA_OK)
         return 1;
-    if (cuai_streams_mark(&host, used, &event) != CUARENA_OK ||
-        cuai_streams_query(&host, event) != CUARENA_OK)
+    if (cuai_streams_record_event(&host, used, &event) != CUARENA_OK ||
+        cuai_streams_query_event(&host, event) != CUARENA_OK)
         return 2;
     if (cuai_streams_identify(&host, used, &info) != CUARENA_NO_DEVICE ||
         cuai_streams_identify(&device, used, &info) != CUARENA_NO_DEVICE)
         return 3;
-    if (cuai_streams_query(&device, of_device) != CUARENA_OK ||
-        cuai_streams_wait(&device, of_device, CUARENA_NO_STREAM, 1) != CUARENA_OK ||
-        cuai_streams_mark(&device, used, &of_device) != CUARENA_OK)
+    if (cuai_streams_query_event(&device, of_device) != CUARENA_OK ||
+        cuai_streams_wait_event(&device, of_device, CUARENA_NO_STREAM, 1) != CUARENA_OK ||
+        cuai_streams_record_event(&device, used, &of_device) != CUARENA_OK)
         return 4;
     if (cuai_streams_synchronize(&host, used) != CUARENA_NO_DEVICE)
         return 6;
-    cuai_streams_unmark(&host, event);
-    cuai_streams_unmark(&host, of_host);
-    cuai_streams_unmark(&device, of_device);
+    cuai_streams_end_event(&host, event);
+    cuai_streams_end_event(&host, of_host);
+    cuai_streams_end_event(&device, of_device);
     end_both();
     return driver_standin()->standin_calls(NULL) == calls ? 0 : 5;
 }
@@ -410,21 +412,21 @@ START_TEST(work_of_the_process_that_forked_is_over)
     void *of_device = NULL;
     int status = 0;
     open_both();
-    expect_ok(cuai_streams_mark(&host, used, &of_host));
-    expect_ok(cuai_streams_mark(&device, used, &of_device));
+    expect_ok(cuai_streams_record_event(&host, used, &of_host));
+    expect_ok(cuai_streams_record_event(&device, used, &of_device));
     pid_t child = fork();
     if (child == 0)
         exit(live_on_in_child(of_host, of_device));
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
-    cuai_streams_unmark(&host, of_host);
-    cuai_streams_unmark(&device, of_device);
+    cuai_streams_end_event(&host, of_host);
+    cuai_streams_end_event(&device, of_device);
 }
 END_TEST
 
 /* ---- After each test ----------------------------------------------------- */
 
-/* What marks all work of a context came with 12.5: tests of it choose the driver themselves, also
+/* What records all work of a context came with 12.5: tests of it choose the driver themselves, also
  * where all others run on an old one. */
 static void choose_no_old_driver(void)
 {
@@ -436,12 +438,12 @@ static void add_standin(Suite *suite)
     (void)suite_add_list(suite, "stand-in", TEST_LIST(every_call_fails));
     TCase *sound = suite_add_list(
         suite, "sound",
-        TEST_LIST(default_stream_that_is_marked_before_it_was_seen, all_work_of_host_memory,
+        TEST_LIST(default_stream_that_is_recorded_before_it_was_seen, all_work_of_host_memory,
                   all_work_of_two_contexts, all_work_with_a_driver_before_12_5,
                   captured_stream_is_given_nothing, synchronize_waits_for_the_stream,
                   work_of_the_process_that_forked_is_over));
     tcase_add_loop_test(sound, stream_that_the_driver_does_not_know, 0, COUNT(unknown_cases));
-    tcase_add_loop_test(sound, all_work_that_could_not_be_marked, 0, COUNT(all_work_calls));
+    tcase_add_loop_test(sound, all_work_that_could_not_be_recorded, 0, COUNT(all_work_calls));
     tcase_add_loop_test(sound, synchronize_that_fails, 0, COUNT(synchronize_calls));
     tcase_add_checked_fixture(sound, choose_no_old_driver, cuda_test_look_after);
     TCase *lost = suite_add_list(suite, "lost", /* its events stay the driver's */

@@ -44,7 +44,7 @@ pub enum MemoryError {
     Capturing,
     /// [`Memory::identify`]: no work of that stream could use these bytes.
     ForeignStream,
-    /// [`Memory::mark`]: one event cannot stand for all streams.
+    /// [`Memory::record_event`]: one event cannot stand for all streams.
     NoCommonEvent,
 }
 
@@ -189,9 +189,9 @@ impl MemoryDescription {
         self.offering(OFFERS_ZEROS)
     }
 
-    /// [`Memory::identify`], [`Memory::mark`], [`Memory::query`],
-    /// [`Memory::wait`] and [`Memory::unmark`] may be called. Without them no
-    /// stream uses the memory, and all that it does is done on return.
+    /// [`Memory::identify`], [`Memory::record_event`], [`Memory::query_event`],
+    /// [`Memory::wait_event`] and [`Memory::end_event`] may be called. Without
+    /// them no stream uses the memory, and all that it does is done on return.
     pub fn has_streams(self) -> Self {
         self.offering(OFFERS_STREAMS)
     }
@@ -288,8 +288,8 @@ pub struct StreamEvent(pub NonZeroUsize);
 /// - what [`Memory::get_on`] gave is so for what its stream is given from there
 ///   on, and what [`Memory::give_on`] was given stays so for what that stream
 ///   was given before;
-/// - of streams, [`Memory::query`] says `true`, and [`Memory::wait`] with the
-///   host returns, only when the work before the event is done.
+/// - of streams, [`Memory::query_event`] says `true`, and [`Memory::wait_event`]
+///   with the host returns, only when the work before the event is done.
 pub unsafe trait Memory: Send + Sync + 'static {
     /// What this memory is. Asked once for each arena, before anything else.
     fn describe(&self) -> MemoryDescription;
@@ -417,7 +417,7 @@ pub unsafe trait Memory: Send + Sync + 'static {
     ///
     /// [`MemoryError::NoCommonEvent`] where it cannot do the latter;
     /// [`MemoryError::Capturing`] of a stream that is being captured.
-    fn mark(
+    fn record_event(
         &self,
         stream: Option<RawStream>,
         event: Option<StreamEvent>,
@@ -431,7 +431,7 @@ pub unsafe trait Memory: Send + Sync + 'static {
     /// # Errors
     ///
     /// Any refusal.
-    fn query(&self, event: StreamEvent) -> MemoryResult<bool> {
+    fn query_event(&self, event: StreamEvent) -> MemoryResult<bool> {
         let _ = event;
         Err(MemoryError::Refused)
     }
@@ -442,13 +442,13 @@ pub unsafe trait Memory: Send + Sync + 'static {
     /// # Errors
     ///
     /// [`MemoryError::Capturing`] of a stream that is being captured.
-    fn wait(&self, event: StreamEvent, stream: Option<RawStream>) -> MemoryResult<()> {
+    fn wait_event(&self, event: StreamEvent, stream: Option<RawStream>) -> MemoryResult<()> {
         let _ = (event, stream);
         Err(MemoryError::Refused)
     }
 
     /// Ends an event, done or not.
-    fn unmark(&self, event: StreamEvent) {
+    fn end_event(&self, event: StreamEvent) {
         let _ = event;
     }
 

@@ -105,10 +105,10 @@ fn table(description: &MemoryDescription, name: &CStr) -> ffi::cuarena_memory_op
     }
     if description.offers(OFFERS_STREAMS) {
         ops.identify = Some(identify);
-        ops.mark = Some(mark);
-        ops.query = Some(query);
-        ops.wait = Some(wait);
-        ops.unmark = Some(unmark);
+        ops.record_event = Some(record_event);
+        ops.query_event = Some(query_event);
+        ops.wait_event = Some(wait_event);
+        ops.end_event = Some(end_event);
     }
     if description.offers(OFFERS_ORDER) {
         ops.get_on = Some(get_on);
@@ -363,7 +363,7 @@ fn event_in(event: *mut c_void) -> Option<StreamEvent> {
     NonZeroUsize::new(event as usize).map(StreamEvent)
 }
 
-unsafe extern "C" fn mark(
+unsafe extern "C" fn record_event(
     user: *mut c_void,
     stream: ffi::cuarena_stream_t,
     event: *mut *mut c_void,
@@ -371,24 +371,24 @@ unsafe extern "C" fn mark(
     // SAFETY: see above.
     unsafe {
         let old = event_in(*event);
-        let made = answer(user, |memory| memory.mark(stream_in(stream), old));
+        let made = answer(user, |memory| memory.record_event(stream_in(stream), old));
         give(made.map(|m| m.0.get() as *mut c_void), event)
     }
 }
 
-unsafe extern "C" fn query(user: *mut c_void, event: *mut c_void) -> ffi::cuarena_status_t {
+unsafe extern "C" fn query_event(user: *mut c_void, event: *mut c_void) -> ffi::cuarena_status_t {
     let Some(event) = event_in(event) else {
         return MemoryError::Refused.status();
     };
     // SAFETY: see above.
-    match unsafe { answer(user, |memory| memory.query(event)) } {
+    match unsafe { answer(user, |memory| memory.query_event(event)) } {
         Ok(true) => ffi::CUARENA_OK,
         Ok(false) => ffi::CUARENA_BUSY,
         Err(error) => error.status(),
     }
 }
 
-unsafe extern "C" fn wait(
+unsafe extern "C" fn wait_event(
     user: *mut c_void,
     event: *mut c_void,
     stream: ffi::cuarena_stream_t,
@@ -399,13 +399,13 @@ unsafe extern "C" fn wait(
     };
     let stream = if host != 0 { None } else { stream_in(stream) };
     // SAFETY: see above.
-    unsafe { status_of(answer(user, |memory| memory.wait(event, stream))) }
+    unsafe { status_of(answer(user, |memory| memory.wait_event(event, stream))) }
 }
 
-unsafe extern "C" fn unmark(user: *mut c_void, event: *mut c_void) {
+unsafe extern "C" fn end_event(user: *mut c_void, event: *mut c_void) {
     if let Some(event) = event_in(event) {
         // SAFETY: see above.
-        unsafe { quietly(user, |memory| memory.unmark(event)) };
+        unsafe { quietly(user, |memory| memory.end_event(event)) };
     }
 }
 

@@ -207,12 +207,12 @@ unsafe impl Memory for HeapMemory {
         })
     }
 
-    fn mark(
+    fn record_event(
         &self,
         _stream: Option<RawStream>,
         event: Option<StreamEvent>,
     ) -> MemoryResult<StreamEvent> {
-        self.maybe_panic("mark");
+        self.maybe_panic("record_event");
         let mut events = self.events.lock().unwrap();
         let number = event.map_or_else(
             || {
@@ -225,16 +225,16 @@ unsafe impl Memory for HeapMemory {
         Ok(StreamEvent(NonZeroUsize::new(number).expect("from 1 on")))
     }
 
-    fn query(&self, event: StreamEvent) -> MemoryResult<bool> {
-        self.maybe_panic("query");
+    fn query_event(&self, event: StreamEvent) -> MemoryResult<bool> {
+        self.maybe_panic("query_event");
         let mut events = self.events.lock().unwrap();
         let left = events.1.get_mut(&event.0.get()).expect("a live event");
         *left = left.saturating_sub(1);
         Ok(*left == 0)
     }
 
-    fn wait(&self, event: StreamEvent, stream: Option<RawStream>) -> MemoryResult<()> {
-        self.maybe_panic("wait");
+    fn wait_event(&self, event: StreamEvent, stream: Option<RawStream>) -> MemoryResult<()> {
+        self.maybe_panic("wait_event");
         if stream.is_none() {
             let mut events = self.events.lock().unwrap();
             *events.1.get_mut(&event.0.get()).expect("a live event") = 0;
@@ -242,7 +242,7 @@ unsafe impl Memory for HeapMemory {
         Ok(())
     }
 
-    fn unmark(&self, event: StreamEvent) {
+    fn end_event(&self, event: StreamEvent) {
         let mut events = self.events.lock().unwrap();
         events.1.remove(&event.0.get()).expect("a live event");
     }
