@@ -92,7 +92,7 @@ int main()
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
     must(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    std::printf("%d steps, %zu wrong values, at most %.1f MiB held\n", STEPS,
+    std::printf("%d steps, %zu wrong values, at most %.1f MiB reserved\n", STEPS,
                 wrong, (double)stats.peak_reserved_bytes / (1 << 20));
 
     must(cuarena_release_stream(arena, stream));

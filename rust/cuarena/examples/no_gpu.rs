@@ -41,7 +41,7 @@ fn main() -> Result<(), Error> {
     }
     let stats = arena.stats();
     println!(
-        "{} blocks of {} MiB live; {} MiB held, {} at most; {} allocations so far",
+        "{} blocks of {} MiB live; {} MiB reserved, {} at most; {} allocations so far",
         stats.live_blocks,
         stats.live_bytes >> 20,
         stats.reserved_bytes >> 20,

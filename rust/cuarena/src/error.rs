@@ -40,7 +40,7 @@ struct Details {
     driver_code: i32,
     asked: usize,
     limit: usize,
-    held: usize,
+    reserved: usize,
     free: usize,
     largest: usize,
     message: String,
@@ -151,7 +151,7 @@ impl Error {
             driver_code: 0,
             asked: 0,
             limit: 0,
-            held: 0,
+            reserved: 0,
             free: 0,
             largest: 0,
             message: message.into(),
@@ -171,7 +171,7 @@ impl Error {
             driver_code: info.driver_code,
             asked: info.asked_bytes as usize,
             limit: info.limit_bytes as usize,
-            held: info.reserved_bytes as usize,
+            reserved: info.reserved_bytes as usize,
             free: info.free_bytes as usize,
             largest: info.largest_bytes as usize,
             message: text_of(&info.message),
@@ -196,10 +196,10 @@ impl Error {
         self.0.limit
     }
 
-    /// The bytes that the arena had taken from its memory.
+    /// The bytes that the arena had reserved: what it had taken from its memory.
     #[must_use]
-    pub fn held(&self) -> usize {
-        self.0.held
+    pub fn reserved(&self) -> usize {
+        self.0.reserved
     }
 
     /// The bytes that were free in the region asked.
@@ -330,7 +330,7 @@ impl fmt::Debug for Error {
             driver_code,
             asked,
             limit,
-            held,
+            reserved,
             free,
             largest,
             message,
@@ -340,7 +340,7 @@ impl fmt::Debug for Error {
             .field("message", message)
             .field("asked", asked)
             .field("limit", limit)
-            .field("held", held)
+            .field("reserved", reserved)
             .field("free", free)
             .field("largest", largest)
             .field("driver_code", driver_code)

@@ -88,18 +88,18 @@ fn the_stable_region_neither_lends_nor_borrows() {
 #[test]
 fn a_dedicated_block_has_its_own_segment_and_keeps_its_size() {
     let arena = pool(MIB);
-    let held = arena.stats().reserved_bytes;
+    let reserved = arena.stats().reserved_bytes;
     let mut block = arena
         .alloc_with(2 * MIB, &Request::new().dedicated())
         .unwrap();
     assert!(block.info().unwrap().is_dedicated);
-    assert_eq!(arena.stats().reserved_bytes, held + 2 * MIB);
+    assert_eq!(arena.stats().reserved_bytes, reserved + 2 * MIB);
     assert_eq!(
         block.resize(MIB).unwrap_err().kind(),
         ErrorKind::Unsupported
     );
     drop(block);
-    assert_eq!(arena.stats().reserved_bytes, held);
+    assert_eq!(arena.stats().reserved_bytes, reserved);
 }
 
 #[test]
@@ -243,8 +243,7 @@ fn an_arena_closes_when_it_is_the_last_of_all() {
     let error = arena.close().unwrap_err();
     assert!(error.error().is_busy());
     drop(other);
-    let block = error.error().held();
-    assert_eq!(block, 0);
+    assert_eq!(error.error().reserved(), 0);
     let arena = error.into_parts().1;
     assert!(arena.alloc(1000).is_ok());
     arena.close().unwrap();

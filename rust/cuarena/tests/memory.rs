@@ -186,7 +186,7 @@ fn a_memory_without_more_is_out_of_memory() {
     let block = arena.alloc(8192).unwrap();
     let error = arena.alloc(1).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error:?}");
-    assert_eq!((error.asked(), error.held()), (1, 8192));
+    assert_eq!((error.asked(), error.reserved()), (1, 8192));
     drop(block);
 }
 

@@ -58,7 +58,7 @@ impl Sheet {
     fn tell(&mut self, program: &str, who: &str, workers: usize, found: &Found) {
         println!(
             "{program:<8} {who:<14} {workers:>2} workers: {:7.2} million calls per second, \
-             a pair {:7.2} us, p99.9 {:8.2}, {:8.1} MiB held",
+             a pair {:7.2} us, p99.9 {:8.2}, {:8.1} MiB reserved",
             found.calls_per_second / 1e6,
             found.median_ns / 1e3,
             found.rare_ns / 1e3,

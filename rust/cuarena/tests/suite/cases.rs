@@ -77,7 +77,7 @@ fn freed_bytes_are_reused(row: Row) {
     let rig = Rig::small(row);
     let all = 8 * row.kind.unit();
     drop(rig.try_take(all).unwrap());
-    let held = rig.arena.stats().reserved_bytes;
+    let reserved = rig.arena.stats().reserved_bytes;
     for i in 0..4 {
         let (block, seed) = rig.take(all - i * 256);
         rig.expect_painted(&block, 4096, seed);
@@ -86,7 +86,7 @@ fn freed_bytes_are_reused(row: Row) {
     for i in 0..20 {
         rig.give(rig.try_take(all - i * 256).unwrap());
     }
-    assert_eq!(rig.arena.stats().reserved_bytes, held);
+    assert_eq!(rig.arena.stats().reserved_bytes, reserved);
     rig.close();
 }
 
@@ -126,7 +126,7 @@ fn exhaustion(row: Row) {
     let (block, _) = rig.take(all);
     let error = rig.try_take(1).unwrap_err();
     assert!(error.is_out_of_memory(), "{error:?}");
-    assert_eq!((error.asked(), error.held(), error.free()), (1, all, 0));
+    assert_eq!((error.asked(), error.reserved(), error.free()), (1, all, 0));
     assert_eq!(rig.arena.stats().failed, 1);
     rig.give(block);
     drop(rig.try_take(all).unwrap());
@@ -313,16 +313,16 @@ fn dedicated_blocks_go_back(row: Row) {
     let rig = Rig::open_with(row, 8 * row.kind.unit(), |builder| {
         builder.limit(64 * row.kind.unit())
     });
-    let held = rig.arena.stats().reserved_bytes;
+    let reserved = rig.arena.stats().reserved_bytes;
     match rig.take_with(row.kind.unit(), &Request::new().dedicated()) {
         Ok(block) => {
             let seed = rig.paint(&block);
             assert!(block.info().unwrap().is_dedicated);
-            assert!(rig.arena.stats().reserved_bytes > held);
+            assert!(rig.arena.stats().reserved_bytes > reserved);
             rig.expect_painted(&block, row.kind.unit(), seed);
             drop(block);
             rig.reclaim();
-            assert_eq!(rig.arena.stats().reserved_bytes, held);
+            assert_eq!(rig.arena.stats().reserved_bytes, reserved);
         }
         Err(error) => assert_eq!(row.kind.bytes, Bytes::Buffer, "{error}"),
     }
@@ -336,10 +336,10 @@ fn trim_gives_back(row: Row) {
     rig.give(block);
     rig.reclaim();
     let given = rig.arena.trim(0).unwrap();
-    let held = rig.arena.stats().reserved_bytes;
-    assert_eq!(given + held, 8 * row.kind.unit());
+    let reserved = rig.arena.stats().reserved_bytes;
+    assert_eq!(given + reserved, 8 * row.kind.unit());
     if row.kind.bytes != Bytes::Buffer {
-        assert_eq!(held, 0);
+        assert_eq!(reserved, 0);
     }
     let (again, seed) = rig.take(8 * row.kind.unit());
     rig.expect_painted(&again, 4096, seed);
