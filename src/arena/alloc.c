@@ -37,9 +37,10 @@ cuarena_status_t cuai_check_live(const cuarena_t *arena, uint64_t size, uint64_t
                            (unsigned long long)live);
 }
 
-static cuarena_status_t take(const cuarena_t *arena, cuarena_heap_t *heap,
-                             const cuai_request_t *request, uint32_t freelist,
-                             cuai_slot_t *slot_out)
+/* Allocates from one free list. */
+static cuarena_status_t alloc_from(const cuarena_t *arena, cuarena_heap_t *heap,
+                                   const cuai_request_t *request, uint32_t freelist,
+                                   cuai_slot_t *slot_out)
 {
     cuarena_heap_request_t asked = request->heap;
     uint64_t most = cuai_live_left(arena, request->credit);
@@ -49,21 +50,21 @@ static cuarena_status_t take(const cuarena_t *arena, cuarena_heap_t *heap,
 
 /* Joins ranges of the free list and idle ranges that touch them where they have room together, and
  * allocates there. */
-static cuarena_status_t take_where_both_touch(const cuarena_t *arena, cuarena_heap_t *heap,
-                                              const cuai_request_t *request, uint32_t freelist,
-                                              cuai_slot_t *slot_out)
+static cuarena_status_t alloc_where_both_touch(const cuarena_t *arena, cuarena_heap_t *heap,
+                                               const cuai_request_t *request, uint32_t freelist,
+                                               cuai_slot_t *slot_out)
 {
     uint64_t granule = heap->granule_mask + 1;
     uint64_t slack = cuai_max(request->heap.alignment, granule) - granule + request->size;
     if (!cuai_freelist_absorb(heap, freelist, slack))
         return CUARENA_FRAGMENTED;
-    return take(arena, heap, request, freelist, slot_out);
+    return alloc_from(arena, heap, request, freelist, slot_out);
 }
 
 /* Looks into the stream's own free lists, the open one first, then among idle bytes, then, unless
  * stealing looks there, where both touch. */
-static cuarena_status_t take_on(const cuarena_t *arena, int32_t region,
-                                const cuai_request_t *request, cuai_slot_t *slot_out)
+static cuarena_status_t alloc_on(const cuarena_t *arena, int32_t region,
+                                 const cuai_request_t *request, cuai_slot_t *slot_out)
 {
     cuarena_heap_t *heap = arena->heaps[region];
     const cuai_stream_t *s = cuai_stream(arena, request->stream);
@@ -71,15 +72,15 @@ static cuarena_status_t take_on(const cuarena_t *arena, int32_t region,
     for (uint32_t i = 0; own && i < 2; i++) {
         uint32_t freelist = s->freelists[i == 0 ? s->turn : !s->turn][region];
         if (heap->freelists[freelist]->free_bytes >= request->size &&
-            take(arena, heap, request, freelist, slot_out) == CUARENA_OK)
+            alloc_from(arena, heap, request, freelist, slot_out) == CUARENA_OK)
             return CUARENA_OK;
     }
-    cuarena_status_t status = take(arena, heap, request, 0, slot_out);
+    cuarena_status_t status = alloc_from(arena, heap, request, 0, slot_out);
     uint32_t open = s->freelists[s->turn][region];
     bool both = own && !request->soon && heap->freelists[open]->free_bytes != 0 &&
                 heap->freelists[open]->free_bytes + heap->freelists[0]->free_bytes >= request->size;
     if (both && (status == CUARENA_FRAGMENTED || status == CUARENA_OUT_OF_MEMORY))
-        status = take_where_both_touch(arena, heap, request, open, slot_out);
+        status = alloc_where_both_touch(arena, heap, request, open, slot_out);
     return status;
 }
 
@@ -107,17 +108,17 @@ cuarena_status_t cuai_try_alloc_gathered(cuarena_t *arena, const cuai_request_t 
     return CUARENA_OK;
 }
 
-static cuarena_status_t take_any(cuarena_t *arena, int32_t region, const cuai_request_t *request,
-                                 cuai_slot_t *slot_out)
+static cuarena_status_t alloc_any(cuarena_t *arena, int32_t region, const cuai_request_t *request,
+                                  cuai_slot_t *slot_out)
 {
     cuarena_heap_t *heap = arena->heaps[region];
     if (request->size == 0)
         return cuai_heap_add_empty(heap, &request->heap, slot_out);
     if (request->stream == 0)
-        return take(arena, heap, request, request->heap.freelist, slot_out);
+        return alloc_from(arena, heap, request, request->heap.freelist, slot_out);
     if (cuai_is_captured(arena, request->stream))
         return cuai_capture_try_alloc(arena, region, request, slot_out);
-    return take_on(arena, region, request, slot_out);
+    return alloc_on(arena, region, request, slot_out);
 }
 
 cuarena_status_t cuai_try_alloc(cuarena_t *arena, const cuai_request_t *request,
@@ -130,7 +131,7 @@ cuarena_status_t cuai_try_alloc(cuarena_t *arena, const cuai_request_t *request,
     int32_t region = cuai_region_for(arena, request->region);
     cuai_slot_t slot;
     cuai_prepare_counts(arena, request, region);
-    status = take_any(arena, region, request, &slot);
+    status = alloc_any(arena, region, request, &slot);
     if (status != CUARENA_OK)
         return status;
     *block_out = (cuai_block_ref_t){arena->heaps[region], slot, region};

@@ -65,7 +65,7 @@ void cuai_arena_cache_put(cuarena_t *arena, cuai_block_ref_t ref, uint32_t strea
     CUAI_ASSERT(s->cached_last <= stamp);
     s->cached_last = stamp;
     if (s->behind_open == 0)
-        cuai_stream_uncover(arena, s);
+        cuai_stream_want_event(arena, s);
 }
 
 /* ---- Getting ----------------------------------------------------------- */
@@ -116,8 +116,9 @@ static void forget_owner(const cuarena_t *arena, const cuai_record_t *r)
         cuai_stream(arena, r->owner)->cached--;
 }
 
-static void take(cuarena_t *arena, const cuai_request_t *request, cuai_slot_t slot,
-                 cuai_block_ref_t *block_out)
+/* Makes a cached block the request's. */
+static void alloc_cached(cuarena_t *arena, const cuai_request_t *request, cuai_slot_t slot,
+                         cuai_block_ref_t *block_out)
 {
     cuarena_heap_t *heap = heap_of(arena);
     cuai_record_t *r = cuai_record(heap, slot);
@@ -127,7 +128,7 @@ static void take(cuarena_t *arena, const cuai_request_t *request, cuai_slot_t sl
                   cuai_stream(arena, r->owner)->timeline.done <= cuai_stamp(r);
     arena->steals += stolen;
     if (stolen)
-        cuai_stream_uncover(arena, cuai_stream(arena, request->stream));
+        cuai_stream_want_event(arena, cuai_stream(arena, request->stream));
     forget_owner(arena, r);
     uint64_t alignment = cuai_max(asked->alignment, cuai_granule(arena));
     /* The guard in front is as long as the alignment: what the request's size has room for. */
@@ -173,7 +174,7 @@ bool cuai_arena_cache_get(cuarena_t *arena, const cuai_request_t *request,
         arena->cache.misses++;
         return false;
     }
-    take(arena, request, slot, block_out);
+    alloc_cached(arena, request, slot, block_out);
     return true;
 }
 

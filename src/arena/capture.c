@@ -99,8 +99,8 @@ static uint64_t stretch_bytes(const cuarena_heap_t *heap, const cuai_stream_t *s
     return cuai_max(size, cuai_min(s->private_bytes, share));
 }
 
-static cuarena_status_t take_stretch(cuarena_t *arena, int32_t region,
-                                     const cuai_request_t *request)
+static cuarena_status_t assign_stretch(cuarena_t *arena, int32_t region,
+                                       const cuai_request_t *request)
 {
     cuarena_heap_t *heap = arena->heaps[region];
     cuai_stream_t *s = cuai_stream(arena, request->stream);
@@ -127,8 +127,8 @@ static cuarena_status_t take_stretch(cuarena_t *arena, int32_t region,
 }
 
 /* Allocates from the lower end, so that what was never handed out stays together above. */
-static cuarena_status_t take_from(const cuarena_t *arena, cuarena_heap_t *heap, uint32_t freelist,
-                                  const cuai_request_t *request, cuai_slot_t *slot_out)
+static cuarena_status_t alloc_from(const cuarena_t *arena, cuarena_heap_t *heap, uint32_t freelist,
+                                   const cuai_request_t *request, cuai_slot_t *slot_out)
 {
     cuarena_heap_request_t asked = request->heap;
     asked.freelist = freelist;
@@ -147,11 +147,11 @@ cuarena_status_t cuai_capture_try_alloc(cuarena_t *arena, int32_t region,
     cuarena_heap_t *heap = arena->heaps[region];
     const cuai_stream_t *s = cuai_stream(arena, request->stream);
     uint32_t freelist = s->freelists[CUAI_PRIVATE][region];
-    cuarena_status_t status = take_from(arena, heap, freelist, request, slot_out);
+    cuarena_status_t status = alloc_from(arena, heap, freelist, request, slot_out);
     if (status == CUARENA_OUT_OF_MEMORY || status == CUARENA_FRAGMENTED) {
-        status = take_stretch(arena, region, request);
+        status = assign_stretch(arena, region, request);
         if (status == CUARENA_OK)
-            status = take_from(arena, heap, freelist, request, slot_out);
+            status = alloc_from(arena, heap, freelist, request, slot_out);
     }
     if (status != CUARENA_OK)
         return status;

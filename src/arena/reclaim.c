@@ -61,9 +61,9 @@ static void set_open(const cuarena_t *arena, cuai_stream_t *s, uint64_t serial)
     s->behind_open = serial;
 }
 
-void cuai_stream_uncover(const cuarena_t *arena, cuai_stream_t *s)
+void cuai_stream_want_event(const cuarena_t *arena, cuai_stream_t *s)
 {
-    s->uncovered++;
+    s->events_wanted++;
     set_open(arena, s, s->released ? 0 : CUAI_TO_COME);
 }
 
@@ -494,7 +494,7 @@ static void end_handle(cuarena_t *arena, cuai_stream_t *s)
 {
     s->released = true;
     forget_lag(arena, s);
-    cuai_stream_uncover(arena, s);
+    cuai_stream_want_event(arena, s);
     cuai_stream_unlearn(arena, s);
 }
 
@@ -625,18 +625,18 @@ cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number)
     if (s == NULL || !s->eager || s->released)
         return CUARENA_OK;
     if (cuai_stream_is_unasked(arena, s)) {
-        cuai_stream_uncover(arena, s);
+        cuai_stream_want_event(arena, s);
         return CUARENA_OK;
     }
-    uint64_t before = s->uncovered;
+    uint64_t before = s->events_wanted;
     cuai_point_t now = {number, 0};
     cuarena_status_t status = cuai_timeline_record(arena, &now, false);
-    if (status == CUARENA_OK && s->uncovered == before) {
+    if (status == CUARENA_OK && s->events_wanted == before) {
         set_open(arena, s, now.serial);
         return status;
     }
     cuai_timeline_forgo(arena, now);
-    cuai_stream_uncover(arena, s);
+    cuai_stream_want_event(arena, s);
     return status == CUARENA_BUSY || status == CUARENA_OUT_OF_MEMORY ? CUARENA_OK : status;
 }
 

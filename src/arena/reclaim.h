@@ -128,9 +128,9 @@ cuarena_status_t cuai_stream_cover(cuarena_t *arena, cuai_stream_t *s);
 /* Reclaims the closed free list if its event is complete, else BUSY; or waits for it. The caller
  * reclaims. Drops the lock. */
 cuarena_status_t cuai_stream_reclaim(cuarena_t *arena, cuai_stream_t *s, bool wait);
-/* The event of the open free list, if it has one, does not cover what joins it next, for instance
- * what the stream got from others by a wait after that: another one is to come. */
-void cuai_stream_uncover(const cuarena_t *arena, cuai_stream_t *s);
+/* The open free list needs another event, which is to come: the one that it has, if any, does not
+ * stand for what joins it next, for instance what the stream got from others by a wait after it. */
+void cuai_stream_want_event(const cuarena_t *arena, cuai_stream_t *s);
 /* Whether nobody but its thread has needed an event of this default stream yet, so that frees on it
  * record none. An event of all work stands in for the first. */
 bool cuai_stream_is_unasked(const cuarena_t *arena, const cuai_stream_t *s);

@@ -197,7 +197,7 @@ static cuarena_status_t publish(cuarena_t *arena, cuai_stream_t *s, size_t segme
     cuarena_status_t status =
         cuai_publish(arena, segment, address, bytes, s->freelists[s->turn][CUAI_DYNAMIC]);
     if (status == CUARENA_OK)
-        cuai_stream_uncover(arena, s);
+        cuai_stream_want_event(arena, s);
     else
         its->bytes = before;
     return status;
@@ -227,7 +227,7 @@ static void gather_below(cuarena_t *arena, cuai_stream_t *s, const cuai_remap_to
     CUAI_ASSERT(below != NULL && below->end == to->begin);
     cuai_free_part_t part = {cuai_segment_last(heap, below), to->kept_begin, to->begin};
     (void)cuai_freelist_gather(heap, &part, s->freelists[s->turn][CUAI_DYNAMIC]);
-    cuai_stream_uncover(arena, s);
+    cuai_stream_want_event(arena, s);
 }
 
 /* Maps the pages of a cut, which the closed free list of the stream had, at another address. False:

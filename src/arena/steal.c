@@ -536,7 +536,7 @@ static cuarena_status_t alloc_part(const search_t *search, const candidate_t *pa
         cuai_try_alloc_gathered(search->arena, search->request, part, open, block_out);
     if (status != CUARENA_OK)
         return status;
-    cuai_stream_uncover(search->arena, requester);
+    cuai_stream_want_event(search->arena, requester);
     search->arena->steals += steals;
     note_placed(search, *block_out);
     return CUARENA_OK;
@@ -707,7 +707,7 @@ static cuarena_status_t steal_freelists(cuarena_t *arena, cuai_stream_t *request
     cuarena_status_t status = wait_for(arena, requester, s, open, &idle);
     if (status != CUARENA_OK || !cuai_has_waited(arena, requester->number, s))
         return status;
-    cuai_stream_uncover(arena, requester);
+    cuai_stream_want_event(arena, requester);
     cuai_freelists_merge(arena, s->freelists[!s->turn], requester->freelists[requester->turn]);
     return CUARENA_OK;
 }

@@ -98,7 +98,7 @@ typedef struct cuai_stream {
     uint32_t callers;   /* calls under way that keep its number */
     uint64_t waits;     /* blocks, freed or not, and sessions that wait for it */
     cuai_counter_t counter;
-    uint64_t uncovered;              /* counts calls of cuai_stream_uncover */
+    uint64_t events_wanted;          /* counts calls of cuai_stream_want_event */
     uint64_t born_serial;            /* the last serial of the arena when the stream became known */
     struct cuai_scopes *scopes;      /* of its peaks; NULL before the first */
     uint32_t touching;               /* threads that use the handle without the lock */

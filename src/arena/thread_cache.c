@@ -104,7 +104,7 @@ static uint32_t freelist_for(const cuarena_t *arena, uint32_t number)
 {
     cuai_stream_t *s = number == 0 ? NULL : cuai_stream(arena, number);
     if (s != NULL && s->eager)
-        cuai_stream_uncover(arena, s);
+        cuai_stream_want_event(arena, s);
     return cuai_freelist_for_free(arena, CUAI_DYNAMIC, number);
 }
 
