@@ -40,7 +40,7 @@ static cuarena_status_t make_the_arena(chaos_t *c)
     return cuarena_create(&c->f.config, &c->f.arena);
 }
 
-static cuarena_status_t take_the_row(chaos_t *c)
+static cuarena_status_t alloc_the_row(chaos_t *c)
 {
     for (; c->done < COUNT; c->done++) {
         cuarena_block_t *block = &c->row[c->done];
@@ -71,7 +71,7 @@ static cuarena_status_t resize_by_moving(chaos_t *c)
     return cuarena_block_resize(c->f.arena, c->row[1], EACH + 1);
 }
 
-static cuarena_status_t take_a_pointer(chaos_t *c)
+static cuarena_status_t alloc_a_pointer(chaos_t *c)
 {
     return cuarena_alloc(c->f.arena, EACH, &c->pointer);
 }
@@ -81,7 +81,7 @@ static cuarena_status_t grow_the_pointer(chaos_t *c)
     return cuarena_resize(c->f.arena, c->pointer, 2 * EACH, &c->pointer);
 }
 
-static cuarena_status_t take_apart(chaos_t *c)
+static cuarena_status_t alloc_apart(chaos_t *c)
 {
     cuarena_request_t request;
     if (!(c->f.kind->traits & KIND_DEDICATES))
@@ -115,7 +115,7 @@ static cuarena_status_t resize_the_pool(chaos_t *c)
 }
 
 /* So many that the bookkeeping takes more slabs. */
-static cuarena_status_t take_many(chaos_t *c)
+static cuarena_status_t alloc_many(chaos_t *c)
 {
     for (; c->done < MANY; c->done++) {
         cuarena_status_t status = cuarena_block_alloc(c->f.arena, 256, &c->many[c->done]);
@@ -150,18 +150,18 @@ static const struct {
     cuarena_status_t (*play)(chaos_t *chaos);
 } steps[] = {
     {"create", make_the_arena},
-    {"block_alloc", take_the_row},
+    {"block_alloc", alloc_the_row},
     {"block_free", free_every_second},
     {"compact", compact},
     {"block_resize", resize_by_moving},
     {"resize_pool", resize_the_pool}, /* before the first pin */
-    {"alloc", take_a_pointer},
+    {"alloc", alloc_a_pointer},
     {"resize", grow_the_pointer},
-    {"dedicated", take_apart},
+    {"dedicated", alloc_apart},
     {"adopt", adopt},
     {"tag", register_a_tag},
     {"trim", trim},
-    {"many blocks", take_many},
+    {"many blocks", alloc_many},
     {"trim again", trim},
     {"compact again", compact},
     {"free", free_all},
@@ -423,7 +423,7 @@ START_TEST(ort_reserves_that_failed_do_not_count)
         expect_u64((uint64_t)ort_stats_of(f.arena).total_allocated_bytes, failed ? 0 : EACH);
         expect_u64((uint64_t)ort_stats_of(f.arena).reserved_bytes, failed ? 0 : EACH);
         if (!failed)
-            drop(&f, pointer);
+            free_ok(&f, pointer);
         fixture_close(&f);
         ck_assert_uint_lt(nth, 100);
     }
@@ -434,7 +434,7 @@ START_TEST(push_without_host_memory_changes_nothing)
 {
     cuarena_peaks_t peaks;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    drop(f, take(f, EACH));
+    free_ok(f, alloc_ok(f, EACH));
     cuai_host_fail_at(1);
     cuarena_status_t status = cuarena_peaks_push(f->arena, CUARENA_REGION_ALL);
     cuai_host_fail_at(0);

@@ -21,14 +21,14 @@ START_TEST(addresses_are_aligned_and_apart)
     fixture_t *f = opened_row(_i);
     for (uint64_t i = 0; i < COUNT_OF(pointers); i++) {
         uint64_t bytes = 1 + i * 97;
-        pointers[i] = take(f, bytes);
+        pointers[i] = alloc_ok(f, bytes);
         expect_u64((uintptr_t)pointers[i] % least_alignment(f, bytes), 0);
         paint(f, pointers[i], 1 + i * 97, i);
     }
     expect_recount(f);
     for (uint64_t i = 0; i < COUNT_OF(pointers); i++) {
         expect_painted(f, pointers[i], 1 + i * 97, i);
-        drop(f, pointers[i]);
+        free_ok(f, pointers[i]);
     }
 }
 END_TEST
@@ -40,15 +40,15 @@ START_TEST(zero_bytes)
     step_ok(f, try_take(f, 0, NULL, &pointer));
     ck_assert_ptr_null(pointer);
     expect_u64(stats_of(f).allocs, 0);
-    cuarena_block_t block = take_block(f, 0);
+    cuarena_block_t block = alloc_block(f, 0);
     step_ok(f, try_pin_block(f, block, &pointer));
     ck_assert_ptr_null(pointer);
     expect_recount(f);
     expect_u64(live_bytes(f), 0);
-    drop_block(f, block);
+    free_block(f, block);
     uint64_t frees = stats_of(f).frees;
-    drop(f, NULL);
-    drop_block(f, 0);
+    free_ok(f, NULL);
+    free_block(f, 0);
     expect_u64(stats_of(f).frees, frees);
 }
 END_TEST
@@ -58,9 +58,9 @@ START_TEST(freed_bytes_are_reused)
     fixture_t *f = opened_used(_i);
     uint64_t held = stats_of(f).reserved_bytes;
     for (uint64_t i = 0; i < 20; i++) {
-        void *pointer = take(f, POOL - i * 256);
+        void *pointer = alloc_ok(f, POOL - i * 256);
         hold_stream(f, pointer);
-        drop(f, pointer);
+        free_ok(f, pointer);
     }
     expect_u64(stats_of(f).reserved_bytes, held);
     expect_waits(f);
@@ -76,15 +76,15 @@ START_TEST(neighbours_coalesce_in_any_order)
     cuarena_block_t row[COUNT];
     fixture_t *f = opened_full(_i);
     for (size_t order = 0; order < COUNT_OF(orders); order++) {
-        take_row(f, row, COUNT, EACH);
+        alloc_row(f, row, COUNT, EACH);
         for (size_t i = 0; i < 3; i++)
-            drop_block(f, row[orders[order][i]]);
+            free_block(f, row[orders[order][i]]);
         row[2] = row[3] = row[4] = 0;
         expect_three_free(f, EACH);
-        cuarena_block_t block = take_block(f, 3 * EACH);
+        cuarena_block_t block = alloc_block(f, 3 * EACH);
         expect_u64(cached_blocks(f), 0); /* they ended for it */
-        drop_block(f, block);
-        drop_row(f, row, COUNT, EACH);
+        free_block(f, block);
+        free_row(f, row, COUNT, EACH);
         reclaim(f);
         expect_u64(inspection_of(f, CUARENA_REGION_DYNAMIC).ranges,
                    has(f, KIND_CACHES | KIND_EACH) ? 0 : 1);
@@ -99,7 +99,7 @@ START_TEST(exhaustion)
     void *pointer = UNTOUCHED;
     fixture_t *f = opened_row(_i);
     step(f, try_take(f, POOL + 1, NULL, &pointer), exhausted(f));
-    void *all = take(f, POOL);
+    void *all = alloc_ok(f, POOL);
     step(f, try_take(f, 1, NULL, &pointer), exhausted(f));
     expect_ptr(pointer, UNTOUCHED);
     expect_u64(last_error().asked_bytes, 1);
@@ -107,7 +107,7 @@ START_TEST(exhaustion)
     expect_u64(last_error().free_bytes, 0);
     ck_assert_int_eq(last_error().status, exhausted(f));
     expect_u64(stats_of(f).failed, 2);
-    drop(f, all);
+    free_ok(f, all);
 }
 END_TEST
 
@@ -116,11 +116,11 @@ START_TEST(fragmented_is_told_from_exhausted)
 {
     cuarena_block_t row[COUNT], block = 77;
     fixture_t *f = opened_full(_i);
-    take_row(f, row, COUNT, EACH);
-    drop_some(f, row, 0x55);
+    alloc_row(f, row, COUNT, EACH);
+    free_some(f, row, 0x55);
     if (serves_apart(f)) {
-        drop_block(f, take_block(f, POOL / 2));
-        drop_row(f, row, COUNT, EACH);
+        free_block(f, alloc_block(f, POOL / 2));
+        free_row(f, row, COUNT, EACH);
         close_row(f);
         return;
     }
@@ -130,7 +130,7 @@ START_TEST(fragmented_is_told_from_exhausted)
     step(f, try_take_block(f, POOL / 2, &block), CUARENA_FRAGMENTED);
     step(f, try_take_block(f, POOL / 2 + 1, &block), exhausted(f));
     expect_u64(block, 77);
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -139,24 +139,24 @@ START_TEST(limit_of_live_bytes)
     void *pointer = UNTOUCHED;
     fixture_t *f = opened_row(_i);
     expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_LIVE, amount_of_bytes(2 * EACH), NULL));
-    void *first = take(f, EACH);
+    void *first = alloc_ok(f, EACH);
     step(f, try_take(f, EACH + 1, NULL, &pointer), CUARENA_LIMIT);
     expect_ptr(pointer, UNTOUCHED);
-    drop(f, take(f, EACH));
-    drop(f, first);
+    free_ok(f, alloc_ok(f, EACH));
+    free_ok(f, first);
 }
 END_TEST
 
 START_TEST(wrong_pointers_are_stale)
 {
     fixture_t *f = opened_row(_i);
-    char *pointer = take(f, KIB(4));
+    char *pointer = alloc_ok(f, KIB(4));
     step(f, try_drop(f, pointer + 1), CUARENA_STALE);
     step(f, try_drop(f, pointer + 256), CUARENA_STALE);
     step(f, try_drop(f, f), CUARENA_STALE);
     step(f, try_drop(f, (void *)UINTPTR_MAX), CUARENA_STALE);
     step(f, cuarena_unpin(f->arena, pointer + 256), CUARENA_STALE);
-    drop(f, pointer);
+    free_ok(f, pointer);
     step(f, try_drop(f, pointer), CUARENA_STALE);
     step(f, try_resize(f, pointer, 1, (void **)&pointer), CUARENA_STALE);
 }
@@ -167,16 +167,16 @@ START_TEST(wrong_ids_are_stale)
     fixture_t f, other;
     open_row(&f, _i);
     open_row(&other, _i);
-    cuarena_block_t gone = take_block(&f, 256);
-    drop_block(&f, gone);
-    cuarena_block_t again = take_block(&f, 256);
-    cuarena_block_t foreign = take_block(&other, 256);
+    cuarena_block_t gone = alloc_block(&f, 256);
+    free_block(&f, gone);
+    cuarena_block_t again = alloc_block(&f, 256);
+    cuarena_block_t foreign = alloc_block(&other, 256);
     step(&f, try_drop_block(&f, gone), CUARENA_STALE);
     step(&f, try_drop_block(&f, foreign), CUARENA_STALE);
     step(&f, try_drop_block(&f, UINT64_MAX), CUARENA_STALE);
     expect_u64(live_blocks(&f), 1);
-    drop_block(&f, again);
-    drop_block(&other, foreign);
+    free_block(&f, again);
+    free_block(&other, foreign);
     close_row(&f);
     close_row(&other);
 }
@@ -188,8 +188,8 @@ START_TEST(resize_keeps_contents)
 {
     void *now = NULL;
     fixture_t *f = opened_row(_i);
-    void *pointer = take(f, EACH);
-    void *fence = take(f, 256);
+    void *pointer = alloc_ok(f, EACH);
+    void *fence = alloc_ok(f, 256);
     paint(f, pointer, EACH, 1);
     if (is_offered(f, try_resize(f, pointer, 3 * EACH, &now))) {
         expect_painted(f, now, EACH, 1);
@@ -199,8 +199,8 @@ START_TEST(resize_keeps_contents)
     }
     expect_painted(f, now, EACH / 2, 1);
     expect_recount(f);
-    drop(f, fence);
-    drop(f, now);
+    free_ok(f, fence);
+    free_ok(f, now);
 }
 END_TEST
 
@@ -208,12 +208,12 @@ START_TEST(resize_of_a_block_keeps_its_id)
 {
     cuarena_block_t row[COUNT];
     fixture_t *f = opened_full(_i);
-    take_row(f, row, COUNT, EACH);
-    drop_some(f, row, 0xf0);
+    alloc_row(f, row, COUNT, EACH);
+    free_some(f, row, 0xf0);
     bool ok = is_offered(f, try_resize_block(f, row[1], EACH + 1));
     expect_u64(info_of(f, row[1]).requested, EACH + ok);
     expect_recount(f);
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -221,13 +221,13 @@ START_TEST(resize_that_fails_changes_nothing)
 {
     cuarena_block_t row[COUNT];
     fixture_t *f = opened_full(_i);
-    take_row(f, row, COUNT, EACH);
+    alloc_row(f, row, COUNT, EACH);
     void *before = address_of(f, row[3]);
     step(f, try_resize_block(f, row[3], POOL + 1),
          has(f, KIND_EACH) ? CUARENA_UNSUPPORTED : exhausted(f));
     expect_ptr(address_of(f, row[3]), before);
     expect_u64(info_of(f, row[3]).requested, EACH);
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -242,16 +242,16 @@ START_TEST(stable_region_is_apart)
         return;
     cuarena_request_init(&request);
     request.region = CUARENA_REGION_STABLE;
-    void *stable = take_in(f, 4 * EACH, CUARENA_REGION_STABLE);
+    void *stable = alloc_in(f, 4 * EACH, CUARENA_REGION_STABLE);
     step(f, try_take(f, 1, &request, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_ptr(pointer, UNTOUCHED);
-    void *dynamic = take(f, POOL - 4 * EACH);
+    void *dynamic = alloc_ok(f, POOL - 4 * EACH);
     expect_u64(live_in(f, CUARENA_REGION_STABLE), 4 * EACH);
     expect_u64(live_in(f, CUARENA_REGION_DYNAMIC), POOL - 4 * EACH);
     expect_recount(f);
-    drop(f, stable);
+    free_ok(f, stable);
     step(f, try_take(f, 1, NULL, &pointer), exhausted(f));
-    drop(f, dynamic);
+    free_ok(f, dynamic);
 }
 END_TEST
 
@@ -262,17 +262,17 @@ START_TEST(stable_blocks_do_not_move)
     fixture_t *f = new_row();
     if (!open_with_stable(f, _i, 4))
         return;
-    low = take_in(f, EACH, CUARENA_REGION_STABLE);
-    high = take_in(f, EACH, CUARENA_REGION_STABLE);
+    low = alloc_in(f, EACH, CUARENA_REGION_STABLE);
+    high = alloc_in(f, EACH, CUARENA_REGION_STABLE);
     paint(f, high, EACH, 2);
-    drop(f, low);
+    free_ok(f, low);
     step(f, cuarena_unpin(f->arena, high), CUARENA_BAD_ARGUMENT);
     step_ok(f, try_compact(f, NULL, hear_relocations, &heard));
     expect_u64(heard.count, 0);
     cuarena_status_t status = try_resize(f, high, 4 * EACH + 1, &now);
     ck_assert_int_ne(status, CUARENA_OK);
     expect_painted(f, high, EACH, 2);
-    drop(f, high);
+    free_ok(f, high);
 }
 END_TEST
 
@@ -282,13 +282,13 @@ START_TEST(stable_without_a_region_is_pinned_in_front)
     void *base = NULL;
     uint64_t bytes = 0;
     fixture_t *f = opened_full(_i);
-    void *pointer = take_in(f, EACH, CUARENA_REGION_STABLE);
+    void *pointer = alloc_in(f, EACH, CUARENA_REGION_STABLE);
     expect_ok(cuarena_base(f->arena, &base, &bytes));
     expect_ptr(has(f, KIND_EACH) ? NULL : pointer, base); /* no front */
     expect_ok(cuarena_block_of(f->arena, pointer, &block));
     ck_assert_uint_ge(info_of(f, block).pins, 1);
     step(f, cuarena_unpin(f->arena, pointer), CUARENA_BAD_ARGUMENT);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -313,7 +313,7 @@ START_TEST(dedicated_block)
         expect_u64(stats_of(f).dedicated_bytes, 4 * EACH);
         expect_recount(f);
         expect_painted(f, pointer, 4 * EACH, 1);
-        drop(f, pointer);
+        free_ok(f, pointer);
     }
     reclaim(f); /* its bytes went nowhere before the stream was done */
     expect_u64(stats_of(f).dedicated_bytes, 0);
@@ -331,7 +331,7 @@ START_TEST(adopted_block)
     step(f, cuarena_adopt(f->arena, foreign + 8, 256, 0, &other), CUARENA_BAD_ARGUMENT);
     expect_u64(live_bytes(f), sizeof foreign);
     expect_recount(f);
-    drop_block(f, block);
+    free_block(f, block);
 }
 END_TEST
 
@@ -345,7 +345,7 @@ START_TEST(trim_and_take_again)
     if (!has(f, KIND_EACH)) /* then it is the pool's bytes, not the arena's */
         expect_u64(given, has(f, KIND_GIVES_BACK | KIND_GIVES_WHOLE) ? POOL : 0);
     expect_u64(reserved_bytes(f), has(f, KIND_EACH) ? 0 : POOL - given);
-    drop(f, take(f, POOL));
+    free_ok(f, alloc_ok(f, POOL));
 }
 END_TEST
 
@@ -355,17 +355,17 @@ START_TEST(trim_leaves_live_blocks)
     cuarena_block_t row[COUNT];
     uint64_t given = 0;
     fixture_t *f = opened_full(_i);
-    take_row(f, row, COUNT, EACH);
-    drop_some(f, row, 0x9a);
+    alloc_row(f, row, COUNT, EACH);
+    free_some(f, row, 0x9a);
     step_ok(f, try_trim_all(f, &given));
     expect_u64(reserved_bytes(f), has(f, KIND_EACH) ? 4 * EACH : POOL - given);
     if (has(f, KIND_GIVES_BACK))
         expect_u64(given, 4 * EACH);
     expect_recount(f);
-    row[1] = take_block(f, EACH);
+    row[1] = alloc_block(f, EACH);
     paint(f, address_of(f, row[1]), EACH, 1);
-    drop_row(f, row, COUNT, EACH);
-    drop(f, take(f, POOL));
+    free_row(f, row, COUNT, EACH);
+    free_ok(f, alloc_ok(f, POOL));
 }
 END_TEST
 
@@ -373,8 +373,8 @@ START_TEST(reset_ends_everything)
 {
     void *held = NULL;
     fixture_t *f = opened_row(_i);
-    void *pointer = take(f, EACH);
-    cuarena_block_t block = take_block(f, EACH);
+    void *pointer = alloc_ok(f, EACH);
+    cuarena_block_t block = alloc_block(f, EACH);
     step_ok(f, try_pin_block(f, block, &held));
     step(f, cuarena_reset(f->arena), CUARENA_BUSY);
     step_ok(f, try_unpin_block(f, block));
@@ -384,7 +384,7 @@ START_TEST(reset_ends_everything)
     step(f, try_drop(f, pointer), CUARENA_STALE);
     step(f, try_drop_block(f, block), CUARENA_STALE);
     expect_recount(f);
-    drop(f, take(f, POOL));
+    free_ok(f, alloc_ok(f, POOL));
 }
 END_TEST
 
@@ -392,7 +392,7 @@ START_TEST(resize_pool_is_all_or_nothing)
 {
     void *row[COUNT];
     fixture_t *f = opened_full(_i);
-    take_pointer_row(f, row, COUNT, EACH);
+    alloc_pointer_row(f, row, COUNT, EACH);
     cuarena_status_t status = cuarena_resize_pool(f->arena, 2 * POOL);
     expect_sound(f);
     uint64_t capacity = stats_of(f).capacity_bytes;
@@ -404,7 +404,7 @@ START_TEST(resize_pool_is_all_or_nothing)
     cuarena_status_t smaller = cuarena_resize_pool(f->arena, POOL / 2);
     ck_assert_int_ne(smaller, CUARENA_OK);
     expect_sound(f);
-    drop_pointer_row(f, row, COUNT, EACH);
+    free_pointer_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -421,8 +421,8 @@ START_TEST(compact_keeps_contents)
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
     fixture_t *f = opened_full(_i);
-    take_row(f, row, COUNT, EACH);
-    drop_some(f, row, 0x55);
+    alloc_row(f, row, COUNT, EACH);
+    free_some(f, row, 0x55);
     if (is_offered(f, try_compact(f, NULL, hear_relocations, &heard))) {
         bool moves = shares_segments(f);
         expect_u64(heard.count, moves ? 4 : 0);
@@ -430,7 +430,7 @@ START_TEST(compact_keeps_contents)
         expect_u64(inspection_of(f, CUARENA_REGION_DYNAMIC).largest_bytes, moves ? POOL / 2 : EACH);
     }
     expect_recount(f);
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -439,8 +439,8 @@ START_TEST(compact_to_a_goal)
     cuarena_block_t row[COUNT];
     cuarena_compact_options_t options;
     fixture_t *f = opened_full(_i);
-    take_row(f, row, COUNT, EACH);
-    drop_some(f, row, 0x55);
+    alloc_row(f, row, COUNT, EACH);
+    free_some(f, row, 0x55);
     cuarena_compact_options_init(&options);
     options.goal_bytes = 5 * EACH;
     step(f, try_compact(f, &options, NULL, NULL),
@@ -454,8 +454,8 @@ START_TEST(compact_to_a_goal)
     } else {
         (void)is_offered(f, try_compact(f, &options, NULL, NULL));
     }
-    drop(f, take(f, 2 * EACH));
-    drop_row(f, row, COUNT, EACH);
+    free_ok(f, alloc_ok(f, 2 * EACH));
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -471,8 +471,8 @@ static int32_t try_what_is_refused(void *user, const cuarena_relocation_t *list,
     expect_status(cuarena_resize_pool(arena, each), CUARENA_REENTERED);
     expect_status(cuarena_trim(arena, 0, &given), CUARENA_REENTERED);
     expect_status(cuarena_destroy(&arena), CUARENA_REENTERED);
-    drop(f, take(f, each));
-    drop_block(f, list[0].block);
+    free_ok(f, alloc_ok(f, each));
+    free_block(f, list[0].block);
     return 0;
 }
 
@@ -480,11 +480,11 @@ START_TEST(callback_rules)
 {
     cuarena_block_t row[COUNT];
     fixture_t *f = opened_full(_i);
-    take_row(f, row, COUNT, EACH);
-    drop_some(f, row, 0xf7);
+    alloc_row(f, row, COUNT, EACH);
+    free_some(f, row, 0xf7);
     if (is_offered(f, try_compact(f, NULL, try_what_is_refused, f)))
         row[3] = shares_segments(f) ? 0 : row[3]; /* else it stays */
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
     expect_u64(live_blocks(f), 0);
 }
 END_TEST
@@ -500,12 +500,12 @@ START_TEST(tags_count_their_blocks)
     cuarena_request_init(&request);
     expect_ok(cuarena_tag(f->arena, "kv-cache", &request.tag));
     step_ok(f, try_take(f, 1000, &request, &pointer));
-    drop(f, take(f, EACH));
+    free_ok(f, alloc_ok(f, EACH));
     expect_u64(tag_stats_of(f, request.tag).live_bytes, rounded(f, 1000));
     expect_u64(tag_stats_of(f, request.tag).requested_bytes, 1000);
     expect_ok(cuarena_tag_name(f->arena, request.tag, &name));
     expect_text(name, "kv-cache");
-    drop(f, pointer);
+    free_ok(f, pointer);
     expect_u64(tag_stats_of(f, request.tag).peak_live_blocks, 1);
 }
 END_TEST
@@ -513,12 +513,12 @@ END_TEST
 START_TEST(peaks_and_their_reset)
 {
     fixture_t *f = opened_full(_i);
-    drop(f, take(f, 3 * EACH - 1));
+    free_ok(f, alloc_ok(f, 3 * EACH - 1));
     expect_u64(stats_of(f).peak_live_bytes, 3 * EACH);
     expect_u64(stats_of(f).peak_requested_bytes, 3 * EACH - 1);
     step_ok(f, cuarena_reset_peaks(f->arena));
     expect_u64(stats_of(f).peak_live_bytes, 0);
-    drop(f, take(f, 300));
+    free_ok(f, alloc_ok(f, 300));
     expect_u64(stats_of(f).peak_live_bytes, rounded(f, 300));
     expect_u64(stats_of(f).peak_requested_bytes, 300);
 }
@@ -543,10 +543,10 @@ START_TEST(events_agree_with_the_statistics)
     void *pointer = NULL;
     fixture_t *f = opened_row(_i);
     expect_ok(cuarena_set_event_listener(f->arena, count_event, &counts));
-    pointer = take(f, 300);
+    pointer = alloc_ok(f, 300);
     bool resized = is_offered(f, try_resize(f, pointer, 5000, &pointer));
-    drop(f, take(f, 700));
-    drop(f, pointer);
+    free_ok(f, alloc_ok(f, 700));
+    free_ok(f, pointer);
     expect_status(try_take(f, 2 * POOL, NULL, &pointer), exhausted(f));
     cuarena_stats_t stats = stats_of(f);
     expect_u64(counts.of[CUARENA_EVENT_ALLOC], stats.allocs);
@@ -589,18 +589,18 @@ START_TEST(each_zero_mode)
     if (f->bytes != NULL)
         fill_with(f, f->bytes, f->bytes_size, 0xa5);
     fixture_create(f);
-    void *pointer = take(f, POOL);
+    void *pointer = alloc_ok(f, POOL);
     if (mode == CUARENA_ZERO_CREATE || mode == CUARENA_ZERO_ALLOC)
         expect_zero(f, pointer, POOL);
     paint(f, pointer, POOL, 8);
-    drop(f, pointer);
+    free_ok(f, pointer);
     bool gone = mode == CUARENA_ZERO_FREE && gives_at_once(f);
     if (gone) /* no bytes are there that would be 0 */
         expect_u64(reserved_bytes(f), 0);
-    pointer = take(f, POOL);
+    pointer = alloc_ok(f, POOL);
     if (mode == CUARENA_ZERO_ALLOC || (mode == CUARENA_ZERO_FREE && !gone))
         expect_zero(f, pointer, POOL);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -630,9 +630,9 @@ START_TEST(options_as_text)
     ck_assert_int_eq(f->config.memory, memory);
     expect_u64(f->config.alignment, 512);
     fixture_create(f);
-    cuarena_block_t block = take_block(f, 1);
+    cuarena_block_t block = alloc_block(f, 1);
     expect_u64(info_of(f, block).allocated, 512);
-    drop_block(f, block);
+    free_block(f, block);
 }
 END_TEST
 
@@ -642,7 +642,7 @@ START_TEST(figures_of_onnx_runtime)
     cuarena_ort_stats_t now;
     cuarena_ort_stats_init(&now);
     fixture_t *f = opened_row(_i);
-    void *pointer = take(f, 1000);
+    void *pointer = alloc_ok(f, 1000);
     uint64_t requested = 0, allocated = 0;
     expect_ok(cuarena_size_of(f->arena, pointer, &requested, &allocated));
     expect_u64(requested, 1000);
@@ -662,7 +662,7 @@ START_TEST(figures_of_onnx_runtime)
     else
         expect_u64((uint64_t)now.total_allocated_bytes, held);
     ck_assert(now.bytes_limit == -1 || now.bytes_limit >= (int64_t)held);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 

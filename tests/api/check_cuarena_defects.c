@@ -20,9 +20,9 @@
 static fixture_t *open_with_holes(fixture_t *f, const arena_kind_t *kind, cuarena_block_t *row)
 {
     fixture_open(f, kind, POOL);
-    take_row(f, row, COUNT, EACH);
+    alloc_row(f, row, COUNT, EACH);
     for (size_t i = 0; i < COUNT; i += 2) {
-        drop_block(f, row[i]);
+        free_block(f, row[i]);
         row[i] = 0;
     }
     return f;
@@ -41,7 +41,7 @@ START_TEST(defect_d01_overlapping_moves_keep_the_data)
     fixture_t *f = prepared(&arena_kinds[_i / SHIFT_COUNT], pool);
     f->config.alignment = 128;
     fixture_create(f);
-    cuarena_block_t block = take_above_a_hole(f, shift, pool - shift);
+    cuarena_block_t block = alloc_above_a_hole(f, shift, pool - shift);
     char *before = address_of(f, block);
     paint(f, before, pool - shift, 9);
     step_ok(f, cuarena_compact(f->arena, NULL, hear_relocations, &heard, NULL));
@@ -50,7 +50,7 @@ START_TEST(defect_d01_overlapping_moves_keep_the_data)
     expect_ptr(heard.list[0].to, before - shift);
     expect_ptr(address_of(f, block), before - shift);
     expect_painted(f, address_of(f, block), pool - shift, 9);
-    drop_block(f, block);
+    free_block(f, block);
 }
 END_TEST
 
@@ -62,17 +62,17 @@ START_TEST(defect_d07_stable_without_a_region_does_not_move)
     void *now = UNTOUCHED, *row[4];
     fixture_t *f = opened(&arena_kinds[_i], POOL);
     for (size_t i = 0; i < 4; i++)
-        row[i] = take_in(f, EACH, CUARENA_REGION_STABLE);
-    drop(f, row[0]);
-    drop(f, row[2]);
+        row[i] = alloc_in(f, EACH, CUARENA_REGION_STABLE);
+    free_ok(f, row[0]);
+    free_ok(f, row[2]);
     step(f, cuarena_unpin(f->arena, row[1]), CUARENA_BAD_ARGUMENT);
     step_ok(f, cuarena_compact(f->arena, NULL, hear_relocations, &heard, NULL));
     expect_u64(heard.count, 0);
     cuarena_status_t status = cuarena_resize(f->arena, row[1], 4 * EACH, &now);
     ck_assert_msg(status != CUARENA_OK || now == row[1], "a stable block moved");
     expect_sound(f);
-    drop(f, row[1]);
-    drop(f, row[3]);
+    free_ok(f, row[1]);
+    free_ok(f, row[3]);
 }
 END_TEST
 
@@ -132,7 +132,7 @@ typedef struct thief {
     pthread_t thread;
 } thief_t;
 
-static void *take_all(void *user)
+static void *alloc_all(void *user)
 {
     thief_t *thief = user;
     while (thief->count < thief->most &&
@@ -151,7 +151,7 @@ static void steal_meanwhile(test_memory_t *memory, memory_op_t op, const cuarena
     (void)count;
     if (op != OP_RELOCATE)
         return;
-    ck_assert_int_eq(pthread_create(&thief->thread, NULL, take_all, thief), 0);
+    ck_assert_int_eq(pthread_create(&thief->thread, NULL, alloc_all, thief), 0);
     pthread_join(thief->thread, NULL);
     for (size_t i = 0; i < thief->count; i++)
         paint_bytes(thief->taken[i], EACH, 1000 + i);
@@ -172,7 +172,7 @@ static void end_thief(thief_t *thief)
     thief->f->memory.hook = NULL;
     for (size_t i = 0; i < thief->count; i++) {
         expect_painted(thief->f, thief->taken[i], EACH, 1000 + i);
-        drop(thief->f, thief->taken[i]);
+        free_ok(thief->f, thief->taken[i]);
     }
 }
 
@@ -181,13 +181,13 @@ START_TEST(defect_d09_resize_frees_after_the_copy)
     thief_t thief;
     void *row[2], *now = NULL;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take_pointer_row(f, row, 2, EACH);
+    alloc_pointer_row(f, row, 2, EACH);
     start_thief(&thief, f, COUNT - 4);
     step_ok(f, cuarena_resize(f->arena, row[0], EACH + 1, &now));
     ck_assert_ptr_ne(now, row[0]);
     ck_assert_uint_ge(thief.count, 1);
     row[0] = now;
-    drop_pointer_row(f, row, 2, EACH);
+    free_pointer_row(f, row, 2, EACH);
     end_thief(&thief);
 }
 END_TEST
@@ -219,7 +219,7 @@ START_TEST(defect_d10_copies_are_done_when_they_are_told)
     expect_ok(cuarena_base(f->arena, &base, &bytes));
     witness_t witness = {f, base};
     step_ok(f, cuarena_compact(f->arena, NULL, expect_done, &witness, NULL));
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -236,7 +236,7 @@ START_TEST(defect_d11_threads_get_nothing_of_a_move)
     options.goal_bytes = 2 * EACH;
     step_ok(f, cuarena_compact(f->arena, &options, NULL, NULL, NULL));
     expect_u64(thief.count, 2);
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
     end_thief(&thief);
 }
 END_TEST
@@ -248,14 +248,14 @@ START_TEST(defect_d13_unmoved_blocks_are_not_reported)
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
     fixture_t *f = opened(&arena_kinds[_i], POOL);
-    take_row(f, row, COUNT, EACH);
-    drop_block(f, row[5]);
+    alloc_row(f, row, COUNT, EACH);
+    free_block(f, row[5]);
     row[5] = 0;
     step_ok(f, cuarena_compact(f->arena, NULL, hear_relocations, &heard, NULL));
     expect_u64(heard.count, 2);
     for (size_t i = 0; i < heard.count; i++)
         ck_assert_ptr_ne(heard.list[i].from, heard.list[i].to);
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -308,11 +308,11 @@ START_TEST(defect_d20_segments_return_to_who_gave_them)
     fixture_t a, b;
     fixture_open(&a, KIND_CUSTOM_POOL, POOL);
     fixture_open(&b, KIND_CUSTOM_GROW, POOL);
-    void *pointer = take_dedicated(&a, EACH);
+    void *pointer = alloc_dedicated(&a, EACH);
     uint64_t given = a.memory.calls[a.memory.call_count - 1].bytes;
-    drop(&b, take(&b, EACH));
+    free_ok(&b, alloc_ok(&b, EACH));
     test_memory_forget_calls(&a.memory);
-    drop(&a, pointer);
+    free_ok(&a, pointer);
     expect_text(test_memory_sequence(&a.memory), "give_back");
     expect_u64(a.memory.calls[0].address, (uint64_t)(uintptr_t)pointer);
     expect_u64(a.memory.calls[0].bytes, given);
@@ -327,14 +327,14 @@ START_TEST(defect_d21_a_second_arena_that_fails_leaves_the_first)
 {
     fixture_t a, b;
     fixture_open(&a, &arena_kinds[_i], POOL);
-    void *pointer = take(&a, EACH);
+    void *pointer = alloc_ok(&a, EACH);
     paint(&a, pointer, EACH, 1);
     fixture_prepare(&b, KIND_CUSTOM_POOL, POOL);
     b.memory.budget_bytes = 0;
     expect_status(cuarena_create(&b.config, &b.arena), CUARENA_OUT_OF_MEMORY);
     fixture_release(&b);
     expect_painted(&a, pointer, EACH, 1);
-    drop(&a, pointer);
+    free_ok(&a, pointer);
     fixture_close(&a);
 }
 END_TEST
@@ -391,14 +391,14 @@ START_TEST(defect_d23_each_arena_calls_its_own_memory)
     fixture_t a, b;
     fixture_open(&a, KIND_CUSTOM_GROW, POOL);
     fixture_open(&b, KIND_CUSTOM_GROW, POOL);
-    void *of_a = take(&a, EACH);
+    void *of_a = alloc_ok(&a, EACH);
     expect_u64(b.memory.call_count, 0);
-    void *of_b = take(&b, EACH);
+    void *of_b = alloc_ok(&b, EACH);
     expect_u64(a.memory.reserved_bytes, EACH);
     expect_u64(b.memory.reserved_bytes, EACH);
-    drop(&a, of_a);
+    free_ok(&a, of_a);
     fixture_close(&a);
-    drop(&b, of_b);
+    free_ok(&b, of_b);
     fixture_close(&b);
 }
 END_TEST
@@ -408,7 +408,7 @@ END_TEST
 START_TEST(defect_d27_nothing_is_zeroed_unasked)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    drop(f, take(f, POOL));
+    free_ok(f, alloc_ok(f, POOL));
     step_ok(f, cuarena_reset(f->arena));
     expect_u64(f->memory.counts[OP_ZERO], 0);
 }
@@ -416,9 +416,9 @@ END_TEST
 
 static void soil(fixture_t *f)
 {
-    void *pointer = take(f, POOL);
+    void *pointer = alloc_ok(f, POOL);
     paint(f, pointer, POOL, 3);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 
 START_TEST(defect_d27_a_block_is_zeroed_on_request)
@@ -427,9 +427,9 @@ START_TEST(defect_d27_a_block_is_zeroed_on_request)
         return;
     fixture_t *f = opened(&arena_kinds[_i], POOL);
     soil(f);
-    void *pointer = take_zeroed(f, 3 * EACH);
+    void *pointer = alloc_zeroed(f, 3 * EACH);
     expect_zero(f, pointer, 3 * EACH);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -444,13 +444,13 @@ START_TEST(defect_d27_reused_bytes_are_zero_in_these_modes)
     f->config.zero = zero_modes[_i % 2];
     fixture_create(f);
     soil(f);
-    void *pointer = take(f, POOL);
+    void *pointer = alloc_ok(f, POOL);
     expect_zero(f, pointer, POOL);
     paint(f, pointer, POOL, 4);
     step_ok(f, cuarena_reset(f->arena));
-    pointer = take(f, POOL);
+    pointer = alloc_ok(f, POOL);
     expect_zero(f, pointer, POOL);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -460,27 +460,27 @@ END_TEST
  * lists, each with the figures that show it. */
 static void play_single_8_mib(fixture_t *f)
 {
-    drop(f, take(f, MIB(8)));
+    free_ok(f, alloc_ok(f, MIB(8)));
 }
 
 static void play_batch_512_of_1_kib(fixture_t *f)
 {
     void *pointers[512];
     for (size_t i = 0; i < 512; i++)
-        pointers[i] = take(f, KIB(1));
+        pointers[i] = alloc_ok(f, KIB(1));
     for (size_t i = 0; i < 512; i++)
-        drop(f, pointers[i]);
+        free_ok(f, pointers[i]);
 }
 
 static void play_ping_pong_4_of_1_mib(fixture_t *f)
 {
     void *slots[4] = {NULL};
     for (size_t i = 0; i < 32; i++) {
-        drop(f, slots[i % 4]);
-        slots[i % 4] = take(f, MIB(1));
+        free_ok(f, slots[i % 4]);
+        slots[i % 4] = alloc_ok(f, MIB(1));
     }
     for (size_t i = 0; i < 4; i++)
-        drop(f, slots[i]);
+        free_ok(f, slots[i]);
 }
 
 static void play_doubling_1_to_128_mib(fixture_t *f)
@@ -488,7 +488,7 @@ static void play_doubling_1_to_128_mib(fixture_t *f)
     void *pointer = NULL;
     for (uint64_t bytes = MIB(1); bytes <= MIB(128); bytes *= 2)
         step_ok(f, cuarena_resize(f->arena, pointer, bytes, &pointer));
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 
 /* The pool is full, so that compaction is what makes the room. */
@@ -497,22 +497,22 @@ static void play_compact_8_of_32_mib(fixture_t *f)
     cuarena_block_t blocks[8];
     void *pointer = NULL;
     for (size_t i = 0; i < 8; i++)
-        blocks[i] = take_block(f, MIB(32));
+        blocks[i] = alloc_block(f, MIB(32));
     for (size_t i = 0; i < 8; i += 2)
-        drop_block(f, blocks[i]);
+        free_block(f, blocks[i]);
     step(f, cuarena_alloc(f->arena, MIB(64), &pointer), CUARENA_FRAGMENTED);
     step_ok(f, cuarena_compact(f->arena, NULL, NULL, NULL, NULL));
-    drop(f, take(f, MIB(64)));
+    free_ok(f, alloc_ok(f, MIB(64)));
     for (size_t i = 1; i < 8; i += 2)
-        drop_block(f, blocks[i]);
+        free_block(f, blocks[i]);
 }
 
 static void play_stable_256_b_to_2_mib(fixture_t *f)
 {
     const uint64_t sizes[] = {256, KIB(256), MIB(2)};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-        drop(f, take_in(f, sizes[i], CUARENA_REGION_STABLE));
-        drop(f, take(f, sizes[i]));
+        free_ok(f, alloc_in(f, sizes[i], CUARENA_REGION_STABLE));
+        free_ok(f, alloc_ok(f, sizes[i]));
     }
 }
 

@@ -32,12 +32,12 @@ static fixture_t *open_with_stable(fixture_t *f, int memory, uint64_t bytes, uin
 START_TEST(scenario_09_reset)
 {
     fixture_t *f = opened(memories[_i], MIB(256));
-    take(f, KIB(4));
-    take_block(f, KIB(16));
+    alloc_ok(f, KIB(4));
+    alloc_block(f, KIB(16));
     step_ok(f, cuarena_reset(f->arena));
     expect_u64(live_bytes(f), 0);
     expect_u64(region_stats_of(f, CUARENA_REGION_DYNAMIC).free_bytes, capacity_bytes(f));
-    drop(f, take(f, capacity_bytes(f)));
+    free_ok(f, alloc_ok(f, capacity_bytes(f)));
 }
 END_TEST
 
@@ -68,20 +68,20 @@ static uint64_t offset_of(fixture_t *f, const void *pointer)
 START_TEST(scenario_37_stable_lies_in_front)
 {
     fixture_t *f = open_with_stable(new_fixture(fixture_close), _i, MIB(256), MIB(64));
-    void *stable = take_in(f, MIB(1), CUARENA_REGION_STABLE);
-    void *dynamic = take(f, MIB(1));
+    void *stable = alloc_in(f, MIB(1), CUARENA_REGION_STABLE);
+    void *dynamic = alloc_ok(f, MIB(1));
     ck_assert_uint_le(offset_of(f, stable) + MIB(1), MIB(64));
     ck_assert_uint_ge(offset_of(f, dynamic), MIB(64));
-    drop(f, stable);
-    drop(f, dynamic);
+    free_ok(f, stable);
+    free_ok(f, dynamic);
 }
 END_TEST
 
 START_TEST(scenario_53_reset_of_both_regions)
 {
     fixture_t *f = open_with_stable(new_fixture(fixture_close), _i, MIB(64), MIB(16));
-    take_in(f, MIB(2), CUARENA_REGION_STABLE);
-    take(f, MIB(3));
+    alloc_in(f, MIB(2), CUARENA_REGION_STABLE);
+    alloc_ok(f, MIB(3));
     step_ok(f, cuarena_reset(f->arena));
     expect_u64(live_bytes(f), 0);
     expect_u64(live_in(f, CUARENA_REGION_STABLE), 0);

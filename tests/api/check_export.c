@@ -85,8 +85,8 @@ START_TEST(pieces_cover_the_block)
     cuarena_export_t *one = NULL;
     size_t count = 0;
     fixture_t *f = open_exporting(new_fixture(fixture_close), KIND_CUSTOM_POOL);
-    cuarena_block_t below = take_block(f, POOL - 3 * HANDLE + 512);
-    cuarena_block_t block = take_block(f, 3 * HANDLE - 512);
+    cuarena_block_t below = alloc_block(f, POOL - 3 * HANDLE + 512);
+    cuarena_block_t block = alloc_block(f, 3 * HANDLE - 512);
     expect_ok(cuarena_export(f->arena, block, &options, pieces, 4, &count, &one));
     expect_u64(count, 3);
     uint64_t bytes = 0;
@@ -99,8 +99,8 @@ START_TEST(pieces_cover_the_block)
     close_pieces(pieces, count);
     step_ok(f, cuarena_export_close(f->arena, &one));
     ck_assert_ptr_null(one);
-    drop_block(f, below);
-    drop_block(f, block);
+    free_block(f, below);
+    free_block(f, block);
 }
 END_TEST
 
@@ -108,7 +108,7 @@ START_TEST(counting_exports_nothing)
 {
     size_t count = 0;
     fixture_t *f = open_exporting(new_fixture(fixture_close), KIND_CUSTOM_POOL);
-    cuarena_block_t block = take_dedicated_block(f, 2 * HANDLE);
+    cuarena_block_t block = alloc_dedicated_block(f, 2 * HANDLE);
     expect_ok(cuarena_export(f->arena, block, NULL, NULL, 0, &count, NULL));
     expect_u64(count, 2);
     expect_u64(info_of(f, block).pins, 0);
@@ -122,12 +122,12 @@ START_TEST(dedicated_needs_no_option)
     cuarena_export_t *one = NULL;
     size_t count = 0;
     fixture_t *f = open_exporting(new_fixture(fixture_close), KIND_CUSTOM_POOL);
-    cuarena_block_t block = take_dedicated_block(f, 1000);
+    cuarena_block_t block = alloc_dedicated_block(f, 1000);
     expect_ok(cuarena_export(f->arena, block, NULL, &piece, 1, &count, &one));
     expect_u64(piece.offset, 0);
     close_pieces(&piece, count);
     step_ok(f, cuarena_export_close(f->arena, &one));
-    drop_block(f, block);
+    free_block(f, block);
 }
 END_TEST
 
@@ -138,9 +138,9 @@ START_TEST(freed_block_stays_taken_until_the_close)
 {
     void *pointer = NULL;
     fixture_t *f = open_exporting(new_fixture(fixture_close), KIND_CUSTOM_POOL);
-    cuarena_block_t block = take_block(f, POOL);
+    cuarena_block_t block = alloc_block(f, POOL);
     cuarena_export_t *one = export_of(f, block, POOL / HANDLE);
-    drop_block(f, block);
+    free_block(f, block);
     step(f, cuarena_block_free(f->arena, block), CUARENA_STALE);
     step(f, cuarena_alloc(f->arena, 256, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(live_bytes(f), POOL);
@@ -148,16 +148,16 @@ START_TEST(freed_block_stays_taken_until_the_close)
     step(f, cuarena_reset(f->arena), CUARENA_BUSY);
     step_ok(f, cuarena_export_close(f->arena, &one));
     expect_u64(live_bytes(f), 0);
-    drop(f, take(f, POOL));
+    free_ok(f, alloc_ok(f, POOL));
 }
 END_TEST
 
 START_TEST(dedicated_segment_goes_at_the_close)
 {
     fixture_t *f = open_exporting(new_fixture(fixture_close), KIND_CUSTOM_POOL);
-    cuarena_block_t block = take_dedicated_block(f, HANDLE);
+    cuarena_block_t block = alloc_dedicated_block(f, HANDLE);
     cuarena_export_t *one = export_of(f, block, 1);
-    drop_block(f, block);
+    free_block(f, block);
     expect_u64(test_memory_segments(&f->memory), 2);
     step_ok(f, cuarena_export_close(f->arena, &one));
     expect_u64(test_memory_segments(&f->memory), 1);
@@ -167,12 +167,12 @@ END_TEST
 START_TEST(each_export_counts)
 {
     fixture_t *f = open_exporting(new_fixture(fixture_close), KIND_CUSTOM_POOL);
-    cuarena_block_t block = take_block(f, HANDLE);
+    cuarena_block_t block = alloc_block(f, HANDLE);
     cuarena_export_t *first = export_of(f, block, 1);
     cuarena_export_t *second = export_of(f, block, 1);
     expect_u64(info_of(f, block).pins, 2);
     step_ok(f, cuarena_export_close(f->arena, &first));
-    drop_block(f, block);
+    free_block(f, block);
     expect_u64(live_blocks(f), 1);
     step_ok(f, cuarena_export_close(f->arena, &second));
     expect_u64(live_blocks(f), 0);
@@ -186,8 +186,8 @@ START_TEST(nothing_moves_or_takes_exported_bytes)
     uint64_t given = 0;
     fixture_t *f = open_exporting(new_fixture(fixture_close), KIND_CUSTOM_POOL);
     cuarena_block_t row[4];
-    take_row(f, row, 4, POOL / 4);
-    drop_block(f, row[0]);
+    alloc_row(f, row, 4, POOL / 4);
+    free_block(f, row[0]);
     void *before = address_of(f, row[1]);
     cuarena_export_t *one = export_of(f, row[1], POOL / 4 / HANDLE);
     step_ok(f, cuarena_compact(f->arena, NULL, NULL, NULL, NULL));
@@ -197,14 +197,14 @@ START_TEST(nothing_moves_or_takes_exported_bytes)
     step_ok(f, cuarena_block_unpin(f->arena, row[1]));
     step(f, cuarena_block_resize(f->arena, row[1], 256), CUARENA_BUSY);
     step(f, cuarena_block_resize(f->arena, row[1], 0), CUARENA_BUSY);
-    drop_block(f, row[1]);
+    free_block(f, row[1]);
     step_ok(f, cuarena_trim(f->arena, 0, &given));
     expect_u64(given, POOL / 4);
     step_ok(f, cuarena_export_close(f->arena, &one));
     step_ok(f, cuarena_trim(f->arena, 0, &given));
     expect_u64(given, POOL / 4);
-    drop_block(f, row[2]);
-    drop_block(f, row[3]);
+    free_block(f, row[2]);
+    free_block(f, row[3]);
 }
 END_TEST
 
@@ -215,11 +215,11 @@ START_TEST(zero_at_free_waits_for_the_close)
     f->memory.ops.export_range = fake_export;
     f->config.zero = CUARENA_ZERO_FREE;
     fixture_create(f);
-    cuarena_block_t block = take_block(f, HANDLE);
+    cuarena_block_t block = alloc_block(f, HANDLE);
     unsigned char *bytes = address_of(f, block);
     memset(bytes, 7, HANDLE);
     cuarena_export_t *one = export_of(f, block, 1);
-    drop_block(f, block);
+    free_block(f, block);
     ck_assert_int_eq(bytes[0], 7);
     step_ok(f, cuarena_export_close(f->arena, &one));
     ck_assert_int_eq(bytes[0], 0);
@@ -234,9 +234,9 @@ START_TEST(a_close_that_cannot_zero_loses_the_arena)
     f->memory.ops.export_range = fake_export;
     f->config.zero = CUARENA_ZERO_FREE;
     fixture_create(f);
-    cuarena_block_t block = take_block(f, HANDLE);
+    cuarena_block_t block = alloc_block(f, HANDLE);
     cuarena_export_t *one = export_of(f, block, 1);
-    drop_block(f, block);
+    free_block(f, block);
     expect_status(cuarena_block_free(f->arena, block), CUARENA_STALE);
     cuarena_error_info_t before = last_error();
     f->memory.fail_op = OP_ZERO;
@@ -253,7 +253,7 @@ END_TEST
 START_TEST(forced_destruction_ends_exports)
 {
     fixture_t *f = open_exporting(new_fixture(fixture_close), KIND_CUSTOM_POOL);
-    cuarena_block_t block = take_block(f, HANDLE);
+    cuarena_block_t block = alloc_block(f, HANDLE);
     (void)export_of(f, block, 1);
     (void)export_of(f, block, 1);
     fixture_close_forced(f);
@@ -288,8 +288,8 @@ START_TEST(refusals_name_the_value)
     refusal_t r = {.options = sharing()};
     fixture_t *f = &r.f;
     open_exporting(f, KIND_CUSTOM_POOL);
-    cuarena_block_t block = take_block(f, 3 * HANDLE);
-    cuarena_block_t empty = take_block(f, 0);
+    cuarena_block_t block = alloc_block(f, 3 * HANDLE);
+    cuarena_block_t empty = alloc_block(f, 0);
     cuarena_block_t adopted = 0;
     static _Alignas(4096) char foreign[4096];
     expect_ok(cuarena_adopt(f->arena, foreign, 4096, 0, &adopted));
@@ -309,9 +309,9 @@ START_TEST(refusals_name_the_value)
     expect_status(cuarena_export(f->arena, block, NULL, r.pieces, 2, &r.count, NULL),
                   CUARENA_BAD_ARGUMENT);
     expect_u64(info_of(f, block).pins, 0);
-    drop_block(f, block);
-    drop_block(f, empty);
-    drop_block(f, adopted);
+    free_block(f, block);
+    free_block(f, empty);
+    free_block(f, adopted);
     fixture_close(f);
 }
 END_TEST
@@ -320,9 +320,9 @@ START_TEST(a_memory_without_handles)
 {
     refusal_t r = {.options = sharing()};
     fixture_open(&r.f, &arena_kinds[POOL_PAGEABLE], POOL);
-    cuarena_block_t block = take_block(&r.f, 256);
+    cuarena_block_t block = alloc_block(&r.f, 256);
     expect_refused(&r, block, 2, CUARENA_UNSUPPORTED, "fd=require");
-    drop_block(&r.f, block);
+    free_block(&r.f, block);
     fixture_close(&r.f);
 }
 END_TEST
@@ -333,12 +333,12 @@ START_TEST(a_memory_that_fails_leaves_no_export)
     refusal_t r = {.options = sharing()};
     fixture_t *f = &r.f;
     open_exporting(f, KIND_CUSTOM_POOL);
-    cuarena_block_t block = take_block(f, HANDLE);
+    cuarena_block_t block = alloc_block(f, HANDLE);
     export_fails_in = export_calls + 1 + _i;
     expect_refused(&r, block, 2, CUARENA_DRIVER, "export_range");
     expect_u64(info_of(f, block).pins, 0);
     step_ok(f, cuarena_block_resize(f->arena, block, 256));
-    drop_block(f, block);
+    free_block(f, block);
     fixture_close(f);
 }
 END_TEST
@@ -349,7 +349,7 @@ START_TEST(closing_what_is_not_open)
     cuarena_export_t *none = NULL;
     open_exporting(&f, KIND_CUSTOM_POOL);
     open_exporting(&other, KIND_CUSTOM_POOL);
-    cuarena_block_t block = take_block(&f, HANDLE);
+    cuarena_block_t block = alloc_block(&f, HANDLE);
     cuarena_export_t *one = export_of(&f, block, 1);
     step_ok(&f, cuarena_export_close(f.arena, &none));
     step_ok(&f, cuarena_export_close(f.arena, NULL));
@@ -358,7 +358,7 @@ START_TEST(closing_what_is_not_open)
     cuarena_export_t *copy = one;
     step_ok(&f, cuarena_export_close(f.arena, &one));
     step(&f, cuarena_export_close(f.arena, &copy), CUARENA_STALE);
-    drop_block(&f, block);
+    free_block(&f, block);
     fixture_close(&f);
     fixture_close(&other);
 }

@@ -59,18 +59,18 @@ START_TEST(bytes_freed_on_a_stream)
     fixture_t *f = opened(SIMULATED, KIB(64));
     void *p = use_anew(f, KIB(64), A);
     sim_calls(&f->sim);
-    ck_assert_ptr_eq(take_on(f, KIB(64), A), p); /* its own: at once */
+    ck_assert_ptr_eq(alloc_on(f, KIB(64), A), p); /* its own: at once */
     expect_no_calls(f);
     sim_write(&f->sim, A, p, KIB(64), 2);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     expect_no_calls(f);
-    void *q = take_on(f, KIB(64), B); /* another's: behind an event */
+    void *q = alloc_on(f, KIB(64), B); /* another's: behind an event */
     expect_u64(f->sim.counts[SIM_RECORD], 1);
     expect_u64(f->sim.counts[SIM_WAIT], 1);
     expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
     sim_write(&f->sim, B, q, KIB(64), 3);
     sim_run_all(&f->sim);
-    drop_on(f, q, B);
+    free_on(f, q, B);
 }
 END_TEST
 
@@ -81,13 +81,13 @@ START_TEST(bytes_freed_on_a_stream_of_memory_that_the_cpu_touches)
     fixture_create(f);
     void *p = use_anew(f, KIB(64), A);
     expect_u64(f->sim.counts[SIM_RECORD], 0);
-    void *q = take_on(f, KIB(64), _i == 0 ? A : B);
+    void *q = alloc_on(f, KIB(64), _i == 0 ? A : B);
     ck_assert_ptr_eq(q, p);
     expect_u64(f->sim.counts[SIM_RECORD], 1);
     expect_u64(f->sim.counts[SIM_WAIT_HOST], 1);
     sim_host_write(&f->sim, q, KIB(64), 2); /* a fault if the host knew of no event */
     expect_sound(f);
-    drop(f, q);
+    free_ok(f, q);
 }
 END_TEST
 
@@ -317,10 +317,10 @@ START_TEST(a_failed_call_may_have_given_back_free_bytes)
     fixture_t f;
     void *out = UNTOUCHED;
     fixture_open(&f, KIND_CUSTOM_GROW, MIB(1));
-    void *kept = take(&f, KIB(64));
-    void *freed = take(&f, KIB(256));
-    void *end = take(&f, KIB(64));
-    drop(&f, freed);
+    void *kept = alloc_ok(&f, KIB(64));
+    void *freed = alloc_ok(&f, KIB(256));
+    void *end = alloc_ok(&f, KIB(64));
+    free_ok(&f, freed);
     picture_t before = picture_of(f.arena);
     ck_assert_int_ne(cuarena_alloc(f.arena, KIB(960), &out), CUARENA_OK);
     expect_same_picture(f.arena, &before);
@@ -331,8 +331,8 @@ START_TEST(a_failed_call_may_have_given_back_free_bytes)
     ck_assert_mem_eq(after.blocks, before.blocks, sizeof after.blocks);
     expect_u64(after.stats.reserved_bytes, before.stats.reserved_bytes - KIB(256));
     f.memory.budget_bytes = MIB(1);
-    drop(&f, kept);
-    drop(&f, end);
+    free_ok(&f, kept);
+    free_ok(&f, end);
     fixture_close(&f);
 }
 END_TEST
@@ -353,9 +353,9 @@ START_TEST(a_failed_call_may_have_ended_cached_blocks)
     fixture_prepare(&f, KIND_CUSTOM_GROW, MIB(1));
     f.config.keep = CUARENA_KEEP_CACHE;
     fixture_create(&f);
-    void *kept = take(&f, KIB(64));
+    void *kept = alloc_ok(&f, KIB(64));
     paint(&f, kept, KIB(64), 7);
-    drop(&f, take(&f, KIB(256)));
+    free_ok(&f, alloc_ok(&f, KIB(256)));
     expect_u64(cache_of(f.arena).cached_blocks, 1);
     f.memory.budget_bytes = KIB(320);
     ck_assert_int_ne(cuarena_alloc(f.arena, KIB(512), &out), CUARENA_OK);
@@ -364,7 +364,7 @@ START_TEST(a_failed_call_may_have_ended_cached_blocks)
     expect_u64(arena_stats(f.arena).live_blocks, 1);
     expect_painted(&f, kept, KIB(64), 7);
     f.memory.budget_bytes = MIB(1);
-    drop(&f, kept);
+    free_ok(&f, kept);
     fixture_close(&f);
 }
 END_TEST
@@ -386,7 +386,7 @@ typedef struct rival {
     heard_t heard;
 } rival_t;
 
-static int32_t take_the_room(void *user, const cuarena_relocation_t *list, size_t count)
+static int32_t alloc_the_room(void *user, const cuarena_relocation_t *list, size_t count)
 {
     rival_t *rival = user;
     expect_ok(cuarena_block_alloc(rival->f->arena, KIB(128), &rival->took));
@@ -403,10 +403,10 @@ START_TEST(a_failed_call_may_have_done_reported_moves)
     f.config.compact_on_oom = 1;
     fixture_create(&f);
     rival.f = &f;
-    expect_ok(cuarena_set_relocation_callback(f.arena, take_the_room, &rival));
-    take_row(&f, row, 4, KIB(64));
-    drop_block(&f, row[0]);
-    drop_block(&f, row[2]);
+    expect_ok(cuarena_set_relocation_callback(f.arena, alloc_the_room, &rival));
+    alloc_row(&f, row, 4, KIB(64));
+    free_block(&f, row[0]);
+    free_block(&f, row[2]);
     row[0] = row[2] = 0;
     before = address_of(&f, row[1]);
     ck_assert_int_ne(cuarena_alloc(f.arena, KIB(128), &out), CUARENA_OK);
@@ -414,8 +414,8 @@ START_TEST(a_failed_call_may_have_done_reported_moves)
     expect_u64(rival.heard.count, 1);
     expect_u64(arena_stats(f.arena).moves, 1);
     expect_moved_as_reported(&f, &rival.heard, row[1], before);
-    drop_block(&f, rival.took);
-    drop_row(&f, row, 4, KIB(64));
+    free_block(&f, rival.took);
+    free_row(&f, row, 4, KIB(64));
     fixture_close(&f);
 }
 END_TEST
@@ -525,9 +525,9 @@ static void open_visited(fixture_t *f, cuarena_block_t *row)
 {
     void *pinned = NULL;
     fixture_open(f, KIND_CUSTOM_GROW, KIB(512));
-    take_row(f, row, 4, KIB(64));
-    drop_block(f, row[0]);
-    drop_block(f, row[3]);
+    alloc_row(f, row, 4, KIB(64));
+    free_block(f, row[0]);
+    free_block(f, row[3]);
     expect_ok(cuarena_block_pin(f->arena, row[2], &pinned));
 }
 
@@ -538,11 +538,11 @@ START_TEST(threads)
     void *out = UNTOUCHED;
     open_visited(&f, row);
     expect_ok(cuarena_set_event_listener(f.arena, on_event, f.arena));
-    drop_block(&f, take_block(&f, 256));
+    free_block(&f, alloc_block(&f, 256));
     expect_visited("the listener");
     cuarena_log_set_callback(on_line, f.arena);
     expect_ok(cuarena_log_set_level(CUARENA_LOG_DEBUG));
-    drop_block(&f, take_block(&f, 256));
+    free_block(&f, alloc_block(&f, 256));
     expect_ok(cuarena_log_set_level(CUARENA_LOG_WARN));
     expect_visited("the log");
     expect_ok(cuarena_set_event_listener(f.arena, NULL, NULL));
@@ -550,7 +550,7 @@ START_TEST(threads)
     expect_visited("who hears of moves");
     f.memory.hook = on_memory;
     f.memory.hook_user = f.arena;
-    row[0] = take_block(&f, KIB(192));
+    row[0] = alloc_block(&f, KIB(192));
     expect_visited("the memory");
     f.memory.hook = NULL;
     expect_ok(cuarena_set_oom_handler(f.arena, on_refusal, NULL));
@@ -559,7 +559,7 @@ START_TEST(threads)
     f.memory.budget_bytes = KIB(512);
     expect_visited("the handler");
     for (int i = 0; i < 3; i++)
-        drop_block(&f, row[i]);
+        free_block(&f, row[i]);
     fixture_close(&f);
 }
 END_TEST
@@ -578,14 +578,14 @@ START_TEST(compaction)
     fixture_prepare(&f, KIND_CUSTOM_POOL, KIB(64) * (COUNT + 1));
     f.config.stable = amount_of_bytes(KIB(64));
     fixture_create(&f);
-    void *stable = take_in(&f, KIB(32), CUARENA_REGION_STABLE);
+    void *stable = alloc_in(&f, KIB(32), CUARENA_REGION_STABLE);
     paint(&f, stable, KIB(32), 99);
-    take_row(&f, row, COUNT, KIB(64));
+    alloc_row(&f, row, COUNT, KIB(64));
     for (size_t i = 0; i < COUNT; i++)
         before[i] = address_of(&f, row[i]);
     expect_ok(cuarena_block_pin(f.arena, row[5], &pinned));
     for (size_t i = 0; i < COUNT; i += 4) {
-        drop_block(&f, row[i]);
+        free_block(&f, row[i]);
         row[i] = 0;
     }
     expect_ok(cuarena_compact(f.arena, NULL, hear_relocations, &heard, NULL));
@@ -597,8 +597,8 @@ START_TEST(compaction)
     expect_painted(&f, stable, KIB(32), 99);
     expect_ok(cuarena_block_unpin(f.arena, row[5]));
     ck_assert_ptr_eq(address_of(&f, row[5]), before[5]);
-    drop_row(&f, row, COUNT, KIB(64));
-    drop(&f, stable);
+    free_row(&f, row, COUNT, KIB(64));
+    free_ok(&f, stable);
     fixture_close(&f);
 }
 END_TEST

@@ -228,7 +228,7 @@ static uint64_t bookkeeping_of(cuarena_t *arena)
     return arena_stats(arena).bookkeeping_bytes;
 }
 
-static void *take_any(cuarena_t *arena, random_state_t *random, bool streams)
+static void *alloc_any(cuarena_t *arena, random_state_t *random, bool streams)
 {
     void *p = NULL;
     uint64_t bytes = streams ? 1 + random_below(random, 2 * SIZE) : SIZE;
@@ -246,13 +246,13 @@ static double bytes_for_each(const char *options, bool streams)
     cuarena_t *arena = arena_of(options);
     uint64_t empty = bookkeeping_of(arena);
     for (int i = 0; i < BLOCKS; i++)
-        blocks[i] = take_any(arena, &random, streams);
+        blocks[i] = alloc_any(arena, &random, streams);
     for (int n = 0; n < 8 * BLOCKS; n++) {
         size_t i = random_below(&random, BLOCKS);
         cuarena_stream_t stream =
             streams ? sim_handle(1 + random_below(&random, 8)) : CUARENA_NO_STREAM;
         expect_ok(cuarena_free_on(arena, blocks[i], stream));
-        blocks[i] = take_any(arena, &random, streams);
+        blocks[i] = alloc_any(arena, &random, streams);
     }
     uint64_t bytes = bookkeeping_of(arena) - empty;
     for (int i = 0; i < BLOCKS; i++)
@@ -327,20 +327,20 @@ START_TEST(bookkeeping_of_places_where_streams_touch)
     expect_ok(cuarena_reclaim(f->arena, 1, NULL));
     uint64_t empty = bookkeeping_of(f->arena);
     for (int i = 0; i < COUNT; i++)
-        blocks[i] = take_on(f, KIB(1), A);
+        blocks[i] = alloc_on(f, KIB(1), A);
     for (int i = 0; i < COUNT; i++) {
         sim_write(&f->sim, A, blocks[i], KIB(1), 1);
         sim_order(&f->sim, B, A);
-        drop_on(f, blocks[i], i % 2 == 0 ? A : B);
+        free_on(f, blocks[i], i % 2 == 0 ? A : B);
     }
     uint64_t places = arena_stats(f->arena).free_ranges - 2; /* the last is idle */
     expect_between(places, COUNT - 2, COUNT);
     for (int i = 0; i < COUNT; i++)
-        blocks[i] = take_on(f, KIB(1), C);
+        blocks[i] = alloc_on(f, KIB(1), C);
     expect_u64(f->sim.counts[SIM_WAIT], 0);
     expect_bookkeeping(bookkeeping_of(f->arena) - empty, COUNT, places * 72, "as many places");
     for (int i = 0; i < COUNT; i++)
-        drop_on(f, blocks[i], C);
+        free_on(f, blocks[i], C);
 }
 END_TEST
 

@@ -58,16 +58,16 @@ START_TEST(a_request_that_a_later_step_serves)
 {
     void *p = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
-    void *first = take(f, EACH);
-    void *freed = take(f, 2 * EACH);
-    void *last = take(f, EACH);
-    drop(f, freed);
+    void *first = alloc_ok(f, EACH);
+    void *freed = alloc_ok(f, 2 * EACH);
+    void *last = alloc_ok(f, EACH);
+    free_ok(f, freed);
     f->memory.budget_bytes = f->memory.reserved_bytes + EACH;
     begin();
     leaves_it(cuarena_alloc(f->arena, 3 * EACH, &p));
-    drop(f, p);
-    drop(f, first);
-    drop(f, last);
+    free_ok(f, p);
+    free_ok(f, first);
+    free_ok(f, last);
 }
 END_TEST
 

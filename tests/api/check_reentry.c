@@ -228,11 +228,11 @@ START_TEST(a_handler_within_a_call_that_stepped_out_is_told)
     in_handler = f->arena;
     f->memory.hook = raise_in_get;
     ck_assert_msg(signal(SIGUSR1, on_raised) != SIG_ERR, "no handler");
-    void *pointer = take(f, 1000);
+    void *pointer = alloc_ok(f, 1000);
     expect_u64(refused, 3);
     expect_u64(served, 1);
     expect_status(unexpected, CUARENA_OK);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -350,7 +350,7 @@ START_TEST(a_child_is_told_of_a_call_that_stayed_behind)
     pthread_t thread;
     int result = -1;
     fixture_open(&c.f, KIND_NONE_POOL, POOL);
-    cuarena_block_t block = take_block(&c.f, 1000);
+    cuarena_block_t block = alloc_block(&c.f, 1000);
     ck_assert_int_eq(pthread_create(&thread, NULL, compact_and_wait, &c), 0);
     while (!atomic_load(&c.gate.within))
         (void)sched_yield();
@@ -361,7 +361,7 @@ START_TEST(a_child_is_told_of_a_call_that_stayed_behind)
     ck_assert_int_eq(result, 0);
     atomic_store(&c.gate.open, true);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
-    drop_block(&c.f, block);
+    free_block(&c.f, block);
     fixture_close(&c.f);
 }
 END_TEST
@@ -381,9 +381,9 @@ START_TEST(a_child_forked_within_a_callback_can_use_the_arena)
     cuarena_compact_options_init(&options);
     options.report_unmoved = 1;
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
-    cuarena_block_t block = take_block(f, 1000);
+    cuarena_block_t block = alloc_block(f, 1000);
     step_ok(f, cuarena_compact(f->arena, &options, fork_in_callback, f->arena, NULL));
-    drop_block(f, block);
+    free_block(f, block);
 }
 END_TEST
 

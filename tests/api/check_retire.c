@@ -234,8 +234,8 @@ START_TEST(a_block_that_waits_for_its_uses_does_not_live)
 {
     told_t told = {0};
     fixture_t *f = opened(SIMULATED, KIB(64));
-    void *p = take_on(f, KIB(16), A);
-    void *q = take_on(f, KIB(16), A);
+    void *p = alloc_on(f, KIB(16), A);
+    void *q = alloc_on(f, KIB(16), A);
     sim_write(&f->sim, B, p, KIB(16), 1);
     expect_ok(cuarena_record_use(f->arena, p, B));
     expect_ok(cuarena_retire(f->arena, end, &told));
@@ -255,7 +255,7 @@ START_TEST(a_free_that_fails_leaves_a_block_that_lives)
 {
     told_t told = {0};
     fixture_t *f = opened(SIMULATED, KIB(64));
-    void *p = take_on(f, KIB(16), A);
+    void *p = alloc_on(f, KIB(16), A);
     expect_ok(cuarena_record_use(f->arena, p, B));
     expect_ok(cuarena_retire(f->arena, note, &told));
     f->sim.fail_op = SIM_RECORD;

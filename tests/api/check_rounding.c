@@ -45,13 +45,13 @@ START_TEST(stable_block_without_a_region_is_told_as_stable)
 {
     cuarena_block_t block;
     fixture_t *f = opened(KIND_NONE_POOL, MIB(1));
-    void *pointer = take_in(f, 300, CUARENA_REGION_STABLE);
+    void *pointer = alloc_in(f, 300, CUARENA_REGION_STABLE);
     expect_ok(cuarena_block_of(f->arena, pointer, &block));
     ck_assert_int_eq(info_of(f, block).region, CUARENA_REGION_STABLE);
     expect_u64(live_in(f, CUARENA_REGION_STABLE), 0);
     expect_u64(live_in(f, CUARENA_REGION_DYNAMIC), 512);
     step(f, cuarena_unpin(f->arena, pointer), CUARENA_BAD_ARGUMENT);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 

@@ -32,24 +32,24 @@ static void fill_row(fixture_t *f, void **kept, cuarena_block_t *block)
     cuarena_tag_t tag;
     void *pin;
     expect_ok(cuarena_tag(f->arena, "weights", &tag));
-    kept[0] = take_tagged(f, each, tag);
-    void *freed = take(f, each / 2);
-    kept[1] = take(f, 1000);
-    *block = take_block(f, each);
-    kept[2] = f->kind->traits & KIND_DEDICATES ? take_dedicated(f, each) : NULL;
-    void *last = take(f, each / 4);
-    drop(f, freed);
-    drop(f, last);
+    kept[0] = alloc_tagged(f, each, tag);
+    void *freed = alloc_ok(f, each / 2);
+    kept[1] = alloc_ok(f, 1000);
+    *block = alloc_block(f, each);
+    kept[2] = f->kind->traits & KIND_DEDICATES ? alloc_dedicated(f, each) : NULL;
+    void *last = alloc_ok(f, each / 4);
+    free_ok(f, freed);
+    free_ok(f, last);
     expect_ok(try_pin_block(f, *block, &pin));
 }
 
 static void empty_row(fixture_t *f, void **kept, cuarena_block_t block)
 {
     expect_ok(try_unpin_block(f, block));
-    drop_block(f, block);
+    free_block(f, block);
     for (int i = 0; i < 3; i++)
         if (kept[i] != NULL)
-            drop(f, kept[i]);
+            free_ok(f, kept[i]);
 }
 
 START_TEST(all_kinds_tell_what_they_have)
@@ -102,23 +102,23 @@ START_TEST(flags_say_what_a_block_is)
     f->config.stable = amount_of_bytes(2 * EACH);
     fixture_create(f);
     static _Alignas(4096) char own[4096];
-    void *stable = take_in(f, EACH, CUARENA_REGION_STABLE);
+    void *stable = alloc_in(f, EACH, CUARENA_REGION_STABLE);
     expect_says(f->arena, "[\"pointer\",\"pinned\",\"stable\"]");
-    cuarena_block_t block = take_block(f, EACH);
+    cuarena_block_t block = alloc_block(f, EACH);
     expect_says(f->arena, "\"stream\":0,\"flags\":[]");
-    void *dedicated = take_dedicated(f, EACH);
+    void *dedicated = alloc_dedicated(f, EACH);
     expect_says(f->arena, "[\"pointer\",\"pinned\",\"dedicated\"]");
     cuarena_block_t adopted;
     expect_ok(cuarena_adopt(f->arena, own, sizeof own, 0, &adopted));
     expect_says(f->arena, "\"adopted\"]");
-    void *empty = take(f, 0);
+    void *empty = alloc_ok(f, 0);
     write_both(f->arena, "all");
     expect_right_snapshots();
-    drop(f, stable);
-    drop(f, dedicated);
-    drop(f, empty);
-    drop_block(f, block);
-    drop_block(f, adopted);
+    free_ok(f, stable);
+    free_ok(f, dedicated);
+    free_ok(f, empty);
+    free_block(f, block);
+    free_block(f, adopted);
 }
 END_TEST
 
@@ -212,8 +212,8 @@ START_TEST(last_events_are_those_of_the_ring)
     fixture_create(f);
     void *refused = UNTOUCHED;
     for (int i = 0; i < 3; i++)
-        drop(f, take(f, 1000 + (uint64_t)i));
-    void *kept = take(f, EACH);
+        free_ok(f, alloc_ok(f, 1000 + (uint64_t)i));
+    void *kept = alloc_ok(f, EACH);
     expect_status(cuarena_alloc(f->arena, 9 * EACH, &refused), CUARENA_OUT_OF_MEMORY);
     const char *json = json_of(f->arena);
     ck_assert_msg(strstr(json, "\"bytes\":1001") == NULL, "more than four events: %s", json);
@@ -221,7 +221,7 @@ START_TEST(last_events_are_those_of_the_ring)
     ck_assert_msg(strstr(json, "\"status\":\"CUARENA_OUT_OF_MEMORY\"") != NULL, "%s", json);
     write_both(f->arena, "events");
     expect_right_snapshots();
-    drop(f, kept);
+    free_ok(f, kept);
 }
 END_TEST
 
@@ -299,7 +299,7 @@ START_TEST(full_disk_leaves_the_file_before)
     cuarena_block_t row[64];
     struct rlimit most = {256, RLIM_INFINITY};
     const char *path = in_folder("a.json");
-    take_row(f, row, COUNT_OF(row), EACH);
+    alloc_row(f, row, COUNT_OF(row), EACH);
     FILE *file = fopen(path, "w");
     fputs("before", file);
     fclose(file);
@@ -315,7 +315,7 @@ START_TEST(full_disk_leaves_the_file_before)
     ck_assert_int_eq(last_error().driver_code, EFBIG);
     expect_text(text_of(path), "before");
     expect_u64(files_ending(""), 1);
-    drop_row(f, row, COUNT_OF(row), EACH);
+    free_row(f, row, COUNT_OF(row), EACH);
 }
 END_TEST
 
@@ -364,11 +364,11 @@ START_TEST(function_that_has_enough_is_not_called_again)
     static taken_t taken;
     fixture_t *f = opened(KIND_CUSTOM_POOL, 64 * EACH);
     cuarena_block_t row[64];
-    take_row(f, row, COUNT_OF(row), EACH);
+    alloc_row(f, row, COUNT_OF(row), EACH);
     expect_status(cuarena_snapshot_to(f->arena, CUARENA_SNAPSHOT_JSON, take_bytes, &taken),
                   CUARENA_UNSUPPORTED);
     expect_u64(taken.calls, 1);
-    drop_row(f, row, COUNT_OF(row), EACH);
+    free_row(f, row, COUNT_OF(row), EACH);
 }
 END_TEST
 
@@ -384,13 +384,13 @@ static int32_t write_in_handler(void *user, cuarena_t *arena, uint64_t asked, in
 START_TEST(handler_may_write_one)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, 8 * EACH);
-    void *pointer = take(f, 4 * EACH);
+    void *pointer = alloc_ok(f, 4 * EACH);
     void *none = UNTOUCHED;
     use_handler(f, write_in_handler, NULL);
     expect_status(cuarena_alloc(f->arena, 5 * EACH, &none), CUARENA_OUT_OF_MEMORY);
     expect_u64(files_ending(".json"), 1);
     expect_right_snapshots();
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -430,7 +430,7 @@ START_TEST(refusals_are_numbered)
 {
     char name[32];
     fixture_t *f = opened_writing("%p-%n.json");
-    void *pointer = take(f, 2 * EACH);
+    void *pointer = alloc_ok(f, 2 * EACH);
     expect_u64(files_ending(""), 0);
     for (int i = 0; i < 20; i++)
         refuse(f, CUARENA_OUT_OF_MEMORY);
@@ -440,19 +440,19 @@ START_TEST(refusals_are_numbered)
     expect_says_at(text_of(in_folder(name)), "\"asked_bytes\":458752", __FILE__, __LINE__);
     expect_right_snapshots();
     expect_sound(f);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
 START_TEST(first_refusal_without_a_number)
 {
     fixture_t *f = opened_writing("100%%.json");
-    void *pointer = take(f, 2 * EACH);
+    void *pointer = alloc_ok(f, 2 * EACH);
     refuse(f, CUARENA_OUT_OF_MEMORY);
     refuse(f, CUARENA_OUT_OF_MEMORY);
     expect_says_at(text_of(in_folder("100%.json")), "\"failed\":1,", __FILE__, __LINE__);
     expect_u64(files_ending(""), 1);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -461,12 +461,12 @@ START_TEST(refusal_by_a_limit)
 {
     fixture_t *f = opened_writing("limit.pickle");
     set_limit(f, CUARENA_LIMIT_LIVE, 4 * EACH);
-    void *pointer = take(f, 2 * EACH);
+    void *pointer = alloc_ok(f, 2 * EACH);
     refuse(f, CUARENA_LIMIT);
     expect_ok(cuarena_snapshot_write(f->arena, 0, in_folder("limit.json")));
     expect_u64(files_ending(".pickle"), 1);
     expect_right_snapshots();
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -487,13 +487,13 @@ END_TEST
 START_TEST(refusal_whose_file_cannot_be)
 {
     fixture_t *f = opened_writing("none/%n.json");
-    void *pointer = take(f, 2 * EACH);
+    void *pointer = alloc_ok(f, 2 * EACH);
     keep_lines(CUARENA_LOG_WARN);
     refuse(f, CUARENA_OUT_OF_MEMORY);
     keep_lines(CUARENA_LOG_OFF);
     ck_assert_msg(strstr(lines, "no snapshot of a refused request: snapshot: ") != NULL, "%s",
                   lines);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 

@@ -307,9 +307,9 @@ static void part(crew_t *crew, size_t first, size_t last)
 static void open_shared(fixture_t *f, const arena_kind_t *kind)
 {
     fixture_open(f, kind, POOL);
-    void *first = take(f, 64);
+    void *first = alloc_ok(f, 64);
     paint(f, first, 64, 1);
-    drop(f, first);
+    free_ok(f, first);
 }
 
 static void share(const arena_kind_t *kind)
@@ -465,7 +465,7 @@ static void meet(fixture_t *f, intruder_t *intruder, void *(*job)(void *), int w
     intruder->f = f;
     intruder->job = job;
     intruder->waits = waits;
-    intruder->block = take_above_a_hole(f, POOL / 2, POOL / 2);
+    intruder->block = alloc_above_a_hole(f, POOL / 2, POOL / 2);
     paint(f, address_of(f, intruder->block), POOL / 2, 5);
     f->memory.hook_user = intruder;
     f->memory.hook = let_in;
@@ -485,7 +485,7 @@ START_TEST(free_of_a_moving_block_ends_it_after_the_move)
     ck_assert_ptr_null(heard_of(&heard, intruder.block));
     expect_u64(live_blocks(&f), 0);
     step(&f, cuarena_block_free(f.arena, intruder.block), CUARENA_STALE);
-    drop(&f, take(&f, POOL));
+    free_ok(&f, alloc_ok(&f, POOL));
     fixture_close(&f);
 }
 END_TEST
@@ -498,7 +498,7 @@ START_TEST(info_of_a_moving_block_says_so)
     meet(&f, &intruder, inform_of_it, 0, &heard);
     expect_u64(intruder.info.moving, 1);
     expect_u64(info_of(&f, intruder.block).moving, 0);
-    drop_block(&f, intruder.block);
+    free_block(&f, intruder.block);
     fixture_close(&f);
 }
 END_TEST
@@ -511,7 +511,7 @@ START_TEST(pin_of_a_moving_block_waits_for_its_new_address)
     meet(&f, &intruder, pin_it, 1, &heard);
     expect_ptr(intruder.pointer, heard_of(&heard, intruder.block)->to);
     expect_painted(&f, intruder.pointer, POOL / 2, 5);
-    drop_block(&f, intruder.block);
+    free_block(&f, intruder.block);
     fixture_close(&f);
 }
 END_TEST
@@ -524,7 +524,7 @@ START_TEST(resize_of_a_moving_block_waits)
     meet(&f, &intruder, resize_it, 1, &heard);
     expect_u64(info_of(&f, intruder.block).requested, 100);
     expect_painted(&f, address_of(&f, intruder.block), 100, 5);
-    drop_block(&f, intruder.block);
+    free_block(&f, intruder.block);
     fixture_close(&f);
 }
 END_TEST

@@ -147,17 +147,17 @@ START_TEST(a_pool_grows_under_a_pointer_up_to_its_reserve)
     fixture_t *f = prepared(resizing[_i], EACH);
     f->config.address_bytes = 4 * EACH;
     fixture_create(f);
-    void *first = take(f, EACH);
+    void *first = alloc_ok(f, EACH);
     paint(f, first, EACH, 1);
     step_ok(f, cuarena_resize_pool(f->arena, 4 * EACH));
-    void *rest = take(f, 3 * EACH);
+    void *rest = alloc_ok(f, 3 * EACH);
     expect_painted(f, first, EACH, 1);
     step(f, cuarena_resize_pool(f->arena, 5 * EACH), CUARENA_BUSY);
     cuarena_error_info_t error = last_error();
     ck_assert_ptr_nonnull(strstr(error.message, "262144 bytes"));
     ck_assert_ptr_nonnull(strstr(error.message, "addresses"));
-    drop(f, rest);
-    drop(f, first);
+    free_ok(f, rest);
+    free_ok(f, first);
 }
 END_TEST
 
@@ -166,14 +166,14 @@ START_TEST(a_pool_without_a_reserve_moves_to_grow)
     fixture_t *f = prepared(resizing[_i], EACH);
     f->config.address_bytes = 0;
     fixture_create(f);
-    cuarena_block_t block = take_block(f, EACH);
+    cuarena_block_t block = alloc_block(f, EACH);
     paint(f, address_of(f, block), EACH, 1);
     step_ok(f, cuarena_resize_pool(f->arena, 64 * EACH));
     expect_painted(f, address_of(f, block), EACH, 1);
-    drop_block(f, block);
-    void *pointer = take(f, 64 * EACH);
+    free_block(f, block);
+    void *pointer = alloc_ok(f, 64 * EACH);
     step(f, cuarena_resize_pool(f->arena, 65 * EACH), CUARENA_BUSY);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 

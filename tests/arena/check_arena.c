@@ -296,18 +296,18 @@ START_TEST(create_copies_the_table_of_functions)
     f->config.ops = &ops;
     fixture_create(f);
     memset(&ops, 0, sizeof ops);
-    drop(f, take(f, KIB(4)));
+    free_ok(f, alloc_ok(f, KIB(4)));
 }
 END_TEST
 
 START_TEST(create_a_pool_of_a_tebibyte)
 {
     fixture_t *f = opened(KIND_NONE_POOL, GIB(1024));
-    void *half = take(f, GIB(512));
-    void *rest = take(f, GIB(512));
+    void *half = alloc_ok(f, GIB(512));
+    void *rest = alloc_ok(f, GIB(512));
     expect_u64(live_bytes(f), GIB(1024));
-    drop(f, half);
-    drop(f, rest);
+    free_ok(f, half);
+    free_ok(f, rest);
 }
 END_TEST
 
@@ -316,12 +316,12 @@ START_TEST(create_two_arenas_share_nothing)
     fixture_t a, b;
     fixture_open(&a, KIND_CUSTOM_POOL, POOL);
     fixture_open(&b, KIND_CUSTOM_POOL, POOL);
-    void *pointer = take(&a, KIB(4));
+    void *pointer = alloc_ok(&a, KIB(4));
     expect_u64(live_bytes(&b), 0);
     step(&b, cuarena_free(b.arena, pointer), CUARENA_STALE);
-    drop(&a, pointer);
+    free_ok(&a, pointer);
     fixture_close(&a);
-    drop(&b, take(&b, POOL));
+    free_ok(&b, alloc_ok(&b, POOL));
     fixture_close(&b);
 }
 END_TEST
@@ -370,16 +370,16 @@ START_TEST(destroy_is_busy_while_blocks_live_and_tells_the_leaks)
     ck_assert_ptr_nonnull(strstr(last_error().message, "weights"));
     ck_assert_ptr_nonnull(strstr(lines.text, "weights"));
     ck_assert_ptr_nonnull(strstr(lines.text, "12345"));
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
 START_TEST(destroy_is_busy_while_an_empty_block_lives)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    cuarena_block_t block = take_block(f, 0);
+    cuarena_block_t block = alloc_block(f, 0);
     step(f, cuarena_destroy(&f->arena), CUARENA_BUSY);
-    drop_block(f, block);
+    free_block(f, block);
 }
 END_TEST
 
@@ -389,8 +389,8 @@ START_TEST(destroy_forced_ends_blocks_of_every_sort)
     cuarena_block_t block = 0;
     void *pointer = NULL;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take(f, KIB(4));
-    step_ok(f, cuarena_block_pin(f->arena, take_block(f, 5), &pointer));
+    alloc_ok(f, KIB(4));
+    step_ok(f, cuarena_block_pin(f->arena, alloc_block(f, 5), &pointer));
     cuarena_request_init(&request);
     request.dedicated = 1;
     step_ok(f, cuarena_block_alloc_with(f->arena, KIB(8), &request, &block));
@@ -421,8 +421,8 @@ START_TEST(reset_ends_blocks_and_keeps_the_rest)
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     expect_ok(cuarena_tag(f->arena, "keep", &tag));
     expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_LIVE, amount_of_bytes(MIB(2)), NULL));
-    void *pointer = take(f, MIB(1));
-    cuarena_block_t block = take_block(f, 1000);
+    void *pointer = alloc_ok(f, MIB(1));
+    cuarena_block_t block = alloc_block(f, 1000);
     step_ok(f, cuarena_reset(f->arena));
     step(f, cuarena_free(f->arena, pointer), CUARENA_STALE);
     step(f, cuarena_block_free(f->arena, block), CUARENA_STALE);
@@ -439,7 +439,7 @@ START_TEST(reset_is_busy_with_a_block_pin)
 {
     void *pointer = NULL;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    cuarena_block_t block = take_block(f, 1000);
+    cuarena_block_t block = alloc_block(f, 1000);
     step_ok(f, cuarena_block_pin(f->arena, block, &pointer));
     step(f, cuarena_reset(f->arena), CUARENA_BUSY);
     expect_u64(live_blocks(f), 1);

@@ -17,7 +17,7 @@
 START_TEST(block_alloc_is_born_without_a_pin)
 {
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
-    cuarena_block_t block = take_block(f, 1000);
+    cuarena_block_t block = alloc_block(f, 1000);
     cuarena_block_info_t info = info_of(f, block);
     expect_u64(info.pins, 0);
     expect_u64(info.pointer, 0);
@@ -28,7 +28,7 @@ START_TEST(block_alloc_is_born_without_a_pin)
     expect_u64(info.adopted, 0);
     expect_u64(info.moving, 0);
     ck_assert_int_eq(info.region, CUARENA_REGION_DYNAMIC);
-    drop_block(f, block);
+    free_block(f, block);
 }
 END_TEST
 
@@ -47,14 +47,14 @@ START_TEST(block_alloc_zero_is_a_live_empty_block)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
-    cuarena_block_t block = take_block(f, 0);
+    cuarena_block_t block = alloc_block(f, 0);
     expect_u64(live_blocks(f), 1);
     expect_u64(live_bytes(f), 0);
     ck_assert_ptr_null(info_of(f, block).address);
     step_ok(f, cuarena_block_pin(f->arena, block, &pointer));
     ck_assert_ptr_null(pointer);
     step_ok(f, cuarena_block_unpin(f->arena, block));
-    drop_block(f, block);
+    free_block(f, block);
     step(f, cuarena_block_free(f->arena, block), CUARENA_STALE);
 }
 END_TEST
@@ -62,10 +62,10 @@ END_TEST
 START_TEST(block_alloc_zero_fits_a_full_pool)
 {
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
-    void *all = take(f, POOL);
-    cuarena_block_t block = take_block(f, 0);
-    drop(f, all);
-    drop_block(f, block);
+    void *all = alloc_ok(f, POOL);
+    cuarena_block_t block = alloc_block(f, 0);
+    free_ok(f, all);
+    free_block(f, block);
 }
 END_TEST
 
@@ -76,13 +76,13 @@ START_TEST(block_alloc_at_the_most_blocks_is_limit)
     f->config.max_blocks = COUNT_OF(blocks);
     fixture_create(f);
     for (size_t i = 0; i < COUNT_OF(blocks); i++)
-        blocks[i] = take_block(f, 256);
+        blocks[i] = alloc_block(f, 256);
     step(f, cuarena_block_alloc(f->arena, 256, &more), CUARENA_LIMIT);
     expect_u64(more, NO_BLOCK);
-    drop_block(f, blocks[0]);
-    blocks[0] = take_block(f, 256);
+    free_block(f, blocks[0]);
+    blocks[0] = alloc_block(f, 256);
     for (size_t i = 0; i < COUNT_OF(blocks); i++)
-        drop_block(f, blocks[i]);
+        free_block(f, blocks[i]);
 }
 END_TEST
 
@@ -90,9 +90,9 @@ START_TEST(block_free_while_pinned_ends_it)
 {
     void *pointer = NULL;
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
-    cuarena_block_t block = take_block(f, 256);
+    cuarena_block_t block = alloc_block(f, 256);
     step_ok(f, cuarena_block_pin(f->arena, block, &pointer));
-    drop_block(f, block);
+    free_block(f, block);
     step(f, cuarena_block_unpin(f->arena, block), CUARENA_STALE);
 }
 END_TEST
@@ -113,13 +113,13 @@ static void expect_stale_everywhere(fixture_t *f, cuarena_block_t block)
 START_TEST(id_stays_stale_when_its_bytes_are_reused)
 {
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
-    cuarena_block_t old = take_block(f, POOL);
-    drop_block(f, old);
-    cuarena_block_t now = take_block(f, POOL);
+    cuarena_block_t old = alloc_block(f, POOL);
+    free_block(f, old);
+    cuarena_block_t now = alloc_block(f, POOL);
     ck_assert_uint_ne(now, old);
     expect_stale_everywhere(f, old);
     expect_u64(live_blocks(f), 1);
-    drop_block(f, now);
+    free_block(f, now);
 }
 END_TEST
 
@@ -128,11 +128,11 @@ START_TEST(id_of_another_arena_is_stale)
     fixture_t a, b;
     fixture_open(&a, KIND_NONE_POOL, POOL);
     fixture_open(&b, KIND_NONE_POOL, POOL);
-    cuarena_block_t mine = take_block(&a, 256);
-    cuarena_block_t theirs = take_block(&b, 256);
+    cuarena_block_t mine = alloc_block(&a, 256);
+    cuarena_block_t theirs = alloc_block(&b, 256);
     expect_stale_everywhere(&b, mine);
-    drop_block(&b, theirs);
-    drop_block(&a, mine);
+    free_block(&b, theirs);
+    free_block(&a, mine);
     fixture_close(&b);
     fixture_close(&a);
 }
@@ -143,9 +143,9 @@ static const uint64_t made_up_ids[] = {1, 2, UINT64_MAX, UINT64_C(1) << 63, UINT
 START_TEST(id_that_was_made_up_is_stale)
 {
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
-    cuarena_block_t block = take_block(f, 256);
+    cuarena_block_t block = alloc_block(f, 256);
     expect_stale_everywhere(f, made_up_ids[_i]);
-    drop_block(f, block);
+    free_block(f, block);
 }
 END_TEST
 
@@ -167,22 +167,22 @@ START_TEST(block_resize_keeps_the_id_when_it_moves)
 {
     cuarena_block_t pair[2];
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take_row(f, pair, 2, QUARTER);
+    alloc_row(f, pair, 2, QUARTER);
     void *before = address_of(f, pair[0]);
     step_ok(f, cuarena_block_resize(f->arena, pair[0], QUARTER + 1));
     ck_assert_ptr_ne(address_of(f, pair[0]), before);
     expect_painted(f, address_of(f, pair[0]), QUARTER, 0);
     expect_u64(info_of(f, pair[0]).requested, QUARTER + 1);
     expect_recount(f);
-    drop_block(f, pair[0]);
-    drop_block(f, pair[1]);
+    free_block(f, pair[0]);
+    free_block(f, pair[1]);
 }
 END_TEST
 
 START_TEST(block_resize_to_zero_is_empty_and_back)
 {
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
-    cuarena_block_t block = take_block(f, 5000);
+    cuarena_block_t block = alloc_block(f, 5000);
     step_ok(f, cuarena_block_resize(f->arena, block, 0));
     expect_u64(live_bytes(f), 0);
     expect_u64(live_blocks(f), 1);
@@ -191,7 +191,7 @@ START_TEST(block_resize_to_zero_is_empty_and_back)
     step_ok(f, cuarena_block_resize(f->arena, block, 300));
     expect_u64(live_bytes(f), 512);
     ck_assert_ptr_nonnull(address_of(f, block));
-    drop_block(f, block);
+    free_block(f, block);
 }
 END_TEST
 
@@ -200,15 +200,15 @@ START_TEST(block_resize_busy_if_a_pinned_block_would_move)
     cuarena_block_t pair[2];
     void *pointer = NULL;
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
-    take_row(f, pair, 2, QUARTER);
+    alloc_row(f, pair, 2, QUARTER);
     step_ok(f, cuarena_block_pin(f->arena, pair[0], &pointer));
     step(f, cuarena_block_resize(f->arena, pair[0], QUARTER + 1), CUARENA_BUSY);
     expect_ptr(address_of(f, pair[0]), pointer);
     step_ok(f, cuarena_block_resize(f->arena, pair[0], QUARTER / 2));
     step_ok(f, cuarena_block_resize(f->arena, pair[0], QUARTER));
     expect_ptr(address_of(f, pair[0]), pointer);
-    drop_block(f, pair[0]);
-    drop_block(f, pair[1]);
+    free_block(f, pair[0]);
+    free_block(f, pair[1]);
 }
 END_TEST
 
@@ -216,12 +216,12 @@ START_TEST(block_resize_failure_keeps_all)
 {
     cuarena_block_t pair[2];
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take_row(f, pair, 2, QUARTER);
+    alloc_row(f, pair, 2, QUARTER);
     step(f, cuarena_block_resize(f->arena, pair[1], POOL + 1), CUARENA_OUT_OF_MEMORY);
     expect_u64(info_of(f, pair[1]).requested, QUARTER);
     expect_painted(f, address_of(f, pair[1]), QUARTER, 1);
-    drop_block(f, pair[0]);
-    drop_block(f, pair[1]);
+    free_block(f, pair[0]);
+    free_block(f, pair[1]);
 }
 END_TEST
 
@@ -231,7 +231,7 @@ START_TEST(block_pin_counts)
 {
     void *first = NULL, *second = NULL;
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
-    cuarena_block_t block = take_block(f, 256);
+    cuarena_block_t block = alloc_block(f, 256);
     step_ok(f, cuarena_block_pin(f->arena, block, &first));
     step_ok(f, cuarena_block_pin(f->arena, block, &second));
     expect_ptr(first, second);
@@ -240,7 +240,7 @@ START_TEST(block_pin_counts)
     step_ok(f, cuarena_block_unpin(f->arena, block));
     expect_u64(info_of(f, block).pins, 0);
     step(f, cuarena_block_unpin(f->arena, block), CUARENA_BAD_ARGUMENT);
-    drop_block(f, block);
+    free_block(f, block);
 }
 END_TEST
 
@@ -248,14 +248,14 @@ START_TEST(block_pin_past_the_most_is_busy)
 {
     void *pointer = NULL;
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
-    cuarena_block_t block = take_block(f, 256);
+    cuarena_block_t block = alloc_block(f, 256);
     for (uint32_t i = 0; i < CUARENA_HEAP_MAX_PINS; i++)
         expect_ok(cuarena_block_pin(f->arena, block, &pointer));
     pointer = UNTOUCHED;
     step(f, cuarena_block_pin(f->arena, block, &pointer), CUARENA_BUSY);
     expect_ptr(pointer, UNTOUCHED);
     step_ok(f, cuarena_block_unpin(f->arena, block));
-    drop_block(f, block);
+    free_block(f, block);
 }
 END_TEST
 
@@ -263,7 +263,7 @@ START_TEST(block_of_finds_the_block_by_its_first_byte)
 {
     cuarena_block_t found = NO_BLOCK;
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
-    cuarena_block_t block = take_block(f, KIB(4));
+    cuarena_block_t block = alloc_block(f, KIB(4));
     char *address = address_of(f, block);
     expect_status(cuarena_block_of(f->arena, address + 1, &found), CUARENA_STALE);
     expect_status(cuarena_block_of(f->arena, address + 256, &found), CUARENA_STALE);
@@ -271,7 +271,7 @@ START_TEST(block_of_finds_the_block_by_its_first_byte)
     expect_u64(found, NO_BLOCK);
     expect_ok(cuarena_block_of(f->arena, address, &found));
     expect_u64(found, block);
-    drop_block(f, block);
+    free_block(f, block);
 }
 END_TEST
 
@@ -292,7 +292,7 @@ START_TEST(block_info_tells_what_was_asked)
     expect_u64(info.tag, request.tag);
     expect_u64(info.alignment, KIB(4));
     expect_u64((uint64_t)(uintptr_t)info.address % KIB(4), 0);
-    drop_block(f, block);
+    free_block(f, block);
 }
 END_TEST
 
@@ -300,13 +300,13 @@ START_TEST(block_info_of_a_pointer)
 {
     cuarena_block_t block = 0;
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
-    void *pointer = take(f, 300);
+    void *pointer = alloc_ok(f, 300);
     expect_ok(cuarena_block_of(f->arena, pointer, &block));
     cuarena_block_info_t info = info_of(f, block);
     expect_u64(info.pointer, 1);
     expect_u64(info.pins, 1);
     expect_ptr(info.address, pointer);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -345,12 +345,12 @@ START_TEST(blocks_sees_each_once_for_any_capacity)
     cuarena_block_t blocks[MANY], seen[MANY + 1];
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
     for (size_t i = 0; i < MANY; i++)
-        blocks[i] = take_block(f, i * 100);
+        blocks[i] = alloc_block(f, i * 100);
     expect_u64(enumerate(f, seen, MANY, capacities[_i]), MANY);
     for (size_t i = 0; i < MANY; i++)
         expect_u64(times_seen(seen, MANY, blocks[i]), 1);
     for (size_t i = 0; i < MANY; i++)
-        drop_block(f, blocks[i]);
+        free_block(f, blocks[i]);
     expect_u64(enumerate(f, seen, 0, capacities[_i]), 0);
 }
 END_TEST
@@ -363,14 +363,14 @@ START_TEST(blocks_changed_meanwhile_misses_no_other)
     size_t count = 1, total = 0;
     fixture_t *f = opened(KIND_NONE_POOL, POOL);
     for (size_t i = 0; i < MANY; i++)
-        blocks[i] = take_block(f, 256);
+        blocks[i] = alloc_block(f, 256);
     while (count == 1 && total < 2 * MANY) {
         expect_ok(cuarena_blocks(f->arena, &cursor, &info, 1, &count));
         seen[total] = info.block;
         total += count;
-        drop_block(f, take_block(f, KIB(1)));
+        free_block(f, alloc_block(f, KIB(1)));
         if (total == 5)
-            drop_block(f, blocks[MANY - 1]);
+            free_block(f, blocks[MANY - 1]);
     }
     for (size_t i = 0; i < MANY - 1; i++)
         expect_u64(times_seen(seen, total, blocks[i]), 1);
@@ -397,7 +397,7 @@ START_TEST(dedicated_has_a_segment_of_its_own)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     test_memory_forget_calls(&f->memory);
-    cuarena_block_t block = take_dedicated_block(f, 5000);
+    cuarena_block_t block = alloc_dedicated_block(f, 5000);
     expect_text(test_memory_sequence(&f->memory), "get");
     expect_u64(f->memory.reserved_bytes, POOL + KIB(8));
     expect_u64(info_of(f, block).dedicated, 1);
@@ -406,7 +406,7 @@ START_TEST(dedicated_has_a_segment_of_its_own)
     expect_u64(stats.dedicated_bytes, info_of(f, block).allocated);
     expect_u64(live_in(f, CUARENA_REGION_DYNAMIC), 0);
     expect_recount(f);
-    drop_block(f, block);
+    free_block(f, block);
     expect_text(test_memory_sequence(&f->memory), "get give_back");
 }
 END_TEST
@@ -435,7 +435,7 @@ START_TEST(dedicated_counts_toward_the_held_limit)
     request.dedicated = 1;
     step(f, cuarena_block_alloc_with(f->arena, KIB(12), &request, &block), CUARENA_LIMIT);
     expect_u64(block, NO_BLOCK);
-    drop_block(f, take_dedicated_block(f, KIB(8)));
+    free_block(f, alloc_dedicated_block(f, KIB(8)));
 }
 END_TEST
 
@@ -464,7 +464,7 @@ START_TEST(adopt_counts_and_forgets)
     expect_u64(stats_of(f).reserved_bytes, POOL);
     expect_u64(tag_stats_of(f, tag).live_bytes, sizeof foreign);
     expect_recount(f);
-    drop_block(f, block);
+    free_block(f, block);
     expect_text(test_memory_sequence(&f->memory), "");
     expect_u64(painted_until(foreign, sizeof foreign, 3), sizeof foreign);
 }
@@ -481,7 +481,7 @@ START_TEST(adopt_refuses_what_overlaps)
     step_ok(f, cuarena_adopt(f->arena, foreign, sizeof foreign, 0, &block));
     step(f, cuarena_adopt(f->arena, foreign + 4096, 4096, 0, &other), CUARENA_BAD_ARGUMENT);
     expect_u64(other, NO_BLOCK);
-    drop_block(f, block);
+    free_block(f, block);
 }
 END_TEST
 
@@ -509,7 +509,7 @@ START_TEST(adopt_counts_toward_the_live_limit)
     expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_LIVE, amount_of_bytes(4096), NULL));
     step(f, cuarena_adopt(f->arena, foreign, sizeof foreign, 0, &block), CUARENA_LIMIT);
     step_ok(f, cuarena_adopt(f->arena, foreign, 4096, 0, &block));
-    drop_block(f, block);
+    free_block(f, block);
 }
 END_TEST
 

@@ -29,23 +29,23 @@
 START_TEST(private_bytes_serve_the_same_stream_again)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    drop_on(f, take_on(f, KIB(1), A), A); /* it is known */
+    free_on(f, alloc_on(f, KIB(1), A), A); /* it is known */
     cuarena_capture_t *session = begin_on(f, A);
     capture(f, A, true);
     sim_calls(&f->sim);
-    void *p = take_on(f, KIB(32), A);
-    drop_on(f, p, A);
-    ck_assert_ptr_eq(take_on(f, KIB(32), A), p);
-    drop_on(f, p, A);
+    void *p = alloc_on(f, KIB(32), A);
+    free_on(f, p, A);
+    ck_assert_ptr_eq(alloc_on(f, KIB(32), A), p);
+    free_on(f, p, A);
     expect_no_calls(f);
-    void *q = take_on(f, KIB(16), A); /* of what p left */
+    void *q = alloc_on(f, KIB(16), A); /* of what p left */
     ck_assert(q >= p && (char *)q < (char *)p + KIB(32));
-    drop_on(f, q, A);
+    free_on(f, q, A);
     expect_u64(session_stats_of(f, session).capacity_bytes, KIB(32));
     capture(f, A, false);
     end_of(f, session);
     release_to(f, &session, A);
-    ck_assert_ptr_nonnull(take_on(f, POOL, A));
+    ck_assert_ptr_nonnull(alloc_on(f, POOL, A));
     expect_untouched(f);
     fixture_close_forced(f);
 }
@@ -83,13 +83,13 @@ START_TEST(a_captured_stream_is_told_of_the_limit_of_blocks)
     f->config.max_blocks = 2;
     fixture_create(f);
     cuarena_capture_t *session = begin_on(f, A);
-    void *p = take(f, KIB(1));
-    void *q = take(f, KIB(1));
+    void *p = alloc_ok(f, KIB(1));
+    void *q = alloc_ok(f, KIB(1));
     cuarena_block_t block;
     expect_status(cuarena_block_alloc_on(f->arena, KIB(1), A, NULL, &block), CUARENA_LIMIT);
     expect_sound(f);
-    drop(f, p);
-    drop(f, q);
+    free_ok(f, p);
+    free_ok(f, q);
     end_of(f, session);
     release_to(f, &session, A);
 }
@@ -107,7 +107,7 @@ START_TEST(whoever_frees_a_private_block_leaves_it_to_the_session)
             fixture_open(&f, SIMULATED, POOL);
             cuarena_capture_t *session = begin_on(&f, A);
             expect_ok(cuarena_capture_join(f.arena, session, B));
-            void *p = take_on(&f, KIB(48), A);
+            void *p = alloc_on(&f, KIB(48), A);
             if (row == 1)
                 end_of(&f, session);
             expect_ok(cuarena_free_on(f.arena, p, on[column]));
@@ -133,17 +133,17 @@ START_TEST(sessions_share_nothing)
     fixture_t *f = opened(SIMULATED, POOL);
     cuarena_capture_t *one = begin_on(f, A);
     cuarena_capture_t *other = begin_on(f, B);
-    void *p = take_on(f, KIB(32), A);
-    drop_on(f, p, A);
+    void *p = alloc_on(f, KIB(32), A);
+    free_on(f, p, A);
     expect_no_room(try_on(f, KIB(33), B, NULL));
-    void *q = take_on(f, KIB(32), B);
+    void *q = alloc_on(f, KIB(32), B);
     ck_assert_ptr_ne(p, q);
     end_of(f, one);
     expect_no_room(try_on(f, KIB(1), A, NULL));
     release_to(f, &one, C);
     expect_ok(try_on(f, KIB(32), C, NULL));
     expect_u64(session_stats_of(f, other).live_bytes, KIB(32));
-    drop_on(f, q, B);
+    free_on(f, q, B);
     release_to(f, &other, B); /* ends it too */
 }
 END_TEST
@@ -153,16 +153,16 @@ START_TEST(bytes_that_others_use_too_wait_for_the_release)
     fixture_t *f = opened(SIMULATED, POOL);
     cuarena_capture_t *session = begin_on(f, A);
     expect_ok(cuarena_capture_join(f->arena, session, B));
-    void *p = take_on(f, KIB(48), A);
+    void *p = alloc_on(f, KIB(48), A);
     expect_ok(cuarena_record_use(f->arena, p, B));
-    drop_on(f, p, A);
+    free_on(f, p, A);
     expect_no_room(try_on(f, KIB(48), A, NULL));
     expect_no_room(try_on(f, KIB(48), B, NULL));
-    void *q = take_on(f, KIB(8), A);
+    void *q = alloc_on(f, KIB(8), A);
     expect_ok(cuarena_record_use(f->arena, q, B));
-    drop_on(f, q, B); /* A alone used it besides: the caller ordered B */
-    ck_assert_ptr_eq(take_on(f, KIB(8), B), q);
-    drop_on(f, q, B);
+    free_on(f, q, B); /* A alone used it besides: the caller ordered B */
+    ck_assert_ptr_eq(alloc_on(f, KIB(8), B), q);
+    free_on(f, q, B);
     release_to(f, &session, A);
 }
 END_TEST
@@ -174,13 +174,13 @@ START_TEST(where_the_cpu_touches_nothing_is_reused)
     fixture_t *f = prepared(SIMULATED_HOST, POOL);
     fixture_create(f);
     cuarena_capture_t *session = begin_on(f, A);
-    void *p = take_on(f, KIB(16), A);
-    drop_on(f, p, A);
-    void *q = take_on(f, KIB(16), A);
+    void *p = alloc_on(f, KIB(16), A);
+    free_on(f, p, A);
+    void *q = alloc_on(f, KIB(16), A);
     ck_assert_ptr_ne(p, q);
-    drop_on(f, q, A);
+    free_on(f, q, A);
     release_to(f, &session, CUARENA_NO_STREAM);
-    drop(f, take(f, POOL));
+    free_ok(f, alloc_ok(f, POOL));
 }
 END_TEST
 
@@ -193,7 +193,7 @@ START_TEST(stretches_double_up_to_a_share_of_what_is_idle)
     cuarena_capture_t *session = begin_on(f, A);
     static const uint64_t held[] = {1, 2, 4, 4, 8, 8, 8, 8, 15, 15};
     for (int i = 0; i < 10; i++) {
-        take_on(f, KIB(1), A);
+        alloc_on(f, KIB(1), A);
         expect_u64(session_stats_of(f, session).capacity_bytes >> 10, held[i]);
     }
     expect_u64(session_stats_of(f, session).largest_bytes, KIB(5));
@@ -202,8 +202,8 @@ START_TEST(stretches_double_up_to_a_share_of_what_is_idle)
     end_of(f, session); /* what was never handed out goes back */
     expect_u64(session_stats_of(f, session).capacity_bytes, KIB(10));
     expect_u64(session_stats_of(f, session).largest_bytes, 0);
-    void *rest = take(f, POOL - KIB(10));
-    drop(f, rest);
+    void *rest = alloc_ok(f, POOL - KIB(10));
+    free_ok(f, rest);
     fixture_close_forced(f);
 }
 END_TEST
@@ -214,9 +214,9 @@ START_TEST(what_was_handed_out_once_stays)
     cuarena_capture_t *session = begin_on(f, A);
     void *p[4];
     for (int i = 0; i < 4; i++)
-        p[i] = take_on(f, KIB(1), A);
+        p[i] = alloc_on(f, KIB(1), A);
     for (int i = 0; i < 4; i++)
-        drop_on(f, p[i], A);
+        free_on(f, p[i], A);
     end_of(f, session);
     expect_u64(session_stats_of(f, session).capacity_bytes, KIB(4));
     expect_no_room(try_on(f, POOL - KIB(3), B, NULL));
@@ -231,13 +231,13 @@ START_TEST(others_get_what_was_never_handed_out)
     fixture_t *f = opened(SIMULATED, POOL);
     cuarena_capture_t *session = begin_on(f, A);
     for (int i = 0; i < 9; i++)
-        take_on(f, KIB(1), A);
+        alloc_on(f, KIB(1), A);
     expect_u64(session_stats_of(f, session).capacity_bytes, KIB(15));
-    void *p = take(f, POOL - KIB(9));
+    void *p = alloc_ok(f, POOL - KIB(9));
     expect_u64(session_stats_of(f, session).capacity_bytes, KIB(9));
     expect_no_room(try_on(f, KIB(1), A, NULL));
-    drop(f, p);
-    take_on(f, KIB(1), A);
+    free_ok(f, p);
+    alloc_on(f, KIB(1), A);
     fixture_close_forced(f);
 }
 END_TEST
@@ -247,8 +247,8 @@ START_TEST(a_request_may_have_the_last_bytes)
 {
     fixture_t *f = opened(SIMULATED, POOL);
     cuarena_capture_t *session = begin_on(f, A);
-    take_on(f, KIB(32), A);
-    take_on(f, KIB(32), A);
+    alloc_on(f, KIB(32), A);
+    alloc_on(f, KIB(32), A);
     expect_u64(session_stats_of(f, session).capacity_bytes, POOL);
     fixture_close_forced(f);
 }
@@ -262,11 +262,11 @@ START_TEST(sessions_grow_the_arena)
     expect_u64(stats_of(f).reserved_bytes, 0);
     cuarena_capture_t *session = begin_on(f, A);
     capture(f, A, true);
-    take_on(f, KIB(12), A);
-    take_on(f, KIB(12), A);
-    void *p = take_on(f, KIB(4), A);
+    alloc_on(f, KIB(12), A);
+    alloc_on(f, KIB(12), A);
+    void *p = alloc_on(f, KIB(4), A);
     expect_u64(stats_of(f).reserved_bytes, KIB(28));
-    drop_on(f, p, A);
+    free_on(f, p, A);
     uint64_t given = 1;
     expect_ok(cuarena_trim(f->arena, 0, &given));
     expect_u64(given, 0);
@@ -282,7 +282,7 @@ END_TEST
 START_TEST(alignment_is_kept)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    take(f, 256);
+    alloc_ok(f, 256);
     cuarena_capture_t *session = begin_on(f, A);
     cuarena_request_t request;
     cuarena_request_init(&request);
@@ -314,13 +314,13 @@ START_TEST(stable_blocks_are_private_too)
         void *q = NULL;
         expect_ok(cuarena_alloc_on(f.arena, KIB(12), A, &request, &p));
         expect_sound(&f);
-        drop_on(&f, p, A);
+        free_on(&f, p, A);
         cuarena_status_t status = cuarena_alloc_with(f.arena, KIB(12), &request, &q);
         expect_status(status, region == 0 ? CUARENA_OK : CUARENA_OUT_OF_MEMORY);
         ck_assert_ptr_ne(p, q);
         expect_ok(cuarena_alloc_on(f.arena, KIB(12), A, &request, &q));
         ck_assert_ptr_eq(p, q);
-        drop_on(&f, q, A);
+        free_on(&f, q, A);
         release_to(&f, &session, A);
         expect_ok(cuarena_alloc_on(f.arena, KIB(12), A, &request, &q));
         expect_sound(&f);
@@ -341,15 +341,15 @@ START_TEST(compaction_leaves_alone_what_a_capture_holds)
         fixture_open(&f, SIMULATED, POOL);
         cuarena_stream_t stream = on_stream ? B : CUARENA_NO_STREAM;
         cuarena_block_t row[8];
-        take_row_on(&f, row, 8, CUARENA_NO_STREAM);
+        alloc_row_on(&f, row, 8, CUARENA_NO_STREAM);
         expect_ok(cuarena_block_free(f.arena, row[5]));
-        cuarena_block_t own = take_block_on(&f, KIB(8), A);
+        cuarena_block_t own = alloc_block_on(&f, KIB(8), A);
         sim_host_write(&f.sim, address_of(&f, row[3]), KIB(8), 7);
         sim_write(&f.sim, A, address_of(&f, own), KIB(8), 70);
         expect_ok(cuarena_block_free(f.arena, row[1]));
         cuarena_capture_t *session = begin_on(&f, A);
         capture(&f, A, true);
-        cuarena_block_t held = take_block_on(&f, KIB(8), A);
+        cuarena_block_t held = alloc_block_on(&f, KIB(8), A);
         for (int i = 0; i < 5; i += 2)
             expect_ok(cuarena_block_free(f.arena, row[i]));
         void *private_place = address_of(&f, held);
@@ -379,9 +379,9 @@ static cuarena_block_t move_on_b(fixture_t *f, uint64_t seed)
 {
     cuarena_block_t row[2];
     cuarena_compact_report_t report;
-    drop_on(f, take_on(f, KIB(1), A), A); /* it is known */
+    free_on(f, alloc_on(f, KIB(1), A), A); /* it is known */
     expect_ok(cuarena_reclaim(f->arena, 1, NULL));
-    take_row_on(f, row, 2, CUARENA_NO_STREAM);
+    alloc_row_on(f, row, 2, CUARENA_NO_STREAM);
     sim_host_write(&f->sim, address_of(f, row[1]), POOL / 2, seed);
     expect_ok(cuarena_block_free(f->arena, row[0]));
     compact_on(f, B, &report);
@@ -404,7 +404,7 @@ START_TEST(copies_that_a_captured_stream_missed_are_waited_for_at_the_end)
     uint64_t waits = f->sim.counts[SIM_WAIT];
     end_of(f, session);
     expect_u64(f->sim.counts[SIM_WAIT], waits + 1);
-    void *p = take_on(f, POOL / 2, A);
+    void *p = alloc_on(f, POOL / 2, A);
     sim_write(&f->sim, A, p, POOL / 2, 6);
     sim_read(&f->sim, A, p, POOL / 2, 6);
     sim_sync_all(&f->sim);
@@ -421,14 +421,14 @@ START_TEST(work_from_before_is_waited_for_after_the_end)
         fixture_prepare(&f, SIMULATED, POOL);
         f.config.events = eager ? CUARENA_EVENTS_EAGER : CUARENA_EVENTS_LATE;
         fixture_create(&f);
-        void *p = take_on(&f, POOL / 2, A);
-        void *q = take_on(&f, POOL / 2, A);
+        void *p = alloc_on(&f, POOL / 2, A);
+        void *q = alloc_on(&f, POOL / 2, A);
         sim_write(&f.sim, A, p, POOL / 2, 1);
         sim_write(&f.sim, A, q, POOL / 2, 2);
-        drop_on(&f, p, A);
+        free_on(&f, p, A);
         cuarena_capture_t *session = begin_on(&f, A);
         capture(&f, A, true);
-        drop_on(&f, q, A);
+        free_on(&f, q, A);
         expect_no_room(try_on(&f, POOL, B, NULL));
         expect_ok(cuarena_reclaim(f.arena, 1, NULL));
         expect_ok(cuarena_trim(f.arena, UINT64_MAX, NULL));
@@ -436,11 +436,11 @@ START_TEST(work_from_before_is_waited_for_after_the_end)
         expect_untouched(&f);
         capture(&f, A, false);
         end_of(&f, session);
-        void *all = take_on(&f, POOL, B);
+        void *all = alloc_on(&f, POOL, B);
         sim_write(&f.sim, B, all, POOL, 3);
         sim_run_all(&f.sim);
         expect_sound(&f);
-        drop_on(&f, all, B);
+        free_on(&f, all, B);
         release_to(&f, &session, B);
         fixture_close(&f);
     }
@@ -456,12 +456,12 @@ START_TEST(what_a_warm_up_freed_serves_its_session)
         fixture_open(&f, SIMULATED, POOL);
         void *p[2];
         for (int i = 0; i < 2; i++) {
-            p[i] = take_on(&f, POOL / 2, A);
+            p[i] = alloc_on(&f, POOL / 2, A);
             sim_write(&f.sim, A, p[i], POOL / 2, 1);
         }
-        drop_on(&f, p[0], A);
+        free_on(&f, p[0], A);
         expect_ok(cuarena_reclaim(f.arena, 0, NULL)); /* has an event */
-        drop_on(&f, p[1], A);
+        free_on(&f, p[1], A);
         capture(&f, A, late);
         uint64_t events = f.sim.counts[SIM_RECORD];
         cuarena_capture_t *session = begin_on(&f, A);
@@ -472,10 +472,10 @@ START_TEST(what_a_warm_up_freed_serves_its_session)
         expect_untouched(&f);
         capture(&f, A, false);
         release_to(&f, &session, B);
-        void *q = take_on(&f, POOL, B);
+        void *q = alloc_on(&f, POOL, B);
         sim_write(&f.sim, B, q, POOL, 2);
         sim_run_all(&f.sim);
-        drop_on(&f, q, B);
+        free_on(&f, q, B);
         fixture_close(&f);
     }
 }
@@ -487,16 +487,16 @@ START_TEST(events_from_before_serve_during_the_capture)
     fixture_t *f = prepared(SIMULATED, POOL);
     f->config.events = CUARENA_EVENTS_EAGER;
     fixture_create(f);
-    void *p = take_on(f, POOL, A);
+    void *p = alloc_on(f, POOL, A);
     sim_write(&f->sim, A, p, POOL, 1);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     cuarena_capture_t *session = begin_on(f, A);
     capture(f, A, true);
-    void *q = take_on(f, POOL, B);
+    void *q = alloc_on(f, POOL, B);
     sim_write(&f->sim, B, q, POOL, 2);
     sim_sync_all(&f->sim);
     expect_untouched(f);
-    drop_on(f, q, B);
+    free_on(f, q, B);
     capture(f, A, false);
     release_to(f, &session, A);
 }
@@ -506,12 +506,12 @@ END_TEST
 START_TEST(uses_by_a_captured_stream_are_recorded_after_the_end)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = take_on(f, POOL, B);
+    void *p = alloc_on(f, POOL, B);
     expect_ok(cuarena_record_use(f->arena, p, A));
     sim_write(&f->sim, A, p, POOL, 1);
     cuarena_capture_t *session = begin_on(f, A);
     capture(f, A, true);
-    drop_on(f, p, B);
+    free_on(f, p, B);
     for (int wait = 0; wait < 2; wait++)
         expect_ok(cuarena_reclaim(f->arena, wait, NULL));
     expect_u64(stats_of(f).live_bytes, POOL);
@@ -520,11 +520,11 @@ START_TEST(uses_by_a_captured_stream_are_recorded_after_the_end)
     expect_untouched(f);
     capture(f, A, false);
     end_of(f, session);
-    void *q = take_on(f, POOL, B);
+    void *q = alloc_on(f, POOL, B);
     sim_write(&f->sim, B, q, POOL, 2);
     sim_sync_all(&f->sim);
     expect_sound(f);
-    drop_on(f, q, B);
+    free_on(f, q, B);
     release_to(f, &session, B);
 }
 END_TEST
@@ -533,7 +533,7 @@ START_TEST(private_blocks_resize_in_place_or_not_at_all)
 {
     fixture_t *f = opened(SIMULATED, POOL);
     cuarena_capture_t *session = begin_on(f, A);
-    void *p = take_on(f, KIB(8), A);
+    void *p = alloc_on(f, KIB(8), A);
     void *q = NULL;
     expect_ok(cuarena_resize_on(f->arena, p, KIB(4), A, &q));
     ck_assert_ptr_eq(p, q);
@@ -555,7 +555,7 @@ START_TEST(private_blocks_resize_in_place_or_not_at_all)
     expect_status(cuarena_block_resize(f->arena, block, 0), CUARENA_BUSY);
     release_to(f, &session, A);
     expect_ok(cuarena_resize_on(f->arena, p, KIB(32), A, &q));
-    drop_on(f, q, A);
+    free_on(f, q, A);
 }
 END_TEST
 
@@ -567,7 +567,7 @@ START_TEST(a_copy_on_a_captured_stream_is_refused)
     cuarena_block_t next = 0;
     expect_ok(cuarena_block_alloc(f->arena, KIB(8), &block));
     expect_ok(cuarena_block_alloc(f->arena, KIB(8), &next));
-    drop_on(f, take_on(f, KIB(1), A), A);
+    free_on(f, alloc_on(f, KIB(1), A), A);
     cuarena_capture_t *session = begin_on(f, A);
     capture(f, A, true);
     expect_status(cuarena_block_resize_on(f->arena, block, KIB(40), A), CUARENA_BUSY);
@@ -584,7 +584,7 @@ START_TEST(what_would_move_or_end_private_bytes_is_busy)
 {
     fixture_t *f = opened(SIMULATED, POOL);
     cuarena_capture_t *session = begin_on(f, A);
-    take_block_on(f, KIB(1), A);
+    alloc_block_on(f, KIB(1), A);
     for (int ended = 0; ended < 2; ended++) {
         expect_status(cuarena_reset(f->arena), CUARENA_BUSY);
         expect_message("reset", "cuarena_capture_release");
@@ -609,7 +609,7 @@ START_TEST(a_pool_that_would_have_to_move_is_busy)
     f->sim.ops.shrink = NULL;
     fixture_create(f);
     cuarena_capture_t *session = begin_on(f, A);
-    cuarena_block_t block = take_block_on(f, KIB(1), A);
+    cuarena_block_t block = alloc_block_on(f, KIB(1), A);
     expect_ok(cuarena_block_free_on(f->arena, block, A));
     expect_status(cuarena_resize_pool(f->arena, 2 * POOL), CUARENA_BUSY);
     expect_message("resize_pool", "capture session");

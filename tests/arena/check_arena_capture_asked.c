@@ -19,7 +19,7 @@
 /* All of the pool has contents. */
 static void dirty(fixture_t *f, cuarena_stream_t stream)
 {
-    void *p = take_on(f, POOL, stream);
+    void *p = alloc_on(f, POOL, stream);
     sim_write(&f->sim, stream, p, POOL, 99);
     sim_run_all(&f->sim);
     sim_sync(&f->sim, stream);
@@ -49,11 +49,11 @@ START_TEST(zeros_are_part_of_the_graph)
     capture(f, A, true);
     void *p = ask_on(f, ZEROED, KIB(4), A);
     expect_graph_zero(f, 1, p, KIB(4));
-    drop_on(f, p, A);
+    free_on(f, p, A);
     void *q = ask_on(f, ZEROED, KIB(3), A);
     ck_assert_ptr_eq(p, q);
     expect_graph_zero(f, 2, q, KIB(3));
-    drop_on(f, take_on(f, KIB(1), A), A); /* was not asked for zeros */
+    free_on(f, alloc_on(f, KIB(1), A), A); /* was not asked for zeros */
     expect_u64(graph_zeros(f), 2);
     expect_untouched(f);
     expect_u64(f->sim.counts[SIM_ZERO], 0);
@@ -66,11 +66,11 @@ START_TEST(zeros_are_part_of_the_graph)
         sim_zero(&f->sim, B, q, KIB(3));
         sim_read_zero(&f->sim, B, q, KIB(3));
         sim_write(&f->sim, B, q, KIB(3), 10 + i);
-        drop_on(f, take_on(f, KIB(4), C), C); /* eager work beside it */
+        free_on(f, alloc_on(f, KIB(4), C), C); /* eager work beside it */
     }
     sim_run_all(&f->sim);
     expect_sound(f);
-    drop_on(f, q, B);
+    free_on(f, q, B);
     release_to(f, &session, B);
 }
 END_TEST
@@ -85,14 +85,14 @@ START_TEST(zeros_outside_the_capture_are_done_once)
     void *p = ask_on(f, ZEROED, KIB(4), A);
     sim_read_zero(&f->sim, A, p, KIB(4));
     ck_assert_ptr_null(f->sim.graph_zero.to);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     end_of(f, session);
     void *q = ask_on(f, ZEROED, KIB(4), A);
     sim_read_zero(&f->sim, A, q, KIB(4));
     expect_u64(graph_zeros(f), 1);
     expect_u64(f->sim.counts[SIM_ZERO], 1);
     sim_run_all(&f->sim);
-    drop_on(f, q, A);
+    free_on(f, q, A);
     release_to(f, &session, A);
 }
 END_TEST
@@ -105,9 +105,9 @@ START_TEST(where_the_cpu_touches_zeros_are_there_at_once)
         fixture_t f;
         fixture_prepare(&f, SIMULATED_HOST, POOL);
         fixture_create(&f);
-        void *all = take(&f, POOL);
+        void *all = alloc_ok(&f, POOL);
         sim_host_write(&f.sim, all, POOL, 5);
-        drop(&f, all);
+        free_ok(&f, all);
         cuarena_capture_t *session = begin_on(&f, A);
         capture(&f, A, true);
         void *p = ask_on(&f, ask, KIB(8), A);
@@ -120,7 +120,7 @@ START_TEST(where_the_cpu_touches_zeros_are_there_at_once)
         for (int i = 0; i < 3; i++)
             sim_read(&f.sim, A, p, KIB(8), 6);
         sim_run_all(&f.sim);
-        drop_on(&f, p, A);
+        free_on(&f, p, A);
         release_to(&f, &session, A);
         fixture_close(&f);
     }
@@ -142,7 +142,7 @@ START_TEST(zeros_that_no_graph_can_write_are_refused)
         if (!cpu)
             expect_message("zeroed 1", "'sim'");
         expect_u64(session_stats_of(&f, session).live_blocks, (uint64_t)cpu);
-        drop_on(&f, ask_on(&f, ZEROED, KIB(1), B), B); /* is no member */
+        free_on(&f, ask_on(&f, ZEROED, KIB(1), B), B); /* is no member */
         fixture_close_forced(&f);
         fixture_prepare(&f, cpu ? SIMULATED_HOST : SIMULATED, POOL);
         f.sim.ops.zero_captured = NULL;
@@ -165,9 +165,9 @@ START_TEST(an_arena_that_zeroes_all_does_so_in_graphs)
     fixture_create(f);
     cuarena_capture_t *session = begin_on(f, A);
     capture(f, A, true);
-    void *p = take_on(f, KIB(2), A);
+    void *p = alloc_on(f, KIB(2), A);
     expect_graph_zero(f, 1, p, KIB(2));
-    cuarena_block_t block = take_block_on(f, KIB(1), A);
+    cuarena_block_t block = alloc_block_on(f, KIB(1), A);
     expect_graph_zero(f, 2, address_of(f, block), KIB(1));
     cuarena_block_t empty = 0;
     expect_ok(cuarena_block_alloc_on(f->arena, 0, A, NULL, &empty));
@@ -204,7 +204,7 @@ START_TEST(zeros_that_fail_leave_nothing)
             expect_u64(stats.frees, 0);
             expect_u64(stats.free_bytes, ask & DEDICATED ? 0 : OWN);
             if (with[i] != CUARENA_LOST)
-                drop_on(&f, ask_on(&f, ask, OWN, A), A);
+                free_on(&f, ask_on(&f, ask, OWN, A), A);
             capture(&f, A, false);
             release_to(&f, &session, CUARENA_NO_STREAM);
             expect_u64(reserved_bytes(&f), before);
@@ -267,7 +267,7 @@ START_TEST(a_session_ends_when_its_streams_are_left_alone)
             expect_status(ender.status, CUARENA_OK);
             expect_sound(&f);
             if (!fails)
-                drop_on(&f, p, B);
+                free_on(&f, p, B);
             sim_run_all(&f.sim);
             reclaim_idle(&f);
             expect_u64(reserved_bytes(&f), POOL);
@@ -290,7 +290,7 @@ START_TEST(a_dedicated_block_stays_until_the_release)
     expect_u64(reserved_bytes(f), POOL + OWN);
     expect_u64(stats_of(f).captured_bytes, OWN);
     expect_u64(session_stats_of(f, session).live_bytes, OWN);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     expect_status(cuarena_free_on(f->arena, p, A), CUARENA_STALE);
     cuarena_stats_t stats = session_stats_of(f, session);
     expect_u64(stats.live_bytes, 0);
@@ -299,12 +299,12 @@ START_TEST(a_dedicated_block_stays_until_the_release)
     expect_u64(stats.frees, 1);
     void *q = ask_on(f, DEDICATED, OWN, A); /* not in its place */
     ck_assert_ptr_ne(p, q);
-    drop_on(f, q, A);
+    free_on(f, q, A);
     capture(f, A, false);
     end_of(f, session);
     for (int i = 0; i < 4; i++) {
         sim_write(&f->sim, B, p, OWN, 1); /* the graph is launched */
-        drop_on(f, take_on(f, KIB(8), C), C);
+        free_on(f, alloc_on(f, KIB(8), C), C);
         expect_ok(cuarena_reclaim(f->arena, 1, NULL));
         expect_ok(cuarena_trim(f->arena, UINT64_MAX, NULL));
     }
@@ -335,7 +335,7 @@ START_TEST(whoever_frees_a_dedicated_block_leaves_it_to_the_session)
             cuarena_capture_t *session = begin_on(&f, A);
             void *p = ask_on(&f, DEDICATED, OWN, A);
             if (row == 0)
-                drop_on(&f, p, A);
+                free_on(&f, p, A);
             end_of(&f, session);
             if (row == 1)
                 expect_ok(cuarena_free(f.arena, p));
@@ -347,7 +347,7 @@ START_TEST(whoever_frees_a_dedicated_block_leaves_it_to_the_session)
             expect_u64(reserved_bytes(&f), POOL + OWN);
             release_to(&f, &session, heir);
             if (row == 2)
-                drop_on(&f, p, heir);
+                free_on(&f, p, heir);
             expect_u64(reserved_bytes(&f), POOL + (column == 0 ? 0 : OWN));
             reclaim_idle(&f);
             expect_u64(reserved_bytes(&f), POOL + (column == 0 ? 0 : OWN));
@@ -372,7 +372,7 @@ START_TEST(the_heir_waits_for_whoever_used_a_dedicated_block)
         sim_write(&f.sim, B, p, OWN, 1);
         if (recorded)
             expect_ok(cuarena_record_use(f.arena, p, B));
-        drop_on(&f, p, recorded ? C : B);
+        free_on(&f, p, recorded ? C : B);
         release_to(&f, &session, A);
         expect_u64(f.sim.counts[SIM_WAIT], 2); /* for B and C */
         reclaim_idle(&f);
@@ -395,7 +395,7 @@ START_TEST(what_becomes_of_the_heir_is_minded)
         fixture_open(&f, SIMULATED, POOL);
         cuarena_capture_t *session = begin_on(&f, A);
         void *p = ask_on(&f, DEDICATED, OWN, A);
-        drop_on(&f, p, A);
+        free_on(&f, p, A);
         end_of(&f, session);
         sim_write(&f.sim, B, p, OWN, 1);
         release_to(&f, &session, B);
@@ -433,13 +433,13 @@ START_TEST(a_dedicated_block_counts_toward_the_limit)
     f->config.limit = (cuarena_amount_t){.value = POOL + OWN};
     fixture_create(f);
     cuarena_capture_t *session = begin_on(f, A);
-    drop_on(f, ask_on(f, DEDICATED, OWN, A), A);
+    free_on(f, ask_on(f, DEDICATED, OWN, A), A);
     expect_status(try_ask(f, DEDICATED, KIB(4), A, &p), CUARENA_LIMIT);
     end_of(f, session);
     expect_status(try_ask(f, DEDICATED, KIB(4), A, &p), CUARENA_LIMIT);
     release_to(f, &session, A);
     p = ask_on(f, DEDICATED, OWN, A); /* idle on the way */
-    drop_on(f, p, A);
+    free_on(f, p, A);
     sim_run_all(&f->sim);
 }
 END_TEST
@@ -476,15 +476,15 @@ START_TEST(a_lost_arena_keeps_nothing_for_a_graph)
     cuarena_capture_t *session = begin_on(f, A);
     void *p = ask_on(f, DEDICATED, OWN, A);
     void *alive = ask_on(f, DEDICATED, OWN, A);
-    drop_on(f, p, A);
-    drop_on(f, take_on(f, KIB(4), B), B);
+    free_on(f, p, A);
+    free_on(f, alloc_on(f, KIB(4), B), B);
     sim_fail(&f->sim, SIM_RECORD, 1, CUARENA_LOST);
     expect_status(cuarena_reclaim(f->arena, 0, NULL), CUARENA_LOST);
     sim_calls(&f->sim);
     end_of(f, session);
     release_to(f, &session, B);
     expect_u64(reserved_bytes(f), POOL + OWN);
-    drop_on(f, alive, B);
+    free_on(f, alive, B);
     expect_u64(sim_calls(&f->sim), stats_of(f).reserved_bytes == POOL ? 2 : 1);
 }
 END_TEST

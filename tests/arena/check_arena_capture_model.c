@@ -151,7 +151,7 @@ static void read_zeros(model_t *m, const block_t *b)
     add_node(s, NODE_READ_ZERO, branch, at, b->bytes, 0);
 }
 
-static void take_some(model_t *m)
+static void alloc_some(model_t *m)
 {
     block_t *b = &m->blocks[below(m, BLOCKS)];
     if (b->id != 0)
@@ -191,7 +191,7 @@ static void read_block(model_t *m, const block_t *b)
         sim_read(&m->f.sim, handle_of(s->heir), at, b->bytes, 0);
 }
 
-static void free_block(model_t *m, block_t *b, uint32_t stream)
+static void free_its(model_t *m, block_t *b, uint32_t stream)
 {
     expect_ok(cuarena_block_free_on(m->f.arena, b->id, handle_of(stream)));
     b->id = 0;
@@ -207,7 +207,7 @@ static void free_elsewhere(model_t *m, block_t *b, uint32_t writer)
     sim_read(&m->f.sim, handle_of(reader), address_of(&m->f, b->id), b->bytes, 0);
     if (b->session >= 0)
         m->sessions[b->session].last = true;
-    free_block(m, b, reader);
+    free_its(m, b, reader);
 }
 
 static void free_captured(model_t *m, block_t *b)
@@ -216,18 +216,18 @@ static void free_captured(model_t *m, block_t *b)
     uint32_t branch = branch_of(s, b->stream);
     uint64_t how = below(m, 4);
     if (how == 0) {
-        free_block(m, b, 0);
+        free_its(m, b, 0);
     } else if (how == 1 && s->member_count == BRANCHES && s->node_count < NODES) {
         add_node(s, NODE_ORDER, !branch, NULL, 0, 0);
-        free_block(m, b, s->members[!branch]);
+        free_its(m, b, s->members[!branch]);
     } else if (how == 2) {
-        free_block(m, b, any_eager(m));
+        free_its(m, b, any_eager(m));
     } else {
-        free_block(m, b, b->stream);
+        free_its(m, b, b->stream);
     }
 }
 
-static void drop_some_block(model_t *m)
+static void free_some_block(model_t *m)
 {
     block_t *b = &m->blocks[below(m, BLOCKS)];
     if (b->id == 0)
@@ -236,7 +236,7 @@ static void drop_some_block(model_t *m)
         if (below(m, 3) == 0)
             free_elsewhere(m, b, b->stream);
         else
-            free_block(m, b, b->stream);
+            free_its(m, b, b->stream);
         return;
     }
     session_t *s = &m->sessions[b->session];
@@ -245,7 +245,7 @@ static void drop_some_block(model_t *m)
     else if (below(m, 2) == 0)
         free_elsewhere(m, b, s->heir);
     else
-        free_block(m, b, s->heir);
+        free_its(m, b, s->heir);
 }
 
 /* ---- Sessions ---------------------------------------------------------- */
@@ -390,9 +390,9 @@ static void model_step(model_t *m)
 {
     uint64_t what = below(m, 100);
     if (what < 40)
-        take_some(m);
+        alloc_some(m);
     else if (what < 65)
-        drop_some_block(m);
+        free_some_block(m);
     else if (what < 75) {
         block_t *b = &m->blocks[below(m, BLOCKS)];
         if (b->id != 0)
@@ -441,7 +441,7 @@ static void close_model(model_t *m)
             release(m, i);
     for (int i = 0; i < BLOCKS; i++)
         if (m->blocks[i].id != 0)
-            free_block(m, &m->blocks[i], m->blocks[i].stream);
+            free_its(m, &m->blocks[i], m->blocks[i].stream);
     expect_sound(&m->f);
     fixture_close(&m->f);
 }

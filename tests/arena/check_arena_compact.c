@@ -27,10 +27,10 @@ static void scene_open(scene_t *s, unsigned freed)
     fixture_open(&s->f, KIND_CUSTOM_POOL, POOL);
     cuarena_compact_options_init(&s->options);
     cuarena_compact_report_init(&s->report);
-    take_row(&s->f, s->row, COUNT, EACH);
+    alloc_row(&s->f, s->row, COUNT, EACH);
     for (size_t i = 0; i < COUNT; i++)
         if (freed >> i & 1) {
-            drop_block(&s->f, s->row[i]);
+            free_block(&s->f, s->row[i]);
             s->row[i] = 0;
         }
     test_memory_forget_calls(&s->f.memory);
@@ -44,7 +44,7 @@ static cuarena_status_t scene_compact(scene_t *s)
 static void scene_close(scene_t *s)
 {
     expect_recount(&s->f);
-    drop_row(&s->f, s->row, COUNT, EACH);
+    free_row(&s->f, s->row, COUNT, EACH);
     fixture_close(&s->f);
 }
 
@@ -167,8 +167,8 @@ START_TEST(compact_leaves_pointers_until_unpinned)
     heard_t heard = {.count = 0};
     void *row[4];
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take_pointer_row(f, row, 4, POOL / 4);
-    drop(f, row[0]);
+    alloc_pointer_row(f, row, 4, POOL / 4);
+    free_ok(f, row[0]);
     step_ok(f, cuarena_compact(f->arena, NULL, hear_relocations, &heard, NULL));
     expect_u64(heard.batches, 0);
     cuarena_block_t block = unpinned_block_of(f, row[1]);
@@ -179,7 +179,7 @@ START_TEST(compact_leaves_pointers_until_unpinned)
     expect_ptr(heard.list[0].to, row[0]);
     row[1] = heard.list[0].to;
     row[0] = NULL;
-    drop_pointer_row(f, row, 4, POOL / 4);
+    free_pointer_row(f, row, 4, POOL / 4);
 }
 END_TEST
 
@@ -215,11 +215,11 @@ START_TEST(compact_leaves_stable_dedicated_and_empty_blocks)
     request.region = CUARENA_REGION_STABLE;
     for (size_t i = 0; i < 4; i++)
         step_ok(f, cuarena_block_alloc_with(f->arena, POOL / 8, &request, &stable[i]));
-    drop_block(f, stable[0]);
-    drop_block(f, stable[2]);
+    free_block(f, stable[0]);
+    free_block(f, stable[2]);
     request = (cuarena_request_t){.struct_size = sizeof request, .dedicated = 1};
     step_ok(f, cuarena_block_alloc_with(f->arena, 5000, &request, &apart));
-    take_block(f, 0);
+    alloc_block(f, 0);
     step_ok(f, cuarena_compact(f->arena, NULL, hear_relocations, &heard, NULL));
     expect_u64(heard.batches, 0);
     expect_recount(f);
@@ -238,8 +238,8 @@ START_TEST(compact_to_a_goal_moves_the_least)
     step_ok(&s.f, scene_compact(&s));
     expect_u64(s.report.bytes_moved, EACH);
     ck_assert_uint_ge(s.report.largest_after, 3 * EACH);
-    cuarena_block_t block = take_block(&s.f, 3 * EACH);
-    drop_block(&s.f, block);
+    cuarena_block_t block = alloc_block(&s.f, 3 * EACH);
+    free_block(&s.f, block);
     scene_close(&s);
 }
 END_TEST
@@ -305,7 +305,7 @@ START_TEST(compact_with_an_aligned_goal)
     cuarena_request_init(&request);
     request.alignment = 2 * EACH;
     step_ok(&s->f, cuarena_alloc_with(s->f.arena, 2 * EACH, &request, &pointer));
-    drop(&s->f, pointer);
+    free_ok(&s->f, pointer);
 }
 END_TEST
 
@@ -449,7 +449,7 @@ static int32_t try_everything(void *user, const cuarena_relocation_t *list, size
     step_ok(&s->f, cuarena_block_pin(arena, list[0].block, &pointer));
     expect_ptr(pointer, list[0].to);
     step_ok(&s->f, cuarena_block_unpin(arena, list[0].block));
-    drop(&s->f, take(&s->f, EACH));
+    free_ok(&s->f, alloc_ok(&s->f, EACH));
     s->heard.batches++;
     return 0;
 }
@@ -480,9 +480,9 @@ static void compact_in_listener(void *user, const cuarena_event_t *event)
 static fixture_t *growing_row(fixture_t *f, cuarena_block_t *row)
 {
     fixture_open(f, KIND_CUSTOM_GROW, 16 * POOL);
-    take_row(f, row, COUNT, EACH);
+    alloc_row(f, row, COUNT, EACH);
     for (size_t i = 0; i < COUNT; i += 2) {
-        drop_block(f, row[i]);
+        free_block(f, row[i]);
         row[i] = 0;
     }
     return f;
@@ -494,7 +494,7 @@ START_TEST(compact_callback_may_need_growth)
     fixture_t *f = growing_row(new_fixture(fixture_close), row);
     expect_ok(cuarena_compact(f->arena, NULL, outgrow, f, NULL));
     expect_recount(f);
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -506,7 +506,7 @@ START_TEST(compact_listener_may_need_growth)
     expect_ok(cuarena_compact(f->arena, NULL, NULL, NULL, NULL));
     expect_ok(cuarena_set_event_listener(f->arena, NULL, NULL));
     expect_recount(f);
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -524,7 +524,7 @@ static int32_t free_all_reported(void *user, const cuarena_relocation_t *list, s
 {
     scene_t *s = user;
     for (size_t i = 0; i < count; i++)
-        drop_block(&s->f, list[i].block);
+        free_block(&s->f, list[i].block);
     return 0;
 }
 

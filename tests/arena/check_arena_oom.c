@@ -14,9 +14,9 @@
 static fixture_t *open_fragmented(fixture_t *f, cuarena_block_t *row)
 {
     fixture_open(f, KIND_CUSTOM_POOL, POOL);
-    take_row(f, row, COUNT, EACH);
+    alloc_row(f, row, COUNT, EACH);
     for (size_t i = 0; i < COUNT; i += 2) {
-        drop_block(f, row[i]);
+        free_block(f, row[i]);
         row[i] = 0;
     }
     return f;
@@ -32,7 +32,7 @@ START_TEST(refusal_out_of_memory_tells_the_figures)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    void *most = take(f, POOL - EACH);
+    void *most = alloc_ok(f, POOL - EACH);
     step(f, cuarena_alloc(f->arena, EACH + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     cuarena_error_info_t error = last_error();
     ck_assert_int_eq(error.status, CUARENA_OUT_OF_MEMORY);
@@ -43,7 +43,7 @@ START_TEST(refusal_out_of_memory_tells_the_figures)
     ck_assert_ptr_nonnull(strstr(error.message, "65537"));
     expect_ptr(pointer, UNTOUCHED);
     expect_u64(stats_of(f).failed, 1);
-    drop(f, most);
+    free_ok(f, most);
 }
 END_TEST
 
@@ -58,7 +58,7 @@ START_TEST(refusal_fragmented_tells_the_figures)
     step(f, cuarena_alloc(f->arena, POOL / 2, &pointer), CUARENA_FRAGMENTED);
     step(f, cuarena_alloc(f->arena, POOL / 2 + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_ptr(pointer, UNTOUCHED);
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -71,18 +71,18 @@ START_TEST(refusal_fragmented_by_alignment)
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
     f->memory.ops.alignment = POOL;
     fixture_create(f);
-    take_row(f, row, COUNT, EACH);
+    alloc_row(f, row, COUNT, EACH);
     cuarena_request_init(&request);
     request.alignment = POOL;
-    drop_block(f, row[5]);
+    free_block(f, row[5]);
     row[5] = 0;
     step(f, cuarena_alloc_with(f->arena, EACH, &request, &pointer), CUARENA_FRAGMENTED);
     expect_ptr(pointer, UNTOUCHED);
-    drop_block(f, row[0]);
+    free_block(f, row[0]);
     row[0] = 0;
     step_ok(f, cuarena_alloc_with(f->arena, EACH, &request, &pointer));
-    drop(f, pointer);
-    drop_row(f, row, COUNT, EACH);
+    free_ok(f, pointer);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -96,12 +96,12 @@ START_TEST(refusal_only_if_no_range_fits)
     uint64_t each = EACH + 256;
     fixture_t *f = opened(KIND_CUSTOM_GROW, MIB(8));
     for (size_t i = 0; i < MANY; i++)
-        row[i] = take(f, i == MANY / 2 ? each + 256 : each);
+        row[i] = alloc_ok(f, i == MANY / 2 ? each + 256 : each);
     for (size_t i = 0; i < MANY; i += 2)
-        drop(f, row[i]);
+        free_ok(f, row[i]);
     expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_RESERVED, amount_of_bytes(0), NULL));
     step_ok(f, cuarena_alloc(f->arena, each + 256, &pointer));
-    drop(f, pointer);
+    free_ok(f, pointer);
     fixture_close_forced(f);
 }
 END_TEST
@@ -111,7 +111,7 @@ START_TEST(refusal_leaves_a_success_alone)
     void *pointer = NULL;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     step(f, cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
-    drop(f, take(f, 256));
+    free_ok(f, alloc_ok(f, 256));
     expect_u64(last_error().asked_bytes, POOL + 1);
 }
 END_TEST
@@ -123,14 +123,14 @@ START_TEST(ladder_returns_free_segments_and_grows_again)
     fixture_t *f = prepared(KIND_CUSTOM_GROW, 2 * EACH);
     test_memory_make_plain(&f->memory);
     fixture_create(f);
-    void *first = take(f, EACH);
-    void *second = take(f, EACH);
-    drop(f, first);
-    drop(f, second);
+    void *first = alloc_ok(f, EACH);
+    void *second = alloc_ok(f, EACH);
+    free_ok(f, first);
+    free_ok(f, second);
     test_memory_forget_calls(&f->memory);
-    void *both = take(f, 2 * EACH);
+    void *both = alloc_ok(f, 2 * EACH);
     expect_text(test_memory_sequence(&f->memory), "give_back give_back get");
-    drop(f, both);
+    free_ok(f, both);
 }
 END_TEST
 
@@ -155,7 +155,7 @@ static int32_t help(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t 
     helper->calls++;
     if (helper->spare == NULL)
         return helper->answer;
-    drop(helper->f, helper->spare);
+    free_ok(helper->f, helper->spare);
     helper->spare = NULL;
     return 1;
 }
@@ -163,14 +163,14 @@ static int32_t help(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t 
 START_TEST(handler_that_frees_serves_the_request)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    helper_t helper = {.f = f, .spare = take(f, POOL)};
+    helper_t helper = {.f = f, .spare = alloc_ok(f, POOL)};
     use_handler(f, help, &helper);
-    void *pointer = take(f, EACH + 5);
+    void *pointer = alloc_ok(f, EACH + 5);
     expect_u64(helper.calls, 1);
     expect_u64(helper.asked, EACH + 5);
     expect_u64(stats_of(f).oom_handler_calls, 1);
     expect_u64(stats_of(f).failed, 0);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -178,13 +178,13 @@ START_TEST(handler_that_has_nothing_is_asked_once)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    void *kept = take(f, EACH);
+    void *kept = alloc_ok(f, EACH);
     helper_t helper = {.f = f};
     use_handler(f, help, &helper);
     step(f, cuarena_alloc(f->arena, POOL, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(helper.calls, 1);
     expect_ptr(pointer, UNTOUCHED);
-    drop(f, kept);
+    free_ok(f, kept);
 }
 END_TEST
 
@@ -192,7 +192,7 @@ START_TEST(handler_that_lies_is_given_up_on_after_sixteen)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    void *kept = take(f, EACH);
+    void *kept = alloc_ok(f, EACH);
     helper_t helper = {.f = f, .answer = 1};
     use_handler(f, help, &helper);
     step(f, cuarena_alloc(f->arena, POOL, &pointer), CUARENA_OUT_OF_MEMORY);
@@ -200,7 +200,7 @@ START_TEST(handler_that_lies_is_given_up_on_after_sixteen)
     for (size_t i = 1; i < 16; i++)
         ck_assert_int_eq(helper.attempts[i], helper.attempts[i - 1] + 1);
     expect_u64(stats_of(f).oom_handler_calls, 16);
-    drop(f, kept);
+    free_ok(f, kept);
 }
 END_TEST
 
@@ -209,7 +209,7 @@ START_TEST(handler_is_not_asked_while_there_is_room)
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
     helper_t helper = {.f = f};
     use_handler(f, help, &helper);
-    drop(f, take(f, POOL));
+    free_ok(f, alloc_ok(f, POOL));
     expect_u64(helper.calls, 0);
     use_handler(f, NULL, NULL);
     void *pointer = NULL;
@@ -221,17 +221,17 @@ END_TEST
 START_TEST(handler_helps_blocks_and_resizes)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    cuarena_block_t block = take_block(f, EACH);
-    helper_t helper = {.f = f, .spare = take(f, POOL - EACH)};
+    cuarena_block_t block = alloc_block(f, EACH);
+    helper_t helper = {.f = f, .spare = alloc_ok(f, POOL - EACH)};
     use_handler(f, help, &helper);
     step_ok(f, cuarena_block_resize(f->arena, block, 2 * EACH));
     expect_u64(helper.calls, 1);
     step_ok(f, cuarena_compact(f->arena, NULL, NULL, NULL, NULL));
-    helper.spare = take(f, POOL - 2 * EACH);
-    cuarena_block_t other = take_block(f, EACH);
+    helper.spare = alloc_ok(f, POOL - 2 * EACH);
+    cuarena_block_t other = alloc_block(f, EACH);
     expect_u64(helper.calls, 2);
-    drop_block(f, other);
-    drop_block(f, block);
+    free_block(f, other);
+    free_block(f, block);
 }
 END_TEST
 
@@ -250,12 +250,12 @@ START_TEST(handler_is_not_entered_twice_on_a_thread)
 {
     void *pointer = NULL;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    void *kept = take(f, EACH);
+    void *kept = alloc_ok(f, EACH);
     helper_t helper = {.f = f};
     use_handler(f, ask_for_more, &helper);
     step(f, cuarena_alloc(f->arena, POOL, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(helper.calls, 1);
-    drop(f, kept);
+    free_ok(f, kept);
 }
 END_TEST
 
@@ -276,13 +276,13 @@ static int32_t call_all(void *user, cuarena_t *arena, uint64_t asked_bytes, int3
 START_TEST(handler_may_call_anything)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    void *kept = take(f, EACH);
+    void *kept = alloc_ok(f, EACH);
     helper_t helper = {.f = f};
     use_handler(f, call_all, &helper);
-    void *pointer = take(f, POOL);
+    void *pointer = alloc_ok(f, POOL);
     expect_u64(helper.calls, 1);
-    drop(f, kept);
-    drop(f, pointer);
+    free_ok(f, kept);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -293,9 +293,9 @@ static fixture_t *open_compacting(fixture_t *f, cuarena_block_t *row)
     fixture_prepare(f, KIND_CUSTOM_POOL, POOL);
     f->config.compact_on_oom = 1;
     fixture_create(f);
-    take_row(f, row, COUNT, EACH);
+    alloc_row(f, row, COUNT, EACH);
     for (size_t i = 0; i < COUNT; i += 2) {
-        drop_block(f, row[i]);
+        free_block(f, row[i]);
         row[i] = 0;
     }
     return f;
@@ -307,11 +307,11 @@ START_TEST(compact_on_oom_makes_room_and_tells)
     cuarena_block_t row[COUNT];
     fixture_t *f = open_compacting(new_fixture(fixture_close), row);
     expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
-    void *pointer = take(f, 2 * EACH);
+    void *pointer = alloc_ok(f, 2 * EACH);
     expect_u64(heard.count, 1);
     expect_u64(stats_of(f).compactions, 1);
-    drop(f, pointer);
-    drop_row(f, row, COUNT, EACH);
+    free_ok(f, pointer);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -320,9 +320,9 @@ START_TEST(compact_on_oom_moves_blocks_without_a_callback)
 {
     cuarena_block_t row[COUNT];
     fixture_t *f = open_compacting(new_fixture(fixture_close), row);
-    drop(f, take(f, 2 * EACH));
+    free_ok(f, alloc_ok(f, 2 * EACH));
     expect_u64(stats_of(f).moves, 1);
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -334,10 +334,10 @@ START_TEST(compact_on_oom_leaves_pointers_without_a_callback)
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
     f->config.compact_on_oom = 1;
     fixture_create(f);
-    take_pointer_row(f, row, COUNT, EACH);
+    alloc_pointer_row(f, row, COUNT, EACH);
     for (size_t i = 0; i < COUNT; i++)
         if (i % 2 == 0)
-            drop(f, row[i]);
+            free_ok(f, row[i]);
         else
             expect_ok(cuarena_unpin(f->arena, row[i]));
     step(f, cuarena_alloc(f->arena, 2 * EACH, &pointer), CUARENA_FRAGMENTED);
@@ -345,7 +345,7 @@ START_TEST(compact_on_oom_leaves_pointers_without_a_callback)
     expect_in_error("compaction (pins, captures, and pointers without a relocation "
                     "callback, are in the way)");
     expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
-    drop(f, take(f, 2 * EACH));
+    free_ok(f, alloc_ok(f, 2 * EACH));
     expect_u64(heard.count, 1);
     fixture_close_forced(f);
 }
@@ -364,7 +364,7 @@ START_TEST(compact_on_oom_says_that_pins_are_in_the_way)
     expect_in_error("tried: reserved bytes, compaction (pins and captures are in the way)");
     for (size_t i = 1; i < COUNT; i += 2)
         expect_ok(cuarena_block_unpin(f->arena, row[i]));
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -376,13 +376,13 @@ START_TEST(compact_on_oom_says_that_the_memory_cannot)
     f->config.compact_on_oom = 1;
     f->memory.ops.relocate = NULL;
     fixture_create(f);
-    take_row(f, row, COUNT, EACH);
-    drop_block(f, row[1]);
-    drop_block(f, row[5]);
+    alloc_row(f, row, COUNT, EACH);
+    free_block(f, row[1]);
+    free_block(f, row[5]);
     row[1] = row[5] = 0;
     step(f, cuarena_alloc(f->arena, 2 * EACH, &pointer), CUARENA_FRAGMENTED);
     expect_in_error("compaction (the memory cannot move bytes)");
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -395,7 +395,7 @@ START_TEST(compact_on_oom_off_by_default)
     expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
     step(f, cuarena_alloc(f->arena, 2 * EACH, &pointer), CUARENA_FRAGMENTED);
     expect_u64(heard.batches, 0);
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -407,11 +407,11 @@ START_TEST(compact_on_oom_comes_after_the_handler)
     helper_t helper = {.f = f};
     use_handler(f, help, &helper);
     expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
-    void *pointer = take(f, 2 * EACH);
+    void *pointer = alloc_ok(f, 2 * EACH);
     expect_u64(helper.calls, 1);
     expect_u64(heard.batches, 1);
-    drop(f, pointer);
-    drop_row(f, row, COUNT, EACH);
+    free_ok(f, pointer);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -424,7 +424,7 @@ START_TEST(compact_on_oom_that_would_not_help_moves_nothing)
     expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
     step(f, cuarena_alloc(f->arena, POOL / 2 + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(heard.batches, 0);
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -448,9 +448,9 @@ START_TEST(compact_on_oom_callback_may_not_compact)
     cuarena_block_t row[COUNT];
     fixture_t *f = open_compacting(new_fixture(fixture_close), row);
     expect_ok(cuarena_set_relocation_callback(f->arena, is_reentered, f));
-    drop(f, take(f, 2 * EACH));
+    free_ok(f, alloc_ok(f, 2 * EACH));
     ck_assert_int_eq(f->config.name[0], '!');
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -477,12 +477,12 @@ START_TEST(memory_that_calls_its_arena_is_reentered)
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
     f->memory.hook_user = f;
     f->memory.hook = call_the_arena;
-    void *first = take(f, EACH);
-    void *second = take(f, EACH);
+    void *first = alloc_ok(f, EACH);
+    void *second = alloc_ok(f, EACH);
     step_ok(f, cuarena_resize(f->arena, first, 2 * EACH, &now));
-    drop(f, now);
+    free_ok(f, now);
     step_ok(f, cuarena_trim(f->arena, 0, &given));
-    drop(f, second);
+    free_ok(f, second);
     f->memory.hook = NULL;
 }
 END_TEST

@@ -25,14 +25,14 @@ START_TEST(alloc_from_held_bytes_calls_no_memory)
     void *a, *b;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     test_memory_forget_calls(&f->memory);
-    a = take(f, KIB(64));
-    b = take(f, KIB(64));
-    drop(f, a);
+    a = alloc_ok(f, KIB(64));
+    b = alloc_ok(f, KIB(64));
+    free_ok(f, a);
     step_ok(f, cuarena_resize(f->arena, b, KIB(32), &b));
     expect_ok(cuarena_unpin(f->arena, b));
     expect_ok(cuarena_pin(f->arena, b));
     expect_recount(f);
-    drop(f, b);
+    free_ok(f, b);
     expect_text(test_memory_sequence(&f->memory), "");
 }
 END_TEST
@@ -47,12 +47,12 @@ START_TEST(alloc_sizes_are_multiples_of_the_granule)
     f->memory.ops.granularity = f->memory.ops.alignment = KIB(64);
     fixture_create(f);
     for (uint64_t bytes = 1; bytes <= 2 * granule + 1; bytes += granule / 2) {
-        void *pointer = take(f, bytes);
+        void *pointer = alloc_ok(f, bytes);
         expect_u64((uint64_t)(uintptr_t)pointer % granule, 0);
         expect_ok(cuarena_size_of(f->arena, pointer, &requested, &allocated));
         expect_u64(requested, bytes);
         expect_u64(allocated, (bytes + granule - 1) / granule * granule);
-        drop(f, pointer);
+        free_ok(f, pointer);
     }
 }
 END_TEST
@@ -71,7 +71,7 @@ START_TEST(alloc_with_an_alignment_of_its_own)
         expect_u64((uint64_t)(uintptr_t)*out % 256, 0);
     }
     while (count-- > 0)
-        drop(f, pointers[count]);
+        free_ok(f, pointers[count]);
 }
 END_TEST
 
@@ -145,7 +145,7 @@ START_TEST(alloc_array_is_the_product)
     step_ok(f, cuarena_alloc_array(f->arena, 100, 12, NULL, &pointer));
     expect_ok(cuarena_size_of(f->arena, pointer, &requested, NULL));
     expect_u64(requested, 1200);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -181,7 +181,7 @@ START_TEST(resize_grows_and_shrinks_in_place)
 {
     void *now = NULL;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    void *pointer = take(f, POOL);
+    void *pointer = alloc_ok(f, POOL);
     paint(f, pointer, KIB(1), 1);
     test_memory_forget_calls(&f->memory);
     step_ok(f, cuarena_resize(f->arena, pointer, KIB(1), &now));
@@ -191,7 +191,7 @@ START_TEST(resize_grows_and_shrinks_in_place)
     step_ok(f, cuarena_resize(f->arena, pointer, KIB(1), &now));
     expect_ptr(now, pointer);
     expect_text(test_memory_sequence(&f->memory), "");
-    drop(f, now);
+    free_ok(f, now);
 }
 END_TEST
 
@@ -199,14 +199,14 @@ START_TEST(resize_grows_into_the_range_behind)
 {
     void *quarters[4], *now = NULL;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take_pointer_row(f, quarters, 4, QUARTER);
-    drop(f, quarters[1]);
+    alloc_pointer_row(f, quarters, 4, QUARTER);
+    free_ok(f, quarters[1]);
     test_memory_forget_calls(&f->memory);
     step_ok(f, cuarena_resize(f->arena, quarters[0], 2 * QUARTER, &now));
     expect_ptr(now, quarters[0]);
     expect_text(test_memory_sequence(&f->memory), "");
     quarters[1] = NULL;
-    drop_pointer_row(f, quarters, 4, QUARTER);
+    free_pointer_row(f, quarters, 4, QUARTER);
 }
 END_TEST
 
@@ -214,7 +214,7 @@ START_TEST(resize_moves_the_contents_when_it_must)
 {
     void *quarters[4], *now = NULL;
     fixture_t *f = opened(KIND_CUSTOM_POOL, 2 * POOL);
-    take_pointer_row(f, quarters, 4, QUARTER);
+    alloc_pointer_row(f, quarters, 4, QUARTER);
     test_memory_forget_calls(&f->memory);
     step_ok(f, cuarena_resize(f->arena, quarters[1], QUARTER + 1, &now));
     ck_assert_ptr_ne(now, quarters[1]);
@@ -223,7 +223,7 @@ START_TEST(resize_moves_the_contents_when_it_must)
     expect_u64(f->memory.calls[0].bytes, QUARTER);
     step(f, cuarena_free(f->arena, quarters[1]), CUARENA_STALE);
     quarters[1] = now;
-    drop_pointer_row(f, quarters, 4, QUARTER);
+    free_pointer_row(f, quarters, 4, QUARTER);
 }
 END_TEST
 
@@ -231,12 +231,12 @@ START_TEST(resize_failure_keeps_block_and_contents)
 {
     void *quarters[4], *now = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take_pointer_row(f, quarters, 4, QUARTER);
+    alloc_pointer_row(f, quarters, 4, QUARTER);
     step(f, cuarena_resize(f->arena, quarters[1], POOL, &now), CUARENA_OUT_OF_MEMORY);
     step(f, cuarena_resize(f->arena, quarters[1], UINT64_MAX, &now), CUARENA_OUT_OF_MEMORY);
     expect_ptr(now, UNTOUCHED);
     expect_u64(live_bytes(f), POOL);
-    drop_pointer_row(f, quarters, 4, QUARTER);
+    free_pointer_row(f, quarters, 4, QUARTER);
 }
 END_TEST
 
@@ -244,13 +244,13 @@ START_TEST(resize_fragmented_when_the_bytes_are_apart)
 {
     void *quarters[4], *now = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take_pointer_row(f, quarters, 4, QUARTER);
-    drop(f, quarters[0]);
-    drop(f, quarters[2]);
+    alloc_pointer_row(f, quarters, 4, QUARTER);
+    free_ok(f, quarters[0]);
+    free_ok(f, quarters[2]);
     quarters[0] = quarters[2] = NULL;
     step(f, cuarena_resize(f->arena, quarters[3], 2 * QUARTER, &now), CUARENA_FRAGMENTED);
     expect_ptr(now, UNTOUCHED);
-    drop_pointer_row(f, quarters, 4, QUARTER);
+    free_pointer_row(f, quarters, 4, QUARTER);
 }
 END_TEST
 
@@ -262,13 +262,13 @@ START_TEST(resize_of_a_stable_block_is_never_fragmented)
     f->config.stable = amount_of_bytes(QUARTER);
     fixture_create(f);
     for (int i = 0; i < 4; i++)
-        row[i] = take_in(f, QUARTER / 4, CUARENA_REGION_STABLE);
-    drop(f, row[0]);
-    drop(f, row[2]);
+        row[i] = alloc_in(f, QUARTER / 4, CUARENA_REGION_STABLE);
+    free_ok(f, row[0]);
+    free_ok(f, row[2]);
     step(f, cuarena_resize(f->arena, row[3], QUARTER / 2, &now), CUARENA_OUT_OF_MEMORY);
     expect_ptr(now, UNTOUCHED);
-    drop(f, row[1]);
-    drop(f, row[3]);
+    free_ok(f, row[1]);
+    free_ok(f, row[3]);
 }
 END_TEST
 
@@ -276,8 +276,8 @@ START_TEST(resize_stale_pointer)
 {
     void *now = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    void *pointer = take(f, 256);
-    drop(f, pointer);
+    void *pointer = alloc_ok(f, 256);
+    free_ok(f, pointer);
     step(f, cuarena_resize(f->arena, pointer, 512, &now), CUARENA_STALE);
     step(f, cuarena_resize(f->arena, f, 512, &now), CUARENA_STALE);
     step(f, cuarena_resize(f->arena, NULL, 512, NULL), CUARENA_BAD_ARGUMENT);
@@ -290,7 +290,7 @@ START_TEST(resize_busy_if_a_pinned_block_would_move)
     void *quarters[4], *now = UNTOUCHED, *held = NULL;
     cuarena_block_t block = 0;
     fixture_t *f = opened(KIND_CUSTOM_POOL, 2 * POOL);
-    take_pointer_row(f, quarters, 4, QUARTER);
+    alloc_pointer_row(f, quarters, 4, QUARTER);
     expect_ok(cuarena_block_of(f->arena, quarters[1], &block));
     step_ok(f, cuarena_block_pin(f->arena, block, &held));
     expect_ptr(held, quarters[1]);
@@ -299,7 +299,7 @@ START_TEST(resize_busy_if_a_pinned_block_would_move)
     step_ok(f, cuarena_block_unpin(f->arena, block));
     step_ok(f, cuarena_resize(f->arena, quarters[1], 2 * QUARTER, &now));
     quarters[1] = now;
-    drop_pointer_row(f, quarters, 4, QUARTER);
+    free_pointer_row(f, quarters, 4, QUARTER);
 }
 END_TEST
 
@@ -307,13 +307,13 @@ START_TEST(resize_when_the_copy_fails_changes_nothing)
 {
     void *quarters[4], *now = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, 2 * POOL);
-    take_pointer_row(f, quarters, 4, QUARTER);
+    alloc_pointer_row(f, quarters, 4, QUARTER);
     f->memory.fail_in = 1;
     f->memory.fail_op = OP_RELOCATE;
     step(f, cuarena_resize(f->arena, quarters[0], 2 * QUARTER, &now), CUARENA_DRIVER);
     expect_ptr(now, UNTOUCHED);
     expect_u64(live_bytes(f), POOL);
-    drop_pointer_row(f, quarters, 4, QUARTER);
+    free_pointer_row(f, quarters, 4, QUARTER);
 }
 END_TEST
 
@@ -323,11 +323,11 @@ START_TEST(size_of_takes_null_outputs)
 {
     uint64_t allocated = 0;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    void *pointer = take(f, 257);
+    void *pointer = alloc_ok(f, 257);
     expect_ok(cuarena_size_of(f->arena, pointer, NULL, NULL));
     expect_ok(cuarena_size_of(f->arena, pointer, NULL, &allocated));
     expect_u64(allocated, 512);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -335,9 +335,9 @@ START_TEST(size_of_stale_and_interior)
 {
     uint64_t requested = 5, allocated = 6;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    char *pointer = take(f, KIB(1));
+    char *pointer = alloc_ok(f, KIB(1));
     expect_status(cuarena_size_of(f->arena, pointer + 256, &requested, &allocated), CUARENA_STALE);
-    drop(f, pointer);
+    free_ok(f, pointer);
     expect_status(cuarena_size_of(f->arena, pointer, &requested, &allocated), CUARENA_STALE);
     expect_u64(requested, 5);
     expect_u64(allocated, 6);
@@ -348,7 +348,7 @@ START_TEST(unpin_ends_the_pin_of_birth_once)
 {
     cuarena_block_t block = 0;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    void *pointer = take(f, 256);
+    void *pointer = alloc_ok(f, 256);
     expect_ok(cuarena_block_of(f->arena, pointer, &block));
     expect_u64(info_of(f, block).pins, 1);
     step_ok(f, cuarena_unpin(f->arena, pointer));
@@ -356,7 +356,7 @@ START_TEST(unpin_ends_the_pin_of_birth_once)
     step(f, cuarena_unpin(f->arena, pointer), CUARENA_BAD_ARGUMENT);
     step_ok(f, cuarena_pin(f->arena, pointer));
     expect_u64(info_of(f, block).pins, 1);
-    drop(f, pointer);
+    free_ok(f, pointer);
     step(f, cuarena_unpin(f->arena, pointer), CUARENA_STALE);
     step(f, cuarena_pin(f->arena, pointer), CUARENA_STALE);
 }

@@ -73,11 +73,11 @@ START_TEST(growth_keeps_addresses)
     void *pointers[16];
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
     for (size_t i = 0; i < COUNT_OF(pointers); i++) {
-        pointers[i] = take(f, EACH / 2);
+        pointers[i] = alloc_ok(f, EACH / 2);
         paint(f, pointers[i], EACH / 2, i);
     }
     expect_reserved(f, POOL);
-    drop_pointer_row(f, pointers, COUNT_OF(pointers), EACH / 2);
+    free_pointer_row(f, pointers, COUNT_OF(pointers), EACH / 2);
 }
 END_TEST
 
@@ -86,11 +86,11 @@ START_TEST(growth_past_the_reserved_addresses)
     fixture_t *f = prepared(KIND_CUSTOM_GROW, POOL);
     f->config.address_bytes = 2 * GRANULARITY;
     fixture_create(f);
-    void *first = take(f, 2 * GRANULARITY);
-    void *second = take(f, GRANULARITY);
+    void *first = alloc_ok(f, 2 * GRANULARITY);
+    void *second = alloc_ok(f, GRANULARITY);
     expect_text(test_memory_sequence(&f->memory), "get get");
-    drop(f, first);
-    drop(f, second);
+    free_ok(f, first);
+    free_ok(f, second);
 }
 END_TEST
 
@@ -111,11 +111,11 @@ START_TEST(growth_where_addresses_are_limited)
     expect_ok(cuarena_config_parse(&f.config, "limit=64GiB"));
     ck_assert_int_eq(setrlimit(RLIMIT_AS, &less), 0);
     fixture_create(&f);
-    void *p = take(&f, MIB(1));
-    void *q = take(&f, MIB(16));
+    void *p = alloc_ok(&f, MIB(1));
+    void *q = alloc_ok(&f, MIB(16));
     expect_u64(stats_of(&f).segments, 1);
-    drop(&f, p);
-    drop(&f, q);
+    free_ok(&f, p);
+    free_ok(&f, q);
     fixture_close(&f);
     ck_assert_int_eq(setrlimit(RLIMIT_AS, &before), 0);
 }
@@ -125,7 +125,7 @@ START_TEST(growth_refused_by_the_memory_changes_nothing)
 {
     void *pointer = NULL;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
-    void *first = take(f, GRANULARITY);
+    void *first = alloc_ok(f, GRANULARITY);
     f->memory.budget_bytes = GRANULARITY;
     step(f, cuarena_alloc(f->arena, GRANULARITY, &pointer), CUARENA_OUT_OF_MEMORY);
     f->memory.budget_bytes = UINT64_MAX;
@@ -133,8 +133,8 @@ START_TEST(growth_refused_by_the_memory_changes_nothing)
     step(f, cuarena_alloc(f->arena, GRANULARITY, &pointer), CUARENA_DRIVER);
     expect_reserved(f, GRANULARITY);
     ck_assert_ptr_null(pointer);
-    drop(f, take(f, GRANULARITY));
-    drop(f, first);
+    free_ok(f, alloc_ok(f, GRANULARITY));
+    free_ok(f, first);
 }
 END_TEST
 
@@ -142,11 +142,11 @@ START_TEST(growth_of_a_block_in_place)
 {
     void *now = NULL;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
-    void *pointer = take(f, GRANULARITY);
+    void *pointer = alloc_ok(f, GRANULARITY);
     paint(f, pointer, GRANULARITY, 1);
     step_ok(f, cuarena_resize(f->arena, pointer, 4 * GRANULARITY, &now));
     expect_painted(f, now, GRANULARITY, 1);
-    drop(f, now);
+    free_ok(f, now);
 }
 END_TEST
 
@@ -154,12 +154,12 @@ END_TEST
 static uint64_t copies_of_a_chain(fixture_t *f)
 {
     uint64_t before = f->memory.counts[OP_RELOCATE];
-    void *pointer = take(f, KIB(1));
+    void *pointer = alloc_ok(f, KIB(1));
     paint(f, pointer, KIB(1), 1);
     for (uint64_t bytes = KIB(2); bytes <= MIB(16); bytes *= 2)
         step_ok(f, cuarena_resize(f->arena, pointer, bytes, &pointer));
     expect_painted(f, pointer, KIB(1), 1);
-    drop(f, pointer);
+    free_ok(f, pointer);
     return f->memory.counts[OP_RELOCATE] - before;
 }
 
@@ -180,20 +180,20 @@ START_TEST(trim_takes_from_the_middle)
 {
     cuarena_block_t row[COUNT];
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take_row(f, row, COUNT, EACH);
-    drop_block(f, row[3]);
-    drop_block(f, row[4]);
+    alloc_row(f, row, COUNT, EACH);
+    free_block(f, row[3]);
+    free_block(f, row[4]);
     row[3] = row[4] = 0;
     test_memory_forget_calls(&f->memory);
     expect_u64(trim_to(f, 0), 2 * EACH);
     expect_text(test_memory_sequence(&f->memory), "punch");
     expect_reserved(f, POOL - 2 * EACH);
     expect_recount(f);
-    row[3] = take_block(f, 2 * EACH);
+    row[3] = alloc_block(f, 2 * EACH);
     expect_text(test_memory_sequence(&f->memory), "punch fill");
-    drop_block(f, row[3]);
+    free_block(f, row[3]);
     row[3] = 0;
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -215,17 +215,17 @@ START_TEST(trim_takes_whole_pages_only)
     fixture_t *f = prepared(KIND_CUSTOM_POOL, COUNT * GRANULARITY);
     f->config.placement = CUARENA_PLACEMENT_LOW; /* one after the other */
     fixture_create(f);
-    take_row(f, row, COUNT, each);
-    void *rest = take(f, COUNT * 256);
+    alloc_row(f, row, COUNT, each);
+    void *rest = alloc_ok(f, COUNT * 256);
     size_t i = touching(f, row, each);
-    drop_block(f, row[i]);
+    free_block(f, row[i]);
     expect_u64(trim_to(f, 0), 0);
-    drop_block(f, row[i + 1]);
+    free_block(f, row[i + 1]);
     expect_u64(trim_to(f, 0), GRANULARITY);
     expect_u64(reserved_bytes(f), (COUNT - 1) * GRANULARITY);
     row[i] = row[i + 1] = 0;
-    drop(f, rest);
-    drop_row(f, row, COUNT, each);
+    free_ok(f, rest);
+    free_row(f, row, COUNT, each);
 }
 END_TEST
 
@@ -236,14 +236,14 @@ START_TEST(trim_where_the_memory_has_no_holes)
     f->memory.ops.punch = NULL;
     f->memory.ops.fill = NULL;
     fixture_create(f);
-    take_row(f, row, COUNT, EACH);
-    drop_block(f, row[2]);
-    drop_block(f, row[7]);
+    alloc_row(f, row, COUNT, EACH);
+    free_block(f, row[2]);
+    free_block(f, row[7]);
     row[2] = row[7] = 0;
     test_memory_forget_calls(&f->memory);
     expect_u64(trim_to(f, 0), EACH);
     expect_text(test_memory_sequence(&f->memory), "shrink");
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -251,14 +251,14 @@ START_TEST(trim_leaves_contents)
 {
     cuarena_block_t row[COUNT];
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take_row(f, row, COUNT, EACH);
+    alloc_row(f, row, COUNT, EACH);
     for (size_t i = 0; i < COUNT; i += 2) {
-        drop_block(f, row[i]);
+        free_block(f, row[i]);
         row[i] = 0;
     }
     expect_u64(trim_to(f, 0), POOL / 2);
     expect_u64(stats_of(f).trims, 1);
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 

@@ -27,7 +27,7 @@ static fixture_t *open_with_stable(fixture_t *f)
 START_TEST(stats_count_as_asked_and_as_taken)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    void *pointer = take(f, 300);
+    void *pointer = alloc_ok(f, 300);
     cuarena_stats_t stats = region_stats_of(f, CUARENA_REGION_DYNAMIC);
     expect_u64(stats.requested_bytes, 300);
     expect_u64(stats.live_bytes, 512);
@@ -36,7 +36,7 @@ START_TEST(stats_count_as_asked_and_as_taken)
     expect_u64(stats.live_blocks, 1);
     expect_u64(stats.allocs, 1);
     expect_u64(stats.frees, 0);
-    drop(f, pointer);
+    free_ok(f, pointer);
     expect_u64(region_stats_of(f, CUARENA_REGION_DYNAMIC).frees, 1);
 }
 END_TEST
@@ -44,8 +44,8 @@ END_TEST
 START_TEST(stats_of_a_region_are_its_own)
 {
     fixture_t *f = open_with_stable(new_fixture(fixture_close));
-    void *stable = take_in(f, EACH, CUARENA_REGION_STABLE);
-    void *dynamic = take(f, 2 * EACH);
+    void *stable = alloc_in(f, EACH, CUARENA_REGION_STABLE);
+    void *dynamic = alloc_ok(f, 2 * EACH);
     expect_u64(live_in(f, CUARENA_REGION_STABLE), EACH);
     expect_u64(live_in(f, CUARENA_REGION_DYNAMIC), 2 * EACH);
     expect_u64(live_bytes(f), 3 * EACH);
@@ -53,8 +53,8 @@ START_TEST(stats_of_a_region_are_its_own)
     expect_u64(region_stats_of(f, CUARENA_REGION_DYNAMIC).capacity_bytes, POOL - 2 * EACH);
     expect_u64(region_stats_of(f, CUARENA_REGION_STABLE).reserved_bytes, 0);
     expect_recount(f);
-    drop(f, stable);
-    drop(f, dynamic);
+    free_ok(f, stable);
+    free_ok(f, dynamic);
 }
 END_TEST
 
@@ -89,13 +89,13 @@ START_TEST(stats_of_resizes_are_no_allocs)
 {
     void *row[4], *now = NULL;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take_pointer_row(f, row, 4, EACH);
+    alloc_pointer_row(f, row, 4, EACH);
     step_ok(f, cuarena_resize(f->arena, row[1], EACH + 1, &now));
     row[1] = now;
     cuarena_stats_t stats = stats_of(f);
     expect_u64(stats.allocs - stats.frees, 4);
     expect_u64(stats.requested_bytes, 4 * EACH + 1);
-    drop_pointer_row(f, row, 4, EACH);
+    free_pointer_row(f, row, 4, EACH);
 }
 END_TEST
 
@@ -200,16 +200,16 @@ START_TEST(stats_largest_is_close_and_inspect_exact)
 {
     cuarena_block_t row[COUNT];
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take_row(f, row, COUNT, EACH);
+    alloc_row(f, row, COUNT, EACH);
     for (size_t i = 1; i <= 3; i++)
-        drop_block(f, row[i]);
-    drop_block(f, row[6]);
+        free_block(f, row[i]);
+    free_block(f, row[6]);
     row[1] = row[2] = row[3] = row[6] = 0;
     uint64_t close = region_stats_of(f, CUARENA_REGION_DYNAMIC).largest_bytes;
     cuarena_inspection_t exact = inspection_of(f, CUARENA_REGION_DYNAMIC);
     expect_u64(exact.largest_bytes, 3 * EACH);
     expect_between(close, 3 * EACH - 3 * EACH / 32, 3 * EACH);
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -262,15 +262,15 @@ START_TEST(memory_calls_are_what_the_memory_saw)
     void *zeroed = NULL;
     step_ok(f, cuarena_alloc_with(f->arena, EACH, &request, &zeroed));
     expect_calls_as_seen(f);
-    cuarena_block_t moves = take_above_a_hole(f, EACH, EACH);
+    cuarena_block_t moves = alloc_above_a_hole(f, EACH, EACH);
     expect_calls_as_seen(f);
     step_ok(f, cuarena_compact(f->arena, NULL, NULL, NULL, NULL));
     expect_calls_as_seen(f);
     ck_assert_uint_ge(f->memory.counts[OP_GET], 1);
     ck_assert_uint_ge(f->memory.counts[OP_ZERO], 1);
     ck_assert_uint_ge(f->memory.counts[OP_RELOCATE], 1);
-    drop_block(f, moves);
-    drop(f, zeroed);
+    free_block(f, moves);
+    free_ok(f, zeroed);
     step_ok(f, cuarena_trim(f->arena, 0, NULL));
     expect_calls_as_seen(f);
 }
@@ -290,10 +290,10 @@ END_TEST
 START_TEST(memory_calls_of_a_warm_arena_are_none)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    drop(f, take(f, EACH));
+    free_ok(f, alloc_ok(f, EACH));
     uint64_t before = calls_counted(f);
     for (int i = 0; i < 100; i++)
-        drop(f, take(f, EACH));
+        free_ok(f, alloc_ok(f, EACH));
     expect_u64(calls_counted(f), before);
     expect_u64(region_stats_of(f, CUARENA_REGION_DYNAMIC).memory_calls, 0);
 }
@@ -324,10 +324,10 @@ END_TEST
 START_TEST(peaks_are_of_the_same_moment_or_higher)
 {
     fixture_t *f = open_with_stable(new_fixture(fixture_close));
-    void *stable = take_in(f, EACH, CUARENA_REGION_STABLE);
-    drop(f, stable);
-    void *dynamic = take(f, 2 * EACH + 1);
-    drop(f, dynamic);
+    void *stable = alloc_in(f, EACH, CUARENA_REGION_STABLE);
+    free_ok(f, stable);
+    void *dynamic = alloc_ok(f, 2 * EACH + 1);
+    free_ok(f, dynamic);
     cuarena_stats_t all = stats_of(f);
     expect_u64(all.peak_live_bytes, 2 * EACH + 256);
     expect_u64(all.peak_requested_bytes, 2 * EACH + 1);
@@ -342,8 +342,8 @@ START_TEST(reset_peaks_sets_them_to_now)
     cuarena_tag_t tag = 0;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
     expect_ok(cuarena_tag(f->arena, "t", &tag));
-    drop(f, take_tagged(f, 4 * EACH, tag));
-    void *pointer = take_tagged(f, 1000, tag);
+    free_ok(f, alloc_tagged(f, 4 * EACH, tag));
+    void *pointer = alloc_tagged(f, 1000, tag);
     step_ok(f, cuarena_reset_peaks(f->arena));
     cuarena_stats_t all = stats_of(f);
     expect_u64(all.peak_live_bytes, 1024);
@@ -352,7 +352,7 @@ START_TEST(reset_peaks_sets_them_to_now)
     expect_u64(all.peak_reserved_bytes, all.reserved_bytes);
     expect_u64(region_stats_of(f, CUARENA_REGION_DYNAMIC).peak_live_bytes, 1024);
     expect_u64(tag_stats_of(f, tag).peak_live_bytes, 1024);
-    drop(f, pointer);
+    free_ok(f, pointer);
     expect_u64(stats_of(f).peak_live_bytes, 1024);
 }
 END_TEST
@@ -374,7 +374,7 @@ START_TEST(peaks_do_not_count_what_never_was)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    drop(f, take(f, EACH));
+    free_ok(f, alloc_ok(f, EACH));
     expect_status(cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(stats_of(f).peak_live_bytes, EACH);
     expect_u64(stats_of(f).peak_requested_bytes, EACH);
@@ -390,20 +390,20 @@ START_TEST(tag_stats_are_of_the_tag)
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     expect_ok(cuarena_tag(f->arena, "a", &a));
     expect_ok(cuarena_tag(f->arena, "b", &b));
-    void *first = take_tagged(f, 300, a);
-    void *second = take_tagged(f, 600, b);
-    void *third = take(f, 900);
+    void *first = alloc_tagged(f, 300, a);
+    void *second = alloc_tagged(f, 600, b);
+    void *third = alloc_ok(f, 900);
     expect_u64(tag_stats_of(f, a).live_bytes, 512);
     expect_u64(tag_stats_of(f, b).requested_bytes, 600);
     step_ok(f, cuarena_resize(f->arena, first, 1000, &now));
     expect_u64(tag_stats_of(f, a).requested_bytes, 1000);
     expect_u64(tag_stats_of(f, a).live_blocks, 1);
-    drop(f, now);
+    free_ok(f, now);
     expect_u64(tag_stats_of(f, a).live_bytes, 0);
     expect_u64(tag_stats_of(f, a).peak_live_bytes, 1024);
     expect_u64(tag_stats_of(f, a).reserved_bytes, 0);
-    drop(f, second);
-    drop(f, third);
+    free_ok(f, second);
+    free_ok(f, third);
 }
 END_TEST
 
@@ -414,10 +414,10 @@ START_TEST(inspect_tells_ranges_and_blocks)
     void *held = NULL;
     cuarena_block_t row[COUNT];
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take_row(f, row, COUNT, EACH);
-    drop_block(f, row[1]);
-    drop_block(f, row[4]);
-    drop_block(f, row[5]);
+    alloc_row(f, row, COUNT, EACH);
+    free_block(f, row[1]);
+    free_block(f, row[4]);
+    free_block(f, row[5]);
     row[1] = row[4] = row[5] = 0;
     step_ok(f, cuarena_block_pin(f->arena, row[0], &held));
     cuarena_inspection_t seen = inspection_of(f, CUARENA_REGION_DYNAMIC);
@@ -433,7 +433,7 @@ START_TEST(inspect_tells_ranges_and_blocks)
     expect_u64(seen.range_bytes[17], 2 * EACH);
     expect_u64(seen.block_counts[16], 5);
     expect_u64(seen.block_bytes[16], 5 * EACH);
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -441,12 +441,12 @@ START_TEST(inspect_full_and_empty)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     ck_assert(inspection_of(f, CUARENA_REGION_ALL).fragmentation <= 0);
-    void *all = take(f, POOL);
+    void *all = alloc_ok(f, POOL);
     cuarena_inspection_t full = inspection_of(f, CUARENA_REGION_DYNAMIC);
     ck_assert(full.fragmentation <= 0);
     expect_u64(full.ranges, 0);
     expect_u64(full.largest_bytes, 0);
-    drop(f, all);
+    free_ok(f, all);
 }
 END_TEST
 
@@ -544,10 +544,10 @@ START_TEST(event_of_alloc_resize_and_free)
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     expect_ok(cuarena_tag(f->arena, "t", &tag));
     listen(f, &diary);
-    void *pointer = take_tagged(f, 300, tag);
+    void *pointer = alloc_tagged(f, 300, tag);
     expect_ok(cuarena_block_of(f->arena, pointer, &block));
     step_ok(f, cuarena_resize(f->arena, pointer, 200, &now));
-    drop(f, now);
+    free_ok(f, now);
     expect_u64(diary.count, 3);
     const cuarena_event_t *event = event_of(&diary, CUARENA_EVENT_ALLOC, 0);
     expect_u64(event->block, block);
@@ -570,7 +570,7 @@ START_TEST(event_of_growth_and_trim)
     uint64_t given = 0;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
     listen(f, &diary);
-    drop(f, take(f, EACH));
+    free_ok(f, alloc_ok(f, EACH));
     expect_u64(event_of(&diary, CUARENA_EVENT_GROW, 0)->bytes, EACH);
     step_ok(f, cuarena_trim(f->arena, 0, &given));
     expect_u64(event_of(&diary, CUARENA_EVENT_TRIM, 0)->bytes, EACH);
@@ -598,9 +598,9 @@ START_TEST(event_of_each_compaction_batch)
     cuarena_block_t row[COUNT];
     cuarena_compact_options_t options;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take_row(f, row, COUNT, EACH);
+    alloc_row(f, row, COUNT, EACH);
     for (size_t i = 0; i < COUNT; i += 2) {
-        drop_block(f, row[i]);
+        free_block(f, row[i]);
         row[i] = 0;
     }
     listen(f, &diary);
@@ -610,7 +610,7 @@ START_TEST(event_of_each_compaction_batch)
     expect_u64(diary.count, 2);
     expect_u64(event_of(&diary, CUARENA_EVENT_COMPACT, 0)->bytes, 2 * EACH);
     expect_u64(event_of(&diary, CUARENA_EVENT_COMPACT, 1)->bytes, 2 * EACH);
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -619,7 +619,7 @@ START_TEST(event_of_reset_and_none_for_nothing)
     diary_t diary;
     void *pointer = NULL;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take(f, 256);
+    alloc_ok(f, 256);
     listen(f, &diary);
     expect_ok(cuarena_alloc(f->arena, 0, &pointer));
     expect_ok(cuarena_free(f->arena, NULL));
@@ -628,7 +628,7 @@ START_TEST(event_of_reset_and_none_for_nothing)
     expect_u64(event_of(&diary, CUARENA_EVENT_RESET, 0)->block, 0);
     expect_ok(cuarena_set_event_listener(f->arena, NULL, NULL));
     size_t count = diary.count;
-    drop(f, take(f, 256));
+    free_ok(f, alloc_ok(f, 256));
     expect_u64(diary.count, count);
 }
 END_TEST
@@ -658,10 +658,10 @@ START_TEST(event_listener_may_call_the_arena)
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     echo_t echo = {f, 0, 0};
     expect_ok(cuarena_set_event_listener(f->arena, allocate_once, &echo));
-    void *pointer = take(f, 256);
+    void *pointer = alloc_ok(f, 256);
     expect_u64(echo.events, 3);
     expect_ok(cuarena_set_event_listener(f->arena, NULL, NULL));
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 

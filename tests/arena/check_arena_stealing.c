@@ -41,19 +41,19 @@ static void use_and_free(fixture_t *f, void *p, uint64_t bytes, cuarena_stream_t
 {
     static uint64_t seed = 1;
     sim_write(&f->sim, stream, p, bytes, seed++);
-    drop_on(f, p, stream);
+    free_on(f, p, stream);
 }
 
 static void free_use(fixture_t *f, uint64_t bytes, cuarena_stream_t stream)
 {
-    use_and_free(f, take_on(f, bytes, stream), bytes, stream);
+    use_and_free(f, alloc_on(f, bytes, stream), bytes, stream);
 }
 
 /* Quarters of the pool, in address order. */
-static void take_quarters(fixture_t *f, void **quarters, cuarena_stream_t stream)
+static void alloc_quarters(fixture_t *f, void **quarters, cuarena_stream_t stream)
 {
     for (int i = 0; i < 4; i++) {
-        void *p = take_on(f, POOL / 4, stream);
+        void *p = alloc_on(f, POOL / 4, stream);
         int at = i;
         for (; at > 0 && quarters[at - 1] > p; at--)
             quarters[at] = quarters[at - 1];
@@ -65,7 +65,7 @@ static void know_streams(fixture_t *f)
 {
     cuarena_stream_t all[] = {A, B, C};
     for (int i = 0; i < 3; i++)
-        drop(f, take_on(f, 256, all[i]));
+        free_ok(f, alloc_on(f, 256, all[i]));
     sim_calls(&f->sim);
 }
 
@@ -111,7 +111,7 @@ START_TEST(an_eager_event_serves_the_stealing)
     know_streams(f);
     free_use(f, POOL, A);
     costs(f);
-    void *p = take_on(f, POOL, B);
+    void *p = alloc_on(f, POOL, B);
     expect_costs(f, 0, 1, 0);
     use_and_free(f, p, POOL, B);
 }
@@ -122,9 +122,9 @@ START_TEST(no_more_steals_than_is_asked_for)
 {
     fixture_t *f = open_cheap(new_fixture(fixture_close));
     free_use(f, POOL, A);
-    void *p = take_on(f, POOL / 4, B);
+    void *p = alloc_on(f, POOL / 4, B);
     costs(f);
-    void *q = take_on(f, POOL * 3 / 4, A);
+    void *q = alloc_on(f, POOL * 3 / 4, A);
     expect_no_calls(f);
     use_and_free(f, p, POOL / 4, B);
     use_and_free(f, q, POOL * 3 / 4, A);
@@ -144,7 +144,7 @@ START_TEST(a_event_that_is_complete_reclaims_instead)
     free_use(f, POOL, A);
     costs(f);
     f->sim.hook = run_before_query;
-    void *q = take_on(f, POOL, B);
+    void *q = alloc_on(f, POOL, B);
     f->sim.hook = NULL;
     expect_costs(f, 1, 0, 0);
     expect_u64(stats_of(f).steals, 0);
@@ -169,16 +169,16 @@ START_TEST(small_requests_steal_when_they_must)
 {
     fixture_t *f = opened(SIMULATED, KIB(1024));
     know_streams(f);
-    void *filler = take(f, KIB(1024) - KIB(4));
+    void *filler = alloc_ok(f, KIB(1024) - KIB(4));
     free_use(f, KIB(4), A);
     costs(f);
     void *p[8];
     for (int i = 0; i < 8; i++)
-        p[i] = take_on(f, 512, B); /* below a 1024th of the pool */
+        p[i] = alloc_on(f, 512, B); /* below a 1024th of the pool */
     expect_costs(f, 1, 1, 0);
     for (int i = 0; i < 8; i++)
         use_and_free(f, p[i], 512, B);
-    drop(f, filler);
+    free_ok(f, filler);
 }
 END_TEST
 
@@ -189,15 +189,15 @@ START_TEST(ranges_of_all_kinds_that_touch_serve_together)
 {
     void *q[4];
     fixture_t *f = open_cheap(new_fixture(fixture_close));
-    take_quarters(f, q, A);
+    alloc_quarters(f, q, A);
     sim_order(&f->sim, B, A);
     sim_order(&f->sim, C, A);
-    drop(f, q[0]);
+    free_ok(f, q[0]);
     use_and_free(f, q[1], POOL / 4, A);
     use_and_free(f, q[2], POOL / 4, B);
     use_and_free(f, q[3], POOL / 4, C);
     costs(f);
-    void *all = take_on(f, POOL, C);
+    void *all = alloc_on(f, POOL, C);
     expect_costs(f, 2, 2, 0);
     use_and_free(f, all, POOL, C);
 }
@@ -207,12 +207,12 @@ START_TEST(each_of_several_streams_is_waited_for_once)
 {
     void *q[4];
     fixture_t *f = open_cheap(new_fixture(fixture_close));
-    take_quarters(f, q, A);
+    alloc_quarters(f, q, A);
     sim_order(&f->sim, B, A);
     for (int i = 0; i < 4; i++)
         use_and_free(f, q[i], POOL / 4, i % 2 ? B : A);
     costs(f);
-    void *all = take_on(f, POOL, C);
+    void *all = alloc_on(f, POOL, C);
     expect_costs(f, 2, 2, 0);
     use_and_free(f, all, POOL, C);
 }
@@ -222,16 +222,16 @@ START_TEST(foreign_and_idle_ranges_serve_together)
 {
     void *q[4];
     fixture_t *f = open_cheap(new_fixture(fixture_close));
-    take_quarters(f, q, A);
+    alloc_quarters(f, q, A);
     use_and_free(f, q[1], POOL / 4, A);
-    drop(f, q[2]);
+    free_ok(f, q[2]);
     costs(f);
-    void *p = take_on(f, POOL / 2, B);
+    void *p = alloc_on(f, POOL / 2, B);
     ck_assert_ptr_eq(p, q[1]);
     expect_costs(f, 1, 1, 0);
     use_and_free(f, p, POOL / 2, B);
-    drop(f, q[0]);
-    drop(f, q[3]);
+    free_ok(f, q[0]);
+    free_ok(f, q[3]);
 }
 END_TEST
 
@@ -240,19 +240,19 @@ START_TEST(the_ends_of_a_run_stay_whose_they_were)
 {
     void *q[4];
     fixture_t *f = open_cheap(new_fixture(fixture_close));
-    take_quarters(f, q, A);
+    alloc_quarters(f, q, A);
     sim_order(&f->sim, B, A);
     use_and_free(f, q[0], POOL / 4, A);
     use_and_free(f, q[1], POOL / 4, B);
-    void *p = take_on(f, POOL * 3 / 8, C);
+    void *p = alloc_on(f, POOL * 3 / 8, C);
     costs(f);
     cuarena_stream_t owner = p == q[0] ? B : A;
-    void *rest = take_on(f, POOL / 8, owner);
+    void *rest = alloc_on(f, POOL / 8, owner);
     expect_no_calls(f);
     use_and_free(f, rest, POOL / 8, owner);
     use_and_free(f, p, POOL * 3 / 8, C);
-    drop(f, q[2]);
-    drop(f, q[3]);
+    free_ok(f, q[2]);
+    free_ok(f, q[3]);
 }
 END_TEST
 
@@ -262,9 +262,9 @@ START_TEST(what_was_waited_for_needs_no_other_wait)
 {
     fixture_t *f = open_cheap(new_fixture(fixture_close));
     free_use(f, POOL, A);
-    void *p = take_on(f, POOL / 4, B);
+    void *p = alloc_on(f, POOL / 4, B);
     costs(f);
-    void *q = take_on(f, POOL / 4, B);
+    void *q = alloc_on(f, POOL / 4, B);
     expect_no_calls(f);
     use_and_free(f, p, POOL / 4, B);
     use_and_free(f, q, POOL / 4, B);
@@ -275,12 +275,12 @@ END_TEST
 START_TEST(what_is_freed_after_a_wait_needs_another)
 {
     fixture_t *f = open_cheap(new_fixture(fixture_close));
-    void *kept = take_on(f, POOL / 2, A);
+    void *kept = alloc_on(f, POOL / 2, A);
     free_use(f, POOL / 2, A);
-    void *p = take_on(f, POOL / 2, B);
+    void *p = alloc_on(f, POOL / 2, B);
     use_and_free(f, kept, POOL / 2, A); /* used after B's wait */
     costs(f);
-    void *q = take_on(f, POOL / 2, B);
+    void *q = alloc_on(f, POOL / 2, B);
     expect_costs(f, 1, 1, 0);
     use_and_free(f, q, POOL / 2, B);
     use_and_free(f, p, POOL / 2, B);
@@ -291,10 +291,10 @@ START_TEST(waits_pass_on)
 {
     void *q[4];
     fixture_t *f = open_cheap(new_fixture(fixture_close));
-    take_quarters(f, q, A);
+    alloc_quarters(f, q, A);
     use_and_free(f, q[0], POOL / 4, A);
     use_and_free(f, q[2], POOL / 4, A);
-    void *p = take_on(f, POOL / 4, B); /* B waits for A */
+    void *p = alloc_on(f, POOL / 4, B); /* B waits for A */
     void *other = p == q[0] ? q[2] : q[0];
     use_and_free(f, p, POOL / 4, B);
     cuarena_mark_t mark;
@@ -302,14 +302,14 @@ START_TEST(waits_pass_on)
     sim_order(&f->sim, C, B);
     expect_ok(cuarena_stream_waited(f->arena, C, B, mark));
     costs(f);
-    void *r = take_on(f, POOL / 4, C);
-    void *s = take_on(f, POOL / 4, C);
+    void *r = alloc_on(f, POOL / 4, C);
+    void *s = alloc_on(f, POOL / 4, C);
     expect_no_calls(f);
     ck_assert(r == other || s == other); /* A's */
     use_and_free(f, r, POOL / 4, C);
     use_and_free(f, s, POOL / 4, C);
-    drop(f, q[1]);
-    drop(f, q[3]);
+    free_ok(f, q[1]);
+    free_ok(f, q[3]);
 }
 END_TEST
 
@@ -318,27 +318,27 @@ START_TEST(waits_after_the_event_do_not_pass_on)
 {
     void *q[4];
     fixture_t *f = open_cheap(new_fixture(fixture_close));
-    take_quarters(f, q, A);
+    alloc_quarters(f, q, A);
     sim_order(&f->sim, B, A);
     use_and_free(f, q[0], POOL / 4, B);
     cuarena_mark_t early;
     expect_ok(cuarena_stream_mark(f->arena, B, &early));
     sim_order(&f->sim, C, B);
     sim_write(&f->sim, A, q[1], POOL / 4, 77);
-    drop_on(f, q[1], A);
+    free_on(f, q[1], A);
     cuarena_mark_t late;
     expect_ok(cuarena_stream_mark(f->arena, A, &late));
     sim_order(&f->sim, B, A);
     expect_ok(cuarena_stream_waited(f->arena, B, A, late));
     expect_ok(cuarena_stream_waited(f->arena, C, B, early));
     costs(f);
-    void *p = take_on(f, POOL / 4, C);
-    void *r = take_on(f, POOL / 4, C);
+    void *p = alloc_on(f, POOL / 4, C);
+    void *r = alloc_on(f, POOL / 4, C);
     expect_u64(f->sim.counts[SIM_WAIT], 1); /* for A */
     use_and_free(f, p, POOL / 4, C);
     use_and_free(f, r, POOL / 4, C);
-    drop(f, q[2]);
-    drop(f, q[3]);
+    free_ok(f, q[2]);
+    free_ok(f, q[3]);
 }
 END_TEST
 
@@ -353,7 +353,7 @@ START_TEST(a_wait_that_is_told_of_is_not_made_again)
     sim_order(&f->sim, B, A);
     expect_ok(cuarena_stream_waited(f->arena, B, A, mark));
     costs(f);
-    void *p = take_on(f, POOL, B);
+    void *p = alloc_on(f, POOL, B);
     expect_no_calls(f);
     use_and_free(f, p, POOL, B);
 }
@@ -362,7 +362,7 @@ END_TEST
 START_TEST(a_mark_is_of_what_was_freed_before_it)
 {
     fixture_t *f = open_cheap(new_fixture(fixture_close));
-    void *kept = take_on(f, POOL / 2, A);
+    void *kept = alloc_on(f, POOL / 2, A);
     free_use(f, POOL / 2, A);
     cuarena_mark_t mark;
     expect_ok(cuarena_stream_mark(f->arena, A, &mark));
@@ -370,9 +370,9 @@ START_TEST(a_mark_is_of_what_was_freed_before_it)
     use_and_free(f, kept, POOL / 2, A);
     expect_ok(cuarena_stream_waited(f->arena, B, A, mark));
     costs(f);
-    void *p = take_on(f, POOL / 2, B);
+    void *p = alloc_on(f, POOL / 2, B);
     expect_no_calls(f);
-    void *q = take_on(f, POOL / 2, B);
+    void *q = alloc_on(f, POOL / 2, B);
     expect_u64(f->sim.counts[SIM_WAIT], 1);
     use_and_free(f, p, POOL / 2, B);
     use_and_free(f, q, POOL / 2, B);
@@ -390,10 +390,10 @@ START_TEST(a_wait_of_the_caller_reclaims_without_a_call)
     expect_ok(cuarena_stream_waited(f->arena, CUARENA_NO_STREAM, A, mark));
     expect_u64(f->sim.counts[SIM_QUERY] + f->sim.counts[SIM_WAIT_HOST], 0);
     sim_calls(&f->sim);
-    void *p = take(f, POOL);
+    void *p = alloc_ok(f, POOL);
     expect_no_calls(f);
     sim_host_write(&f->sim, p, POOL, 5);
-    drop(f, p);
+    free_ok(f, p);
 }
 END_TEST
 
@@ -429,7 +429,7 @@ START_TEST(a_mark_does_not_pass_to_the_heir_of_a_number)
     free_use(f, POOL, A);
     expect_ok(cuarena_stream_waited(f->arena, B, A, mark));
     costs(f);
-    void *p = take_on(f, POOL, B);
+    void *p = alloc_on(f, POOL, B);
     expect_u64(f->sim.counts[SIM_WAIT], 1);
     use_and_free(f, p, POOL, B);
 }
@@ -460,11 +460,11 @@ START_TEST(an_aligned_request_gets_what_was_taken_for_it)
     fixture_t *f =
         open_with(new_fixture(fixture_close_forced), CUARENA_STEAL_WAIT, CUARENA_PRESET_GROW);
     for (size_t i = 0; i < COUNT_OF(mine); i++)
-        mine[i] = take_on(f, 2 * PAGE, A);
+        mine[i] = alloc_on(f, 2 * PAGE, A);
     for (size_t i = 0; i < COUNT_OF(others); i++)
-        others[i] = take_on(f, PAGE, B);
+        others[i] = alloc_on(f, PAGE, B);
     for (size_t i = 0; i < COUNT_OF(mine); i += 2)
-        drop(f, mine[i]);
+        free_ok(f, mine[i]);
     for (size_t i = 0; i < COUNT_OF(others); i += 2)
         use_and_free(f, others[i], PAGE, B);
     uint64_t grows = stats_of(f).grows;
@@ -548,9 +548,9 @@ START_TEST(idle_gets_a_whole_pool_that_is_free_on_several_streams)
     void *p[16];
     fixture_t *f = open_with(new_fixture(fixture_close), CUARENA_STEAL_IDLE, CUARENA_PRESET_POOL);
     for (int i = 0; i < 16; i++)
-        p[i] = take_on(f, POOL / 16, streams[i % 3]);
+        p[i] = alloc_on(f, POOL / 16, streams[i % 3]);
     for (int i = 0; i < 16; i++)
-        drop_on(f, p[i], streams[i % 3]);
+        free_on(f, p[i], streams[i % 3]);
     free_use(f, POOL, A);
     expect_u64(stats_of(f).steals, 0);
 }
@@ -581,12 +581,12 @@ END_TEST
 START_TEST(never_keeps_freelists_apart_and_not_uses)
 {
     fixture_t *f = open_with(new_fixture(fixture_close), CUARENA_STEAL_NEVER, CUARENA_PRESET_POOL);
-    void *p = take_on(f, POOL, A);
+    void *p = alloc_on(f, POOL, A);
     sim_write(&f->sim, A, p, POOL, 3);
     sim_order(&f->sim, B, A);
     expect_ok(cuarena_record_use(f->arena, p, B));
     sim_read(&f->sim, B, p, POOL, 3);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     expect_status(try_on(f, POOL, B, NULL), CUARENA_OUT_OF_MEMORY);
     free_use(f, POOL, A);
 }
@@ -611,10 +611,10 @@ START_TEST(calls_without_a_stream_do_not_steal)
     fixture_t *f = open_cheap(new_fixture(fixture_close));
     free_use(f, POOL, A);
     costs(f);
-    void *p = take(f, POOL);
+    void *p = alloc_ok(f, POOL);
     expect_costs(f, 1, 0, 1);
     sim_host_write(&f->sim, p, POOL, 4);
-    drop(f, p);
+    free_ok(f, p);
 }
 END_TEST
 
@@ -637,7 +637,7 @@ START_TEST(a_compaction_crosses_freelists_that_are_in_its_way)
 {
     cuarena_block_t row[16];
     fixture_t *f = open_cheap(new_fixture(fixture_close));
-    take_row_on(f, row, 16, A);
+    alloc_row_on(f, row, 16, A);
     sim_order(&f->sim, B, A);
     for (int i = 0; i < 16; i += 2)
         expect_ok(cuarena_block_free_on(f->arena, row[i], i % 4 ? B : A));
@@ -661,7 +661,7 @@ START_TEST(a_goal_within_reach_steals_nothing)
 {
     cuarena_block_t row[16];
     fixture_t *f = open_cheap(new_fixture(fixture_close));
-    take_row_on(f, row, 16, A);
+    alloc_row_on(f, row, 16, A);
     sim_sync_all(&f->sim);
     expect_ok(cuarena_block_free(f->arena, row[0]));
     expect_ok(cuarena_block_free(f->arena, row[2]));
@@ -690,7 +690,7 @@ START_TEST(one_stream_costs_no_call)
     void *live[64] = {0};
     uint64_t bytes[64];
     random_state_t random = {17};
-    drop_on(f, take_on(f, 256, A), A);
+    free_on(f, alloc_on(f, 256, A), A);
     sim_calls(&f->sim);
     for (int i = 0; i < 20000; i++) {
         uint64_t at = random_below(&random, 64);
@@ -705,7 +705,7 @@ START_TEST(one_stream_costs_no_call)
     }
     for (int i = 0; i < 64; i++)
         if (live[i] != NULL)
-            drop_on(f, live[i], A);
+            free_on(f, live[i], A);
     expect_no_calls(f);
 }
 END_TEST
@@ -726,7 +726,7 @@ START_TEST(steals_that_fail_change_nothing)
                 f.config.events = event;
                 fixture_create(&f);
                 know_streams(&f);
-                take_quarters(&f, q, A);
+                alloc_quarters(&f, q, A);
                 sim_order(&f.sim, B, A);
                 for (int i = 0; i < 4; i++)
                     use_and_free(&f, q[i], POOL / 4, i % 2 ? B : A);

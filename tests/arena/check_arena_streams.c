@@ -13,9 +13,9 @@
 #define POOL KIB(64)
 
 /* All of the pool, so that whoever asks next needs exactly these bytes. */
-static void *take_all(fixture_t *f, cuarena_stream_t stream)
+static void *alloc_all(fixture_t *f, cuarena_stream_t stream)
 {
-    return take_on(f, POOL, stream);
+    return alloc_on(f, POOL, stream);
 }
 
 static cuarena_config_t *prepare(fixture_t *f)
@@ -26,7 +26,7 @@ static cuarena_config_t *prepare(fixture_t *f)
 
 /* ---- The table of streams.h -------------------------------------------- */
 
-/* Rows: no stream, on A. Columns: free, drop_on(A), drop_on(B). Who gets the bytes at once, without
+/* Rows: no stream, on A. Columns: free, free_on(A), free_on(B). Who gets the bytes at once, without
  * waiting: everybody, A alone, B alone. */
 START_TEST(a_free_means_what_the_table_says)
 {
@@ -35,7 +35,7 @@ START_TEST(a_free_means_what_the_table_says)
         for (int column = 0; column < 3; column++) {
             fixture_t f;
             fixture_open(&f, SIMULATED, POOL);
-            void *p = take_all(&f, at[row]);
+            void *p = alloc_all(&f, at[row]);
             sim_write(&f.sim, column == 2 ? B : A, p, POOL, 7);
             if (column == 0)
                 sim_sync(&f.sim, A);
@@ -56,7 +56,7 @@ START_TEST(a_free_means_what_the_table_says)
                 void *q = NULL;
                 expect_ok(cuarena_alloc(f.arena, POOL, &q));
                 expect_no_calls(&f);
-                drop(&f, q);
+                free_ok(&f, q);
             }
             fixture_close(&f);
         }
@@ -70,18 +70,18 @@ START_TEST(other_freelists_get_bytes_when_the_event_is_complete)
     for (int plain = 0; plain < 2; plain++) {
         fixture_t f;
         fixture_open(&f, SIMULATED, POOL);
-        void *p = take_all(&f, A);
+        void *p = alloc_all(&f, A);
         sim_write(&f.sim, A, p, POOL, 7);
-        drop_on(&f, p, A);
+        free_on(&f, p, A);
         cuarena_stream_t who = plain ? CUARENA_NO_STREAM : B;
-        void *q = take_on(&f, POOL, who);
+        void *q = alloc_on(&f, POOL, who);
         expect_u64(f.sim.counts[SIM_RECORD], 1);
         expect_u64(f.sim.counts[SIM_WAIT_HOST], (uint64_t)plain);
         expect_u64(f.sim.counts[SIM_WAIT], (uint64_t)!plain);
         sim_write(&f.sim, B, q, POOL, 8);
         sim_read(&f.sim, B, q, POOL, 8);
         expect_sound(&f);
-        drop_on(&f, q, B);
+        free_on(&f, q, B);
         fixture_close(&f);
     }
 }
@@ -91,17 +91,17 @@ END_TEST
 START_TEST(complete_events_cost_no_wait)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = take_all(f, A);
+    void *p = alloc_all(f, A);
     sim_write(&f->sim, A, p, POOL, 7);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     expect_ok(cuarena_reclaim(f->arena, 0, NULL));
     sim_run_all(&f->sim);
     sim_calls(&f->sim);
-    void *q = take_on(f, POOL, B);
+    void *q = alloc_on(f, POOL, B);
     expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
     expect_u64(f->sim.counts[SIM_RECORD], 0);
     expect_u64(f->sim.counts[SIM_QUERY], 1);
-    drop_on(f, q, B);
+    free_on(f, q, B);
 }
 END_TEST
 
@@ -113,10 +113,10 @@ START_TEST(late_events_cover_later_work_and_eager_ones_do_not)
         fixture_t f;
         prepare(&f)->events = eager ? CUARENA_EVENTS_EAGER : CUARENA_EVENTS_LATE;
         fixture_create(&f);
-        void *p = take_on(&f, POOL / 2, A);
-        void *kept = take_on(&f, POOL / 2, A);
+        void *p = alloc_on(&f, POOL / 2, A);
+        void *kept = alloc_on(&f, POOL / 2, A);
         sim_write(&f.sim, A, p, POOL / 2, 7);
-        drop_on(&f, p, A);
+        free_on(&f, p, A);
         expect_u64(f.sim.counts[SIM_RECORD], (uint64_t)eager);
         sim_run_stream(&f.sim, A);
         sim_write(&f.sim, A, kept, POOL / 2, 8);
@@ -124,7 +124,7 @@ START_TEST(late_events_cover_later_work_and_eager_ones_do_not)
         uint64_t idle = 0;
         expect_ok(cuarena_reclaim(f.arena, 0, &idle));
         expect_u64(idle, eager ? POOL / 2 : 0);
-        drop_on(&f, kept, A);
+        free_on(&f, kept, A);
         fixture_close(&f);
     }
 }
@@ -136,13 +136,13 @@ START_TEST(each_eager_free_has_its_event)
     fixture_t *f = new_fixture(fixture_close);
     prepare(f)->events = CUARENA_EVENTS_EAGER;
     fixture_create(f);
-    void *p = take_on(f, POOL / 2, A);
-    void *q = take_on(f, POOL / 2, A);
+    void *p = alloc_on(f, POOL / 2, A);
+    void *q = alloc_on(f, POOL / 2, A);
     sim_write(&f->sim, A, p, POOL / 2, 1);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     expect_ok(cuarena_reclaim(f->arena, 0, NULL)); /* closes with its event */
     sim_write(&f->sim, A, q, POOL / 2, 2);
-    drop_on(f, q, A);
+    free_on(f, q, A);
     use_anew(f, POOL, B);
 }
 END_TEST
@@ -153,16 +153,16 @@ END_TEST
 START_TEST(a_known_stream_costs_no_call)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    drop_on(f, take_on(f, 256, A), A);
+    free_on(f, alloc_on(f, 256, A), A);
     sim_calls(&f->sim);
     void *held[16];
     for (int round = 0; round < 50; round++) {
         for (int i = 0; i < 16; i++) {
-            held[i] = take_on(f, KIB(1) + (uint64_t)i * 256, A);
+            held[i] = alloc_on(f, KIB(1) + (uint64_t)i * 256, A);
             sim_write(&f->sim, A, held[i], 256, (uint64_t)i + 1);
         }
         for (int i = 0; i < 16; i++)
-            drop_on(f, held[(i * 7) % 16], A);
+            free_on(f, held[(i * 7) % 16], A);
     }
     expect_no_calls(f);
 }
@@ -176,18 +176,18 @@ START_TEST(both_own_freelists_serve_together)
         fixture_t f;
         prepare(&f)->events = eager ? CUARENA_EVENTS_EAGER : CUARENA_EVENTS_LATE;
         fixture_create(&f);
-        void *p = take_on(&f, POOL / 2, A);
-        void *q = take_on(&f, POOL / 2, A);
+        void *p = alloc_on(&f, POOL / 2, A);
+        void *q = alloc_on(&f, POOL / 2, A);
         sim_write(&f.sim, A, p, POOL / 2, 1);
-        drop_on(&f, p, A);
+        free_on(&f, p, A);
         expect_ok(cuarena_reclaim(f.arena, 0, NULL));
         sim_write(&f.sim, A, q, POOL / 2, 2);
-        drop_on(&f, q, A);
+        free_on(&f, q, A);
         sim_calls(&f.sim);
-        void *all = take_on(&f, POOL, A);
+        void *all = alloc_on(&f, POOL, A);
         expect_u64(f.sim.counts[SIM_WAIT_HOST], 0);
         sim_write(&f.sim, A, all, POOL, 3);
-        drop_on(&f, all, A);
+        free_on(&f, all, A);
         fixture_close(&f);
     }
 }
@@ -197,15 +197,15 @@ END_TEST
 START_TEST(own_and_idle_bytes_serve_together)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = take_on(f, POOL / 2, A);
-    void *q = take_on(f, POOL / 2, A);
+    void *p = alloc_on(f, POOL / 2, A);
+    void *q = alloc_on(f, POOL / 2, A);
     sim_write(&f->sim, A, p, POOL / 2, 1);
-    drop_on(f, p, A);
-    drop(f, q);
+    free_on(f, p, A);
+    free_ok(f, q);
     sim_calls(&f->sim);
-    void *all = take_on(f, POOL, A);
+    void *all = alloc_on(f, POOL, A);
     expect_no_calls(f);
-    drop_on(f, all, A);
+    free_on(f, all, A);
 }
 END_TEST
 
@@ -215,14 +215,14 @@ START_TEST(what_was_freed_behind_an_emptied_freelist_is_waited_for)
     fixture_t *f = new_fixture(fixture_close);
     prepare(f)->steal = CUARENA_STEAL_IDLE;
     fixture_create(f);
-    void *p = take_all(f, A);
+    void *p = alloc_all(f, A);
     sim_write(&f->sim, A, p, POOL, 1);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     expect_ok(cuarena_reclaim(f->arena, 0, NULL)); /* the event */
-    drop_on(f, take_all(f, A), A);
-    void *q = take_all(f, B);
+    free_on(f, alloc_all(f, A), A);
+    void *q = alloc_all(f, B);
     sim_write(&f->sim, B, q, POOL, 2);
-    drop_on(f, q, B);
+    free_on(f, q, B);
 }
 END_TEST
 
@@ -234,18 +234,18 @@ START_TEST(growth_comes_before_waiting)
     f->config.limit = (cuarena_amount_t){.value = 2 * POOL};
     f->config.steal = CUARENA_STEAL_IDLE;
     fixture_create(f);
-    void *p = take_all(f, A);
+    void *p = alloc_all(f, A);
     sim_write(&f->sim, A, p, POOL, 1);
-    drop_on(f, p, A);
-    void *q = take_all(f, B);
+    free_on(f, p, A);
+    void *q = alloc_all(f, B);
     expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
     expect_u64(stats_of(f).reserved_bytes, 2 * POOL);
     sim_write(&f->sim, B, q, POOL, 2);
-    void *r = take_all(f, B); /* now there is nothing but to wait */
+    void *r = alloc_all(f, B); /* now there is nothing but to wait */
     expect_u64(f->sim.counts[SIM_WAIT_HOST], 1);
     expect_u64(stats_of(f).reserved_bytes, 2 * POOL);
-    drop_on(f, q, B);
-    drop_on(f, r, B);
+    free_on(f, q, B);
+    free_on(f, r, B);
 }
 END_TEST
 
@@ -258,16 +258,16 @@ START_TEST(on_memory_of_the_host_even_the_own_stream_waits)
         fixture_prepare(&f, SIMULATED_HOST, POOL);
         f.config.device_only = device_only;
         fixture_create(&f);
-        void *p = take_all(&f, A);
+        void *p = alloc_all(&f, A);
         sim_write(&f.sim, A, p, POOL, 1);
-        drop_on(&f, p, A);
+        free_on(&f, p, A);
         sim_calls(&f.sim);
-        void *q = take_all(&f, A);
+        void *q = alloc_all(&f, A);
         expect_u64(f.sim.counts[SIM_WAIT_HOST], device_only ? 0 : 1);
         if (!device_only)
             sim_host_write(&f.sim, q, POOL, 2); /* the CPU may at once */
         expect_sound(&f);
-        drop_on(&f, q, A);
+        free_on(&f, q, A);
         fixture_close(&f);
     }
 }
@@ -278,15 +278,15 @@ END_TEST
 START_TEST(null_and_legacy_are_one_stream)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = take_all(f, NULL);
+    void *p = alloc_all(f, NULL);
     sim_write(&f->sim, NULL, p, POOL, 1);
-    drop_on(f, p, CUARENA_STREAM_LEGACY);
+    free_on(f, p, CUARENA_STREAM_LEGACY);
     sim_calls(&f->sim);
-    void *q = take_all(f, NULL);
+    void *q = alloc_all(f, NULL);
     ck_assert_ptr_eq(p, q);
     expect_no_calls(f);
     expect_u64(stream_stats_of(f, CUARENA_STREAM_LEGACY).live_bytes, POOL);
-    drop_on(f, q, NULL);
+    free_on(f, q, NULL);
 }
 END_TEST
 
@@ -305,19 +305,19 @@ static void *free_and_reclaim(void *user)
 START_TEST(the_per_thread_stream_is_each_threads_own)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = take_on(f, POOL / 2, CUARENA_STREAM_PER_THREAD);
+    void *p = alloc_on(f, POOL / 2, CUARENA_STREAM_PER_THREAD);
     pthread_t thread;
     void *q = NULL;
     pthread_create(&thread, NULL, free_and_reclaim, f);
     pthread_join(thread, &q);
     sim_calls(&f->sim);
-    void *r = take_on(f, POOL / 2, CUARENA_STREAM_PER_THREAD);
+    void *r = alloc_on(f, POOL / 2, CUARENA_STREAM_PER_THREAD);
     ck_assert_ptr_eq(r, q);
     expect_u64(f->sim.counts[SIM_WAIT], 1);
     expect_u64(f->sim.counts[SIM_RECORD], 0); /* not on another's stream */
     sim_write(&f->sim, CUARENA_STREAM_PER_THREAD, r, POOL / 2, 10);
-    drop_on(f, r, CUARENA_STREAM_PER_THREAD);
-    drop_on(f, p, CUARENA_STREAM_PER_THREAD);
+    free_on(f, r, CUARENA_STREAM_PER_THREAD);
+    free_on(f, p, CUARENA_STREAM_PER_THREAD);
 }
 END_TEST
 
@@ -331,15 +331,15 @@ START_TEST(default_streams_of_threads_that_ended_need_no_number)
         pthread_join(thread, NULL);
         sim_run_all(&f->sim);
     }
-    void *p = take_on(f, POOL / 2, A);
-    drop_on(f, p, A);
+    void *p = alloc_on(f, POOL / 2, A);
+    free_on(f, p, A);
 }
 END_TEST
 
-static void *take_on_the_threads_own(void *user)
+static void *alloc_on_the_threads_own(void *user)
 {
     fixture_t *f = user;
-    (void)take_on(f, 256, CUARENA_STREAM_PER_THREAD);
+    (void)alloc_on(f, 256, CUARENA_STREAM_PER_THREAD);
     expect_u64(stream_stats_of(f, CUARENA_STREAM_PER_THREAD).live_blocks, 1);
     return NULL;
 }
@@ -354,16 +354,16 @@ START_TEST(streams_of_no_memory_are_labels)
     fixture_t *f = new_fixture(fixture_close_forced);
     fixture_open(f, KIND_NONE_POOL, POOL);
     for (size_t i = 0; i < COUNT_OF(handles); i++)
-        (void)take_on(f, 256, handles[i]);
-    pthread_create(&thread, NULL, take_on_the_threads_own, f);
+        (void)alloc_on(f, 256, handles[i]);
+    pthread_create(&thread, NULL, alloc_on_the_threads_own, f);
     pthread_join(thread, NULL);
     for (size_t i = 0; i < COUNT_OF(handles); i++)
         expect_u64(stream_stats_of(f, handles[i]).live_blocks, live[i]);
-    drop_on(f, take_on(f, POOL / 2, A), A);
-    drop_on(f, take_on(f, POOL / 2, B), B);
+    free_on(f, alloc_on(f, POOL / 2, A), A);
+    free_on(f, alloc_on(f, POOL / 2, B), B);
     reclaim_idle(f);
     expect_u64(stream_stats_of(f, B).free_bytes, 0);
-    drop(f, take(f, POOL / 2));
+    free_ok(f, alloc_ok(f, POOL / 2));
     expect_u64(stats_of(f).host_waits, 0);
     expect_u64(stats_of(f).driver_calls, 0);
 }
@@ -375,9 +375,9 @@ START_TEST(streams_are_limited_and_released_ones_do_not_count)
     for (uint32_t i = 0; i <= CUARENA_MAX_STREAMS; i++)
         sim_stream_make(&f->sim, sim_handle(10 + i));
     for (uint32_t i = 0; i < CUARENA_MAX_STREAMS; i++) {
-        void *p = take_on(f, 256, sim_handle(10 + i));
+        void *p = alloc_on(f, 256, sim_handle(10 + i));
         sim_write(&f->sim, sim_handle(10 + i), p, 256, 1);
-        drop_on(f, p, sim_handle(10 + i));
+        free_on(f, p, sim_handle(10 + i));
     }
     cuarena_stream_t more = sim_handle(10 + CUARENA_MAX_STREAMS);
     void *p = NULL;
@@ -388,7 +388,7 @@ START_TEST(streams_are_limited_and_released_ones_do_not_count)
                   CUARENA_LIMIT); /* its work is under way */
     sim_run_all(&f->sim);
     expect_ok(cuarena_alloc_on(f->arena, 256, more, NULL, &p));
-    drop_on(f, p, more);
+    free_on(f, p, more);
 }
 END_TEST
 
@@ -399,7 +399,7 @@ START_TEST(a_released_stream_counts_while_a_block_of_it_lives)
     for (uint32_t i = 0; i < CUARENA_MAX_STREAMS; i++) {
         cuarena_stream_t s = sim_handle(10 + i);
         sim_stream_make(&f->sim, s);
-        blocks[i] = take_on(f, 256, s);
+        blocks[i] = alloc_on(f, 256, s);
         expect_ok(cuarena_release_stream(f->arena, s));
         sim_stream_kill(&f->sim, s);
     }
@@ -408,13 +408,13 @@ START_TEST(a_released_stream_counts_while_a_block_of_it_lives)
     void *p = NULL;
     expect_status(cuarena_alloc_on(f->arena, 256, more, NULL, &p), CUARENA_LIMIT);
     ck_assert_ptr_nonnull(strstr(last_error().message, "released and have blocks"));
-    drop(f, blocks[5]);
+    free_ok(f, blocks[5]);
     sim_run_all(&f->sim);
     expect_ok(cuarena_alloc_on(f->arena, 256, more, NULL, &p));
-    drop_on(f, p, more);
+    free_on(f, p, more);
     for (uint32_t i = 0; i < CUARENA_MAX_STREAMS; i++)
         if (i != 5)
-            drop(f, blocks[i]);
+            free_ok(f, blocks[i]);
 }
 END_TEST
 
@@ -429,7 +429,7 @@ START_TEST(memories_without_streams_say_so)
     f->sim.ops.wait_event = NULL;
     f->sim.ops.end_event = NULL;
     fixture_create(f);
-    void *p = take(f, 256);
+    void *p = alloc_ok(f, 256);
     void *q = NULL;
     expect_status(cuarena_alloc_on(f->arena, 256, A, NULL, &q), CUARENA_UNSUPPORTED);
     ck_assert_ptr_null(q);
@@ -442,7 +442,7 @@ START_TEST(memories_without_streams_say_so)
     expect_status(cuarena_stream_stats(f->arena, A, &stats), CUARENA_STALE);
     expect_ok(cuarena_alloc_on(f->arena, 256, CUARENA_NO_STREAM, NULL, &q));
     expect_ok(cuarena_free_on(f->arena, q, CUARENA_NO_STREAM));
-    drop(f, p);
+    free_ok(f, p);
 }
 END_TEST
 
@@ -462,7 +462,7 @@ START_TEST(streams_that_cannot_be_used_are_named)
     fixture_t *f = opened(SIMULATED, POOL);
     sim_stream_of(&f->sim, A)->capturing = true;
     sim_stream_of(&f->sim, B)->foreign = true;
-    void *p = take(f, 256);
+    void *p = alloc_ok(f, 256);
     void *q = NULL;
     expect_status(cuarena_alloc_on(f->arena, 256, A, NULL, &q), CUARENA_UNSUPPORTED);
     expect_message_names((void *)A);
@@ -470,7 +470,7 @@ START_TEST(streams_that_cannot_be_used_are_named)
     expect_message_names((void *)B);
     expect_u64(stats_of(f).live_blocks, 1);
     sim_stream_of(&f->sim, A)->capturing = false;
-    drop_on(f, p, A);
+    free_on(f, p, A);
     expect_status(cuarena_alloc_on(NULL, 1, A, NULL, &q), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_alloc_on(f->arena, 1, A, NULL, NULL), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_free_on(NULL, p, A), CUARENA_BAD_ARGUMENT);
@@ -487,10 +487,10 @@ END_TEST
 START_TEST(streams_have_counts)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = take_on(f, 1000, A);
-    void *q = take_on(f, 3000, A);
-    void *r = take_on(f, 500, B);
-    drop_on(f, q, B);
+    void *p = alloc_on(f, 1000, A);
+    void *q = alloc_on(f, 3000, A);
+    void *r = alloc_on(f, 500, B);
+    free_on(f, q, B);
     cuarena_stats_t a = stream_stats_of(f, A);
     cuarena_stats_t b = stream_stats_of(f, B);
     expect_u64(a.live_bytes, 1024);
@@ -504,8 +504,8 @@ START_TEST(streams_have_counts)
     expect_u64(a.free_bytes, 0);
     expect_u64(b.live_bytes, 512);
     expect_u64(b.free_bytes, 3072);
-    drop_on(f, p, A);
-    drop(f, r);
+    free_on(f, p, A);
+    free_ok(f, r);
 }
 END_TEST
 
@@ -514,7 +514,7 @@ END_TEST
 START_TEST(a_resize_in_place_costs_no_call)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = take_on(f, POOL, A);
+    void *p = alloc_on(f, POOL, A);
     void *q = NULL;
     void *of_b = NULL;
     sim_write(&f->sim, A, p, POOL, 1);
@@ -539,8 +539,8 @@ START_TEST(a_resize_in_place_costs_no_call)
     }
     expect_ok(cuarena_alloc_on(f->arena, POOL / 4 * 3, B, NULL, &of_b));
     expect_sound(f);
-    drop_on(f, of_b, B);
-    drop_on(f, p, B);
+    free_on(f, of_b, B);
+    free_on(f, p, B);
 }
 END_TEST
 
@@ -555,7 +555,7 @@ START_TEST(dedicated_blocks_go_back_when_their_stream_is_done)
     expect_ok(cuarena_alloc_on(f->arena, KIB(8), A, &request, &p));
     expect_u64(stream_stats_of(f, A).live_bytes, KIB(8));
     sim_write(&f->sim, A, p, KIB(8), 1);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     expect_u64(f->sim.counts[SIM_GIVE_BACK], 0);
     expect_status(cuarena_free(f->arena, p), CUARENA_STALE);
     expect_ok(cuarena_reclaim(f->arena, 0, NULL));
@@ -582,15 +582,15 @@ START_TEST(zeroed_blocks_are_zero_on_their_stream)
         cuarena_request_t request;
         cuarena_request_init(&request);
         request.zeroed = !always;
-        void *p = take_all(&f, A);
+        void *p = alloc_all(&f, A);
         sim_write(&f.sim, A, p, POOL, 1);
-        drop_on(&f, p, A);
+        free_on(&f, p, A);
         void *q = NULL;
         sim_calls(&f.sim);
         expect_ok(cuarena_alloc_on(f.arena, POOL, A, &request, &q));
         expect_u64(f.sim.counts[SIM_ZERO], 1);
         sim_read_zero(&f.sim, A, q, POOL);
-        drop_on(&f, q, A);
+        free_on(&f, q, A);
         fixture_close(&f);
     }
 }
@@ -606,16 +606,16 @@ START_TEST(bytes_are_zero_before_others_have_them)
                 prepare(&f)->zero = CUARENA_ZERO_FREE;
                 f.config.events = eager ? CUARENA_EVENTS_EAGER : CUARENA_EVENTS_LATE;
                 fixture_create(&f);
-                void *p = take_all(&f, A);
+                void *p = alloc_all(&f, A);
                 sim_write(&f.sim, A, p, POOL, 1);
                 if (used) {
                     sim_order(&f.sim, C, A);
                     sim_write(&f.sim, C, p, POOL, 2);
                     expect_ok(cuarena_record_use(f.arena, p, C));
                 }
-                drop_on(&f, p, A);
+                free_on(&f, p, A);
                 sim_run(&f.sim, run);
-                void *q = take_all(&f, B);
+                void *q = alloc_all(&f, B);
                 sim_read_zero(&f.sim, B, q, POOL);
                 expect_sound(&f);
                 sim_run_all(&f.sim);
@@ -680,7 +680,7 @@ START_TEST(a_call_that_fails_changes_nothing)
             sim_run_all(&f.sim);
             expect_ok(cuarena_reclaim(f.arena, 1, NULL));
             expect_u64(stats_of(&f).live_blocks, 0);
-            drop(&f, take(&f, POOL));
+            free_ok(&f, alloc_ok(&f, POOL));
             fixture_close(&f);
         }
     }
@@ -693,7 +693,7 @@ START_TEST(a_lost_arena_ends_without_its_memory)
     fixture_t f;
     fixture_open(&f, SIMULATED, POOL);
     cuarena_block_t row[4];
-    take_row_on(&f, row, 4, A);
+    alloc_row_on(&f, row, 4, A);
     void *q = address_of(&f, row[3]);
     expect_ok(cuarena_block_record_use(f.arena, row[3], B));
     sim_write(&f.sim, B, q, KIB(4), 1);
@@ -754,7 +754,7 @@ START_TEST(no_call_of_the_memory_is_made_with_the_lock_held)
     f->sim.hook = call_from_elsewhere;
     f->sim.hook_user = &f->arena;
     small_program(f);
-    cuarena_block_t block = take_block_on(f, KIB(8), A);
+    cuarena_block_t block = alloc_block_on(f, KIB(8), A);
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
     options.stream = B;

@@ -34,7 +34,7 @@ static void compact(fixture_t *f, cuarena_stream_t stream)
  * A. */
 static void open_holes(fixture_t *f, cuarena_stream_t stream)
 {
-    take_row_on(f, row, ROW, stream);
+    alloc_row_on(f, row, ROW, stream);
     for (int i = 0; i < ROW; i++)
         write_block_on(f, row[i], SIZE, stream, (uint64_t)i + 1);
     for (int i = 0; i < ROW; i += 2)
@@ -61,9 +61,9 @@ static void close_holes(fixture_t *f, cuarena_stream_t stream)
 }
 
 /* A block of the row that was freed is there again for close_holes. */
-static void take_again(fixture_t *f, int i)
+static void alloc_again(fixture_t *f, int i)
 {
-    row[i] = take_block_on(f, SIZE, A);
+    row[i] = alloc_block_on(f, SIZE, A);
     write_block_on(f, row[i], SIZE, A, (uint64_t)i + 1);
 }
 
@@ -79,11 +79,11 @@ START_TEST(compaction_on_the_own_stream_waits_for_nobody)
     expect_u64(f->sim.counts[SIM_WAIT], 0);
     expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
     expect_u64(f->sim.counts[SIM_RELOCATE], 1);
-    void *p = take_on(f, POOL / 2, A);
+    void *p = alloc_on(f, POOL / 2, A);
     expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
     sim_write(&f->sim, A, p, POOL / 2, 77);
     expect_sound(f);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     close_holes(f, A);
 }
 END_TEST
@@ -116,7 +116,7 @@ START_TEST(compaction_waits_for_those_that_blocks_name)
         sim_stream_make(&f->sim, sim_handle(9));
         void *other = NULL; /* a stream that has nothing to do with it */
         expect_ok(cuarena_alloc_on(f->arena, 0, sim_handle(9), NULL, &other));
-        take_row_on(f, row, ROW, A);
+        alloc_row_on(f, row, ROW, A);
         expect_ok(cuarena_block_free_on(f->arena, row[0], C));
         expect_ok(cuarena_reclaim(f->arena, 1, NULL));
         if (users)
@@ -149,11 +149,11 @@ START_TEST(vacated_bytes_are_the_compactions)
         expect_ok(cuarena_reclaim(f->arena, 1, NULL));
         compact(f, C);
         sim_calls(&f->sim);
-        void *p = take_on(f, POOL / 2, C);
+        void *p = alloc_on(f, POOL / 2, C);
         expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
         sim_write(&f->sim, C, p, POOL / 2, 50);
         expect_sound(f);
-        drop_on(f, p, C);
+        free_on(f, p, C);
         use_anew(f, POOL / 2, B);
         close_holes(f, A);
     }
@@ -170,11 +170,11 @@ START_TEST(compaction_takes_what_another_stream_freed_last)
     expect_u64(stream_stats_of(f, A).free_bytes, 0);
     expect_u64(stream_stats_of(f, C).free_bytes, POOL / 2);
     sim_calls(&f->sim);
-    void *p = take_on(f, POOL / 2, C);
+    void *p = alloc_on(f, POOL / 2, C);
     expect_no_calls(f);
     sim_write(&f->sim, C, p, POOL / 2, 50);
     expect_sound(f);
-    drop_on(f, p, C);
+    free_on(f, p, C);
     close_holes(f, A);
 }
 END_TEST
@@ -207,7 +207,7 @@ END_TEST
 START_TEST(the_caller_names_streams_of_blocks_without_one)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    take_row_on(f, row, ROW, CUARENA_NO_STREAM);
+    alloc_row_on(f, row, ROW, CUARENA_NO_STREAM);
     expect_ok(cuarena_block_free(f->arena, row[0]));
     void *p = NULL;
     expect_ok(cuarena_block_pin(f->arena, row[1], &p));
@@ -237,10 +237,10 @@ START_TEST(compaction_without_a_stream_waits_for_all)
     sim_order(&f->sim, B, A);
     write_block_on(f, row[3], SIZE, B, 4);
     compact(f, CUARENA_NO_STREAM);
-    void *p = take(f, POOL / 2);
+    void *p = alloc_ok(f, POOL / 2);
     sim_write(&f->sim, C, p, POOL / 2, 8); /* idle: anybody's */
     expect_sound(f);
-    drop_on(f, p, C);
+    free_on(f, p, C);
     close_holes(f, A);
 }
 END_TEST
@@ -253,10 +253,10 @@ START_TEST(on_memory_of_the_host_compaction_waits_for_its_copies)
     compact(f, C);
     for (int i = 1; i < ROW; i += 2)
         sim_host_read(&f->sim, address_of(f, row[i]), SIZE, (uint64_t)i + 1);
-    void *p = take(f, POOL / 2);
+    void *p = alloc_ok(f, POOL / 2);
     sim_host_write(&f->sim, p, POOL / 2, 8);
     expect_sound(f);
-    drop(f, p);
+    free_ok(f, p);
     close_holes(f, A);
 }
 END_TEST
@@ -292,7 +292,7 @@ START_TEST(the_compactions_stream_may_be_released)
         expect_ok(cuarena_block_free(f->arena, row[1])); /* idle but for C */
         expect_sound(f);
         use_anew(f, SIZE, B);
-        take_again(f, 1);
+        alloc_again(f, 1);
         close_holes(f, A);
     }
 }
@@ -342,7 +342,7 @@ START_TEST(calls_after_the_commit_come_behind_the_copies)
             }
             expect_sound(f);
             for (int i = 0; i < 32 && got[i] != NULL; i++)
-                drop_on(f, got[i], i % 2 ? B : A);
+                free_on(f, got[i], i % 2 ? B : A);
             fixture_close_forced(f);
         }
 }
@@ -353,14 +353,14 @@ START_TEST(a_pointer_that_is_pinned_again_is_where_it_is)
 {
     fixture_t *f = opened(SIMULATED, POOL);
     void *p[2];
-    p[0] = take_on(f, POOL / 2, A);
-    p[1] = take_on(f, POOL / 2, A);
+    p[0] = alloc_on(f, POOL / 2, A);
+    p[1] = alloc_on(f, POOL / 2, A);
     int high = p[1] > p[0];
     cuarena_block_t block = 0;
     expect_ok(cuarena_block_of(f->arena, p[high], &block));
     sim_write(&f->sim, A, p[high], POOL / 2, 4);
     sim_sync(&f->sim, A);
-    drop(f, p[!high]);
+    free_ok(f, p[!high]);
     expect_ok(cuarena_unpin(f->arena, p[high]));
     compact(f, C);
     void *now = address_of(f, block);
@@ -368,7 +368,7 @@ START_TEST(a_pointer_that_is_pinned_again_is_where_it_is)
     expect_ok(cuarena_pin(f->arena, now));
     sim_host_read(&f->sim, now, POOL / 2, 4);
     expect_sound(f);
-    drop_on(f, now, A);
+    free_on(f, now, A);
 }
 END_TEST
 
@@ -382,8 +382,8 @@ START_TEST(compactions_on_several_streams_follow_each_other)
     compact(f, C);
     expect_ok(cuarena_block_free_on(f->arena, row[3], B));
     compact(f, A);
-    take_again(f, 1);
-    take_again(f, 3);
+    alloc_again(f, 1);
+    alloc_again(f, 3);
     close_holes(f, A);
 }
 END_TEST
@@ -420,7 +420,7 @@ START_TEST(the_callback_may_use_streams)
     expect_ok(cuarena_compact(f->arena, &options, free_in_callback, &m, NULL));
     expect_sound(f);
     expect_u64((uint64_t)m.done, 1);
-    take_again(f, 3);
+    alloc_again(f, 3);
     close_holes(f, A);
 }
 END_TEST
@@ -478,8 +478,8 @@ START_TEST(blocks_may_be_freed_while_they_are_copied)
         ck_assert_int_lt(m.done, 100);
         expect_u64(stats_of(f).live_blocks, 2);
         use_anew(f, POOL / 2, B);
-        take_again(f, 3);
-        take_again(f, 5);
+        alloc_again(f, 3);
+        alloc_again(f, 5);
         close_holes(f, A);
     }
 }
@@ -513,7 +513,7 @@ static void free_during_query_and_wait(sim_t *sim, sim_op_t op)
 START_TEST(bytes_that_are_freed_while_a_compaction_waits_are_not_taken)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    take_row_on(f, row, ROW, C);
+    alloc_row_on(f, row, ROW, C);
     sim_order(&f->sim, A, C);
     expect_ok(cuarena_block_free_on(f->arena, row[0], A));
     meddler_t m = {f, 0};
@@ -557,8 +557,8 @@ START_TEST(a_block_that_is_freed_before_its_copy_fails_waits_for_its_stream)
         expect_status(freed_during, CUARENA_OK);
         expect_u64((uint64_t)m.done, 1);
         use_anew(f, 5 * SIZE, C);
-        take_again(f, 3);
-        take_again(f, 5);
+        alloc_again(f, 3);
+        alloc_again(f, 5);
         close_holes(f, A);
     }
 }
@@ -580,18 +580,18 @@ START_TEST(running_out_compacts_on_the_requests_stream)
     fixture_create(f);
     int batches = 0;
     expect_ok(cuarena_set_relocation_callback(f->arena, count_batches, &batches));
-    take_row_on(f, row, ROW, A);
+    alloc_row_on(f, row, ROW, A);
     for (int i = 0; i < ROW; i++)
         write_block_on(f, row[i], SIZE, A, (uint64_t)i + 1);
     sim_sync_all(&f->sim);
     for (int i = 0; i < ROW; i += 2)
         expect_ok(cuarena_block_free_on(f->arena, row[i], i % 4 ? B : A));
     sim_calls(&f->sim);
-    void *p = take_on(f, POOL / 2, B);
+    void *p = alloc_on(f, POOL / 2, B);
     expect_u64((uint64_t)batches, 1);
     sim_write(&f->sim, B, p, POOL / 2, 9);
     expect_sound(f);
-    drop_on(f, p, B);
+    free_on(f, p, B);
     close_holes(f, A);
 }
 END_TEST
@@ -659,7 +659,7 @@ typedef struct closer {
 static void *close_freelist(void *user)
 {
     closer_t *c = user;
-    drop_on(c->f, c->pointer, A);
+    free_on(c->f, c->pointer, A);
     expect_ok(cuarena_reclaim(c->f->arena, 0, NULL));
     return NULL;
 }
@@ -685,7 +685,7 @@ START_TEST(a_copy_that_fails_while_a_free_list_is_closed_leaves_it)
     fixture_t *f = opened(SIMULATED, POOL);
     open_idle(f, A);
     expect_ok(cuarena_reclaim(f->arena, 1, NULL));
-    closer_t c = {.f = f, .pointer = take_on(f, SIZE, A)};
+    closer_t c = {.f = f, .pointer = alloc_on(f, SIZE, A)};
     sim_write(&f->sim, A, c.pointer, SIZE, 9);
     f->sim.hook = close_during_copy;
     f->sim.hook_user = &c;

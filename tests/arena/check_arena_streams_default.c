@@ -70,7 +70,7 @@ START_TEST(an_event_of_all_work_is_recorded_anew_on_one_stream)
     fixture_t *f = opened(SIMULATED, POOL);
     const cuarena_memory_ops_t *ops = &f->sim.ops;
     const cuarena_stream_t streams[] = {A, B, C};
-    void *p = take(f, 1024);
+    void *p = alloc_ok(f, 1024);
     void *event = NULL;
     for (size_t i = 0; i < COUNT_OF(streams); i++)
         sim_read(&f->sim, streams[i], p, 256, 0);
@@ -84,7 +84,7 @@ START_TEST(an_event_of_all_work_is_recorded_anew_on_one_stream)
     expect_ok(ops->wait_event(&f->sim, event, CUARENA_NO_STREAM, 1));
     ops->end_event(&f->sim, event);
     sim_sync_all(&f->sim);
-    drop(f, p);
+    free_ok(f, p);
 }
 END_TEST
 

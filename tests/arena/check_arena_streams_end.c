@@ -14,9 +14,9 @@
 #define POOL KIB(64)
 
 /* All of the pool, so that whoever asks next needs exactly these bytes. */
-static void *take_all(fixture_t *f, cuarena_stream_t stream)
+static void *alloc_all(fixture_t *f, cuarena_stream_t stream)
 {
-    return take_on(f, POOL, stream);
+    return alloc_on(f, POOL, stream);
 }
 
 /* ---- Marks ------------------------------------------------------------- */
@@ -55,18 +55,18 @@ START_TEST(a_mark_of_a_number_that_was_never_used_notes_nothing)
 {
     cuarena_mark_t mark;
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = take_all(f, A);
+    void *p = alloc_all(f, A);
     sim_write(&f->sim, A, p, POOL, 1);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     expect_ok(cuarena_stream_mark(f->arena, A, &mark));
     expect_ok(cuarena_stream_waited(f->arena, B, A, MARK_OF(mark >> 7, UNUSED_NUMBER)));
     expect_ok(cuarena_stream_waited(f->arena, CUARENA_NO_STREAM, CUARENA_NO_STREAM,
                                     MARK_OF(mark >> 7, UNUSED_NUMBER)));
     expect_u64(stream_stats_of(f, A).free_bytes, POOL);
     sim_calls(&f->sim);
-    p = take_all(f, B);
+    p = alloc_all(f, B);
     expect_u64(f->sim.counts[SIM_WAIT], 1);
-    drop_on(f, p, B);
+    free_on(f, p, B);
 }
 END_TEST
 
@@ -75,19 +75,19 @@ START_TEST(a_mark_of_a_stream_that_was_released_is_of_no_effect)
 {
     cuarena_mark_t mark;
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = take_all(f, A);
+    void *p = alloc_all(f, A);
     sim_write(&f->sim, A, p, POOL, 1);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     expect_ok(cuarena_stream_mark(f->arena, A, &mark));
     sim_order(&f->sim, B, A);
     expect_ok(cuarena_release_stream(f->arena, A));
     sim_stream_kill(&f->sim, A);
     expect_ok(cuarena_stream_waited(f->arena, B, A, mark));
     sim_calls(&f->sim);
-    p = take_all(f, B);
+    p = alloc_all(f, B);
     expect_u64(f->sim.counts[SIM_WAIT], 1);
     sim_write(&f->sim, B, p, POOL, 2);
-    drop_on(f, p, B);
+    free_on(f, p, B);
 }
 END_TEST
 
@@ -96,21 +96,21 @@ END_TEST
 START_TEST(a_released_handle_is_never_touched)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = take_on(f, POOL / 2, A);
-    void *q = take_on(f, POOL / 2, A);
+    void *p = alloc_on(f, POOL / 2, A);
+    void *q = alloc_on(f, POOL / 2, A);
     sim_write(&f->sim, A, p, POOL / 2, 1);
     sim_write(&f->sim, A, q, POOL / 2, 2);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     expect_ok(cuarena_release_stream(f->arena, A));
     sim_stream_kill(&f->sim, A);
     expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
-    sim_order(&f->sim, B, NULL);       /* B is another; nothing knows A's end */
-    void *r = take_on(f, POOL / 2, B); /* the orphan's free list is waited for */
+    sim_order(&f->sim, B, NULL);        /* B is another; nothing knows A's end */
+    void *r = alloc_on(f, POOL / 2, B); /* the orphan's free list is waited for */
     expect_u64(f->sim.counts[SIM_WAIT], 1);
     sim_write(&f->sim, B, r, POOL / 2, 3);
-    drop_on(f, r, B);
+    free_on(f, r, B);
     sim_run_all(&f->sim);
-    drop(f, q);
+    free_ok(f, q);
     expect_ok(cuarena_reclaim(f->arena, 1, NULL));
     expect_ok(cuarena_release_stream(f->arena, A)); /* is not known: OK */
 }
@@ -120,19 +120,19 @@ END_TEST
 START_TEST(a_handle_that_comes_back_is_a_new_stream)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = take_all(f, A);
+    void *p = alloc_all(f, A);
     sim_write(&f->sim, A, p, POOL, 1);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     expect_ok(cuarena_release_stream(f->arena, A));
     sim_stream_kill(&f->sim, A);
     sim_stream_make(&f->sim, A);
     sim_calls(&f->sim);
-    void *q = take_all(f, A);
+    void *q = alloc_all(f, A);
     expect_u64(f->sim.counts[SIM_IDENTIFY], 1);
     expect_u64(f->sim.counts[SIM_WAIT], 1);
     sim_write(&f->sim, A, q, POOL, 2);
     expect_u64(stream_stats_of(f, A).allocs, 1);
-    drop_on(f, q, A);
+    free_on(f, q, A);
 }
 END_TEST
 
@@ -144,14 +144,14 @@ START_TEST(numbers_are_recycled)
     for (uint32_t i = 0; i < 2 * CUARENA_MAX_STREAMS; i++) {
         cuarena_stream_t s = sim_handle(10 + i);
         sim_stream_make(&f->sim, s);
-        void *p = take_on(f, KIB(1), s);
+        void *p = alloc_on(f, KIB(1), s);
         sim_write(&f->sim, s, p, KIB(1), i + 1);
         if (i % 2 == 0)
-            drop_on(f, p, s);
+            free_on(f, p, s);
         expect_ok(cuarena_release_stream(f->arena, s));
         if (i % 2 == 1) {
             sim_sync(&f->sim, s);
-            drop(f, p);
+            free_ok(f, p);
         }
         sim_stream_kill(&f->sim, s);
     }
@@ -172,7 +172,7 @@ static overtaker_t overtaker;
 static void *introduce_b(void *user)
 {
     overtaker_t *o = user;
-    o->pointer = take_on(o->f, 256, B);
+    o->pointer = alloc_on(o->f, 256, B);
     return NULL;
 }
 
@@ -206,19 +206,19 @@ START_TEST(a_number_taken_meanwhile_makes_room_again)
         sim_sync(&f->sim, s);
     }
     overtaker.armed = true;
-    void *p = take_on(f, 256, A);
+    void *p = alloc_on(f, 256, A);
     ck_assert_ptr_nonnull(overtaker.pointer);
-    drop_on(f, p, A);
-    drop_on(f, overtaker.pointer, B);
+    free_on(f, p, A);
+    free_on(f, overtaker.pointer, B);
 }
 END_TEST
 
 START_TEST(release_records_and_does_not_wait)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = take_all(f, A);
+    void *p = alloc_all(f, A);
     sim_write(&f->sim, A, p, POOL, 1);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     sim_calls(&f->sim);
     expect_ok(cuarena_release_stream(f->arena, A));
     expect_u64(f->sim.counts[SIM_RECORD], 1);
@@ -237,12 +237,12 @@ END_TEST
 START_TEST(reclaim_takes_what_is_done_and_waits_if_asked)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = take_on(f, POOL / 2, A);
-    void *q = take_on(f, POOL / 2, B);
+    void *p = alloc_on(f, POOL / 2, A);
+    void *q = alloc_on(f, POOL / 2, B);
     sim_write(&f->sim, A, p, POOL / 2, 1);
     sim_write(&f->sim, B, q, POOL / 2, 2);
-    drop_on(f, p, A);
-    drop_on(f, q, B);
+    free_on(f, p, A);
+    free_on(f, q, B);
     uint64_t idle = 99;
     expect_ok(cuarena_reclaim(f->arena, 0, &idle));
     expect_u64(idle, 0);
@@ -263,17 +263,17 @@ END_TEST
 START_TEST(reclaim_with_wait_reclaims_both_freelists)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = take_on(f, POOL / 2, A);
-    void *q = take_on(f, POOL / 2, A);
+    void *p = alloc_on(f, POOL / 2, A);
+    void *q = alloc_on(f, POOL / 2, A);
     sim_write(&f->sim, A, p, POOL / 2, 1);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     expect_ok(cuarena_reclaim(f->arena, 0, NULL));
     sim_write(&f->sim, A, q, POOL / 2, 2);
-    drop_on(f, q, A);
+    free_on(f, q, A);
     uint64_t idle = 0;
     expect_ok(cuarena_reclaim(f->arena, 1, &idle));
     expect_u64(idle, POOL);
-    drop(f, take(f, POOL));
+    free_ok(f, alloc_ok(f, POOL));
 }
 END_TEST
 
@@ -283,9 +283,9 @@ START_TEST(trim_records_first_and_gives_back_what_is_done)
     f->config.preset = CUARENA_PRESET_GROW;
     f->config.limit = (cuarena_amount_t){.value = 2 * POOL};
     fixture_create(f);
-    void *p = take_all(f, A);
+    void *p = alloc_all(f, A);
     sim_write(&f->sim, A, p, POOL, 1);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     uint64_t given = 99;
     expect_ok(cuarena_trim(f->arena, 0, &given));
     expect_u64(given, 0);
@@ -301,14 +301,14 @@ END_TEST
 START_TEST(destroy_with_work_under_way_is_busy_and_loses_nothing)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = take_all(f, A);
+    void *p = alloc_all(f, A);
     sim_write(&f->sim, A, p, POOL, 1);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     expect_status(cuarena_destroy(&f->arena), CUARENA_BUSY);
     ck_assert_ptr_nonnull(f->arena);
-    void *q = take_all(f, A);
+    void *q = alloc_all(f, A);
     ck_assert_ptr_eq(p, q);
-    drop_on(f, q, A);
+    free_on(f, q, A);
     sim_run_all(&f->sim);
 }
 END_TEST
@@ -317,9 +317,9 @@ END_TEST
 START_TEST(destroy_does_not_wait_for_what_a_released_stream_does_besides)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = take_all(f, A);
+    void *p = alloc_all(f, A);
     sim_write(&f->sim, A, p, POOL, 1);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     sim_run_all(&f->sim);
     expect_ok(cuarena_reclaim(f->arena, 1, NULL));
     sim_order(&f->sim, A, B);
@@ -336,10 +336,10 @@ START_TEST(destroy_touches_no_handle)
     for (int forced = 0; forced < 2; forced++) {
         fixture_t f;
         fixture_open(&f, SIMULATED, POOL);
-        void *p = take_on(&f, POOL / 2, A);
-        void *q = take_on(&f, POOL / 2, B);
+        void *p = alloc_on(&f, POOL / 2, A);
+        void *q = alloc_on(&f, POOL / 2, B);
         sim_write(&f.sim, A, p, POOL / 2, 1);
-        drop_on(&f, p, A);
+        free_on(&f, p, A);
         if (!forced)
             expect_ok(cuarena_free_on(f.arena, q, B));
         if (!forced)
@@ -360,20 +360,20 @@ END_TEST
 START_TEST(reset_waits_for_what_was_freed_and_keeps_streams)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = take_on(f, POOL / 2, A);
-    (void)take_on(f, POOL / 4, B);
+    void *p = alloc_on(f, POOL / 2, A);
+    (void)alloc_on(f, POOL / 4, B);
     sim_write(&f->sim, A, p, POOL / 2, 1);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     expect_ok(cuarena_reset(f->arena));
     expect_sound(f);
     expect_u64(stream_stats_of(f, B).live_bytes, 0);
     expect_u64(stream_stats_of(f, B).frees, 1);
     sim_calls(&f->sim);
-    void *q = take_all(f, C);
+    void *q = alloc_all(f, C);
     expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
     sim_write(&f->sim, C, q, POOL, 3);
     expect_sound(f);
-    drop_on(f, q, C);
+    free_on(f, q, C);
 }
 END_TEST
 
@@ -384,7 +384,7 @@ START_TEST(reset_does_not_mind_pins_of_freed_blocks)
         fixture_t f;
         void *p;
         fixture_open(&f, SIMULATED, POOL);
-        cuarena_block_t block = take_block_on(&f, POOL, A);
+        cuarena_block_t block = alloc_block_on(&f, POOL, A);
         for (uint32_t i = 0; i < (most ? CUARENA_HEAP_MAX_PINS : 1); i++)
             expect_ok(cuarena_block_pin_on(f.arena, block, B, &p));
         sim_write(&f.sim, B, p, POOL, 1);
@@ -404,8 +404,8 @@ END_TEST
 START_TEST(a_pool_is_resized_beside_streams)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *low = take_on(f, POOL / 2, A);
-    void *high = take_on(f, POOL / 2, A);
+    void *low = alloc_on(f, POOL / 2, A);
+    void *high = alloc_on(f, POOL / 2, A);
     if (low > high) {
         void *swap = low;
         low = high;
@@ -413,14 +413,14 @@ START_TEST(a_pool_is_resized_beside_streams)
     }
     sim_write(&f->sim, A, high, POOL / 2, 1);
     sim_write(&f->sim, A, low, POOL / 2, 2);
-    drop_on(f, high, A);
+    free_on(f, high, A);
     expect_ok(cuarena_resize_pool(f->arena, POOL / 2));
     expect_sound(f);
     sim_read(&f->sim, A, low, POOL / 2, 2);
     expect_ok(cuarena_resize_pool(f->arena, 2 * POOL));
     expect_sound(f);
-    drop_on(f, low, A);
-    drop_on(f, take_on(f, 2 * POOL, A), A);
+    free_on(f, low, A);
+    free_on(f, alloc_on(f, 2 * POOL, A), A);
 }
 END_TEST
 
@@ -432,12 +432,12 @@ START_TEST(a_pool_that_moves_waits_for_all_work)
     f->sim.ops.grow = NULL;
     f->sim.ops.shrink = NULL;
     fixture_create(f);
-    cuarena_block_t block = take_block_on(f, POOL / 2, A);
-    void *gone = take_on(f, KIB(4), B);
+    cuarena_block_t block = alloc_block_on(f, POOL / 2, A);
+    void *gone = alloc_on(f, KIB(4), B);
     void *p = NULL;
     write_block_on(f, block, POOL / 2, A, 5);
     sim_write(&f->sim, B, gone, KIB(4), 6);
-    drop_on(f, gone, B);
+    free_on(f, gone, B);
     expect_ok(cuarena_resize_pool(f->arena, 2 * POOL));
     expect_sound(f);
     expect_ok(cuarena_block_pin_on(f->arena, block, A, &p));
@@ -484,7 +484,7 @@ START_TEST(a_pool_with_a_block_that_is_pinned_meanwhile_stays)
     f->sim.ops.grow = NULL;
     f->sim.ops.shrink = NULL;
     fixture_create(f);
-    pinned_block = take_block_on(f, POOL / 2, A);
+    pinned_block = alloc_block_on(f, POOL / 2, A);
     use_anew(f, KIB(4), B);
     set_meanwhile(f, pin_it);
     expect_status(cuarena_resize_pool(f->arena, 2 * POOL), CUARENA_BUSY);
@@ -537,7 +537,7 @@ START_TEST(forced_destroy_waits_for_each_stream)
     open_without(&f);
     cuarena_stream_t on[] = {A, B, C};
     for (uint64_t i = 0; i < 3; i++)
-        sim_write(&f.sim, on[i], take_on(&f, KIB(8), on[i]), KIB(8), i + 1);
+        sim_write(&f.sim, on[i], alloc_on(&f, KIB(8), on[i]), KIB(8), i + 1);
     expect_ok(cuarena_release_stream(f.arena, B));
     sim_stream_kill(&f.sim, B);
     fixture_close_forced(&f);
@@ -550,8 +550,8 @@ START_TEST(forced_destroy_waits_for_those_that_it_can)
 {
     fixture_t f;
     open_without(&f);
-    take_on(&f, KIB(8), A);
-    sim_write(&f.sim, B, take_on(&f, KIB(8), B), KIB(8), 2);
+    alloc_on(&f, KIB(8), A);
+    sim_write(&f.sim, B, alloc_on(&f, KIB(8), B), KIB(8), 2);
     sim_fail(&f.sim, SIM_RECORD, 1, CUARENA_DRIVER);
     fixture_close_forced(&f);
     expect_u64(f.sim.counts[SIM_WAIT_HOST], 1);
@@ -565,11 +565,11 @@ START_TEST(destroy_is_busy_until_each_stream_is_done)
     for (int used = 0; used < 2; used++) {
         fixture_t f;
         open_without(&f);
-        void *p = take_all(&f, A);
+        void *p = alloc_all(&f, A);
         sim_write(&f.sim, A, p, POOL, 1);
         if (used)
             expect_ok(cuarena_record_use(f.arena, p, B));
-        drop_on(&f, p, A);
+        free_on(&f, p, A);
         for (int turn = 0; turn <= used; turn++) {
             expect_status(cuarena_destroy(&f.arena), CUARENA_BUSY);
             ck_assert_ptr_nonnull(f.arena);
@@ -602,12 +602,12 @@ START_TEST(destroy_on_idle_streams_is_not_busy)
     cuarena_stream_t on[] = {A, B, C};
     void *p[3];
     for (uint64_t i = 0; i < 3; i++) {
-        p[i] = take_on(f, KIB(8), on[i]);
+        p[i] = alloc_on(f, KIB(8), on[i]);
         sim_write(&f->sim, on[i], p[i], KIB(8), i + 1);
     }
     sim_sync_all(&f->sim);
     for (int i = 0; i < 3; i++)
-        drop_on(f, p[i], on[i]);
+        free_on(f, p[i], on[i]);
     expect_ok(cuarena_destroy(&f->arena));
 }
 END_TEST
@@ -615,17 +615,17 @@ END_TEST
 START_TEST(reset_waits_for_each_stream)
 {
     fixture_t *f = open_without(new_fixture(fixture_close));
-    void *p = take_on(f, POOL / 2, A);
-    void *q = take_on(f, POOL / 2, B);
+    void *p = alloc_on(f, POOL / 2, A);
+    void *q = alloc_on(f, POOL / 2, B);
     sim_write(&f->sim, A, p, POOL / 2, 1);
     sim_write(&f->sim, B, q, POOL / 2, 2);
-    drop_on(f, p, A);
-    drop_on(f, q, B);
+    free_on(f, p, A);
+    free_on(f, q, B);
     expect_ok(cuarena_reset(f->arena));
-    void *all = take(f, POOL);
+    void *all = alloc_ok(f, POOL);
     sim_host_write(&f->sim, all, POOL, 3);
     expect_sound(f);
-    drop(f, all);
+    free_ok(f, all);
 }
 END_TEST
 
@@ -633,12 +633,12 @@ END_TEST
 START_TEST(a_pool_that_moves_waits_for_each_stream)
 {
     fixture_t *f = open_without(new_fixture(fixture_close));
-    cuarena_block_t block = take_block_on(f, POOL / 2, A);
-    void *gone = take_on(f, KIB(4), B);
+    cuarena_block_t block = alloc_block_on(f, POOL / 2, A);
+    void *gone = alloc_on(f, KIB(4), B);
     void *p = NULL;
     write_block_on(f, block, POOL / 2, A, 5);
     sim_write(&f->sim, B, gone, KIB(4), 6);
-    drop_on(f, gone, B);
+    free_on(f, gone, B);
     expect_status(cuarena_reclaim(f->arena, 2, NULL), CUARENA_BAD_ARGUMENT);
     expect_ok(cuarena_resize_pool(f->arena, 2 * POOL));
     expect_sound(f);
@@ -689,7 +689,7 @@ START_TEST(another_threads_stream_cannot_be_recorded)
     void *p = NULL;
     pthread_create(&thread, NULL, use_own_stream, f);
     pthread_join(thread, &p);
-    take_block_on(f, POOL / 4, A);
+    alloc_block_on(f, POOL / 4, A);
     expect_status(cuarena_free_on(f->arena, p, A), CUARENA_UNSUPPORTED);
     expect_in_message("default stream of another thread");
     expect_in_message("'sim'");
@@ -698,7 +698,7 @@ START_TEST(another_threads_stream_cannot_be_recorded)
     expect_u64(stats_of(f).live_blocks, 2);
     expect_status(cuarena_resize_pool(f->arena, 2 * POOL), CUARENA_BUSY);
     sim_sync_all(&f->sim);
-    drop(f, p);
+    free_ok(f, p);
     expect_status(cuarena_resize_pool(f->arena, 2 * POOL), CUARENA_UNSUPPORTED);
     expect_in_message("default stream of another thread");
     expect_u64(stats_of(f).live_blocks, 1);
@@ -710,7 +710,7 @@ END_TEST
 START_TEST(one_stream_that_cannot_be_recorded_is_an_error)
 {
     fixture_t *f = open_without(new_fixture(fixture_close));
-    take_on(f, KIB(4), A);
+    alloc_on(f, KIB(4), A);
     sim_fail(&f->sim, SIM_RECORD, 1, CUARENA_UNSUPPORTED);
     expect_status(cuarena_release_stream(f->arena, A), CUARENA_DRIVER);
     expect_in_message("record_event answered CUARENA_UNSUPPORTED");

@@ -30,21 +30,21 @@ START_TEST(bytes_wait_for_every_user)
 {
     for (int b_first = 0; b_first < 2; b_first++) {
         fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
-        void *p = take_on(f, POOL, A);
+        void *p = alloc_on(f, POOL, A);
         use_on(f, p, POOL / 2, B, 1);
         sim_write(&f->sim, C, (char *)p + POOL / 2, POOL / 2, 2);
         expect_ok(cuarena_record_use(f->arena, p, C));
-        drop_on(f, p, A);
+        free_on(f, p, A);
         sim_run_stream(&f->sim, b_first ? B : C);
         expect_ok(cuarena_reclaim(f->arena, 0, NULL));
         expect_u64(stats_of(f).live_blocks, 1); /* it waits */
         sim_calls(&f->sim);
-        void *q = take_on(f, POOL, A);
+        void *q = alloc_on(f, POOL, A);
         ck_assert_ptr_eq(p, q);
         expect_u64(f->sim.counts[SIM_WAIT_HOST] >= 1, 1);
         sim_write(&f->sim, A, q, POOL, 3);
         expect_sound(f);
-        drop_on(f, q, A);
+        free_on(f, q, A);
         fixture_close(f);
     }
 }
@@ -55,17 +55,17 @@ END_TEST
 START_TEST(bytes_are_the_freeing_streams_when_users_are_done)
 {
     fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
-    void *p = take_on(f, POOL, A);
+    void *p = alloc_on(f, POOL, A);
     use_on(f, p, POOL, B, 1);
     sim_order(&f->sim, A, B);
     sim_write(&f->sim, A, p, POOL, 2);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     sim_run_stream(&f->sim, B);
     sim_calls(&f->sim);
-    void *q = take_on(f, POOL, A);
+    void *q = alloc_on(f, POOL, A);
     expect_u64(f->sim.counts[SIM_WAIT_HOST] != 0, EVENT ? 1u : 0u);
     sim_write(&f->sim, A, q, POOL, 3);
-    drop_on(f, q, A);
+    free_on(f, q, A);
     use_anew(f, POOL, C);
 }
 END_TEST
@@ -75,11 +75,11 @@ END_TEST
 START_TEST(a_later_event_that_fails_once_is_recorded_again)
 {
     fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
-    void *p = take_on(f, POOL, A);
+    void *p = alloc_on(f, POOL, A);
     use_on(f, p, POOL, B, 1);
     sim_order(&f->sim, A, B);
     sim_stream_of(&f->sim, B)->capturing = true;
-    drop_on(f, p, A);
+    free_on(f, p, A);
     sim_stream_of(&f->sim, B)->capturing = false;
     for (int i = 0; i < 3; i++) {
         sim_fail(&f->sim, SIM_RECORD, 1, CUARENA_DRIVER);
@@ -96,14 +96,14 @@ END_TEST
 START_TEST(recording_again_changes_nothing)
 {
     fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
-    void *p = take_on(f, POOL, A);
+    void *p = alloc_on(f, POOL, A);
     for (int i = 0; i < 20; i++) {
         use_on(f, p, 256, B, (uint64_t)i + 1);
         expect_ok(cuarena_record_use(f->arena, p, A));
         sim_order(&f->sim, A, B);
     }
     sim_calls(&f->sim);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     expect_u64(f->sim.counts[SIM_RECORD], EVENT ? 2u : 1u);
 }
 END_TEST
@@ -112,7 +112,7 @@ END_TEST
 START_TEST(many_streams_may_use_one_block)
 {
     fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
-    void *p = take_on(f, POOL, A);
+    void *p = alloc_on(f, POOL, A);
     for (uint32_t i = 0; i < 50; i++) {
         sim_stream_make(&f->sim, sim_handle(10 + i));
         sim_write(&f->sim, sim_handle(10 + i), (char *)p + i * 1024, 256, 1);
@@ -120,7 +120,7 @@ START_TEST(many_streams_may_use_one_block)
     /* recorded for the block, wherever in it the kernel works */
     for (uint32_t i = 0; i < 50; i++)
         expect_ok(cuarena_record_use(f->arena, p, sim_handle(10 + i)));
-    drop_on(f, p, A);
+    free_on(f, p, A);
     use_anew(f, POOL, B);
 }
 END_TEST
@@ -129,14 +129,14 @@ END_TEST
 START_TEST(a_free_without_a_stream_asks_no_user)
 {
     fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
-    void *p = take_on(f, POOL, A);
+    void *p = alloc_on(f, POOL, A);
     use_on(f, p, POOL, B, 1);
     sim_sync(&f->sim, B);
     sim_calls(&f->sim);
-    drop(f, p);
-    void *q = take(f, POOL);
+    free_ok(f, p);
+    void *q = alloc_ok(f, POOL);
     expect_no_calls(f);
-    drop(f, q);
+    free_ok(f, q);
 }
 END_TEST
 
@@ -146,16 +146,16 @@ START_TEST(users_may_be_released)
     for (int after = 0; after < 2; after++)
         for (int freeing = 0; freeing < 2; freeing++) {
             fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
-            void *p = take_on(f, POOL, A);
+            void *p = alloc_on(f, POOL, A);
             use_on(f, p, POOL, B, 1);
             cuarena_stream_t gone = freeing && after ? A : B;
             if (after)
-                drop_on(f, p, A);
+                free_on(f, p, A);
             expect_ok(cuarena_release_stream(f->arena, gone));
             sim_stream_kill(&f->sim, gone);
             sim_stream_make(&f->sim, gone); /* the name is another's now */
             if (!after)
-                drop_on(f, p, A);
+                free_on(f, p, A);
             use_anew(f, POOL, C);
             fixture_close(f);
         }
@@ -176,12 +176,12 @@ static void *use_elsewhere(void *user)
 START_TEST(users_may_be_default_streams_of_other_threads)
 {
     fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
-    void *p = take_on(f, POOL, A);
+    void *p = alloc_on(f, POOL, A);
     f->sim.hook_user = p;
     pthread_t thread;
     pthread_create(&thread, NULL, use_elsewhere, f);
     pthread_join(thread, NULL);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     use_anew(f, POOL, A);
 }
 END_TEST
@@ -196,7 +196,7 @@ START_TEST(blocks_apart_have_users_too)
     void *p = NULL;
     expect_ok(cuarena_alloc_on(f->arena, KIB(8), A, &request, &p));
     use_on(f, p, KIB(8), B, 1);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     sim_run_stream(&f->sim, A);
     expect_ok(cuarena_reclaim(f->arena, 0, NULL));
     expect_u64(f->sim.counts[SIM_GIVE_BACK], 0);
@@ -216,7 +216,7 @@ END_TEST
 START_TEST(a_block_that_waits_is_stale)
 {
     fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
-    cuarena_block_t block = take_block_on(f, POOL, A);
+    cuarena_block_t block = alloc_block_on(f, POOL, A);
     void *p = NULL;
     write_block_on(f, block, POOL, B, 1);
     expect_ok(cuarena_block_free_on(f->arena, block, A));
@@ -235,7 +235,7 @@ START_TEST(a_free_that_fails_leaves_the_block)
 {
     for (uint64_t in = 1; in < 3; in++) {
         fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
-        void *p = take_on(f, POOL, A);
+        void *p = alloc_on(f, POOL, A);
         use_on(f, p, POOL / 2, B, 1);
         sim_write(&f->sim, C, (char *)p + POOL / 2, POOL / 2, 1);
         expect_ok(cuarena_record_use(f->arena, p, C));
@@ -246,7 +246,7 @@ START_TEST(a_free_that_fails_leaves_the_block)
         uint64_t bytes = 0;
         expect_ok(cuarena_size_of(f->arena, p, &bytes, NULL));
         expect_u64(bytes, POOL);
-        drop_on(f, p, A);
+        free_on(f, p, A);
         fixture_close(f);
     }
 }
@@ -272,7 +272,7 @@ START_TEST(an_exported_block_waits_for_the_stream_of_its_free)
     f->config.events = EVENT;
     f->sim.ops.export_range = export_nothing;
     fixture_create(f);
-    cuarena_block_t block = take_block_on(f, POOL, A);
+    cuarena_block_t block = alloc_block_on(f, POOL, A);
     void *p = NULL;
     expect_ok(cuarena_block_pin_on(f->arena, block, A, &p));
     sim_write(&f->sim, A, p, POOL, 5);
@@ -296,19 +296,19 @@ END_TEST
 START_TEST(shrinking_in_place_gives_to_the_stream)
 {
     fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
-    void *p = take_on(f, POOL, A);
+    void *p = alloc_on(f, POOL, A);
     void *q = NULL;
     sim_write(&f->sim, A, p, POOL, 1);
     expect_ok(cuarena_resize_on(f->arena, p, POOL / 2, A, &q));
     ck_assert_ptr_eq(p, q);
     sim_calls(&f->sim);
-    void *r = take_on(f, POOL / 2, B);
+    void *r = alloc_on(f, POOL / 2, B);
     expect_u64(f->sim.counts[SIM_WAIT], 1);
     sim_write(&f->sim, B, r, POOL / 2, 2);
     sim_read(&f->sim, A, p, POOL / 2, 0);
     expect_sound(f);
-    drop_on(f, p, A);
-    drop_on(f, r, B);
+    free_on(f, p, A);
+    free_on(f, r, B);
 }
 END_TEST
 
@@ -316,7 +316,7 @@ END_TEST
 START_TEST(shrinking_a_used_block_gives_nothing_yet)
 {
     fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
-    void *p = take_on(f, POOL, A);
+    void *p = alloc_on(f, POOL, A);
     void *q = NULL;
     use_on(f, p, POOL, B, 1);
     expect_ok(cuarena_resize_on(f->arena, p, POOL / 2, A, &q));
@@ -326,7 +326,7 @@ START_TEST(shrinking_a_used_block_gives_nothing_yet)
     expect_ok(cuarena_size_of(f->arena, p, &asked, &has));
     expect_u64(asked, POOL / 2);
     expect_u64(has, POOL);
-    drop_on(f, p, A);
+    free_on(f, p, A);
 }
 END_TEST
 
@@ -334,7 +334,7 @@ END_TEST
 START_TEST(growing_in_place_takes_from_own_freelists)
 {
     fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
-    void *p = take_on(f, POOL, A);
+    void *p = alloc_on(f, POOL, A);
     void *q = NULL;
     sim_write(&f->sim, A, p, POOL, 1);
     expect_ok(cuarena_resize_on(f->arena, p, POOL / 4, A, &q));
@@ -342,7 +342,7 @@ START_TEST(growing_in_place_takes_from_own_freelists)
     expect_ok(cuarena_resize_on(f->arena, p, POOL, A, &q));
     ck_assert_ptr_eq(p, q);
     expect_no_calls(f);
-    drop_on(f, p, A);
+    free_on(f, p, A);
 }
 END_TEST
 
@@ -352,7 +352,7 @@ START_TEST(growing_elsewhere_moves_on_the_stream)
     for (int used = 0; used < 2; used++) {
         fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
         cuarena_block_t row[4];
-        take_row_on(f, row, 4, A);
+        alloc_row_on(f, row, 4, A);
         cuarena_block_t block = row[0];
         write_block_on(f, block, POOL / 4, A, 5);
         if (used) {
@@ -378,7 +378,7 @@ START_TEST(a_copy_is_a_use_by_its_stream)
 {
     fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
     cuarena_block_t row[4];
-    take_row_on(f, row, 4, A);
+    alloc_row_on(f, row, 4, A);
     void *p = NULL;
     expect_ok(cuarena_block_pin_on(f->arena, row[1], A, &p));
     sim_write(&f->sim, A, p, POOL / 4, 5);
@@ -405,7 +405,7 @@ END_TEST
 START_TEST(a_used_block_may_become_empty)
 {
     fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
-    cuarena_block_t block = take_block_on(f, POOL, A);
+    cuarena_block_t block = alloc_block_on(f, POOL, A);
     write_block_on(f, block, POOL, C, 6);
     expect_ok(cuarena_block_resize_on(f->arena, block, 0, A));
     use_anew(f, POOL, A);
@@ -419,7 +419,7 @@ START_TEST(growing_in_place_is_a_use_by_its_stream)
 {
     fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
     cuarena_block_t row[4];
-    take_row_on(f, row, 4, A);
+    alloc_row_on(f, row, 4, A);
     void *p = NULL;
     expect_ok(cuarena_block_pin_on(f->arena, row[2], B, &p));
     sim_write(&f->sim, B, p, POOL / 4, 5);
@@ -449,7 +449,7 @@ START_TEST(a_resize_that_cannot_zero_the_old_place_leaves_the_new_one_ordered)
     f->config.zero = CUARENA_ZERO_FREE;
     fixture_create(f);
     cuarena_block_t row[4];
-    take_row_on(f, row, 4, A);
+    alloc_row_on(f, row, 4, A);
     expect_ok(cuarena_block_free(f->arena, row[2]));
     expect_ok(cuarena_block_free(f->arena, row[3]));
     sim_fail(&f->sim, SIM_ZERO, 1, CUARENA_DRIVER);
@@ -464,7 +464,7 @@ START_TEST(a_resize_that_fails_keeps_uses)
 {
     fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
     cuarena_block_t row[4];
-    take_row_on(f, row, 4, A);
+    alloc_row_on(f, row, 4, A);
     write_block_on(f, row[0], POOL / 4, C, 6);
     expect_ok(cuarena_block_free_on(f->arena, row[2], A));
     expect_ok(cuarena_block_free_on(f->arena, row[3], A));
@@ -481,9 +481,9 @@ END_TEST
 START_TEST(events_do_not_pile_up)
 {
     fixture_t *f = open_with(new_fixture(fixture_close), EVENT);
-    void *p = take_on(f, POOL / 4, A);
+    void *p = alloc_on(f, POOL / 4, A);
     use_on(f, p, POOL / 4, B, 1);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     for (uint64_t i = 0; i < 100; i++) {
         cuarena_mark_t mark;
         use_anew(f, POOL / 4, B);

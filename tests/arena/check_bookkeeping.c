@@ -50,7 +50,7 @@ static cuarena_stream_t any_stream(bool streams)
     return streams ? sim_handle(1 + random_below(&seed, STREAMS)) : CUARENA_NO_STREAM;
 }
 
-static void take_anew(cuarena_t *arena, size_t i, uint64_t bytes, bool streams)
+static void alloc_anew(cuarena_t *arena, size_t i, uint64_t bytes, bool streams)
 {
     cuarena_cache_stats_t cache;
     cuarena_cache_stats_init(&cache);
@@ -70,16 +70,16 @@ static void free_anywhere(cuarena_t *arena, size_t i, bool streams)
 static void churn(cuarena_t *arena, uint64_t bytes, bool streams)
 {
     for (size_t i = 0; i < count; i++)
-        take_anew(arena, i, bytes, streams);
+        alloc_anew(arena, i, bytes, streams);
     for (size_t i = 0; i < count; i += 2)
         free_anywhere(arena, i, streams);
     for (size_t i = 0; i < count; i += 2)
-        take_anew(arena, i, bytes, streams);
+        alloc_anew(arena, i, bytes, streams);
     for (size_t n = 0; n < ROUNDS * count; n++) {
         size_t i = random_below(&seed, count);
         uint64_t most = streams ? 2 * bytes : bytes;
         free_anywhere(arena, i, streams);
-        take_anew(arena, i, 1 + random_below(&seed, most), streams);
+        alloc_anew(arena, i, 1 + random_below(&seed, most), streams);
     }
 }
 
@@ -135,12 +135,12 @@ START_TEST(blocks_that_come_and_go_take_no_more)
     open_blocks();
     cuarena_t *arena = arena_of("memory=none, pool=8GiB");
     for (size_t i = 0; i < count; i++)
-        take_anew(arena, i, 4096, false);
+        alloc_anew(arena, i, 4096, false);
     uint64_t bytes = bookkeeping_of(arena);
     for (size_t i = 0; i < count; i++)
         free_anywhere(arena, i, false);
     for (size_t i = 0; i < count; i++)
-        take_anew(arena, i, 4096, false);
+        alloc_anew(arena, i, 4096, false);
     expect_u64(bookkeeping_of(arena), bytes);
     for (size_t i = 0; i < count; i++)
         free_anywhere(arena, i, false);

@@ -25,7 +25,7 @@ typedef struct crowd {
 
 static crowd_t crowd;
 
-static void *take_tagged_on(cuarena_stream_t stream, cuarena_tag_t tag)
+static void *alloc_tagged_on(cuarena_stream_t stream, cuarena_tag_t tag)
 {
     cuarena_request_t request;
     void *pointer = NULL;
@@ -44,9 +44,9 @@ static void gather(void *user)
     expect_ok(cuarena_tag(crowd.f.arena, "crowd", &crowd.tag));
     crowd.count = count;
     for (size_t i = 0, own = 0; i < count; i++) {
-        crowd.live[i] = take_tagged_on(B, crowd.tag);
+        crowd.live[i] = alloc_tagged_on(B, crowd.tag);
         if (i >= count / 2 && own < OWN)
-            crowd.own[own++] = take_tagged_on(A, 0);
+            crowd.own[own++] = alloc_tagged_on(A, 0);
     }
     for (size_t i = 0; i < OWN; i++)
         expect_ok(cuarena_free_on(crowd.f.arena, crowd.own[i], A));

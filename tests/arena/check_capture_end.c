@@ -21,30 +21,30 @@ START_TEST(the_heir_waits_for_whoever_used_private_bytes)
         fixture_t f;
         fixture_open(&f, SIMULATED, POOL);
         cuarena_capture_t *session = begin_on(&f, C);
-        void *p = take_on(&f, POOL, C);
+        void *p = alloc_on(&f, POOL, C);
         end_of(&f, session);
         cuarena_stream_t user = how == 2 ? C : B;
         sim_write(&f.sim, user, p, POOL, 1);
         if (how == 0) {
-            drop_on(&f, p, B);
+            free_on(&f, p, B);
         } else if (how == 1) {
             expect_ok(cuarena_record_use(f.arena, p, B));
-            drop_on(&f, p, C);
+            free_on(&f, p, C);
         } else { /* it lives, and is the heir's then */
             release_to(&f, &session, A);
-            drop_on(&f, p, A);
+            free_on(&f, p, A);
         }
         if (how != 2)
             release_to(&f, &session, A);
         expect_u64(f.sim.counts[SIM_WAIT_HOST], 0);
         expect_u64(f.sim.counts[SIM_WAIT], how == 2 ? 1 : 2);
-        void *q = take_on(&f, POOL, A);
+        void *q = alloc_on(&f, POOL, A);
         ck_assert_ptr_eq(p, q);
         sim_write(&f.sim, A, q, POOL, 2);
         sim_read(&f.sim, A, q, POOL, 2);
         sim_run_all(&f.sim);
         expect_sound(&f);
-        drop_on(&f, q, A);
+        free_on(&f, q, A);
         fixture_close(&f);
     }
 }
@@ -62,9 +62,9 @@ START_TEST(the_heir_waits_for_users_of_blocks_that_live)
         fixture_open(&f, SIMULATED, POOL);
         cuarena_capture_t *session = begin_on(&f, C);
         if (how & 1)
-            p = take_on(&f, POOL, C);
+            p = alloc_on(&f, POOL, C);
         else
-            block = take_block_on(&f, POOL, C);
+            block = alloc_block_on(&f, POOL, C);
         end_of(&f, session);
         if (p == NULL)
             expect_ok(cuarena_block_pin_on(f.arena, block, B, &p));
@@ -111,7 +111,7 @@ START_TEST(the_only_stream_needs_no_call_at_its_release)
 {
     fixture_t *f = opened(SIMULATED, POOL);
     cuarena_capture_t *session = begin_on(f, A);
-    drop_on(f, take_on(f, KIB(4), A), A);
+    free_on(f, alloc_on(f, KIB(4), A), A);
     end_of(f, session);
     sim_calls(&f->sim);
     release_to(f, &session, A);
@@ -125,10 +125,10 @@ START_TEST(live_blocks_become_the_heirs)
     for (int i = 0; i < 3; i++) {
         fixture_t f;
         fixture_open(&f, SIMULATED, POOL);
-        cuarena_block_t low = take_block_on(&f, KIB(8), A);
+        cuarena_block_t low = alloc_block_on(&f, KIB(8), A);
         cuarena_capture_t *session = begin_on(&f, A);
-        cuarena_block_t block = take_block_on(&f, KIB(8), A);
-        void *p = take_on(&f, KIB(8), A);
+        cuarena_block_t block = alloc_block_on(&f, KIB(8), A);
+        void *p = alloc_on(&f, KIB(8), A);
         release_to(&f, &session, heirs[i]);
         uint64_t on_a = stream_stats_of(&f, A).live_bytes;
         expect_u64(on_a, KIB(8) + (i == 1 ? KIB(16) : 0));
@@ -142,7 +142,7 @@ START_TEST(live_blocks_become_the_heirs)
         expect_u64(report.moves, before > below ? 1 : 0);
         expect_u64(stats_of(&f).captured_bytes, 0);
         expect_u64(stats_of(&f).live_bytes, KIB(16));
-        drop_on(&f, p, heirs[i]);
+        free_on(&f, p, heirs[i]);
         expect_ok(cuarena_block_free_on(f.arena, block, heirs[i]));
         fixture_close(&f);
     }
@@ -154,21 +154,21 @@ START_TEST(streams_may_be_released_before_the_session)
 {
     fixture_t *f = opened(SIMULATED, POOL);
     cuarena_capture_t *session = begin_on(f, A);
-    void *p = take_on(f, POOL, A);
+    void *p = alloc_on(f, POOL, A);
     expect_status(cuarena_release_stream(f->arena, A), CUARENA_BUSY);
     end_of(f, session);
     sim_write(&f->sim, B, p, POOL, 1);
-    drop_on(f, p, B);
+    free_on(f, p, B);
     for (int i = 0; i < 2; i++) {
         expect_ok(cuarena_release_stream(f->arena, i == 0 ? A : B));
         sim_stream_kill(&f->sim, i == 0 ? A : B);
         expect_sound(f);
     }
     release_to(f, &session, C);
-    void *q = take_on(f, POOL, C);
+    void *q = alloc_on(f, POOL, C);
     sim_write(&f->sim, C, q, POOL, 2);
     sim_run_all(&f->sim);
-    drop_on(f, q, C);
+    free_on(f, q, C);
 }
 END_TEST
 
@@ -181,22 +181,22 @@ START_TEST(a_session_may_begin_after_the_capture)
         fixture_t f;
         fixture_open(&f, SIMULATED, POOL);
         if (known)
-            drop_on(&f, take_on(&f, KIB(1), A), A);
+            free_on(&f, alloc_on(&f, KIB(1), A), A);
         capture(&f, A, true);
         capture(&f, B, true);
         cuarena_capture_t *session = begin_on(&f, A);
         expect_ok(cuarena_capture_join(f.arena, session, B));
         expect_ok(cuarena_capture_join(f.arena, session, B));
-        void *p = take_on(&f, KIB(4), B);
-        drop_on(&f, p, B);
+        void *p = alloc_on(&f, KIB(4), B);
+        free_on(&f, p, B);
         expect_status(cuarena_capture_end(f.arena, session), CUARENA_BUSY);
         expect_message("cuStreamEndCapture");
         expect_status(cuarena_capture_release(f.arena, &session, C), CUARENA_BUSY);
         ck_assert_ptr_nonnull(session);
         capture(&f, A, false);
         expect_status(cuarena_capture_end(f.arena, session), CUARENA_BUSY);
-        ck_assert_ptr_eq(take_on(&f, KIB(4), B), p); /* is open still */
-        drop_on(&f, p, B);
+        ck_assert_ptr_eq(alloc_on(&f, KIB(4), B), p); /* is open still */
+        free_on(&f, p, B);
         capture(&f, B, false);
         expect_untouched(&f);
         end_of(&f, session);
@@ -213,17 +213,17 @@ END_TEST
 START_TEST(captures_without_a_session_are_left_alone)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = take_on(f, KIB(16), A);
+    void *p = alloc_on(f, KIB(16), A);
     sim_write(&f->sim, A, p, KIB(16), 1);
-    void *of_b = take_on(f, KIB(16), B);
+    void *of_b = alloc_on(f, KIB(16), B);
     expect_ok(cuarena_record_use(f->arena, of_b, A));
-    cuarena_block_t block = take_block_on(f, KIB(16), B);
+    cuarena_block_t block = alloc_block_on(f, KIB(16), B);
     capture(f, A, true);
     capture(f, C, true);
     expect_status(try_on(f, KIB(1), C, NULL), CUARENA_UNSUPPORTED);
     expect_message("cuarena_capture_begin");
-    drop_on(f, p, A);
-    drop_on(f, of_b, B);
+    free_on(f, p, A);
+    free_on(f, of_b, B);
     expect_ok(cuarena_reclaim(f->arena, 1, NULL));
     expect_sound(f);
     expect_status(cuarena_release_stream(f->arena, A), CUARENA_BUSY);
@@ -237,7 +237,7 @@ START_TEST(captures_without_a_session_are_left_alone)
     capture(f, C, false);
     expect_ok(cuarena_reclaim(f->arena, 1, NULL));
     expect_ok(cuarena_block_free(f->arena, block));
-    drop(f, take(f, POOL));
+    free_ok(f, alloc_ok(f, POOL));
 }
 END_TEST
 
@@ -316,16 +316,16 @@ START_TEST(sessions_of_a_lost_arena_end_without_the_memory)
 {
     fixture_t *f = opened(SIMULATED, POOL);
     cuarena_capture_t *session = begin_on(f, A);
-    void *p = take_on(f, KIB(4), A);
+    void *p = alloc_on(f, KIB(4), A);
     sim_fail(&f->sim, SIM_RECORD, 1, CUARENA_LOST);
-    void *q = take_on(f, KIB(4), B);
-    drop_on(f, q, B);
+    void *q = alloc_on(f, KIB(4), B);
+    free_on(f, q, B);
     expect_status(cuarena_reclaim(f->arena, 0, NULL), CUARENA_LOST);
     sim_calls(&f->sim);
     cuarena_capture_t *more = NULL;
     expect_status(cuarena_capture_begin(f->arena, C, &more), CUARENA_LOST);
     expect_status(cuarena_capture_join(f->arena, session, C), CUARENA_LOST);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     end_of(f, session);
     release_to(f, &session, B);
     expect_no_calls(f);
@@ -374,11 +374,11 @@ static two_t open_holes(fixture_t *f)
 {
     cuarena_block_t row[8];
     two_t two;
-    take_row_on(f, row, COUNT_OF(row), CUARENA_NO_STREAM);
+    alloc_row_on(f, row, COUNT_OF(row), CUARENA_NO_STREAM);
     expect_ok(cuarena_block_free(f->arena, row[1]));
-    two.of_a = take_block_on(f, KIB(8), A);
+    two.of_a = alloc_block_on(f, KIB(8), A);
     expect_ok(cuarena_block_free(f->arena, row[3]));
-    two.of_b = take_block_on(f, KIB(8), B);
+    two.of_b = alloc_block_on(f, KIB(8), B);
     write_block_on(f, two.of_a, KIB(8), A, 1);
     write_block_on(f, two.of_b, KIB(8), B, 2);
     expect_ok(cuarena_block_free(f->arena, row[0]));

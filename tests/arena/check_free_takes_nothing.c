@@ -27,14 +27,14 @@ static void write_on(fixture_t *f, void *p, cuarena_stream_t stream)
 /* How a block is allocated and used, and which stream it is freed on. */
 static cuarena_stream_t of_none_on_b(fixture_t *f, void **pointer_out)
 {
-    *pointer_out = take(f, POOL);
+    *pointer_out = alloc_ok(f, POOL);
     write_on(f, *pointer_out, B);
     return B;
 }
 
 static cuarena_stream_t of_a_on_b(fixture_t *f, void **pointer_out)
 {
-    *pointer_out = take_on(f, POOL, A);
+    *pointer_out = alloc_on(f, POOL, A);
     write_on(f, *pointer_out, A);
     sim_order(&f->sim, B, A);
     return B;
@@ -43,7 +43,7 @@ static cuarena_stream_t of_a_on_b(fixture_t *f, void **pointer_out)
 /* C is not done when A and B are. */
 static cuarena_stream_t used_by_c_on_b(fixture_t *f, void **pointer_out)
 {
-    *pointer_out = take_on(f, POOL, A);
+    *pointer_out = alloc_on(f, POOL, A);
     sim_read(&f->sim, A, *pointer_out, POOL, 0);
     sim_order(&f->sim, B, A);
     sim_read(&f->sim, C, *pointer_out, POOL, 0);
@@ -59,7 +59,7 @@ static cuarena_stream_t used_by_c_on_a(fixture_t *f, void **pointer_out)
 
 static cuarena_stream_t of_a_on_a(fixture_t *f, void **pointer_out)
 {
-    *pointer_out = take_on(f, POOL, A);
+    *pointer_out = alloc_on(f, POOL, A);
     write_on(f, *pointer_out, A);
     return A;
 }
@@ -80,9 +80,9 @@ static void refuse_nth(uint64_t nth, int way, int32_t event)
     expect_ok(cuarena_free_on(f.arena, p, stream));
     cuai_host_fail_at(0);
     expect_sound(&f);
-    void *q = take(&f, POOL); /* of idle bytes */
+    void *q = alloc_ok(&f, POOL); /* of idle bytes */
     sim_host_write(&f.sim, q, POOL, 3);
-    drop(&f, q);
+    free_ok(&f, q);
     fixture_close(&f);
 }
 
@@ -103,15 +103,15 @@ START_TEST(a_free_on_one_stream_too_many_waits_for_it)
         sim_stream_make(&f->sim, s);
         use_anew(f, 256, s);
     }
-    void *p = take(f, 256);
+    void *p = alloc_ok(f, 256);
     sim_write(&f->sim, B, p, 256, 1);
     uint64_t waits = stats_of(f).host_waits;
     expect_ok(cuarena_free_on(f->arena, p, B));
     expect_u64(stats_of(f).host_waits, waits + 1);
-    void *q = take(f, 256);
+    void *q = alloc_ok(f, 256);
     ck_assert_ptr_eq(p, q);
     sim_host_write(&f->sim, q, 256, 3);
-    drop(f, q);
+    free_ok(f, q);
 }
 END_TEST
 
@@ -127,7 +127,7 @@ START_TEST(where_the_stream_cannot_be_waited_for_the_block_lives)
     cuai_host_fail_at(0);
     expect_u64(stats_of(f).live_blocks, 1);
     expect_sound(f);
-    drop_on(f, p, stream);
+    free_on(f, p, stream);
 }
 END_TEST
 
@@ -258,7 +258,7 @@ static void close_life(fixture_t *f)
     expect_u64(stats_of(f).captures, 0);
     expect_u64(stats_of(f).live_blocks, 0);
     expect_u64(reserved_bytes(f), POOL);
-    drop(f, take(f, POOL));
+    free_ok(f, alloc_ok(f, POOL));
     fixture_close(f);
 }
 

@@ -20,7 +20,7 @@ static fixture_t *opened_growing(int32_t steal)
     f->config.limit = (cuarena_amount_t){.value = 4 * POOL};
     fixture_create(f);
     for (size_t i = 0; i < COUNT_OF(all); i++)
-        drop(f, take_on(f, 256, all[i]));
+        free_ok(f, alloc_on(f, 256, all[i]));
     sim_calls(&f->sim);
     return f;
 }
@@ -29,9 +29,9 @@ static fixture_t *opened_growing(int32_t steal)
 static void free_use(fixture_t *f, uint64_t bytes, cuarena_stream_t stream)
 {
     static uint64_t seed = 1;
-    void *p = take_on(f, bytes, stream);
+    void *p = alloc_on(f, bytes, stream);
     sim_write(&f->sim, stream, p, bytes, seed++);
-    drop_on(f, p, stream);
+    free_on(f, p, stream);
 }
 
 /* ---- What is taken ----------------------------------------------------- */
@@ -53,13 +53,13 @@ END_TEST
 START_TEST(growth_does_not_count_what_a_captured_stream_freed)
 {
     fixture_t *f = opened_growing(CUARENA_STEAL_FIRST);
-    void *c = take_on(f, POOL, C);
-    void *a = take_on(f, POOL / 2, A);
+    void *c = alloc_on(f, POOL, C);
+    void *a = alloc_on(f, POOL / 2, A);
     uint64_t held = stats_of(f).reserved_bytes;
     cuarena_capture_t *session;
     expect_ok(cuarena_capture_begin(f->arena, C, &session));
-    drop_on(f, c, C);
-    drop_on(f, a, A);
+    free_on(f, c, C);
+    free_on(f, a, A);
     free_use(f, POOL * 3 / 4, A);
     expect_u64(stats_of(f).reserved_bytes, held + POOL / 4);
     expect_sound(f);
@@ -89,7 +89,7 @@ END_TEST
 START_TEST(what_was_freed_long_ago_is_idle_when_it_is_needed)
 {
     fixture_t *f = opened_growing(CUARENA_STEAL_WAIT);
-    void *mine = take_on(f, PAGE, A);
+    void *mine = alloc_on(f, PAGE, A);
     free_use(f, PAGE, B);
     free_use(f, PAGE, C);
     free_use(f, POOL, A);
@@ -104,7 +104,7 @@ START_TEST(what_was_freed_long_ago_is_idle_when_it_is_needed)
     expect_u64(stats_of(f).reserved_bytes, held);
     expect_u64(stats_of(f).stream_waits + stats_of(f).host_waits, 0);
     expect_sound(f);
-    drop_on(f, mine, A);
+    free_on(f, mine, A);
 }
 END_TEST
 
@@ -156,9 +156,9 @@ static void look_twice(fixture_t *f)
 static fixture_t *opened_lagging(void)
 {
     fixture_t *f = opened_growing(CUARENA_STEAL_WAIT);
-    void *p = take_on(f, POOL, A);
+    void *p = alloc_on(f, POOL, A);
     work_on(f, A, C, false);
-    drop_on(f, p, A);
+    free_on(f, p, A);
     look_twice(f);
     return f;
 }

@@ -117,7 +117,7 @@ START_TEST(write_is_found_at_the_free)
     int kind = _i % (int)KINDS;
     fixture_t *f = guarded(kind, CUARENA_FILL_NEVER, 0);
     for (size_t i = 0; f != NULL && i < COUNT_OF(writes); i++) {
-        char *pointer = take(f, 100);
+        char *pointer = alloc_ok(f, 100);
         fill_with(f, pointer, 100, 1);
         stray(f, pointer, writes[i].at);
         lines.count = 0;
@@ -138,8 +138,8 @@ START_TEST(write_is_found_by_the_check_once)
     uint64_t findings = 0;
     if (f == NULL)
         return;
-    char *first = take(f, 100);
-    char *second = take(f, 700);
+    char *first = alloc_ok(f, 100);
+    char *second = alloc_ok(f, 700);
     expect_u64(findings_of(f), 0);
     stray(f, first, 100);
     stray(f, second, -3);
@@ -151,8 +151,8 @@ START_TEST(write_is_found_by_the_check_once)
     expect_line("2 bytes from its begin: found 5a fd fd");
     expect_line("1 bytes from its end: found 5a fd");
     expect_u64(findings_of(f), 3); /* they were mended */
-    drop(f, first);
-    drop(f, second);
+    free_ok(f, first);
+    free_ok(f, second);
     expect_u64(findings_of(f), 3);
 }
 END_TEST
@@ -163,17 +163,17 @@ START_TEST(finding_names_block_tag_and_age)
     cuarena_tag_t tag;
     char want[96];
     expect_ok(cuarena_tag(f->arena, "weights", &tag));
-    char *pointer = take_tagged(f, 300, tag);
+    char *pointer = alloc_tagged(f, 300, tag);
     cuarena_block_t block = 0;
     expect_ok(cuarena_block_of(f->arena, pointer, &block));
-    drop(f, take(f, 10));
-    drop(f, take(f, 10));
+    free_ok(f, alloc_ok(f, 10));
+    free_ok(f, alloc_ok(f, 10));
     stray(f, pointer, 300);
     (void)snprintf(want, sizeof want, "block %#llx at %#llx, 300 bytes, tag 'weights', 2 alloc",
                    (unsigned long long)block, (unsigned long long)(uintptr_t)pointer);
     expect_status(cuarena_check(f->arena, NULL), CUARENA_CORRUPT);
     expect_message(want);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -203,7 +203,7 @@ START_TEST(addresses_and_sizes_are_those_of_the_user)
         expect_status(cuarena_free(f->arena, (char *)pointer + 256), CUARENA_STALE);
         expect_status(cuarena_free(f->arena, (char *)pointer - 256), CUARENA_STALE);
         fill_with(f, pointer, 1000, 1);
-        drop(f, pointer);
+        free_ok(f, pointer);
         expect_status(cuarena_free(f->arena, pointer), CUARENA_STALE);
     }
     if (f != NULL)
@@ -217,8 +217,8 @@ START_TEST(resize_takes_guards_along)
     fixture_t *f = guarded(_i, CUARENA_FILL_BOTH, 0);
     if (f == NULL || TABLE[_i].traits & KIND_EACH)
         return;
-    void *pointer = take(f, 100);
-    void *wall = take(f, 100);
+    void *pointer = alloc_ok(f, 100);
+    void *wall = alloc_ok(f, 100);
     for (size_t i = 1; i < COUNT_OF(sizes); i++) {
         paint(f, pointer, sizes[i - 1], i);
         step_ok(f, cuarena_resize(f->arena, pointer, sizes[i], &pointer));
@@ -231,19 +231,19 @@ START_TEST(resize_takes_guards_along)
         expect_status(cuarena_check(f->arena, NULL), CUARENA_CORRUPT);
     }
     step_ok(f, cuarena_resize(f->arena, pointer, 0, &pointer));
-    drop(f, wall);
+    free_ok(f, wall);
 }
 END_TEST
 
 START_TEST(write_is_found_by_a_resize)
 {
     fixture_t *f = guarded(A_POOL, CUARENA_FILL_NEVER, 0);
-    void *pointer = take(f, 100);
+    void *pointer = alloc_ok(f, 100);
     stray(f, pointer, 101);
     step_ok(f, cuarena_resize(f->arena, pointer, 4000, &pointer));
     expect_message("1 bytes from its end");
     expect_u64((uint64_t)lines.count, 1);
-    drop(f, pointer);
+    free_ok(f, pointer);
     expect_u64((uint64_t)lines.count, 1);
 }
 END_TEST
@@ -254,11 +254,11 @@ START_TEST(compaction_takes_guards_along)
     cuarena_block_t blocks[16];
     fixture_t *f = guarded(A_POOL, CUARENA_FILL_BOTH, 0);
     for (size_t i = 0; i < COUNT_OF(blocks); i++) {
-        blocks[i] = take_block(f, 1000 + i);
+        blocks[i] = alloc_block(f, 1000 + i);
         paint(f, address_of(f, blocks[i]), 1000 + i, i);
     }
     for (size_t i = 0; i < COUNT_OF(blocks); i += 2)
-        drop_block(f, blocks[i]);
+        free_block(f, blocks[i]);
     step_ok(f, cuarena_compact(f->arena, NULL, hear_relocations, &heard, NULL));
     for (size_t i = 1; i < COUNT_OF(blocks); i += 2) {
         const cuarena_relocation_t *move = heard_of(&heard, blocks[i]);
@@ -271,7 +271,7 @@ START_TEST(compaction_takes_guards_along)
     ck_assert_uint_gt(heard.count, 0);
     expect_u64(findings_of(f), 0);
     for (size_t i = 1; i < COUNT_OF(blocks); i += 2)
-        drop_block(f, blocks[i]);
+        free_block(f, blocks[i]);
 }
 END_TEST
 
@@ -279,8 +279,8 @@ START_TEST(dedicated_adopted_and_empty_blocks)
 {
     static char mine[4096] __attribute__((aligned(4096)));
     fixture_t *f = guarded(A_POOL, CUARENA_FILL_BOTH, KIB(64));
-    cuarena_block_t adopted, dedicated = take_dedicated_block(f, 5000);
-    cuarena_block_t empty = take_block(f, 0);
+    cuarena_block_t adopted, dedicated = alloc_dedicated_block(f, 5000);
+    cuarena_block_t empty = alloc_block(f, 0);
     memset(mine, 7, sizeof mine);
     step_ok(f, cuarena_adopt(f->arena, mine, sizeof mine, 0, &adopted));
     expect_ptr(info_of(f, adopted).address, mine);
@@ -291,12 +291,12 @@ START_TEST(dedicated_adopted_and_empty_blocks)
     expect_bytes(f, address_of(f, empty), 77, 0xcd);
     stray(f, address_of(f, empty), 77);
     expect_status(cuarena_check(f->arena, NULL), CUARENA_CORRUPT);
-    drop_block(f, empty);
-    drop_block(f, adopted);
+    free_block(f, empty);
+    free_block(f, adopted);
     for (size_t i = 0; i < sizeof mine; i++)
         ck_assert_int_eq(mine[i], 7);
     stray(f, address_of(f, dedicated), 5001);
-    drop_block(f, dedicated);
+    free_block(f, dedicated);
     expect_message("1 bytes from its end");
     expect_u64(findings_of(f), 2); /* nothing is in the quarantine from here on */
 }
@@ -309,12 +309,12 @@ START_TEST(new_bytes_have_the_pattern)
     fixture_t *f = guarded(_i, CUARENA_FILL_ALLOC, 0);
     if (f == NULL)
         return;
-    char *pointer = take(f, 300);
+    char *pointer = alloc_ok(f, 300);
     expect_bytes(f, pointer, 300, 0xcd);
-    drop(f, pointer);
-    pointer = take_zeroed(f, 300);
+    free_ok(f, pointer);
+    pointer = alloc_zeroed(f, 300);
     expect_zero(f, pointer, 300);
-    drop(f, pointer);
+    free_ok(f, pointer);
     expect_u64(findings_of(f), 0);
 }
 END_TEST
@@ -322,12 +322,12 @@ END_TEST
 START_TEST(freed_bytes_have_the_pattern)
 {
     fixture_t *f = guarded(A_POOL, CUARENA_FILL_FREE, 0);
-    char *wall = take(f, 300);
-    char *pointer = take(f, 300);
+    char *wall = alloc_ok(f, 300);
+    char *pointer = alloc_ok(f, 300);
     fill_with(f, pointer, 300, 1);
-    drop(f, pointer);
+    free_ok(f, pointer);
     expect_bytes(f, pointer - GUARD, 300 + 2 * GUARD, 0xdd);
-    drop(f, wall);
+    free_ok(f, wall);
 }
 END_TEST
 
@@ -338,15 +338,15 @@ START_TEST(write_after_free_is_found)
     if (f == NULL)
         return;
     for (int i = 0; i < 3; i++)
-        pointers[i] = take(f, 4000);
+        pointers[i] = alloc_ok(f, 4000);
     for (int i = 0; i < 3; i++)
-        drop(f, pointers[i]);
+        free_ok(f, pointers[i]);
     expect_status(cuarena_free(f->arena, pointers[1]), CUARENA_STALE);
     expect_u64((uint64_t)lines.count, 1);
     stray(f, pointers[1], 17);
     stray(f, pointers[2], -5);
     for (int i = 0; i < 20; i++)
-        drop(f, take(f, 4000));
+        free_ok(f, alloc_ok(f, 4000));
     expect_line("it was written after its free, 17 bytes behind its begin: found 5a dd dd");
     expect_line("it was written after its free, 5 bytes before its begin: found 5a dd dd");
     expect_u64((uint64_t)lines.count, 3);
@@ -358,23 +358,23 @@ END_TEST
 START_TEST(quarantine_keeps_bytes_up_to_its_size)
 {
     fixture_t *f = guarded(A_POOL, CUARENA_FILL_NEVER, KIB(16));
-    char *first = take(f, 4000);
+    char *first = alloc_ok(f, 4000);
     char *walls[8];
-    drop(f, first);
+    free_ok(f, first);
     uint64_t held = live_bytes(f);
     ck_assert_uint_gt(held, 4000);
     for (int i = 0; i < 8; i++) {
-        walls[i] = take(f, 4000);
+        walls[i] = alloc_ok(f, 4000);
         ck_assert_ptr_ne(walls[i], first);
     }
     for (int i = 0; i < 8; i++)
-        drop(f, walls[i]);
+        free_ok(f, walls[i]);
     expect_between(live_bytes(f), 1, KIB(16));
-    void *large = take(f, POOL - KIB(8)); /* needs all of them */
-    drop(f, large);
+    void *large = alloc_ok(f, POOL - KIB(8)); /* needs all of them */
+    free_ok(f, large);
     step_ok(f, cuarena_reset(f->arena));
     expect_u64(live_bytes(f), 0);
-    drop(f, take(f, 4000));
+    free_ok(f, alloc_ok(f, 4000));
     expect_u64(findings_of(f), 0);
     expect_u64(live_bytes(f), 0);
 }
@@ -388,10 +388,10 @@ START_TEST(zeroed_free_and_quarantine_go_together)
     f->config.guard_bytes = 16;
     fixture_create(f);
     for (int i = 0; i < 20; i++) {
-        void *pointer = take(f, 3000);
+        void *pointer = alloc_ok(f, 3000);
         expect_zero(f, pointer, 3000);
         paint(f, pointer, 3000, 1);
-        drop(f, pointer);
+        free_ok(f, pointer);
     }
     expect_u64(findings_of(f), 0);
     expect_free_is_zero(f);
@@ -417,17 +417,17 @@ END_TEST
 START_TEST(guards_that_cannot_be_written_are_none)
 {
     fixture_t *f = guarded(A_POOL, CUARENA_FILL_BOTH, KIB(16));
-    void *other = take(f, 100);
+    void *other = alloc_ok(f, 100);
     f->memory.fail_op = OP_SET;
     for (int i = 1; i <= 3; i++) {
         f->memory.fail_in = i;
-        char *pointer = take(f, 5000);
+        char *pointer = alloc_ok(f, 5000);
         pointer[5000] = 1;
-        drop(f, pointer);
+        free_ok(f, pointer);
     }
     f->memory.fail_in = 1;
     step(f, cuarena_free(f->arena, other), CUARENA_DRIVER);
-    drop(f, other);
+    free_ok(f, other);
     expect_u64(findings_of(f), 0);
 }
 END_TEST
@@ -435,13 +435,13 @@ END_TEST
 START_TEST(guards_that_cannot_be_read_keep_no_block)
 {
     fixture_t *f = guarded(A_POOL, CUARENA_FILL_NEVER, 0);
-    void *pointer = take(f, 100);
+    void *pointer = alloc_ok(f, 100);
     stray(f, pointer, 100);
     f->memory.fail_op = OP_READ;
     f->memory.fail_in = 1;
     step(f, cuarena_check(f->arena, NULL), CUARENA_DRIVER);
     f->memory.fail_in = 1;
-    drop(f, pointer);
+    free_ok(f, pointer);
     expect_u64(findings_of(f), 0);
 }
 END_TEST

@@ -35,12 +35,12 @@ START_TEST(each_miss_is_a_segment)
     fixture_t *f = open_whole(new_fixture(fixture_close), _i);
     void *p[4];
     for (uint64_t i = 0; i < 4; i++) {
-        p[i] = take(f, (i + 1) * EACH);
+        p[i] = alloc_ok(f, (i + 1) * EACH);
         expect_u64(whole(f).segments, i + 1);
         expect_u64(whole(f).reserved_bytes, (i + 1) * (i + 2) / 2 * EACH);
     }
     for (uint64_t i = 0; i < 4; i++)
-        drop(f, p[i]);
+        free_ok(f, p[i]);
     expect_u64(whole(f).free_ranges, 4); /* whatever touches */
 }
 END_TEST
@@ -49,14 +49,14 @@ END_TEST
 START_TEST(a_miss_takes_all_it_asks_for)
 {
     fixture_t *f = open_whole(new_fixture(fixture_close), _i);
-    void *whole_one = take(f, 4 * EACH);
-    drop(f, whole_one);
-    void *head = take(f, EACH);
+    void *whole_one = alloc_ok(f, 4 * EACH);
+    free_ok(f, whole_one);
+    void *head = alloc_ok(f, EACH);
     expect_u64(whole(f).reserved_bytes, 4 * EACH);
-    void *larger = take(f, 5 * EACH);
+    void *larger = alloc_ok(f, 5 * EACH);
     expect_u64(whole(f).reserved_bytes, 9 * EACH);
-    drop(f, head);
-    drop(f, larger);
+    free_ok(f, head);
+    free_ok(f, larger);
 }
 END_TEST
 
@@ -64,15 +64,15 @@ START_TEST(trim_gives_whole_segments_back)
 {
     uint64_t given = 0;
     fixture_t *f = open_whole(new_fixture(fixture_close), _i);
-    void *split = take(f, 4 * EACH);
-    void *other = take(f, 2 * EACH);
-    drop(f, split);
-    drop(f, other);
-    void *head = take(f, 3 * EACH); /* of the larger one */
+    void *split = alloc_ok(f, 4 * EACH);
+    void *other = alloc_ok(f, 2 * EACH);
+    free_ok(f, split);
+    free_ok(f, other);
+    void *head = alloc_ok(f, 3 * EACH); /* of the larger one */
     step_ok(f, cuarena_trim(f->arena, 0, &given));
     expect_u64(given, 2 * EACH);
     expect_u64(whole(f).reserved_bytes, 4 * EACH);
-    drop(f, head);
+    free_ok(f, head);
     step_ok(f, cuarena_trim(f->arena, 0, &given));
     expect_u64(given, 4 * EACH);
     expect_u64(whole(f).segments, 0);
@@ -87,13 +87,13 @@ START_TEST(a_pool_moves_to_another_size)
     f->config.limit = (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, 0};
     f->config.in_place = 0;
     fixture_create(f);
-    cuarena_block_t block = take_block(f, EACH);
+    cuarena_block_t block = alloc_block(f, EACH);
     paint(f, address_of(f, block), EACH, 7);
     step_ok(f, cuarena_resize_pool(f->arena, 2 * ROOM));
     expect_u64(whole(f).reserved_bytes, 2 * ROOM);
     expect_u64(whole(f).segments, 1);
     expect_painted(f, address_of(f, block), EACH, 7);
-    drop_block(f, block);
+    free_block(f, block);
 }
 END_TEST
 
@@ -102,14 +102,14 @@ START_TEST(the_memory_is_asked_for_segments_only)
     fixture_t *f = open_whole(new_fixture(fixture_close), 2);
     void *p[8];
     for (int i = 0; i < 8; i++)
-        p[i] = take(f, EACH);
+        p[i] = alloc_ok(f, EACH);
     for (int i = 0; i < 8; i += 2)
-        drop(f, p[i]);
+        free_ok(f, p[i]);
     step_ok(f, cuarena_trim(f->arena, 0, NULL));
-    void *more = take(f, 3 * EACH);
-    drop(f, more);
+    void *more = alloc_ok(f, 3 * EACH);
+    free_ok(f, more);
     for (int i = 1; i < 8; i += 2)
-        drop(f, p[i]);
+        free_ok(f, p[i]);
     step_ok(f, cuarena_trim(f->arena, 0, NULL));
     expect_u64(f->memory.counts[OP_GET], 9);
     expect_u64(f->memory.counts[OP_GIVE_BACK], 9);
@@ -132,9 +132,9 @@ START_TEST(segments_are_as_small_as_the_memory_gives)
         if (in_place == 0) /* what the test memory checks from now on */
             f.memory.ops.granularity = 4096;
         expect_u64(granularity(&f), in_place ? EACH : 4096);
-        void *p = take(&f, 8192);
+        void *p = alloc_ok(&f, 8192);
         expect_u64(whole(&f).reserved_bytes, in_place ? EACH : 8192);
-        drop(&f, p);
+        free_ok(&f, p);
         fixture_close(&f);
     }
 }
@@ -146,14 +146,14 @@ START_TEST(empty_blocks_keep_their_size_where_each_is_a_segment)
     fixture_t *f = prepared(kinds[_i], ROOM);
     f->config.segments = CUARENA_SEGMENTS_EACH;
     fixture_create(f);
-    cuarena_block_t empty = take_block(f, 0);
-    cuarena_block_t full = take_block(f, EACH);
+    cuarena_block_t empty = alloc_block(f, 0);
+    cuarena_block_t full = alloc_block(f, EACH);
     step(f, cuarena_block_resize(f->arena, empty, EACH), CUARENA_UNSUPPORTED);
     step(f, cuarena_block_resize(f->arena, full, 2 * EACH), CUARENA_UNSUPPORTED);
     step_ok(f, cuarena_block_resize(f->arena, empty, 0));
     expect_u64(info_of(f, empty).allocated, 0);
-    drop_block(f, empty);
-    drop_block(f, full);
+    free_block(f, empty);
+    free_block(f, full);
 }
 END_TEST
 

@@ -38,7 +38,7 @@ static cuarena_status_t try_dedicated(fixture_t *f, uint64_t bytes, void **point
 START_TEST(step_none_while_held_bytes_have_room)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    drop(f, take(f, POOL));
+    free_ok(f, alloc_ok(f, POOL));
     expect_text(steps_of(f->arena), "");
 }
 END_TEST
@@ -46,10 +46,10 @@ END_TEST
 START_TEST(step_growth_serves)
 {
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
-    void *pointer = take(f, EACH);
+    void *pointer = alloc_ok(f, EACH);
     expect_text(steps_of(f->arena), "growth 1/1");
-    drop(f, pointer);
-    drop(f, take(f, EACH));
+    free_ok(f, pointer);
+    free_ok(f, alloc_ok(f, EACH));
     expect_text(steps_of(f->arena), "growth 1/1");
 }
 END_TEST
@@ -58,12 +58,12 @@ END_TEST
 START_TEST(step_trim_serves)
 {
     fixture_t *f = opened(KIND_GROW_PLAIN, 2 * EACH);
-    void *first = take(f, EACH);
-    void *second = take(f, EACH);
-    drop(f, first);
-    drop(f, second);
+    void *first = alloc_ok(f, EACH);
+    void *second = alloc_ok(f, EACH);
+    free_ok(f, first);
+    free_ok(f, second);
     expect_text(steps_of(f->arena), "growth 2/2");
-    drop(f, take(f, 2 * EACH));
+    free_ok(f, alloc_ok(f, 2 * EACH));
     expect_text(steps_of(f->arena), "growth 4/2, trim 1/1");
 }
 END_TEST
@@ -72,10 +72,10 @@ START_TEST(step_trim_serves_a_dedicated_block)
 {
     void *pointer = NULL;
     fixture_t *f = opened(KIND_GROW_PLAIN, 2 * EACH);
-    drop(f, take(f, EACH));
+    free_ok(f, alloc_ok(f, EACH));
     step_ok(f, try_dedicated(f, 2 * EACH, &pointer));
     expect_text(steps_of(f->arena), "growth 1/1, trim 1/1");
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -84,15 +84,15 @@ START_TEST(step_trim_is_not_for_the_limit_of_live_bytes)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_GROW_PLAIN, 4 * EACH);
-    void *kept = take(f, EACH);
-    drop(f, take(f, EACH));
+    void *kept = alloc_ok(f, EACH);
+    free_ok(f, alloc_ok(f, EACH));
     expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_LIVE, amount_of_bytes(EACH), NULL));
     step(f, try_dedicated(f, EACH, &pointer), CUARENA_LIMIT);
     step(f, cuarena_alloc(f->arena, EACH, &pointer), CUARENA_LIMIT);
     expect_text(steps_of(f->arena), "growth 2/2");
     expect_u64(stats_of(f).reserved_bytes, 2 * EACH);
     expect_ptr(pointer, UNTOUCHED);
-    drop(f, kept);
+    free_ok(f, kept);
 }
 END_TEST
 
@@ -111,7 +111,7 @@ static int32_t help(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t 
     (void)arena, (void)asked_bytes, (void)attempt;
     helper->calls++;
     for (int i = 0; i < 2; i++) {
-        drop(helper->f, helper->spare[i]);
+        free_ok(helper->f, helper->spare[i]);
         helper->spare[i] = NULL;
     }
     return freed ? 1 : helper->answer;
@@ -120,9 +120,9 @@ static int32_t help(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t 
 START_TEST(step_handler_serves)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    helper_t helper = {.f = f, .spare = {take(f, POOL)}};
+    helper_t helper = {.f = f, .spare = {alloc_ok(f, POOL)}};
     use_handler(f, help, &helper);
-    drop(f, take(f, EACH));
+    free_ok(f, alloc_ok(f, EACH));
     expect_text(steps_of(f->arena), "handler 1/1");
 }
 END_TEST
@@ -132,9 +132,9 @@ END_TEST
 START_TEST(step_trim_comes_again_after_the_handler)
 {
     fixture_t *f = opened(KIND_GROW_PLAIN, 2 * EACH);
-    helper_t helper = {.f = f, .spare = {take(f, EACH), take(f, EACH)}};
+    helper_t helper = {.f = f, .spare = {alloc_ok(f, EACH), alloc_ok(f, EACH)}};
     use_handler(f, help, &helper);
-    drop(f, take(f, 2 * EACH));
+    free_ok(f, alloc_ok(f, 2 * EACH));
     expect_u64(helper.calls, 1);
     expect_text(steps_of(f->arena), "growth 5/2, trim 1/0, handler 1/1");
 }
@@ -147,17 +147,17 @@ START_TEST(step_compaction_serves)
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
     f->config.compact_on_oom = 1;
     fixture_create(f);
-    take_row(f, row, COUNT, EACH);
+    alloc_row(f, row, COUNT, EACH);
     for (size_t i = 0; i < COUNT; i += 2) {
-        drop_block(f, row[i]);
+        free_block(f, row[i]);
         row[i] = 0;
     }
     expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
     steps_listen();
-    drop(f, take(f, 2 * EACH));
+    free_ok(f, alloc_ok(f, 2 * EACH));
     expect_text(steps_heard(), "compaction: try again, compaction: allocated");
     expect_text(steps_of(f->arena), "compaction 1/1");
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -170,9 +170,9 @@ START_TEST(step_compaction_that_falls_short_asks_nobody_again)
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
     f->config.compact_on_oom = 1;
     fixture_create(f);
-    take_row(f, row, COUNT, EACH);
-    drop_block(f, row[1]);
-    drop_block(f, row[5]);
+    alloc_row(f, row, COUNT, EACH);
+    free_block(f, row[1]);
+    free_block(f, row[5]);
     row[1] = row[5] = 0;
     helper_t helper = {.f = f};
     use_handler(f, help, &helper);
@@ -180,7 +180,7 @@ START_TEST(step_compaction_that_falls_short_asks_nobody_again)
     step(f, cuarena_alloc(f->arena, 3 * EACH, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(helper.calls, 1);
     expect_tried("reserved bytes, handler");
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -221,11 +221,11 @@ START_TEST(each_step_is_logged)
 {
     static lines_t lines;
     fixture_t *f = opened(KIND_GROW_PLAIN, 2 * EACH);
-    helper_t helper = {.f = f, .spare = {take(f, EACH), take(f, EACH)}};
+    helper_t helper = {.f = f, .spare = {alloc_ok(f, EACH), alloc_ok(f, EACH)}};
     use_handler(f, help, &helper);
     expect_ok(cuarena_log_set_level(CUARENA_LOG_DEBUG));
     cuarena_log_set_callback(keep_line, &lines);
-    void *pointer = take(f, 2 * EACH);
+    void *pointer = alloc_ok(f, 2 * EACH);
     cuarena_log_set_callback(NULL, NULL);
     expect_ok(cuarena_log_set_level(CUARENA_LOG_OFF));
     expect_text(lines.text, "arena 'grow-custom-plain': no room for 131072 bytes: growth: "
@@ -240,7 +240,7 @@ START_TEST(each_step_is_logged)
                             "again\n"
                             "arena 'grow-custom-plain': no room for 131072 bytes: handler: "
                             "allocated\n");
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -260,14 +260,14 @@ START_TEST(error_names_growth_trim_and_the_handler)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
-    void *kept = take(f, EACH);
+    void *kept = alloc_ok(f, EACH);
     helper_t helper = {.f = f};
     use_handler(f, help, &helper);
     f->memory.budget_bytes = POOL / 2;
     step(f, cuarena_alloc(f->arena, POOL - EACH, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_tried("reserved bytes, growth, trim, handler");
     expect_text(steps_of(f->arena), "growth 2/1, trim 1/0, handler 1/0");
-    drop(f, kept);
+    free_ok(f, kept);
 }
 END_TEST
 
@@ -276,13 +276,13 @@ START_TEST(error_above_the_limit_comes_at_once)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
-    helper_t helper = {.f = f, .spare = {take(f, EACH)}};
+    helper_t helper = {.f = f, .spare = {alloc_ok(f, EACH)}};
     use_handler(f, help, &helper);
     step(f, cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_LIMIT);
     expect_tried("reserved bytes");
     step(f, try_dedicated(f, POOL + 1, &pointer), CUARENA_LIMIT);
     expect_text(steps_of(f->arena), "growth 1/1");
-    drop(f, helper.spare[0]);
+    free_ok(f, helper.spare[0]);
 }
 END_TEST
 
@@ -306,15 +306,15 @@ START_TEST(error_above_a_region_comes_at_once)
         expect_tried("reserved bytes");
         set_limit(f, CUARENA_LIMIT_RESERVED, EACH);
         step(f, cuarena_alloc(f->arena, POOL - 2 * EACH + 1, &pointer), CUARENA_OUT_OF_MEMORY);
-        drop(f, take(f, POOL - 2 * EACH));
+        free_ok(f, alloc_ok(f, POOL - 2 * EACH));
         set_limit(f, CUARENA_LIMIT_RESERVED, POOL);
     }
     expect_text(steps_of(f->arena), "");
     expect_u64(helper.calls, 0);
-    helper.spare[0] = take_in(f, EACH, CUARENA_REGION_STABLE);
+    helper.spare[0] = alloc_in(f, EACH, CUARENA_REGION_STABLE);
     step_ok(f, cuarena_alloc_with(f->arena, 2 * EACH, &request, &pointer));
     expect_u64(helper.calls, 1);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -330,7 +330,7 @@ START_TEST(error_of_a_trimmed_pool_above_the_limit_comes_at_once)
     set_limit(f, CUARENA_LIMIT_RESERVED, EACH);
     step(f, cuarena_alloc(f->arena, EACH + 1, &pointer), CUARENA_LIMIT);
     expect_u64(helper.calls, 0);
-    drop(f, take(f, EACH));
+    free_ok(f, alloc_ok(f, EACH));
 }
 END_TEST
 
@@ -338,12 +338,12 @@ END_TEST
 START_TEST(handler_is_asked_above_a_limit_below_what_is_held)
 {
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
-    helper_t helper = {.f = f, .spare = {take(f, 2 * EACH)}};
+    helper_t helper = {.f = f, .spare = {alloc_ok(f, 2 * EACH)}};
     use_handler(f, help, &helper);
     expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_RESERVED, amount_of_bytes(EACH), NULL));
-    void *pointer = take(f, 2 * EACH);
+    void *pointer = alloc_ok(f, 2 * EACH);
     expect_text(steps_of(f->arena), "growth 2/1, handler 1/1");
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -352,13 +352,13 @@ START_TEST(error_of_a_dedicated_block_says_what_was_tried)
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_GROW_PLAIN, 2 * EACH);
     helper_t helper = {.f = f};
-    void *kept = take(f, EACH);
+    void *kept = alloc_ok(f, EACH);
     use_handler(f, help, &helper);
     step(f, try_dedicated(f, 2 * EACH, &pointer), CUARENA_LIMIT);
     ck_assert_ptr_nonnull(strstr(last_error().message, "limit of 131072"));
     expect_u64(last_error().asked_bytes, 2 * EACH);
     expect_tried("handler");
-    drop(f, kept);
+    free_ok(f, kept);
 }
 END_TEST
 
@@ -402,15 +402,15 @@ START_TEST(handler_that_lies_forever_is_named)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    void *kept = take(f, EACH);
+    void *kept = alloc_ok(f, EACH);
     helper_t helper = {.f = f, .answer = 1};
     use_handler(f, help, &helper);
     step(f, cuarena_alloc(f->arena, POOL, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(helper.calls, 16);
     expect_tried("reserved bytes, handler (16 handler calls are the most)");
     expect_text(steps_of(f->arena), "handler 16/0");
-    drop(f, kept);
-    drop(f, take(f, POOL));
+    free_ok(f, kept);
+    free_ok(f, alloc_ok(f, POOL));
 }
 END_TEST
 
@@ -427,8 +427,8 @@ static int32_t free_and_take_back(void *user, cuarena_t *arena, uint64_t asked_b
     thief_t *thief = user;
     (void)arena, (void)asked_bytes, (void)attempt;
     thief->calls++;
-    drop(thief->f, thief->loot);
-    thief->loot = take(thief->f, POOL);
+    free_ok(thief->f, thief->loot);
+    thief->loot = alloc_ok(thief->f, POOL);
     return 1;
 }
 
@@ -436,12 +436,12 @@ START_TEST(handler_that_takes_it_back_is_given_up_on)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    thief_t thief = {.f = f, .loot = take(f, POOL)};
+    thief_t thief = {.f = f, .loot = alloc_ok(f, POOL)};
     use_handler(f, free_and_take_back, &thief);
     step(f, cuarena_alloc(f->arena, EACH, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(thief.calls, 16);
     expect_ptr(pointer, UNTOUCHED);
-    drop(f, thief.loot);
+    free_ok(f, thief.loot);
 }
 END_TEST
 
@@ -462,11 +462,11 @@ START_TEST(handler_that_destroys_is_reentered)
     uint64_t calls = 0;
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    void *kept = take(f, EACH);
+    void *kept = alloc_ok(f, EACH);
     use_handler(f, destroy_it, &calls);
     step(f, cuarena_alloc(f->arena, POOL, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(calls, 16);
-    drop(f, kept);
+    free_ok(f, kept);
 }
 END_TEST
 
@@ -480,11 +480,11 @@ static int32_t reset_it(void *user, cuarena_t *arena, uint64_t asked_bytes, int3
 START_TEST(handler_that_resets_serves_the_request)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take(f, POOL);
+    alloc_ok(f, POOL);
     use_handler(f, reset_it, NULL);
-    void *pointer = take(f, POOL);
+    void *pointer = alloc_ok(f, POOL);
     expect_u64(live_blocks(f), 1);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -492,8 +492,8 @@ END_TEST
 START_TEST(handler_that_resets_ends_a_block_being_resized)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    cuarena_block_t block = take_block(f, EACH);
-    take(f, POOL - EACH);
+    cuarena_block_t block = alloc_block(f, EACH);
+    alloc_ok(f, POOL - EACH);
     use_handler(f, reset_it, NULL);
     step(f, cuarena_block_resize(f->arena, block, 2 * EACH), CUARENA_STALE);
     expect_u64(live_blocks(f), 0);
@@ -505,8 +505,8 @@ START_TEST(handler_that_resets_beside_a_limit_of_live_bytes)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_LIVE, amount_of_bytes(2 * POOL), NULL));
-    cuarena_block_t block = take_block(f, EACH);
-    take(f, POOL - EACH);
+    cuarena_block_t block = alloc_block(f, EACH);
+    alloc_ok(f, POOL - EACH);
     use_handler(f, reset_it, NULL);
     step(f, cuarena_block_resize(f->arena, block, 2 * EACH), CUARENA_STALE);
     expect_u64(live_blocks(f), 0);
@@ -537,15 +537,15 @@ START_TEST(handler_that_compacts_and_runs_out_again)
     void *pointer = UNTOUCHED;
     cuarena_block_t row[COUNT];
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take_row(f, row, COUNT, EACH);
-    drop_block(f, row[0]);
+    alloc_row(f, row, COUNT, EACH);
+    free_block(f, row[0]);
     row[0] = 0;
     helper_t helper = {.f = f};
     use_handler(f, compact_and_run_out, &helper);
     step(f, cuarena_alloc(f->arena, 2 * EACH, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(helper.calls, 3);
     expect_u64(stats_of(f).failed, 4);
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -567,15 +567,15 @@ START_TEST(handlers_that_ask_each_other_end)
     void *pointer = UNTOUCHED;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     fixture_open(&g, KIND_CUSTOM_POOL, POOL);
-    void *of_both[] = {take(&f, EACH), take(&g, EACH)};
+    void *of_both[] = {alloc_ok(&f, EACH), alloc_ok(&g, EACH)};
     helper_t of_f = {.f = &f}, of_g = {.f = &g};
     use_handler(&f, ask_the_other, &of_g);
     use_handler(&g, ask_the_other, &of_f);
     step(&f, cuarena_alloc(f.arena, POOL, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(of_g.calls, 16);
     expect_u64(of_f.calls, 16 * 16);
-    drop(&f, of_both[0]);
-    drop(&g, of_both[1]);
+    free_ok(&f, of_both[0]);
+    free_ok(&g, of_both[1]);
     fixture_close(&f);
     fixture_close(&g);
 }
@@ -592,11 +592,11 @@ START_TEST(handler_that_takes_itself_away)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    void *kept = take(f, EACH);
+    void *kept = alloc_ok(f, EACH);
     use_handler(f, unset_itself, NULL);
     step(f, cuarena_alloc(f->arena, POOL, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_text(steps_of(f->arena), "handler 1/0");
-    drop(f, kept);
+    free_ok(f, kept);
 }
 END_TEST
 
@@ -645,13 +645,13 @@ START_TEST(handler_that_takes_its_time_holds_nobody_up)
     pthread_t thread;
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    void *kept = take(f, EACH);
+    void *kept = alloc_ok(f, EACH);
     slow_t slow = {.f = f, .enough = 1};
     use_handler(f, wait_for_others, &slow);
     ck_assert_int_eq(pthread_create(&thread, NULL, work_meanwhile, &slow), 0);
     step(f, cuarena_alloc(f->arena, POOL, &pointer), CUARENA_OUT_OF_MEMORY);
     pthread_join(thread, NULL);
-    drop(f, kept);
+    free_ok(f, kept);
 }
 END_TEST
 
@@ -679,14 +679,14 @@ START_TEST(handler_is_entered_by_several_threads_at_once)
 {
     pthread_t thread;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    void *kept = take(f, EACH);
+    void *kept = alloc_ok(f, EACH);
     slow_t slow = {.f = f};
     use_handler(f, wait_for_the_other, &slow);
     ck_assert_int_eq(pthread_create(&thread, NULL, run_out, &slow), 0);
     run_out(&slow);
     pthread_join(thread, NULL);
     expect_text(steps_of(f->arena), "handler 2/0");
-    drop(f, kept);
+    free_ok(f, kept);
 }
 END_TEST
 

@@ -18,17 +18,17 @@ START_TEST(joining_serves)
     fixture_t *f = prepared(SIMULATED, POOL);
     f->config.steal = CUARENA_STEAL_IDLE; /* stealing joins them too */
     fixture_create(f);
-    take_row_on(f, row, 2, A);
+    alloc_row_on(f, row, 2, A);
     sim_write(&f->sim, A, address_of(f, row[0]), POOL / 2, 7);
     expect_ok(cuarena_block_free_on(f->arena, row[0], A));
     expect_ok(cuarena_reclaim(f->arena, 0, NULL));
     expect_ok(cuarena_block_free_on(f->arena, row[1], A));
     steps_listen();
-    void *p = take_on(f, POOL, A);
+    void *p = alloc_on(f, POOL, A);
     expect_text(steps_heard(), "joining: try again, joining: allocated");
     expect_text(steps_of(f->arena), "joining 1/1");
     expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
-    drop_on(f, p, A);
+    free_on(f, p, A);
 }
 END_TEST
 
@@ -38,11 +38,11 @@ START_TEST(stealing_serves)
     fixture_t *f = opened(SIMULATED, POOL);
     void *p = use_anew(f, POOL, A);
     steps_listen();
-    p = take_on(f, POOL, B);
+    p = alloc_on(f, POOL, B);
     expect_text(steps_heard(), "stealing: try again, stealing: allocated");
     expect_text(steps_of(f->arena), "stealing 1/1");
     sim_write(&f->sim, B, p, POOL, 8);
-    drop_on(f, p, B);
+    free_on(f, p, B);
 }
 END_TEST
 
@@ -54,11 +54,11 @@ START_TEST(reclaiming_serves)
     expect_ok(cuarena_reclaim(f->arena, 0, NULL));
     sim_run_all(&f->sim);
     steps_listen();
-    p = take(f, POOL);
+    p = alloc_ok(f, POOL);
     expect_text(steps_heard(), "reclaiming: try again, reclaiming: allocated");
     expect_text(steps_of(f->arena), "reclaiming 1/1");
     expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
-    drop(f, p);
+    free_ok(f, p);
 }
 END_TEST
 
@@ -68,11 +68,11 @@ START_TEST(waiting_serves)
     fixture_t *f = opened(SIMULATED, POOL);
     void *p = use_anew(f, POOL, A);
     steps_listen();
-    p = take(f, POOL);
+    p = alloc_ok(f, POOL);
     expect_text(steps_heard(), "reclaiming: nothing, waiting: try again, waiting: allocated");
     expect_text(steps_of(f->arena), "reclaiming 1/0, waiting 1/1");
     expect_u64(f->sim.counts[SIM_WAIT_HOST], 1);
-    drop(f, p);
+    free_ok(f, p);
 }
 END_TEST
 
@@ -81,7 +81,7 @@ START_TEST(a_refusal_names_the_steps_of_streams)
 {
     void *p = NULL;
     fixture_t *f = opened(SIMULATED, POOL);
-    void *kept = take_on(f, POOL, A);
+    void *kept = alloc_on(f, POOL, A);
     expect_status(cuarena_alloc_on(f->arena, 256, A, NULL, &p), CUARENA_OUT_OF_MEMORY);
     cuarena_error_info_t error;
     cuarena_error_info_init(&error);
@@ -90,7 +90,7 @@ START_TEST(a_refusal_names_the_steps_of_streams)
     ck_assert_ptr_nonnull(tried);
     expect_text(tried, "tried: reserved bytes, stealing, reclaiming, waiting");
     expect_text(steps_of(f->arena), "stealing 1/0, reclaiming 1/0, waiting 1/0");
-    drop_on(f, kept, A);
+    free_on(f, kept, A);
 }
 END_TEST
 
@@ -102,7 +102,7 @@ START_TEST(a_refusal_with_steal_never_tells_of_what_its_own_stream_has_free)
     fixture_t *f = prepared(SIMULATED, POOL);
     f->config.steal = CUARENA_STEAL_NEVER;
     fixture_create(f);
-    take_row_on(f, row, 4, A);
+    alloc_row_on(f, row, 4, A);
     for (int i = 0; i < 4; i += 2) {
         sim_write(&f->sim, A, address_of(f, row[i]), POOL / 4, 7);
         expect_ok(cuarena_block_free_on(f->arena, row[i], A));
@@ -132,7 +132,7 @@ static int32_t free_late(void *user, cuarena_t *arena, uint64_t asked_bytes, int
     if (helper->spare == NULL)
         return 0;
     sim_write(&helper->f->sim, B, helper->spare, POOL, 9);
-    drop_on(helper->f, helper->spare, B);
+    free_on(helper->f, helper->spare, B);
     helper->spare = NULL;
     return 1;
 }
@@ -140,13 +140,13 @@ static int32_t free_late(void *user, cuarena_t *arena, uint64_t asked_bytes, int
 START_TEST(a_handler_that_frees_on_a_stream_is_waited_for)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    helper_t helper = {f, take_on(f, POOL, B)};
+    helper_t helper = {f, alloc_on(f, POOL, B)};
     expect_ok(cuarena_set_oom_handler(f->arena, free_late, &helper));
-    void *p = take(f, POOL);
+    void *p = alloc_ok(f, POOL);
     expect_text(steps_of(f->arena), "reclaiming 2/0, waiting 2/0, handler 1/1");
     sim_host_write(&f->sim, p, POOL, 3);
     expect_sound(f);
-    drop(f, p);
+    free_ok(f, p);
 }
 END_TEST
 
@@ -167,11 +167,11 @@ START_TEST(a_handler_that_releases_the_stream_of_the_request)
 {
     void *p = NULL;
     fixture_t *f = opened(SIMULATED, POOL);
-    helper_t helper = {f, take_on(f, POOL, A)};
+    helper_t helper = {f, alloc_on(f, POOL, A)};
     expect_ok(cuarena_set_oom_handler(f->arena, release_it, &helper));
     expect_ok(cuarena_alloc_on(f->arena, POOL, A, NULL, &p));
     expect_sound(f);
-    drop(f, p);
+    free_ok(f, p);
 }
 END_TEST
 

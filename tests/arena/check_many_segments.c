@@ -21,7 +21,7 @@ static void close_arena(void)
     expect_ok(cuarena_destroy_forced(&arena));
 }
 
-static void *take(uint64_t bytes)
+static void *alloc_ok(uint64_t bytes)
 {
     void *pointer;
     expect_ok(cuarena_alloc(arena, bytes, &pointer));
@@ -44,14 +44,14 @@ START_TEST(many_segments_stay_right_after_removals_in_the_middle)
     random_state_t random = {7};
     arena = arena_of(keepers[_i]);
     for (uint32_t i = 0; i < BLOCKS; i++)
-        blocks[i] = take((random_below(&random, 3) + 1) * GRANULARITY);
+        blocks[i] = alloc_ok((random_below(&random, 3) + 1) * GRANULARITY);
     for (uint32_t i = 0; i < 4 * BLOCKS; i++) {
         uint64_t at = random_below(&random, BLOCKS);
         if (blocks[at] != NULL) {
             expect_ok(cuarena_free(arena, blocks[at]));
             blocks[at] = NULL;
         } else {
-            blocks[at] = take((random_below(&random, 3) + 1) * GRANULARITY);
+            blocks[at] = alloc_ok((random_below(&random, 3) + 1) * GRANULARITY);
         }
         expect_valid_arena(arena);
         if (_i < 5)
@@ -66,7 +66,7 @@ START_TEST(many_segments_stay_right_after_a_trim_of_every_third)
 {
     arena = arena_of("preset=grow,memory=none,in_place=0");
     for (uint32_t i = 0; i < BLOCKS; i++)
-        blocks[i] = take(GRANULARITY);
+        blocks[i] = alloc_ok(GRANULARITY);
     for (uint32_t i = 0; i < BLOCKS; i += 3)
         expect_ok(cuarena_free(arena, blocks[i]));
     expect_ok(cuarena_free(arena, blocks[BLOCKS - 1]));
@@ -85,7 +85,7 @@ static void *open_holes(const char *options, uint32_t wide, uint64_t page_multip
     void *widest = NULL;
     arena = arena_of(options);
     for (uint32_t i = 0; i < 2 * BLOCKS; i++) {
-        blocks[i] = take(i == wide ? page_multiple * GRANULARITY : GRANULARITY);
+        blocks[i] = alloc_ok(i == wide ? page_multiple * GRANULARITY : GRANULARITY);
         if (i == wide)
             widest = blocks[i];
     }
@@ -100,7 +100,7 @@ START_TEST(growth_fills_the_hole_with_room_of_many_without)
 {
     void *hole = open_holes("preset=grow,memory=none", BLOCKS, 5);
     uint64_t held = arena_stats(arena).reserved_bytes;
-    ck_assert_ptr_eq(take(5 * GRANULARITY), hole);
+    ck_assert_ptr_eq(alloc_ok(5 * GRANULARITY), hole);
     expect_u64(arena_stats(arena).reserved_bytes, held + 5 * GRANULARITY);
     expect_valid_arena(arena);
     close_arena();
@@ -112,7 +112,7 @@ START_TEST(growth_fills_the_hole_that_free_bytes_make_cheaper)
     void *hole = open_holes("preset=grow,memory=none", BLOCKS, 4);
     expect_ok(cuarena_free(arena, blocks[BLOCKS - 1]));
     uint64_t held = arena_stats(arena).reserved_bytes;
-    ck_assert_ptr_eq(take(5 * GRANULARITY), (char *)hole - GRANULARITY);
+    ck_assert_ptr_eq(alloc_ok(5 * GRANULARITY), (char *)hole - GRANULARITY);
     expect_u64(arena_stats(arena).reserved_bytes, held + 4 * GRANULARITY);
     expect_valid_arena(arena);
     close_arena();
@@ -129,7 +129,7 @@ START_TEST(growth_looks_at_every_hole_before_it_refuses)
     cuarena_amount_t limit = {CUARENA_AMOUNT_BYTES, 0, (BLOCKS + 5) * GRANULARITY};
     expect_ok(cuarena_set_limit(arena, CUARENA_LIMIT_RESERVED, limit, NULL));
     uint64_t trims = arena_stats(arena).trims;
-    ck_assert_ptr_eq(take(5 * GRANULARITY), (char *)blocks[BLOCKS + 1] - GRANULARITY);
+    ck_assert_ptr_eq(alloc_ok(5 * GRANULARITY), (char *)blocks[BLOCKS + 1] - GRANULARITY);
     expect_u64(arena_stats(arena).trims, trims); /* which would have helped too */
     expect_u64(arena_stats(arena).reserved_bytes, (BLOCKS + 4) * GRANULARITY);
     expect_valid_arena(arena);

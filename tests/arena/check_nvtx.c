@@ -65,16 +65,16 @@ static void expect_no_mistake(void)
 START_TEST(pointers_and_blocks)
 {
     fixture_t *f = opened(&arena_kinds[_i], SIZE);
-    void *p = take(f, 1001);
-    cuarena_block_t block = take_block(f, 77);
+    void *p = alloc_ok(f, 1001);
+    cuarena_block_t block = alloc_block(f, 77);
     void *q = address_of(f, block);
     expect_region(p, 1001);
     expect_region(q, 77);
     expect_regions(2);
-    drop(f, p);
+    free_ok(f, p);
     expect_no_region(p);
     expect_region(q, 77);
-    drop_block(f, block);
+    free_block(f, block);
     expect_regions(0);
     expect_no_mistake();
 }
@@ -84,9 +84,9 @@ START_TEST(bytes_that_are_used_again)
 {
     fixture_t *f = opened(&arena_kinds[_i], SIZE);
     for (uint64_t bytes = 1; bytes < 3000; bytes += 257) {
-        void *p = take(f, bytes);
+        void *p = alloc_ok(f, bytes);
         expect_region(p, bytes);
-        drop(f, p);
+        free_ok(f, p);
         expect_no_region(p);
     }
     expect_no_mistake();
@@ -96,8 +96,8 @@ END_TEST
 START_TEST(another_size)
 {
     fixture_t *f = opened(&arena_kinds[_i], SIZE);
-    void *p = take(f, 1001);
-    void *wall = take(f, 500);
+    void *p = alloc_ok(f, 1001);
+    void *wall = alloc_ok(f, 500);
     const uint64_t sizes[] = {999, 10, 1030, 7000, 1, 7001};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         void *old = p;
@@ -111,8 +111,8 @@ START_TEST(another_size)
         if (old != p)
             ck_assert_uint_ne(address_of_pointer(old), address_of_pointer(p));
     }
-    drop(f, p);
-    drop(f, wall);
+    free_ok(f, p);
+    free_ok(f, wall);
     expect_regions(0);
     expect_no_mistake();
 }
@@ -123,9 +123,9 @@ START_TEST(blocks_that_move)
     fixture_t *f = opened(&arena_kinds[_i], SIZE);
     cuarena_block_t blocks[8];
     for (size_t i = 0; i < 8; i++)
-        blocks[i] = take_block(f, 1000 + i);
+        blocks[i] = alloc_block(f, 1000 + i);
     for (size_t i = 0; i < 8; i += 2)
-        drop_block(f, blocks[i]);
+        free_block(f, blocks[i]);
     cuarena_status_t status = cuarena_compact(f->arena, NULL, NULL, NULL, NULL);
     ck_assert(status == CUARENA_OK || status == CUARENA_UNSUPPORTED);
     expect_sound(f);
@@ -133,7 +133,7 @@ START_TEST(blocks_that_move)
         expect_region(address_of(f, blocks[i]), 1000 + i);
     expect_regions(4);
     for (size_t i = 1; i < 8; i += 2)
-        drop_block(f, blocks[i]);
+        free_block(f, blocks[i]);
     expect_regions(0);
     expect_no_mistake();
 }
@@ -143,8 +143,8 @@ START_TEST(the_end_of_an_arena)
 {
     fixture_t *f = new_fixture(fixture_close_forced);
     fixture_open(f, &arena_kinds[_i], SIZE);
-    (void)take(f, 1000);
-    (void)take_block(f, 2000);
+    (void)alloc_ok(f, 1000);
+    (void)alloc_block(f, 2000);
     expect_regions(2);
     fixture_close_forced(f);
     expect_regions(0);
@@ -156,13 +156,13 @@ END_TEST
 START_TEST(a_reset)
 {
     fixture_t *f = opened(&arena_kinds[_i], SIZE);
-    (void)take(f, 1000);
-    (void)take_block(f, 2000);
+    (void)alloc_ok(f, 1000);
+    (void)alloc_block(f, 2000);
     expect_ok(cuarena_reset(f->arena));
     expect_regions(0);
-    void *p = take(f, 3);
+    void *p = alloc_ok(f, 3);
     expect_region(p, 3);
-    drop(f, p);
+    free_ok(f, p);
     expect_no_mistake();
 }
 END_TEST
@@ -172,7 +172,7 @@ START_TEST(nothing_with_off)
     fixture_t *f = prepared(&arena_kinds[_i], SIZE);
     f->config.nvtx = CUARENA_NVTX_OFF;
     fixture_create(f);
-    drop(f, take(f, 1000));
+    free_ok(f, alloc_ok(f, 1000));
     expect_u64(recorder()->recorder_counts().calls, 0);
 }
 END_TEST
@@ -182,7 +182,7 @@ START_TEST(nothing_of_host_memory_with_auto)
     fixture_t *f = prepared(&arena_kinds[_i], SIZE);
     f->config.nvtx = CUARENA_NVTX_AUTO;
     fixture_create(f);
-    drop(f, take(f, 1000));
+    free_ok(f, alloc_ok(f, 1000));
     expect_u64(recorder()->recorder_counts().calls, 0);
 }
 END_TEST
@@ -192,9 +192,9 @@ END_TEST
 START_TEST(dedicated_blocks)
 {
     fixture_t *f = opened(KIND_CUSTOM_GROW, SIZE);
-    void *p = take_dedicated(f, 5000);
+    void *p = alloc_dedicated(f, 5000);
     expect_region(p, 5000);
-    drop(f, p);
+    free_ok(f, p);
     expect_regions(0);
     expect_no_mistake();
 }
@@ -207,7 +207,7 @@ START_TEST(adopted_bytes_are_their_owners)
     cuarena_block_t block = 0;
     expect_ok(cuarena_adopt(f->arena, bytes, sizeof bytes, 0, &block));
     expect_regions(0);
-    drop_block(f, block);
+    free_block(f, block);
     expect_no_mistake();
 }
 END_TEST
@@ -215,13 +215,13 @@ END_TEST
 START_TEST(empty_blocks_have_none)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, SIZE);
-    cuarena_block_t block = take_block(f, 0);
+    cuarena_block_t block = alloc_block(f, 0);
     expect_regions(0);
     expect_ok(cuarena_block_resize(f->arena, block, 100));
     expect_region(address_of(f, block), 100);
     expect_ok(cuarena_block_resize(f->arena, block, 0));
     expect_regions(0);
-    drop_block(f, block);
+    free_block(f, block);
     expect_no_mistake();
 }
 END_TEST
@@ -231,12 +231,12 @@ START_TEST(a_region_has_the_name_of_its_tag)
     fixture_t *f = opened(KIND_CUSTOM_POOL, SIZE);
     cuarena_tag_t tag = 0;
     expect_ok(cuarena_tag(f->arena, "weights", &tag));
-    void *p = take_tagged(f, 1000, tag);
-    void *q = take(f, 1000);
+    void *p = alloc_tagged(f, 1000, tag);
+    void *q = alloc_ok(f, 1000);
     expect_text(region_of(p).name, "weights");
     ck_assert_ptr_nonnull(strstr(region_of(q).name, "arena '"));
-    drop(f, p);
-    drop(f, q);
+    free_ok(f, p);
+    free_ok(f, q);
 }
 END_TEST
 
@@ -264,13 +264,13 @@ START_TEST(a_block_whose_free_fails_has_its_region)
     fixture_t *f = prepared(KIND_CUSTOM_POOL, SIZE);
     f->config.zero = CUARENA_ZERO_FREE;
     fixture_create(f);
-    void *p = take(f, 1000);
+    void *p = alloc_ok(f, 1000);
     f->memory.fail_op = OP_ZERO;
     f->memory.fail_in = 1;
     f->memory.fail_with = CUARENA_DRIVER;
     expect_status(cuarena_free(f->arena, p), CUARENA_DRIVER);
     expect_region(p, 1000);
-    drop(f, p);
+    free_ok(f, p);
     expect_regions(0);
     expect_no_mistake();
 }
@@ -296,7 +296,7 @@ START_TEST(a_pool_that_moves)
     fixture_t *f = prepared(KIND_CUSTOM_POOL, SIZE);
     f->config.address_bytes = 0;
     fixture_create(f);
-    cuarena_block_t block = take_block(f, 1000);
+    cuarena_block_t block = alloc_block(f, 1000);
     const void *before = address_of(f, block);
     expect_ok(cuarena_resize_pool(f->arena, 4 * SIZE));
     expect_sound(f);
@@ -304,7 +304,7 @@ START_TEST(a_pool_that_moves)
     expect_region(address_of(f, block), 1000);
     expect_regions(1);
     ck_assert_uint_eq(recorder()->recorder_heaps_now(), 1);
-    drop_block(f, block);
+    free_block(f, block);
     expect_no_mistake();
 }
 END_TEST
@@ -316,12 +316,12 @@ START_TEST(guarded_blocks_and_the_quarantine)
     f->config.fill = CUARENA_FILL_BOTH;
     f->config.quarantine_bytes = KIB(16);
     fixture_create(f);
-    void *p = take(f, 1001);
+    void *p = alloc_ok(f, 1001);
     expect_region(p, 1001);
     expect_ok(cuarena_resize(f->arena, p, 5001, &p));
     expect_region(p, 5001);
     expect_ok(cuarena_check(f->arena, NULL));
-    drop(f, p);
+    free_ok(f, p);
     expect_regions(0);
     expect_ok(cuarena_check(f->arena, NULL)); /* nothing is in the quarantine any more */
     expect_no_mistake();
@@ -411,15 +411,15 @@ static void compact_some(fixture_t *f)
 {
     cuarena_block_t blocks[12];
     for (size_t i = 0; i < 12; i++)
-        blocks[i] = take_block(f, 100 + 333 * (i % 5));
+        blocks[i] = alloc_block(f, 100 + 333 * (i % 5));
     for (size_t i = 0; i < 12; i += 3)
-        drop_block(f, blocks[i]);
+        free_block(f, blocks[i]);
     expect_ok(cuarena_compact(f->arena, NULL, NULL, NULL, NULL));
     expect_sound(f);
     for (size_t i = 0; i < 12; i++)
         if (i % 3 != 0) {
             expect_region(address_of(f, blocks[i]), 100 + 333 * (i % 5));
-            drop_block(f, blocks[i]);
+            free_block(f, blocks[i]);
         }
     expect_regions(0);
     expect_no_mistake();
@@ -440,10 +440,10 @@ START_TEST(zeroes_and_their_compaction)
     f->config.zero = CUARENA_ZERO_FREE;
     fixture_create(f);
     compact_some(f);
-    void *p = take_zeroed(f, 999);
+    void *p = alloc_zeroed(f, 999);
     expect_ok(cuarena_resize(f->arena, p, 11, &p));
     expect_region(p, 11);
-    drop(f, p);
+    free_ok(f, p);
     ck_assert_uint_ne(f->memory.counts[OP_ZERO], 0);
 }
 END_TEST
@@ -464,7 +464,7 @@ END_TEST
 
 /* ---- Threads and processes ------------------------------------------------ */
 
-static void *take_and_drop(void *user)
+static void *alloc_and_free(void *user)
 {
     cuarena_t *arena = user;
     for (uint64_t i = 0; i < 2000; i++) {
@@ -482,7 +482,7 @@ START_TEST(threads_that_would_have_caches)
     fixture_t *f = opened(KIND_NONE_POOL, SIZE);
     pthread_t threads[4];
     for (size_t i = 0; i < COUNT_OF(threads); i++)
-        ck_assert_int_eq(pthread_create(&threads[i], NULL, take_and_drop, f->arena), 0);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, alloc_and_free, f->arena), 0);
     for (size_t i = 0; i < COUNT_OF(threads); i++)
         pthread_join(threads[i], NULL);
     expect_regions(0);
@@ -494,7 +494,7 @@ END_TEST
 START_TEST(a_forked_child)
 {
     fixture_t *f = opened(KIND_NONE_POOL, SIZE);
-    void *p = take(f, 1000);
+    void *p = alloc_ok(f, 1000);
     const uint64_t calls = recorder()->recorder_counts().calls;
     pid_t child = fork();
     ck_assert_int_ge(child, 0);
@@ -510,7 +510,7 @@ START_TEST(a_forked_child)
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(status, 0);
     expect_region(p, 1000);
-    drop(f, p);
+    free_ok(f, p);
 }
 END_TEST
 
@@ -530,7 +530,7 @@ static void *wait_beside(void *unused)
     while (!atomic_load(&beside.called))
         (void)sched_yield();
     waiter_begin(&beside.waiter);
-    (void)take_and_drop(beside.arena);
+    (void)alloc_and_free(beside.arena);
     waiter_end(&beside.waiter);
     return unused;
 }
@@ -550,12 +550,12 @@ static void on_signal(int number)
 /* Grows, tells of blocks, compacts, runs out, and gives back. */
 static void tell_much(fixture_t *f)
 {
-    void *p = take(f, KIB(100));
+    void *p = alloc_ok(f, KIB(100));
     step_ok(f, cuarena_resize(f->arena, p, KIB(50), &p));
-    cuarena_block_t block = take_block(f, 1000);
-    drop(f, p);
+    cuarena_block_t block = alloc_block(f, 1000);
+    free_ok(f, p);
     expect_ok(cuarena_compact(f->arena, NULL, NULL, NULL, NULL));
-    drop_block(f, block);
+    free_block(f, block);
     expect_ok(cuarena_trim(f->arena, 0, NULL));
 }
 
@@ -593,19 +593,19 @@ static void expect_ranges(const char *name, uint64_t least, uint64_t payload)
 START_TEST(growth_compaction_and_running_out)
 {
     fixture_t *f = opened(KIND_CUSTOM_GROW, SIZE);
-    void *p = take(f, KIB(100));
+    void *p = alloc_ok(f, KIB(100));
     expect_ranges("grow", 1, KIB(100));
     expect_ranges("run out", 1, KIB(100));
-    drop(f, p);
-    cuarena_block_t below = take_block(f, 1000);
-    cuarena_block_t above = take_block(f, 1000);
-    drop_block(f, below);
+    free_ok(f, p);
+    cuarena_block_t below = alloc_block(f, 1000);
+    cuarena_block_t above = alloc_block(f, 1000);
+    free_block(f, below);
     expect_ok(cuarena_compact(f->arena, NULL, NULL, NULL, NULL));
     expect_ranges("compact", 1, 1000);
     void *none = NULL;
     expect_status(cuarena_alloc(f->arena, 2 * SIZE, &none), exhausted(f));
     expect_ranges("run out", 2, 2 * SIZE);
-    drop_block(f, above);
+    free_block(f, above);
     expect_no_mistake();
 }
 END_TEST
@@ -623,7 +623,7 @@ static fixture_t *with_tool_that_lacks(const char *what)
 START_TEST(a_profiler_takes_ranges_only)
 {
     fixture_t *f = with_tool_that_lacks("memory");
-    drop(f, take(f, 1000));
+    free_ok(f, alloc_ok(f, 1000));
     expect_ranges("grow", 1, 1000);
     expect_u64(recorder()->recorder_counts().begun, 0);
 }
@@ -632,9 +632,9 @@ END_TEST
 START_TEST(a_checker_takes_memory_only)
 {
     fixture_t *f = with_tool_that_lacks("ranges");
-    void *p = take(f, 1000);
+    void *p = alloc_ok(f, 1000);
     expect_region(p, 1000);
-    drop(f, p);
+    free_ok(f, p);
     expect_u64(recorder()->recorder_counts().ranges, 0);
     expect_no_mistake();
 }
@@ -643,16 +643,16 @@ END_TEST
 START_TEST(a_checker_without_names)
 {
     fixture_t *f = with_tool_that_lacks("names");
-    void *p = take(f, 1000);
+    void *p = alloc_ok(f, 1000);
     expect_text(region_of(p).name, "");
-    drop(f, p);
+    free_ok(f, p);
 }
 END_TEST
 
 START_TEST(a_checker_that_takes_a_part_gets_nothing)
 {
     fixture_t *f = with_tool_that_lacks("resize");
-    drop(f, take(f, 1000));
+    free_ok(f, alloc_ok(f, 1000));
     expect_u64(recorder()->recorder_counts().heaps, 0);
 }
 END_TEST
@@ -660,7 +660,7 @@ END_TEST
 START_TEST(a_tool_that_wants_nothing)
 {
     fixture_t *f = with_tool_that_lacks("all");
-    drop(f, take(f, 1000));
+    free_ok(f, alloc_ok(f, 1000));
     expect_u64(recorder()->recorder_counts().calls, 0);
 }
 END_TEST
@@ -682,7 +682,7 @@ START_TEST(a_tool_that_cannot_be_loaded)
     f->config.nvtx = CUARENA_NVTX_ON;
     fixture_create(f);
     cuarena_log_set_callback(NULL, NULL);
-    drop(f, take(f, 1000));
+    free_ok(f, alloc_ok(f, 1000));
     ck_assert_ptr_nonnull(strstr(line, "NVTX_INJECTION64_PATH"));
     ck_assert_ptr_nonnull(strstr(line, "/nowhere/tool.so"));
 }
@@ -699,7 +699,7 @@ static const char *said_of(const char *tool)
     f->config.nvtx = CUARENA_NVTX_ON;
     fixture_create(f);
     cuarena_log_set_callback(NULL, NULL);
-    drop(f, take(f, 1000));
+    free_ok(f, alloc_ok(f, 1000));
     return line;
 }
 

@@ -36,11 +36,11 @@ static fixture_t *open_with_stable(fixture_t *f)
 START_TEST(scope_begins_at_what_is_live)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    drop(f, take(f, 8 * EACH));
-    void *kept = take(f, 1000);
+    free_ok(f, alloc_ok(f, 8 * EACH));
+    void *kept = alloc_ok(f, 1000);
     push(f, CUARENA_REGION_ALL);
     expect_u64(stats_of(f).peak_live_bytes, 1024);
-    drop(f, take(f, EACH));
+    free_ok(f, alloc_ok(f, EACH));
     cuarena_peaks_t peaks = pop(f, CUARENA_REGION_ALL);
     expect_u64(peaks.live_bytes, EACH + 1024);
     expect_u64(peaks.requested_bytes, EACH + 1000);
@@ -49,7 +49,7 @@ START_TEST(scope_begins_at_what_is_live)
     cuarena_stats_t all = stats_of(f);
     expect_u64(all.peak_live_bytes, 8 * EACH);
     expect_u64(all.peak_live_blocks, 2);
-    drop(f, kept);
+    free_ok(f, kept);
 }
 END_TEST
 
@@ -57,12 +57,12 @@ START_TEST(scope_within_a_scope)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     push(f, CUARENA_REGION_ALL);
-    drop(f, take(f, 2 * EACH));
+    free_ok(f, alloc_ok(f, 2 * EACH));
     push(f, CUARENA_REGION_ALL);
-    drop(f, take(f, EACH));
+    free_ok(f, alloc_ok(f, EACH));
     expect_u64(pop(f, CUARENA_REGION_ALL).live_bytes, EACH);
     push(f, CUARENA_REGION_ALL);
-    drop(f, take(f, 5 * EACH));
+    free_ok(f, alloc_ok(f, 5 * EACH));
     expect_u64(pop(f, CUARENA_REGION_ALL).live_bytes, 5 * EACH);
     expect_u64(pop(f, CUARENA_REGION_ALL).live_bytes, 5 * EACH);
     expect_u64(stats_of(f).peak_live_bytes, 5 * EACH);
@@ -73,10 +73,10 @@ START_TEST(scope_of_held_bytes)
 {
     uint64_t given = 0;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
-    drop(f, take(f, 4 * EACH));
+    free_ok(f, alloc_ok(f, 4 * EACH));
     step_ok(f, cuarena_trim(f->arena, 0, &given));
     push(f, CUARENA_REGION_ALL);
-    drop(f, take(f, EACH));
+    free_ok(f, alloc_ok(f, EACH));
     expect_u64(pop(f, CUARENA_REGION_ALL).reserved_bytes, EACH);
     expect_u64(stats_of(f).peak_reserved_bytes, 4 * EACH);
 }
@@ -93,14 +93,14 @@ START_TEST(scopes_of_whole_and_region_are_apart)
         else
             fixture_open(&f, KIND_CUSTOM_POOL, POOL);
         push(&f, CUARENA_REGION_ALL);
-        drop(&f, take(&f, 4 * EACH));
+        free_ok(&f, alloc_ok(&f, 4 * EACH));
         push(&f, CUARENA_REGION_DYNAMIC);
-        drop(&f, take(&f, EACH));
+        free_ok(&f, alloc_ok(&f, EACH));
         expect_u64(stats_of(&f).peak_live_bytes, 4 * EACH);
         expect_u64(region_stats_of(&f, CUARENA_REGION_DYNAMIC).peak_live_bytes, EACH);
         expect_u64(pop(&f, CUARENA_REGION_ALL).live_bytes, 4 * EACH);
         push(&f, CUARENA_REGION_ALL);
-        drop(&f, take(&f, 2 * EACH));
+        free_ok(&f, alloc_ok(&f, 2 * EACH));
         expect_u64(pop(&f, CUARENA_REGION_DYNAMIC).live_bytes, 2 * EACH);
         expect_u64(pop(&f, CUARENA_REGION_ALL).live_bytes, 2 * EACH);
         expect_u64(stats_of(&f).peak_live_bytes, 4 * EACH);
@@ -113,10 +113,10 @@ END_TEST
 START_TEST(scope_of_the_stable_region)
 {
     fixture_t *f = open_with_stable(new_fixture(fixture_close));
-    drop(f, take_in(f, 3 * EACH, CUARENA_REGION_STABLE));
+    free_ok(f, alloc_in(f, 3 * EACH, CUARENA_REGION_STABLE));
     push(f, CUARENA_REGION_STABLE);
-    drop(f, take(f, 6 * EACH));
-    drop(f, take_in(f, 2 * EACH, CUARENA_REGION_STABLE));
+    free_ok(f, alloc_ok(f, 6 * EACH));
+    free_ok(f, alloc_in(f, 2 * EACH, CUARENA_REGION_STABLE));
     cuarena_peaks_t peaks = pop(f, CUARENA_REGION_STABLE);
     expect_u64(peaks.live_bytes, 2 * EACH);
     expect_u64(peaks.reserved_bytes, 0);
@@ -129,7 +129,7 @@ START_TEST(scope_of_no_region)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     push(f, CUARENA_REGION_STABLE);
-    drop(f, take_in(f, EACH, CUARENA_REGION_STABLE));
+    free_ok(f, alloc_in(f, EACH, CUARENA_REGION_STABLE));
     expect_u64(pop(f, CUARENA_REGION_STABLE).live_bytes, 0);
 }
 END_TEST
@@ -142,13 +142,13 @@ START_TEST(scope_in_which_the_first_dedicated_block_comes)
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
     cuarena_request_init(&request);
     request.dedicated = 1;
-    drop(f, take(f, 4 * EACH));
+    free_ok(f, alloc_ok(f, 4 * EACH));
     push(f, CUARENA_REGION_ALL);
     push(f, CUARENA_REGION_DYNAMIC);
-    void *pointer = take(f, EACH);
+    void *pointer = alloc_ok(f, EACH);
     step_ok(f, cuarena_alloc_with(f->arena, 2 * EACH, &request, &apart));
-    drop(f, apart);
-    drop(f, pointer);
+    free_ok(f, apart);
+    free_ok(f, pointer);
     expect_u64(pop(f, CUARENA_REGION_DYNAMIC).live_bytes, EACH);
     expect_u64(pop(f, CUARENA_REGION_ALL).live_bytes, 3 * EACH);
     expect_u64(stats_of(f).peak_live_bytes, 4 * EACH);
@@ -159,11 +159,11 @@ START_TEST(reset_peaks_reaches_all_open_scopes)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     push(f, CUARENA_REGION_ALL);
-    drop(f, take(f, 4 * EACH));
+    free_ok(f, alloc_ok(f, 4 * EACH));
     push(f, CUARENA_REGION_ALL);
-    drop(f, take(f, 3 * EACH));
+    free_ok(f, alloc_ok(f, 3 * EACH));
     step_ok(f, cuarena_reset_peaks(f->arena));
-    drop(f, take(f, EACH));
+    free_ok(f, alloc_ok(f, EACH));
     expect_u64(pop(f, CUARENA_REGION_ALL).live_bytes, EACH);
     expect_u64(pop(f, CUARENA_REGION_ALL).live_bytes, EACH);
     expect_u64(stats_of(f).peak_live_bytes, EACH);
@@ -237,14 +237,14 @@ START_TEST(scope_of_a_tag)
     cuarena_peaks_t peaks;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     expect_ok(cuarena_tag(f->arena, "a", &tags[0]));
-    drop(f, take_tagged(f, 4 * EACH, tags[0]));
+    free_ok(f, alloc_tagged(f, 4 * EACH, tags[0]));
     step_ok(f, cuarena_tag_peaks_push(f->arena, tags[0]));
     for (size_t i = 1; i < COUNT_OF(tags); i++) { /* their table moves */
         char name[2] = {(char)('a' + i), '\0'};
         expect_ok(cuarena_tag(f->arena, name, &tags[i]));
     }
-    drop(f, take_tagged(f, 5 * EACH, tags[1]));
-    drop(f, take_tagged(f, 1000, tags[0]));
+    free_ok(f, alloc_tagged(f, 5 * EACH, tags[1]));
+    free_ok(f, alloc_tagged(f, 1000, tags[0]));
     expect_u64(tag_stats_of(f, tags[0]).peak_live_bytes, 1024);
     cuarena_peaks_init(&peaks);
     step_ok(f, cuarena_tag_peaks_pop(f->arena, tags[0], &peaks));
@@ -356,7 +356,7 @@ START_TEST(push_up_to_the_limit)
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     for (int i = 0; i < CUARENA_MAX_PEAK_SCOPES; i++) {
         push(f, CUARENA_REGION_ALL);
-        drop(f, take(f, (uint64_t)(CUARENA_MAX_PEAK_SCOPES - i) * 256));
+        free_ok(f, alloc_ok(f, (uint64_t)(CUARENA_MAX_PEAK_SCOPES - i) * 256));
     }
     step(f, cuarena_peaks_push(f->arena, CUARENA_REGION_ALL), CUARENA_LIMIT);
     push(f, CUARENA_REGION_DYNAMIC); /* which has its own */

@@ -37,9 +37,9 @@ static fixture_t *open_trimmed(fixture_t *f, cuarena_block_t *row, int32_t compa
     fixture_prepare(f, KIND_CUSTOM_POOL, POOL);
     f->config.compact_on_oom = compacts;
     fixture_create(f);
-    take_row(f, row, COUNT, EACH);
+    alloc_row(f, row, COUNT, EACH);
     for (size_t i = 0; i < COUNT; i += 2) {
-        drop_block(f, row[i]);
+        free_block(f, row[i]);
         row[i] = 0;
     }
     step_ok(f, cuarena_trim(f->arena, 0, &given));
@@ -51,10 +51,10 @@ START_TEST(trimmed_pool_whose_holes_serve_together)
 {
     cuarena_block_t row[COUNT];
     fixture_t *f = open_trimmed(new_fixture(fixture_close), row, 1);
-    void *half = take(f, POOL / 2);
+    void *half = alloc_ok(f, POOL / 2);
     expect_u64(stats_of(f).reserved_bytes, POOL);
-    drop(f, half);
-    drop_row(f, row, COUNT, EACH);
+    free_ok(f, half);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -71,8 +71,8 @@ START_TEST(trimmed_pool_is_fragmented_and_compaction_serves_it)
     cuarena_compact_options_init(&options);
     options.goal_bytes = POOL / 2;
     step_ok(f, cuarena_compact(f->arena, &options, NULL, NULL, NULL));
-    drop(f, take(f, POOL / 2));
-    drop_row(f, row, COUNT, EACH);
+    free_ok(f, alloc_ok(f, POOL / 2));
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -83,13 +83,13 @@ START_TEST(trimmed_pool_takes_what_is_lacking)
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     step_ok(f, cuarena_trim(f->arena, 0, &given));
     expect_text(test_memory_sequence(&f->memory), "get give_back");
-    void *first = take(f, EACH);
+    void *first = alloc_ok(f, EACH);
     expect_u64(stats_of(f).reserved_bytes, EACH);
-    void *rest = take(f, POOL - EACH);
+    void *rest = alloc_ok(f, POOL - EACH);
     expect_u64(stats_of(f).reserved_bytes, POOL);
     expect_text(test_memory_sequence(&f->memory), "get give_back get grow");
-    drop(f, first);
-    drop(f, rest);
+    free_ok(f, first);
+    free_ok(f, rest);
 }
 END_TEST
 
@@ -100,9 +100,9 @@ START_TEST(trimmed_pool_without_addresses_is_taken_whole)
     f->memory.reserves_none = 1;
     fixture_create(f);
     step_ok(f, cuarena_trim(f->arena, 0, &given));
-    drop(f, take(f, EACH));
+    free_ok(f, alloc_ok(f, EACH));
     expect_u64(stats_of(f).reserved_bytes, POOL);
-    drop(f, take(f, POOL));
+    free_ok(f, alloc_ok(f, POOL));
 }
 END_TEST
 
@@ -115,7 +115,7 @@ START_TEST(trimmed_pool_whose_memory_has_no_more)
     step(f, cuarena_alloc(f->arena, POOL / 2, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_in_error("answered 2; tried: reserved bytes, compaction");
     ck_assert_int_eq(last_error().driver_code, CUARENA_OUT_OF_MEMORY);
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -202,16 +202,16 @@ START_TEST(refusal_by_alignment_may_be_fragmented)
     cuarena_block_t row[COUNT];
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take_row(f, row, COUNT, EACH);
+    alloc_row(f, row, COUNT, EACH);
     for (size_t i = 0; i < COUNT; i += 2) {
-        drop_block(f, row[i]);
+        free_block(f, row[i]);
         row[i] = 0;
     }
     cuarena_request_init(&request);
     request.alignment = 4096;
     step(f, cuarena_alloc_with(f->arena, 2 * EACH, &request, &pointer), CUARENA_FRAGMENTED);
     expect_in_error("aligned to 4096");
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -220,14 +220,14 @@ START_TEST(refusal_near_the_largest_size_counts)
     void *pointer = UNTOUCHED;
     static const uint64_t sizes[] = {(UINT64_C(1) << 48) - 1, UINT64_C(1) << 48, UINT64_MAX};
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    void *kept = take(f, EACH);
+    void *kept = alloc_ok(f, EACH);
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         step(f, cuarena_alloc(f->arena, sizes[i], &pointer), CUARENA_OUT_OF_MEMORY);
         step(f, cuarena_resize(f->arena, kept, sizes[i], &pointer), CUARENA_OUT_OF_MEMORY);
         expect_u64(last_error().asked_bytes, sizes[i]);
         expect_u64(stats_of(f).failed, 2 * (i + 1));
     }
-    drop(f, kept);
+    free_ok(f, kept);
 }
 END_TEST
 
@@ -272,15 +272,15 @@ START_TEST(refusal_by_zeroing_leaves_peaks)
     expect_ok(cuarena_ort_stats(f->arena, &after));
     expect_u64((uint64_t)after.max_alloc_size, (uint64_t)before.max_alloc_size);
     expect_u64((uint64_t)after.max_bytes_in_use, (uint64_t)before.max_bytes_in_use);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
-static void *taken_beside;
+static void *allocated_beside;
 
 /* Another thread's block, which is the first to have so many live bytes as the one that is refused
  * would have made. */
-static void *take_beside(void *user)
+static void *alloc_beside(void *user)
 {
     fixture_t *f = user;
     void *pointer = NULL;
@@ -298,8 +298,8 @@ static void let_take_beside(test_memory_t *memory, memory_op_t op, const cuarena
     if (op != OP_GIVE_BACK)
         return;
     memory->hook = NULL;
-    ck_assert_int_eq(pthread_create(&thread, NULL, take_beside, f), 0);
-    ck_assert_int_eq(pthread_join(thread, &taken_beside), 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, alloc_beside, f), 0);
+    ck_assert_int_eq(pthread_join(thread, &allocated_beside), 0);
 }
 
 /* What is live while the segment goes back is in the peaks. */
@@ -319,7 +319,7 @@ START_TEST(refusal_by_zeroing_leaves_peaks_of_others)
     expect_u64(stats_of(f).live_bytes, EACH);
     expect_u64(stats_of(f).peak_live_bytes, EACH);
     expect_u64(stats_of(f).peak_live_blocks, 1);
-    expect_ok(cuarena_free(f->arena, taken_beside));
+    expect_ok(cuarena_free(f->arena, allocated_beside));
 }
 END_TEST
 
@@ -334,7 +334,7 @@ START_TEST(limit_of_live_bytes_counts_rests)
     step(f, cuarena_alloc(f->arena, EACH, &pointer), CUARENA_LIMIT);
     expect_u64(live_bytes(f), 0);
     expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_LIVE, amount_of_bytes(POOL), NULL));
-    drop(f, take(f, EACH));
+    free_ok(f, alloc_ok(f, EACH));
 }
 END_TEST
 
@@ -343,12 +343,12 @@ START_TEST(refusal_that_nothing_helps_gives_nothing_back)
 {
     void *pointer = UNTOUCHED;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
-    void *kept = take(f, EACH);
-    drop(f, take(f, EACH));
+    void *kept = alloc_ok(f, EACH);
+    free_ok(f, alloc_ok(f, EACH));
     uint64_t held = stats_of(f).reserved_bytes;
     step(f, cuarena_alloc(f->arena, POOL, &pointer), CUARENA_LIMIT);
     expect_u64(stats_of(f).reserved_bytes, held);
-    drop(f, kept);
+    free_ok(f, kept);
 }
 END_TEST
 

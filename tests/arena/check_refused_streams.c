@@ -34,7 +34,7 @@ static fixture_t *open_row(const char *options, int row, void **other_out)
              steals[(size_t)row % COUNT_OF(steals)]);
     fixture_t *f = opened_text(text);
     if (other_out != NULL)
-        *other_out = take_on(f, MIB(1), B);
+        *other_out = alloc_on(f, MIB(1), B);
     expect_ok(cuarena_alloc_on(f->arena, MIB(2), A, NULL, &freed));
     expect_ok(cuarena_alloc_on(f->arena, MIB(4), A, NULL, &idle));
     expect_ok(cuarena_free_on(f->arena, freed, A));
@@ -95,8 +95,8 @@ static void expect_most_blocks(const char *options, int row)
     for (way_t way = 0; way < WAYS; way++)
         expect_limit(f, MIB(4) + KIB(256), way, own);
     expect_ok(cuarena_free_on(f->arena, other, B));
-    drop_on(f, take_on(f, MIB(4) + KIB(256), A), A);
-    drop_on(f, own, A);
+    free_on(f, alloc_on(f, MIB(4) + KIB(256), A), A);
+    free_on(f, own, A);
 }
 
 START_TEST(a_request_that_the_most_blocks_refuse_ends)
@@ -122,7 +122,7 @@ START_TEST(a_request_whose_rest_would_exceed_the_limit_of_live_bytes_ends)
     for (way_t way = 0; way < BY_RESIZE; way++)
         expect_limit(f, MIB(5) - KIB(64), way, NULL);
     expect_limit(f, MIB(5) + KIB(64), BY_POINTER, NULL);
-    drop_on(f, other, B);
+    free_on(f, other, B);
 }
 END_TEST
 

@@ -54,31 +54,31 @@ static void see_it_first(meeting_t *m)
     cuarena_alloc_on(m->f.arena, PART, B, NULL, &m->pointer);
 }
 
-static void take_on_b(meeting_t *m)
+static void alloc_on_b(meeting_t *m)
 {
-    m->pointer = take_on(&m->f, PART, B);
+    m->pointer = alloc_on(&m->f, PART, B);
 }
 
 static void use_on_b(meeting_t *m)
 {
-    m->pointer = take_on(&m->f, PART, A);
+    m->pointer = alloc_on(&m->f, PART, A);
     sim_write(&m->f.sim, B, m->pointer, PART, 1);
     expect_ok(cuarena_record_use(m->f.arena, m->pointer, B));
 }
 
 static void free_on_a(meeting_t *m)
 {
-    drop_on(&m->f, m->pointer, A);
+    free_on(&m->f, m->pointer, A);
 }
 
 static void free_on_b(meeting_t *m)
 {
-    drop_on(&m->f, m->pointer, B);
+    free_on(&m->f, m->pointer, B);
 }
 
 static void fill_and_free(meeting_t *m, cuarena_stream_t stream)
 {
-    take_row_on(&m->f, m->row, 4, stream);
+    alloc_row_on(&m->f, m->row, 4, stream);
     for (int i = 0; i < 4; i++)
         expect_ok(cuarena_block_free_on(m->f.arena, m->row[i], stream));
 }
@@ -86,7 +86,7 @@ static void fill_and_free(meeting_t *m, cuarena_stream_t stream)
 static void fill_by_a(meeting_t *m)
 {
     fill_and_free(m, A);
-    expect_ok(cuarena_free_on(m->f.arena, take_on(&m->f, PART, A), A));
+    expect_ok(cuarena_free_on(m->f.arena, alloc_on(&m->f, PART, A), A));
 }
 
 static void fill_by_b(meeting_t *m)
@@ -103,7 +103,7 @@ static void steal_on_a(meeting_t *m)
 static void leave_a_hole(meeting_t *m)
 {
     void *p = NULL;
-    take_row_on(&m->f, m->row, 4, B);
+    alloc_row_on(&m->f, m->row, 4, B);
     for (int i = 1; i < 4; i++) {
         expect_ok(cuarena_block_pin_on(m->f.arena, m->row[i], B, &p));
         sim_write(&m->f.sim, B, p, PART, 1);
@@ -143,10 +143,10 @@ static void ask_for_zeros_on_b(meeting_t *m)
     expect_ok(cuarena_alloc_on(m->f.arena, PART, B, &request, &m->pointer));
 }
 
-static void take_two_on_b(meeting_t *m)
+static void alloc_two_on_b(meeting_t *m)
 {
-    m->pointer = take_on(&m->f, PART, B);
-    take_on(&m->f, 256, B);
+    m->pointer = alloc_on(&m->f, PART, B);
+    alloc_on(&m->f, 256, B);
 }
 
 static void resize_on_b(meeting_t *m)
@@ -169,9 +169,9 @@ static const struct {
     int32_t event;
 } rows[] = {
     {"first sight", NULL, see_it_first, SIM_IDENTIFY, 1, 0},
-    {"zeroing", take_on_b, ask_for_zeros_on_b, SIM_ZERO, 1, 0},
-    {"a resize's copy", take_two_on_b, resize_on_b, SIM_RELOCATE, 1, 0},
-    {"an eager free", take_on_b, free_on_b, SIM_RECORD, 1, 1},
+    {"zeroing", alloc_on_b, ask_for_zeros_on_b, SIM_ZERO, 1, 0},
+    {"a resize's copy", alloc_two_on_b, resize_on_b, SIM_RELOCATE, 1, 0},
+    {"an eager free", alloc_on_b, free_on_b, SIM_RECORD, 1, 1},
     {"the free of a block it uses", use_on_b, free_on_a, SIM_RECORD, 1, 0},
     {"reclaiming", fill_by_b, reclaim_all, SIM_RECORD, 1, 0},
     {"a mark", fill_by_b, mark_b, SIM_RECORD, 1, 0},
@@ -210,7 +210,7 @@ START_TEST(a_copy_comes_after_the_stream_that_was_released)
 {
     meeting_t m = {.op = SIM_RECORD, .nth = 1};
     fixture_open(&m.f, SIMULATED, POOL);
-    take_two_on_b(&m);
+    alloc_two_on_b(&m);
     sim_write(&m.f.sim, B, m.pointer, PART, 1);
     expect_ok(cuarena_record_use(m.f.arena, m.pointer, A));
     m.f.sim.hook_user = &m;
@@ -241,7 +241,7 @@ START_TEST(a_session_waits_for_calls_that_record_all_work)
     m.f.sim.ops.grow = NULL;
     m.f.sim.ops.shrink = NULL;
     fixture_create(&m.f);
-    take_block_on(&m.f, PART, B);
+    alloc_block_on(&m.f, PART, B);
     m.f.sim.hook_user = &m;
     m.f.sim.hook = meet;
     (void)cuarena_resize_pool(m.f.arena, 2 * POOL);
@@ -290,7 +290,7 @@ START_TEST(what_is_freed_during_a_release_is_not_behind_its_event)
     record_as_ever = m.f.sim.ops.record_event;
     m.f.sim.ops.record_event = record_and_go_on;
     fixture_create(&m.f);
-    m.pointer = take_on(&m.f, POOL, B);
+    m.pointer = alloc_on(&m.f, POOL, B);
     expect_ok(cuarena_release_stream(m.f.arena, B));
     pthread_join(m.releaser, NULL);
     sim_run(&m.f.sim, 1);

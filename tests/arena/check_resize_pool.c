@@ -36,16 +36,16 @@ START_TEST(resize_pool_grows_in_place)
 {
     void *row[COUNT];
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take_pointer_row(f, row, COUNT, EACH);
+    alloc_pointer_row(f, row, COUNT, EACH);
     void *base = base_of(f);
     test_memory_forget_calls(&f->memory);
     step_ok(f, cuarena_resize_pool(f->arena, 2 * POOL));
     expect_text(test_memory_sequence(&f->memory), "grow");
     expect_ptr(base_of(f), base);
     expect_reserved(f, 2 * POOL);
-    drop(f, take(f, POOL));
-    drop_pointer_row(f, row, COUNT, EACH);
-    drop(f, take(f, 2 * POOL));
+    free_ok(f, alloc_ok(f, POOL));
+    free_pointer_row(f, row, COUNT, EACH);
+    free_ok(f, alloc_ok(f, 2 * POOL));
 }
 END_TEST
 
@@ -53,15 +53,15 @@ START_TEST(resize_pool_shrinks_in_place)
 {
     void *row[COUNT];
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take_pointer_row(f, row, COUNT, EACH);
-    drop(f, row[7]);
-    drop(f, row[6]);
+    alloc_pointer_row(f, row, COUNT, EACH);
+    free_ok(f, row[7]);
+    free_ok(f, row[6]);
     row[6] = row[7] = NULL;
     test_memory_forget_calls(&f->memory);
     step_ok(f, cuarena_resize_pool(f->arena, POOL - 2 * EACH));
     expect_text(test_memory_sequence(&f->memory), "shrink");
     expect_reserved(f, POOL - 2 * EACH);
-    drop_pointer_row(f, row, COUNT, EACH);
+    free_pointer_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -71,11 +71,11 @@ START_TEST(resize_pool_shrinks_past_a_hole_at_its_odd_end)
     cuarena_block_t row[COUNT];
     const uint64_t hole = (COUNT - 2) * EACH;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take_row(f, row, COUNT, EACH);
-    drop_block(f, row[COUNT - 2]);
+    alloc_row(f, row, COUNT, EACH);
+    free_block(f, row[COUNT - 2]);
     row[COUNT - 2] = 0;
     expect_u64(trim_to(f, 0), EACH);
-    drop_block(f, row[COUNT - 1]);
+    free_block(f, row[COUNT - 1]);
     row[COUNT - 1] = 0;
     step_ok(f, cuarena_resize_pool(f->arena, hole + EACH - GRANULARITY / 2));
     expect_reserved(f, hole);
@@ -83,7 +83,7 @@ START_TEST(resize_pool_shrinks_past_a_hole_at_its_odd_end)
     expect_reserved(f, hole);
     step_ok(f, cuarena_resize_pool(f->arena, hole));
     expect_reserved(f, hole);
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -92,9 +92,9 @@ START_TEST(resize_pool_moves_what_stands_in_the_part_that_goes)
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take_row(f, row, COUNT, EACH);
+    alloc_row(f, row, COUNT, EACH);
     for (size_t i = 0; i < 4; i++) {
-        drop_block(f, row[i]);
+        free_block(f, row[i]);
         row[i] = 0;
     }
     expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
@@ -103,7 +103,7 @@ START_TEST(resize_pool_moves_what_stands_in_the_part_that_goes)
     expect_reserved(f, POOL / 2);
     for (size_t i = 4; i < COUNT; i++)
         expect_ptr(heard_of(&heard, row[i])->to, address_of(f, row[i]));
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -111,12 +111,12 @@ START_TEST(resize_pool_is_busy_with_pinned_blocks_in_the_way)
 {
     void *row[COUNT];
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take_pointer_row(f, row, COUNT, EACH);
-    drop(f, row[0]);
+    alloc_pointer_row(f, row, COUNT, EACH);
+    free_ok(f, row[0]);
     row[0] = NULL;
     step(f, cuarena_resize_pool(f->arena, POOL - EACH), CUARENA_BUSY);
     expect_reserved(f, POOL);
-    drop_pointer_row(f, row, COUNT, EACH);
+    free_pointer_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -125,14 +125,14 @@ START_TEST(resize_pool_below_what_lives_changes_nothing)
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take_row(f, row, COUNT, EACH);
+    alloc_row(f, row, COUNT, EACH);
     expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
     cuarena_status_t status = cuarena_resize_pool(f->arena, POOL / 2);
     ck_assert_msg(status != CUARENA_OK, "it said that it shrank");
     expect_sound(f);
     expect_reserved(f, POOL);
     expect_u64(heard.count, 0);
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -150,7 +150,7 @@ START_TEST(resize_pool_into_a_new_segment_moves_all)
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
     fixture_t *f = open_without_growth(new_fixture(fixture_close));
-    take_row(f, row, COUNT, EACH);
+    alloc_row(f, row, COUNT, EACH);
     expect_ok(cuarena_set_relocation_callback(f->arena, hear_relocations, &heard));
     step_ok(f, cuarena_resize_pool(f->arena, 2 * POOL));
     expect_u64(heard.count, COUNT);
@@ -159,8 +159,8 @@ START_TEST(resize_pool_into_a_new_segment_moves_all)
     expect_u64(stats_of(f).compactions, 1);
     expect_reserved(f, 2 * POOL);
     expect_u64(test_memory_segments(&f->memory), 1);
-    drop_row(f, row, COUNT, EACH);
-    drop(f, take(f, 2 * POOL));
+    free_row(f, row, COUNT, EACH);
+    free_ok(f, alloc_ok(f, 2 * POOL));
 }
 END_TEST
 
@@ -175,7 +175,7 @@ START_TEST(resize_pool_into_a_new_segment_beside_a_dedicated_block)
     step_ok(f, cuarena_resize_pool(f->arena, 2 * POOL));
     expect_u64(reserved_bytes(f), 2 * POOL + 3 * GRANULARITY);
     expect_u64(f->memory.reserved_bytes, 2 * POOL + 3 * GRANULARITY);
-    drop(f, apart);
+    free_ok(f, apart);
     expect_reserved(f, 2 * POOL);
 }
 END_TEST
@@ -185,29 +185,29 @@ START_TEST(resize_pool_into_a_smaller_segment)
     void *pointer = NULL;
     cuarena_block_t row[COUNT];
     fixture_t *f = open_without_growth(new_fixture(fixture_close));
-    take_row(f, row, COUNT, EACH);
-    drop_block(f, row[2]);
-    drop_block(f, row[5]);
+    alloc_row(f, row, COUNT, EACH);
+    free_block(f, row[2]);
+    free_block(f, row[5]);
     row[2] = row[5] = 0;
     step_ok(f, cuarena_resize_pool(f->arena, POOL - EACH));
     expect_reserved(f, POOL - EACH);
-    row[2] = take_block(f, EACH);
+    row[2] = alloc_block(f, EACH);
     paint(f, address_of(f, row[2]), EACH, 2);
     step(f, cuarena_alloc(f->arena, 1, &pointer), CUARENA_OUT_OF_MEMORY);
-    drop_row(f, row, COUNT, EACH);
-    drop(f, take(f, POOL - EACH));
+    free_row(f, row, COUNT, EACH);
+    free_ok(f, alloc_ok(f, POOL - EACH));
 }
 END_TEST
 
 START_TEST(resize_pool_into_a_new_segment_is_busy_with_pins)
 {
     fixture_t *f = open_without_growth(new_fixture(fixture_close));
-    void *pointer = take(f, EACH);
+    void *pointer = alloc_ok(f, EACH);
     paint(f, pointer, EACH, 1);
     step(f, cuarena_resize_pool(f->arena, 2 * POOL), CUARENA_BUSY);
     expect_reserved(f, POOL);
     expect_painted(f, pointer, EACH, 1);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -234,9 +234,9 @@ START_TEST(resize_pool_refused_by_the_memory_changes_nothing)
     } else {
         open_without_growth(&f);
     }
-    take_row(&f, row, COUNT, EACH);
+    alloc_row(&f, row, COUNT, EACH);
     for (size_t i = 0; i < 4; i++) {
-        drop_block(&f, row[i]);
+        free_block(&f, row[i]);
         row[i] = 0;
     }
     expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
@@ -247,7 +247,7 @@ START_TEST(resize_pool_refused_by_the_memory_changes_nothing)
     expect_u64(heard.count, 0);
     expect_recount(&f);
     step_ok(&f, cuarena_resize_pool(f.arena, failing_resizes[_i].bytes));
-    drop_row(&f, row, COUNT, EACH);
+    free_row(&f, row, COUNT, EACH);
     fixture_close(&f);
 }
 END_TEST
@@ -258,22 +258,22 @@ START_TEST(resize_pool_to_an_odd_size_over_a_hole)
     cuarena_block_t row[COUNT];
     uint64_t odd = 5 * GRANULARITY + 256;
     fixture_t *f = opened(KIND_CUSTOM_POOL, COUNT * GRANULARITY);
-    take_row(f, row, COUNT, GRANULARITY);
-    drop_block(f, row[4]);
-    drop_block(f, row[5]);
+    alloc_row(f, row, COUNT, GRANULARITY);
+    free_block(f, row[4]);
+    free_block(f, row[5]);
     row[4] = row[5] = 0;
     expect_u64(trim_to(f, 0), 2 * GRANULARITY);
-    drop_row(f, row, COUNT, GRANULARITY);
+    free_row(f, row, COUNT, GRANULARITY);
     step_ok(f, cuarena_resize_pool(f->arena, odd));
-    void *pointer = take(f, odd);
+    void *pointer = alloc_ok(f, odd);
     paint(f, pointer, odd, 1);
     expect_u64(reserved_bytes(f), 6 * GRANULARITY);
     step_ok(f, cuarena_resize_pool(f->arena, 6 * GRANULARITY));
     expect_painted(f, pointer, odd, 1);
-    drop(f, pointer);
-    pointer = take(f, 6 * GRANULARITY);
+    free_ok(f, pointer);
+    pointer = alloc_ok(f, 6 * GRANULARITY);
     paint(f, pointer, 6 * GRANULARITY, 2);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -284,7 +284,7 @@ START_TEST(resize_pool_keeps_the_stable_region)
     fixture_t *f = prepared(&arena_kinds[_i], POOL);
     f->config.stable = amount_of_bytes(2 * EACH);
     fixture_create(f);
-    void *stable = take_in(f, EACH, CUARENA_REGION_STABLE);
+    void *stable = alloc_in(f, EACH, CUARENA_REGION_STABLE);
     paint(f, stable, EACH, 4);
     step_ok(f, cuarena_resize_pool(f->arena, 2 * POOL));
     expect_u64(region_stats_of(f, CUARENA_REGION_STABLE).capacity_bytes, 2 * EACH);
@@ -295,7 +295,7 @@ START_TEST(resize_pool_keeps_the_stable_region)
     expect_u64(region_stats_of(f, CUARENA_REGION_STABLE).capacity_bytes, 2 * EACH);
     expect_u64(stats_of(f).capacity_bytes, 3 * EACH);
     expect_painted(f, stable, EACH, 4);
-    drop(f, stable);
+    free_ok(f, stable);
 }
 END_TEST
 
@@ -328,7 +328,7 @@ static int32_t count_calls(void *user, cuarena_t *arena, uint64_t asked_bytes, i
     return 1;
 }
 
-static void *take_twice_the_pool(void *user)
+static void *alloc_twice_the_pool(void *user)
 {
     meanwhile_t *m = user;
     waiter_begin(&m->waiter);
@@ -344,7 +344,7 @@ static void ask_meanwhile(test_memory_t *memory, memory_op_t op, const cuarena_r
     (void)list, (void)count;
     if (op != OP_GROW)
         return;
-    ck_assert_int_eq(pthread_create(&m->thread, NULL, take_twice_the_pool, m), 0);
+    ck_assert_int_eq(pthread_create(&m->thread, NULL, alloc_twice_the_pool, m), 0);
     expect_asleep(&m->waiter, "a request for more than the pool, while that is resized");
 }
 

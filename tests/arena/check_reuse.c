@@ -14,16 +14,16 @@
 
 static void *row[ROW];
 
-static void take_pages(fixture_t *f)
+static void alloc_pages(fixture_t *f)
 {
-    take_pointer_row(f, row, ROW, PAGE);
+    alloc_pointer_row(f, row, ROW, PAGE);
 }
 
 /* Frees every other block, from the first on. */
 static void leave_holes(fixture_t *f)
 {
     for (int i = 0; i < ROW; i += 2) {
-        drop(f, row[i]);
+        free_ok(f, row[i]);
         row[i] = NULL;
     }
 }
@@ -39,18 +39,18 @@ static const char *const memories[] = {
 };
 #define MEMORIES ((int)COUNT_OF(memories))
 
-/* Contents of the blocks that stay are looked at when they are dropped. */
+/* Contents of the blocks that stay are looked at when they are freed. */
 START_TEST(growth_takes_the_place_of_idle_pages)
 {
     fixture_t *f = opened_text(memories[_i]);
-    take_pages(f);
+    alloc_pages(f);
     leave_holes(f);
     expect_u64(reserved_bytes(f), ROW * PAGE);
-    void *wide = take(f, WIDE);
+    void *wide = alloc_ok(f, WIDE);
     expect_u64(reserved_bytes(f), ROW * PAGE);
     expect_u64(stats_of(f).peak_reserved_bytes, ROW * PAGE);
-    drop(f, wide);
-    drop_pointer_row(f, row, ROW, PAGE);
+    free_ok(f, wide);
+    free_pointer_row(f, row, ROW, PAGE);
     fixture_close(f);
 }
 END_TEST
@@ -59,15 +59,15 @@ END_TEST
 START_TEST(growth_after_a_trim_takes_the_place_of_idle_pages)
 {
     fixture_t *f = opened_text(memories[_i]);
-    drop(f, take(f, 4 * ROW * PAGE));
+    free_ok(f, alloc_ok(f, 4 * ROW * PAGE));
     expect_ok(cuarena_trim(f->arena, 0, NULL));
     expect_u64(reserved_bytes(f), 0);
-    take_pages(f);
+    alloc_pages(f);
     leave_holes(f);
-    void *wide = take(f, WIDE);
+    void *wide = alloc_ok(f, WIDE);
     expect_u64(reserved_bytes(f), ROW * PAGE);
-    drop(f, wide);
-    drop_pointer_row(f, row, ROW, PAGE);
+    free_ok(f, wide);
+    free_pointer_row(f, row, ROW, PAGE);
     fixture_close(f);
 }
 END_TEST
@@ -76,14 +76,14 @@ END_TEST
 START_TEST(a_little_more_is_taken_without_giving_anything_back)
 {
     fixture_t *f = opened_text(memories[0]);
-    take_pages(f);
-    drop(f, row[1]);
+    alloc_pages(f);
+    free_ok(f, row[1]);
     row[1] = NULL;
-    void *two = take(f, 2 * PAGE);
+    void *two = alloc_ok(f, 2 * PAGE);
     expect_u64(reserved_bytes(f), (ROW + 2) * PAGE);
     expect_u64(stats_of(f).trims, 0);
-    drop(f, two);
-    drop_pointer_row(f, row, ROW, PAGE);
+    free_ok(f, two);
+    free_pointer_row(f, row, ROW, PAGE);
     fixture_close(f);
 }
 END_TEST
@@ -93,23 +93,23 @@ END_TEST
 START_TEST(idle_pages_that_the_request_is_to_have_stay)
 {
     fixture_t *f = opened_text(memories[0]);
-    void *below = take(f, 16 * PAGE);
-    void *one = take(f, PAGE);
-    void *low = take(f, 16 * PAGE);
-    void *middle = take(f, 8 * PAGE);
-    void *top = take(f, PAGE);
-    drop(f, low);
-    void *high = take(f, 20 * PAGE); /* takes the 16 pages and 4 more above all */
+    void *below = alloc_ok(f, 16 * PAGE);
+    void *one = alloc_ok(f, PAGE);
+    void *low = alloc_ok(f, 16 * PAGE);
+    void *middle = alloc_ok(f, 8 * PAGE);
+    void *top = alloc_ok(f, PAGE);
+    free_ok(f, low);
+    void *high = alloc_ok(f, 20 * PAGE); /* takes the 16 pages and 4 more above all */
     expect_u64(reserved_bytes(f), 46 * PAGE);
-    drop(f, middle);
-    drop(f, below);
-    void *again = take(f, 24 * PAGE);
+    free_ok(f, middle);
+    free_ok(f, below);
+    void *again = alloc_ok(f, 24 * PAGE);
     expect_ptr(again, low);
     expect_u64(reserved_bytes(f), 46 * PAGE);
-    drop(f, one);
-    drop(f, top);
-    drop(f, high);
-    drop(f, again);
+    free_ok(f, one);
+    free_ok(f, top);
+    free_ok(f, high);
+    free_ok(f, again);
     fixture_close(f);
 }
 END_TEST
@@ -121,27 +121,27 @@ START_TEST(arenas_that_cannot_reuse_grow)
         "preset=bfc,memory=none,handle=64KiB,initial_chunk=64KiB,max_doubling=64KiB",
     };
     fixture_t *f = opened_text(options[0]);
-    take_pages(f);
+    alloc_pages(f);
     leave_holes(f);
     uint64_t before = reserved_bytes(f);
-    void *wide = take(f, WIDE);
+    void *wide = alloc_ok(f, WIDE);
     ck_assert_uint_ge(reserved_bytes(f), before + WIDE);
     expect_u64(stats_of(f).trims, 0);
-    drop(f, wide);
-    drop_pointer_row(f, row, ROW, PAGE);
+    free_ok(f, wide);
+    free_pointer_row(f, row, ROW, PAGE);
     fixture_close(f);
 }
 END_TEST
 
 /* Loops are of thousands of passes: each pass looks at the arena once, not at each call. */
-static void *take_unseen(fixture_t *f, uint64_t bytes)
+static void *alloc_unseen(fixture_t *f, uint64_t bytes)
 {
     void *pointer = NULL;
     expect_ok(cuarena_alloc(f->arena, bytes, &pointer));
     return pointer;
 }
 
-static void drop_unseen(fixture_t *f, void *pointer)
+static void free_unseen(fixture_t *f, void *pointer)
 {
     expect_ok(cuarena_free(f->arena, pointer));
 }
@@ -155,13 +155,13 @@ static int by_address(const void *left, const void *right)
 static void play_once(fixture_t *f)
 {
     for (int i = 0; i < ROW; i++)
-        row[i] = take_unseen(f, PAGE);
+        row[i] = alloc_unseen(f, PAGE);
     qsort(row, ROW, sizeof *row, by_address);
     for (int i = 0; i < ROW; i += 2)
-        drop_unseen(f, row[i]);
-    drop_unseen(f, take_unseen(f, WIDE));
+        free_unseen(f, row[i]);
+    free_unseen(f, alloc_unseen(f, WIDE));
     for (int i = 1; i < ROW; i += 2)
-        drop_unseen(f, row[i]);
+        free_unseen(f, row[i]);
     expect_sound(f);
 }
 
@@ -195,11 +195,11 @@ static void play_changes(fixture_t *f, uint32_t seed)
     random_state_t random = {seed};
     for (int i = 0; i < CHANGES; i++) {
         void **block = &blocks[random_below(&random, LIVE)];
-        drop_unseen(f, *block);
-        *block = take_unseen(f, (1 + random_below(&random, 64)) * PAGE);
+        free_unseen(f, *block);
+        *block = alloc_unseen(f, (1 + random_below(&random, 64)) * PAGE);
     }
     for (int i = 0; i < LIVE; i++)
-        drop_unseen(f, blocks[i]);
+        free_unseen(f, blocks[i]);
     expect_sound(f);
 }
 
@@ -226,20 +226,20 @@ START_TEST(nothing_goes_back_for_a_request_that_cannot_fit)
     void *pointer = NULL;
     fixture_t *f = opened_text("preset=grow,handle=64KiB,memory=none,limit=6553600,addresses=1GiB,"
                                "placement=low");
-    void *first = take(f, 25 * PAGE);
-    void *second = take(f, 20 * PAGE);
-    void *third = take(f, 25 * PAGE);
-    void *fourth = take(f, 30 * PAGE);
-    drop(f, second);
-    drop(f, fourth);
+    void *first = alloc_ok(f, 25 * PAGE);
+    void *second = alloc_ok(f, 20 * PAGE);
+    void *third = alloc_ok(f, 25 * PAGE);
+    void *fourth = alloc_ok(f, 30 * PAGE);
+    free_ok(f, second);
+    free_ok(f, fourth);
     step(f, cuarena_alloc(f->arena, 75 * PAGE, &pointer), CUARENA_LIMIT);
     expect_u64(reserved_bytes(f), 100 * PAGE);
     expect_u64(stats_of(f).trims, 0);
     step_ok(f, cuarena_alloc(f->arena, 50 * PAGE, &pointer));
     expect_u64(reserved_bytes(f), 100 * PAGE);
-    drop(f, pointer);
-    drop(f, first);
-    drop(f, third);
+    free_ok(f, pointer);
+    free_ok(f, first);
+    free_ok(f, third);
     fixture_close(f);
 }
 END_TEST
@@ -249,13 +249,13 @@ START_TEST(a_request_that_cannot_fit_was_never_in_use)
 {
     void *pointer = NULL;
     fixture_t *f = opened_text("preset=grow,memory=none,handle=64KiB,limit=12800KiB");
-    take_pages(f);
+    alloc_pages(f);
     step(f, cuarena_alloc(f->arena, 180 * PAGE, &pointer), CUARENA_LIMIT);
     leave_holes(f);
-    void *wide = take(f, WIDE);
+    void *wide = alloc_ok(f, WIDE);
     expect_u64(reserved_bytes(f), ROW * PAGE);
-    drop(f, wide);
-    drop_pointer_row(f, row, ROW, PAGE);
+    free_ok(f, wide);
+    free_pointer_row(f, row, ROW, PAGE);
     fixture_close(f);
 }
 END_TEST
@@ -265,7 +265,7 @@ END_TEST
 START_TEST(a_growth_that_fails_after_pages_went_back_loses_no_block)
 {
     fixture_t *f = opened(&arena_kinds[GROW_CUSTOM], MIB(64));
-    take_pages(f);
+    alloc_pages(f);
     leave_holes(f);
     for (int again = 0; again < 8; again++) {
         void *wide = NULL;
@@ -279,10 +279,10 @@ START_TEST(a_growth_that_fails_after_pages_went_back_loses_no_block)
         ck_assert_msg(status == CUARENA_OK || status == CUARENA_OUT_OF_MEMORY, "%s",
                       cuarena_status_name(status));
         if (wide == NULL)
-            wide = take(f, WIDE);
-        drop(f, wide);
+            wide = alloc_ok(f, WIDE);
+        free_ok(f, wide);
     }
-    drop_pointer_row(f, row, ROW, PAGE);
+    free_pointer_row(f, row, ROW, PAGE);
     fixture_close(f);
 }
 END_TEST

@@ -9,7 +9,7 @@
 static void use_and_free(fixture_t *f, void *p, cuarena_stream_t stream)
 {
     sim_write(&f->sim, stream, p, allocated_bytes(f, p), 1);
-    drop_on(f, p, stream);
+    free_on(f, p, stream);
 }
 
 static fixture_t *opened_with(int32_t preset, uint64_t bytes)
@@ -23,10 +23,10 @@ static fixture_t *opened_with(int32_t preset, uint64_t bytes)
 }
 
 /* In address order, whichever end of the pool they come from. */
-static void take_quarters(fixture_t *f, void **quarters)
+static void alloc_quarters(fixture_t *f, void **quarters)
 {
     for (int i = 0; i < 4; i++) {
-        void *p = take_on(f, POOL / 4, A);
+        void *p = alloc_on(f, POOL / 4, A);
         int at = i;
         for (; at > 0 && quarters[at - 1] > p; at--)
             quarters[at] = quarters[at - 1];
@@ -39,12 +39,12 @@ static void take_quarters(fixture_t *f, void **quarters)
 START_TEST(the_same_bytes_again_are_no_stealing)
 {
     fixture_t *f = opened_with(CUARENA_PRESET_POOL, POOL);
-    use_and_free(f, take_on(f, POOL, A), A);
-    void *p = take_on(f, POOL / 4, B);
+    use_and_free(f, alloc_on(f, POOL, A), A);
+    void *p = alloc_on(f, POOL / 4, B);
     use_and_free(f, p, B);
     sim_calls(&f->sim);
     for (int i = 0; i < 100; i++) {
-        ck_assert_ptr_eq(take_on(f, POOL / 4, B), p);
+        ck_assert_ptr_eq(alloc_on(f, POOL / 4, B), p);
         use_and_free(f, p, B);
     }
     expect_no_calls(f);
@@ -56,19 +56,19 @@ START_TEST(a_change_between_makes_a_large_request_look_again)
 {
     fixture_t *f = opened_with(CUARENA_PRESET_POOL, POOL);
     void *q[4];
-    take_quarters(f, q);
+    alloc_quarters(f, q);
     use_and_free(f, q[1], A);
-    void *p = take_on(f, POOL / 4, B);
+    void *p = alloc_on(f, POOL / 4, B);
     ck_assert_ptr_eq(p, q[1]);
     use_and_free(f, p, B);
-    ck_assert_ptr_eq(take_on(f, POOL / 4, B), q[1]);
-    drop(f, q[3]);
+    ck_assert_ptr_eq(alloc_on(f, POOL / 4, B), q[1]);
+    free_ok(f, q[3]);
     use_and_free(f, p, B);
-    p = take_on(f, POOL / 4, B);
+    p = alloc_on(f, POOL / 4, B);
     ck_assert_ptr_eq(p, q[3]);
-    drop_on(f, p, B);
-    drop_on(f, q[0], A);
-    drop_on(f, q[2], A);
+    free_on(f, p, B);
+    free_on(f, q[0], A);
+    free_on(f, q[2], A);
 }
 END_TEST
 
@@ -81,21 +81,21 @@ static bool goes_to_idle(int32_t preset, bool lower, uint64_t bytes)
     fixture_t *f = opened_with(preset, WIDE);
     void *q[16];
     for (int i = 0; i < 16; i++)
-        q[i] = take_on(f, WIDE / 16, i == 15 ? A : B);
+        q[i] = alloc_on(f, WIDE / 16, i == 15 ? A : B);
     expect_u64(capacity_bytes(f), WIDE);
     int idle = (q[2] < q[8]) == lower ? 2 : 8;
     int own = 10 - idle;
-    drop(f, q[idle]);
+    free_ok(f, q[idle]);
     use_and_free(f, q[own], B);
-    char *p = take_on(f, bytes, B);
+    char *p = alloc_on(f, bytes, B);
     bool from_idle = p >= (char *)q[idle] && p < (char *)q[idle] + WIDE / 16;
     bool from_own = p >= (char *)q[own] && p < (char *)q[own] + WIDE / 16;
     ck_assert_msg(from_idle || from_own, "%llu bytes are at %p, neither at %p nor at %p",
                   (unsigned long long)bytes, (void *)p, q[idle], q[own]);
-    drop_on(f, p, B);
+    free_on(f, p, B);
     for (int i = 0; i < 16; i++)
         if (i != idle && i != own)
-            drop_on(f, q[i], i == 15 ? A : B);
+            free_on(f, q[i], i == 15 ? A : B);
     return from_idle;
 }
 

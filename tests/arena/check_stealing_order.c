@@ -23,14 +23,14 @@ static cuarena_stream_t stream_of(char letter)
     return sim_handle((uint32_t)(letter - 'A') + 1);
 }
 
-static pieces_t take_all(const char *of)
+static pieces_t alloc_all(const char *of)
 {
     pieces_t pieces = {.f = new_fixture(fixture_close_forced), .of = of};
     fixture_prepare(pieces.f, SIMULATED, POOL);
     pieces.f->config.preset = CUARENA_PRESET_POOL;
     fixture_create(pieces.f);
     for (int i = 0; i < PIECES; i++)
-        pieces.at[i] = take_on(pieces.f, PIECE, stream_of(of[i]));
+        pieces.at[i] = alloc_on(pieces.f, PIECE, stream_of(of[i]));
     return pieces;
 }
 
@@ -40,7 +40,7 @@ static void use_and_free(const pieces_t *pieces, char letter)
     for (int i = 0; i < PIECES; i++)
         if (pieces->of[i] == letter) {
             sim_write(&pieces->f->sim, stream_of(letter), pieces->at[i], PIECE, 1);
-            drop_on(pieces->f, pieces->at[i], stream_of(letter));
+            free_on(pieces->f, pieces->at[i], stream_of(letter));
         }
 }
 
@@ -55,7 +55,7 @@ static void mark(const pieces_t *pieces, char letter)
 static void expect_from(const pieces_t *pieces, char letter, uint64_t waits)
 {
     sim_calls(&pieces->f->sim);
-    const void *p = take_on(pieces->f, PIECE, C);
+    const void *p = alloc_on(pieces->f, PIECE, C);
     bool found = false;
     for (int i = 0; i < PIECES; i++)
         found = found || (pieces->of[i] == letter && pieces->at[i] == p);
@@ -67,7 +67,7 @@ static void expect_from(const pieces_t *pieces, char letter, uint64_t waits)
 /* Wherever the pieces lie, as in the next tests. */
 START_TEST(the_older_of_two_events_is_waited_for)
 {
-    pieces_t pieces = take_all(places[_i]);
+    pieces_t pieces = alloc_all(places[_i]);
     use_and_free(&pieces, 'A');
     mark(&pieces, 'A');
     use_and_free(&pieces, 'B');
@@ -79,7 +79,7 @@ END_TEST
 
 START_TEST(an_event_is_waited_for_before_one_that_is_to_come)
 {
-    pieces_t pieces = take_all(places[_i]);
+    pieces_t pieces = alloc_all(places[_i]);
     use_and_free(&pieces, 'B');
     use_and_free(&pieces, 'A');
     mark(&pieces, 'A');
@@ -91,7 +91,7 @@ END_TEST
 START_TEST(the_later_one_comes_next)
 {
     static const char *const one_of_a[] = {"CABBBCBB", "BBBCABCB", "BBCBBCBA"};
-    pieces_t pieces = take_all(one_of_a[_i]);
+    pieces_t pieces = alloc_all(one_of_a[_i]);
     use_and_free(&pieces, 'B');
     use_and_free(&pieces, 'A');
     mark(&pieces, 'A');
@@ -103,12 +103,12 @@ END_TEST
 /* Pieces of both touch, and make up what neither has. */
 START_TEST(where_one_does_not_suffice_both_are_waited_for)
 {
-    pieces_t pieces = take_all("AAABBBCC");
+    pieces_t pieces = alloc_all("AAABBBCC");
     use_and_free(&pieces, 'A');
     mark(&pieces, 'A');
     use_and_free(&pieces, 'B');
     sim_calls(&pieces.f->sim);
-    take_on(pieces.f, 4 * PIECE, C);
+    alloc_on(pieces.f, 4 * PIECE, C);
     expect_u64(pieces.f->sim.counts[SIM_WAIT], 2);
     expect_valid_arena(pieces.f->arena);
 }

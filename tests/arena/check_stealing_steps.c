@@ -56,7 +56,7 @@ static int by_address(const void *a, const void *b)
     return (*p > *q) - (*p < *q);
 }
 
-static void take_all(load_t *load)
+static void alloc_all(load_t *load)
 {
     load->blocks = calloc(load->granules, sizeof(load->blocks[0]));
     ck_assert_ptr_nonnull(load->blocks);
@@ -86,7 +86,7 @@ static void open_load(load_t *load, const char *layout, uint64_t copies, int32_t
     load->f.config.max_blocks = CUARENA_HEAP_MAX_BLOCKS;
     load->f.config.preset = preset;
     fixture_create(&load->f);
-    take_all(load);
+    alloc_all(load);
     free_letter(load, layout, 'a', A);
     free_letter(load, layout, 'b', B);
     free_letter(load, layout, 'c', C);
@@ -318,14 +318,14 @@ START_TEST(streams_steal_whatever_numbers_their_freelists_have)
     for (uint64_t i = 2; i < CUARENA_MAX_STREAMS; i++) {
         if (i > 3)
             sim_stream_make(&f->sim, sim_handle(i));
-        drop(f, take_on(f, 256, sim_handle(i)));
+        free_ok(f, alloc_on(f, 256, sim_handle(i)));
     }
     uint32_t number = cuai_stream_known(f->arena, last);
     ck_assert_uint_gt(cuai_stream(f->arena, number)->freelists[1][CUAI_DYNAMIC],
                       2 * (CUARENA_MAX_STREAMS + 1));
     void *one = fill(f);
-    drop_on(f, one, last);
-    ck_assert_ptr_eq(take_on(f, KIB(4), B), one);
+    free_on(f, one, last);
+    ck_assert_ptr_eq(alloc_on(f, KIB(4), B), one);
     expect_u64(stats_of(f).steals, 1);
     for (int i = 0; i < MANY; i++)
         expect_ok(cuarena_capture_release(f->arena, &sessions[i], A));

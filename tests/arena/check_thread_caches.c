@@ -385,19 +385,19 @@ START_TEST(names_of_nothing_are_stale)
 {
     begin_pool();
     void *row[64];
-    take_pointer_row(&f, row, COUNT_OF(row), 256);
+    alloc_pointer_row(&f, row, COUNT_OF(row), 256);
     void **old = one_between(row, COUNT_OF(row), 256);
     names.old = *old;
-    drop(&f, names.old);
+    free_ok(&f, names.old);
     *old = NULL;
-    names.live = take(&f, 4096);
-    names.stale = take_block(&f, 1000);
-    drop_block(&f, names.stale);
-    names.block = take_block(&f, 1000);
+    names.live = alloc_ok(&f, 4096);
+    names.stale = alloc_block(&f, 1000);
+    free_block(&f, names.stale);
+    names.block = alloc_block(&f, 1000);
     run(WORKERS, misname);
-    drop_block(&f, names.block);
-    drop(&f, names.live);
-    drop_pointer_row(&f, row, COUNT_OF(row), 256);
+    free_block(&f, names.block);
+    free_ok(&f, names.live);
+    free_pointer_row(&f, row, COUNT_OF(row), 256);
     expect_all_free();
     finish();
 }
@@ -408,7 +408,7 @@ END_TEST
 #define LARGEST KIB(16)
 
 /* Blocks of each size, one at a time, so that those of larger sizes are kept already. */
-static void *take_each_size(void *user)
+static void *alloc_each_size(void *user)
 {
     for (uint64_t bytes = LARGEST; bytes != 0; bytes -= 256) {
         void *p = NULL;
@@ -426,7 +426,7 @@ START_TEST(caches_keep_at_most_half_of_what_is_free)
 {
     begin_pool();
     expect_ok(cuarena_reset_peaks(arena));
-    run(WORKERS, take_each_size);
+    run(WORKERS, alloc_each_size);
     expect_between(arena_stats(arena).peak_live_bytes, 2 * LARGEST, POOL / 2 + WORKERS * LARGEST);
     expect_all_free();
     finish();

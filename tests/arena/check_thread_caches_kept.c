@@ -56,9 +56,9 @@ static void begin_looking(int32_t preset, int32_t steal, cuarena_stream_t stream
     if (preset == CUARENA_PRESET_GROW)
         f.config.limit = amount_of_bytes(4 * POOL);
     begin_met(true);
-    drop_on(&f, take_on(&f, 256, A), A);
-    drop_on(&f, take_on(&f, 256, B), B);
-    drop_on(&f, take_on(&f, POOL / 2, stream), stream);
+    free_on(&f, alloc_on(&f, 256, A), A);
+    free_on(&f, alloc_on(&f, 256, B), B);
+    free_on(&f, alloc_on(&f, POOL / 2, stream), stream);
     fill(1000, 256, stream);
     (void)sim_calls(&f.sim);
 }
@@ -135,7 +135,7 @@ END_TEST
 
 /* ---- All that there is ------------------------------------------------- */
 
-static void *take_share(void *user)
+static void *alloc_share(void *user)
 {
     worker_t *w = user;
     cuarena_block_t blocks[POOL / 4096 / WORKERS];
@@ -157,7 +157,7 @@ START_TEST(threads_share_all_that_there_is)
     if (counted)
         f.config.max_blocks = POOL / 4096;
     begin_met(false);
-    run(WORKERS, take_share);
+    run(WORKERS, alloc_share);
     finish();
 }
 END_TEST
@@ -197,7 +197,7 @@ static void keep_and_reset(void)
 static void keep_and_limit(void)
 {
     set_limit(&f, CUARENA_LIMIT_LIVE, KIB(64));
-    drop(&f, take(&f, KIB(64)));
+    free_ok(&f, alloc_ok(&f, KIB(64)));
     expect_u64(live_bytes(&f), 0);
     set_limit(&f, CUARENA_LIMIT_LIVE, UINT64_MAX);
 }

@@ -28,9 +28,9 @@ START_TEST(an_allocation_and_its_free)
 {
     const char *path = trace_path("plain.csv");
     fixture_t *f = traced(KIND_CUSTOM_POOL, path);
-    void *p = take(f, 1000);
+    void *p = alloc_ok(f, 1000);
     uint64_t address = (uint64_t)(uintptr_t)p;
-    drop(f, p);
+    free_ok(f, p);
     end_trace(f, path);
     const trace_line_t *a = trace_file_line(&file, "a", 0);
     const trace_line_t *free_line = trace_file_line(&file, "f", 0);
@@ -103,13 +103,13 @@ START_TEST(a_block_whose_free_fails_lives_on)
 {
     const char *path = trace_path("kept.csv");
     fixture_t *f = traced_zeroing(CUARENA_ZERO_FREE, path);
-    void *p = take(f, 1000);
+    void *p = alloc_ok(f, 1000);
     fail_next_zeroing(f);
     expect_status(cuarena_free(f->arena, p), CUARENA_DRIVER);
     expect_ok(cuarena_trace_end(f->arena));
     read_back(path);
     expect_u64(trace_file_check(&file), 1);
-    drop(f, p);
+    free_ok(f, p);
 }
 END_TEST
 
@@ -131,7 +131,7 @@ START_TEST(ids_never_come_back)
     const char *path = trace_path("ids.csv");
     fixture_t *f = traced(KIND_CUSTOM_POOL, path);
     for (int i = 0; i < 3; i++)
-        drop_block(f, take_block(f, 512));
+        free_block(f, alloc_block(f, 512));
     end_trace(f, path);
     uint64_t first = trace_file_line(&file, "a", 0)->id;
     uint64_t second = trace_file_line(&file, "a", 1)->id;
@@ -144,11 +144,11 @@ START_TEST(what_lives_already_comes_first)
 {
     const char *path = trace_path("live.csv");
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    void *p = take(f, 700);
-    cuarena_block_t block = take_block(f, 300);
+    void *p = alloc_ok(f, 700);
+    cuarena_block_t block = alloc_block(f, 300);
     expect_ok(cuarena_trace_begin(f->arena, path));
-    drop(f, p);
-    drop_block(f, block);
+    free_ok(f, p);
+    free_block(f, block);
     end_trace(f, path);
     expect_u64(trace_file_line(&file, "a", 0)->size + trace_file_line(&file, "a", 1)->size, 1000);
     expect_u64(trace_file_line(&file, "grow", 0)->size, POOL);
@@ -162,7 +162,7 @@ START_TEST(a_tag_by_its_name)
     fixture_t *f = traced(KIND_CUSTOM_POOL, path);
     cuarena_tag_t tag;
     expect_ok(cuarena_tag(f->arena, "weights, \"old\"", &tag));
-    drop(f, take_tagged(f, 256, tag));
+    free_ok(f, alloc_tagged(f, 256, tag));
     end_trace(f, path);
     expect_text(trace_file_line(&file, "a", 0)->tag, "weights\\x2c \\x22old\\x22");
     expect_text(trace_file_line(&file, "f", 0)->tag, "weights\\x2c \\x22old\\x22");
@@ -173,12 +173,12 @@ START_TEST(a_resize_and_a_free_by_it)
 {
     const char *path = trace_path("resize.csv");
     fixture_t *f = traced(KIND_CUSTOM_POOL, path);
-    cuarena_block_t block = take_block(f, 512);
-    void *p = take(f, 256);
+    cuarena_block_t block = alloc_block(f, 512);
+    void *p = alloc_ok(f, 256);
     step_ok(f, cuarena_block_resize(f->arena, block, 2048));
     step_ok(f, cuarena_block_resize(f->arena, block, 100));
     step_ok(f, cuarena_resize(f->arena, p, 0, &p));
-    drop_block(f, block);
+    free_block(f, block);
     end_trace(f, path);
     expect_u64(trace_file_line(&file, "resize", 0)->size, 2048);
     expect_u64(trace_file_line(&file, "resize", 1)->size, 100);
@@ -192,12 +192,12 @@ START_TEST(a_refusal_and_its_steps)
 {
     const char *path = trace_path("fail.csv");
     fixture_t *f = traced(KIND_CUSTOM_POOL, path);
-    void *none, *p = take(f, POOL);
+    void *none, *p = alloc_ok(f, POOL);
     step(f, cuarena_alloc(f->arena, 4096, &none), exhausted(f));
     end_trace(f, path);
     expect_u64(trace_file_line(&file, "fail", 0)->size, 4096);
     expect_text(trace_file_line(&file, "fail", 0)->note, cuarena_status_name(exhausted(f)));
-    drop(f, p);
+    free_ok(f, p);
 }
 END_TEST
 
@@ -206,7 +206,7 @@ START_TEST(growth_and_trim)
     const char *path = trace_path("grow.csv");
     fixture_t *f = opened_text("memory=pageable, preset=grow");
     expect_ok(cuarena_trace_begin(f->arena, path));
-    drop(f, take(f, KIB(100)));
+    free_ok(f, alloc_ok(f, KIB(100)));
     uint64_t given = 0;
     step_ok(f, cuarena_trim(f->arena, 0, &given));
     end_trace(f, path);
@@ -223,8 +223,8 @@ START_TEST(bytes_become_idle)
 {
     const char *path = trace_path("idle.csv");
     fixture_t *f = traced(SIMULATED, path);
-    void *p = take_on(f, 1024, A);
-    drop_on(f, p, A);
+    void *p = alloc_on(f, 1024, A);
+    free_on(f, p, A);
     finish_work(f);
     step_ok(f, cuarena_reclaim(f->arena, 1, NULL));
     end_trace(f, path);
@@ -242,9 +242,9 @@ START_TEST(compactions_and_moves)
     const char *path = trace_path("moves.csv");
     fixture_t *f = traced(KIND_CUSTOM_POOL, path);
     cuarena_block_t row[4];
-    take_row(f, row, COUNT_OF(row), POOL / 4);
-    drop_block(f, row[0]);
-    drop_block(f, row[2]);
+    alloc_row(f, row, COUNT_OF(row), POOL / 4);
+    free_block(f, row[0]);
+    free_block(f, row[2]);
     row[0] = row[2] = 0;
     step_ok(f, cuarena_compact(f->arena, NULL, NULL, NULL, NULL));
     uint64_t moved = stats_of(f).moves;
@@ -254,7 +254,7 @@ START_TEST(compactions_and_moves)
     expect_u64(trace_file_line(&file, "compact", 0)->size, moved * (POOL / 4));
     const trace_line_t *move = trace_file_line(&file, "move", 0);
     expect_u64(move->address, (uint64_t)(uintptr_t)address_of(f, move->id == 0 ? 0 : row[1]));
-    drop_row(f, row, COUNT_OF(row), POOL / 4);
+    free_row(f, row, COUNT_OF(row), POOL / 4);
 }
 END_TEST
 
@@ -268,13 +268,13 @@ START_TEST(blocks_that_are_watched)
     f->config.quarantine_bytes = POOL / 8;
     fixture_create(f);
     expect_ok(cuarena_trace_begin(f->arena, path));
-    cuarena_block_t first = take_block(f, 1000), second = take_block(f, 1000);
-    void *p = take(f, 1000);
+    cuarena_block_t first = alloc_block(f, 1000), second = alloc_block(f, 1000);
+    void *p = alloc_ok(f, 1000);
     uint64_t address = (uint64_t)(uintptr_t)p;
-    drop_block(f, first);
+    free_block(f, first);
     expect_ok(cuarena_check(f->arena, NULL)); /* the quarantine lets go of it */
     step_ok(f, cuarena_compact(f->arena, NULL, NULL, NULL, NULL));
-    drop(f, p);
+    free_ok(f, p);
     end_trace(f, path);
     expect_u64(trace_file_count(&file, "a"), 3);
     expect_u64(trace_file_count(&file, "f"), 2);
@@ -282,7 +282,7 @@ START_TEST(blocks_that_are_watched)
     const trace_line_t *move = trace_file_line(&file, "move", 0);
     expect_u64(move->address, (uint64_t)(uintptr_t)address_of(f, second));
     expect_u64(trace_file_check(&file), 1);
-    drop_block(f, second);
+    free_block(f, second);
     expect_ok(cuarena_check(f->arena, NULL));
 }
 END_TEST
@@ -291,10 +291,10 @@ START_TEST(a_reset)
 {
     const char *path = trace_path("reset.csv");
     fixture_t *f = traced(KIND_CUSTOM_POOL, path);
-    (void)take(f, 512);
-    (void)take_block(f, 512);
+    (void)alloc_ok(f, 512);
+    (void)alloc_block(f, 512);
     step_ok(f, cuarena_reset(f->arena));
-    drop(f, take(f, 512));
+    free_ok(f, alloc_ok(f, 512));
     end_trace(f, path);
     expect_u64(trace_file_line(&file, "reset", 0)->size, 1024);
     expect_u64(trace_file_check(&file), 0);
@@ -422,7 +422,7 @@ START_TEST(gzip_members)
     }
     expect_ok(status);
     uint64_t header = size_of_file(path);
-    drop(f, take(f, 100));
+    free_ok(f, alloc_ok(f, 100));
     expect_ok(cuarena_trace_end(f->arena));
     ck_assert(size_of_file(path) > header);
     FILE *stream = fopen(path, "rb");
@@ -442,7 +442,7 @@ START_TEST(the_last_line_says_that_none_is_missing)
 {
     const char *path = trace_path("end.csv");
     fixture_t *f = traced(KIND_CUSTOM_POOL, path);
-    drop(f, take(f, 100));
+    free_ok(f, alloc_ok(f, 100));
     end_trace(f, path);
     const trace_line_t *last = &file.lines[file.count - 1];
     expect_text(last->op, "end");
@@ -578,14 +578,14 @@ START_TEST(a_fork)
     const char *path = trace_path("parent.csv");
     const char *own = trace_path("child.csv");
     fixture_t *f = traced(KIND_CUSTOM_POOL, path);
-    void *p = take(f, 1000);
+    void *p = alloc_ok(f, 1000);
     pid_t child = fork_here();
     if (child == 0)
         be_forked(f, own);
     int status = -1;
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(status, 0);
-    drop(f, p);
+    free_ok(f, p);
     end_trace(f, path);
     expect_u64(trace_file_count(&file, "a"), 1);
     expect_u64(trace_file_check(&file), 0);
@@ -603,7 +603,7 @@ START_TEST(the_last_events)
     size_t count = 99;
     fixture_t *f = opened_text("memory=none, pool=64KiB, trace_ring=8");
     for (int i = 0; i < 20; i++)
-        drop(f, take(f, 256 * (uint64_t)(i + 1)));
+        free_ok(f, alloc_ok(f, 256 * (uint64_t)(i + 1)));
     void *p;
     step(f, cuarena_alloc(f->arena, KIB(100), &p), exhausted(f));
     expect_ok(cuarena_trace_recent(f->arena, NULL, 0, &count));

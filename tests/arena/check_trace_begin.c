@@ -62,7 +62,7 @@ START_TEST(one_file_at_a_time)
     cuarena_t *other;
     expect_ok(cuarena_open(OPTIONS, &other));
     expect_status(cuarena_trace_begin(other, path), CUARENA_BUSY);
-    drop(f, take(f, 100));
+    free_ok(f, alloc_ok(f, 100));
     end_trace(f, path);
     expect_u64(trace_file_count(&file, "a"), 1);
     expect_ok(cuarena_trace_begin(other, path));
@@ -179,7 +179,7 @@ START_TEST(a_begin_within_the_arena)
     void *page = mmap(NULL, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(stream), 0);
     ck_assert_ptr_ne(page, MAP_FAILED);
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    void *p = take(f, 1000);
+    void *p = alloc_ok(f, 1000);
     inside.arena = f->arena;
     inside.path = trace_path("inside.csv");
     inside.page_file = fileno(stream);
@@ -191,7 +191,7 @@ START_TEST(a_begin_within_the_arena)
     expect_old(inside.path);
     ck_assert_int_eq(munmap(page, page_bytes), 0);
     ck_assert_int_eq(fclose(stream), 0);
-    drop(f, p);
+    free_ok(f, p);
 }
 END_TEST
 

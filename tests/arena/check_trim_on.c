@@ -20,7 +20,7 @@ static fixture_t *open_grower(fixture_t *f, int32_t in_place, int32_t steal)
     return f;
 }
 
-static void *taken_and_freed(fixture_t *f, cuarena_stream_t stream)
+static void *allocated_and_freed(fixture_t *f, cuarena_stream_t stream)
 {
     return use_anew(f, BLOCK, stream);
 }
@@ -39,8 +39,8 @@ START_TEST(trim_on_waits_for_its_stream_once)
 {
     fixture_t *f = open_grower(new_fixture(fixture_close), 0, CUARENA_STEAL_NEVER);
     for (int i = 0; i < 3; i++)
-        taken_and_freed(f, A);
-    taken_and_freed(f, B);
+        allocated_and_freed(f, A);
+    allocated_and_freed(f, B);
     expect_u64(reserved_bytes(f), 2 * BLOCK);
     expect_u64(trimmed(f, A, 0), BLOCK);
     expect_u64(stats_of(f).host_waits, 1);
@@ -56,10 +56,10 @@ END_TEST
 START_TEST(trim_on_no_stream_takes_what_is_idle_and_all_freelists)
 {
     fixture_t *f = open_grower(new_fixture(fixture_close), 0, CUARENA_STEAL_NEVER);
-    void *plain = take(f, BLOCK);
-    taken_and_freed(f, A);
-    taken_and_freed(f, B);
-    drop(f, plain);
+    void *plain = alloc_ok(f, BLOCK);
+    allocated_and_freed(f, A);
+    allocated_and_freed(f, B);
+    free_ok(f, plain);
     expect_u64(trimmed(f, B, 0), BLOCK);
     expect_u64(trimmed(f, CUARENA_NO_STREAM, 0), 2 * BLOCK);
     expect_u64(reserved_bytes(f), 0);
@@ -71,9 +71,9 @@ START_TEST(trim_on_keeps_as_much_as_it_is_told)
     void *p[4];
     fixture_t *f = open_grower(new_fixture(fixture_close), 0, CUARENA_STEAL_NEVER);
     for (int i = 0; i < 4; i++)
-        p[i] = take_on(f, BLOCK, A);
+        p[i] = alloc_on(f, BLOCK, A);
     for (int i = 0; i < 4; i++)
-        drop_on(f, p[i], A);
+        free_on(f, p[i], A);
     expect_u64(trimmed(f, A, 3 * BLOCK), BLOCK);
     expect_u64(trimmed(f, A, 3 * BLOCK), 0);
     expect_u64(reserved_bytes(f), 3 * BLOCK);
@@ -85,16 +85,16 @@ END_TEST
 START_TEST(trim_on_shortens_segments)
 {
     fixture_t *f = open_grower(new_fixture(fixture_close), 1, CUARENA_STEAL_NEVER);
-    void *low = take_on(f, BLOCK, B);
-    void *high = take_on(f, BLOCK, A);
+    void *low = alloc_on(f, BLOCK, B);
+    void *high = alloc_on(f, BLOCK, A);
     ck_assert(high > low);
-    drop_on(f, high, A);
+    free_on(f, high, A);
     expect_u64(trimmed(f, B, 0), 0);
     expect_u64(trimmed(f, A, BLOCK + KIB(4)), BLOCK - KIB(4));
     expect_u64(stream_stats_of(f, A).free_bytes, KIB(4));
     expect_u64(trimmed(f, A, 0), KIB(4));
     expect_u64(reserved_bytes(f), BLOCK);
-    drop_on(f, low, B);
+    free_on(f, low, B);
 }
 END_TEST
 
@@ -130,18 +130,18 @@ static void leaves_the_rest(int32_t steal)
 {
     fixture_t f;
     open_grower(&f, 0, steal);
-    void *whole = take_on(&f, 2 * BLOCK, A);
-    drop_on(&f, whole, A);
-    void *head = take_on(&f, BLOCK, A);
+    void *whole = alloc_on(&f, 2 * BLOCK, A);
+    free_on(&f, whole, A);
+    void *head = alloc_on(&f, BLOCK, A);
     expect_u64(trimmed(&f, A, 0), 0);
     bool kept = steal == CUARENA_STEAL_NEVER;
     expect_u64(stream_stats_of(&f, A).free_bytes, kept ? BLOCK : 0);
     sim_calls(&f.sim);
-    void *other = take_on(&f, BLOCK, B);
+    void *other = alloc_on(&f, BLOCK, B);
     ck_assert((other == (char *)whole + BLOCK) == !kept);
     expect_u64(f.sim.counts[SIM_WAIT], 0);
-    drop_on(&f, other, B);
-    drop_on(&f, head, A);
+    free_on(&f, other, B);
+    free_on(&f, head, A);
     fixture_close(&f);
 }
 
@@ -155,10 +155,10 @@ END_TEST
 START_TEST(trim_on_waits_for_uses)
 {
     fixture_t *f = open_grower(new_fixture(fixture_close), 0, CUARENA_STEAL_NEVER);
-    void *p = take_on(f, BLOCK, A);
+    void *p = alloc_on(f, BLOCK, A);
     sim_read(&f->sim, C, p, BLOCK, 0);
     expect_ok(cuarena_record_use(f->arena, p, C));
-    drop_on(f, p, A);
+    free_on(f, p, A);
     expect_u64(trimmed(f, A, 0), BLOCK);
     expect_u64(sim_pending(&f->sim), 0);
 }
@@ -170,13 +170,13 @@ START_TEST(trim_on_eager_events)
     f->config.preset = CUARENA_PRESET_CUPY_POOL;
     f->config.events = CUARENA_EVENTS_EAGER;
     fixture_create(f);
-    void *whole = take_on(f, 2 * BLOCK, A);
-    drop_on(f, whole, A);
-    void *head = take_on(f, BLOCK, A);
-    taken_and_freed(f, B);
+    void *whole = alloc_on(f, 2 * BLOCK, A);
+    free_on(f, whole, A);
+    void *head = alloc_on(f, BLOCK, A);
+    allocated_and_freed(f, B);
     expect_u64(trimmed(f, A, 0), 0);
     expect_u64(stream_stats_of(f, A).free_bytes, BLOCK);
-    drop_on(f, head, A);
+    free_on(f, head, A);
     expect_u64(trimmed(f, A, 0), 2 * BLOCK);
     expect_u64(trimmed(f, CUARENA_NO_STREAM, 0), BLOCK);
 }
@@ -186,15 +186,15 @@ END_TEST
 START_TEST(trim_on_after_a_release)
 {
     fixture_t *f = open_grower(new_fixture(fixture_close), 0, CUARENA_STEAL_NEVER);
-    void *whole = take_on(f, 2 * BLOCK, A);
-    taken_and_freed(f, A);
-    drop_on(f, whole, A);
-    whole = take_on(f, BLOCK + KIB(4), A);
+    void *whole = alloc_on(f, 2 * BLOCK, A);
+    allocated_and_freed(f, A);
+    free_on(f, whole, A);
+    whole = alloc_on(f, BLOCK + KIB(4), A);
     expect_ok(cuarena_release_stream(f->arena, A));
     expect_u64(trimmed(f, A, 0), 0);
     expect_u64(reserved_bytes(f), 3 * BLOCK);
     expect_u64(trimmed(f, CUARENA_NO_STREAM, 0), BLOCK);
-    drop(f, whole);
+    free_ok(f, whole);
     expect_u64(trimmed(f, CUARENA_NO_STREAM, 0), 2 * BLOCK);
 }
 END_TEST
@@ -231,15 +231,15 @@ END_TEST
 START_TEST(trim_on_a_wait_that_fails)
 {
     fixture_t *f = open_grower(new_fixture(fixture_close), 0, CUARENA_STEAL_NEVER);
-    void *p = taken_and_freed(f, A);
+    void *p = allocated_and_freed(f, A);
     uint64_t given = 7;
     sim_fail(&f->sim, SIM_WAIT_HOST, 1, CUARENA_DRIVER);
     expect_status(cuarena_trim_on(f->arena, A, 0, &given), CUARENA_DRIVER);
     expect_u64(given, 7);
     expect_sound(f);
-    void *again = take_on(f, BLOCK, A);
+    void *again = alloc_on(f, BLOCK, A);
     ck_assert_ptr_eq(again, p);
-    drop_on(f, again, A);
+    free_on(f, again, A);
     sim_fail(&f->sim, SIM_RECORD, 1, CUARENA_DRIVER);
     expect_status(cuarena_trim_on(f->arena, A, 0, &given), CUARENA_DRIVER);
     expect_sound(f);
@@ -251,13 +251,13 @@ END_TEST
 START_TEST(trim_of_running_out_whose_wait_fails)
 {
     fixture_t *f = open_grower(new_fixture(fixture_close), 0, CUARENA_STEAL_NEVER);
-    void *p = take_on(f, ROOM - BLOCK, A);
-    taken_and_freed(f, B);
+    void *p = alloc_on(f, ROOM - BLOCK, A);
+    allocated_and_freed(f, B);
     sim_fail(&f->sim, SIM_WAIT_HOST, 1, CUARENA_DRIVER);
     expect_status(try_on(f, BLOCK, A, NULL), CUARENA_LIMIT);
     expect_sound(f);
     expect_ok(try_on(f, BLOCK, A, NULL));
-    drop_on(f, p, A);
+    free_on(f, p, A);
 }
 END_TEST
 
@@ -294,8 +294,8 @@ START_TEST(a_trim_counts_dedicated_blocks_that_end_meanwhile)
 {
     uint64_t given = UINT64_MAX;
     fixture_t *f = open_grower(new_fixture(fixture_close), 0, CUARENA_STEAL_WAIT);
-    void *kept = take_on(f, BLOCK, A);
-    drop_on(f, ask_on(f, DEDICATED, 4 * BLOCK, A), A);
+    void *kept = alloc_on(f, BLOCK, A);
+    free_on(f, ask_on(f, DEDICATED, 4 * BLOCK, A), A);
     expect_u64(reserved_bytes(f), 5 * BLOCK);
     expect_ok(cuarena_trim(f->arena, 0, &given));
     expect_u64(given, 5 * BLOCK - reserved_bytes(f));
@@ -304,8 +304,8 @@ START_TEST(a_trim_counts_dedicated_blocks_that_end_meanwhile)
     expect_ok(cuarena_trim(f->arena, 0, &given));
     expect_u64(reserved_bytes(f), BLOCK);
     expect_u64(given, before - BLOCK);
-    drop_on(f, ask_on(f, DEDICATED, 4 * BLOCK, A), A);
-    drop_on(f, kept, A);
+    free_on(f, ask_on(f, DEDICATED, 4 * BLOCK, A), A);
+    free_on(f, kept, A);
     expect_u64(trimmed(f, A, 0), 5 * BLOCK);
     expect_u64(reserved_bytes(f), 0);
 }
@@ -317,8 +317,8 @@ START_TEST(trim_on_a_captured_stream_is_busy)
 {
     cuarena_capture_t *capture = NULL;
     fixture_t *f = open_grower(new_fixture(fixture_close), 0, CUARENA_STEAL_NEVER);
-    taken_and_freed(f, A);
-    taken_and_freed(f, B);
+    allocated_and_freed(f, A);
+    allocated_and_freed(f, B);
     expect_ok(cuarena_capture_begin(f->arena, A, &capture));
     expect_status(cuarena_trim_on(f->arena, A, 0, NULL), CUARENA_BUSY);
     ck_assert_uint_ge(trimmed(f, CUARENA_NO_STREAM, 0), BLOCK);

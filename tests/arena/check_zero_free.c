@@ -23,18 +23,18 @@ static fixture_t *open_zero_free(fixture_t *f, const arena_kind_t *kind)
 static fixture_t *open_holes(fixture_t *f, cuarena_block_t *row)
 {
     open_zero_free(f, KIND_CUSTOM_POOL);
-    take_row(f, row, COUNT, EACH);
+    alloc_row(f, row, COUNT, EACH);
     for (size_t i = 0; i < COUNT; i += 2) {
-        drop_block(f, row[i]);
+        free_block(f, row[i]);
         row[i] = 0;
     }
     expect_free_is_zero(f);
     return f;
 }
 
-static void *take_painted(fixture_t *f, uint64_t bytes, uint64_t seed)
+static void *alloc_painted(fixture_t *f, uint64_t bytes, uint64_t seed)
 {
-    void *pointer = take(f, bytes);
+    void *pointer = alloc_ok(f, bytes);
     paint(f, pointer, bytes, seed);
     return pointer;
 }
@@ -53,15 +53,15 @@ START_TEST(zero_free_old_place_of_a_resize)
 {
     void *now = NULL;
     fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_POOL);
-    void *pointer = take_painted(f, EACH, 1);
-    void *wall = take(f, EACH);
+    void *pointer = alloc_painted(f, EACH, 1);
+    void *wall = alloc_ok(f, EACH);
     fill_with(f, wall, EACH, 0);
     step_ok(f, cuarena_resize(f->arena, pointer, 3 * EACH, &now));
     ck_assert_msg(now != pointer, "the resize was to move the block");
     expect_painted(f, now, EACH, 1);
     expect_free_is_zero(f);
-    drop(f, wall);
-    drop(f, now);
+    free_ok(f, wall);
+    free_ok(f, now);
     expect_free_is_zero(f);
 }
 END_TEST
@@ -70,23 +70,23 @@ START_TEST(zero_free_tail_of_a_shrink_in_place)
 {
     void *now = NULL;
     fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_POOL);
-    void *pointer = take_painted(f, 2 * EACH, 2);
+    void *pointer = alloc_painted(f, 2 * EACH, 2);
     step_ok(f, cuarena_resize(f->arena, pointer, EACH + 1, &now));
     expect_ptr(now, pointer);
     expect_painted(f, now, EACH + 1, 2);
     expect_free_is_zero(f);
-    drop(f, now);
+    free_ok(f, now);
 }
 END_TEST
 
 START_TEST(zero_free_block_resized_to_nothing)
 {
     fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_POOL);
-    cuarena_block_t block = take_block(f, EACH);
+    cuarena_block_t block = alloc_block(f, EACH);
     paint(f, address_of(f, block), EACH, 3);
     step_ok(f, cuarena_block_resize(f->arena, block, 0));
     expect_free_is_zero(f);
-    drop_block(f, block);
+    free_block(f, block);
 }
 END_TEST
 
@@ -96,7 +96,7 @@ START_TEST(zero_free_what_compaction_vacates)
     fixture_t *f = open_holes(new_fixture(fixture_close), row);
     step_ok(f, cuarena_compact(f->arena, NULL, NULL, NULL, NULL));
     expect_free_is_zero(f);
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -119,7 +119,7 @@ START_TEST(zero_free_what_limited_compactions_vacate)
     options.goal_bytes = POOL / 2;
     step_ok(f, cuarena_compact(f->arena, &options, NULL, NULL, NULL));
     expect_free_is_zero(f);
-    drop_row(f, row, COUNT, EACH);
+    free_row(f, row, COUNT, EACH);
 }
 END_TEST
 
@@ -131,21 +131,21 @@ START_TEST(zero_free_pool_that_moves)
     f->memory.ops.grow = NULL;
     f->memory.ops.shrink = NULL;
     fixture_create(f);
-    cuarena_block_t block = take_block(f, EACH);
+    cuarena_block_t block = alloc_block(f, EACH);
     paint(f, address_of(f, block), EACH, 4);
     step_ok(f, cuarena_resize_pool(f->arena, 2 * POOL));
     expect_painted(f, address_of(f, block), EACH, 4);
     expect_free_is_zero(f);
-    drop_block(f, block);
+    free_block(f, block);
 }
 END_TEST
 
 START_TEST(zero_free_dedicated_block)
 {
     fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_GROW);
-    void *pointer = take_dedicated(f, EACH);
+    void *pointer = alloc_dedicated(f, EACH);
     paint(f, pointer, EACH, 5);
-    drop(f, pointer);
+    free_ok(f, pointer);
     expect_u64(f->memory.counts[OP_ZERO], 1);
 }
 END_TEST
@@ -157,9 +157,9 @@ START_TEST(zero_free_dedicated_block_of_a_memory_that_comes_zeroed)
     f->memory.wants_zeros = 0;
     f->memory.ops.properties |= CUARENA_MEMORY_COMES_ZEROED;
     fixture_create(f);
-    void *pointer = take_dedicated(f, EACH);
+    void *pointer = alloc_dedicated(f, EACH);
     paint(f, pointer, EACH, 5);
-    drop(f, pointer);
+    free_ok(f, pointer);
     expect_u64(f->memory.counts[OP_ZERO], 0);
 }
 END_TEST
@@ -167,8 +167,8 @@ END_TEST
 START_TEST(zero_free_reset)
 {
     fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_GROW);
-    take_painted(f, EACH, 6);
-    paint(f, take_dedicated(f, EACH), EACH, 7);
+    alloc_painted(f, EACH, 6);
+    paint(f, alloc_dedicated(f, EACH), EACH, 7);
     step_ok(f, cuarena_reset(f->arena));
     expect_free_is_zero(f);
 }
@@ -181,7 +181,7 @@ START_TEST(zero_free_leaves_adopted_bytes_alone)
     fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_POOL);
     paint_bytes(ours, sizeof ours, 8);
     step_ok(f, cuarena_adopt(f->arena, ours, sizeof ours, 0, &block));
-    drop_block(f, block);
+    free_block(f, block);
     expect_u64(painted_until(ours, sizeof ours, 8), sizeof ours);
 }
 END_TEST
@@ -192,12 +192,12 @@ START_TEST(zero_free_shrink_that_cannot_changes_nothing)
 {
     void *now = UNTOUCHED;
     fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_POOL);
-    void *pointer = take_painted(f, 2 * EACH, 1);
+    void *pointer = alloc_painted(f, 2 * EACH, 1);
     fail_zeroing(f, 1);
     step(f, cuarena_resize(f->arena, pointer, EACH, &now), CUARENA_DRIVER);
     expect_ptr(now, UNTOUCHED);
     expect_painted(f, pointer, 2 * EACH, 1);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -206,16 +206,16 @@ START_TEST(zero_free_resize_that_cannot_once_changes_nothing)
 {
     void *now = UNTOUCHED;
     fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_POOL);
-    void *pointer = take_painted(f, EACH, 1);
-    void *wall = take(f, EACH);
+    void *pointer = alloc_painted(f, EACH, 1);
+    void *wall = alloc_ok(f, EACH);
     fill_with(f, wall, EACH, 0);
     fail_zeroing(f, 1);
     step(f, cuarena_resize(f->arena, pointer, 3 * EACH, &now), CUARENA_DRIVER);
     expect_ptr(now, UNTOUCHED);
     expect_painted(f, pointer, EACH, 1);
     expect_free_is_zero(f);
-    drop(f, wall);
-    drop(f, pointer);
+    free_ok(f, wall);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -225,8 +225,8 @@ START_TEST(zero_free_resize_that_cannot_again_loses_the_arena)
     void *now = UNTOUCHED;
     fixture_t *f = open_zero_free(new_fixture(fixture_close), KIND_CUSTOM_POOL);
     f->memory.wants_zeros = 0;
-    void *pointer = take_painted(f, EACH, 1);
-    void *wall = take(f, EACH);
+    void *pointer = alloc_painted(f, EACH, 1);
+    void *wall = alloc_ok(f, EACH);
     fail_zeroing(f, 2);
     step(f, cuarena_resize(f->arena, pointer, 3 * EACH, &now), CUARENA_DRIVER);
     expect_painted(f, pointer, EACH, 1);
@@ -259,9 +259,9 @@ START_TEST(zero_alloc_empty_block_that_gets_bytes)
     fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
     f->config.zero = CUARENA_ZERO_ALLOC;
     fixture_create(f);
-    void *all = take(f, POOL);
+    void *all = alloc_ok(f, POOL);
     fill_with(f, all, POOL, 0xee);
-    drop(f, all);
+    free_ok(f, all);
     step_ok(f, cuarena_block_alloc(f->arena, 0, &block));
     for (int i = 0; i < 2; i++) {
         step_ok(f, cuarena_block_resize(f->arena, block, EACH));
@@ -271,7 +271,7 @@ START_TEST(zero_alloc_empty_block_that_gets_bytes)
         step_ok(f, cuarena_block_unpin(f->arena, block));
         step_ok(f, cuarena_block_resize(f->arena, block, 0));
     }
-    drop_block(f, block);
+    free_block(f, block);
 }
 END_TEST
 

@@ -41,11 +41,11 @@ static void leave_secrets(fixture_t *f, cuarena_tag_t tag)
 {
     void *pointers[16];
     for (size_t i = 0; i < COUNT_OF(pointers); i++) {
-        pointers[i] = take_tagged(f, EACH, tag);
+        pointers[i] = alloc_tagged(f, EACH, tag);
         fill_with(f, pointers[i], EACH, 0x77);
     }
     for (size_t i = 0; i < COUNT_OF(pointers); i++)
-        drop(f, pointers[i]);
+        free_ok(f, pointers[i]);
 }
 
 START_TEST(another_tag_sees_zeros)
@@ -58,16 +58,16 @@ START_TEST(another_tag_sees_zeros)
     leave_secrets(f, a);
     for (int turn = 0; turn < 4; turn++) {
         for (uint64_t bytes = 1; bytes <= 4 * EACH; bytes *= 3) {
-            void *pointer = take_tagged(f, bytes, turn % 2 == 0 ? b : a);
+            void *pointer = alloc_tagged(f, bytes, turn % 2 == 0 ? b : a);
             expect_zero(f, pointer, bytes);
             fill_with(f, pointer, bytes, 0x78);
-            drop(f, pointer);
+            free_ok(f, pointer);
         }
         leave_secrets(f, turn % 2 == 0 ? b : a);
     }
-    void *untagged = take(f, EACH);
+    void *untagged = alloc_ok(f, EACH);
     expect_zero(f, untagged, EACH);
-    drop(f, untagged);
+    free_ok(f, untagged);
 }
 END_TEST
 
@@ -79,20 +79,20 @@ START_TEST(block_that_grows_sees_zeros)
         return;
     cuarena_tag_t a = tag_of(f, "a");
     cuarena_tag_t b = tag_of(f, "b");
-    void *pointer = take_tagged(f, EACH, a);
-    void *later = take_tagged(f, 4 * EACH, a);
+    void *pointer = alloc_tagged(f, EACH, a);
+    void *later = alloc_tagged(f, 4 * EACH, a);
     fill_with(f, later, 4 * EACH, 0x77);
-    drop(f, later);
-    now = take_tagged(f, EACH, b);
+    free_ok(f, later);
+    now = alloc_tagged(f, EACH, b);
     expect_zero(f, now, EACH);
-    drop(f, pointer);
+    free_ok(f, pointer);
     for (uint64_t bytes = EACH; bytes < 6 * EACH; bytes += EACH) {
         paint(f, now, bytes, bytes);
         step_ok(f, cuarena_resize(f->arena, now, bytes + EACH, &now));
         expect_painted(f, now, bytes, bytes);
         expect_zero(f, (char *)now + bytes, EACH);
     }
-    drop(f, now);
+    free_ok(f, now);
 }
 END_TEST
 
@@ -103,11 +103,11 @@ START_TEST(one_tag_sets_nothing_to_0)
     fixture_t *f = opened_by_owner(POOL_CUSTOM);
     cuarena_tag_t a = tag_of(f, "a");
     leave_secrets(f, a);
-    void *pointer = take_tagged(f, EACH, a);
+    void *pointer = alloc_tagged(f, EACH, a);
     step_ok(f, cuarena_resize(f->arena, pointer, 2 * EACH, &pointer));
     expect_u64(f->memory.counts[OP_ZERO], 0);
-    drop(f, pointer);
-    drop(f, take_tagged(f, EACH, tag_of(f, "b")));
+    free_ok(f, pointer);
+    free_ok(f, alloc_tagged(f, EACH, tag_of(f, "b")));
     expect_u64(f->memory.counts[OP_ZERO], 1);
 }
 END_TEST
@@ -116,14 +116,14 @@ START_TEST(block_that_cannot_move_does_not_grow)
 {
     void *pin = NULL;
     fixture_t *f = opened_by_owner(POOL_CUSTOM);
-    drop(f, take_tagged(f, EACH, tag_of(f, "a")));
-    cuarena_block_t block = take_block(f, EACH);
+    free_ok(f, alloc_tagged(f, EACH, tag_of(f, "a")));
+    cuarena_block_t block = alloc_block(f, EACH);
     expect_ok(cuarena_block_pin(f->arena, block, &pin));
     step(f, cuarena_block_resize(f->arena, block, 2 * EACH), CUARENA_BUSY);
     step_ok(f, cuarena_block_resize(f->arena, block, EACH - 1));
     step_ok(f, cuarena_block_resize(f->arena, block, EACH));
     expect_ok(cuarena_block_unpin(f->arena, block));
-    drop_block(f, block);
+    free_block(f, block);
 }
 END_TEST
 

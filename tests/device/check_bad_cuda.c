@@ -270,10 +270,10 @@ static void open_pair(pair_t *pair, int kind)
     memset(pair, 0, sizeof(*pair));
     fixture_open(&pair->mine, &cuda_kinds[kind], POOL_BYTES);
     fixture_open(&pair->other, &cuda_kinds[kind], POOL_BYTES);
-    pair->pointer = take(&pair->mine, BLOCK_BYTES);
-    pair->block = take_block(&pair->mine, BLOCK_BYTES);
-    pair->foreign = take(&pair->other, BLOCK_BYTES);
-    pair->foreign_block = take_block(&pair->other, BLOCK_BYTES);
+    pair->pointer = alloc_ok(&pair->mine, BLOCK_BYTES);
+    pair->block = alloc_block(&pair->mine, BLOCK_BYTES);
+    pair->foreign = alloc_ok(&pair->other, BLOCK_BYTES);
+    pair->foreign_block = alloc_block(&pair->other, BLOCK_BYTES);
     paint(&pair->mine, pair->pointer, BLOCK_BYTES, 1);
     paint(&pair->mine, address_of(&pair->mine, pair->block), BLOCK_BYTES, 2);
     paint(&pair->other, pair->foreign, BLOCK_BYTES, 3);
@@ -292,10 +292,10 @@ static void close_pair(pair_t *pair)
     expect_painted(&pair->mine, pair->pointer, BLOCK_BYTES, 1);
     expect_painted(&pair->mine, address_of(&pair->mine, pair->block), BLOCK_BYTES, 2);
     expect_painted(&pair->other, pair->foreign, BLOCK_BYTES, 3);
-    drop(&pair->mine, pair->pointer);
-    drop_block(&pair->mine, pair->block);
-    drop(&pair->other, pair->foreign);
-    drop_block(&pair->other, pair->foreign_block);
+    free_ok(&pair->mine, pair->pointer);
+    free_block(&pair->mine, pair->block);
+    free_ok(&pair->other, pair->foreign);
+    free_block(&pair->other, pair->foreign_block);
     fixture_close(&pair->mine);
     fixture_close(&pair->other);
     expect_nothing_left();
@@ -358,8 +358,8 @@ END_TEST
 START_TEST(pointer_freed_before)
 {
     pair_t *pair = opened_pair(_i);
-    void *freed = take(&pair->mine, BLOCK_BYTES);
-    drop(&pair->mine, freed);
+    void *freed = alloc_ok(&pair->mine, BLOCK_BYTES);
+    free_ok(&pair->mine, freed);
     expect_stale_pointer(pair, freed);
 }
 END_TEST
@@ -380,8 +380,8 @@ static void expect_stale_block(pair_t *pair, cuarena_block_t block)
 START_TEST(block_of_another_arena)
 {
     pair_t *pair = opened_pair(_i);
-    cuarena_block_t freed = take_block(&pair->mine, BLOCK_BYTES);
-    drop_block(&pair->mine, freed);
+    cuarena_block_t freed = alloc_block(&pair->mine, BLOCK_BYTES);
+    free_block(&pair->mine, freed);
     expect_stale_block(pair, pair->foreign_block);
     expect_stale_block(pair, freed);
     expect_stale_block(pair, UINT64_MAX);
@@ -466,7 +466,7 @@ START_TEST(destroyed_arena)
     fixture_t f;
     void *pointer = NULL;
     fixture_open(&f, &cuda_kinds[_i], POOL_BYTES);
-    (void)take(&f, BLOCK_BYTES);
+    (void)alloc_ok(&f, BLOCK_BYTES);
     expect_ok(cuarena_destroy_forced(&f.arena));
     ck_assert_ptr_null(f.arena);
     expect_ok(cuarena_destroy(&f.arena));
@@ -489,13 +489,13 @@ START_TEST(destroy_while_work_is_queued)
     const cuda_test_t *cuda = cuda_test();
     (void)cuda_test_use_device(0);
     fixture_open(&f, &cuda_kinds[_i], POOL_BYTES);
-    void *pointer = take(&f, BLOCK_BYTES);
+    void *pointer = alloc_ok(&f, BLOCK_BYTES);
     expect_cu(cuda->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
     expect_cu(cuda->cuMemsetD8Async((cuai_cu_pointer_t)(uintptr_t)pointer, 7, BLOCK_BYTES, stream));
     expect_status(cuarena_destroy(&f.arena), CUARENA_BUSY);
     expect_cu(cuda->cuStreamSynchronize(stream));
     expect_sound(&f);
-    drop(&f, pointer);
+    free_ok(&f, pointer);
     fixture_close(&f);
     expect_cu(cuda->cuStreamDestroy(stream));
     expect_nothing_left();

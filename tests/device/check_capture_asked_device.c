@@ -46,10 +46,10 @@ START_TEST(zeros_are_there_at_each_launch)
     bool host = strstr(streams_only[_i % STREAMS_ONLY], "pinned") != NULL;
     fixture_t *f = opened_graphs_with(streams_only[_i % STREAMS_ONLY]);
     cuarena_capture_t *session = begin_session(f, bench.s, _i / STREAMS_ONLY);
-    void *before = take_on(f, BENCH_BYTES, bench.s);
+    void *before = alloc_on(f, BENCH_BYTES, bench.s);
     fill(before, BENCH_BYTES, 9, bench.s);
     check(before, BENCH_BYTES, 9, bench.s);
-    drop_on(f, before, bench.s);
+    free_on(f, before, bench.s);
     void *p = ask_on(f, ZEROED, BENCH_BYTES, bench.s);
     ck_assert_ptr_eq(p, before);
     void *own = ask_on(f, ZEROED | DEDICATED, BENCH_BYTES, bench.s);
@@ -68,8 +68,8 @@ START_TEST(zeros_are_there_at_each_launch)
     wait_for(bench.e);
     eager_end(f, &eager);
     expect_cu(bench.cuda->cuGraphExecDestroy(exec));
-    drop_on(f, p, bench.s);
-    drop_on(f, own, bench.s);
+    free_on(f, p, bench.s);
+    free_on(f, own, bench.s);
     release_to(f, &session, bench.s);
     step_ok(f, cuarena_reclaim(f->arena, 1, NULL));
 }
@@ -96,7 +96,7 @@ START_TEST(zeros_for_the_cpu_are_there_at_once)
             expect_cu(bench.cuda->cuGraphLaunch(exec, bench.s));
         wait_for(bench.s);
         expect_cu(bench.cuda->cuGraphExecDestroy(exec));
-        drop_on(&f, p, bench.s);
+        free_on(&f, p, bench.s);
         release_to(&f, &session, bench.s);
         step_ok(&f, cuarena_reclaim(f.arena, 1, NULL));
         close_graphs(&f);
@@ -126,7 +126,7 @@ START_TEST(zeros_on_a_stream_of_another_context)
     expect_cu(bench.cuda->cuStreamSynchronize(stream));
     expect_zeros(p, false);
     expect_cu(bench.cuda->cuGraphExecDestroy(exec));
-    drop_on(&f, p, stream);
+    free_on(&f, p, stream);
     release_to(&f, &session, CUARENA_NO_STREAM);
     expect_ok(cuarena_release_stream(f.arena, stream));
     expect_cu(bench.cuda->cuStreamDestroy(stream));
@@ -158,9 +158,9 @@ START_TEST(a_graph_uses_a_dedicated_block_that_was_freed)
         work_beside(&f);
         void *own = ask_on(&f, ZEROED | DEDICATED, BENCH_BYTES, bench.s);
         fill(own, BENCH_BYTES, 4, bench.s);
-        void *out = take_on(&f, BENCH_BYTES, bench.s);
+        void *out = alloc_on(&f, BENCH_BYTES, bench.s);
         copy(out, own, bench.s);
-        drop_on(&f, own, bench.s);
+        free_on(&f, own, bench.s);
         work_beside(&f);
         cuai_cu_graph_exec_t exec = end_capture(bench.s);
         expect_ok(cuarena_capture_end(f.arena, session));
@@ -176,7 +176,7 @@ START_TEST(a_graph_uses_a_dedicated_block_that_was_freed)
                 work_beside(&f);
         }
         expect_u64(stats_of(&f).dedicated_bytes, held);
-        drop_on(&f, out, bench.t);
+        free_on(&f, out, bench.t);
         if (heir == 0) {
             wait_for(bench.t); /* the graph lives, and is launched no more */
             release_to(&f, &session, CUARENA_NO_STREAM);
@@ -263,7 +263,7 @@ START_TEST(an_export_outlives_its_session)
             cuarena_export_t *exported = NULL;
             if (properties.fd)
                 expect_ok(cuarena_export(f.arena, block, &options, pieces, 4, &count, &exported));
-            drop_on(&f, p, bench.s);
+            free_on(&f, p, bench.s);
             expect_cu(bench.cuda->cuGraphExecDestroy(end_capture(bench.s)));
             release_to(&f, &session, heir == 0 ? CUARENA_NO_STREAM : bench.t);
             step_ok(&f, cuarena_reclaim(f.arena, 1, NULL));
@@ -301,14 +301,14 @@ START_TEST(a_capture_that_failed_gives_no_zeros)
         ck_assert_ptr_null(none);
     }
     void *more = ask_on(f, DEDICATED, BENCH_BYTES, bench.s); /* serves, to no purpose */
-    drop_on(f, more, bench.s);
-    drop_on(f, own, bench.s);
+    free_on(f, more, bench.s);
+    free_on(f, own, bench.s);
     cuai_cu_graph_t graph = NULL;
     ck_assert(bench.cuda->cuStreamEndCapture(bench.s, &graph) != CUAI_CUDA_SUCCESS);
     ck_assert_ptr_null(graph);
     expect_ok(cuarena_capture_end(f->arena, session));
     release_to(f, &session, bench.s);
-    drop_on(f, p, bench.s);
+    free_on(f, p, bench.s);
     step_ok(f, cuarena_reclaim(f->arena, 1, NULL));
     expect_u64(held_by(f->arena), before);
 }
@@ -339,7 +339,7 @@ START_TEST(whatever_call_fails_nothing_is_left)
         expect_cu(bench.cuda->cuGraphDestroy(graph));
         for (int i = 0; i < 3; i++)
             if (p[i] != NULL)
-                drop_on(&f, p[i], bench.s);
+                free_on(&f, p[i], bench.s);
         expect_ok(cuarena_capture_end(f.arena, session));
         release_to(&f, &session, bench.s);
         step_ok(&f, cuarena_reclaim(f.arena, 1, NULL));

@@ -24,20 +24,20 @@
  * leaves it in `out`, which lives. */
 static void *capture_chain(fixture_t *f, uint64_t seed)
 {
-    void *in = take_on(f, BENCH_BYTES, bench.s);
+    void *in = alloc_on(f, BENCH_BYTES, bench.s);
     fill(in, BENCH_BYTES, seed, bench.s);
-    void *next = take_on(f, BENCH_BYTES, bench.s);
+    void *next = alloc_on(f, BENCH_BYTES, bench.s);
     copy(next, in, bench.s);
-    drop_on(f, in, bench.s);
-    void *over = take_on(f, BENCH_BYTES, bench.s); /* in the place of `in` */
+    free_on(f, in, bench.s);
+    void *over = alloc_on(f, BENCH_BYTES, bench.s); /* in the place of `in` */
     ck_assert_ptr_eq(over, in);
     fill(over, BENCH_BYTES, seed + 1, bench.s);
     check(over, BENCH_BYTES, seed + 1, bench.s);
     check(next, BENCH_BYTES, seed, bench.s);
-    drop_on(f, over, bench.s);
-    void *out = take_on(f, 2 * BENCH_BYTES, bench.s);
+    free_on(f, over, bench.s);
+    void *out = alloc_on(f, 2 * BENCH_BYTES, bench.s);
     copy(out, next, bench.s);
-    drop_on(f, next, bench.s);
+    free_on(f, next, bench.s);
     return out;
 }
 
@@ -79,13 +79,13 @@ START_TEST(a_graph_is_launched_beside_eager_work)
         expect_ok(cuarena_capture_end(f.arena, session));
         expect_sound(&f);
         replay(&f, exec, out, 42);
-        drop_on(&f, out, bench.s); /* the session has it; the graph goes on */
+        free_on(&f, out, bench.s); /* the session has it; the graph goes on */
         replay(&f, exec, out, 42);
         expect_cu(bench.cuda->cuGraphExecDestroy(exec));
         expect_ok(cuarena_capture_release(f.arena, &session, bench.s));
         expect_sound(&f);
-        void *all = take_on(&f, MIB(60), bench.s);
-        drop_on(&f, all, bench.s);
+        void *all = alloc_on(&f, MIB(60), bench.s);
+        free_on(&f, all, bench.s);
         close_graphs(&f);
     }
 }
@@ -106,7 +106,7 @@ START_TEST(bytes_of_a_graph_serve_behind_its_last_launch)
     for (int i = 0; i < 10; i++)
         expect_cu(bench.cuda->cuGraphLaunch(exec, bench.t)); /* not the captured one */
     check(out, BENCH_BYTES, 7, bench.t);
-    drop_on(f, out, bench.t);
+    free_on(f, out, bench.t);
     if (standin_is_here())
         standin->standin_counts_clear();
     expect_ok(cuarena_capture_release(f->arena, &session, bench.t));
@@ -114,12 +114,12 @@ START_TEST(bytes_of_a_graph_serve_behind_its_last_launch)
         expect_u64(standin->standin_syncs(), 0);
     void *p[4];
     for (int i = 0; i < 4; i++) {
-        p[i] = take_on(f, BENCH_BYTES, bench.t);
+        p[i] = alloc_on(f, BENCH_BYTES, bench.t);
         fill(p[i], BENCH_BYTES, 100 + (uint64_t)i, bench.t);
     }
     for (int i = 0; i < 4; i++) {
         check(p[i], BENCH_BYTES, 100 + (uint64_t)i, bench.t);
-        drop_on(f, p[i], bench.t);
+        free_on(f, p[i], bench.t);
     }
     wait_for(bench.t);
     expect_cu(bench.cuda->cuGraphExecDestroy(exec));
@@ -145,7 +145,7 @@ START_TEST(streams_that_fork_and_join_reuse_their_own)
     fixture_t *f = opened_graphs(CUARENA_PRESET_POOL);
     expect_ok(cuarena_capture_begin(f->arena, bench.s, &session));
     begin_capture(bench.s, _i);
-    void *shared = take_on(f, BENCH_BYTES, bench.s);
+    void *shared = alloc_on(f, BENCH_BYTES, bench.s);
     fill(shared, BENCH_BYTES, 5, bench.s);
     cuai_cu_event_t fork = order(bench.s, bench.t);
     expect_ok(cuarena_capture_join(f->arena, session, bench.t));
@@ -153,7 +153,7 @@ START_TEST(streams_that_fork_and_join_reuse_their_own)
     void *last[2];
     for (int i = 0; i < 6; i++) {
         cuarena_stream_t stream = i % 2 == 0 ? bench.s : bench.t;
-        void *p = take_on(f, BENCH_BYTES, stream);
+        void *p = alloc_on(f, BENCH_BYTES, stream);
         if (i >= 2)
             ck_assert_ptr_eq(p, last[i % 2]);
         last[i % 2] = p;
@@ -161,12 +161,12 @@ START_TEST(streams_that_fork_and_join_reuse_their_own)
         check(p, BENCH_BYTES, 5, stream);
         fill(p, BENCH_BYTES, 50 + (uint64_t)i, stream);
         check(p, BENCH_BYTES, 50 + (uint64_t)i, stream);
-        drop_on(f, p, stream);
+        free_on(f, p, stream);
     }
-    drop_on(f, shared, bench.s);
-    void *other = take_on(f, BENCH_BYTES, bench.s);
+    free_on(f, shared, bench.s);
+    void *other = alloc_on(f, BENCH_BYTES, bench.s);
     ck_assert_ptr_ne(other, shared);
-    drop_on(f, other, bench.s);
+    free_on(f, other, bench.s);
     cuai_cu_event_t join = order(bench.t, bench.s);
     cuai_cu_graph_exec_t exec = end_capture(bench.s);
     expect_ok(cuarena_capture_end(f->arena, session));
@@ -194,11 +194,11 @@ START_TEST(two_sessions_do_not_touch)
     }
     for (uint64_t round = 0; round < 4; round++)
         for (int i = 0; i < 2; i++) {
-            out[i] = take_on(f, BENCH_BYTES << round, streams[i]);
+            out[i] = alloc_on(f, BENCH_BYTES << round, streams[i]);
             fill(out[i], BENCH_BYTES, 10 * round + (uint64_t)i, streams[i]);
             check(out[i], BENCH_BYTES, 10 * round + (uint64_t)i, streams[i]);
             if (round != 3)
-                drop_on(f, out[i], streams[i]);
+                free_on(f, out[i], streams[i]);
         }
     for (int i = 0; i < 2; i++) {
         exec[i] = end_capture(streams[i]);
@@ -210,7 +210,7 @@ START_TEST(two_sessions_do_not_touch)
     for (int i = 0; i < 2; i++) {
         check(out[i], BENCH_BYTES, 30 + (uint64_t)i, streams[i]);
         expect_ok(cuarena_capture_release(f->arena, &session[i], streams[i]));
-        drop_on(f, out[i], streams[i]);
+        free_on(f, out[i], streams[i]);
         wait_for(streams[i]);
         expect_cu(bench.cuda->cuGraphExecDestroy(exec[i]));
     }
@@ -286,8 +286,8 @@ START_TEST(a_capture_that_failed_is_cleared_up)
         begin_capture(bench.s, _i);
         void *out = capture_chain(&f, 3);
         ck_assert(bench.cuda->cuStreamSynchronize(bench.s) != CUAI_CUDA_SUCCESS);
-        void *more = take_on(&f, BENCH_BYTES, bench.s); /* serves, to no purpose */
-        drop_on(&f, more, bench.s);
+        void *more = alloc_on(&f, BENCH_BYTES, bench.s); /* serves, to no purpose */
+        free_on(&f, more, bench.s);
         expect_status(cuarena_capture_end(f.arena, session), CUARENA_BUSY);
         expect_failed_capture();
         if (how == 0)
@@ -297,10 +297,10 @@ START_TEST(a_capture_that_failed_is_cleared_up)
         expect_sound(&f);
         fill(out, BENCH_BYTES, 4, bench.s); /* lives, as an ordinary block */
         check(out, BENCH_BYTES, 4, bench.s);
-        drop_on(&f, out, bench.s);
+        free_on(&f, out, bench.s);
         wait_for(bench.s);
-        void *all = take_on(&f, MIB(60), bench.s);
-        drop_on(&f, all, bench.s);
+        void *all = alloc_on(&f, MIB(60), bench.s);
+        free_on(&f, all, bench.s);
         begin_capture(bench.s, _i); /* the stream can be captured again */
         expect_ok(cuarena_capture_begin(f.arena, bench.s, &session));
         out = capture_chain(&f, 8);
@@ -308,7 +308,7 @@ START_TEST(a_capture_that_failed_is_cleared_up)
         expect_cu(bench.cuda->cuGraphLaunch(exec, bench.s));
         check(out, BENCH_BYTES, 8, bench.s);
         expect_ok(cuarena_capture_release(f.arena, &session, bench.s));
-        drop_on(&f, out, bench.s);
+        free_on(&f, out, bench.s);
         wait_for(bench.s);
         expect_cu(bench.cuda->cuGraphExecDestroy(exec));
         close_graphs(&f);
@@ -322,13 +322,13 @@ START_TEST(a_failed_capture_without_a_session_is_busy)
     void *none = NULL;
     cuarena_capture_t *session = NULL;
     fixture_t *f = opened_graphs(CUARENA_PRESET_POOL);
-    void *p = take_on(f, BENCH_BYTES, bench.s);
+    void *p = alloc_on(f, BENCH_BYTES, bench.s);
     for (int i = 0; i < 2; i++) {
         cuarena_stream_t stream = i == 0 ? bench.s : bench.t;
         begin_capture(stream, _i);
         ck_assert(bench.cuda->cuStreamSynchronize(stream) != CUAI_CUDA_SUCCESS);
     }
-    drop_on(f, p, bench.s);
+    free_on(f, p, bench.s);
     expect_ok(cuarena_reclaim(f->arena, 1, NULL));
     expect_status(cuarena_release_stream(f->arena, bench.s), CUARENA_BUSY);
     expect_message("cuStreamEndCapture");
@@ -339,8 +339,8 @@ START_TEST(a_failed_capture_without_a_session_is_busy)
     abandon(bench.t);
     expect_ok(cuarena_release_stream(f->arena, bench.s));
     expect_ok(cuarena_reclaim(f->arena, 1, NULL));
-    void *all = take_on(f, MIB(60), bench.t);
-    drop_on(f, all, bench.t);
+    void *all = alloc_on(f, MIB(60), bench.t);
+    free_on(f, all, bench.t);
 }
 END_TEST
 
@@ -463,20 +463,20 @@ START_TEST(the_legacy_stream_is_left_alone)
     cuarena_stream_t blocking = NULL;
     fixture_t *f = opened_graphs(CUARENA_PRESET_POOL);
     expect_cu(bench.cuda->cuStreamCreate(&blocking, 0));
-    void *p = take_on(f, BENCH_BYTES, NULL);
+    void *p = alloc_on(f, BENCH_BYTES, NULL);
     fill(p, BENCH_BYTES, 1, NULL);
-    void *q = take_on(f, BENCH_BYTES, bench.e);
+    void *q = alloc_on(f, BENCH_BYTES, bench.e);
     expect_ok(cuarena_record_use(f->arena, q, NULL));
     expect_ok(cuarena_capture_begin(f->arena, blocking, &session));
     begin_capture(blocking, _i);
-    drop_on(f, p, NULL);
-    drop_on(f, q, bench.e);
+    free_on(f, p, NULL);
+    free_on(f, q, bench.e);
     expect_ok(cuarena_reclaim(f->arena, 0, NULL));
     expect_ok(cuarena_reclaim(f->arena, 1, NULL));
     expect_sound(f);
-    void *mine = take_on(f, BENCH_BYTES, blocking);
+    void *mine = alloc_on(f, BENCH_BYTES, blocking);
     fill(mine, BENCH_BYTES, 2, blocking);
-    drop_on(f, mine, blocking);
+    free_on(f, mine, blocking);
     cuai_cu_graph_exec_t exec = end_capture(blocking);
     expect_cu(bench.cuda->cuGraphLaunch(exec, blocking));
     expect_ok(cuarena_capture_release(f->arena, &session, blocking));
@@ -494,11 +494,11 @@ static void *use_default_stream(void *user)
     fixture_t *f = user;
     cuai_cu_context_t context = cuda_test_use_device(0);
     ck_assert_ptr_nonnull(context);
-    void *p = take_on(f, BENCH_BYTES, CUARENA_STREAM_PER_THREAD);
+    void *p = alloc_on(f, BENCH_BYTES, CUARENA_STREAM_PER_THREAD);
     fill(p, BENCH_BYTES, 1, CUARENA_STREAM_PER_THREAD);
-    void *q = take_on(f, BENCH_BYTES, bench.e);
+    void *q = alloc_on(f, BENCH_BYTES, bench.e);
     expect_ok(cuarena_record_use(f->arena, q, CUARENA_STREAM_PER_THREAD));
-    drop_on(f, p, CUARENA_STREAM_PER_THREAD);
+    free_on(f, p, CUARENA_STREAM_PER_THREAD);
     return q;
 }
 
@@ -514,14 +514,14 @@ START_TEST(no_event_of_all_work_is_recorded)
     ck_assert_int_eq(pthread_join(thread, &used), 0);
     expect_ok(cuarena_capture_begin(f->arena, bench.s, &session));
     begin_capture(bench.s, _i);
-    drop_on(f, used, bench.e);
+    free_on(f, used, bench.e);
     expect_ok(cuarena_reclaim(f->arena, 0, NULL));
     expect_ok(cuarena_trim(f->arena, UINT64_MAX, NULL));
     void *out = capture_chain(f, 3);
     cuai_cu_graph_exec_t exec = end_capture(bench.s);
     expect_ok(cuarena_capture_release(f->arena, &session, bench.s));
     expect_ok(cuarena_reclaim(f->arena, 1, NULL));
-    drop_on(f, out, bench.s);
+    free_on(f, out, bench.s);
     expect_cu(bench.cuda->cuGraphExecDestroy(exec));
 }
 END_TEST
@@ -531,17 +531,17 @@ START_TEST(captures_without_a_session_go_on)
 {
     void *none = NULL;
     fixture_t *f = opened_graphs(CUARENA_PRESET_POOL);
-    void *p = take_on(f, BENCH_BYTES, bench.s);
+    void *p = alloc_on(f, BENCH_BYTES, bench.s);
     fill(p, BENCH_BYTES, 1, bench.s);
-    void *q = take_on(f, BENCH_BYTES, bench.e);
+    void *q = alloc_on(f, BENCH_BYTES, bench.e);
     expect_ok(cuarena_record_use(f->arena, q, bench.s));
     begin_capture(bench.s, _i);
     begin_capture(bench.t, 2);
     expect_status(cuarena_alloc_on(f->arena, BENCH_BYTES, bench.t, NULL, &none),
                   CUARENA_UNSUPPORTED);
     expect_message("cuarena_capture_begin");
-    drop_on(f, p, bench.s);
-    drop_on(f, q, bench.e);
+    free_on(f, p, bench.s);
+    free_on(f, q, bench.e);
     expect_status(cuarena_release_stream(f->arena, bench.s), CUARENA_BUSY);
     expect_message("being captured");
     cuarena_request_t request;
@@ -607,10 +607,10 @@ START_TEST(sessions_are_inherited_at_a_fork)
     for (int i = 0; i < 2; i++)
         expect_ok(cuarena_block_alloc_on(f->arena, BENCH_BYTES, bench.e, NULL, &row[i]));
     expect_ok(cuarena_capture_begin(f->arena, bench.t, &session[1]));
-    void *q = take_on(f, BENCH_BYTES, bench.t);
+    void *q = alloc_on(f, BENCH_BYTES, bench.t);
     expect_ok(cuarena_capture_end(f->arena, session[1]));
     expect_ok(cuarena_capture_begin(f->arena, bench.s, &session[0]));
-    void *p = take_on(f, BENCH_BYTES, bench.s);
+    void *p = alloc_on(f, BENCH_BYTES, bench.s);
     expect_ok(cuarena_block_free_on(f->arena, row[0], bench.e));
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
@@ -623,8 +623,8 @@ START_TEST(sessions_are_inherited_at_a_fork)
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
     for (int i = 0; i < 2; i++)
         expect_ok(cuarena_capture_release(f->arena, &session[i], bench.s));
-    drop_on(f, p, bench.s);
-    drop_on(f, q, bench.s);
+    free_on(f, p, bench.s);
+    free_on(f, q, bench.s);
     expect_ok(cuarena_block_free_on(f->arena, row[1], bench.e));
 }
 END_TEST
@@ -646,8 +646,8 @@ START_TEST(every_memory_has_sessions)
     void *p[8];
     for (int i = 0; i < 8; i++) {
         step_ok(&f, cuarena_alloc_on(f.arena, MIB(1), stream, NULL, &p[i]));
-        cuarena_block_t block = take_block(&f, MIB(1));
-        drop_block(&f, block);
+        cuarena_block_t block = alloc_block(&f, MIB(1));
+        free_block(&f, block);
     }
     for (int i = 0; i < 7; i++)
         step_ok(&f, cuarena_free_on(f.arena, p[i], stream));

@@ -19,7 +19,7 @@
 #define SEED 7
 
 /* A block of stream s with known contents, below which there is room that s left. */
-static cuarena_block_t take_above_room(fixture_t *f)
+static cuarena_block_t alloc_above_room(fixture_t *f)
 {
     cuarena_block_t room, block;
     void *p = NULL;
@@ -56,7 +56,7 @@ static cuarena_status_t try_compact_on(fixture_t *f, cuarena_stream_t stream)
 /* Whether the compaction came to the nth call of the driver, which failed. */
 static bool survives_fault(fixture_t *f, cuarena_stream_t stream, uint64_t nth)
 {
-    cuarena_block_t block = take_above_room(f);
+    cuarena_block_t block = alloc_above_room(f);
     standin->standin_fail_any(nth, OPERATING_SYSTEM, 0);
     cuarena_status_t status = try_compact_on(f, stream);
     bool failed = standin->standin_failed() != 0;
@@ -103,7 +103,7 @@ static bool survives_no_events(fixture_t *f, const char *entry, cuarena_stream_t
     cuarena_block_t blocks[BLOCKS];
     void *p = NULL;
     for (size_t i = 0; i < BLOCKS; i++)
-        blocks[i] = take_above_room(f);
+        blocks[i] = alloc_above_room(f);
     ck_assert_int_eq(standin->standin_fail(entry, nth, OPERATING_SYSTEM, 1), 0);
     expect_status(cuarena_alloc(NULL, 1, &p), CUARENA_BAD_ARGUMENT);
     cuarena_error_info_t before = last_error();
@@ -140,7 +140,7 @@ END_TEST
 /* ---- What is lost ------------------------------------------------------------ */
 
 /* A block that cannot grow where it is. */
-static void take_two(fixture_t *f, void **p, void **behind)
+static void alloc_two(fixture_t *f, void **p, void **behind)
 {
     expect_ok(cuarena_alloc_on(f->arena, BENCH_BYTES, bench.s, NULL, p));
     expect_ok(cuarena_alloc_on(f->arena, BENCH_BYTES, bench.s, NULL, behind));
@@ -157,7 +157,7 @@ START_TEST(a_resize_that_cannot_zero_the_old_place_leaves_the_block)
     ck_assert(standin_is_here());
     void *p, *behind, *q = UNTOUCHED;
     fixture_t *f = opened_graphs_with(POOL ",zero=free");
-    take_two(f, &p, &behind);
+    alloc_two(f, &p, &behind);
     fill(p, BENCH_BYTES, SEED, bench.s);
     standin->standin_fail("cuMemsetD32Async", 1, OPERATING_SYSTEM, 0);
     expect_status(cuarena_resize_on(f->arena, p, 2 * BENCH_BYTES, bench.s, &q), CUARENA_DRIVER);
@@ -177,7 +177,7 @@ START_TEST(a_resize_that_cannot_zero_the_copy_either_says_that_the_arena_is_lost
     ck_assert(standin_is_here());
     void *p, *behind, *q = UNTOUCHED;
     fixture_t *f = opened_graphs_with(POOL ",zero=free");
-    take_two(f, &p, &behind);
+    alloc_two(f, &p, &behind);
     standin->standin_fail("cuMemsetD32Async", 1, OPERATING_SYSTEM, 1);
     expect_status(cuarena_resize_on(f->arena, p, 2 * BENCH_BYTES, bench.s, &q), CUARENA_DRIVER);
     expect_lost_in_words("is lost: contents that were left, or copied, could not be set to 0");
@@ -193,7 +193,7 @@ START_TEST(a_compaction_that_cannot_zero_what_it_left_says_what_failed)
 {
     ck_assert(standin_is_here());
     fixture_t *f = opened_graphs_with(POOL ",zero=free");
-    cuarena_block_t block = take_above_room(f);
+    cuarena_block_t block = alloc_above_room(f);
     standin->standin_fail("cuMemsetD32Async", 1, OPERATING_SYSTEM, 1);
     expect_status(try_compact_on(f, bench.s), CUARENA_DRIVER);
     expect_lost_in_words("is lost: setting to 0 what they left failed after 1 of 1 copies");
@@ -263,7 +263,7 @@ START_TEST(a_capture_that_begins_beside_the_copies_loses_nothing)
     ck_assert(standin_is_here());
     fixture_t *f = opened_graphs_with(POOL);
     cuarena_capture_t *session = NULL;
-    cuarena_block_t block = take_above_room(f);
+    cuarena_block_t block = alloc_above_room(f);
     wait_for(bench.s);
     cuarena_status_t status =
         compact_with_capture_at(f, entries[_i / BENCH_MODES], _i % BENCH_MODES);

@@ -33,9 +33,9 @@ static fixture_t *open_pool(fixture_t *f, int kind, uint64_t bytes)
     return f;
 }
 
-static cuarena_block_t take_filled(fixture_t *f, uint64_t bytes, uint64_t seed)
+static cuarena_block_t alloc_filled(fixture_t *f, uint64_t bytes, uint64_t seed)
 {
-    cuarena_block_t block = take_block(f, bytes);
+    cuarena_block_t block = alloc_block(f, bytes);
     cuda_work.fill(f, MAIN, address_of(f, block), bytes, seed);
     return block;
 }
@@ -66,16 +66,16 @@ START_TEST(a_block_slides_over_itself)
     const uint64_t bytes = pick(MIB(4), GIB(2));
     const uint64_t distance = distances[_i] < bytes ? distances[_i] : bytes / 2;
     fixture_t *f = open_pool(new_fixture(fixture_close), CUDA_POOL_VMM, bytes + distance + MIB(2));
-    cuarena_block_t below = take_block(f, distance);
-    cuarena_block_t block = take_filled(f, bytes, 7);
+    cuarena_block_t below = alloc_block(f, distance);
+    cuarena_block_t block = alloc_filled(f, bytes, 7);
     const char *before = address_of(f, block);
-    drop_block(f, below);
+    free_block(f, below);
     expect_u64(compact(f, UINT64_MAX).bytes_moved, bytes);
     const char *after = address_of(f, block);
     expect_u64((uint64_t)(before - after), distance);
     expect_filled(f, block, bytes, 7);
     expect_u64(cuda_work.finish(), 0);
-    drop_block(f, block);
+    free_block(f, block);
 }
 END_TEST
 
@@ -134,7 +134,7 @@ static void thin_out(random_pool_t *p)
         if (p->blocks[i] == 0)
             continue;
         if (choice < 4) {
-            drop_block(&p->f, p->blocks[i]);
+            free_block(&p->f, p->blocks[i]);
             p->blocks[i] = 0;
         } else if (choice == 4) {
             step_ok(&p->f, cuarena_block_pin(p->f.arena, p->blocks[i], &address));
@@ -167,7 +167,7 @@ static void end_pool(random_pool_t *p)
         if (p->pinned[i])
             expect_ok(cuarena_block_unpin(p->f.arena, p->blocks[i]));
         if (p->blocks[i] != 0)
-            drop_block(&p->f, p->blocks[i]);
+            free_block(&p->f, p->blocks[i]);
     }
     fixture_close(&p->f);
 }

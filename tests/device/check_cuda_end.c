@@ -49,7 +49,7 @@ static void expect_words(const void *bytes, uint32_t value)
     expect_u64(got[1], value);
 }
 
-static void *take_on(fixture_t *f, cuarena_stream_t stream)
+static void *alloc_on(fixture_t *f, cuarena_stream_t stream)
 {
     void *pointer = NULL;
     step_ok(f, cuarena_alloc_on(f->arena, BLOCK, stream, NULL, &pointer));
@@ -113,7 +113,7 @@ START_TEST(forced_destroy_waits_for_all_streams)
                                   CUARENA_STREAM_PER_THREAD};
     open_arena(&f, _i);
     for (uint32_t i = 0; i < 4; i++)
-        queue_work(take_on(&f, streams[i]), i, streams[i]);
+        queue_work(alloc_on(&f, streams[i]), i, streams[i]);
     expect_ok(cuarena_destroy_forced(&f.arena));
     expect_no_report();
     end_stream(streams[0]);
@@ -129,8 +129,8 @@ START_TEST(forced_destroy_after_a_stream_was_destroyed)
     cuarena_stream_t gone = new_stream();
     cuarena_stream_t left = new_stream();
     open_arena(&f, _i);
-    queue_work(take_on(&f, gone), 1, gone);
-    queue_work(take_on(&f, left), 2, left);
+    queue_work(alloc_on(&f, gone), 1, gone);
+    queue_work(alloc_on(&f, left), 2, left);
     expect_ok(cuarena_release_stream(f.arena, gone));
     expect_cu(cuda_test()->cuStreamDestroy(gone));
     expect_ok(cuarena_destroy_forced(&f.arena));
@@ -147,7 +147,7 @@ START_TEST(destroy_when_streams_are_done)
     cuarena_stream_t a = new_stream();
     cuarena_stream_t b = new_stream();
     open_arena(&f, _i);
-    void *p = take_on(&f, a);
+    void *p = alloc_on(&f, a);
     queue_work(p, 1, a);
     step_ok(&f, cuarena_record_use(f.arena, p, b));
     step_ok(&f, cuarena_free_on(f.arena, p, a));
@@ -172,12 +172,12 @@ START_TEST(reset_waits_for_what_was_freed)
     cuarena_stream_t a = new_stream();
     cuarena_stream_t b = new_stream();
     open_arena(&f, _i);
-    void *p = take_on(&f, a);
+    void *p = alloc_on(&f, a);
     queue_work(p, 1, a);
     step_ok(&f, cuarena_free_on(f.arena, p, a));
     expect_ok(cuarena_reset(f.arena));
     for (uint64_t i = 0; i < POOL / BLOCK; i++)
-        queue_work(take_on(&f, b), 2, b);
+        queue_work(alloc_on(&f, b), 2, b);
     expect_no_report();
     expect_ok(cuarena_destroy_forced(&f.arena));
     end_stream(a);
@@ -197,7 +197,7 @@ START_TEST(pool_of_another_size_waits_for_all_streams)
     cuarena_block_t block = 0;
     void *p = NULL;
     open_arena(&f, _i);
-    void *gone = take_on(&f, b);
+    void *gone = alloc_on(&f, b);
     step_ok(&f, cuarena_block_alloc_on(f.arena, BLOCK, a, NULL, &block));
     step_ok(&f, cuarena_block_pin_on(f.arena, block, a, &p));
     queue_work(p, 11, a);
@@ -244,14 +244,14 @@ START_TEST(bytes_that_another_threads_stream_used)
     cuarena_stream_t a = new_stream();
     cuarena_stream_t b = new_stream();
     open_arena(&f, _i);
-    job_t job = {&f, take_on(&f, a)};
+    job_t job = {&f, alloc_on(&f, a)};
     queue_work(job.pointer, 20, a);
     sync_stream(a);
     ck_assert_int_eq(pthread_create(&thread, NULL, use_on_own_stream, &job), 0);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
     step_ok(&f, cuarena_free_on(f.arena, job.pointer, a));
     for (uint64_t i = 0; i < POOL / BLOCK; i++)
-        queue_work(take_on(&f, b), 22, b);
+        queue_work(alloc_on(&f, b), 22, b);
     expect_no_report();
     expect_ok(cuarena_destroy_forced(&f.arena));
     expect_no_report();
@@ -270,9 +270,9 @@ START_TEST(compaction_behind_another_threads_stream)
     cuarena_block_t row[POOL / BLOCK];
     cuarena_compact_options_t options;
     open_arena(&f, _i);
-    take_row(&f, row, POOL / BLOCK, BLOCK);
+    alloc_row(&f, row, POOL / BLOCK, BLOCK);
     job_t job = {&f, address_of(&f, row[1])};
-    drop_block(&f, row[0]);
+    free_block(&f, row[0]);
     row[0] = 0;
     ck_assert_int_eq(pthread_create(&thread, NULL, use_on_own_stream, &job), 0);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
@@ -284,9 +284,9 @@ START_TEST(compaction_behind_another_threads_stream)
     ck_assert_ptr_ne(moved, job.pointer);
     expect_words(moved, 21);
     expect_no_report();
-    drop_block(&f, row[1]);
+    free_block(&f, row[1]);
     row[1] = 0;
-    drop_row(&f, row, POOL / BLOCK, BLOCK);
+    free_row(&f, row, POOL / BLOCK, BLOCK);
     close_arena(&f);
     end_stream(a);
 }

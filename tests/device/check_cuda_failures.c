@@ -96,7 +96,7 @@ static bool survived(cuarena_t *arena, cuarena_status_t status)
 }
 
 /* A request that finds no more bytes holds no more than before. */
-static bool take_one(cuarena_t *arena, uint64_t bytes, cuarena_block_t *block)
+static bool alloc_one(cuarena_t *arena, uint64_t bytes, cuarena_block_t *block)
 {
     uint64_t held = held_by(arena);
     cuarena_status_t status = cuarena_block_alloc(arena, bytes, block);
@@ -119,12 +119,12 @@ static void live(const char *options)
         return;
     }
     for (int i = 0; i < 4; i++)
-        (void)take_one(arena, MIB(2), &blocks[i]);
+        (void)alloc_one(arena, MIB(2), &blocks[i]);
     (void)survived(arena, cuarena_block_free(arena, blocks[0]));
     (void)survived(arena, cuarena_block_free(arena, blocks[2]));
     (void)survived(arena, cuarena_compact(arena, NULL, NULL, NULL, NULL));
     (void)survived(arena, cuarena_trim(arena, 0, &given));
-    (void)take_one(arena, MIB(4), &blocks[0]);
+    (void)alloc_one(arena, MIB(4), &blocks[0]);
     if (blocks[1] != 0)
         (void)survived(arena, cuarena_block_resize(arena, blocks[1], MIB(3)));
     expect_ok(cuarena_destroy_forced(&arena));

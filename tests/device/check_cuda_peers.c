@@ -142,7 +142,7 @@ static void order(int earlier, int later)
     expect_cu(cuda->cuEventDestroy(event));
 }
 
-static void *take_on(int device)
+static void *alloc_on(int device)
 {
     void *pointer = NULL;
     expect_ok(cuarena_alloc_on(arena, BLOCK, sides[device].stream, NULL, &pointer));
@@ -159,7 +159,7 @@ static void use_all(int device, uint64_t seed)
 {
     void *all[POOL / BLOCK];
     for (size_t i = 0; i < POOL / BLOCK; i++)
-        all[i] = take_on(device);
+        all[i] = alloc_on(device);
     for (size_t i = 0; i < POOL / BLOCK; i++)
         fill(device, all[i], seed + i);
     for (size_t i = 0; i < POOL / BLOCK; i++)
@@ -202,7 +202,7 @@ END_TEST
 START_TEST(kernels_of_both_devices)
 {
     open_pool(shared[_i]);
-    void *p = take_on(0);
+    void *p = alloc_on(0);
     fill(0, p, 1);
     order(0, 1);
     check(1, p, 1);
@@ -224,7 +224,7 @@ START_TEST(copies_between_arenas_of_two_devices)
     cuarena_t *second = arena;
     void *there = NULL;
     arena = first;
-    void *here = take_on(0);
+    void *here = alloc_on(0);
     expect_ok(cuarena_alloc_on(second, BLOCK, sides[1].stream, NULL, &there));
     fill(0, here, 3);
     order(0, 1);
@@ -253,7 +253,7 @@ START_TEST(what_grows_is_reached_too)
     open_pool("memory=device,preset=grow,limit=64MiB,handle=2MiB,"
               "peers=require");
     for (uint64_t i = 0; i < 8; i++) {
-        p[i] = take_on(1);
+        p[i] = alloc_on(1);
         fill(1, p[i], i);
     }
     for (uint64_t i = 0; i < 8; i++) {
@@ -263,7 +263,7 @@ START_TEST(what_grows_is_reached_too)
     sync_both();
     uint64_t given = 0;
     expect_ok(cuarena_trim(arena, 0, &given));
-    void *again = take_on(1);
+    void *again = alloc_on(1);
     fill(1, again, 9);
     check(1, again, 9);
     free_on(1, again);
@@ -289,7 +289,7 @@ END_TEST
 START_TEST(bytes_wait_for_uses_of_the_other_device)
 {
     open_pool(shared[_i]);
-    void *p = take_on(0);
+    void *p = alloc_on(0);
     fill(0, p, 5);
     order(0, 1);
     for (int i = 0; i < 20; i++)
@@ -360,7 +360,7 @@ START_TEST(forced_destroy_waits_for_both_devices)
     open_pool(shared[_i]);
     for (int device = 0; device < 2; device++)
         for (uint64_t i = 0; i < 3; i++)
-            fill(device, take_on(device), i);
+            fill(device, alloc_on(device), i);
     expect_ok(cuarena_destroy_forced(&arena));
     expect_no_report();
     end_side(0);
@@ -377,7 +377,7 @@ START_TEST(streams_of_a_device_that_does_not_reach)
     void *p = NULL;
     open_pool("memory=device,pool=32MiB,stable=0");
     cuarena_stream_t other = sides[1].stream;
-    void *mine = take_on(0);
+    void *mine = alloc_on(0);
     expect_status(cuarena_alloc_on(arena, BLOCK, other, NULL, &p), CUARENA_BAD_ARGUMENT);
     expect_message("device 1", "device 0");
     ck_assert_ptr_null(p);

@@ -422,7 +422,7 @@ static verdict_t judge(uint64_t seed, uint64_t nth)
 }
 
 /* Four in a hundred may be needless: free lists tell what was freed before two events by the later
- * one only, though the taker may have waited for the first. */
+ * one only, though the requester may have waited for the first. */
 START_TEST(every_wait_that_is_swallowed_is_caught_or_needless)
 {
     uint64_t programs = scale_pick(2, 4, 16);

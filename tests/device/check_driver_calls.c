@@ -180,7 +180,7 @@ static cuarena_stream_t own_stream(void)
 }
 
 /* Random sizes in random order, on one stream or none; all are freed. */
-static void take_and_free(cuarena_t *arena, cuarena_stream_t stream)
+static void alloc_and_free(cuarena_t *arena, cuarena_stream_t stream)
 {
     random_state_t random = {7};
     void *live[LIVE] = {NULL};
@@ -221,7 +221,7 @@ static void expect_none(int memory, cuarena_stream_t stream, cuarena_stream_t kn
     see_first(arena, known);
     see_first(arena, stream);
     span_t span = begin(arena);
-    take_and_free(arena, stream);
+    alloc_and_free(arena, stream);
     expect_u64(end(&span, "alloc and free"), 0);
     expect_ok(cuarena_release_stream(arena,
                                      stream == CUARENA_NO_STREAM ? CUARENA_STREAM_LEGACY : stream));
@@ -250,7 +250,7 @@ END_TEST
 static uint64_t calls_of_work_on_default_stream(cuarena_t *arena)
 {
     span_t span = begin(arena);
-    take_and_free(arena, CUARENA_STREAM_PER_THREAD);
+    alloc_and_free(arena, CUARENA_STREAM_PER_THREAD);
     return end(&span, "default stream");
 }
 

@@ -210,7 +210,7 @@ static void share(fixture_t *f, cuarena_block_t block, uint64_t bytes, const oth
     expect_ok(cuarena_block_unpin(f->arena, block));
     offer.count = count;
     if (free_meanwhile)
-        drop_block(f, block);
+        free_block(f, block);
     send_offer(other->socket_fd, &offer);
     for (size_t i = 0; i < count; i++)
         ck_assert_int_eq(close(offer.pieces[i].fd), 0);
@@ -218,7 +218,7 @@ static void share(fixture_t *f, cuarena_block_t block, uint64_t bytes, const oth
     expect_painted(f, address, bytes, 6);
     step_ok(f, cuarena_export_close(f->arena, &one));
     if (!free_meanwhile)
-        drop_block(f, block);
+        free_block(f, block);
 }
 
 START_TEST(a_block_of_one_handle)
@@ -240,7 +240,7 @@ START_TEST(a_block_across_handles)
 {
     other_t other = start_other();
     fixture_t *f = open_exporting(new_fixture(fixture_close), MIB(4));
-    cuarena_block_t block = take_above_a_hole(f, MIB(1), POOL - MIB(1));
+    cuarena_block_t block = alloc_above_a_hole(f, MIB(1), POOL - MIB(1));
     step_ok(f, cuarena_block_resize(f->arena, block, MIB(10)));
     expect_u64(count_pieces(f, block), 3);
     share(f, block, MIB(10), &other, false);
@@ -251,7 +251,7 @@ START_TEST(a_block_that_is_freed_meanwhile)
 {
     other_t other = start_other();
     fixture_t *f = open_exporting(new_fixture(fixture_close), MIB(2));
-    cuarena_block_t block = take_block(f, MIB(6));
+    cuarena_block_t block = alloc_block(f, MIB(6));
     share(f, block, MIB(6), &other, true);
     expect_u64(live_bytes(f), 0);
 }
@@ -265,11 +265,11 @@ START_TEST(without_fd_nothing_is_exported)
     fixture_t *f = opened(&cuda_kinds[_i], POOL);
     expect_ok(cuarena_properties(f->arena, &properties));
     ck_assert_int_eq(properties.fd, 0);
-    cuarena_block_t block = take_block(f, MIB(2));
+    cuarena_block_t block = alloc_block(f, MIB(2));
     expect_status(cuarena_export(f->arena, block, NULL, NULL, 0, &count, NULL),
                   CUARENA_UNSUPPORTED);
     expect_u64(count, 77);
-    drop_block(f, block);
+    free_block(f, block);
 }
 END_TEST
 

@@ -37,10 +37,10 @@ static void stray(const char *pointer, int64_t at, cuarena_stream_t stream)
 START_TEST(a_write_of_a_stream_is_found_at_the_free_on_it)
 {
     fixture_t *f = open_guarded("");
-    char *pointer = take_on(f, 1000, bench.s);
+    char *pointer = alloc_on(f, 1000, bench.s);
     fill(pointer, 1000 / 8 * 8, 1, bench.s);
     stray(pointer, 1000, bench.s);
-    drop_on(f, pointer, bench.s);
+    free_on(f, pointer, bench.s);
     expect_message("the bytes behind it were written, 0 bytes from its end: found 5a fd");
     expect_u64(findings_of(f), 1);
 }
@@ -49,11 +49,11 @@ END_TEST
 START_TEST(a_write_of_a_stream_is_found_by_the_check)
 {
     fixture_t *f = open_guarded("");
-    char *pointer = take_on(f, 1000, bench.s);
+    char *pointer = alloc_on(f, 1000, bench.s);
     stray(pointer, -2, bench.s);
     expect_status(cuarena_check(f->arena, NULL), CUARENA_CORRUPT);
     expect_message("1 bytes from its begin: found 5a fd, not fd");
-    drop_on(f, pointer, bench.s);
+    free_on(f, pointer, bench.s);
     expect_u64(findings_of(f), 1);
 }
 END_TEST
@@ -61,11 +61,11 @@ END_TEST
 START_TEST(a_write_of_another_stream_that_was_recorded_is_found)
 {
     fixture_t *f = open_guarded("");
-    char *pointer = take_on(f, 1000, bench.s);
+    char *pointer = alloc_on(f, 1000, bench.s);
     wait_for(bench.s);
     expect_ok(cuarena_record_use(f->arena, pointer, bench.t));
     stray(pointer, 1005, bench.t);
-    drop_on(f, pointer, bench.s);
+    free_on(f, pointer, bench.s);
     expect_message("5 bytes from its end: found 5a fd");
     expect_u64(findings_of(f), 1);
 }
@@ -76,8 +76,8 @@ START_TEST(a_write_of_a_stream_after_the_free_is_found)
     fixture_t *f = open_guarded(",quarantine=1MiB");
     expect_u64(findings_of(f), 0);
     uint64_t before = live_bytes(f);
-    char *pointer = take_on(f, 1000, bench.s);
-    drop_on(f, pointer, bench.s);
+    char *pointer = alloc_on(f, 1000, bench.s);
+    free_on(f, pointer, bench.s);
     stray(pointer, 7, bench.s);
     wait_for(bench.s);
     expect_status(cuarena_check(f->arena, NULL), CUARENA_CORRUPT);
@@ -90,7 +90,7 @@ END_TEST
 START_TEST(stacks_alone_make_nobody_wait)
 {
     fixture_t *f = opened_graphs_with("memory=device,pool=64MiB,stacks=4");
-    void *pointer = take_on(f, BENCH_BYTES, bench.s);
+    void *pointer = alloc_on(f, BENCH_BYTES, bench.s);
     fill(pointer, BENCH_BYTES, 1, bench.s);
     void *shorter = NULL;
     expect_ok(cuarena_resize_on(f->arena, pointer, BENCH_BYTES / 2, bench.s, &shorter));
@@ -107,11 +107,11 @@ START_TEST(work_of_streams_is_in_order_beside_guards)
     eager_t eager = {.random = {1}};
     uint64_t rounds = scale_pick(60, 200, 2000);
     for (uint64_t i = 0; i < rounds; i++) {
-        void *pointer = take_on(f, BENCH_BYTES, bench.s);
+        void *pointer = alloc_on(f, BENCH_BYTES, bench.s);
         fill(pointer, BENCH_BYTES, i, bench.s);
         eager_step(f, &eager, (int)i);
         check(pointer, BENCH_BYTES, i, bench.s);
-        drop_on(f, pointer, bench.s);
+        free_on(f, pointer, bench.s);
     }
     wait_for(bench.s);
     eager_end(f, &eager);
@@ -127,23 +127,23 @@ START_TEST(launches_of_a_graph_make_no_findings)
 {
     cuarena_capture_t *session = NULL;
     fixture_t *f = open_guarded(",quarantine=1MiB");
-    void *before = take_on(f, BENCH_BYTES, bench.s);
+    void *before = alloc_on(f, BENCH_BYTES, bench.s);
     begin_capture(bench.s, 1);
     expect_ok(cuarena_capture_begin(f->arena, bench.s, &session));
-    char *first = take_on(f, BENCH_BYTES, bench.s);
+    char *first = alloc_on(f, BENCH_BYTES, bench.s);
     fill(first, BENCH_BYTES, 1, bench.s);
-    drop_on(f, first, bench.s);
-    char *second = take_on(f, BENCH_BYTES - 512, bench.s);
+    free_on(f, first, bench.s);
+    char *second = alloc_on(f, BENCH_BYTES - 512, bench.s);
     fill(second, BENCH_BYTES - 512, 2, bench.s);
     cuai_cu_graph_exec_t exec = end_capture(bench.s);
     expect_ok(cuarena_capture_end(f->arena, session));
     for (int i = 0; i < 5; i++) {
         expect_cu(bench.cuda->cuGraphLaunch(exec, bench.s));
-        drop_on(f, take_on(f, BENCH_BYTES, bench.e), bench.e);
+        free_on(f, alloc_on(f, BENCH_BYTES, bench.e), bench.e);
         expect_u64(findings_of(f), 0);
     }
-    drop_on(f, second, bench.s);
-    drop_on(f, before, bench.s);
+    free_on(f, second, bench.s);
+    free_on(f, before, bench.s);
     wait_for(bench.s);
     expect_cu(bench.cuda->cuGraphExecDestroy(exec));
     expect_ok(cuarena_capture_release(f->arena, &session, bench.s));
@@ -160,8 +160,8 @@ START_TEST(a_lost_device_is_waited_for_by_nobody)
     fixture_t f;
     ck_assert(standin_is_here());
     open_graphs_with(&f, GUARDED ",quarantine=1MiB");
-    char *pointer = take_on(&f, 1000, bench.s);
-    char *other = take_on(&f, 1000, bench.s);
+    char *pointer = alloc_on(&f, 1000, bench.s);
+    char *other = alloc_on(&f, 1000, bench.s);
     standin->standin_fail(entries[_i], 1, CUAI_CUDA_ERROR_ILLEGAL_ADDRESS, 1);
     expect_ok(cuarena_free_on(f.arena, pointer, bench.s));
     expect_status(cuarena_check(f.arena, NULL), CUARENA_LOST);

@@ -44,7 +44,7 @@ static cuarena_tag_t tag_of(fixture_t *f, const char *name)
     return tag;
 }
 
-static void *take_as(fixture_t *f, uint64_t bytes, cuarena_tag_t tag, cuarena_stream_t stream)
+static void *alloc_as(fixture_t *f, uint64_t bytes, cuarena_tag_t tag, cuarena_stream_t stream)
 {
     void *pointer = NULL;
     cuarena_request_t request;
@@ -59,16 +59,16 @@ static void leave_secrets(fixture_t *f, cuarena_tag_t tag, cuarena_stream_t stre
 {
     void *pointers[16];
     for (size_t i = 0; i < COUNT_OF(pointers); i++) {
-        pointers[i] = take_as(f, BENCH_BYTES, tag, stream);
+        pointers[i] = alloc_as(f, BENCH_BYTES, tag, stream);
         fill(pointers[i], BENCH_BYTES, i, stream);
     }
     for (size_t i = 0; i < COUNT_OF(pointers); i++)
-        drop_on(f, pointers[i], stream);
+        free_on(f, pointers[i], stream);
 }
 
 /* What was freed is everybody's at once: the CPU may touch some memories, where else nobody gets it
  * before the work on it is known to be done. */
-static void settle(fixture_t *f)
+static void reclaim_all(fixture_t *f)
 {
     expect_cu(bench.cuda->cuCtxSynchronize());
     expect_ok(cuarena_reclaim(f->arena, 1, NULL));
@@ -77,10 +77,10 @@ static void settle(fixture_t *f)
 static void look_as(fixture_t *f, cuarena_tag_t tag, cuarena_stream_t stream)
 {
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-        void *pointer = take_as(f, sizes[i], tag, stream);
+        void *pointer = alloc_as(f, sizes[i], tag, stream);
         check_zero(pointer, sizes[i], stream);
         fill(pointer, sizes[i], i, stream);
-        drop_on(f, pointer, stream);
+        free_on(f, pointer, stream);
     }
 }
 
@@ -93,7 +93,7 @@ START_TEST(a_kernel_of_another_tag_reads_zeros)
     for (size_t turn = 0; turn < 2 * COUNT_OF(tags); turn++) {
         leave_secrets(f, tags[turn % COUNT_OF(tags)], bench.s);
         if (turn % 2 == 1)
-            settle(f);
+            reclaim_all(f);
         look_as(f, tags[(turn + 1) % COUNT_OF(tags)], bench.s);
     }
     expect_no_bad_bytes();
@@ -109,7 +109,7 @@ START_TEST(a_kernel_of_another_tag_on_another_stream_reads_zeros)
         leave_secrets(f, a, bench.s);
         look_as(f, b, bench.t);
         leave_secrets(f, b, bench.t);
-        settle(f);
+        reclaim_all(f);
         look_as(f, a, bench.e);
     }
     expect_no_bad_bytes();
@@ -119,11 +119,11 @@ END_TEST
 START_TEST(a_kernel_reads_zeros_where_a_block_has_grown)
 {
     fixture_t *f = opened_by_owner(memories[_i]);
-    void *pointer = take_as(f, BENCH_BYTES, tag_of(f, "b"), bench.s);
-    void *all = take_as(f, MIB(48), tag_of(f, "a"), bench.s); /* wherever a block grows to */
+    void *pointer = alloc_as(f, BENCH_BYTES, tag_of(f, "b"), bench.s);
+    void *all = alloc_as(f, MIB(48), tag_of(f, "a"), bench.s); /* wherever a block grows to */
     fill(all, MIB(48), 1, bench.s);
-    drop_on(f, all, bench.s);
-    settle(f);
+    free_on(f, all, bench.s);
+    reclaim_all(f);
     fill(pointer, BENCH_BYTES, 5, bench.s);
     for (uint64_t bytes = BENCH_BYTES; bytes < 4 * BENCH_BYTES; bytes += BENCH_BYTES) {
         cuarena_status_t status =
@@ -134,7 +134,7 @@ START_TEST(a_kernel_reads_zeros_where_a_block_has_grown)
         check(pointer, BENCH_BYTES, 5, bench.s);
         check_zero((char *)pointer + bytes, BENCH_BYTES, bench.s);
     }
-    drop_on(f, pointer, bench.s);
+    free_on(f, pointer, bench.s);
     expect_no_bad_bytes();
 }
 END_TEST
@@ -146,7 +146,7 @@ static cuai_cu_graph_exec_t capture_look(fixture_t *f, cuarena_capture_t **sessi
 {
     begin_capture(bench.s, 1);
     expect_ok(cuarena_capture_begin(f->arena, bench.s, session));
-    *within = take_on(f, BENCH_BYTES, bench.s);
+    *within = alloc_on(f, BENCH_BYTES, bench.s);
     check_zero(*within, BENCH_BYTES, bench.s);
     fill(*within, BENCH_BYTES, 4, bench.s);
     cuai_cu_graph_exec_t exec = end_capture(bench.s);
@@ -158,7 +158,7 @@ static void launch_and_release(fixture_t *f, cuai_cu_graph_exec_t exec, cuarena_
                                void *within)
 {
     expect_cu(bench.cuda->cuGraphLaunch(exec, bench.s));
-    drop_on(f, within, bench.s);
+    free_on(f, within, bench.s);
     wait_for(bench.s);
     expect_cu(bench.cuda->cuGraphExecDestroy(exec));
     expect_ok(cuarena_capture_release(f->arena, session, bench.s));
@@ -198,10 +198,10 @@ START_TEST(without_the_option_a_kernel_reads_what_was_left)
     fixture_t *f = opened_with("memory=device", "never");
     cuarena_tag_t b = tag_of(f, "b");
     leave_secrets(f, tag_of(f, "a"), bench.s);
-    void *pointer = take_as(f, BENCH_BYTES, b, bench.s);
+    void *pointer = alloc_as(f, BENCH_BYTES, b, bench.s);
     check_zero(pointer, BENCH_BYTES, bench.s);
     ck_assert_uint_gt(bad_bytes_found(), BENCH_BYTES / 2);
-    drop_on(f, pointer, bench.s);
+    free_on(f, pointer, bench.s);
 }
 END_TEST
 

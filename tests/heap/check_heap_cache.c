@@ -1,5 +1,5 @@
 /*
- * The heap's cached blocks: parking, finding by capacity, taking and evicting, against a list; and
+ * The heap's cached blocks: putting, finding by capacity, getting and evicting, against a list; and
  * how many steps a look takes, up to 2^20 of them.
  */
 #include "heap/blocks.h"
@@ -47,7 +47,7 @@ static cuai_slot_t find(uint64_t size)
     return cuai_cache_find(heap->cache, heap->records, size);
 }
 
-static void park(cuai_slot_t slot)
+static void cache_put(cuai_slot_t slot)
 {
     cuai_heap_cache_put(heap, slot, 0, 0);
 }
@@ -65,7 +65,7 @@ START_TEST(a_cached_block_is_neither_live_nor_free)
     open_heap(1024, 100);
     cuai_slot_t slot = make(256);
     cuarena_block_t id = cuai_id(heap, slot);
-    park(slot);
+    cache_put(slot);
     expect_valid(heap);
     expect_u64(cuai_heap_bytes(heap), 0);
     expect_u64(cuai_heap_blocks(heap), 0);
@@ -93,7 +93,7 @@ START_TEST(neighbours_do_not_merge_with_a_cached_block)
 {
     open_heap(768, 100);
     cuai_slot_t slots[3] = {make(256), make(256), make(256)};
-    park(slots[1]);
+    cache_put(slots[1]);
     cuai_heap_free(heap, slots[0], 0);
     cuai_heap_free(heap, slots[2], 0);
     expect_valid(heap);
@@ -119,7 +119,7 @@ START_TEST(evicting_into_a_freelist_needs_no_host_memory)
     for (int i = 0; i < 600; i += 2)
         cuai_heap_free(heap, slots[i], 0);
     for (int i = 1; i < 600; i += 2)
-        park(slots[i]);
+        cache_put(slots[i]);
     expect_valid(heap);
     for (int i = 1; i < 600; i += 2)
         cuai_heap_evict(heap, slots[i], freelist);
@@ -135,7 +135,7 @@ START_TEST(a_plan_goes_up_to_a_cached_block)
     cuai_slot_t slots[8];
     for (int i = 0; i < 8; i++)
         slots[i] = make(64);
-    park(slots[4]);
+    cache_put(slots[4]);
     cuai_heap_free(heap, slots[0], 0);
     cuai_heap_free(heap, slots[5], 0);
     cuarena_heap_plan_options_t options;
@@ -173,7 +173,7 @@ END_TEST
 typedef struct listed {
     cuai_slot_t slot;
     bool cached;
-    uint64_t turn; /* when it was parked */
+    uint64_t turn; /* of its last put or get */
 } listed_t;
 
 static listed_t listed[MANY];
@@ -226,7 +226,7 @@ START_TEST(the_least_capacity_and_the_oldest_are_those_of_a_list)
         if (l->cached)
             cache_get(l->slot);
         else
-            park(l->slot);
+            cache_put(l->slot);
         l->cached = !l->cached;
         l->turn = ++turns;
         uint64_t size = any_bytes(1);
@@ -256,7 +256,7 @@ static uint64_t steps_of_look(uint64_t bytes)
     uint64_t steps = heap->cache->steps - before;
     ck_assert_uint_ne(slot, 0);
     cache_get(slot);
-    park(slot);
+    cache_put(slot);
     return steps;
 }
 
@@ -267,7 +267,7 @@ START_TEST(a_look_takes_a_bounded_number_of_steps)
     open_heap(UINT64_C(1) << 47, most + 16);
     rng = (random_state_t){1};
     for (uint64_t i = 0; i < most; i++)
-        park(make(bytes_of(i, _i)));
+        cache_put(make(bytes_of(i, _i)));
     for (uint64_t i = 0; i < 20000; i++) {
         uint64_t bytes = bytes_of(random_below(&rng, most), _i);
         uint64_t steps = steps_of_look(bytes - i % 2 * GRANULE / 2);

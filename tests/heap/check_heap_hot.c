@@ -38,8 +38,8 @@ static bool is_ordinary(const cuarena_heap_t *heap, const cuarena_heap_request_t
 }
 
 /* 0: the slow path. */
-static cuai_slot_t take_short(cuarena_heap_t *heap, uint64_t requested, uint32_t freelist,
-                              uint64_t attributes, uint64_t *offset_out)
+static cuai_slot_t alloc_short(cuarena_heap_t *heap, uint64_t requested, uint32_t freelist,
+                               uint64_t attributes, uint64_t *offset_out)
 {
     uint64_t mask = heap->granule_mask;
     uint64_t size = (requested + mask) & ~mask;
@@ -63,8 +63,8 @@ static cuarena_status_t short_alloc(cuarena_heap_t *heap, const cuarena_heap_req
     bool listed = !heap->simple;
     cuai_slot_t slot = 0;
     if (is_ordinary(heap, request))
-        slot = take_short(heap, request->size, request->freelist,
-                          CUAI_ATTRIBUTES(request->pins, CUAI_BLOCK, request->flags), offset_out);
+        slot = alloc_short(heap, request->size, request->freelist,
+                           CUAI_ATTRIBUTES(request->pins, CUAI_BLOCK, request->flags), offset_out);
     if (slot == 0)
         return cuarena_heap_alloc(heap, request, block_out, offset_out);
     expect_u64(*offset_out, heap->records[slot].offset);
@@ -150,7 +150,7 @@ END_TEST
 
 /* ---- Its limits --------------------------------------------------------- */
 
-static cuai_slot_t take_with(uint64_t granules, bool all)
+static cuai_slot_t alloc_with(uint64_t granules, bool all)
 {
     uint64_t bytes = map_bytes(&map, granules);
     uint64_t offset;
@@ -163,9 +163,9 @@ static cuai_slot_t take_with(uint64_t granules, bool all)
     return slot;
 }
 
-static cuai_slot_t take(uint64_t granules)
+static cuai_slot_t alloc_granules(uint64_t granules)
 {
-    return take_with(granules, false);
+    return alloc_with(granules, false);
 }
 
 /* One slot lies ready. */
@@ -181,7 +181,7 @@ static void open_ready(uint64_t max_blocks, const char *picture)
 START_TEST(hot_take_serves_a_plain_heap)
 {
     open_ready(4096, "-4");
-    ck_assert_uint_ne(take(4), 0);
+    ck_assert_uint_ne(alloc_granules(4), 0);
     expect_map(&map, "?4");
 }
 END_TEST
@@ -191,7 +191,7 @@ START_TEST(hot_take_leaves_max_blocks_to_the_long_path)
     open_ready(2, "a1 b1");
     expect_ok(map_extend(&map, 0, 4));
     ck_assert_uint_ne(map.heap->free_slot, 0);
-    expect_u64(take(1), 0);
+    expect_u64(alloc_granules(1), 0);
     expect_map(&map, "a1 b1 -4");
 }
 END_TEST
@@ -199,7 +199,7 @@ END_TEST
 START_TEST(hot_take_leaves_a_refusal_to_the_long_path)
 {
     open_ready(4096, "a1 -3 b1 -3");
-    expect_u64(take(4), 0);
+    expect_u64(alloc_granules(4), 0);
     expect_map(&map, "a1 -3 b1 -3");
 }
 END_TEST
@@ -208,7 +208,7 @@ START_TEST(hot_take_serves_idle_bytes_beside_a_freelist)
 {
     open_ready(4096, "a1 -3");
     map_freelist(&map, 1);
-    ck_assert_uint_ne(take(3), 0);
+    ck_assert_uint_ne(alloc_granules(3), 0);
     expect_map(&map, "a1 ?3");
 }
 END_TEST
@@ -217,9 +217,9 @@ START_TEST(hot_take_leaves_plans_to_the_long_path)
 {
     open_ready(4096, "a1 -3");
     expect_ok(cuai_heap_freeze(map.heap));
-    expect_u64(take(1), 0);
+    expect_u64(alloc_granules(1), 0);
     cuai_heap_thaw(map.heap);
-    ck_assert_uint_ne(take(1), 0);
+    ck_assert_uint_ne(alloc_granules(1), 0);
 }
 END_TEST
 
@@ -230,9 +230,9 @@ START_TEST(hot_take_keeps_a_rest_that_is_not_split_off)
     config.split_threshold = UINT64_MAX;
     map_open_with(&map, &config, "a1 -3");
     ck_assert_uint_ne(map.heap->free_slot, 0);
-    expect_u64(take(1), 0);
+    expect_u64(alloc_granules(1), 0);
     expect_map(&map, "a1 -3");
-    ck_assert_uint_ne(take_with(1, true), 0);
+    ck_assert_uint_ne(alloc_with(1, true), 0);
     expect_map(&map, "a1 ?3");
 }
 END_TEST
@@ -261,7 +261,7 @@ static const separator_case_t separator_cases[] = {
     {"a1 -40 1:8 2:3 b1", 8, true, "a1 -40 ?8 2:3 b1", true},
 };
 
-/* A heap as a picture shows it, with a slot at hand, which comes out. */
+/* A heap as a picture shows it, with one free slot ready, which is returned. */
 static cuai_slot_t open_listed(const char *picture, bool high)
 {
     cuarena_heap_config_t config = map_config();
@@ -277,7 +277,7 @@ static cuai_slot_t open_listed(const char *picture, bool high)
     return ready;
 }
 
-static cuai_slot_t take_listed(uint64_t granules, bool all)
+static cuai_slot_t alloc_listed(uint64_t granules, bool all)
 {
     uint64_t bytes = map_bytes(&map, granules);
     uint32_t freelist = map_freelist(&map, 1);
@@ -298,9 +298,9 @@ START_TEST(hot_take_in_the_place_of_a_separator)
     const separator_case_t *row = &separator_cases[_i];
     cuai_slot_t ready = open_listed(row->before, row->high);
     uint64_t separators = map.heap->separators;
-    expect_u64(take_listed(row->granules, false), 0);
+    expect_u64(alloc_listed(row->granules, false), 0);
     expect_map(&map, row->before);
-    cuai_slot_t slot = take_listed(row->granules, true);
+    cuai_slot_t slot = alloc_listed(row->granules, true);
     expect_map(&map, row->after);
     expect_u64(map.heap->separators, separators - (row->both ? 2 : 1));
     if (!row->both)
@@ -328,7 +328,7 @@ START_TEST(hot_take_passes_a_separator_at_the_other_end)
     bool all = _i >= 4;
     cuai_slot_t ready = open_listed(row->before, row->high);
     uint64_t separators = map.heap->separators;
-    expect_u64(take_listed(row->granules, all), ready);
+    expect_u64(alloc_listed(row->granules, all), ready);
     expect_map(&map, row->after);
     expect_u64(map.heap->separators, separators);
 }

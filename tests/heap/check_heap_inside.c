@@ -215,7 +215,7 @@ END_TEST
 
 #define MANY 600
 
-static void take_many(cuarena_block_t *blocks, int count)
+static void alloc_many(cuarena_block_t *blocks, int count)
 {
     for (int i = 0; i < count; i++)
         expect_ok(cuarena_heap_alloc(map.heap, &(cuarena_heap_request_t){.size = MAP_GRANULE},
@@ -229,7 +229,7 @@ START_TEST(id_slots_retired_are_not_counted_on)
     cuarena_block_t blocks[5 * MANY];
     map_open(&map, "");
     expect_ok(map_segment(&map, 0, 5 * MANY));
-    take_many(blocks, MANY);
+    alloc_many(blocks, MANY);
     for (int i = 0; i < MANY; i++) {
         cuai_slot_t slot = cuai_slot_in(map.heap, blocks[i]);
         map.heap->records[slot].generation = CUAI_LAST_GENERATION;
@@ -237,7 +237,7 @@ START_TEST(id_slots_retired_are_not_counted_on)
     }
     expect_u64(map.heap->retired, MANY);
     map_freelist(&map, 2);
-    take_many(blocks, 5 * MANY);
+    alloc_many(blocks, 5 * MANY);
     for (int i = 0; i < 5 * MANY; i++)
         expect_ok(cuarena_heap_free(map.heap, blocks[i], map_freelist(&map, i % 2 == 0 ? 1 : 2)));
 }
@@ -253,7 +253,7 @@ START_TEST(slots_become_free_as_many_at_once_as_the_heap_says)
     map.heap->slots_at_once = 64;
     for (int i = 0; i < 2 * MANY; i++) {
         without += map.heap->free_slot == 0;
-        take_many(&block, 1);
+        alloc_many(&block, 1);
     }
     expect_between((uint64_t)without, 1, 2 * MANY / 64 + 1);
 }
@@ -397,7 +397,7 @@ END_TEST
 
 /* ---- Empty blocks ------------------------------------------------------- */
 
-static cuai_slot_t take_empty(char tag)
+static cuai_slot_t alloc_empty(char tag)
 {
     cuarena_heap_request_t request = {.tag = (uint16_t)tag};
     cuai_slot_t slot = 0;
@@ -411,7 +411,7 @@ START_TEST(empty_block_lives_without_bytes)
 {
     cuarena_heap_entry_t entry;
     map_open(&map, "a2 -1");
-    take_empty('e');
+    alloc_empty('e');
     expect_map(&map, "a2 -1");
     expect_ok(cuarena_heap_block_info(map.heap, map_id(&map, 'e'), &entry));
     expect_u64(entry.size, 0);
@@ -435,7 +435,7 @@ START_TEST(empty_block_counts_toward_max_blocks)
     map_open_with(&map, &config, "a2 b1");
     expect_status(cuai_heap_add_empty(map.heap, &request, &slot), CUARENA_LIMIT);
     expect_ok(map_free(&map, 'a'));
-    take_empty('e');
+    alloc_empty('e');
     expect_status(map_alloc(&map, 'c', 1), CUARENA_LIMIT);
 }
 END_TEST
@@ -443,7 +443,7 @@ END_TEST
 START_TEST(empty_block_exchanges_with_a_block)
 {
     map_open(&map, "a2 -1 b1 1:2");
-    take_empty('e');
+    alloc_empty('e');
     expect_ok(map_exchange(&map, 'e', 'b'));
     expect_map(&map, "a2 -1 e1 1:2");
     expect_ok(map_exchange(&map, 'e', 'a'));
@@ -459,8 +459,8 @@ END_TEST
 START_TEST(empty_blocks_exchange_with_each_other)
 {
     map_open(&map, "a2");
-    take_empty('e');
-    take_empty('f');
+    alloc_empty('e');
+    alloc_empty('f');
     expect_ok(map_exchange(&map, 'e', 'f'));
     expect_ok(map_free(&map, 'e'));
     expect_ok(map_free(&map, 'f'));
@@ -471,7 +471,7 @@ END_TEST
 START_TEST(empty_block_resized_in_place_is_fragmented)
 {
     map_open(&map, "a2 -4");
-    take_empty('e');
+    alloc_empty('e');
     expect_status(map_resize(&map, 'e', 1), CUARENA_FRAGMENTED);
     expect_map(&map, "a2 -4");
 }
@@ -482,7 +482,7 @@ START_TEST(empty_blocks_stay_out_of_plans)
     size_t count;
     cuarena_heap_plan_options_t options = all_the_way();
     map_open(&map, "-1 a2 -4");
-    take_empty('e');
+    alloc_empty('e');
     expect_ok(make_plan(&options));
     cuarena_heap_plan_moves(map_plan, &count);
     expect_u64(count, 1);
@@ -494,7 +494,7 @@ END_TEST
 START_TEST(clear_ends_blocks_and_reclaims_ranges)
 {
     map_open(&map, "a2 -1 b4!! 1:3 -2 2:1 ~5 c1 | d2 1:1");
-    take_empty('e');
+    alloc_empty('e');
     cuai_heap_clear(map.heap);
     expect_map(&map, "-13 ~5 -1 -3");
     for (char tag = 'a'; tag <= 'e'; tag++)

@@ -32,9 +32,9 @@ START_TEST(IsArena)
 {
     fixture_t *f = bfc_opened(_i, "");
     expect_u64(reserved_bytes(f), 0);
-    void *p = take(f, 1);
+    void *p = alloc_ok(f, 1);
     expect_u64(reserved_bytes(f), up(f, MIB(1)));
-    drop(f, p);
+    free_ok(f, p);
     expect_u64(reserved_bytes(f), up(f, MIB(1)));
 }
 END_TEST
@@ -47,7 +47,7 @@ START_TEST(ReplaceWithCustomConfig)
     cuarena_config_t config = f->config;
     cuarena_t *first = f->arena;
     bool shared = config.memory != CUARENA_MEMORY_CUSTOM;
-    drop(f, take(f, 16));
+    free_ok(f, alloc_ok(f, 16));
     expect_u64(reserved_bytes(f), up(f, MIB(1)));
     if (shared)
         expect_ok(cuarena_shared_acquire(&config, &f->arena, NULL));
@@ -58,7 +58,7 @@ START_TEST(ReplaceWithCustomConfig)
         expect_ok(cuarena_destroy(&first));
         expect_ok(cuarena_create(&config, &f->arena));
     }
-    drop(f, take(f, 16));
+    free_ok(f, alloc_ok(f, 16));
     expect_u64((uint64_t)figures(f).total_allocated_bytes, up(f, 25600));
     expect_u64((uint64_t)figures(f).num_arena_extensions, 1);
     expect_u64((uint64_t)figures(f).num_allocs, 1);
@@ -129,7 +129,7 @@ START_TEST(MaxMemZeroTreatedAsUnlimited)
     uint64_t limit = 0;
     expect_ok(cuarena_get_limit(f->arena, CUARENA_LIMIT_RESERVED, &limit));
     expect_u64(limit, UINT64_MAX);
-    drop(f, take(f, MIB(2)));
+    free_ok(f, alloc_ok(f, MIB(2)));
 }
 END_TEST
 
@@ -142,9 +142,9 @@ START_TEST(MaxDeadBytesConfig)
                                           "arena.max_dead_bytes_per_chunk=524289"};
     for (size_t i = 0; i < COUNT_OF(options); i++) {
         fixture_t *f = bfc_opened(_i, options[i]);
-        void *p = take(f, MIB(4) - KIB(512));
+        void *p = alloc_ok(f, MIB(4) - KIB(512));
         expect_u64(allocated_bytes(f, p), i == 0 ? MIB(4) - KIB(512) : MIB(4));
-        drop(f, p);
+        free_ok(f, p);
         fixture_close(f);
     }
 }
@@ -171,16 +171,16 @@ START_TEST(CombinedConfig)
         expect_ok(cuarena_config_get(&f->config, keys[i][0], text, sizeof text));
         expect_text(text, keys[i][1]);
     }
-    void *p = take(f, MIB(2));
+    void *p = alloc_ok(f, MIB(2));
     expect_u64(reserved_bytes(f), MIB(2));
-    void *q = take(f, MIB(9)); /* above the cap, cut to the limit */
+    void *q = alloc_ok(f, MIB(9)); /* above the cap, cut to the limit */
     expect_u64(reserved_bytes(f), MIB(16));
     void *r = NULL;
     step(f, cuarena_alloc(f->arena, MIB(6), &r), CUARENA_LIMIT);
-    drop(f, p);
-    drop(f, q);
+    free_ok(f, p);
+    free_ok(f, q);
     shrink(f);
-    drop(f, take(f, 1));
+    free_ok(f, alloc_ok(f, 1));
     expect_u64(reserved_bytes(f), MIB(4));
 }
 END_TEST
@@ -190,25 +190,25 @@ START_TEST(ChunkCoalescing)
     fixture_t *f = bfc_opened(_i, "arena.initial_chunk_size_bytes=4194304");
     void *p[4];
     for (size_t i = 0; i < COUNT_OF(p); i++)
-        p[i] = take(f, MIB(1));
-    drop(f, p[0]);
-    drop(f, p[2]);
-    drop(f, p[1]);
-    drop(f, p[3]);
+        p[i] = alloc_ok(f, MIB(1));
+    free_ok(f, p[0]);
+    free_ok(f, p[2]);
+    free_ok(f, p[1]);
+    free_ok(f, p[3]);
     expect_u64(inspection_of(f, CUARENA_REGION_DYNAMIC).ranges, 1);
-    void *all = take(f, MIB(4));
+    void *all = alloc_ok(f, MIB(4));
     expect_u64(growths(f), 1);
-    drop(f, all);
+    free_ok(f, all);
 }
 END_TEST
 
 START_TEST(ShrinkFreesUnusedRegions)
 {
     fixture_t *f = bfc_opened(_i, "");
-    void *p = take(f, MIB(1));
-    void *q = take(f, MIB(16));
-    drop(f, p);
-    drop(f, q);
+    void *p = alloc_ok(f, MIB(1));
+    void *q = alloc_ok(f, MIB(16));
+    free_ok(f, p);
+    free_ok(f, q);
     uint64_t given = 0;
     uint64_t before = reserved_bytes(f);
     step_ok(f, cuarena_trim(f->arena, 0, &given));
@@ -221,20 +221,20 @@ END_TEST
 START_TEST(ShrinkKeepsLiveRegions)
 {
     fixture_t *f = bfc_opened(_i, "arena.extend_strategy=1");
-    void *p = take(f, MIB(2));
-    void *q = take(f, MIB(4));
+    void *p = alloc_ok(f, MIB(2));
+    void *q = alloc_ok(f, MIB(4));
     expect_u64(reserved_bytes(f), MIB(6));
     paint(f, q, MIB(4), 9);
-    drop(f, p);
+    free_ok(f, p);
     shrink(f);
     expect_u64(reserved_bytes(f), MIB(4));
     expect_painted(f, q, MIB(4), 9);
     shrink(f);
     expect_u64(reserved_bytes(f), MIB(4));
-    p = take(f, MIB(2)); /* into the hole, or a segment more */
+    p = alloc_ok(f, MIB(2)); /* into the hole, or a segment more */
     expect_u64(reserved_bytes(f), MIB(6));
-    drop(f, p);
-    drop(f, q);
+    free_ok(f, p);
+    free_ok(f, q);
 }
 END_TEST
 
@@ -244,20 +244,20 @@ START_TEST(ShrinkGivesTheMiddleBack)
     fixture_t *f = bfc_opened(_i, "arena.extend_strategy=1");
     void *p[3];
     for (uint64_t i = 0; i < COUNT_OF(p); i++) {
-        p[i] = take(f, MIB(4));
+        p[i] = alloc_ok(f, MIB(4));
         paint(f, p[i], MIB(4), i);
     }
-    drop(f, p[1]);
+    free_ok(f, p[1]);
     shrink(f);
     expect_u64(reserved_bytes(f), MIB(8));
     expect_painted(f, p[0], MIB(4), 0);
     expect_painted(f, p[2], MIB(4), 2);
-    p[1] = take(f, MIB(4));
+    p[1] = alloc_ok(f, MIB(4));
     expect_u64(reserved_bytes(f), MIB(12));
     paint(f, p[1], MIB(4), 1);
     for (uint64_t i = 0; i < COUNT_OF(p); i++) {
         expect_painted(f, p[i], MIB(4), i);
-        drop(f, p[i]);
+        free_ok(f, p[i]);
     }
 }
 END_TEST
@@ -267,10 +267,10 @@ START_TEST(ShrinkToANumberOfBytes)
 {
     fixture_t *f = bfc_opened(_i, "arena.extend_strategy=1");
     bool segments = (bfc_kinds[_i]->traits & KIND_GIVES_WHOLE) != 0;
-    void *p = take(f, MIB(4));
-    void *q = take(f, MIB(8));
-    drop(f, p);
-    drop(f, q);
+    void *p = alloc_ok(f, MIB(4));
+    void *q = alloc_ok(f, MIB(8));
+    free_ok(f, p);
+    free_ok(f, q);
     uint64_t given = 0;
     step_ok(f, cuarena_trim(f->arena, MIB(12), &given));
     expect_u64(given, 0);

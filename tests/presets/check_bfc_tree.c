@@ -109,20 +109,20 @@ END_TEST
 START_TEST(TestReserve)
 {
     fixture_t *f = bfc_opened(_i, "");
-    void *p = take(f, 100);
+    void *p = alloc_ok(f, 100);
     uint64_t chunk = reserved_bytes(f);
     expect_u64(chunk, up(f, 1048576));
-    void *q = take_dedicated(f, MIB(2));
+    void *q = alloc_dedicated(f, MIB(2));
     expect_u64(reserved_bytes(f), chunk + MIB(2));
     expect_u64((uint64_t)figures(f).reserved_bytes, MIB(2));
     expect_u64((uint64_t)figures(f).num_reserves, 1);
     expect_u64(growths(f), 1);
     expect_u64(stats_of(f).requested_bytes, MIB(2) + 100);
     expect_u64(live_bytes(f), MIB(2) + 256);
-    drop(f, q);
+    free_ok(f, q);
     expect_u64(reserved_bytes(f), chunk);
     expect_u64(stats_of(f).requested_bytes, 100);
-    drop(f, p);
+    free_ok(f, p);
 }
 END_TEST
 
@@ -132,11 +132,11 @@ START_TEST(TestShrink)
 {
     fixture_t *f = bfc_opened(_i, "arena.extend_strategy=1");
     bool segments = (bfc_kinds[_i]->traits & KIND_GIVES_WHOLE) != 0;
-    void *p = take(f, KIB(1));
-    void *q = take(f, MIB(10));
+    void *p = alloc_ok(f, KIB(1));
+    void *q = alloc_ok(f, MIB(10));
     if (segments)
         expect_u64(stats_of(f).segments, 2);
-    drop(f, p);
+    free_ok(f, p);
     uint64_t before = reserved_bytes(f);
     uint64_t given = 0;
     step_ok(f, cuarena_trim(f->arena, 0, &given));
@@ -148,7 +148,7 @@ START_TEST(TestShrink)
         expect_u64((uint64_t)figures(f).num_arena_extensions, 1);
         expect_u64((uint64_t)figures(f).num_arena_shrinkages, 1);
     }
-    drop(f, q);
+    free_ok(f, q);
     shrink(f);
     expect_u64(reserved_bytes(f), 0);
     expect_u64((uint64_t)figures(f).num_arena_extensions, 0);
@@ -167,8 +167,8 @@ START_TEST(TestBackoffDoesntHang)
     step(f, cuarena_alloc(f->arena, UINT64_C(200) << 40, &p), CUARENA_OUT_OF_MEMORY);
     ck_assert_ptr_null(p);
     expect_u64(reserved_bytes(f), 0);
-    p = take(f, KIB(1));
-    drop(f, p);
+    p = alloc_ok(f, KIB(1));
+    free_ok(f, p);
 }
 END_TEST
 
@@ -216,18 +216,18 @@ static fixture_t *opened_for_streams(int kind, const char *options)
 START_TEST(TwoStreamAllocation)
 {
     fixture_t *f = opened_for_streams(_i, "arena.initial_chunk_size_bytes=65536");
-    void *one = take_on(f, 4096, S1);
-    void *first = take_on(f, 4096, S2);
-    void *second = take_on(f, 4096, S2);
+    void *one = alloc_on(f, 4096, S1);
+    void *first = alloc_on(f, 4096, S2);
+    void *second = alloc_on(f, 4096, S2);
     step_ok(f, cuarena_free_on(f->arena, one, S1));
-    ck_assert_ptr_ne(take_on(f, 4096, S2), one);
-    expect_ptr(take_on(f, 4096, S1), one);
+    ck_assert_ptr_ne(alloc_on(f, 4096, S2), one);
+    expect_ptr(alloc_on(f, 4096, S1), one);
     expect_u64(stats_of(f).steals, 0);
     step_ok(f, cuarena_free_on(f->arena, first, S2));
     step_ok(f, cuarena_free_on(f->arena, second, S2));
     step_ok(f, cuarena_release_stream(f->arena, S2));
     step_ok(f, cuarena_reclaim(f->arena, 1, NULL));
-    expect_ptr(take_on(f, 8192, S1), first);
+    expect_ptr(alloc_on(f, 8192, S1), first);
     fixture_close_forced(f);
 }
 END_TEST
@@ -243,8 +243,8 @@ START_TEST(TwoStreamAllocationWithoutOtherRoom)
     for (int steals = 0; steals < 2; steals++) {
         void *taken = NULL;
         fixture_t *f = opened_for_streams(_i, steals ? FULL "steal=wait" : FULL "steal=never");
-        void *one = take_on(f, 4096, S1);
-        void *rest = take_on(f, MIB(4) - 4096, S2);
+        void *one = alloc_on(f, 4096, S1);
+        void *rest = alloc_on(f, MIB(4) - 4096, S2);
         WORK.hold(0);
         step_ok(f, cuarena_free_on(f->arena, one, S1));
         cuarena_status_t status = cuarena_alloc_on(f->arena, 4096, S2, NULL, &taken);

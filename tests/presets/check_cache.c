@@ -93,9 +93,9 @@ static const uint64_t basic_sizes[] = {4, 512, 0};
 START_TEST(basic_sizes_come_and_go)
 {
     fixture_t *f = opened_text(CPU);
-    void *pointer = take(f, basic_sizes[_i]);
+    void *pointer = alloc_ok(f, basic_sizes[_i]);
     ck_assert_int_eq(pointer == NULL, basic_sizes[_i] == 0);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -103,7 +103,7 @@ START_TEST(a_hundred_buffers_of_a_gib_one_after_the_other)
 {
     fixture_t *f = opened_text(CPU);
     for (int i = 0; i < 100; i++)
-        drop(f, take(f, GIB(1)));
+        free_ok(f, alloc_ok(f, GIB(1)));
     expect_cache(f, 0, 0); /* the limit is 32 MiB */
     expect_u64(reserved_bytes(f), 0);
 }
@@ -156,23 +156,23 @@ START_TEST(a_cached_block_serves_what_it_exceeds_by_little)
 {
     const struct window *w = &windows[_i];
     fixture_t *f = opened_text(w->config);
-    void *at = take(f, w->capacity);
-    drop(f, at);
-    void *pointer = take(f, w->asked);
+    void *at = alloc_ok(f, w->capacity);
+    free_ok(f, at);
+    void *pointer = alloc_ok(f, w->asked);
     expect_u64(cache_stats_of(f).hits, w->hits);
     expect_u64(cache_stats_of(f).misses, w->hits ? 1 : 2);
     expect_u64(cache_stats_of(f).cached_bytes, w->hits ? 0 : w->capacity);
     if (w->hits)
         expect_ptr(pointer, at);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
 START_TEST(zero_bytes_never_hit)
 {
     fixture_t *f = opened_text(CPU);
-    drop(f, take(f, 16));
-    expect_ptr(take(f, 0), NULL);
+    free_ok(f, alloc_ok(f, 16));
+    expect_ptr(alloc_ok(f, 0), NULL);
     cuarena_block_t empty;
     expect_ok(cuarena_block_alloc(f->arena, 0, &empty));
     expect_cache(f, 0, 16);
@@ -200,10 +200,10 @@ START_TEST(sizes_are_those_of_the_preset)
 {
     const struct size_class *row = &size_classes[_i];
     fixture_t *f = opened_text(row->config);
-    void *pointer = take(f, row->asked);
+    void *pointer = alloc_ok(f, row->asked);
     expect_u64(allocated_bytes(f, pointer), row->taken);
     expect_cache(f, row->taken, 0);
-    drop(f, pointer);
+    free_ok(f, pointer);
     expect_cache(f, 0, row->taken);
 }
 END_TEST
@@ -215,14 +215,14 @@ START_TEST(blocks_are_aligned_to_the_least_power_of_two_they_fit_in)
     void *at[8];
     fixture_t *f = opened_text(CUDA);
     for (int i = 0; i < 8; i++) {
-        at[i] = take(f, sizes[i]);
+        at[i] = alloc_ok(f, sizes[i]);
         uint64_t alignment = 8;
         while (alignment < sizes[i] && alignment < 256)
             alignment *= 2;
         expect_u64((uintptr_t)at[i] % alignment, 0);
     }
     for (int i = 0; i < 8; i++)
-        drop(f, at[i]);
+        free_ok(f, at[i]);
 }
 END_TEST
 
@@ -256,9 +256,9 @@ START_TEST(releasing_nine_tenths_drops_everything)
     void *at[10];
     fixture_t *f = opened_text(CPU8);
     for (int i = 0; i < 10; i++)
-        at[i] = take(f, 1000);
+        at[i] = alloc_ok(f, 1000);
     for (int i = 0; i < 10; i++)
-        drop(f, at[i]);
+        free_ok(f, at[i]);
     uint64_t blocks = UINT64_MAX;
     step_ok(f, cuarena_cache_release(f->arena, nine_tenths[_i].bytes, &blocks));
     expect_u64(blocks, nine_tenths[_i].blocks);
@@ -266,7 +266,7 @@ START_TEST(releasing_nine_tenths_drops_everything)
     expect_u64(reserved_bytes(f), cache_stats_of(f).cached_bytes);
     expect_u64(cache_stats_of(f).evicted_blocks, blocks);
     if (blocks < 10)
-        expect_ptr(take(f, 1000), at[blocks]);
+        expect_ptr(alloc_ok(f, 1000), at[blocks]);
     fixture_close_forced(f);
 }
 END_TEST

@@ -54,8 +54,8 @@ START_TEST(what_is_cached_is_nothing_to_callers)
     expect_ok(cuarena_block_alloc(f->arena, 4096, &block));
     expect_ok(cuarena_block_free(f->arena, block));
     expect_status(cuarena_block_free(f->arena, block), CUARENA_STALE);
-    void *at = take(f, 1024);
-    drop(f, at);
+    void *at = alloc_ok(f, 1024);
+    free_ok(f, at);
     expect_status(cuarena_free(f->arena, at), CUARENA_STALE);
     expect_status(cuarena_pin(f->arena, at), CUARENA_STALE);
     void *resized;
@@ -85,7 +85,7 @@ START_TEST(pinned_dedicated_and_adopted_blocks_are_not_cached)
     cuarena_request_init(&request);
     request.dedicated = 1;
     expect_ok(cuarena_alloc_with(f->arena, 4096, &request, &at));
-    drop(f, at);
+    free_ok(f, at);
     expect_cache(f, 0, 0);
     expect_ok(cuarena_adopt(f->arena, bytes, sizeof bytes, 0, &block));
     expect_cache(f, 4096, 0);
@@ -94,7 +94,7 @@ START_TEST(pinned_dedicated_and_adopted_blocks_are_not_cached)
     request.dedicated = 0;
     request.region = CUARENA_REGION_STABLE;
     expect_ok(cuarena_alloc_with(f->arena, 4096, &request, &at));
-    drop(f, at);
+    free_ok(f, at);
     expect_cache(f, 0, 0);
     expect_u64(reserved_bytes(f), 0);
 }
@@ -143,9 +143,9 @@ END_TEST
 START_TEST(an_alignment_above_the_block_is_a_miss)
 {
     fixture_t *f = opened_text(CPU);
-    void *front = take(f, 16);
-    void *at = take(f, 4096);
-    drop(f, at);
+    void *front = alloc_ok(f, 16);
+    void *at = alloc_ok(f, 4096);
+    free_ok(f, at);
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.alignment = 65536;
@@ -154,17 +154,17 @@ START_TEST(an_alignment_above_the_block_is_a_miss)
     expect_u64((uintptr_t)aligned % 65536, 0);
     expect_sound(f);
     expect_u64(cache_stats_of(f).hits, (uintptr_t)at % 65536 == 0);
-    drop(f, front);
-    drop(f, aligned);
+    free_ok(f, front);
+    free_ok(f, aligned);
 }
 END_TEST
 
 START_TEST(a_zeroed_request_gets_zeros_of_a_cached_block)
 {
     fixture_t *f = opened_text("preset=mlx-cpu,memory=pageable");
-    char *at = take(f, 4096);
+    char *at = alloc_ok(f, 4096);
     memset(at, 0x5a, 4096);
-    drop(f, at);
+    free_ok(f, at);
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.zeroed = 1;
@@ -173,7 +173,7 @@ START_TEST(a_zeroed_request_gets_zeros_of_a_cached_block)
     expect_ptr(again, at);
     for (int i = 0; i < 4000; i++)
         ck_assert_int_eq(at[i], 0);
-    drop(f, again);
+    free_ok(f, again);
 }
 END_TEST
 
@@ -187,19 +187,19 @@ START_TEST(tags_follow_their_blocks)
     request.tag = tag;
     void *at;
     expect_ok(cuarena_alloc_with(f->arena, 4096, &request, &at));
-    drop(f, at);
-    void *plain = take(f, 4096);
+    free_ok(f, at);
+    void *plain = alloc_ok(f, 4096);
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
     expect_ok(cuarena_tag_stats(f->arena, tag, &stats));
     expect_u64(stats.live_bytes, 0);
-    drop(f, plain);
+    free_ok(f, plain);
     expect_ok(cuarena_alloc_with(f->arena, 4000, &request, &at));
     expect_u64(cache_stats_of(f).hits, 2);
     expect_ok(cuarena_tag_stats(f->arena, tag, &stats));
     expect_u64(stats.live_bytes, 4096);
     expect_u64(stats.requested_bytes, 4000);
-    drop(f, at);
+    free_ok(f, at);
 }
 END_TEST
 
@@ -244,7 +244,7 @@ END_TEST
 START_TEST(a_pool_that_changes_its_size_drops_the_cache)
 {
     fixture_t *f = opened_text("preset=pool,pool=64KiB,memory=pageable,keep=cache");
-    drop(f, take(f, 4096));
+    free_ok(f, alloc_ok(f, 4096));
     expect_cache(f, 0, 4096);
     expect_ok(cuarena_resize_pool(f->arena, KIB(128)));
     expect_cache(f, 0, 0);
@@ -274,14 +274,14 @@ START_TEST(no_request_fails_while_cached_bytes_could_serve_it)
     static void *at[4];
     fixture_t *f = opened_text(full[_i]);
     for (int i = 0; i < 4; i++)
-        at[i] = take(f, 16384);
+        at[i] = alloc_ok(f, 16384);
     for (int i = 0; i < 4; i++)
-        drop(f, at[i]);
+        free_ok(f, at[i]);
     expect_cache(f, 0, KIB(64));
-    void *pointer = take(f, KIB(64));
+    void *pointer = alloc_ok(f, KIB(64));
     expect_cache(f, KIB(64), 0);
     expect_u64(tries_of_cache(f) != 0, 1);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -299,7 +299,7 @@ static fixture_t *open_custom(fixture_t *f, const char *options)
 START_TEST(a_refused_request_changes_no_figure)
 {
     fixture_t *f = open_custom(new_fixture(fixture_close), "keep=cache,alignment=4KiB");
-    drop(f, take(f, KIB(64)));
+    free_ok(f, alloc_ok(f, KIB(64)));
     cuarena_cache_stats_t before = cache_stats_of(f);
     f->memory.budget_bytes = f->memory.reserved_bytes;
     void *pointer;
@@ -320,11 +320,11 @@ START_TEST(held_is_live_and_cached_where_segments_keep_their_length)
     expect_ok(cuarena_config_parse(&f->config, "keep=cache,alignment=4KiB,cache_limit=256KiB"));
     fixture_create(f);
     for (int i = 0; i < 8; i++) {
-        at[i] = take(f, KIB(64));
+        at[i] = alloc_ok(f, KIB(64));
         expect_u64(f->memory.reserved_bytes, KIB(64) * (uint64_t)(i + 1));
     }
     for (int i = 0; i < 8; i++) {
-        drop(f, at[i]);
+        free_ok(f, at[i]);
         uint64_t most = KIB(64) * (uint64_t)(i < 4 ? i + 1 : 4);
         expect_u64(cache_stats_of(f).cached_bytes, most);
         expect_u64(f->memory.reserved_bytes,
@@ -358,8 +358,8 @@ static fixture_t *open_outside(const struct outside *row)
     expect_ok(
         cuarena_set_limit(f->arena, CUARENA_LIMIT_CACHED, amount_of_bytes(row->beside), NULL));
     if (row->beside != 0)
-        drop(f, take(f, row->beside));
-    drop(f, take(f, row->bytes));
+        free_ok(f, alloc_ok(f, row->beside));
+    free_ok(f, alloc_ok(f, row->bytes));
     return f;
 }
 
@@ -371,10 +371,10 @@ START_TEST(small_blocks_outside_the_cache_take_no_call)
     fixture_t *f = open_outside(row);
     uint64_t calls = calls_of_memory(f);
     for (int i = 0; i < 100; i++) {
-        void *pointer = take(f, row->bytes);
+        void *pointer = alloc_ok(f, row->bytes);
         uint64_t active = allocated_bytes(f, pointer);
         expect_cache(f, active, row->beside);
-        drop(f, pointer);
+        free_ok(f, pointer);
         expect_cache(f, 0, row->beside);
     }
     expect_u64(calls_of_memory(f), calls);
@@ -432,8 +432,8 @@ START_TEST(a_refused_free_outside_the_cache_changes_nothing)
     const struct outside *row = &outside[_i];
     fixture_t *f = open_outside(row);
     cuarena_block_t block;
-    void *pointer = take(f, row->bytes);
-    drop(f, pointer);
+    void *pointer = alloc_ok(f, row->bytes);
+    free_ok(f, pointer);
     expect_ok(cuarena_block_alloc(f->arena, row->bytes, &block));
     expect_ok(cuarena_block_free(f->arena, block));
     cuarena_stats_t before = stats_of(f);
@@ -445,7 +445,7 @@ START_TEST(a_refused_free_outside_the_cache_changes_nothing)
     expect_u64(after.free_bytes, before.free_bytes);
     expect_u64(after.live_bytes, before.live_bytes);
     expect_u64(after.memory_calls, before.memory_calls);
-    drop(f, take(f, row->bytes));
+    free_ok(f, alloc_ok(f, row->bytes));
     expect_u64(calls_of_memory(f), before.memory_calls);
     expect_u64(cache_stats_of(f).misses, cache.misses + 1);
     expect_u64(cache_stats_of(f).hits, cache.hits);
@@ -460,12 +460,12 @@ START_TEST(each_miss_outside_the_cache_counts_once)
     void *blocks[200];
     cuarena_cache_stats_t before = cache_stats_of(f);
     for (size_t i = 0; i < COUNT_OF(blocks); i++) {
-        blocks[i] = take(f, row->bytes);
+        blocks[i] = alloc_ok(f, row->bytes);
         expect_u64(cache_stats_of(f).misses, before.misses + i + 1);
     }
     expect_u64(cache_stats_of(f).hits, before.hits);
     for (size_t i = 0; i < COUNT_OF(blocks); i++)
-        drop(f, blocks[i]);
+        free_ok(f, blocks[i]);
 }
 END_TEST
 
@@ -475,12 +475,12 @@ START_TEST(large_blocks_outside_the_cache_go_back_at_once)
     fixture_t *f = opened_text("preset=mlx-cpu,memory=pageable,cache_limit=1");
     void *blocks[64];
     for (size_t i = 0; i < COUNT_OF(blocks); i++)
-        blocks[i] = take(f, KIB(256));
+        blocks[i] = alloc_ok(f, KIB(256));
     for (size_t i = 0; i < COUNT_OF(blocks); i++) {
-        drop(f, blocks[i]);
+        free_ok(f, blocks[i]);
         ck_assert_uint_le(stats_of(f).free_bytes, MIB(1) + KIB(256));
     }
-    drop(f, take(f, MIB(8)));
+    free_ok(f, alloc_ok(f, MIB(8)));
     ck_assert_uint_le(reserved_bytes(f), MIB(1) + KIB(64));
 }
 END_TEST
@@ -488,11 +488,11 @@ END_TEST
 START_TEST(keep_none_gives_bytes_back_at_once)
 {
     fixture_t *f = open_custom(new_fixture(fixture_close), "keep=none,alignment=4KiB");
-    void *a = take(f, KIB(64));
-    void *b = take(f, KIB(64));
-    drop(f, a);
+    void *a = alloc_ok(f, KIB(64));
+    void *b = alloc_ok(f, KIB(64));
+    free_ok(f, a);
     expect_u64(f->memory.reserved_bytes, KIB(64));
-    drop(f, b);
+    free_ok(f, b);
     expect_u64(f->memory.reserved_bytes, 0);
 }
 END_TEST
@@ -500,7 +500,7 @@ END_TEST
 START_TEST(keep_all_keeps_free_bytes)
 {
     fixture_t *f = open_custom(new_fixture(fixture_close), "keep=all,alignment=4KiB");
-    drop(f, take(f, KIB(64)));
+    free_ok(f, alloc_ok(f, KIB(64)));
     expect_u64(f->memory.reserved_bytes, KIB(64));
     expect_cache(f, 0, 0);
     expect_u64(clear_cache(f), 0);

@@ -47,7 +47,7 @@ static void use(void *at, cuarena_stream_t stream)
 
 static void end(void *at, cuarena_stream_t stream)
 {
-    drop_on(&f, at, stream);
+    free_on(&f, at, stream);
     fixture_close(&f);
 }
 
@@ -56,7 +56,7 @@ START_TEST(a_stream_gets_what_it_freed_at_once)
     open_cache(CUARENA_STEAL_FIRST);
     void *at = cache_one(A);
     sim_calls(&f.sim);
-    void *again = take_on(&f, BYTES, A);
+    void *again = alloc_on(&f, BYTES, A);
     ck_assert_ptr_eq(again, at);
     expect_no_calls(&f);
     use(again, A);
@@ -68,7 +68,7 @@ START_TEST(another_stream_waits_for_it)
 {
     open_cache(CUARENA_STEAL_FIRST);
     void *at = cache_one(A);
-    void *again = take_on(&f, BYTES, B);
+    void *again = alloc_on(&f, BYTES, B);
     ck_assert_ptr_eq(again, at);
     expect_u64(f.sim.counts[SIM_WAIT], 1);
     expect_u64(stats_of(&f).steals, 1);
@@ -81,16 +81,16 @@ END_TEST
 START_TEST(what_was_freed_before_a_wait_needs_no_other)
 {
     open_cache(CUARENA_STEAL_FIRST);
-    void *a = take_on(&f, BYTES, A);
-    void *b = take_on(&f, BYTES, A);
-    drop_on(&f, a, A);
-    drop_on(&f, b, A);
-    void *c = take_on(&f, BYTES, B);
+    void *a = alloc_on(&f, BYTES, A);
+    void *b = alloc_on(&f, BYTES, A);
+    free_on(&f, a, A);
+    free_on(&f, b, A);
+    void *c = alloc_on(&f, BYTES, B);
     sim_calls(&f.sim);
-    void *d = take_on(&f, BYTES, B);
+    void *d = alloc_on(&f, BYTES, B);
     expect_no_calls(&f);
     expect_u64(figures().hits, 2);
-    drop_on(&f, c, B);
+    free_on(&f, c, B);
     end(d, B);
 }
 END_TEST
@@ -99,18 +99,18 @@ START_TEST(what_is_freed_after_a_wait_needs_another)
 {
     open_cache(CUARENA_STEAL_FIRST);
     void *at = cache_one(A);
-    void *kept = take_on(&f, BYTES, A);
+    void *kept = alloc_on(&f, BYTES, A);
     sim_write(&f.sim, A, kept, BYTES, 3);
     (void)at;
-    drop_on(&f, kept, A);
-    void *first = take_on(&f, BYTES, B);
+    free_on(&f, kept, A);
+    void *first = alloc_on(&f, BYTES, B);
     use(first, B);
     void *later = use_anew(&f, BYTES, A);
-    void *second = take_on(&f, BYTES, B);
+    void *second = alloc_on(&f, BYTES, B);
     ck_assert_ptr_eq(second, later);
     expect_u64(f.sim.counts[SIM_WAIT], 2);
     use(second, B);
-    drop_on(&f, first, B);
+    free_on(&f, first, B);
     end(second, B);
 }
 END_TEST
@@ -118,12 +118,12 @@ END_TEST
 START_TEST(of_equals_one_that_need_not_be_waited_for_is_taken)
 {
     open_cache(CUARENA_STEAL_FIRST);
-    void *a = take_on(&f, BYTES, A);
-    void *b = take_on(&f, BYTES, B);
+    void *a = alloc_on(&f, BYTES, A);
+    void *b = alloc_on(&f, BYTES, B);
     sim_write(&f.sim, A, a, BYTES, 1);
-    drop_on(&f, a, A);
-    drop_on(&f, b, B);
-    void *again = take_on(&f, BYTES, B);
+    free_on(&f, a, A);
+    free_on(&f, b, B);
+    void *again = alloc_on(&f, BYTES, B);
     ck_assert_ptr_eq(again, b);
     expect_u64(f.sim.counts[SIM_WAIT], 0);
     end(again, B);
@@ -134,14 +134,14 @@ START_TEST(with_idle_a_stream_gets_what_is_complete)
 {
     open_cache(CUARENA_STEAL_IDLE);
     void *at = cache_one(A);
-    void *other = take_on(&f, BYTES, B); /* A's event is on its way */
+    void *other = alloc_on(&f, BYTES, B); /* A's event is on its way */
     ck_assert_ptr_ne(other, at);
     expect_u64(figures().misses, 2);
     sim_run_all(&f.sim);
-    void *again = take_on(&f, BYTES, B);
+    void *again = alloc_on(&f, BYTES, B);
     ck_assert_ptr_eq(again, at);
     expect_u64(f.sim.counts[SIM_WAIT], 0);
-    drop_on(&f, other, B);
+    free_on(&f, other, B);
     end(again, B);
 }
 END_TEST
@@ -151,11 +151,11 @@ START_TEST(with_never_a_stream_gets_only_its_own)
     open_cache(CUARENA_STEAL_NEVER);
     void *at = cache_one(A);
     sim_run_all(&f.sim);
-    void *other = take_on(&f, BYTES, B);
+    void *other = alloc_on(&f, BYTES, B);
     ck_assert_ptr_ne(other, at);
-    void *again = take_on(&f, BYTES, A);
+    void *again = alloc_on(&f, BYTES, A);
     ck_assert_ptr_eq(again, at);
-    drop_on(&f, other, B);
+    free_on(&f, other, B);
     end(again, A);
 }
 END_TEST
@@ -164,13 +164,13 @@ START_TEST(without_a_stream_a_block_is_had_once_its_work_is_done)
 {
     open_cache(CUARENA_STEAL_FIRST);
     void *at = cache_one(A);
-    void *other = take(&f, BYTES);
+    void *other = alloc_ok(&f, BYTES);
     ck_assert_ptr_ne(other, at);
     sim_run_all(&f.sim);
-    void *again = take(&f, BYTES);
+    void *again = alloc_ok(&f, BYTES);
     ck_assert_ptr_eq(again, at);
-    drop(&f, other);
-    drop(&f, again);
+    free_ok(&f, other);
+    free_ok(&f, again);
     fixture_close(&f);
 }
 END_TEST
@@ -180,13 +180,13 @@ START_TEST(where_the_cpu_touches_bytes_its_own_stream_waits_too)
     prepare_cache(true);
     fixture_create(&f);
     void *at = cache_one(A);
-    void *other = take_on(&f, BYTES, A);
+    void *other = alloc_on(&f, BYTES, A);
     ck_assert_ptr_ne(other, at);
     sim_run_all(&f.sim);
-    void *again = take_on(&f, BYTES, A);
+    void *again = alloc_on(&f, BYTES, A);
     ck_assert_ptr_eq(again, at);
     sim_host_write(&f.sim, again, BYTES, 4);
-    drop_on(&f, other, A);
+    free_on(&f, other, A);
     end(again, A);
 }
 END_TEST
@@ -198,7 +198,7 @@ START_TEST(a_released_stream_leaves_blocks_that_others_wait_for)
     expect_ok(cuarena_release_stream(f.arena, A));
     expect_sound(&f);
     sim_stream_kill(&f.sim, A);
-    void *again = take_on(&f, BYTES, B);
+    void *again = alloc_on(&f, BYTES, B);
     ck_assert_ptr_eq(again, at);
     use(again, B);
     end(again, B);
@@ -228,7 +228,7 @@ START_TEST(an_eager_stream_has_a_event_behind_what_it_freed)
     void *at = cache_one(A);
     uint64_t events = f.sim.counts[SIM_RECORD];
     expect_u64(events, 1);
-    void *again = take_on(&f, BYTES, B);
+    void *again = alloc_on(&f, BYTES, B);
     ck_assert_ptr_eq(again, at);
     expect_u64(f.sim.counts[SIM_RECORD], events);
     use(again, B);
@@ -250,7 +250,7 @@ START_TEST(a_block_that_cannot_be_zeroed_is_still_behind_its_last_use)
     void *none = NULL;
     sim_fail(&f.sim, SIM_ZERO, 1, CUARENA_DRIVER);
     expect_status(cuarena_alloc_on(f.arena, BYTES, B, &request, &none), CUARENA_DRIVER);
-    void *all = take_on(&f, KIB(256), C);
+    void *all = alloc_on(&f, KIB(256), C);
     sim_write(&f.sim, C, all, KIB(256), 9);
     end(all, C);
 }
@@ -259,10 +259,10 @@ END_TEST
 START_TEST(a_block_that_others_use_is_not_cached)
 {
     open_cache(CUARENA_STEAL_FIRST);
-    void *at = take_on(&f, BYTES, A);
+    void *at = alloc_on(&f, BYTES, A);
     expect_ok(cuarena_record_use(f.arena, at, B));
     sim_write(&f.sim, B, at, BYTES, 7);
-    drop_on(&f, at, A);
+    free_on(&f, at, A);
     expect_u64(figures().cached_bytes, 0);
     fixture_close(&f);
 }
@@ -294,7 +294,7 @@ START_TEST(an_evicted_block_is_free_to_its_stream_first)
     expect_ok(cuarena_cache_release(f.arena, UINT64_MAX, NULL));
     expect_sound(&f);
     expect_u64(stream_stats_of(&f, A).free_bytes, BYTES);
-    void *whole = take_on(&f, BYTES, A);
+    void *whole = alloc_on(&f, BYTES, A);
     use(whole, A);
     end(whole, A);
 }
@@ -315,17 +315,17 @@ START_TEST(a_request_that_only_all_cached_bytes_serve_waits_for_them)
     open_cache(CUARENA_STEAL_FIRST);
     void *at[4];
     for (int i = 0; i < 4; i++)
-        at[i] = take_on(&f, KIB(64), i % 2 == 0 ? A : B);
+        at[i] = alloc_on(&f, KIB(64), i % 2 == 0 ? A : B);
     for (int i = 0; i < 4; i++) {
         sim_write(&f.sim, i % 2 == 0 ? A : B, at[i], KIB(64), 3);
-        drop_on(&f, at[i], i % 2 == 0 ? A : B);
+        free_on(&f, at[i], i % 2 == 0 ? A : B);
     }
     expect_u64(figures().cached_bytes, KIB(256));
-    void *whole = take_on(&f, KIB(256), C);
+    void *whole = alloc_on(&f, KIB(256), C);
     sim_write(&f.sim, C, whole, KIB(256), 4);
     sim_run_stream(&f.sim, C);
     expect_sound(&f);
-    drop_on(&f, whole, C);
+    free_on(&f, whole, C);
     fixture_close(&f);
 }
 END_TEST
@@ -349,7 +349,7 @@ START_TEST(a_part_of_an_evicted_block_whose_event_completes_late)
         use_anew(&f, KIB(256), A);
         queries_left = queries;
         f.sim.hook = run_at_query;
-        void *part = take_on(&f, KIB(100), A);
+        void *part = alloc_on(&f, KIB(100), A);
         sim_host_write(&f.sim, part, KIB(100), 4);
         expect_sound(&f);
         f.sim.hook = NULL;
@@ -365,7 +365,7 @@ START_TEST(a_part_of_an_evicted_block_waits_for_its_own_stream)
     fixture_create(&f);
     use_anew(&f, KIB(256), A);
     expect_u64(figures().cached_bytes, KIB(256));
-    void *part = take_on(&f, KIB(100), A);
+    void *part = alloc_on(&f, KIB(100), A);
     sim_host_write(&f.sim, part, KIB(100), 4);
     expect_sound(&f);
     end(part, A);
@@ -379,7 +379,7 @@ START_TEST(a_request_waits_for_cached_bytes_that_the_cpu_touches)
     fixture_create(&f);
     use_anew(&f, KIB(256), A);
     expect_u64(figures().cached_bytes, KIB(256));
-    void *whole = take_on(&f, KIB(256), A);
+    void *whole = alloc_on(&f, KIB(256), A);
     sim_host_write(&f.sim, whole, KIB(256), 4);
     end(whole, A);
 }
@@ -390,15 +390,15 @@ END_TEST
 START_TEST(a_request_waits_for_bytes_cached_behind_a_event)
 {
     open_cache(CUARENA_STEAL_IDLE);
-    void *first = take_on(&f, KIB(128), A);
-    void *second = take_on(&f, KIB(128), A);
+    void *first = alloc_on(&f, KIB(128), A);
+    void *second = alloc_on(&f, KIB(128), A);
     sim_write(&f.sim, A, first, KIB(128), 7);
-    drop_on(&f, first, A);
+    free_on(&f, first, A);
     expect_ok(cuarena_reclaim(f.arena, 0, NULL)); /* the event */
     sim_write(&f.sim, A, second, KIB(128), 7);
-    drop_on(&f, second, A);
+    free_on(&f, second, A);
     expect_u64(figures().cached_bytes, KIB(256));
-    void *whole = take_on(&f, KIB(256), B);
+    void *whole = alloc_on(&f, KIB(256), B);
     sim_write(&f.sim, B, whole, KIB(256), 4);
     sim_run_stream(&f.sim, B);
     expect_sound(&f);

@@ -75,11 +75,11 @@ START_TEST(basic_sizes_come_and_go)
     static const uint64_t sizes[] = {4, 512, 0};
     fixture_t *f = opened_cache(_i, STREAMS_NONE, "");
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-        void *pointer = take(f, sizes[i]);
+        void *pointer = alloc_ok(f, sizes[i]);
         ck_assert_int_eq(pointer == NULL, sizes[i] == 0);
         paint(f, pointer, sizes[i], i);
         expect_painted(f, pointer, sizes[i], i);
-        drop(f, pointer);
+        free_ok(f, pointer);
     }
 }
 END_TEST
@@ -90,7 +90,7 @@ START_TEST(a_hundred_large_buffers_one_after_the_other)
     fixture_t *f = opened_cache(_i, STREAMS_NONE, "");
     uint64_t bytes = f->kind->traits & KIND_DEVICE ? GIB(1) : MIB(64);
     for (int i = 0; i < 100; i++)
-        drop(f, take(f, bytes));
+        free_ok(f, alloc_ok(f, bytes));
     expect_cache(f, 0, is_cpu(f) ? 0 : bytes); /* its limit is 32 MiB */
     expect_u64(reserved_bytes(f), cache_stats_of(f).cached_bytes);
     expect_u64(cache_stats_of(f).hits, is_cpu(f) ? 0 : 99);
@@ -101,15 +101,15 @@ START_TEST(a_reused_buffer_keeps_its_capacity)
 {
     fixture_t *f = opened_cache(_i, STREAMS_NONE, "");
     set_limit(f, CUARENA_LIMIT_CACHED, MIB(1));
-    void *first = take(f, 8192);
-    drop(f, first);
+    void *first = alloc_ok(f, 8192);
+    free_ok(f, first);
     uint64_t before = cache_stats_of(f).cached_bytes;
-    void *pointer = take(f, 6000);
+    void *pointer = alloc_ok(f, 6000);
     expect_ptr(pointer, first);
     expect_u64(allocated_bytes(f, pointer), 8192);
     paint(f, pointer, 6000, 3);
     expect_painted(f, pointer, 6000, 3);
-    drop(f, pointer);
+    free_ok(f, pointer);
     expect_u64(cache_stats_of(f).cached_bytes, before);
 }
 END_TEST
@@ -131,13 +131,13 @@ END_TEST
 START_TEST(nothing_is_cached_with_a_limit_of_0)
 {
     fixture_t *f = opened_cache(_i, STREAMS_NONE, "");
-    drop(f, take(f, MIB(2)));
+    free_ok(f, alloc_ok(f, MIB(2)));
     expect_cache(f, 0, MIB(2));
     set_limit(f, CUARENA_LIMIT_CACHED, 0);
     expect_cache(f, 0, is_cpu(f) ? 0 : MIB(2));
-    void *pointer = take(f, MIB(4));
+    void *pointer = alloc_ok(f, MIB(4));
     expect_cache(f, MIB(4), 0);
-    drop(f, pointer);
+    free_ok(f, pointer);
     expect_cache(f, 0, 0);
     expect_u64(reserved_bytes(f), 0);
 }
@@ -146,9 +146,9 @@ END_TEST
 START_TEST(active_cached_and_peak_bytes)
 {
     fixture_t *f = opened_cache(_i, STREAMS_NONE, "");
-    void *pointer = take(f, MIB(2));
+    void *pointer = alloc_ok(f, MIB(2));
     expect_cache(f, MIB(2), 0);
-    drop(f, pointer);
+    free_ok(f, pointer);
     expect_cache(f, 0, MIB(2));
     expect_u64(cache_stats_of(f).peak_active_bytes, MIB(2));
     expect_u64(cache_stats_of(f).peak_cached_bytes, MIB(2));
@@ -190,10 +190,10 @@ START_TEST(clear_waits_for_work_behind_cached_blocks)
     pthread_t thread;
     uint64_t blocks = 0;
     fixture_t *f = opened_cache(_i, STREAMS_ONE, "");
-    void *pointer = take(f, MIB(2));
+    void *pointer = alloc_ok(f, MIB(2));
     paint(f, pointer, MIB(2), 1);
     cuda_work.hold(0);
-    drop(f, pointer);
+    free_ok(f, pointer);
     expect_cache(f, 0, MIB(2));
     clearing_t c = {.arena = f->arena, .host_waits = arena_stats(f->arena).host_waits};
     ck_assert_int_eq(pthread_create(&thread, NULL, let_go_of_who_waits, &c), 0);
@@ -219,10 +219,10 @@ START_TEST(sizes_are_those_of_the_preset)
     for (size_t i = 0; i < COUNT_OF(asked_sizes); i++) {
         uint64_t asked = asked_sizes[i];
         uint64_t want = is_cpu(f) ? (asked + 15) / 16 * 16 : cuda_sizes[i];
-        void *pointer = take(f, asked);
+        void *pointer = alloc_ok(f, asked);
         expect_u64(allocated_bytes(f, pointer), want);
         expect_cache(f, want, 0);
-        drop(f, pointer);
+        free_ok(f, pointer);
         (void)clear_cache(f);
     }
 }
@@ -234,10 +234,10 @@ START_TEST(held_is_live_and_cached_where_segments_are_whole)
     void *at[6];
     fixture_t *f = opened_cache(_i, STREAMS_NONE, "cache_limit=6MiB");
     for (int i = 0; i < 6; i++)
-        at[i] = take(f, MIB(2));
+        at[i] = alloc_ok(f, MIB(2));
     expect_u64(reserved_bytes(f), MIB(12));
     for (int i = 0; i < 6; i++) {
-        drop(f, at[i]);
+        free_ok(f, at[i]);
         if (is_whole(f))
             expect_u64(reserved_bytes(f),
                        cache_stats_of(f).active_bytes + cache_stats_of(f).cached_bytes);
@@ -253,15 +253,15 @@ END_TEST
 START_TEST(only_a_late_bound_is_exceeded_by_one_block)
 {
     fixture_t *f = opened_cache(_i, STREAMS_NONE, "cache_limit=5MiB");
-    void *a = take(f, MIB(4));
-    void *b = take(f, MIB(4));
-    drop(f, a);
-    drop(f, b);
+    void *a = alloc_ok(f, MIB(4));
+    void *b = alloc_ok(f, MIB(4));
+    free_ok(f, a);
+    free_ok(f, b);
     expect_cache(f, 0, is_cpu(f) ? MIB(4) : MIB(8));
-    void *c = take(f, 64);
+    void *c = alloc_ok(f, 64);
     uint64_t taken = allocated_bytes(f, c);
     expect_cache(f, taken, MIB(4)); /* the first recycled went */
-    drop(f, c);
+    free_ok(f, c);
 }
 END_TEST
 
@@ -270,12 +270,12 @@ START_TEST(only_an_enforced_limit_evicts_before_a_miss)
     void *at[4];
     fixture_t *f = opened_cache(_i, STREAMS_NONE, "soft_limit=8MiB,cache_limit=32MiB");
     for (int i = 0; i < 3; i++)
-        at[i] = take(f, MIB(2));
+        at[i] = alloc_ok(f, MIB(2));
     for (int i = 0; i < 3; i++)
-        drop(f, at[i]);
-    void *more = take(f, MIB(6)); /* 4 MiB above */
+        free_ok(f, at[i]);
+    void *more = alloc_ok(f, MIB(6)); /* 4 MiB above */
     expect_cache(f, MIB(6), is_cpu(f) ? MIB(6) : MIB(2));
-    drop(f, more);
+    free_ok(f, more);
 }
 END_TEST
 
@@ -286,17 +286,17 @@ START_TEST(no_request_fails_while_cached_bytes_could_serve_it)
         void *at[4];
         open_cache(&f, _i, (stream_use_t)use, "limit=16MiB");
         for (uint64_t i = 0; i < 4; i++) {
-            at[i] = take(&f, MIB(4));
+            at[i] = alloc_ok(&f, MIB(4));
             paint(&f, at[i], MIB(4), i);
         }
         for (int i = 0; i < 4; i++)
-            drop(&f, at[i]);
+            free_ok(&f, at[i]);
         expect_cache(&f, 0, MIB(16));
-        void *whole = take(&f, MIB(16));
+        void *whole = alloc_ok(&f, MIB(16));
         paint(&f, whole, MIB(16), 9);
         expect_painted(&f, whole, MIB(16), 9);
         expect_cache(&f, MIB(16), 0);
-        drop(&f, whole);
+        free_ok(&f, whole);
         close_cache(&f);
     }
 }
@@ -324,17 +324,17 @@ START_TEST(contents_hold_whoever_reuses_them)
                 finish_work(&f);
             if (at[n] != NULL) {
                 expect_painted(&f, at[n], bytes[n], n);
-                drop(&f, at[n]);
+                free_ok(&f, at[n]);
                 at[n] = NULL;
                 continue;
             }
             bytes[n] = 1 + random_below(&random, 3) * KIB(300);
-            at[n] = take(&f, bytes[n]);
+            at[n] = alloc_ok(&f, bytes[n]);
             paint(&f, at[n], bytes[n], n);
         }
         ck_assert_uint_gt(cache_stats_of(&f).hits, 0);
         for (size_t n = 0; n < LIVE; n++)
-            drop(&f, at[n]);
+            free_ok(&f, at[n]);
         finish_work(&f);
         close_cache(&f);
     }
@@ -362,7 +362,7 @@ START_TEST(a_capture_leaves_cached_blocks_alone)
     ck_assert_ptr_ne(inside, warm);
     step_ok(f, cuarena_free_on(f->arena, inside, s));
     expect_u64(cache_stats_of(f).cached_blocks, 1);
-    drop(f, take(f, MIB(8))); /* beside it, and another one is cached */
+    free_ok(f, alloc_ok(f, MIB(8))); /* beside it, and another one is cached */
     expect_u64(cache_stats_of(f).cached_blocks, 2);
     (void)cuarena_cache_release(f->arena, UINT64_MAX, NULL);
     expect_sound(f);
@@ -394,9 +394,9 @@ START_TEST(cached_blocks_of_a_captured_stream_can_end)
     expect_cu(cuda->cuStreamSynchronize(s));
     expect_ok(cuarena_capture_begin(f->arena, s, &session));
     expect_cu(cuda->cuStreamBeginCapture(s, 0));
-    void *most = take(f, MIB(16)); /* all that there may be */
+    void *most = alloc_ok(f, MIB(16)); /* all that there may be */
     expect_cache(f, MIB(16), 0);
-    drop(f, most);
+    free_ok(f, most);
     expect_cu(cuda->cuStreamEndCapture(s, &graph));
     expect_cu(cuda->cuGraphDestroy(graph));
     step_ok(f, cuarena_capture_end(f->arena, session));
@@ -409,9 +409,9 @@ static void fill_cache(fixture_t *f)
 {
     void *at[3];
     for (int i = 0; i < 3; i++)
-        at[i] = take(f, MIB(2));
+        at[i] = alloc_ok(f, MIB(2));
     for (int i = 0; i < 3; i++)
-        drop(f, at[i]);
+        free_ok(f, at[i]);
     expect_u64(cache_stats_of(f).cached_bytes, MIB(6));
 }
 
@@ -423,7 +423,7 @@ static void lose_cached_blocks(int kind, stream_use_t use)
     void *pointer = NULL;
     uint64_t blocks = 0;
     open_cache(&f, kind, use, "limit=64MiB");
-    cuarena_block_t live = take_block(&f, MIB(2));
+    cuarena_block_t live = alloc_block(&f, MIB(2));
     fill_cache(&f);
     standin->standin_lose_device(0, CUAI_CUDA_ERROR_ILLEGAL_ADDRESS);
     /* To another place: a cached block is next to it. */
@@ -477,7 +477,7 @@ static void expect_child(pid_t child)
 START_TEST(a_fork_while_blocks_are_cached)
 {
     fixture_t *f = opened_cache(_i, STREAMS_NONE, "limit=64MiB");
-    void *live = take(f, MIB(2));
+    void *live = alloc_ok(f, MIB(2));
     paint(f, live, MIB(2), 5);
     fill_cache(f);
     for (int quiet = 0; quiet < 2; quiet++) { /* a child that calls nothing */
@@ -489,10 +489,10 @@ START_TEST(a_fork_while_blocks_are_cached)
     expect_cache(f, MIB(2), MIB(6));
     expect_painted(f, live, MIB(2), 5);
     uint64_t hits = cache_stats_of(f).hits;
-    void *again = take(f, MIB(2));
+    void *again = alloc_ok(f, MIB(2));
     expect_u64(cache_stats_of(f).hits, hits + 1);
-    drop(f, again);
-    drop(f, live);
+    free_ok(f, again);
+    free_ok(f, live);
     expect_u64(clear_cache(f), 4);
     expect_u64(reserved_bytes(f), 0);
 }

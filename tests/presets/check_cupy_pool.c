@@ -123,7 +123,7 @@ typedef struct visit {
     void *pointer;
 } visit_t;
 
-static void *take_and_give(void *user)
+static void *alloc_and_free(void *user)
 {
     visit_t *visit = user;
     cuarena_t *arena = visit->p->f.arena;
@@ -141,7 +141,7 @@ static void *visited(cupy_pool_t *p, cuarena_stream_t stream)
 {
     visit_t visit = {.p = p, .stream = stream};
     pthread_t thread;
-    ck_assert_int_eq(pthread_create(&thread, NULL, take_and_give, &visit), 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, alloc_and_free, &visit), 0);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
     expect_sound(&p->f);
     return visit.pointer;
@@ -163,10 +163,10 @@ START_TEST(default_streams_of_threads_are_apart)
     if (!cupy_is_simulated(p)) {
         cuarena_stream_t stream = CUARENA_STREAM_PER_THREAD;
         visit_t own = {.p = p, .stream = stream};
-        take_and_give(&own);
+        alloc_and_free(&own);
         ck_assert_ptr_ne(visited(p, stream), own.pointer);
         void *before = own.pointer;
-        take_and_give(&own);
+        alloc_and_free(&own);
         expect_ptr(own.pointer, before);
         expect_figures(p, 0, 8, 2);
     }

@@ -16,7 +16,7 @@
 
 /* ---- An arena ---------------------------------------------------------- */
 
-static void give_on(cuarena_t *arena, void *pointer, cuarena_stream_t stream)
+static void free_on(cuarena_t *arena, void *pointer, cuarena_stream_t stream)
 {
     expect_ok(cuarena_free_on(arena, pointer, stream));
     expect_valid_arena(arena);
@@ -59,8 +59,8 @@ static bool driver_has(uint64_t bytes)
 START_TEST(zero_bytes_are_no_block)
 {
     cuarena_t *arena = pool_arena(OWN);
-    ck_assert_ptr_null(take_from(arena, 0));
-    ck_assert_ptr_null(take_from_on(arena, 0, NULL));
+    ck_assert_ptr_null(alloc_from(arena, 0));
+    ck_assert_ptr_null(alloc_from_on(arena, 0, NULL));
     expect_u64(used(arena), 0);
     expect_u64(arena_stats(arena).allocs, 0);
 }
@@ -71,12 +71,12 @@ START_TEST(blocks_are_rounded_to_512)
     cuarena_t *arena = pool_arena(OWN KEEPS);
     static const uint64_t sizes[][2] = {{1, UNIT}, {511, UNIT}, {512, UNIT}, {513, 2 * UNIT}};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-        void *pointer = take_from(arena, sizes[i][0]);
+        void *pointer = alloc_from(arena, sizes[i][0]);
         expect_u64(arena_stats(arena).live_bytes, sizes[i][1]);
         expect_u64(arena_stats(arena).reserved_bytes, sizes[i][1]);
         expect_u64(arena_stats(arena).requested_bytes, sizes[i][0]);
         expect_u64(used(arena), sizes[i][1]);
-        give_to(arena, pointer);
+        free_to(arena, pointer);
     }
 }
 END_TEST
@@ -86,8 +86,8 @@ START_TEST(most_of_the_device_then_less)
     cuarena_t *arena = pool_arena(OWN KEEPS);
     uint64_t most = share(70);
     uint64_t less = share(30);
-    give_to(arena, take_from(arena, most));
-    give_to(arena, take_from(arena, less));
+    free_to(arena, alloc_from(arena, most));
+    free_to(arena, alloc_from(arena, less));
     expect_u64(used(arena), 0);
 }
 END_TEST
@@ -97,7 +97,7 @@ START_TEST(what_the_pool_keeps_the_driver_lacks_until_trim)
     cuarena_t *arena = pool_arena(OWN KEEPS);
     uint64_t given = 0;
     uint64_t most = share(70);
-    give_to(arena, take_from(arena, most));
+    free_to(arena, alloc_from(arena, most));
     ck_assert(!driver_has(most));
     ck_assert_uint_ge(pool_of(arena).total_bytes, most);
     expect_cu(cuda_test()->cuCtxSynchronize());
@@ -119,24 +119,24 @@ START_TEST(what_the_driver_gave_the_pool_lacks)
     expect_valid_arena(arena);
     expect_u64(arena_stats(arena).reserved_bytes, 0);
     expect_cu(cuda_test()->cuMemFree(other));
-    give_to(arena, take_from(arena, most));
+    free_to(arena, alloc_from(arena, most));
 }
 END_TEST
 
 START_TEST(used_bytes_of_2_4_and_1_units)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS);
-    void *a = take_from(arena, 2 * UNIT);
+    void *a = alloc_from(arena, 2 * UNIT);
     expect_u64(used(arena), 2 * UNIT);
-    void *b = take_from(arena, 4 * UNIT);
+    void *b = alloc_from(arena, 4 * UNIT);
     expect_u64(used(arena), 6 * UNIT);
-    give_to(arena, b);
+    free_to(arena, b);
     expect_u64(used(arena), 2 * UNIT);
-    give_to(arena, a);
+    free_to(arena, a);
     expect_u64(used(arena), 0);
-    void *c = take_from(arena, UNIT);
+    void *c = alloc_from(arena, UNIT);
     expect_u64(used(arena), UNIT);
-    give_to(arena, c);
+    free_to(arena, c);
     expect_u64(used(arena), 0);
 }
 END_TEST
@@ -146,14 +146,14 @@ START_TEST(used_bytes_with_another_stream)
     cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t a = cuda_test_stream();
     cuai_cu_stream_t b = cuda_test_stream();
-    void *first = take_from_on(arena, 2 * UNIT, a);
-    void *second = take_from_on(arena, 4 * UNIT, b);
+    void *first = alloc_from_on(arena, 2 * UNIT, a);
+    void *second = alloc_from_on(arena, 4 * UNIT, b);
     use(first, 2 * UNIT, a);
     use(second, 4 * UNIT, b);
     expect_u64(used(arena), 6 * UNIT);
-    give_on(arena, second, b);
+    free_on(arena, second, b);
     expect_u64(used(arena), 2 * UNIT);
-    give_on(arena, first, a);
+    free_on(arena, first, a);
     expect_u64(used(arena), 0);
     end_stream(arena, a);
     end_stream(arena, b);
@@ -166,12 +166,12 @@ START_TEST(total_stays_until_trim)
     cuarena_t *arena = pool_arena(OWN);
     cuai_cu_stream_t stream = cuda_test_stream();
     uint64_t given = 0;
-    void *a = take_from_on(arena, 2 * UNIT, stream);
-    void *b = take_from_on(arena, 4 * UNIT, stream);
+    void *a = alloc_from_on(arena, 2 * UNIT, stream);
+    void *b = alloc_from_on(arena, 4 * UNIT, stream);
     uint64_t total = pool_of(arena).total_bytes;
-    give_on(arena, a, stream);
+    free_on(arena, a, stream);
     expect_u64(pool_of(arena).total_bytes, total);
-    give_on(arena, b, stream);
+    free_on(arena, b, stream);
     wait_for(stream);
     expect_u64(pool_of(arena).total_bytes, total);
     expect_u64(pool_of(arena).free_bytes, total);
@@ -191,9 +191,9 @@ START_TEST(trim_on_a_stream_waits_for_it)
     uint64_t given = 0;
     const cuarena_stream_t waited[] = {stream, CUARENA_NO_STREAM};
     for (size_t i = 0; i < COUNT_OF(waited); i++) {
-        void *block = take_from_on(arena, MIB(64), stream);
+        void *block = alloc_from_on(arena, MIB(64), stream);
         use(block, MIB(64), stream);
-        give_on(arena, block, stream);
+        free_on(arena, block, stream);
         uint64_t waits = arena_stats(arena).host_waits;
         uint64_t before = pool_of(arena).total_bytes;
         expect_ok(cuarena_trim_on(arena, waited[i], 0, &given));
@@ -266,14 +266,14 @@ START_TEST(a_pool_with_a_threshold_limits_refuses_to_grow_above_it)
 {
     cuarena_t *arena = pool_arena(OWN ",threshold_limits=1,release_threshold=64MiB");
     void *pointer = NULL;
-    void *first = take_from(arena, MIB(32));
+    void *first = alloc_from(arena, MIB(32));
     expect_status(cuarena_alloc(arena, MIB(96), &pointer), CUARENA_LIMIT);
     expect_message("soft limit", "67108864");
     expect_valid_arena(arena);
-    give_to(arena, first);
+    free_to(arena, first);
     cuarena_amount_t more = {CUARENA_AMOUNT_BYTES, 0, MIB(256)};
     expect_ok(cuarena_set_limit(arena, CUARENA_LIMIT_THRESHOLD, more, NULL));
-    give_to(arena, take_from(arena, MIB(96)));
+    free_to(arena, alloc_from(arena, MIB(96)));
 }
 END_TEST
 
@@ -281,12 +281,12 @@ START_TEST(the_hard_limit_is_of_the_blocks)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS ",limit=6K");
     void *pointer = NULL;
-    void *five = take_from(arena, 5 * 1024);
-    void *one = take_from(arena, 1024);
+    void *five = alloc_from(arena, 5 * 1024);
+    void *one = alloc_from(arena, 1024);
     expect_status(cuarena_alloc(arena, 1, &pointer), CUARENA_LIMIT);
-    give_to(arena, five);
-    give_to(arena, one);
-    give_to(arena, take_from(arena, 6 * 1024));
+    free_to(arena, five);
+    free_to(arena, one);
+    free_to(arena, alloc_from(arena, 6 * 1024));
     expect_status(cuarena_alloc(arena, 7 * 1024, &pointer), CUARENA_LIMIT);
 }
 END_TEST
@@ -294,14 +294,14 @@ END_TEST
 START_TEST(peaks_of_the_pool_can_be_reset)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS);
-    give_to(arena, take_from(arena, 4 * UNIT));
+    free_to(arena, alloc_from(arena, 4 * UNIT));
     expect_u64(pool_of(arena).peak_used_bytes, 4 * UNIT);
     ck_assert_uint_ge(pool_of(arena).peak_total_bytes, 4 * UNIT);
-    void *one = take_from(arena, UNIT);
+    void *one = alloc_from(arena, UNIT);
     expect_ok(cuarena_driver_pool_reset_peaks(arena));
     expect_u64(pool_of(arena).peak_used_bytes, UNIT);
     expect_u64(pool_of(arena).peak_total_bytes, pool_of(arena).total_bytes);
-    give_to(arena, one);
+    free_to(arena, one);
 }
 END_TEST
 
@@ -313,12 +313,12 @@ START_TEST(a_free_is_behind_the_work_of_its_stream)
     cuai_cu_stream_t a = cuda_test_stream();
     cuai_cu_stream_t b = cuda_test_stream();
     for (int round = 0; round < 20; round++) {
-        void *first = take_from_on(arena, MIB(1), a);
+        void *first = alloc_from_on(arena, MIB(1), a);
         use(first, MIB(1), a);
-        give_on(arena, first, a);
-        void *second = take_from_on(arena, MIB(1), b);
+        free_on(arena, first, a);
+        void *second = alloc_from_on(arena, MIB(1), b);
         use(second, MIB(1), b);
-        give_on(arena, second, b);
+        free_on(arena, second, b);
     }
     expect_no_report();
     end_stream(arena, a);
@@ -331,13 +331,13 @@ START_TEST(without_a_stream_a_block_is_everybodys)
     cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t a = cuda_test_stream();
     cuai_cu_stream_t b = cuda_test_stream();
-    void *first = take_from_on(arena, MIB(1), a);
+    void *first = alloc_from_on(arena, MIB(1), a);
     use(first, MIB(1), a);
-    give_on(arena, first, a);
-    void *second = take_from(arena, MIB(1));
+    free_on(arena, first, a);
+    void *second = alloc_from(arena, MIB(1));
     use(second, MIB(1), b);
     wait_for(b);
-    give_to(arena, second);
+    free_to(arena, second);
     expect_no_report();
     end_stream(arena, a);
     end_stream(arena, b);
@@ -349,15 +349,15 @@ START_TEST(a_block_used_elsewhere_is_freed_when_that_is_done)
     cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t a = cuda_test_stream();
     cuai_cu_stream_t b = cuda_test_stream();
-    void *block = take_from(arena, MIB(1));
+    void *block = alloc_from(arena, MIB(1));
     use(block, MIB(1), a);
     wait_for(a);
     use(block, MIB(1), b);
     expect_ok(cuarena_record_use(arena, block, b));
-    give_on(arena, block, a);
-    void *other = take_from_on(arena, MIB(1), a);
+    free_on(arena, block, a);
+    void *other = alloc_from_on(arena, MIB(1), a);
     use(other, MIB(1), a);
-    give_on(arena, other, a);
+    free_on(arena, other, a);
     expect_ok(cuarena_reclaim(arena, 1, NULL));
     expect_u64(used(arena), 0);
     expect_no_report();
@@ -371,12 +371,12 @@ START_TEST(a_block_is_freed_on_another_stream_after_a_release)
     cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t a = cuda_test_stream();
     cuai_cu_stream_t b = cuda_test_stream();
-    void *block = take_from_on(arena, MIB(1), a);
+    void *block = alloc_from_on(arena, MIB(1), a);
     use(block, MIB(1), a);
     wait_for(a);
     end_stream(arena, a);
     use(block, MIB(1), b);
-    give_on(arena, block, b);
+    free_on(arena, block, b);
     expect_u64(used(arena), 0);
     end_stream(arena, b);
 }
@@ -387,9 +387,9 @@ START_TEST(default_streams)
     cuarena_t *arena = pool_arena(OWN KEEPS);
     const cuarena_stream_t streams[] = {NULL, CUARENA_STREAM_LEGACY, CUARENA_STREAM_PER_THREAD};
     for (size_t i = 0; i < COUNT_OF(streams); i++) {
-        void *block = take_from_on(arena, MIB(1), streams[i]);
+        void *block = alloc_from_on(arena, MIB(1), streams[i]);
         use(block, MIB(1), streams[i]);
-        give_on(arena, block, streams[i]);
+        free_on(arena, block, streams[i]);
     }
     expect_u64(used(arena), 0);
 }
@@ -399,7 +399,7 @@ START_TEST(no_call_on_a_stream_waits)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS);
     cuai_cu_stream_t stream = cuda_test_stream();
-    give_on(arena, take_from_on(arena, UNIT, stream), stream); /* it is known */
+    free_on(arena, alloc_from_on(arena, UNIT, stream), stream); /* it is known */
     ck_assert(standin_is_here());
     standin->standin_bracket_begin(STANDIN_NO_SYNC | STANDIN_SAME_CONTEXT, "on a stream");
     void *block = NULL;
@@ -419,15 +419,15 @@ START_TEST(a_free_on_a_captured_stream_is_refused)
     const cuda_test_t *cuda = cuda_test();
     cuai_cu_stream_t stream = cuda_test_stream();
     cuai_cu_graph_t graph = NULL;
-    void *block = take_from_on(arena, MIB(1), stream);
+    void *block = alloc_from_on(arena, MIB(1), stream);
     expect_cu(cuda->cuStreamBeginCapture(stream, CUAI_CU_STREAM_CAPTURE_MODE_RELAXED));
     expect_status(cuarena_free_on(arena, block, stream), CUARENA_BUSY);
     expect_message("captured");
-    void *other = take_from_on(arena, MIB(1), stream); /* everybody's, then */
+    void *other = alloc_from_on(arena, MIB(1), stream); /* everybody's, then */
     expect_cu(cuda->cuStreamEndCapture(stream, &graph));
     expect_cu(cuda->cuGraphDestroy(graph));
-    give_on(arena, block, stream);
-    give_on(arena, other, stream);
+    free_on(arena, block, stream);
+    free_on(arena, other, stream);
     expect_u64(used(arena), 0);
     end_stream(arena, stream);
 }
@@ -442,19 +442,19 @@ START_TEST(a_free_on_the_stream_of_a_session_is_behind_it)
     cuai_cu_stream_t stream = cuda_test_stream();
     cuai_cu_graph_t graph = NULL;
     cuarena_capture_t *session = NULL;
-    void *before = take_from_on(arena, MIB(1), stream);
-    void *later = take_from_on(arena, MIB(1), stream);
+    void *before = alloc_from_on(arena, MIB(1), stream);
+    void *later = alloc_from_on(arena, MIB(1), stream);
     use(before, MIB(1), stream);
     expect_ok(cuarena_capture_begin(arena, stream, &session));
-    void *beside = take_from(arena, MIB(1));
-    give_on(arena, beside, stream); /* before the capture */
+    void *beside = alloc_from(arena, MIB(1));
+    free_on(arena, beside, stream); /* before the capture */
     expect_cu(cuda->cuStreamBeginCapture(stream, CUAI_CU_STREAM_CAPTURE_MODE_RELAXED));
-    give_on(arena, before, stream);
+    free_on(arena, before, stream);
     expect_u64(used(arena), 3 * MIB(1));
     expect_cu(cuda->cuStreamEndCapture(stream, &graph));
     expect_cu(cuda->cuGraphDestroy(graph));
     expect_ok(cuarena_capture_end(arena, session));
-    give_on(arena, later, stream);
+    free_on(arena, later, stream);
     expect_ok(cuarena_reclaim(arena, 1, NULL));
     expect_u64(used(arena), 0);
     expect_ok(cuarena_capture_release(arena, &session, stream));
@@ -504,7 +504,7 @@ START_TEST(current_is_the_default)
     expect_u64(pool_of(arena).handle, current);
     ck_assert_int_eq(pool_of(arena).own, 0);
     ck_assert_int_eq(pool_of(arena).device, 0);
-    give_to(arena, take_from(arena, UNIT));
+    free_to(arena, alloc_from(arena, UNIT));
     expect_u64(current_pool(), current);
 }
 END_TEST
@@ -527,10 +527,10 @@ START_TEST(each_kind_of_pool_and_none_made_current)
     ck_assert_int_eq(pool_of(arenas[2]).own, 1);
     expect_u64(current_pool(), (uintptr_t)current);
     for (size_t i = 0; i < COUNT_OF(arenas); i++) {
-        void *block = take_from(arenas[i], 3 * UNIT);
+        void *block = alloc_from(arenas[i], 3 * UNIT);
         for (size_t j = 0; j < COUNT_OF(arenas); j++)
             expect_u64(used(arenas[j]), i == j ? 3 * UNIT : 0);
-        give_to(arenas[i], block);
+        free_to(arenas[i], block);
     }
     for (size_t i = 0; i < COUNT_OF(arenas); i++)
         end_arena(arenas[i]);
@@ -547,10 +547,10 @@ START_TEST(the_pool_stays_when_another_becomes_current)
     cuarena_t *arena = arena_of("preset=driver-pool");
     expect_cu(cuda->cuDeviceSetMemPool(0, other));
     uint64_t was = used(arena);
-    void *block = take_from(arena, 2 * UNIT);
+    void *block = alloc_from(arena, 2 * UNIT);
     expect_u64(pool_of(arena).handle, before);
     expect_u64(used(arena), was + 2 * UNIT);
-    give_to(arena, block);
+    free_to(arena, block);
     end_arena(arena);
     expect_cu(cuda->cuMemPoolDestroy(other));
 }
@@ -601,9 +601,9 @@ START_TEST(an_own_pool_has_a_largest_size)
     }
     cuarena_t *arena = pool_arena(OWN ",driver_pool_max=64MiB");
     void *pointer = NULL;
-    void *first = take_from(arena, MIB(32));
+    void *first = alloc_from(arena, MIB(32));
     expect_status(cuarena_alloc(arena, MIB(1024), &pointer), CUARENA_OUT_OF_MEMORY);
-    give_to(arena, first);
+    free_to(arena, first);
 }
 END_TEST
 
@@ -611,10 +611,10 @@ START_TEST(segments_of_a_shared_arena_come_from_the_pool_too)
 {
     cuarena_t *arena =
         pool_arena("preset=grow,memory=device,backing=async,driver_pool=own,limit=64MiB");
-    void *block = take_from(arena, 1000);
+    void *block = alloc_from(arena, 1000);
     expect_u64(used(arena), MIB(2));
     expect_u64(arena_stats(arena).reserved_bytes, MIB(2));
-    give_to(arena, block);
+    free_to(arena, block);
     expect_ok(cuarena_trim(arena, 0, NULL));
     expect_u64(used(arena), 0);
 }

@@ -29,10 +29,10 @@ static cuarena_t *new_mempool(const char *threshold)
 START_TEST(mempool_basic_alloc_free)
 {
     cuarena_t *arena = ended_later(new_mempool(NULL));
-    void *pointer = take_from(arena, 1024);
+    void *pointer = alloc_from(arena, 1024);
     use(pointer, 1024, NULL);
     expect_cu(cuda_test()->cuCtxSynchronize());
-    give_to(arena, pointer);
+    free_to(arena, pointer);
 }
 END_TEST
 
@@ -44,21 +44,21 @@ START_TEST(mempool_multiple_allocations)
     cuarena_t *arena = ended_later(new_mempool(NULL));
     void *pointers[COUNT];
     for (size_t i = 0; i < COUNT; i++) {
-        pointers[i] = take_from(arena, 1024 * (i + 1));
+        pointers[i] = alloc_from(arena, 1024 * (i + 1));
         for (size_t j = 0; j < i; j++)
             ck_assert_ptr_ne(pointers[i], pointers[j]);
     }
     expect_u64((uint64_t)ort_stats_of(arena).num_allocs, COUNT);
     for (size_t i = 0; i < COUNT; i++)
-        give_to(arena, pointers[i]);
+        free_to(arena, pointers[i]);
 }
 END_TEST
 
 START_TEST(mempool_stats_are_reported)
 {
     cuarena_t *arena = ended_later(new_mempool("18446744073709551615"));
-    void *small = take_from(arena, 1000);
-    void *large = take_from(arena, 5000);
+    void *small = alloc_from(arena, 1000);
+    void *large = alloc_from(arena, 5000);
     cuarena_ort_stats_t now = ort_stats_of(arena);
     expect_u64((uint64_t)now.num_allocs, 2);
     expect_u64((uint64_t)now.bytes_in_use, 6000);
@@ -69,19 +69,19 @@ START_TEST(mempool_stats_are_reported)
     expect_u64((uint64_t)now.reserved_bytes, 0);
     expect_u64((uint64_t)now.num_arena_extensions, 0);
     expect_u64((uint64_t)now.total_allocated_bytes, pool_of(arena).total_bytes);
-    give_to(arena, large);
+    free_to(arena, large);
     cuarena_reset_peaks(arena);
     now = ort_stats_of(arena);
     expect_u64((uint64_t)now.bytes_in_use, 1000);
     expect_u64((uint64_t)now.max_bytes_in_use, 6000);
-    give_to(arena, small);
+    free_to(arena, small);
 }
 END_TEST
 
 START_TEST(mempool_zero_size_alloc_returns_null)
 {
     cuarena_t *arena = ended_later(new_mempool(NULL));
-    ck_assert_ptr_null(take_from(arena, 0));
+    ck_assert_ptr_null(alloc_from(arena, 0));
     expect_u64((uint64_t)ort_stats_of(arena).num_allocs, 0);
 }
 END_TEST
@@ -89,7 +89,7 @@ END_TEST
 START_TEST(mempool_large_allocation)
 {
     cuarena_t *arena = ended_later(new_mempool(NULL));
-    give_to(arena, take_from(arena, MIB(64)));
+    free_to(arena, alloc_from(arena, MIB(64)));
 }
 END_TEST
 
@@ -107,7 +107,7 @@ END_TEST
 START_TEST(mempool_free_nullptr_is_safe)
 {
     cuarena_t *arena = ended_later(new_mempool(NULL));
-    give_to(arena, NULL);
+    free_to(arena, NULL);
 }
 END_TEST
 
@@ -131,7 +131,7 @@ START_TEST(mempool_shrink_trims_pool)
 {
     cuarena_t *arena = ended_later(new_mempool("18446744073709551615"));
     uint64_t given = 0;
-    give_to(arena, take_from(arena, MIB(64)));
+    free_to(arena, alloc_from(arena, MIB(64)));
     ck_assert_uint_ge(pool_of(arena).total_bytes, MIB(64));
     expect_cu(cuda_test()->cuCtxSynchronize());
     expect_ok(cuarena_trim(arena, 0, &given));
@@ -149,9 +149,9 @@ START_TEST(mempool_bytes_to_keep_on_shrink_config)
                   "cuda_mempool_bytes_to_keep_on_shrink=67108864");
     cuarena_t *arena = NULL;
     expect_ok(cuarena_shared_acquire(&config, &arena, NULL));
-    void *first = take_from(arena, MIB(64));
-    give_to(arena, take_from(arena, MIB(64)));
-    give_to(arena, first);
+    void *first = alloc_from(arena, MIB(64));
+    free_to(arena, alloc_from(arena, MIB(64)));
+    free_to(arena, first);
     expect_cu(cuda_test()->cuCtxSynchronize());
     expect_ok(cuarena_shared_shrink("gpu:0", NULL));
     expect_u64(pool_of(arena).total_bytes, MIB(64));
@@ -167,8 +167,8 @@ START_TEST(in_tree_two_streams)
     cuarena_t *arena = ended_later(new_mempool("18446744073709551615"));
     cuai_cu_stream_t a = cuda_test_stream();
     cuai_cu_stream_t b = cuda_test_stream();
-    void *first = take_from_on(arena, 4096, a);
-    void *second = take_from_on(arena, 8192, b);
+    void *first = alloc_from_on(arena, 4096, a);
+    void *second = alloc_from_on(arena, 8192, b);
     use(first, 4096, a);
     use(second, 8192, b);
     ck_assert_ptr_ne(first, second);
@@ -192,7 +192,7 @@ START_TEST(in_tree_reserve)
     expect_ok(cuarena_alloc_with(arena, 1 << 20, &request, &pointer));
     expect_u64((uint64_t)ort_stats_of(arena).num_reserves, 0);
     expect_u64((uint64_t)ort_stats_of(arena).bytes_in_use, 1 << 20);
-    give_to(arena, pointer);
+    free_to(arena, pointer);
 }
 END_TEST
 
@@ -201,7 +201,7 @@ START_TEST(in_tree_end_after_its_stream)
 {
     cuarena_t *arena = new_mempool(NULL);
     cuai_cu_stream_t stream = cuda_test_stream();
-    void *block = take_from_on(arena, MIB(1), stream);
+    void *block = alloc_from_on(arena, MIB(1), stream);
     use(block, MIB(1), stream);
     end_stream(arena, stream);
     cuarena_t *kept = arena;
@@ -291,13 +291,13 @@ START_TEST(each_block_a_segment_on_any_memory)
         (void)snprintf(text, sizeof text, "preset=grow,segments=each,limit=64MiB,memory=%s",
                        memories[i]);
         cuarena_t *arena = arena_of(text);
-        void *a = take_from(arena, 1000);
-        void *b = take_from(arena, 100000);
+        void *a = alloc_from(arena, 1000);
+        void *b = alloc_from(arena, 100000);
         expect_u64(arena_stats(arena).segments, 2);
         expect_u64(arena_stats(arena).dedicated_bytes, arena_stats(arena).reserved_bytes);
-        give_to(arena, a);
+        free_to(arena, a);
         expect_u64(arena_stats(arena).segments, 1);
-        give_to(arena, b);
+        free_to(arena, b);
         expect_u64(arena_stats(arena).reserved_bytes, 0);
         end_arena(arena);
     }
@@ -307,10 +307,10 @@ END_TEST
 START_TEST(blocks_apart_keep_their_size)
 {
     cuarena_t *arena = pool_arena(OWN);
-    void *pointer = take_from(arena, 1000);
+    void *pointer = alloc_from(arena, 1000);
     expect_status(cuarena_resize(arena, pointer, 2000, &pointer), CUARENA_UNSUPPORTED);
     expect_valid_arena(arena);
-    give_to(arena, pointer);
+    free_to(arena, pointer);
 }
 END_TEST
 
@@ -318,11 +318,11 @@ START_TEST(a_reset_gives_all_back)
 {
     cuarena_t *arena = pool_arena(OWN KEEPS);
     for (int i = 0; i < 10; i++)
-        (void)take_from(arena, 1000);
+        (void)alloc_from(arena, 1000);
     expect_ok(cuarena_reset(arena));
     expect_u64(arena_stats(arena).reserved_bytes, 0);
     expect_u64(pool_of(arena).used_bytes, 0);
-    give_to(arena, take_from(arena, 1000));
+    free_to(arena, alloc_from(arena, 1000));
 }
 END_TEST
 
@@ -332,7 +332,7 @@ START_TEST(a_reset_waits_for_allocations)
     cuarena_t *arena = arena_of(OWN KEEPS);
     cuai_cu_stream_t streams[] = {cuda_test_stream(), cuda_test_stream()};
     for (int i = 0; i < 10; i++)
-        (void)take_from_on(arena, 1000, streams[i % 2]);
+        (void)alloc_from_on(arena, 1000, streams[i % 2]);
     expect_ok(cuarena_reset(arena));
     expect_u64(arena_stats(arena).reserved_bytes, 0);
     expect_u64(pool_of(arena).used_bytes, 0);
@@ -350,7 +350,7 @@ START_TEST(zeroed_blocks_read_as_0)
         cuai_cu_stream_t stream = cuda_test_stream();
         for (int round = 0; round < 4; round++) {
             char bytes[64];
-            void *block = take_from_on(arena, 4096, stream);
+            void *block = alloc_from_on(arena, 4096, stream);
             expect_cu(cuda_test()->cuStreamSynchronize(stream));
             expect_cu(cuda_test()->cuMemcpyDtoH(bytes, (cuai_cu_pointer_t)(uintptr_t)block,
                                                 sizeof bytes));
@@ -381,10 +381,10 @@ START_TEST(out_of_memory_waits_for_the_stream)
     size_t total = 0;
     expect_cu(cuda_test()->cuMemGetInfo(&free_bytes, &total));
     uint64_t most = free_bytes / 100 * 70 / MIB(32) * MIB(32);
-    void *block = take_from_on(arena, most, stream);
+    void *block = alloc_from_on(arena, most, stream);
     use(block, MIB(1), stream);
     expect_ok(cuarena_free_on(arena, block, stream));
-    block = take_from_on(arena, most / 3, stream);
+    block = alloc_from_on(arena, most / 3, stream);
     expect_ok(cuarena_free_on(arena, block, stream));
     end_stream(arena, stream);
 }
@@ -395,7 +395,7 @@ START_TEST(out_of_memory_waits_twice_and_tells)
     cuarena_t *arena = pool_arena(OWN);
     cuai_cu_stream_t stream = cuda_test_stream();
     void *pointer = NULL;
-    expect_ok(cuarena_free_on(arena, take_from_on(arena, 512, stream), stream));
+    expect_ok(cuarena_free_on(arena, alloc_from_on(arena, 512, stream), stream));
     uint64_t before = waits_of(arena);
     expect_status(cuarena_alloc_on(arena, UINT64_C(1) << 46, stream, NULL, &pointer),
                   CUARENA_OUT_OF_MEMORY);
@@ -423,14 +423,14 @@ START_TEST(other_failures_are_told_at_once)
     (void)standin->standin_fail("cuMemAllocFromPoolAsync", 1, CUAI_CUDA_ERROR_OUT_OF_MEMORY, 0);
     expect_ok(cuarena_alloc(arena, 512, &pointer));
     standin->standin_fail_clear();
-    give_to(arena, pointer);
+    free_to(arena, pointer);
 }
 END_TEST
 
 START_TEST(a_block_that_is_not_zeroed_leaves_peaks)
 {
     cuarena_t *arena = pool_arena(OWN);
-    void *pointer = take_from(arena, 1000);
+    void *pointer = alloc_from(arena, 1000);
     void *none = NULL;
     cuarena_request_t request;
     cuarena_request_init(&request);
@@ -445,7 +445,7 @@ START_TEST(a_block_that_is_not_zeroed_leaves_peaks)
     expect_u64((uint64_t)after.max_bytes_in_use, (uint64_t)before.max_bytes_in_use);
     expect_u64(arena_stats(arena).peak_live_bytes, arena_stats(arena).live_bytes);
     ck_assert_uint_ge(arena_stats(arena).peak_reserved_bytes, 1000000);
-    give_to(arena, pointer);
+    free_to(arena, pointer);
 }
 END_TEST
 
@@ -466,7 +466,7 @@ START_TEST(a_list_of_pools)
     for (size_t i = 0; i < count; i++) {
         expect_u64((uint64_t)pool_of(arenas[i]).device, i);
         ck_assert_int_eq(pool_of(arenas[i]).own, i == 0);
-        give_to(arenas[i], take_from(arenas[i], 512));
+        free_to(arenas[i], alloc_from(arenas[i], 512));
         end_arena(arenas[i]);
     }
     const size_t wrong[] = {0, count - 1, count + 1};

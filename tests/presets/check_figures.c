@@ -21,8 +21,8 @@ START_TEST(ort_num_allocs_counts_allocs_and_reserves)
 {
     void *pointer = NULL;
     fixture_t *f = opened(KIND_GROW_PLAIN, POOL);
-    drop(f, take(f, 300));
-    drop(f, take_dedicated(f, EACH));
+    free_ok(f, alloc_ok(f, 300));
+    free_ok(f, alloc_dedicated(f, EACH));
     expect_ok(cuarena_alloc(f->arena, 0, &pointer));
     expect_status(cuarena_alloc(f->arena, POOL + 1, &pointer), CUARENA_LIMIT);
     expect_i64(ort_stats_of(f->arena).num_allocs, 2);
@@ -34,11 +34,11 @@ START_TEST(ort_num_allocs_leaves_resizes_out)
 {
     void *row[3], *now = NULL;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    take_pointer_row(f, row, 3, EACH);
+    alloc_pointer_row(f, row, 3, EACH);
     step_ok(f, cuarena_resize(f->arena, row[1], EACH + 1, &now));
     row[1] = now;
     expect_i64(ort_stats_of(f->arena).num_allocs, 3);
-    drop_pointer_row(f, row, 3, EACH);
+    free_pointer_row(f, row, 3, EACH);
 }
 END_TEST
 
@@ -68,22 +68,22 @@ START_TEST(ort_extensions_are_the_regions_that_live)
     uint64_t given = 0;
     fixture_t *f = opened(KIND_GROW_PLAIN, POOL);
     expect_i64(ort_stats_of(f->arena).num_arena_extensions, 0);
-    void *first = take(f, EACH);
-    void *second = take(f, 2 * EACH);
-    void *third = take(f, EACH);
+    void *first = alloc_ok(f, EACH);
+    void *second = alloc_ok(f, 2 * EACH);
+    void *third = alloc_ok(f, EACH);
     expect_i64(ort_stats_of(f->arena).num_arena_extensions, 3);
     expect_i64(ort_stats_of(f->arena).num_arena_shrinkages, 0);
-    drop(f, first);
-    drop(f, third);
+    free_ok(f, first);
+    free_ok(f, third);
     step_ok(f, cuarena_trim(f->arena, 0, &given));
     expect_i64(ort_stats_of(f->arena).num_arena_extensions, 1);
     expect_i64(ort_stats_of(f->arena).num_arena_shrinkages, 2);
     expect_i64(ort_stats_of(f->arena).total_allocated_bytes, 2 * EACH);
-    drop(f, second);
+    free_ok(f, second);
     step_ok(f, cuarena_trim(f->arena, 0, &given));
     expect_i64(ort_stats_of(f->arena).num_arena_extensions, 0);
     expect_i64(ort_stats_of(f->arena).num_arena_shrinkages, 3);
-    drop(f, take(f, EACH));
+    free_ok(f, alloc_ok(f, EACH));
     expect_i64(ort_stats_of(f->arena).num_arena_extensions, 1);
 }
 END_TEST
@@ -93,16 +93,16 @@ START_TEST(ort_extensions_of_memory_that_grows_in_place)
 {
     uint64_t given = 0;
     fixture_t *f = opened(KIND_CUSTOM_GROW, POOL);
-    void *first = take(f, EACH);
-    void *second = take(f, 2 * EACH);
+    void *first = alloc_ok(f, EACH);
+    void *second = alloc_ok(f, 2 * EACH);
     expect_i64(ort_stats_of(f->arena).num_arena_extensions, 2);
-    drop(f, first);
+    free_ok(f, first);
     step_ok(f, cuarena_trim(f->arena, 0, &given));
     expect_i64(ort_stats_of(f->arena).num_arena_extensions, 1);
     expect_i64(ort_stats_of(f->arena).num_arena_shrinkages, 1);
-    void *third = take(f, 4 * EACH);
-    drop(f, second);
-    drop(f, third);
+    void *third = alloc_ok(f, 4 * EACH);
+    free_ok(f, second);
+    free_ok(f, third);
     step_ok(f, cuarena_trim(f->arena, 0, &given));
     expect_i64(ort_stats_of(f->arena).total_allocated_bytes, 0);
     expect_i64(ort_stats_of(f->arena).num_arena_extensions, 0);
@@ -135,7 +135,7 @@ START_TEST(ort_a_pool_that_is_resized_is_one_extension)
     step_ok(f, cuarena_resize_pool(f->arena, POOL));
     expect_i64(ort_stats_of(f->arena).num_arena_extensions, 0);
     expect_i64(ort_stats_of(f->arena).total_allocated_bytes, 0);
-    drop(f, take(f, POOL));
+    free_ok(f, alloc_ok(f, POOL));
     expect_i64(ort_stats_of(f->arena).num_arena_extensions, 1);
 }
 END_TEST
@@ -143,22 +143,22 @@ END_TEST
 START_TEST(ort_bytes_as_taken_and_as_asked)
 {
     fixture_t *f = opened(KIND_GROW_PLAIN, POOL);
-    void *small = take(f, 4);
+    void *small = alloc_ok(f, 4);
     expect_i64(ort_stats_of(f->arena).bytes_in_use, 256);
     expect_i64(ort_stats_of(f->arena).bytes_requested_in_use, 4);
-    void *apart = take_dedicated(f, EACH);
+    void *apart = alloc_dedicated(f, EACH);
     cuarena_ort_stats_t now = ort_stats_of(f->arena);
     expect_i64(now.bytes_in_use, 256 + EACH);
     expect_i64(now.bytes_requested_in_use, 4 + EACH);
     expect_i64(now.reserved_bytes, EACH);
     expect_i64(now.total_allocated_bytes, stats_of(f).reserved_bytes);
-    drop(f, apart);
+    free_ok(f, apart);
     now = ort_stats_of(f->arena);
     expect_i64(now.bytes_in_use, 256);
     expect_i64(now.reserved_bytes, 0);
     expect_i64(now.total_allocated_bytes,
                region_stats_of(f, CUARENA_REGION_DYNAMIC).capacity_bytes);
-    drop(f, small);
+    free_ok(f, small);
     expect_i64(ort_stats_of(f->arena).bytes_requested_in_use, 0);
 }
 END_TEST
@@ -185,12 +185,12 @@ START_TEST(ort_max_in_use_is_never_reset)
 {
     cuarena_peaks_t peaks;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    drop(f, take(f, 4 * EACH));
+    free_ok(f, alloc_ok(f, 4 * EACH));
     step_ok(f, cuarena_reset_peaks(f->arena));
     expect_u64(stats_of(f).peak_live_bytes, 0);
     expect_i64(ort_stats_of(f->arena).max_bytes_in_use, 4 * EACH);
     step_ok(f, cuarena_peaks_push(f->arena, CUARENA_REGION_ALL));
-    drop(f, take(f, 5 * EACH));
+    free_ok(f, alloc_ok(f, 5 * EACH));
     step_ok(f, cuarena_peaks_push(f->arena, CUARENA_REGION_ALL));
     step_ok(f, cuarena_reset_peaks(f->arena));
     expect_i64(ort_stats_of(f->arena).max_bytes_in_use, 5 * EACH);
@@ -209,14 +209,14 @@ START_TEST(ort_max_alloc_size_is_the_largest_ever)
     void *now = NULL;
     cuarena_request_t request;
     fixture_open(&f, KIND_GROW_PLAIN, POOL);
-    drop(&f, take(&f, EACH));
+    free_ok(&f, alloc_ok(&f, EACH));
     expect_i64(ort_stats_of(f.arena).max_alloc_size, EACH);
-    drop(&f, take(&f, 300));
-    drop(&f, take(&f, 600));
+    free_ok(&f, alloc_ok(&f, 300));
+    free_ok(&f, alloc_ok(&f, 600));
     expect_i64(ort_stats_of(f.arena).max_alloc_size, EACH);
-    drop(&f, take_dedicated(&f, 2 * EACH));
+    free_ok(&f, alloc_dedicated(&f, 2 * EACH));
     expect_i64(ort_stats_of(f.arena).max_alloc_size, 2 * EACH);
-    drop(&f, take(&f, 3 * EACH));
+    free_ok(&f, alloc_ok(&f, 3 * EACH));
     expect_i64(ort_stats_of(f.arena).max_alloc_size, 3 * EACH);
     fixture_close(&f);
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
@@ -226,7 +226,7 @@ START_TEST(ort_max_alloc_size_is_the_largest_ever)
     expect_i64(ort_stats_of(f.arena).max_alloc_size, EACH + 256);
     step_ok(&f, cuarena_resize(f.arena, now, 2 * EACH, &now));
     expect_i64(ort_stats_of(f.arena).max_alloc_size, 2 * EACH);
-    drop(&f, now);
+    free_ok(&f, now);
     fixture_close(&f);
 }
 END_TEST
@@ -238,14 +238,14 @@ START_TEST(ort_adopted_bytes_count_as_a_reserve)
 {
     cuarena_block_t block = 0;
     fixture_t *f = opened(KIND_GROW_PLAIN, POOL);
-    void *pointer = take(f, EACH);
+    void *pointer = alloc_ok(f, EACH);
     step_ok(f, cuarena_adopt(f->arena, foreign, sizeof foreign, 0, &block));
     cuarena_ort_stats_t now = ort_stats_of(f->arena);
     expect_i64(now.num_reserves, 1);
     expect_i64(now.reserved_bytes, sizeof foreign);
     expect_i64(now.total_allocated_bytes - now.reserved_bytes, EACH);
     expect_i64(now.bytes_in_use - now.reserved_bytes, EACH);
-    drop_block(f, block);
+    free_block(f, block);
     expect_i64(ort_stats_of(f->arena).total_allocated_bytes, EACH);
     step_ok(f, cuarena_adopt(f->arena, foreign, sizeof foreign, 0, &block));
     step_ok(f, cuarena_reset(f->arena));
@@ -291,7 +291,7 @@ START_TEST(text_has_every_key_of_onnx_runtime)
     char text[512];
     size_t needed = 0;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    void *pointer = take(f, 300);
+    void *pointer = alloc_ok(f, 300);
     expect_ok(cuarena_stats_text(f->arena, CUARENA_TEXT_ORT, text, sizeof text, &needed));
     expect_text(text, "Limit=524288\n"
                       "InUse=512\n"
@@ -305,7 +305,7 @@ START_TEST(text_has_every_key_of_onnx_runtime)
                       "RequestedInUse=300\n"
                       "ReservedBytes=0\n");
     expect_u64(needed, strlen(text) + 1);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -314,7 +314,7 @@ START_TEST(text_has_every_member_of_stats)
     char text[1024], want[1024];
     size_t needed = 0;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    drop(f, take(f, 300));
+    free_ok(f, alloc_ok(f, 300));
     cuarena_stats_t now = stats_of(f);
     expect_ok(cuarena_stats_text(f->arena, CUARENA_TEXT_STATS, text, sizeof text, &needed));
     snprintf(want, sizeof want,
@@ -368,12 +368,12 @@ static void keep_pair(void *user, const char *key, const char *value)
 START_TEST(pairs_come_one_by_one)
 {
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
-    void *pointer = take(f, 300);
+    void *pointer = alloc_ok(f, 300);
     pairs_t pairs = {.arena = f->arena};
     expect_ok(cuarena_stats_pairs(f->arena, CUARENA_TEXT_ORT, keep_pair, &pairs));
     expect_u64(pairs.count, 11);
     expect_u64(pairs.in_use, 512);
-    drop(f, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 

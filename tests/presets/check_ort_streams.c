@@ -12,7 +12,7 @@ static void write_and_free(fixture_t *f, void *p, uint64_t bytes, cuarena_stream
                            uint64_t seed)
 {
     sim_write(&f->sim, stream, p, bytes, seed);
-    drop_on(f, p, stream);
+    free_on(f, p, stream);
 }
 
 /* ---- The walk ---------------------------------------------------------- */
@@ -24,10 +24,10 @@ START_TEST(a_freed_chunk_goes_to_its_stream_only)
     fixture_t *f = prepared(SIMULATED, SMALL);
     f->config.steal = CUARENA_STEAL_NEVER;
     fixture_create(f);
-    void *p = take_on(f, SMALL, A);
+    void *p = alloc_on(f, SMALL, A);
     write_and_free(f, p, SMALL, A, 1);
     expect_status(try_on(f, SMALL, B, NULL), CUARENA_OUT_OF_MEMORY);
-    void *again = take_on(f, SMALL, A);
+    void *again = alloc_on(f, SMALL, A);
     ck_assert_ptr_eq(again, p);
     write_and_free(f, again, SMALL, A, 2);
 }
@@ -41,15 +41,15 @@ START_TEST(released_buffers_merge_for_the_other_stream)
         fixture_prepare(&f, SIMULATED, POOL);
         f.config.steal = steal;
         fixture_create(&f);
-        void *p = take_on(&f, SMALL, B);
-        void *q = take_on(&f, SMALL, B);
+        void *p = alloc_on(&f, SMALL, B);
+        void *q = alloc_on(&f, SMALL, B);
         write_and_free(&f, p, SMALL, B, 1);
         write_and_free(&f, q, SMALL, B, 2);
         expect_ok(cuarena_release_stream(f.arena, B));
         sim_sync(&f.sim, B);
         expect_ok(cuarena_reclaim(f.arena, 0, NULL));
         sim_calls(&f.sim);
-        void *all = take_on(&f, POOL, A);
+        void *all = alloc_on(&f, POOL, A);
         expect_u64(f.sim.counts[SIM_WAIT] + f.sim.counts[SIM_WAIT_HOST], 0);
         write_and_free(&f, all, POOL, A, 3);
         fixture_close(&f);
@@ -75,17 +75,17 @@ START_TEST(no_stream_gets_unfinished_bytes_of_another_unless_asked)
     for (int asked = 0; asked < 2; asked++) {
         fixture_t f;
         bfc_open(&f, asked ? CUARENA_STEAL_FIRST : -1);
-        void *p = take_on(&f, SMALL, A);
+        void *p = alloc_on(&f, SMALL, A);
         write_and_free(&f, p, SMALL, A, 1);
         sim_calls(&f.sim);
-        void *q = take_on(&f, SMALL, B);
+        void *q = alloc_on(&f, SMALL, B);
         expect_u64(f.sim.counts[SIM_WAIT], (uint64_t)asked);
         expect_u64(f.sim.counts[SIM_WAIT_HOST], 0);
         expect_u64(stats_of(&f).reserved_bytes, asked ? SMALL : 2 * SMALL);
         ck_assert_int_eq(q == p, asked);
         write_and_free(&f, q, SMALL, B, 2);
         sim_sync_all(&f.sim);
-        void *r = take_on(&f, SMALL, C);
+        void *r = alloc_on(&f, SMALL, C);
         expect_u64(stats_of(&f).reserved_bytes, asked ? SMALL : 2 * SMALL);
         write_and_free(&f, r, SMALL, C, 3);
         fixture_close(&f);
@@ -99,17 +99,17 @@ START_TEST(bfc_gives_what_a_stream_has_waited_for)
 {
     cuarena_mark_t mark;
     fixture_t *f = bfc_open(new_fixture(fixture_close), -1);
-    void *p = take_on(f, SMALL, A);
-    void *q = take_on(f, SMALL, A);
+    void *p = alloc_on(f, SMALL, A);
+    void *q = alloc_on(f, SMALL, A);
     write_and_free(f, p, SMALL, A, 1);
     expect_ok(cuarena_stream_mark(f->arena, A, &mark));
     sim_order(&f->sim, B, A);
     write_and_free(f, q, SMALL, A, 2);
     expect_ok(cuarena_stream_waited(f->arena, B, A, mark));
     sim_calls(&f->sim);
-    void *r = take_on(f, SMALL, B);
+    void *r = alloc_on(f, SMALL, B);
     ck_assert_ptr_eq(r, p);
-    void *s = take_on(f, SMALL, B);
+    void *s = alloc_on(f, SMALL, B);
     ck_assert_ptr_ne(s, q);
     expect_u64(f->sim.counts[SIM_WAIT] + f->sim.counts[SIM_WAIT_HOST], 0);
     expect_u64(stats_of(f).reserved_bytes, 3 * SMALL);
@@ -130,8 +130,8 @@ START_TEST(a_wait_gives_what_was_freed_before_the_event)
         fixture_prepare(&f, SIMULATED, POOL);
         f.config.steal = steal;
         fixture_create(&f);
-        void *p = take_on(&f, SMALL, A);
-        void *q = take_on(&f, SMALL, A);
+        void *p = alloc_on(&f, SMALL, A);
+        void *q = alloc_on(&f, SMALL, A);
         write_and_free(&f, p, SMALL, A, 1);
         expect_ok(cuarena_stream_mark(f.arena, A, &mark));
         sim_order(&f.sim, B, A);
@@ -139,7 +139,7 @@ START_TEST(a_wait_gives_what_was_freed_before_the_event)
         expect_ok(cuarena_stream_waited(f.arena, B, A, mark));
         if (!steals) /* waits are of no use where free lists serve one stream */
             expect_ok(cuarena_reclaim(f.arena, 1, NULL));
-        void *r = take_on(&f, SMALL, B);
+        void *r = alloc_on(&f, SMALL, B);
         ck_assert(!steals || r == p);
         sim_calls(&f.sim);
         expect_ok(cuarena_alloc_on(f.arena, SMALL, B, NULL, &other));
@@ -159,13 +159,13 @@ START_TEST(what_counts_is_when_bytes_were_freed)
 {
     cuarena_mark_t mark;
     fixture_t *f = opened(SIMULATED, SMALL);
-    void *p = take_on(f, SMALL, A);
+    void *p = alloc_on(f, SMALL, A);
     expect_ok(cuarena_stream_mark(f->arena, A, &mark));
     sim_order(&f->sim, B, A);
     expect_ok(cuarena_stream_waited(f->arena, B, A, mark));
     write_and_free(f, p, SMALL, A, 1); /* after the wait */
     sim_calls(&f->sim);
-    void *q = take_on(f, SMALL, B);
+    void *q = alloc_on(f, SMALL, B);
     expect_u64(f->sim.counts[SIM_WAIT], 1);
     write_and_free(f, q, SMALL, B, 2);
 }
@@ -176,17 +176,17 @@ END_TEST
 START_TEST(the_release_of_the_old_stream_leaves_what_was_taken_over)
 {
     fixture_t *f = opened(SIMULATED, SMALL);
-    void *p = take_on(f, SMALL, A);
+    void *p = alloc_on(f, SMALL, A);
     write_and_free(f, p, SMALL, A, 1);
-    void *q = take_on(f, SMALL, B); /* taken over */
+    void *q = alloc_on(f, SMALL, B); /* taken over */
     sim_write(&f->sim, B, q, SMALL, 2);
     expect_ok(cuarena_release_stream(f->arena, A));
     sim_stream_kill(&f->sim, A);
     expect_u64(stream_stats_of(f, B).live_blocks, 1);
-    drop_on(f, q, B);
+    free_on(f, q, B);
     expect_u64(stream_stats_of(f, B).free_bytes, SMALL);
     sim_calls(&f->sim);
-    void *r = take_on(f, SMALL, C); /* behind B, not idle by the release */
+    void *r = alloc_on(f, SMALL, C); /* behind B, not idle by the release */
     expect_u64(f->sim.counts[SIM_WAIT], 1);
     write_and_free(f, r, SMALL, C, 3);
 }
@@ -197,18 +197,18 @@ END_TEST
 START_TEST(the_rest_of_a_split_is_released_too)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = take_on(f, POOL, A);
+    void *p = alloc_on(f, POOL, A);
     write_and_free(f, p, POOL, A, 1);
-    void *part = take_on(f, SMALL, A);
+    void *part = alloc_on(f, SMALL, A);
     write_and_free(f, part, SMALL, A, 2);
-    part = take_on(f, SMALL, A);
+    part = alloc_on(f, SMALL, A);
     sim_write(&f->sim, A, part, SMALL, 3);
     expect_ok(cuarena_release_stream(f->arena, A));
     sim_stream_kill(&f->sim, A); /* the sim reports who touches it */
-    void *rest = take_on(f, SMALL, B);
+    void *rest = alloc_on(f, SMALL, B);
     write_and_free(f, rest, SMALL, B, 4);
     sim_sync_all(&f->sim);
-    drop(f, part);
+    free_ok(f, part);
 }
 END_TEST
 
@@ -216,14 +216,14 @@ END_TEST
 START_TEST(a_release_does_not_reclaim_blocks_that_live)
 {
     fixture_t *f = opened(SIMULATED, SMALL);
-    void *p = take_on(f, SMALL, A);
+    void *p = alloc_on(f, SMALL, A);
     sim_write(&f->sim, A, p, SMALL, 1);
     expect_ok(cuarena_release_stream(f->arena, A));
     sim_order(&f->sim, B, A);
     sim_stream_kill(&f->sim, A);
-    drop_on(f, p, B); /* B is behind A's work */
+    free_on(f, p, B); /* B is behind A's work */
     sim_calls(&f->sim);
-    void *q = take_on(f, SMALL, C);
+    void *q = alloc_on(f, SMALL, C);
     expect_u64(f->sim.counts[SIM_WAIT], 1);
     write_and_free(f, q, SMALL, C, 2);
 }
@@ -236,7 +236,7 @@ START_TEST(a_release_takes_what_the_stream_freed)
     void *blocks[64];
     fixture_t *f = opened(SIMULATED, KIB(64));
     for (int i = 0; i < 64; i++)
-        blocks[i] = take_on(f, KIB(1), i % 2 ? A : B);
+        blocks[i] = alloc_on(f, KIB(1), i % 2 ? A : B);
     for (int i = 0; i < 64; i++)
         write_and_free(f, blocks[i], KIB(1), i % 2 ? A : B, (uint64_t)i + 1);
     uint64_t others = stream_stats_of(f, B).free_bytes;

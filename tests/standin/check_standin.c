@@ -219,7 +219,7 @@ typedef struct program {
     unsigned char model[BLOCKS][BLOCK_BYTES];
 } program_t;
 
-static void take(program_t *p, unsigned block, CUstream stream)
+static void alloc_block(program_t *p, unsigned block, CUstream stream)
 {
     driver_ok(driver.cuStreamWaitEvent(stream, p->last[block], 0));
 }
@@ -235,8 +235,8 @@ static void program_step(program_t *p)
     unsigned to = (unsigned)random_below(&p->random, BLOCKS);
     unsigned from = (unsigned)random_below(&p->random, BLOCKS);
     unsigned char value = (unsigned char)random_next(&p->random);
-    take(p, to, stream);
-    take(p, from, stream);
+    alloc_block(p, to, stream);
+    alloc_block(p, from, stream);
     if (to == from) {
         driver_ok(driver.cuMemsetD8Async(p->blocks[to], value, 100, stream));
         memset(p->model[to], value, 100);

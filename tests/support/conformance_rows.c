@@ -144,7 +144,7 @@ fixture_t *opened_row(int row)
 fixture_t *opened_used(int row)
 {
     fixture_t *f = opened_row(row);
-    drop(f, take(f, ROW_BLOCKS * row_block_bytes(f->kind)));
+    free_ok(f, alloc_ok(f, ROW_BLOCKS * row_block_bytes(f->kind)));
     step_ok(f, cuarena_reset_peaks(f->arena));
     return f;
 }
@@ -248,11 +248,11 @@ bool open_with_stable(fixture_t *f, int row, uint64_t stable)
     return true;
 }
 
-void drop_some(fixture_t *f, cuarena_block_t *row, unsigned bits)
+void free_some(fixture_t *f, cuarena_block_t *row, unsigned bits)
 {
     for (size_t i = 0; i < ROW_BLOCKS; i++)
         if (bits >> i & 1) {
-            drop_block(f, row[i]);
+            free_block(f, row[i]);
             row[i] = 0;
         }
 }

@@ -35,7 +35,7 @@ void open_row(fixture_t *f, int row);
 /* So many blocks of a row are the stable region. False: there can be none. */
 bool open_with_stable(fixture_t *f, int row, uint64_t stable);
 /* Frees those of ROW_BLOCKS blocks whose bit is set. */
-void drop_some(fixture_t *f, cuarena_block_t *row, unsigned bits);
+void free_some(fixture_t *f, cuarena_block_t *row, unsigned bits);
 /* As fixture_close; and the driver saw nothing wrong: no access was out of order, for one. */
 void close_row(fixture_t *f);
 void close_row_forced(fixture_t *f);

@@ -285,7 +285,7 @@ static inline void finish(void)
 
 static inline void expect_all_free(void)
 {
-    drop(&f, take(&f, POOL));
+    free_ok(&f, alloc_ok(&f, POOL));
 }
 
 static inline void expect_child(pid_t child)

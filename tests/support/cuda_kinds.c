@@ -36,7 +36,7 @@ static bool is_mapped(const void *address)
     return result == CUAI_CUDA_SUCCESS && mapped != 0;
 }
 
-static void *take_bytes(int32_t bytes_kind, uint64_t bytes)
+static void *alloc_bytes(int32_t bytes_kind, uint64_t bytes)
 {
     const cuda_test_t *cuda = driver();
     cuai_cu_pointer_t pointer = 0;
@@ -55,7 +55,7 @@ static void *take_bytes(int32_t bytes_kind, uint64_t bytes)
     return (void *)(uintptr_t)pointer;
 }
 
-static void give_bytes(int32_t bytes_kind, void *bytes)
+static void free_bytes(int32_t bytes_kind, void *bytes)
 {
     if (bytes_kind == CUARENA_BYTES_PINNED)
         expect_cu(driver()->cuMemFreeHost(bytes));
@@ -65,8 +65,8 @@ static void give_bytes(int32_t bytes_kind, void *bytes)
 
 void cuda_kinds_ready(void)
 {
-    static const arena_reach_t reach = {write_device, read_device, is_mapped, take_bytes,
-                                        give_bytes};
+    static const arena_reach_t reach = {write_device, read_device, is_mapped, alloc_bytes,
+                                        free_bytes};
     arena_reach = &reach;
 }
 

@@ -44,7 +44,7 @@ cuarena_t *pool_arena(const char *options)
     return ended_later(arena_of(options));
 }
 
-void *take_from(cuarena_t *arena, uint64_t bytes)
+void *alloc_from(cuarena_t *arena, uint64_t bytes)
 {
     void *pointer = NULL;
     expect_ok(cuarena_alloc(arena, bytes, &pointer));
@@ -52,7 +52,7 @@ void *take_from(cuarena_t *arena, uint64_t bytes)
     return pointer;
 }
 
-void *take_from_on(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream)
+void *alloc_from_on(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream)
 {
     void *pointer = NULL;
     expect_ok(cuarena_alloc_on(arena, bytes, stream, NULL, &pointer));
@@ -60,7 +60,7 @@ void *take_from_on(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream)
     return pointer;
 }
 
-void give_to(cuarena_t *arena, void *pointer)
+void free_to(cuarena_t *arena, void *pointer)
 {
     expect_ok(cuarena_free(arena, pointer));
     expect_valid_arena(arena);

@@ -20,9 +20,9 @@ cuarena_t *pool_arena(const char *options);
 cuarena_t *ended_later(cuarena_t *arena);
 
 /* Each with the validator after it. */
-void *take_from(cuarena_t *arena, uint64_t bytes);
-void *take_from_on(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream);
-void give_to(cuarena_t *arena, void *pointer);
+void *alloc_from(cuarena_t *arena, uint64_t bytes);
+void *alloc_from_on(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream);
+void free_to(cuarena_t *arena, void *pointer);
 
 /* Free is what is not used. */
 cuarena_driver_pool_stats_t pool_of(cuarena_t *arena);

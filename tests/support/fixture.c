@@ -21,8 +21,8 @@ cuarena_amount_t amount_of_bytes(uint64_t bytes)
 static void prepare_bytes(fixture_t *f, uint64_t bytes)
 {
     const int32_t kind = f->kind->bytes_kind;
-    f->bytes =
-        kind == CUARENA_BYTES_HOST ? aligned_alloc(4096, bytes) : arena_reach->take(kind, bytes);
+    f->bytes = kind == CUARENA_BYTES_HOST ? aligned_alloc(4096, bytes)
+                                          : arena_reach->alloc_bytes(kind, bytes);
     f->config.bytes_kind = kind;
     ck_assert_ptr_nonnull(f->bytes);
     f->bytes_size = bytes;
@@ -139,7 +139,7 @@ void fixture_open_text(fixture_t *f, const char *options)
 void fixture_release(fixture_t *f)
 {
     if (f->bytes != NULL && f->kind->bytes_kind != CUARENA_BYTES_HOST)
-        arena_reach->give(f->kind->bytes_kind, f->bytes);
+        arena_reach->free_bytes(f->kind->bytes_kind, f->bytes);
     else
         free(f->bytes);
     f->bytes = NULL;
@@ -225,7 +225,7 @@ fixture_t *opened_text(const char *options)
 
 /* ---- Blocks ------------------------------------------------------------- */
 
-void *take(fixture_t *f, uint64_t bytes)
+void *alloc_ok(fixture_t *f, uint64_t bytes)
 {
     void *pointer = NULL;
     cuarena_status_t status = try_take(f, bytes, NULL, &pointer);
@@ -235,46 +235,46 @@ void *take(fixture_t *f, uint64_t bytes)
     return pointer;
 }
 
-static void *take_as(fixture_t *f, uint64_t bytes, const cuarena_request_t *request)
+static void *alloc_as(fixture_t *f, uint64_t bytes, const cuarena_request_t *request)
 {
     void *pointer = NULL;
     step_ok(f, try_take(f, bytes, request, &pointer));
     return pointer;
 }
 
-void *take_in(fixture_t *f, uint64_t bytes, int32_t region)
+void *alloc_in(fixture_t *f, uint64_t bytes, int32_t region)
 {
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.region = region;
-    return take_as(f, bytes, &request);
+    return alloc_as(f, bytes, &request);
 }
 
-void *take_tagged(fixture_t *f, uint64_t bytes, cuarena_tag_t tag)
+void *alloc_tagged(fixture_t *f, uint64_t bytes, cuarena_tag_t tag)
 {
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.tag = tag;
-    return take_as(f, bytes, &request);
+    return alloc_as(f, bytes, &request);
 }
 
-void *take_zeroed(fixture_t *f, uint64_t bytes)
+void *alloc_zeroed(fixture_t *f, uint64_t bytes)
 {
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.zeroed = 1;
-    return take_as(f, bytes, &request);
+    return alloc_as(f, bytes, &request);
 }
 
-void *take_dedicated(fixture_t *f, uint64_t bytes)
+void *alloc_dedicated(fixture_t *f, uint64_t bytes)
 {
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.dedicated = 1;
-    return take_as(f, bytes, &request);
+    return alloc_as(f, bytes, &request);
 }
 
-cuarena_block_t take_dedicated_block(fixture_t *f, uint64_t bytes)
+cuarena_block_t alloc_dedicated_block(fixture_t *f, uint64_t bytes)
 {
     cuarena_block_t block = 0;
     cuarena_request_t request;
@@ -284,7 +284,7 @@ cuarena_block_t take_dedicated_block(fixture_t *f, uint64_t bytes)
     return block;
 }
 
-cuarena_block_t take_block(fixture_t *f, uint64_t bytes)
+cuarena_block_t alloc_block(fixture_t *f, uint64_t bytes)
 {
     cuarena_block_t block = 0;
     cuarena_status_t status = try_take_block(f, bytes, &block);
@@ -295,12 +295,12 @@ cuarena_block_t take_block(fixture_t *f, uint64_t bytes)
     return block;
 }
 
-void drop(fixture_t *f, void *pointer)
+void free_ok(fixture_t *f, void *pointer)
 {
     step_ok(f, try_drop(f, pointer));
 }
 
-void drop_block(fixture_t *f, cuarena_block_t block)
+void free_block(fixture_t *f, cuarena_block_t block)
 {
     step_ok(f, try_drop_block(f, block));
 }
@@ -327,10 +327,10 @@ cuarena_block_t unpinned_block_of(fixture_t *f, void *pointer)
 }
 
 /* Insertion: rows are short. */
-void take_row(fixture_t *f, cuarena_block_t *blocks, size_t count, uint64_t bytes)
+void alloc_row(fixture_t *f, cuarena_block_t *blocks, size_t count, uint64_t bytes)
 {
     for (size_t i = 0; i < count; i++) {
-        cuarena_block_t block = take_block(f, bytes);
+        cuarena_block_t block = alloc_block(f, bytes);
         char *address = address_of(f, block);
         size_t at = i;
         for (; at > 0 && address < (char *)address_of(f, blocks[at - 1]); at--)
@@ -341,10 +341,10 @@ void take_row(fixture_t *f, cuarena_block_t *blocks, size_t count, uint64_t byte
         paint(f, address_of(f, blocks[i]), bytes, i);
 }
 
-void take_pointer_row(fixture_t *f, void **pointers, size_t count, uint64_t bytes)
+void alloc_pointer_row(fixture_t *f, void **pointers, size_t count, uint64_t bytes)
 {
     for (size_t i = 0; i < count; i++) {
-        void *pointer = take(f, bytes);
+        void *pointer = alloc_ok(f, bytes);
         size_t at = i;
         for (; at > 0 && (char *)pointer < (char *)pointers[at - 1]; at--)
             pointers[at] = pointers[at - 1];
@@ -354,39 +354,39 @@ void take_pointer_row(fixture_t *f, void **pointers, size_t count, uint64_t byte
         paint(f, pointers[i], bytes, i);
 }
 
-void drop_row(fixture_t *f, cuarena_block_t *blocks, size_t count, uint64_t bytes)
+void free_row(fixture_t *f, cuarena_block_t *blocks, size_t count, uint64_t bytes)
 {
     for (size_t i = 0; i < count; i++) {
         if (blocks[i] != 0)
             expect_painted(f, address_of(f, blocks[i]), bytes, i);
-        drop_block(f, blocks[i]);
+        free_block(f, blocks[i]);
         blocks[i] = 0;
     }
 }
 
-void drop_pointer_row(fixture_t *f, void **pointers, size_t count, uint64_t bytes)
+void free_pointer_row(fixture_t *f, void **pointers, size_t count, uint64_t bytes)
 {
     for (size_t i = 0; i < count; i++) {
         if (pointers[i] != NULL)
             expect_painted(f, pointers[i], bytes, i);
-        drop(f, pointers[i]);
+        free_ok(f, pointers[i]);
         pointers[i] = NULL;
     }
 }
 
 /* Whichever end blocks are cut from, one of the two orders does it. */
-cuarena_block_t take_above_a_hole(fixture_t *f, uint64_t hole, uint64_t bytes)
+cuarena_block_t alloc_above_a_hole(fixture_t *f, uint64_t hole, uint64_t bytes)
 {
-    cuarena_block_t below = take_block(f, hole);
-    cuarena_block_t block = take_block(f, bytes);
+    cuarena_block_t below = alloc_block(f, hole);
+    cuarena_block_t block = alloc_block(f, bytes);
     if ((char *)address_of(f, block) < (char *)address_of(f, below)) {
-        drop_block(f, block);
-        drop_block(f, below);
-        block = take_block(f, bytes);
-        below = take_block(f, hole);
+        free_block(f, block);
+        free_block(f, below);
+        block = alloc_block(f, bytes);
+        below = alloc_block(f, hole);
     }
     ck_assert((char *)address_of(f, below) < (char *)address_of(f, block));
-    drop_block(f, below);
+    free_block(f, below);
     return block;
 }
 

@@ -43,8 +43,8 @@ typedef struct arena_reach {
     void (*write)(void *to, const void *from, uint64_t bytes);
     void (*read)(void *to, const void *from, uint64_t bytes);
     bool (*mapped)(const void *address);
-    void *(*take)(int32_t bytes_kind, uint64_t bytes);
-    void (*give)(int32_t bytes_kind, void *bytes);
+    void *(*alloc_bytes)(int32_t bytes_kind, uint64_t bytes);
+    void (*free_bytes)(int32_t bytes_kind, void *bytes);
 } arena_reach_t;
 extern const arena_reach_t *arena_reach;
 
@@ -69,7 +69,7 @@ typedef struct fixture {
     const stream_work_t *work; /* NULL: calls without a stream */
     uint32_t stream_count;
     uint32_t turn;
-    uint32_t drops;
+    uint32_t frees;
     fixture_owner_t owners[64];
 } fixture_t;
 
@@ -104,15 +104,15 @@ fixture_t *new_fixture(void (*close)(fixture_t *f));
 cuarena_amount_t amount_of_bytes(uint64_t bytes);
 
 /* Allocations that must succeed, each followed by the validator. */
-void *take(fixture_t *f, uint64_t bytes);
-void *take_in(fixture_t *f, uint64_t bytes, int32_t region);
-void *take_tagged(fixture_t *f, uint64_t bytes, cuarena_tag_t tag);
-void *take_zeroed(fixture_t *f, uint64_t bytes);
-void *take_dedicated(fixture_t *f, uint64_t bytes);
-cuarena_block_t take_dedicated_block(fixture_t *f, uint64_t bytes);
-cuarena_block_t take_block(fixture_t *f, uint64_t bytes);
-void drop(fixture_t *f, void *pointer);
-void drop_block(fixture_t *f, cuarena_block_t block);
+void *alloc_ok(fixture_t *f, uint64_t bytes);
+void *alloc_in(fixture_t *f, uint64_t bytes, int32_t region);
+void *alloc_tagged(fixture_t *f, uint64_t bytes, cuarena_tag_t tag);
+void *alloc_zeroed(fixture_t *f, uint64_t bytes);
+void *alloc_dedicated(fixture_t *f, uint64_t bytes);
+cuarena_block_t alloc_dedicated_block(fixture_t *f, uint64_t bytes);
+cuarena_block_t alloc_block(fixture_t *f, uint64_t bytes);
+void free_ok(fixture_t *f, void *pointer);
+void free_block(fixture_t *f, cuarena_block_t block);
 /* The address of a block that is not pinned now; good until a move. */
 void *address_of(fixture_t *f, cuarena_block_t block);
 cuarena_block_info_t info_of(fixture_t *f, cuarena_block_t block);
@@ -121,15 +121,15 @@ cuarena_block_t unpinned_block_of(fixture_t *f, void *pointer);
 
 /* `count` blocks of `bytes` side by side, in address order, the ith painted with i. What makes a
  * layout sure whatever the placement: they are the only ones in the one range that there is. */
-void take_row(fixture_t *f, cuarena_block_t *blocks, size_t count, uint64_t bytes);
-void take_pointer_row(fixture_t *f, void **pointers, size_t count, uint64_t bytes);
+void alloc_row(fixture_t *f, cuarena_block_t *blocks, size_t count, uint64_t bytes);
+void alloc_pointer_row(fixture_t *f, void **pointers, size_t count, uint64_t bytes);
 /* Those that are not 0 or NULL: contents as painted, then freed. */
-void drop_row(fixture_t *f, cuarena_block_t *blocks, size_t count, uint64_t bytes);
-void drop_pointer_row(fixture_t *f, void **pointers, size_t count, uint64_t bytes);
+void free_row(fixture_t *f, cuarena_block_t *blocks, size_t count, uint64_t bytes);
+void free_pointer_row(fixture_t *f, void **pointers, size_t count, uint64_t bytes);
 
 /* One block of `bytes` above a hole of `hole` bytes; together they must be as large as the only
  * range that there is. */
-cuarena_block_t take_above_a_hole(fixture_t *f, uint64_t hole, uint64_t bytes);
+cuarena_block_t alloc_above_a_hole(fixture_t *f, uint64_t hole, uint64_t bytes);
 
 /* What a request for more than there is comes to. */
 cuarena_status_t exhausted(const fixture_t *f);

@@ -115,7 +115,7 @@ static void forget_owner(fixture_t *f, cuarena_block_t block)
 static uint32_t freeing_stream(fixture_t *f, cuarena_block_t block)
 {
     uint32_t owner = owner_of(f, block);
-    if (f->stream_count < 2 || ++f->drops % 3 != 0)
+    if (f->stream_count < 2 || ++f->frees % 3 != 0)
         return owner;
     uint32_t other = next_turn(f);
     if (other != owner)
@@ -279,7 +279,7 @@ void expect_waits(const fixture_t *f)
 
 /* ---- Calls on a stream that the test names ------------------------------ */
 
-void *take_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream)
+void *alloc_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream)
 {
     void *pointer = NULL;
     expect_ok(cuarena_alloc_on(f->arena, bytes, stream, NULL, &pointer));
@@ -290,10 +290,10 @@ void *take_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream)
 
 void *use_anew(fixture_t *f, uint64_t bytes, cuarena_stream_t stream)
 {
-    void *pointer = take_on(f, bytes, stream);
+    void *pointer = alloc_on(f, bytes, stream);
     sim_write(&f->sim, stream, pointer, bytes, 51);
     expect_sound(f);
-    drop_on(f, pointer, stream);
+    free_on(f, pointer, stream);
     return pointer;
 }
 
@@ -324,7 +324,7 @@ void read_block_on(fixture_t *f, cuarena_block_t block, uint64_t bytes, cuarena_
     unpin_on(f, block, stream);
 }
 
-cuarena_block_t take_block_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream)
+cuarena_block_t alloc_block_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream)
 {
     cuarena_block_t block = 0;
     expect_ok(cuarena_block_alloc_on(f->arena, bytes, stream, NULL, &block));
@@ -332,11 +332,11 @@ cuarena_block_t take_block_on(fixture_t *f, uint64_t bytes, cuarena_stream_t str
     return block;
 }
 
-void take_row_on(fixture_t *f, cuarena_block_t *blocks, size_t count, cuarena_stream_t stream)
+void alloc_row_on(fixture_t *f, cuarena_block_t *blocks, size_t count, cuarena_stream_t stream)
 {
     uint64_t bytes = f->config.pool.value / count;
     for (size_t i = 0; i < count; i++) {
-        cuarena_block_t block = take_block_on(f, bytes, stream);
+        cuarena_block_t block = alloc_block_on(f, bytes, stream);
         size_t at = i;
         for (; at > 0 && address_of(f, blocks[at - 1]) > address_of(f, block); at--)
             blocks[at] = blocks[at - 1];
@@ -344,7 +344,7 @@ void take_row_on(fixture_t *f, cuarena_block_t *blocks, size_t count, cuarena_st
     }
 }
 
-void drop_on(fixture_t *f, void *pointer, cuarena_stream_t stream)
+void free_on(fixture_t *f, void *pointer, cuarena_stream_t stream)
 {
     expect_ok(cuarena_free_on(f->arena, pointer, stream));
     expect_sound(f);
@@ -357,7 +357,7 @@ cuarena_status_t try_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream, v
     if (pointer_out != NULL)
         *pointer_out = pointer;
     if (status == CUARENA_OK)
-        drop_on(f, pointer, stream);
+        free_on(f, pointer, stream);
     expect_sound(f);
     return status;
 }

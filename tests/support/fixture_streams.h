@@ -92,11 +92,11 @@ void expect_waits(const fixture_t *f);
 #define expect_no_calls(f) expect_u64(sim_calls(&(f)->sim), 0)
 
 /* Calls that must succeed, each followed by the validator. */
-void *take_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream);
-cuarena_block_t take_block_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream);
-void drop_on(fixture_t *f, void *pointer, cuarena_stream_t stream);
+void *alloc_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream);
+cuarena_block_t alloc_block_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream);
+void free_on(fixture_t *f, void *pointer, cuarena_stream_t stream);
 /* `count` blocks that fill the pool, in address order. */
-void take_row_on(fixture_t *f, cuarena_block_t *blocks, size_t count, cuarena_stream_t stream);
+void alloc_row_on(fixture_t *f, cuarena_block_t *blocks, size_t count, cuarena_stream_t stream);
 /* Takes bytes, writes to them and frees them, all on the stream: a race if whoever had them before
  * is not done. Gives where they were. */
 void *use_anew(fixture_t *f, uint64_t bytes, cuarena_stream_t stream);

@@ -76,16 +76,16 @@ void open_graphs_with(fixture_t *f, const char *options)
     bench.t = cuda_test_stream();
     bench.e = cuda_test_stream();
     for (int i = 0; i < 3; i++) {
-        bench.bad[i] = take(f, 256);
+        bench.bad[i] = alloc_ok(f, 256);
         expect_cu(bench.cuda->cuMemsetD8(cu_pointer(bench.bad[i]), 0, 256));
     }
     expect_cu(bench.cuda->cuCtxSynchronize());
-    void *p = take_on(f, BENCH_BYTES, bench.e);
+    void *p = alloc_on(f, BENCH_BYTES, bench.e);
     fill(p, BENCH_BYTES, 1, bench.e);
     check(p, BENCH_BYTES, 1, bench.e);
     expect_cu(bench.cuda->cuMemsetD8Async(cu_pointer(p), 0, BENCH_BYTES, bench.e));
     check_zero(p, BENCH_BYTES, bench.e);
-    drop_on(f, p, bench.e);
+    free_on(f, p, bench.e);
     wait_for(bench.e);
 }
 
@@ -157,7 +157,7 @@ cuai_cu_graph_exec_t end_capture(cuarena_stream_t stream)
 void work_beside(fixture_t *f)
 {
     cuarena_t *arena = f->arena;
-    void *big = take_on(f, MIB(40), bench.e); /* an arena that grows, grows */
+    void *big = alloc_on(f, MIB(40), bench.e); /* an arena that grows, grows */
     fill(big, MIB(1), 9, bench.e);
     check(big, MIB(1), 9, bench.e);
     cuarena_block_t row[4];
@@ -173,7 +173,7 @@ void work_beside(fixture_t *f)
     expect_ok(cuarena_compact(arena, &options, NULL, NULL, NULL));
     expect_ok(cuarena_block_free_on(arena, row[1], bench.e));
     expect_ok(cuarena_block_free_on(arena, row[3], bench.e));
-    drop_on(f, big, bench.e);
+    free_on(f, big, bench.e);
     expect_ok(cuarena_reclaim(arena, 1, NULL));
     expect_ok(cuarena_trim(arena, 0, NULL));
     expect_sound(f);

@@ -320,7 +320,7 @@ END_TEST
 static void expect_no_more_than_free(memory_bench_t *b)
 {
     const cuarena_memory_ops_t *ops = &b->memory.ops;
-    void *taken = arena_reach->take(CUARENA_BYTES_DEVICE, 8 * GRANULARITY);
+    void *taken = arena_reach->alloc_bytes(CUARENA_BYTES_DEVICE, 8 * GRANULARITY);
     for (int tries = standin_is_here() ? 1 : 50; tries > 0; tries--) {
         uint64_t free_bytes = 0;
         expect_ok(ops->available(b->memory.user, &free_bytes));
@@ -333,7 +333,7 @@ static void expect_no_more_than_free(memory_bench_t *b)
         bench_give_back(b);
     }
     expect_message("managed", "free");
-    arena_reach->give(CUARENA_BYTES_DEVICE, taken);
+    arena_reach->free_bytes(CUARENA_BYTES_DEVICE, taken);
 }
 
 /* Managed memory that nobody has touched takes nothing, so the driver would give any amount. */
@@ -524,17 +524,17 @@ static const bytes_case_t bytes_cases[] = {
 static void *bytes_of(int32_t kind)
 {
     void *bytes = kind == CUARENA_BYTES_HOST ? aligned_alloc(4096, GRANULARITY)
-                                             : arena_reach->take(kind, GRANULARITY);
+                                             : arena_reach->alloc_bytes(kind, GRANULARITY);
     ck_assert_ptr_nonnull(bytes);
     return bytes;
 }
 
-static void give_bytes(int32_t kind, void *bytes)
+static void free_bytes(int32_t kind, void *bytes)
 {
     if (kind == CUARENA_BYTES_HOST)
         free(bytes);
     else
-        arena_reach->give(kind, bytes);
+        arena_reach->free_bytes(kind, bytes);
 }
 
 START_TEST(bytes_of_another_kind_are_refused)
@@ -549,7 +549,7 @@ START_TEST(bytes_of_another_kind_are_refused)
     config.bytes_size = GRANULARITY;
     expect_status(cuarena_create(&config, &arena), CUARENA_BAD_ARGUMENT);
     expect_message("bytes_kind", row->words[0], row->words[1]);
-    give_bytes(row->are, bytes);
+    free_bytes(row->are, bytes);
 }
 END_TEST
 
@@ -564,7 +564,7 @@ START_TEST(bytes_longer_than_they_are)
     config.bytes_size = GIB(64);
     expect_status(cuarena_create(&config, &arena), CUARENA_BAD_ARGUMENT);
     expect_message("bytes_kind");
-    give_bytes(CUARENA_BYTES_DEVICE, bytes);
+    free_bytes(CUARENA_BYTES_DEVICE, bytes);
 }
 END_TEST
 
@@ -581,7 +581,7 @@ START_TEST(bytes_of_another_device)
     config.bytes_size = GRANULARITY;
     expect_status(cuarena_create(&config, &arena), CUARENA_BAD_ARGUMENT);
     expect_message("of device 0", "device 1");
-    give_bytes(CUARENA_BYTES_DEVICE, bytes);
+    free_bytes(CUARENA_BYTES_DEVICE, bytes);
 }
 END_TEST
 

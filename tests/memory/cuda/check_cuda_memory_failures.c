@@ -130,11 +130,11 @@ START_TEST(each_failure_with_bytes_of_the_callers)
     choose_life(0);
     options = "preset=pool";
     own_kind = byte_kinds[_i];
-    own_bytes = arena_reach->take(own_kind, GRANULARITY);
+    own_bytes = arena_reach->alloc_bytes(own_kind, GRANULARITY);
     ck_assert_ptr_nonnull(own_bytes);
     each_allocation_fails(live);
     ck_assert_int_ge(each_call_fails(live, CUAI_CUDA_ERROR_UNKNOWN, is_told), 10);
-    arena_reach->give(own_kind, own_bytes);
+    arena_reach->free_bytes(own_kind, own_bytes);
     expect_no_report();
 }
 END_TEST
@@ -153,14 +153,14 @@ START_TEST(pinned_bytes_that_have_another_address_on_the_device)
     if (options == NULL) {
         options = "preset=pool";
         own_kind = CUARENA_BYTES_PINNED;
-        own_bytes = arena_reach->take(own_kind, GRANULARITY);
+        own_bytes = arena_reach->alloc_bytes(own_kind, GRANULARITY);
     }
     memory_bench_t b = {.config = life_config()};
     expect_ok(cuai_memory_open(&b.config, &b.memory));
     ck_assert(b.memory.ops.zero_captured == NULL);
     cuai_memory_close(&b.memory);
     if (own_bytes != NULL)
-        arena_reach->give(own_kind, own_bytes);
+        arena_reach->free_bytes(own_kind, own_bytes);
     expect_nothing_left();
 }
 END_TEST

@@ -1,8 +1,8 @@
 /*
- * The only stream of an arena is at hand: its calls look for nothing and ask nothing; while all
- * blocks that there ever were are its, they count nothing either. What ends that, while blocks of
- * it live and bytes of it are free; what it must not be given or free the short way; and its
- * counts, against a model that keeps every moment.
+ * Calls on a stream that the fast path serves: they ask the memory nothing. What it must notice
+ * while blocks of the stream live and bytes of it are free: a listener, a limit, another stream,
+ * the end of a handle, peaks; which blocks it must not free the short way; and the stream's counts,
+ * against a model that keeps every moment.
  */
 #include "support/checks.h"
 #include "support/fixture_streams.h"
@@ -14,12 +14,12 @@
 
 #define POOL KIB(64)
 
-/* Calls enough for A to be at hand, with free bytes in its open free list. */
-static fixture_t *open_at_hand(fixture_t *f)
+/* Calls enough for the fast path to serve A, with free bytes in its open free list. */
+static fixture_t *open_fast(fixture_t *f)
 {
     fixture_open(f, SIMULATED, POOL);
     for (int i = 0; i < 4; i++)
-        drop_on(f, take_on(f, KIB(4), A), A);
+        free_on(f, alloc_on(f, KIB(4), A), A);
     sim_calls(&f->sim);
     expect_sound(f);
     return f;
@@ -36,13 +36,13 @@ static void hear(void *user, const cuarena_event_t *event)
 START_TEST(a_listener_hears_of_every_call)
 {
     uint64_t heard[64] = {0};
-    fixture_t *f = open_at_hand(new_fixture(fixture_close));
+    fixture_t *f = open_fast(new_fixture(fixture_close));
     expect_ok(cuarena_set_event_listener(f->arena, hear, heard));
-    drop_on(f, take_on(f, KIB(1), A), A);
+    free_on(f, alloc_on(f, KIB(1), A), A);
     expect_u64(heard[CUARENA_EVENT_ALLOC], 1);
     expect_u64(heard[CUARENA_EVENT_FREE], 1);
     expect_ok(cuarena_set_event_listener(f->arena, NULL, NULL));
-    drop_on(f, take_on(f, KIB(1), A), A);
+    free_on(f, alloc_on(f, KIB(1), A), A);
     expect_u64(heard[CUARENA_EVENT_ALLOC], 1);
     expect_u64(heard[CUARENA_EVENT_FREE], 1);
 }
@@ -51,26 +51,26 @@ END_TEST
 START_TEST(a_limit_holds_at_once)
 {
     void *p = NULL;
-    fixture_t *f = open_at_hand(new_fixture(fixture_close));
+    fixture_t *f = open_fast(new_fixture(fixture_close));
     cuarena_amount_t most = {CUARENA_AMOUNT_BYTES, 0, KIB(2)};
     expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_LIVE, most, NULL));
-    void *q = take_on(f, KIB(2), A);
+    void *q = alloc_on(f, KIB(2), A);
     expect_status(cuarena_alloc_on(f->arena, 256, A, NULL, &p), CUARENA_LIMIT);
-    drop_on(f, q, A);
+    free_on(f, q, A);
 }
 END_TEST
 
 /* B is behind nothing of A's: it gets other bytes, also later. */
 START_TEST(another_stream_gets_none_of_its_bytes)
 {
-    fixture_t *f = open_at_hand(new_fixture(fixture_close));
+    fixture_t *f = open_fast(new_fixture(fixture_close));
     void *p = use_anew(f, KIB(4), A);
-    void *of_b = take_on(f, KIB(4), B);
+    void *of_b = alloc_on(f, KIB(4), B);
     ck_assert_ptr_ne(of_b, p);
     sim_write(&f->sim, B, of_b, KIB(4), 2);
-    ck_assert_ptr_eq(take_on(f, KIB(4), A), p);
-    drop_on(f, p, B); /* which is behind A's work, says the caller */
-    drop_on(f, of_b, A);
+    ck_assert_ptr_eq(alloc_on(f, KIB(4), A), p);
+    free_on(f, p, B); /* which is behind A's work, says the caller */
+    free_on(f, of_b, A);
     sim_order(&f->sim, B, A);
     sim_order(&f->sim, A, B);
     expect_u64(stream_stats_of(f, B).free_bytes, KIB(4));
@@ -80,16 +80,16 @@ START_TEST(another_stream_gets_none_of_its_bytes)
 }
 END_TEST
 
-/* ... and comes to be at hand again when the other has gone. */
+/* ... and A is served as before when the other has gone. */
 START_TEST(a_handle_that_was_released_is_asked_about)
 {
-    fixture_t *f = open_at_hand(new_fixture(fixture_close));
-    drop_on(f, take_on(f, 256, B), B);
+    fixture_t *f = open_fast(new_fixture(fixture_close));
+    free_on(f, alloc_on(f, 256, B), B);
     expect_ok(cuarena_release_stream(f->arena, B));
     sim_sync_all(&f->sim);
     expect_ok(cuarena_reclaim(f->arena, 1, NULL));
     for (int i = 0; i < 4; i++)
-        drop_on(f, take_on(f, KIB(4), A), A);
+        free_on(f, alloc_on(f, KIB(4), A), A);
     use_anew(f, KIB(4), A);
     expect_sound(f);
     expect_ok(cuarena_release_stream(f->arena, A)); /* keeps its number */
@@ -97,14 +97,14 @@ START_TEST(a_handle_that_was_released_is_asked_about)
     sim_stream_kill(&f->sim, A);
     sim_stream_make(&f->sim, A);
     sim_calls(&f->sim);
-    void *p = take_on(f, 256, A);
+    void *p = alloc_on(f, 256, A);
     expect_u64(f->sim.counts[SIM_IDENTIFY], 1);
     expect_u64(stream_stats_of(f, A).allocs, 1);
-    drop_on(f, p, A);
+    free_on(f, p, A);
 }
 END_TEST
 
-/* Two names for one stream, each of which may be the one at hand. */
+/* Two names for one stream: calls find it by either. */
 START_TEST(either_name_finds_it)
 {
     fixture_t *f = opened(SIMULATED, POOL);
@@ -126,9 +126,9 @@ START_TEST(peaks_of_the_whole_are_seen)
 {
     cuarena_peaks_t peaks;
     cuarena_peaks_init(&peaks);
-    fixture_t *f = open_at_hand(new_fixture(fixture_close));
+    fixture_t *f = open_fast(new_fixture(fixture_close));
     expect_ok(cuarena_peaks_push(f->arena, CUARENA_REGION_ALL));
-    drop_on(f, take_on(f, KIB(3), A), A);
+    free_on(f, alloc_on(f, KIB(3), A), A);
     expect_ok(cuarena_peaks_pop(f->arena, CUARENA_REGION_ALL, &peaks));
     expect_u64(peaks.live_bytes, KIB(3));
     expect_u64(stats_of(f).peak_live_bytes, KIB(4));
@@ -139,16 +139,16 @@ END_TEST
 
 START_TEST(blocks_without_a_stream_are_freed_on_it)
 {
-    fixture_t *f = open_at_hand(new_fixture(fixture_close));
-    void *p = take(f, KIB(2));
-    drop_on(f, p, A);
+    fixture_t *f = open_fast(new_fixture(fixture_close));
+    void *p = alloc_ok(f, KIB(2));
+    free_on(f, p, A);
     expect_u64(stream_stats_of(f, A).frees, 4);
     expect_u64(stream_stats_of(f, A).live_blocks, 0);
     expect_u64(stats_of(f).live_blocks, 0);
     expect_sound(f);
-    p = take_on(f, KIB(2), A);
+    p = alloc_on(f, KIB(2), A);
     sim_sync(&f->sim, A);
-    drop(f, p);
+    free_ok(f, p);
     expect_u64(stream_stats_of(f, A).frees, 5);
     expect_u64(stream_stats_of(f, A).live_blocks, 0);
 }
@@ -160,7 +160,7 @@ START_TEST(blocks_that_are_out_of_the_ordinary)
     cuarena_request_t request;
     cuarena_tag_t tag = 0;
     void *p[2] = {NULL, NULL};
-    fixture_t *f = open_at_hand(new_fixture(fixture_close));
+    fixture_t *f = open_fast(new_fixture(fixture_close));
     cuarena_request_init(&request);
     request.alignment = KIB(4);
     expect_ok(cuarena_alloc_on(f->arena, 256, A, &request, &p[0]));
@@ -168,14 +168,14 @@ START_TEST(blocks_that_are_out_of_the_ordinary)
     expect_ok(cuarena_tag(f->arena, "weights", &tag));
     request.tag = tag;
     expect_ok(cuarena_alloc_on(f->arena, 256, A, &request, &p[1]));
-    cuarena_block_t block = take_block_on(f, 256, A);
+    cuarena_block_t block = alloc_block_on(f, 256, A);
     void *at = NULL;
     expect_ok(cuarena_block_pin_on(f->arena, block, A, &at));
     expect_u64(stream_stats_of(f, A).live_blocks, 3);
     expect_ok(cuarena_free_on(f->arena, at, A));
     expect_status(cuarena_block_free_on(f->arena, block, A), CUARENA_STALE);
-    drop_on(f, p[0], A);
-    drop_on(f, p[1], A);
+    free_on(f, p[0], A);
+    free_on(f, p[1], A);
     expect_status(cuarena_free_on(f->arena, p[1], A), CUARENA_STALE);
     expect_u64(stream_stats_of(f, A).live_blocks, 0);
     expect_u64(stream_stats_of(f, A).frees, 4 + 3);
@@ -228,16 +228,16 @@ static uint64_t rounded(uint64_t bytes)
     return (bytes + 255) & ~UINT64_C(255);
 }
 
-static void take_or_drop(fixture_t *f, held_t *h, int i, uint64_t bytes, counted_t *c)
+static void alloc_or_free(fixture_t *f, held_t *h, int i, uint64_t bytes, counted_t *c)
 {
     if (h->at[i] == NULL) {
-        h->at[i] = take_on(f, bytes, A);
+        h->at[i] = alloc_on(f, bytes, A);
         h->bytes[i] = bytes;
         c->allocs++;
         count(c, rounded(bytes), bytes, 1);
         return;
     }
-    drop_on(f, h->at[i], A);
+    free_on(f, h->at[i], A);
     h->at[i] = NULL;
     c->frees++;
     count(c, -rounded(h->bytes[i]), -h->bytes[i], UINT64_MAX);
@@ -263,7 +263,7 @@ static void play(fixture_t *f, held_t *held, counted_t *counted, random_state_t 
         uint64_t bytes = 1 + random_below(random, 2000);
         uint64_t what = random_below(random, 100);
         if (what < 90)
-            take_or_drop(f, held, slot, bytes, counted);
+            alloc_or_free(f, held, slot, bytes, counted);
         else if (what < 99)
             shorten(f, held, slot, bytes, counted);
         else if (resets) {
@@ -276,11 +276,11 @@ static void play(fixture_t *f, held_t *held, counted_t *counted, random_state_t 
     expect_sound(f);
 }
 
-static void drop_all(fixture_t *f, held_t *held, counted_t *counted)
+static void free_all(fixture_t *f, held_t *held, counted_t *counted)
 {
     for (int i = 0; i < SLOTS; i++)
         if (held->at[i] != NULL)
-            take_or_drop(f, held, i, 1, counted);
+            alloc_or_free(f, held, i, 1, counted);
     expect_counts(f, counted);
 }
 
@@ -291,7 +291,7 @@ START_TEST(counts_are_exact)
     random_state_t random = {scale_seed("counts") + (uint64_t)_i};
     fixture_t *f = opened(SIMULATED, POOL);
     play(f, &held, &counted, &random, _i % 2 != 0);
-    drop_all(f, &held, &counted);
+    free_all(f, &held, &counted);
 }
 END_TEST
 
@@ -299,7 +299,7 @@ END_TEST
 
 static void alloc_plain(fixture_t *f)
 {
-    drop(f, take(f, KIB(1)));
+    free_ok(f, alloc_ok(f, KIB(1)));
 }
 
 static void block_plain(fixture_t *f)
@@ -331,7 +331,7 @@ static void adopt(fixture_t *f)
 
 static void use_other(fixture_t *f)
 {
-    drop_on(f, take_on(f, KIB(2), B), B);
+    free_on(f, alloc_on(f, KIB(2), B), B);
 }
 
 static void scope(fixture_t *f)
@@ -378,7 +378,7 @@ START_TEST(counts_know_nothing_of_others)
     expect_sound(f);
     expect_counts(f, &counted);
     play(f, &held, &counted, &random, false);
-    drop_all(f, &held, &counted);
+    free_all(f, &held, &counted);
 }
 END_TEST
 
@@ -387,8 +387,8 @@ END_TEST
 START_TEST(counts_know_nothing_of_the_other_place_of_a_move)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *first = take_on(f, KIB(1), A);
-    void *wall = take_on(f, KIB(1), A);
+    void *first = alloc_on(f, KIB(1), A);
+    void *wall = alloc_on(f, KIB(1), A);
     void *low = (char *)first < (char *)wall ? first : wall;
     void *moved = NULL;
     expect_ok(cuarena_resize_on(f->arena, low, KIB(8), A, &moved));
@@ -398,14 +398,14 @@ START_TEST(counts_know_nothing_of_the_other_place_of_a_move)
     expect_u64(stats.live_bytes, KIB(9));
     expect_u64(stats.peak_live_bytes, KIB(9));
     expect_sound(f);
-    drop_on(f, moved, A);
-    drop_on(f, low == first ? wall : first, A);
+    free_on(f, moved, A);
+    free_on(f, low == first ? wall : first, A);
 }
 END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("arena_streams_hand");
+    Suite *suite = suite_create("arena_streams_fast");
     suite_add_list(suite, "ends",
                    TEST_LIST(a_listener_hears_of_every_call, a_limit_holds_at_once,
                              another_stream_gets_none_of_its_bytes,
