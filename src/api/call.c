@@ -298,6 +298,7 @@ cuarena_status_t cuai_query_begin_into(cuarena_t *arena, const char *name, const
 
 cuarena_status_t cuai_query_end(cuarena_t *arena, cuarena_status_t status)
 {
+    cuai_assert_locked(arena);
     cuai_unlock(&arena->lock);
     return cuai_told(status);
 }

@@ -122,6 +122,7 @@ static cuarena_status_t whole_device(void *user, uint64_t *bytes_out)
 
 cuarena_status_t cuai_threshold_get(cuarena_t *arena, uint64_t *bytes_out)
 {
+    cuai_lock_assert_not_held(&arena->lock);
     cuarena_status_t status = check_pool(arena);
     return status == CUARENA_OK ? cuai_mem_pool_get_threshold(arena, bytes_out) : status;
 }

@@ -42,6 +42,7 @@ static const char *tag_name(cuarena_t *arena, cuarena_tag_t tag)
 
 void cuai_log_event(cuarena_t *arena, const cuarena_event_t *event)
 {
+    cuai_lock_assert_not_held(&arena->lock);
     if (!cuai_logs_event(event->kind))
         return;
     bool tagged = event->tag != 0;

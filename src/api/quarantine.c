@@ -102,6 +102,7 @@ static uint32_t let_go(cuarena_t *arena)
 
 bool cuai_quarantine_keep(cuarena_t *arena, uint64_t most_bytes, uint64_t *found)
 {
+    cuai_assert_locked(arena);
     bool any = false;
     while (arena->watch != NULL && arena->watch->quarantined_bytes > most_bytes) {
         uint32_t count = let_go(arena);

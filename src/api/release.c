@@ -40,6 +40,7 @@ static bool end_but_segment(cuarena_t *arena, cuai_block_ref_t ref, uint32_t num
 
 void cuai_end_now(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
+    cuai_assert_locked(arena);
     cuarena_memory_segment_t segment;
     if (end_but_segment(arena, ref, number, &segment))
         cuai_return_segment(arena, segment, number);
@@ -317,6 +318,7 @@ bool cuai_reclaim_block(cuarena_t *arena, cuarena_block_t block, cuai_block_ref_
 cuarena_status_t cuai_reclaim_behind(cuarena_t *arena, cuarena_block_t block, uint32_t stream,
                                      cuai_block_ref_t *block_out)
 {
+    cuai_assert_locked(arena);
     while (cuai_reclaim_block(arena, block, block_out)) {
         if (!cuai_has_unseen_moves(arena, stream))
             return CUARENA_OK;

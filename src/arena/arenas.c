@@ -91,6 +91,7 @@ static void add(cuarena_t *arena)
 
 cuarena_status_t cuai_arenas_add(cuarena_t *arena)
 {
+    cuai_lock_assert_not_held(&arena->lock);
     cuai_lock(&cuai_arenas_lock);
     if (!heeds_forks)
         heeds_forks = pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
@@ -104,6 +105,7 @@ cuarena_status_t cuai_arenas_add(cuarena_t *arena)
 
 void cuai_arenas_remove(cuarena_t *arena)
 {
+    cuai_lock_assert_not_held(&arena->lock);
     cuai_lock(&cuai_arenas_lock);
     if (arena->listed.link != NULL)
         *arena->listed.link = arena->listed.next;
@@ -153,6 +155,7 @@ cuarena_t *cuai_arenas_enter(uint64_t number)
 
 void cuai_arenas_leave(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     cuai_unlock(&arena->lock);
     cuai_unlock(&cuai_arenas_lock);
 }

@@ -262,6 +262,7 @@ uint64_t cuai_cache_evict(cuarena_t *arena, uint64_t bytes, uint64_t *given)
 
 uint64_t cuai_cache_release(cuarena_t *arena, uint64_t bytes, uint64_t *given)
 {
+    cuai_assert_locked(arena);
     uint64_t cached = heap_of(arena)->cached_bytes;
     bool all = bytes >= cached - cached / 10; /* of whole granules */
     return cuai_cache_evict(arena, all ? UINT64_MAX : bytes, given);

@@ -176,6 +176,7 @@ void cuai_capture_note(cuarena_t *arena, cuarena_capture_t *capture, uint32_t nu
 bool cuai_capture_note_uses(cuarena_t *arena, cuarena_capture_t *capture, cuai_block_ref_t ref,
                             uint32_t number)
 {
+    cuai_assert_locked(arena);
     const cuai_record_t *r = cuai_block_record(ref);
     if (!(r->flags & CUAI_BLOCK_USED))
         return false;
@@ -229,6 +230,7 @@ uint32_t cuai_capture_free(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stre
 
 bool cuai_capture_ready(cuarena_t *arena, uint32_t number)
 {
+    cuai_assert_locked(arena);
     return !cuai_is_captured(arena, number) || ready_stretch(&arena->captures);
 }
 
@@ -380,6 +382,7 @@ uint64_t cuai_capture_reclaim(cuarena_t *arena, cuarena_capture_t *capture)
 
 uint64_t cuai_captures_reclaim(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     uint64_t bytes = 0;
     if (arena->capturing == 0)
         return 0;

@@ -42,6 +42,7 @@ static uint64_t advanced(const cuarena_t *arena, uint64_t bytes)
 
 void cuai_chunks_start(cuarena_t *arena)
 {
+    CUAI_ASSERT(arena->reserved == 0);
     uint64_t limit = arena->limits[CUARENA_LIMIT_RESERVED];
     uint64_t bytes = cuai_min(limit, arena->config.initial_chunk);
     arena->next_chunk = granules(arena, bytes);
@@ -49,6 +50,7 @@ void cuai_chunks_start(cuarena_t *arena)
 
 void cuai_chunks_trimmed(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     arena->next_chunk = granules(arena, arena->config.growth_after_trim);
 }
 

@@ -19,6 +19,7 @@ uint64_t cuai_live_bytes(const cuarena_t *arena)
 /* Up to now there was one heap, which counted the whole. */
 void cuai_begin_whole(cuarena_t *arena)
 {
+    CUAI_ASSERT(arena->heaps[CUAI_DYNAMIC] != NULL);
     if (arena->slow & CUAI_SLOW_WHOLE)
         return;
     arena->whole = arena->heaps[CUAI_DYNAMIC]->counter;
@@ -33,6 +34,7 @@ cuai_counts_t cuai_whole_counts(const cuarena_t *arena)
 
 void cuai_keep_most(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     cuai_counts_t peaks = cuai_whole_counts(arena);
     cuai_raise(&arena->most_live, peaks.peak_live_bytes);
     cuai_raise(&arena->most_requested, peaks.peak_requested_bytes);
@@ -40,6 +42,7 @@ void cuai_keep_most(cuarena_t *arena)
 
 void cuai_end_whole(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     bool several = arena->heaps[CUAI_STABLE] != NULL || arena->heaps[CUAI_APART] != NULL;
     if (!several && cuai_scopes_depth(arena->whole_scopes) == 0 &&
         cuai_scopes_depth(arena->region_scopes[CUAI_DYNAMIC]) == 0)
@@ -95,6 +98,7 @@ void cuai_count_out(cuarena_t *arena, const cuai_record_t *r)
 void cuai_count_resize(cuarena_t *arena, const cuai_record_t *r, uint64_t more,
                        uint64_t more_requested)
 {
+    cuai_assert_locked(arena);
     if (r->fixed)
         cuai_capture_resized(arena, r, more, more_requested);
     counters_t counters = counters_of(arena, r);

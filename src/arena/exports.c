@@ -88,6 +88,7 @@ cuai_block_ref_t cuai_export_end(cuarena_t *arena, cuarena_export_t *one)
 
 void cuai_exports_forget(cuarena_t *arena)
 {
+    cuai_lock_assert_not_held(&arena->lock);
     while (arena->exports != NULL) {
         cuarena_export_t *one = arena->exports;
         arena->exports = one->next;

@@ -79,6 +79,7 @@ static cuarena_status_t act(cuarena_t *arena, cuai_step_t *step, cuarena_memory_
 cuarena_status_t cuai_take_segment(cuarena_t *arena, uint64_t bytes,
                                    cuarena_memory_segment_t *segment)
 {
+    cuai_lock_assert_not_held(&arena->lock);
     uint64_t more = bytes - segment->bytes;
     cuai_step_t step = {.kind = segment->bytes == 0 ? CUAI_STEP_NEW : CUAI_STEP_EXTEND,
                         .bytes = more,

@@ -236,6 +236,7 @@ cuarena_status_t cuai_freed_check(cuarena_t *arena, cuai_block_ref_t ref,
 
 void cuai_findings_tell(cuarena_t *arena, const cuai_findings_t *findings)
 {
+    cuai_assert_locked(arena);
     for (uint32_t i = 0; i < findings->count; i++)
         cuai_finding_tell(arena, &findings->list[i]);
 }

@@ -386,6 +386,7 @@ static void give_back_dedicated(cuarena_t *arena)
 
 void cuai_arena_end(cuarena_t *arena)
 {
+    cuai_lock_assert_not_held(&arena->lock);
     cuai_arenas_remove(arena);
     cuai_arena_lock(arena);
     cuai_uses_clear(arena);

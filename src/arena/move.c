@@ -51,6 +51,7 @@ static bool end_if_freed(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream
 
 bool cuai_end_moving(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
+    cuai_assert_locked(arena);
     cuai_clear_moving(arena, ref);
     return end_if_freed(arena, ref, stream);
 }
@@ -148,6 +149,7 @@ cuarena_status_t cuai_batch_begin(cuarena_t *arena, const cuarena_heap_plan_opti
 
 void cuai_batch_end(cuarena_t *arena, cuai_batch_t *batch)
 {
+    cuai_assert_locked(arena);
     if (batch->plan == NULL) {
         cuai_host_free(batch->list);
         cuai_host_free(batch->runs);

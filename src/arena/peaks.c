@@ -12,6 +12,7 @@ cuai_peak_set_t cuai_peaks_of_counter(cuai_counter_t *counter, cuai_scopes_t **s
  * belongs to one of the two. */
 cuai_peak_set_t cuai_peaks_of_whole(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     cuai_begin_whole(arena);
     return (cuai_peak_set_t){&arena->whole, &arena->peak_reserved, arena->reserved,
                              &arena->whole_scopes};
@@ -19,6 +20,7 @@ cuai_peak_set_t cuai_peaks_of_whole(cuarena_t *arena)
 
 cuai_peak_set_t cuai_peaks_of_region(cuarena_t *arena, int32_t region)
 {
+    cuai_assert_locked(arena);
     cuarena_heap_t *heap = arena->heaps[region];
     cuai_begin_whole(arena);
     return cuai_peaks_of_counter(heap == NULL ? NULL : &heap->counter,
@@ -136,6 +138,7 @@ static void peaks_of_block(cuarena_t *arena, const cuai_counted_in_t *where,
 
 void cuai_peaks_keep(cuarena_t *arena, const cuai_counted_in_t *where, cuai_peaks_kept_t *kept)
 {
+    cuai_assert_locked(arena);
     cuai_peak_set_t sets[CUAI_PEAKS_COUNT];
     peaks_of_block(arena, where, sets);
     for (int g = 0; g < CUAI_PEAKS_COUNT; g++)
@@ -146,6 +149,7 @@ void cuai_peaks_keep(cuarena_t *arena, const cuai_counted_in_t *where, cuai_peak
 void cuai_peaks_restore(cuarena_t *arena, const cuai_counted_in_t *where,
                         const cuai_peaks_kept_t *before, const cuai_peaks_kept_t *with)
 {
+    cuai_assert_locked(arena);
     cuai_peak_set_t sets[CUAI_PEAKS_COUNT];
     peaks_of_block(arena, where, sets);
     for (int g = 0; g < CUAI_PEAKS_COUNT; g++)

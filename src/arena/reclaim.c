@@ -234,6 +234,7 @@ static cuarena_status_t close_all(cuarena_t *arena, uint32_t except, bool laggin
 
 bool cuai_reclaim_ready(cuarena_t *arena, uint32_t except)
 {
+    cuai_assert_locked(arena);
     cuai_reclaim_begin(arena);
     poll_all(arena, false);
     if (arena->gained == 0) {
@@ -274,6 +275,7 @@ static void await_open(cuarena_t *arena, uint32_t except)
 
 bool cuai_reclaim_one(cuarena_t *arena, uint32_t except)
 {
+    cuai_assert_locked(arena);
     cuai_reclaim_begin(arena);
     cuai_stream_t *s = fullest(arena);
     if (s != NULL) {
@@ -287,6 +289,7 @@ bool cuai_reclaim_one(cuarena_t *arena, uint32_t except)
 
 bool cuai_reclaim_mine(cuarena_t *arena, uint32_t number, bool wait)
 {
+    cuai_assert_locked(arena);
     cuai_reclaim_begin(arena);
     cuai_uses_reclaim(arena, wait ? CUAI_USES_WAIT : CUAI_USES_ASK);
     cuai_stream_t *s = number == 0 ? NULL : cuai_stream(arena, number);
@@ -322,6 +325,7 @@ static cuarena_status_t reclaim_all(cuarena_t *arena, bool wait)
 
 cuarena_status_t cuai_reclaim_all(cuarena_t *arena, bool wait, uint64_t *reclaimed_out)
 {
+    cuai_assert_locked(arena);
     cuai_reclaim_begin(arena);
     cuarena_status_t status = reclaim_all(arena, wait);
     cuai_reclaim_end(arena);
@@ -340,6 +344,7 @@ static bool reclaim_own(cuarena_t *arena, cuai_stream_t *s)
 
 bool cuai_reclaim_own(cuarena_t *arena, uint32_t number)
 {
+    cuai_assert_locked(arena);
     cuai_reclaim_begin(arena);
     bool any = reclaim_own(arena, cuai_stream(arena, number));
     cuai_reclaim_end(arena);
@@ -500,6 +505,7 @@ static void end_handle(cuarena_t *arena, cuai_stream_t *s)
 
 void cuai_streams_make_room(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     (void)cuai_reclaim_all(arena, false, NULL);
     cuai_reclaim_begin(arena);
     for (cuai_stream_t *s; (s = cuai_stream_left_idle(arena)) != NULL;) {

@@ -165,6 +165,7 @@ bool cuai_remap_begin(cuarena_t *arena, uint32_t number)
 
 void cuai_remap_end(cuarena_t *arena, uint32_t number)
 {
+    cuai_assert_locked(arena);
     cuai_reclaim_end(arena);
     (void)cuai_reclaim_own(arena, number);
 }

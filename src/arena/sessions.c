@@ -438,6 +438,7 @@ cuarena_status_t cuai_capture_release(cuarena_t *arena, cuarena_capture_t *captu
 
 void cuai_captures_forget(cuarena_t *arena)
 {
+    cuai_lock_assert_not_held(&arena->lock);
     while (arena->captures.first != NULL) {
         cuarena_capture_t *capture = arena->captures.first;
         arena->captures.first = capture->next;

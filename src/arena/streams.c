@@ -129,6 +129,7 @@ static void forget_recent(cuai_recent_t *recent)
 
 void cuai_slow_set(cuarena_t *arena, uint32_t bits, bool on)
 {
+    CUAI_ASSERT(bits != 0);
     arena->slow = on ? arena->slow | bits : arena->slow & ~bits;
     forget_recent(&arena->last);
 }
@@ -147,6 +148,7 @@ void cuai_stream_note_used(cuarena_t *arena, cuarena_stream_t handle, cuai_strea
 
 void cuai_streams_begin(cuarena_t *arena)
 {
+    cuai_lock_assert_not_held(&arena->lock);
     for (uint32_t i = 0; i < CUAI_RECENT; i++)
         forget_recent(&arena->recent[i]);
     note_freelists(arena);
@@ -386,6 +388,7 @@ cuarena_status_t cuai_check_captured(const cuarena_t *arena, uint32_t number)
 
 cuarena_status_t cuai_stream_ask_captured(cuarena_t *arena, uint32_t number, bool *captured_out)
 {
+    cuai_assert_locked(arena);
     cuarena_stream_info_t info = {0};
     cuarena_status_t status = CUARENA_OK;
     cuarena_stream_t handle = cuai_stream_touch(arena, number);
@@ -416,6 +419,7 @@ cuarena_stream_t cuai_stream_touch(cuarena_t *arena, uint32_t number)
 cuarena_status_t cuai_stream_touch_for_work(cuarena_t *arena, uint32_t number,
                                             cuarena_stream_t *handle_out)
 {
+    cuai_assert_locked(arena);
     *handle_out = cuai_stream_touch(arena, number);
     if (number == 0 || *handle_out != CUARENA_NO_STREAM || cuai_is_lost(arena))
         return CUARENA_OK;
@@ -484,6 +488,7 @@ uint64_t cuai_usable_bytes(const cuarena_t *arena, int region, uint32_t number,
 
 void cuai_streams_forget(cuarena_t *arena)
 {
+    cuai_lock_assert_not_held(&arena->lock);
     cuai_stream_t *s;
     for (uint32_t n = 0; (s = cuai_stream_next(arena, &n)) != NULL;) {
         cuai_timeline_end(arena, &s->timeline);

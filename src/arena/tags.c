@@ -53,6 +53,7 @@ cuarena_status_t cuai_tag_register(cuarena_t *arena, const char *name, cuarena_t
 
 void cuai_tags_end(cuarena_t *arena)
 {
+    cuai_lock_assert_not_held(&arena->lock);
     for (size_t tag = 1; tag < arena->tag_count; tag++) {
         cuai_host_free(arena->tags[tag].name);
         cuai_host_free(arena->tags[tag].scopes);

@@ -420,6 +420,7 @@ uint64_t cuai_tcaches_bookkeeping(const cuarena_t *arena)
 
 void cuai_tcaches_leave(cuarena_t *arena)
 {
+    cuai_lock_assert_static_held(&cuai_arenas_lock);
     for (cuai_tcache_t *t = arena->tcaches; t != NULL;) {
         cuai_tcache_t *next = t->next;
         t->running = false;

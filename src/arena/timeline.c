@@ -77,6 +77,7 @@ void cuai_timeline_forgo(const cuarena_t *arena, cuai_point_t point)
 
 void cuai_timeline_drop(cuarena_t *arena, cuai_point_t point)
 {
+    cuai_assert_locked(arena);
     cuai_timeline_forgo(arena, point);
     if (point.stream != 0)
         sweep(arena, cuai_stream(arena, point.stream));

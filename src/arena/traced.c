@@ -59,6 +59,7 @@ void cuai_see_block(const cuarena_t *arena, cuai_block_ref_t ref, int32_t kind,
 
 void cuai_trace_call(cuarena_t *arena, cuai_block_ref_t ref, int32_t kind, cuarena_stream_t stream)
 {
+    cuai_assert_locked(arena);
     cuai_trace_entry_t event;
     if (CUAI_LIKELY(!cuai_is_traced(arena)))
         return;
@@ -68,6 +69,7 @@ void cuai_trace_call(cuarena_t *arena, cuai_block_ref_t ref, int32_t kind, cuare
 
 void cuai_trace_block(cuarena_t *arena, cuai_block_ref_t ref, int32_t kind, uint32_t stream)
 {
+    cuai_assert_locked(arena);
     if (cuai_is_annotated(arena))
         cuai_annotate_block(arena, ref, kind);
     if (CUAI_UNLIKELY(cuai_is_traced(arena)))
@@ -116,6 +118,7 @@ void cuai_trace_live(cuarena_t *arena)
 
 void cuai_trace_bytes(cuarena_t *arena, int32_t kind, uint64_t bytes)
 {
+    cuai_assert_locked(arena);
     if (CUAI_LIKELY(!cuai_is_traced(arena)))
         return;
     cuai_trace_entry_t event = event_of(kind, bytes, CUARENA_NO_STREAM);
@@ -124,6 +127,7 @@ void cuai_trace_bytes(cuarena_t *arena, int32_t kind, uint64_t bytes)
 
 void cuai_trace_idle(cuarena_t *arena, uint32_t stream, uint64_t bytes, uint64_t before_ns)
 {
+    cuai_assert_locked(arena);
     if (CUAI_LIKELY(!cuai_is_traced(arena)) || bytes == 0)
         return;
     cuai_trace_entry_t event =
@@ -135,6 +139,7 @@ void cuai_trace_idle(cuarena_t *arena, uint32_t stream, uint64_t bytes, uint64_t
 void cuai_trace_failure(cuarena_t *arena, cuarena_status_t status, uint64_t bytes,
                         cuarena_tag_t tag, uint32_t stream)
 {
+    cuai_assert_locked(arena);
     if (CUAI_LIKELY(!cuai_is_traced(arena)))
         return;
     cuai_trace_entry_t event =
@@ -149,6 +154,7 @@ void cuai_trace_failure(cuarena_t *arena, cuarena_status_t status, uint64_t byte
 void cuai_trace_step(cuarena_t *arena, int32_t step, const char *name, cuarena_status_t status,
                      uint64_t bytes, uint32_t stream)
 {
+    cuai_assert_locked(arena);
     if (CUAI_LIKELY(!cuai_is_traced(arena)))
         return;
     cuai_trace_entry_t event =
@@ -161,6 +167,7 @@ void cuai_trace_step(cuarena_t *arena, int32_t step, const char *name, cuarena_s
 
 void cuai_trace_batch(cuarena_t *arena, const cuai_batch_t *batch)
 {
+    cuai_assert_locked(arena);
     if (CUAI_LIKELY(!cuai_is_traced(arena)) || batch->count == 0)
         return;
     cuarena_stream_t stream = cuai_stream_handle(arena, batch->stream);

@@ -279,6 +279,7 @@ static uint64_t cut_beside(cuarena_t *arena, cuai_cuts_t *cuts, uint64_t least, 
 
 uint64_t cuai_trim_beside(cuarena_t *arena, uint64_t bytes, uint64_t begin, uint64_t end)
 {
+    cuai_assert_locked(arena);
     uint64_t page = cuai_page_bytes(arena);
     uint64_t sure = 2 * cuai_handle_now(arena); /* has a whole handle */
     cuai_cuts_t cuts;
@@ -427,6 +428,7 @@ static bool is_worth_waiting(const cuarena_t *arena)
 
 uint64_t cuai_trim_all(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     uint64_t given = 0;
     if (arena->config.steal != CUARENA_STEAL_NEVER || arena->stream_count == 0 ||
         is_callers(arena) || !is_worth_waiting(arena))

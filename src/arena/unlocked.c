@@ -25,6 +25,7 @@ void cuai_set_lost(cuarena_t *arena)
 
 cuarena_status_t cuai_note_loss(cuarena_t *arena, cuarena_status_t status)
 {
+    cuai_assert_locked(arena);
     if (status == CUARENA_LOST)
         cuai_set_lost(arena);
     return status;
@@ -33,6 +34,7 @@ cuarena_status_t cuai_note_loss(cuarena_t *arena, cuarena_status_t status)
 cuarena_status_t cuai_unlocked_identify(cuarena_t *arena, cuarena_stream_t handle,
                                         cuarena_stream_info_t *info)
 {
+    cuai_assert_locked(arena);
     cuai_unlock(&arena->lock);
     cuarena_status_t status = ops_of(arena)->identify(arena->memory.user, handle, info);
     cuai_arena_lock(arena);
@@ -115,6 +117,7 @@ cuarena_status_t cuai_unlocked_see(cuarena_t *arena, void *event, uint32_t numbe
 
 void cuai_unlocked_discard(cuarena_t *arena, void *event)
 {
+    cuai_assert_locked(arena);
     if (event == NULL)
         return;
     cuai_unlock(&arena->lock);
@@ -124,6 +127,7 @@ void cuai_unlocked_discard(cuarena_t *arena, void *event)
 
 cuarena_status_t cuai_unlocked_synchronize(cuarena_t *arena, uint32_t number)
 {
+    cuai_assert_locked(arena);
     cuarena_stream_t handle;
     cuarena_status_t status = cuai_stream_touch_for_work(arena, number, &handle);
     if (status == CUARENA_OK && handle != CUARENA_NO_STREAM) {
@@ -151,6 +155,7 @@ void cuai_await_queued(cuarena_t *arena, uint32_t number)
 
 cuarena_status_t cuai_unlocked_see_all(cuarena_t *arena, bool wait, bool *captured_out)
 {
+    cuai_assert_locked(arena);
     void *event = NULL;
     if (captured_out != NULL)
         *captured_out = false;

@@ -9,6 +9,7 @@
 
 cuarena_status_t cuai_watch_begin(cuarena_t *arena)
 {
+    cuai_lock_assert_not_held(&arena->lock);
     const cuarena_config_t *config = &arena->config;
     if (config->guard_bytes == 0 && config->fill == CUARENA_FILL_NEVER &&
         config->quarantine_bytes == 0 && config->stacks == 0)
@@ -57,6 +58,7 @@ void cuai_watch_clear(cuarena_t *arena)
 
 void cuai_watch_end(cuarena_t *arena)
 {
+    cuai_lock_assert_not_held(&arena->lock);
     if (arena->watch == NULL)
         return;
     cuai_watch_clear(arena);
@@ -150,6 +152,7 @@ cuai_watched_t *cuai_watch_find(const cuarena_t *arena, cuarena_block_t block)
 
 void cuai_watch_drop(cuarena_t *arena, cuarena_block_t block)
 {
+    cuai_assert_locked(arena);
     cuai_watched_t *one = cuai_watch_find(arena, block);
     if (one == NULL)
         return;

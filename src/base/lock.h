@@ -250,6 +250,17 @@ static inline void cuai_lock_assert_held(const cuai_lock_t *lock)
     CUAI_ASSERT(cuai_lock_is_held(lock));
 }
 
+/* This thread holds a lock that began as CUAI_LOCK_INIT, or the library has a bug. Nothing is
+ * asserted without futexes: such a mutex would wait for itself. */
+static inline void cuai_lock_assert_static_held(const cuai_lock_t *lock)
+{
+#if CUAI_LOCK_FUTEX
+    cuai_lock_assert_held(lock);
+#else
+    (void)lock;
+#endif
+}
+
 void cuai_cond_init(cuai_cond_t *cond);
 /* Nobody waits. */
 void cuai_cond_cleanup(cuai_cond_t *cond);
