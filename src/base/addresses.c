@@ -55,6 +55,7 @@ uint64_t cuai_addresses_between(uint64_t least, uint64_t wanted, uint64_t granul
 
 cuarena_status_t cuai_fail_addresses(uint64_t bytes)
 {
+    CUAI_ASSERT(bytes != 0);
     uint64_t most;
     const char *whose = is_limited(&most) ? "RLIMIT_AS" : "the system";
     cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, bytes, most, 0, 0, 0,

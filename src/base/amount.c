@@ -119,7 +119,7 @@ static cuai_refusal_t read_suffix(const char *text, uint32_t *shift)
 /* The number times 2^shift. */
 static cuai_refusal_t scale(const number_t *number, uint32_t shift, uint64_t *bytes)
 {
-    CUAI_ASSERT(shift <= 40 && number->decimals <= MAX_DECIMALS);
+    CUAI_ASSERT(shift % 10 == 0 && shift <= 40 && number->decimals <= MAX_DECIMALS);
     uint64_t whole;
     uint64_t tens = 1;
     wide_t part = (wide_t)number->fraction << shift;
@@ -135,6 +135,7 @@ static cuai_refusal_t scale(const number_t *number, uint32_t shift, uint64_t *by
 
 cuai_refusal_t cuai_bytes_read(const char *text, uint64_t *out)
 {
+    CUAI_ASSERT(text != NULL);
     number_t number;
     uint32_t shift;
     cuai_refusal_t refusal = read_number(text, &number);
@@ -147,6 +148,7 @@ cuai_refusal_t cuai_bytes_read(const char *text, uint64_t *out)
 
 cuai_refusal_t cuai_count_read(const char *text, uint64_t *out)
 {
+    CUAI_ASSERT(text != NULL);
     number_t number;
     cuai_refusal_t refusal = read_number(text, &number);
     if (refusal != NULL)
@@ -159,6 +161,7 @@ cuai_refusal_t cuai_count_read(const char *text, uint64_t *out)
 
 static cuai_refusal_t read_percent(const number_t *number, uint64_t *value)
 {
+    CUAI_ASSERT(number->decimals == 0 || number->fraction % 10 != 0);
     if (number->decimals > 3)
         return "has more than three decimals";
     uint64_t part = number->fraction;
@@ -180,6 +183,7 @@ static cuai_refusal_t read_auto(const char *rest, uint64_t *kept)
 
 cuai_refusal_t cuai_amount_read(const char *text, cuarena_amount_t *out)
 {
+    CUAI_ASSERT(text != NULL);
     cuarena_amount_t amount = {.unit = CUARENA_AMOUNT_BYTES};
     number_t number;
     cuai_refusal_t refusal;

@@ -125,6 +125,7 @@ cuarena_status_t cuai_fail_struct(const char *what, const void *sized)
 
 void cuai_error_asked(uint64_t bytes)
 {
+    CUAI_ASSERT(last.status != CUARENA_OK);
     last.asked_bytes = bytes;
 }
 

@@ -172,6 +172,7 @@ static unsigned char *map_between(size_t least, size_t wanted, size_t *room_out)
 /* Moves pages without a copy, where the system can. */
 static void move_bytes(unsigned char *to, unsigned char *from, size_t bytes)
 {
+    CUAI_ASSERT(bytes % step() == 0);
 #if defined(MREMAP_FIXED)
     if (mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED)
         return;
@@ -214,7 +215,7 @@ bool cuai_host_commit(cuai_host_region_t *region, size_t bytes)
 
 void cuai_host_release(cuai_host_region_t *region)
 {
-    CUAI_ASSERT((region->base != NULL) == (region->room != 0));
+    CUAI_ASSERT((region->base != NULL) == (region->room != 0) && region->committed <= region->room);
     count_out(region->committed);
     if (region->base != NULL)
         (void)munmap(region->base, region->room);

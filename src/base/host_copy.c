@@ -47,6 +47,7 @@ static size_t count_threads(size_t bytes)
 /* A thread needs host memory for its stack. */
 static void begin_shares(cuai_copy_share_t *shares, size_t count)
 {
+    CUAI_ASSERT(count > 1 && count <= CUAI_HOST_COPY_THREADS);
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
@@ -60,6 +61,7 @@ static void begin_shares(cuai_copy_share_t *shares, size_t count)
 /* Copies what no thread could be had for. */
 static void end_shares(cuai_copy_share_t *shares, size_t count)
 {
+    CUAI_ASSERT(!shares[0].begun);
     for (size_t i = 0; i < count; i++) {
         if (!shares[i].begun)
             (void)copy_share(&shares[i]);
@@ -88,6 +90,7 @@ static void copy_shared(unsigned char *to, const unsigned char *from, size_t byt
 
 void *cuai_host_copy(void *to, const void *from, size_t bytes)
 {
+    CUAI_ASSERT(bytes == 0 || (to != NULL && from != NULL));
     size_t count = count_threads(bytes);
     if (count == 1)
         return memcpy(to, from, bytes);

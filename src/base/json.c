@@ -35,6 +35,7 @@ static size_t character(const unsigned char *text)
 
 static void put_escape(cuai_json_t *json, unsigned char c)
 {
+    CUAI_ASSERT(c < 0x80);
     static const char digits[] = "0123456789abcdef";
     char escape[] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15], '\0'};
     put(json, escape);
@@ -42,6 +43,7 @@ static void put_escape(cuai_json_t *json, unsigned char c)
 
 static void put_string(cuai_json_t *json, const char *text)
 {
+    CUAI_ASSERT(text != NULL);
     put(json, "\"");
     for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
         size_t length = character(at);

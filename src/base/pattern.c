@@ -10,6 +10,7 @@
 
 bool cuai_pattern_ok(const char *pattern)
 {
+    CUAI_ASSERT(pattern != NULL);
     while ((pattern = strchr(pattern, '%')) != NULL) {
         if (pattern[1] == '\0' || strchr("np%", pattern[1]) == NULL)
             return false;

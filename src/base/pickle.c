@@ -36,6 +36,7 @@ static void put_number(cuai_pickle_t *pickle, uint64_t number, size_t bytes)
 
 void cuai_pickle_begin(cuai_pickle_t *pickle, cuai_sink_t *sink)
 {
+    CUAI_ASSERT(sink != NULL);
     pickle->sink = sink;
     pickle->word_count = 0;
     put(pickle, PROTO);
@@ -91,6 +92,7 @@ static uint32_t find(const cuai_pickle_t *pickle, const char *word)
 
 void cuai_pickle_word(cuai_pickle_t *pickle, const char *word)
 {
+    CUAI_ASSERT(word != NULL);
     uint32_t number = find(pickle, word);
     if (number < pickle->word_count) {
         put(pickle, BINGET);

@@ -70,6 +70,7 @@ static bool read_text(const char *folder, const char *name, char text[TEXT_SIZE]
 /* The rest of the first line that begins with `key`, or NULL. */
 static const char *after_key(const char *text, const char *key)
 {
+    CUAI_ASSERT(key[0] != '\0');
     size_t length = strlen(key);
     for (const char *line = text; line != NULL;) {
         if (strncmp(line, key, length) == 0)
@@ -94,6 +95,7 @@ static bool parse_u64(const char *text, uint64_t *value)
 
 static bool read_u64(const char *folder, const char *name, uint64_t *value)
 {
+    CUAI_ASSERT(name[0] == '/');
     char text[TEXT_SIZE];
     return read_text(folder, name, text) && parse_u64(text, value);
 }
@@ -138,6 +140,7 @@ typedef uint64_t (*measure_fn)(const group_layout_t *layout, const char *folder)
 static uint64_t least_from(const char *root, const group_layout_t *layout, const char *name,
                            measure_fn measure)
 {
+    CUAI_ASSERT(name[0] == '\0' || name[0] == '/');
     char folder[PATH_MAX];
     size_t top = strlen(root) + strlen(layout->mount);
     int length = snprintf(folder, sizeof folder, "%s%s%s", root, layout->mount, name);
@@ -194,6 +197,7 @@ static uint64_t least_of_groups(const char *root, measure_fn measure)
 static cuarena_status_t least(const char *root, const char *key, measure_fn measure,
                               uint64_t *bytes_out)
 {
+    CUAI_ASSERT(strchr(key, ':') != NULL);
     char text[TEXT_SIZE];
     if (!read_text(root, "/proc/meminfo", text))
         return cuai_fail_driver(errno, "the host's memory is not known: %s/proc/meminfo: %s", root,

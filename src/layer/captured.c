@@ -110,6 +110,7 @@ static unsigned long long capture_id(cuai_cu_stream_t stream)
 /* Lock held. */
 static session_t *find(cuarena_t *arena, unsigned long long id)
 {
+    cuai_lock_assert_static_held(&lock);
     CUAI_ASSERT(arena != NULL && id != 0);
     session_t *session = sessions;
     while (session != NULL && !(session->open && session->id == id && session->arena == arena))
@@ -121,6 +122,7 @@ static session_t *find(cuarena_t *arena, unsigned long long id)
 static cuarena_status_t begin(cuai_layer_device_t *device, cuarena_t *arena, unsigned long long id,
                               cuai_cu_stream_t stream)
 {
+    cuai_lock_assert_static_held(&lock);
     CUAI_ASSERT(find(arena, id) == NULL);
     session_t *session = cuai_host_alloc(sizeof *session);
     if (session == NULL)
@@ -144,6 +146,7 @@ static cuarena_status_t begin(cuai_layer_device_t *device, cuarena_t *arena, uns
 static cuarena_status_t join(cuai_layer_device_t *device, cuarena_t *arena, unsigned long long id,
                              cuai_cu_stream_t stream)
 {
+    cuai_lock_assert_static_held(&lock);
     const session_t *session = find(arena, id);
     return session != NULL ? cuarena_capture_join(arena, session->capture, stream)
                            : begin(device, arena, id, stream);
@@ -159,6 +162,7 @@ bool cuai_layer_has_graphs(void)
 /* Lock held. The link to the list's entry of a pointer; the list's end: it has none. */
 static kept_t **find_kept(session_t *session, const void *pointer)
 {
+    cuai_lock_assert_static_held(&lock);
     kept_t **link = &session->blocks;
     while (*link != NULL && (*link)->pointer != pointer)
         link = &(*link)->next;
@@ -168,6 +172,7 @@ static kept_t **find_kept(session_t *session, const void *pointer)
 /* Lock held. Takes the entry out of the list that has it; NULL: none has. */
 static kept_t *take_kept(const cuarena_t *arena, const void *pointer)
 {
+    cuai_lock_assert_static_held(&lock);
     for (session_t *session = sessions; session != NULL; session = session->next) {
         kept_t **link = find_kept(session, pointer);
         kept_t *kept = *link;
@@ -181,6 +186,7 @@ static kept_t *take_kept(const cuarena_t *arena, const void *pointer)
 
 static void add_kept(session_t *session, kept_t *kept)
 {
+    cuai_lock_assert_static_held(&lock);
     CUAI_ASSERT(session != NULL && kept->pointer != NULL);
     kept->next = session->blocks;
     session->blocks = kept;
@@ -190,6 +196,7 @@ static void add_kept(session_t *session, kept_t *kept)
 static cuarena_status_t alloc_in(cuai_layer_device_t *device, cuarena_t *arena, size_t bytes,
                                  cuai_cu_stream_t stream, kept_t *kept)
 {
+    cuai_lock_assert_static_held(&lock);
     cuarena_request_t request;
     unsigned long long id = capture_id(stream);
     cuarena_status_t status = id != 0 ? join(device, arena, id, stream) : CUARENA_UNSUPPORTED;
@@ -226,6 +233,7 @@ cuarena_status_t cuai_layer_capture_alloc(cuai_layer_device_t *device, cuarena_t
 static cuarena_status_t free_in(const cuai_layer_owner_t *owner, unsigned long long id,
                                 void *pointer, cuai_cu_stream_t stream)
 {
+    cuai_lock_assert_static_held(&lock);
     session_t *session = find(owner->arena, id);
     CUAI_ASSERT(session != NULL);
     bool own = *find_kept(session, pointer) != NULL;
@@ -242,6 +250,7 @@ static cuarena_status_t free_in(const cuai_layer_owner_t *owner, unsigned long l
 cuarena_status_t cuai_layer_capture_free(const cuai_layer_owner_t *owner, void *pointer,
                                          cuai_cu_stream_t stream)
 {
+    CUAI_ASSERT(owner->device != NULL && pointer != NULL);
     unsigned long long id = capture_id(stream);
     if (id == 0)
         return CUARENA_UNSUPPORTED;
@@ -256,6 +265,7 @@ cuarena_status_t cuai_layer_capture_free(const cuai_layer_owner_t *owner, void *
 /* Lock held. The entry of a block whose graph lives; NULL: it is as other blocks are. */
 static kept_t *find_living(const cuarena_t *arena, const void *pointer)
 {
+    cuai_lock_assert_static_held(&lock);
     for (session_t *session = sessions; session != NULL; session = session->next) {
         kept_t *kept = session->arena == arena && !atomic_load(&session->over)
                            ? *find_kept(session, pointer)
@@ -315,6 +325,7 @@ static void bind(session_t *session, struct CUgraph_st *graph)
  * capture with that number. */
 static void end_sessions(unsigned long long id, struct CUgraph_st *graph)
 {
+    cuai_lock_assert_static_held(&lock);
     for (session_t *session = sessions; session != NULL; session = session->next) {
         CUAI_ASSERT(!session->open || session->arena != NULL);
         if (!session->open || cuarena_capture_end(session->arena, session->capture) != CUARENA_OK)
@@ -379,6 +390,7 @@ void cuai_layer_drop_capture(cuai_cu_stream_t stream)
  * which blocks were freed. NULL: there is none. In the device's context. */
 static cuai_cu_stream_t stream_aside(cuai_layer_device_t *device)
 {
+    cuai_lock_assert_static_held(&lock);
     cuai_cu_context_t before = NULL;
     cuai_cu_stream_t stream = atomic_load(&device->aside);
     if (stream != NULL ||
@@ -409,6 +421,7 @@ void cuai_layer_drop_sessions(const cuarena_t *arena)
  * were recorded. A stream of NULL: the arena has ended them. */
 static void end_blocks(session_t *session, cuai_cu_stream_t stream)
 {
+    cuai_lock_assert_static_held(&lock);
     CUAI_ASSERT(!session->open);
     while (session->blocks != NULL) {
         kept_t *kept = session->blocks;
@@ -422,6 +435,7 @@ static void end_blocks(session_t *session, cuai_cu_stream_t stream)
 /* Lock held. Whether the session is no more. */
 static bool release(session_t *session)
 {
+    cuai_lock_assert_static_held(&lock);
     CUAI_ASSERT(!session->open);
     cuai_cu_stream_t stream = session->arena != NULL ? stream_aside(session->device) : NULL;
     if (session->arena != NULL && stream == NULL)

@@ -64,6 +64,7 @@ void cuai_layer_devices_after_fork(void)
 /* Whether the context is the primary one of the device, which is kept if it is. */
 static bool is_primary(cuai_cu_device_t device, cuai_cu_context_t context)
 {
+    CUAI_ASSERT(context != NULL);
     cuai_cu_context_t primary = NULL;
     unsigned flags = 0;
     int active = 0;
@@ -114,6 +115,7 @@ cuai_layer_device_t *cuai_layer_current(void)
 /* The same for a context that need not be current. */
 static cuai_layer_device_t *device_of(cuai_cu_context_t context)
 {
+    CUAI_ASSERT(context != NULL);
     cuai_cu_context_t current = NULL;
     if (CALL.cuCtxGetCurrent(&current) == CUAI_CUDA_SUCCESS && current == context)
         return device_of_current(context);
@@ -219,6 +221,7 @@ static cuarena_status_t check_promised(const cuarena_config_t *given)
 
 static bool has_arena(void)
 {
+    cuai_lock_assert_static_held(&making);
     bool found = false;
     for (size_t i = 0; i < CUAI_LAYER_DEVICES; i++)
         found |= atomic_load(&cuai_layer_devices[i].arena) != NULL;
@@ -244,6 +247,7 @@ cuarena_status_t cuarena_layer_configure(const cuarena_config_t *given)
 
 static cuarena_status_t make_options(int32_t ordinal, cuarena_config_t *options)
 {
+    cuai_lock_assert_static_held(&making);
     if (configured) {
         *options = config;
     } else {
@@ -268,6 +272,7 @@ static bool uses_other_pool(int32_t ordinal, cuai_cu_pool_t own)
 
 static cuarena_status_t create(cuai_layer_device_t *device, cuarena_t **out)
 {
+    CUAI_ASSERT(*out == NULL);
     cuarena_config_t options;
     cuarena_status_t status = make_options(cuai_layer_ordinal(device), &options);
     if (status == CUARENA_OK)
@@ -280,6 +285,7 @@ static cuarena_status_t create(cuai_layer_device_t *device, cuarena_t **out)
 /* Once for each device; a device whose arena cannot be had is the driver's. */
 static cuarena_t *make_arena(cuai_layer_device_t *device)
 {
+    cuai_lock_assert_static_held(&making);
     CUAI_ASSERT(atomic_load(&device->arena) == NULL);
     cuarena_t *arena = NULL;
     cuarena_status_t status = create(device, &arena);

@@ -65,6 +65,7 @@ cuai_cu_result_t cuai_layer_get_info(size_t *free_out, size_t *total_out)
 /* Gives back what no stream uses, and waits for nothing, as the driver's pool does. */
 static void trim(cuarena_t *arena, uint64_t keep_bytes)
 {
+    CUAI_ASSERT(cuai_layer_inside);
     uint64_t given;
     cuarena_stats_t stats = stats_of(arena);
     for (int i = 0; i < TRIMS && stats.reserved_bytes > keep_bytes &&
@@ -144,6 +145,7 @@ static void shares(const cuarena_stats_t *stats, int attribute, uint64_t *own, u
 /* The pool's figure with the arena's share in it. */
 static uint64_t with_share(cuai_layer_device_t *device, int attribute, uint64_t bytes)
 {
+    CUAI_ASSERT(cuai_layer_inside);
     uint64_t own;
     uint64_t counted;
     cuarena_t *arena = atomic_load(&device->arena);

@@ -36,6 +36,7 @@ static size_t first_place(unsigned long long pointer)
 /* Where it is, or would be put. */
 static size_t place_of(unsigned long long pointer)
 {
+    cuai_lock_assert_static_held(&lock);
     CUAI_ASSERT(pointer != 0 && live < room);
     size_t place = first_place(pointer);
     while (table[place].pointer != 0 && table[place].pointer != pointer)
@@ -45,6 +46,7 @@ static size_t place_of(unsigned long long pointer)
 
 static bool grow(void)
 {
+    cuai_lock_assert_static_held(&lock);
     block_t *old = table;
     size_t old_room = room;
     block_t *larger = cuai_host_alloc((old_room == 0 ? 1024 : 2 * old_room) * sizeof *larger);
@@ -62,6 +64,7 @@ static bool grow(void)
 /* False: the host has no memory, and the block is not known. */
 static bool put(const block_t *block)
 {
+    cuai_lock_assert_static_held(&lock);
     if (2 * (live + 1) > room && !grow())
         return false;
     size_t place = place_of(block->pointer);
@@ -87,6 +90,7 @@ static void close_gap(size_t gap)
 
 static bool take(unsigned long long pointer, block_t *block)
 {
+    cuai_lock_assert_static_held(&lock);
     size_t place = room > 0 ? place_of(pointer) : 0;
     if (room == 0 || table[place].pointer == 0)
         return false;

@@ -65,6 +65,7 @@ static double mib(uint64_t bytes)
 static void report_device(const char *name, const cuai_layer_device_t *device,
                           const cuarena_layer_stats_t *stats)
 {
+    CUAI_ASSERT(is_used(stats));
     cuarena_stats_t arena;
     cuarena_stats_init(&arena);
     if (stats->arena != NULL)

@@ -111,7 +111,7 @@ cuai_cu_result_t cuai_layer_alloc(unsigned long long *out, size_t bytes)
 static cuarena_status_t alloc_for(cuai_layer_device_t *device, cuarena_t *arena, size_t bytes,
                                   cuai_cu_stream_t stream, void **out)
 {
-    CUAI_ASSERT(bytes != 0);
+    CUAI_ASSERT(arena != NULL && bytes != 0);
     switch (cuai_layer_ask_capture(stream)) {
     case CUAI_LAYER_NOT_CAPTURED:
         return cuarena_alloc_on(arena, bytes, stream, NULL, out);
@@ -153,6 +153,7 @@ cuai_cu_result_t cuai_layer_alloc_on(unsigned long long *out, size_t bytes, cuai
 
 static cuai_cu_result_t freed(cuai_layer_device_t *device, cuarena_status_t status)
 {
+    CUAI_ASSERT(cuai_layer_inside);
     if (status != CUARENA_OK)
         return CUAI_CUDA_ERROR_INVALID_VALUE; /* another thread freed it meanwhile */
     cuai_layer_count(&device->frees);
@@ -304,6 +305,7 @@ static bool release_stream(cuai_cu_stream_t stream)
  * that knows the stream must be told of its end. */
 cuai_cu_result_t cuai_layer_destroy_stream(cuai_cu_stream_t stream)
 {
+    CUAI_ASSERT(cuai_layer_inside);
     if (stream != NULL && !release_stream(stream)) {
         cuai_layer_drop_capture(stream);
         if (!release_stream(stream))

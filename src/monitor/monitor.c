@@ -52,6 +52,7 @@ static void *run(void *wake_from)
  * an error of the write. */
 static cuarena_status_t begin_thread(void)
 {
+    cuai_lock_assert_static_held(&lock);
     CUAI_ASSERT(!is_open);
     static int wake_from;
     sigset_t all;
@@ -93,6 +94,7 @@ static void after_fork_in_child(void)
 
 static cuarena_status_t heed_forks(void)
 {
+    cuai_lock_assert_static_held(&lock);
     if (!heeds_forks)
         heeds_forks = pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
     return heeds_forks
@@ -104,6 +106,7 @@ static cuarena_status_t heed_forks(void)
 
 static cuarena_status_t set_path(const char *path)
 {
+    cuai_lock_assert_static_held(&lock);
     char room[CUAI_SHOWN + sizeof("...")];
     bool fits = strlen(path) < CUAI_PATTERN_SIZE;
     if (!fits || !cuai_pattern_ok(path) || cuai_pattern_is_numbered(path))
@@ -117,6 +120,7 @@ static cuarena_status_t set_path(const char *path)
 /* Lock held. */
 static cuarena_status_t open_monitor(const char *path)
 {
+    cuai_lock_assert_static_held(&lock);
     if (is_open)
         return cuai_fail(CUARENA_BUSY, "this process has a monitor; accepted: close it first");
     cuarena_status_t status = heed_forks();

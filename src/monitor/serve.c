@@ -38,6 +38,7 @@ static int32_t send_all(void *user, const void *bytes, size_t size)
 
 static void send_error(int peer, const char *text)
 {
+    CUAI_ASSERT(peer >= 0 && text != NULL);
     static const char before[] = "error ";
     if (send_all(&peer, before, sizeof before - 1) == 0 && send_all(&peer, text, strlen(text)) == 0)
         (void)send_all(&peer, "\n", 1);
@@ -105,6 +106,7 @@ static void put_arenas(cuai_json_t *json, bool all)
 
 static bool write_list(text_t *text, bool all)
 {
+    CUAI_ASSERT(text->used == 0);
     cuai_sink_t sink;
     cuai_json_t json = {&sink, false};
     cuai_sink_begin(&sink, keep, text);
@@ -121,6 +123,7 @@ static bool write_list(text_t *text, bool all)
 
 static void answer_list(int peer, bool all)
 {
+    CUAI_ASSERT(peer >= 0);
     text_t text = {NULL, 0, 0};
     if (!write_list(&text, all))
         send_error(peer, "the host has no memory for the answer");

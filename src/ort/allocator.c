@@ -73,6 +73,7 @@ typedef struct allocator {
 
 static ort_status_t *ort_status(const struct OrtApi *api, cuarena_status_t status)
 {
+    CUAI_ASSERT(api != NULL);
     if (status == CUARENA_OK)
         return NULL;
     return ((ort_create_status_fn)api->functions[ORT_CREATE_STATUS])(ORT_FAIL,
@@ -121,6 +122,7 @@ static void *answer(cuarena_status_t status, size_t bytes, void *pointer)
 
 static void owe(allocator_t *allocator, owed_t *owed)
 {
+    CUAI_ASSERT(owed->pointer != NULL);
     cuai_lock(&allocator->lock);
     owed->next = atomic_load(&allocator->owed);
     atomic_store(&allocator->owed, owed);

@@ -123,6 +123,7 @@ static void after_fork(void)
  * waits or visits but the thread that forked. */
 static void forget_others(void)
 {
+    CUAI_ASSERT(heeds_forks);
     cuai_lock_reset(&lock);
     cuai_cond_reset(&changed);
     place_t **link = &places;
@@ -137,11 +138,13 @@ static void forget_others(void)
 
 static void wake(void)
 {
+    cuai_lock_assert_static_held(&lock);
     cuai_cond_wake(&changed);
 }
 
 static place_t *look_up(const share_key_t *key, const cuarena_t *arena)
 {
+    cuai_lock_assert_static_held(&lock);
     CUAI_ASSERT((key == NULL) != (arena == NULL));
     place_t *place = places;
     while (place != NULL && (key != NULL ? !same_key(&place->key, key) : place->arena != arena))
@@ -153,6 +156,7 @@ static place_t *look_up(const share_key_t *key, const cuarena_t *arena)
  * list's lock. */
 static place_t *find(const share_key_t *key, const cuarena_t *arena)
 {
+    cuai_lock_assert_static_held(&lock);
     place_t *place = look_up(key, arena);
     while (place != NULL && place->changing) {
         cuai_cond_wait(&changed, &lock);
@@ -174,6 +178,7 @@ static place_t *find_idle(const share_key_t *key, const cuarena_t *arena)
 
 static place_t *add(const cuarena_config_t *full)
 {
+    cuai_lock_assert_static_held(&lock);
     if (!heeds_forks && pthread_atfork(before_fork, after_fork, forget_others) != 0)
         return NULL;
     heeds_forks = true;
@@ -190,6 +195,7 @@ static place_t *add(const cuarena_config_t *full)
 
 static void take_out(place_t *place)
 {
+    cuai_lock_assert_static_held(&lock);
     place_t **link = &places;
     while (*link != place)
         link = &(*link)->next;
@@ -203,6 +209,7 @@ static void take_out(place_t *place)
 /* Makes the arena of a place, which leaves the list on an error. Drops the list's lock. */
 static cuarena_status_t make(place_t *place, const cuarena_config_t *full)
 {
+    cuai_lock_assert_static_held(&lock);
     CUAI_ASSERT(place->changing && place->holders <= 1 && place->visits == 0);
     cuarena_t *arena = NULL;
     cuai_unlock(&lock);
@@ -226,6 +233,7 @@ static cuarena_status_t make(place_t *place, const cuarena_config_t *full)
  * list's lock. */
 static cuarena_status_t end(place_t *place)
 {
+    cuai_lock_assert_static_held(&lock);
     CUAI_ASSERT(!place->changing && place->holders == 1);
     cuarena_t *arena = place->arena;
     if (place->visits != 0)
@@ -276,6 +284,7 @@ static bool is_a_name(const char *key)
 static void compare(const cuarena_config_t *in_force, const cuarena_config_t *asked,
                     cuarena_shared_report_t *report)
 {
+    cuai_lock_assert_not_held(&lock);
     cuai_kept_error_t words = cuai_error_kept();
     cuarena_option_info_t option;
     cuarena_option_info_init(&option);
@@ -305,6 +314,7 @@ static cuarena_status_t no_room(void)
 /* Adds a place and makes its arena. Drops the list's lock. */
 static cuarena_status_t make_new(const cuarena_config_t *full, cuarena_t **arena_out)
 {
+    cuai_lock_assert_static_held(&lock);
     place_t *place = add(full);
     if (place == NULL)
         return no_room();
@@ -371,6 +381,7 @@ cuarena_status_t cuarena_shared_find(const cuarena_config_t *config, cuarena_t *
 
 static cuarena_status_t not_shared(const cuarena_t *arena)
 {
+    cuai_lock_assert_not_held(&lock);
     cuai_log(CUARENA_LOG_WARN, "%p was released once more than acquired", (const void *)arena);
     return cuai_fail(CUARENA_STALE,
                      "%p is no arena that is shared: it never was, or was "
@@ -381,6 +392,7 @@ static cuarena_status_t not_shared(const cuarena_t *arena)
 /* Gives up one of the holders, and ends the arena with the last. Drops the list's lock. */
 static cuarena_status_t let_go(place_t *place)
 {
+    cuai_lock_assert_static_held(&lock);
     CUAI_ASSERT(!place->changing && place->holders != 0);
     if (place->holders > 1) {
         place->holders--;
@@ -426,6 +438,7 @@ static cuarena_status_t is_held(uint64_t others)
  * caller passes as the one that it holds. */
 static cuarena_status_t check_replace(const place_t *place, const cuarena_t *held)
 {
+    cuai_lock_assert_static_held(&lock);
     CUAI_ASSERT(place == NULL || (!place->changing && place->holders != 0));
     if (held == NULL)
         return place == NULL ? CUARENA_OK : is_held(place->holders);
@@ -442,6 +455,7 @@ static cuarena_status_t check_replace(const place_t *place, const cuarena_t *hel
 /* Ends the arena of a place, if there is one, and makes another. Drops the list's lock. */
 static cuarena_status_t swap(place_t *place, const cuarena_config_t *full, cuarena_t **arena)
 {
+    cuai_lock_assert_static_held(&lock);
     if (place == NULL)
         return make_new(full, arena);
     cuarena_status_t status = end(place);
@@ -501,6 +515,7 @@ bool cuai_shared_is_there(int32_t memory, int32_t device)
 /* Trims the arena of a place, which does not end meanwhile. Drops the list's lock. */
 static cuarena_status_t visit(place_t *place, uint64_t *given_back)
 {
+    cuai_lock_assert_static_held(&lock);
     CUAI_ASSERT(!place->changing && place->arena != NULL);
     const place_t *outer = visited;
     uint64_t given = 0;

@@ -47,6 +47,7 @@ static bool read_id(const char *text, size_t length, int32_t *id_out)
 
 static bool is_word(const item_t *item, size_t length, const char *word)
 {
+    CUAI_ASSERT(length <= item->length);
     return strlen(word) == length && memcmp(item->text, word, length) == 0;
 }
 
@@ -102,6 +103,7 @@ static bool next_item(const char **list, item_t *item)
 
 static cuarena_status_t check_list(const char *list)
 {
+    CUAI_ASSERT(list == NULL || *list != '\0');
     item_t item;
     cuarena_status_t status = CUARENA_OK;
     while (status == CUARENA_OK && next_item(&list, &item))
