@@ -30,7 +30,7 @@
  *    72 B   for each place where ranges of two free lists touch, unless the
  *           record of a block that ended is used for it
  *   8.5 kB  for each free list, touched as far as it is used
- *    42 kB  for the heap itself, with free list 0
+ *    46 kB  for the heap itself, with free list 0
  * The statistics have it as `bookkeeping_bytes`. Addresses for at most four times as much are set
  * aside, so a heap of few blocks takes few whatever max_blocks is. A table that outgrows its
  * addresses gets others, by pages and without a copy: some ten calls of the system in the life of a

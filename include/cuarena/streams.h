@@ -79,8 +79,9 @@
  *
  * Stealing
  *   An allocation on A looks into A's free list, then into the idle one, then where ranges of both
- *   touch; in a pool and with `steal=first` a large one, of a 1024th of the arena and above, into
- *   all of these and what A has waited for together. If none has room, and no more is idle by then,
+ *   touch, then into what A has waited for. A large one, of a 1024th of the arena and above, looks
+ *   into all of these together where streams wait before the arena takes more: in a pool, unless
+ *   `steal` is idle or never, and with steal=first. If none has room, and no more is idle by then,
  *   the arena grows. Where it cannot, because it is a pool, or by a limit or the memory, the
  *   allocation steals: A waits, on the device, for the stream whose free list has the bytes, or for
  *   several whose ranges touch, and gets as many bytes as it needs; the rest stays. While less than

@@ -40,7 +40,7 @@ static cuarena_status_t try_free_lists(const cuai_ladder_t *ladder)
     cuarena_t *arena = ladder->call->arena;
     const cuai_request_t *request = ladder->request;
     bool steals = cuai_ladder_may_steal(ladder) &&
-                  cuai_steals_for(arena, cuai_ladder_heap(ladder), request->stream, request->size);
+                  cuai_steals_for(arena, cuai_ladder_heap(ladder), request->size);
     cuarena_status_t status =
         steals ? cuai_try_alloc_stealing(arena, request, ladder->ref) : CUARENA_FRAGMENTED;
     bool alone = !steals || (is_refusal(status) && request->growths != 0);

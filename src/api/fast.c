@@ -213,9 +213,8 @@ static CUAI_OUTLINE cuai_slot_t alloc_on_checked(cuarena_t *arena, cuarena_strea
         return cuai_fast_cache_get(arena, s, bytes, plain_attributes[what]);
     if (s == NULL || is_slow(arena, ALLOCS | CUAI_SLOW_WHOLE))
         return 0;
-    if (cuai_steals_for(arena, heap, s->number, bytes)
-            ? !cuai_gets_again(arena, s, rounded(arena, bytes))
-            : cuai_look_is_due(arena, bytes))
+    if (cuai_steals_for(arena, heap, bytes) ? !cuai_gets_again(arena, s, rounded(arena, bytes))
+                                            : cuai_look_is_due(arena, bytes))
         return 0;
     cuai_stream_note_used(arena, stream, s);
     cuai_slot_t slot = alloc_from_any(arena, s, bytes, what);

@@ -181,7 +181,7 @@ static void refill(cuarena_t *arena, cuai_tcache_t *t, uint32_t number)
 /* Whether the slow path is to do it: it steals for the request, or looks at events before it. */
 static bool wants_slow_path(const cuarena_t *arena, const cuai_tcache_t *t, uint64_t bytes)
 {
-    return t->number != 0 && (cuai_steals_for(arena, t->heap, t->number, bytes) ||
+    return t->number != 0 && (cuai_steals_for(arena, t->heap, bytes) ||
                               (cuai_has_unlooked(arena) && cuai_gains_by_looks(arena)));
 }
 

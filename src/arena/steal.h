@@ -36,13 +36,12 @@ static inline bool cuai_is_large(const cuarena_heap_t *heap, uint64_t size)
 /* Whether requests of this size on a stream are placed across all free lists that it may use: large
  * ones where streams wait before the arena takes more, since what does not fit then makes one wait,
  * or fails. Where it takes more first the look would save little, and takes longer than the
- * allocation. A stream that lags has its own bytes first: where others are free to it they are few,
- * and mix its blocks with theirs. */
+ * allocation. */
 static inline bool cuai_steals_for(const cuarena_t *arena, const cuarena_heap_t *heap,
-                                   uint32_t number, uint64_t size)
+                                   uint64_t size)
 {
     return arena->stream_count > 1 && cuai_steal_waits_first(arena) && cuai_is_large(heap, size) &&
-           !arena->cpu_touches && !cuai_stream_lags(cuai_stream(arena, number));
+           !arena->cpu_touches;
 }
 
 /* Whether a large request is for the very bytes that its stream got last, and freed, where nothing
