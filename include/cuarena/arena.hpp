@@ -180,7 +180,8 @@ class arena
         return try_make_unique<T>(std::forward<Arguments>(arguments)...).value();
     }
 
-    /* For T[]: constructs `count` values, each as T() does; otherwise as above. */
+    /* For T[]: constructs `count` values, each as T() does. What a constructor throws comes out of
+     * both forms. Status unsupported if the CPU does not reach the memory. */
     template <typename T, std::enable_if_t<std::is_array_v<T>, int> = 0>
     result<unique_ptr<T>> try_make_unique(std::size_t count) const
     {

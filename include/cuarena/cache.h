@@ -65,7 +65,7 @@ typedef struct cuarena_cache_stats {
     uint64_t cached_bytes;
     uint64_t cached_blocks;
     uint64_t peak_active_bytes; /* since creation or cuarena_reset_peaks */
-    uint64_t peak_cached_bytes; /* since the same moment */
+    uint64_t peak_cached_bytes; /* since creation or cuarena_reset_peaks */
     uint64_t hits;              /* requests that got a cached block, ever */
     uint64_t misses;            /* requests that it had no block for, ever */
     uint64_t evicted_blocks;    /* cached blocks that ended, ever */

@@ -111,7 +111,7 @@ typedef struct cuarena_driver_pool_stats {
     uint64_t total_bytes;       /* that the pool has taken from its device */
     uint64_t free_bytes;        /* total less used */
     uint64_t peak_used_bytes;   /* since the pool was made, or a reset */
-    uint64_t peak_total_bytes;  /* since the same moment */
+    uint64_t peak_total_bytes;  /* since the pool was made, or a reset */
     uint64_t release_threshold; /* UINT64_MAX: nothing is given back */
     uint64_t handle;            /* the CUmemoryPool, as a number */
     int32_t device;             /* ordinal */

@@ -35,13 +35,13 @@ typedef struct cuarena_device_info {
     int32_t compute_minor;
     int32_t multiprocessors;
     int32_t vmm;        /* backing=vmm works */
-    int32_t fd;         /* ... and blocks can be exported */
-    int32_t rdma;       /* ... and network cards can reach them */
-    int32_t fabric;     /* ... and they can be exported to other hosts, if the
+    int32_t fd;         /* with backing=vmm blocks can be exported */
+    int32_t rdma;       /* with backing=vmm network cards can reach blocks */
+    int32_t fabric;     /* with backing=vmm blocks can be exported to other hosts, if the
                          * system lets it */
     int32_t pools;      /* backing=async works */
     int32_t managed;    /* memory=managed works */
-    int32_t concurrent; /* ... and the CPU may touch it while the device runs */
+    int32_t concurrent; /* the CPU may touch managed memory while the device runs */
     uint64_t total_bytes;
     uint64_t free_bytes; /* now, in all processes */
 } cuarena_device_info_t;

@@ -159,7 +159,7 @@ typedef struct cuarena_layer_stats {
     uint64_t frees;          /* of these; of a graph's block once behind each launch */
     uint64_t captured;       /* allocations of `allocs` on streams that were being captured */
     uint64_t driver_allocs;  /* that went to the driver, by a function of the table */
-    uint64_t driver_frees;   /* likewise */
+    uint64_t driver_frees;   /* that went to the driver, by a function of the table */
     uint64_t refused_allocs; /* of driver_allocs: since the arena refused them */
 } cuarena_layer_stats_t;
 CUARENA_API void cuarena_layer_stats_init(cuarena_layer_stats_t *stats);

@@ -42,13 +42,15 @@ extern "C" {
  * one, is let go.
  */
 CUARENA_API cuarena_status_t cuarena_monitor_open(const char *path);
-/* The same with the path that CUARENA_MONITOR in the environment says; OK, with nothing done, if
- * there is none. No other call reads that. No thread may change the environment meanwhile. */
+/* Opens the monitor, as cuarena_monitor_open does, at the path that CUARENA_MONITOR in the
+ * environment says; OK, with nothing done, if there is none. No other call reads that. No thread
+ * may change the environment meanwhile. */
 CUARENA_API cuarena_status_t cuarena_monitor_environment(void);
 /*
  * From now on a signal makes the monitor write a snapshot of each arena: into files whose names the
- * pattern says, with %n for the number of the file, from 1 on, %p and %% as above. In PyTorch's
- * format if it ends in .pickle, else JSON. Its handler only wakes the monitor.
+ * pattern says: %n stands for the number of the file, from 1 on, %p for that of the process and %%
+ * for a percent sign. They are in PyTorch's format if it ends in .pickle, else in JSON. The
+ * signal's handler only wakes the monitor.
  *
  * BAD_ARGUMENT for a signal that has a handler already, that cannot have one, or that tells of a
  * fault; for a pattern without %n or with another percent sign, or one of more than 255 bytes.

@@ -221,9 +221,9 @@ typedef struct cuarena_config {
     void *context;          /* CUcontext, instead of the ordinal's primary one */
     int32_t backing;        /* CUARENA_BACKING_... of device memory; auto */
     int32_t fd;             /* CUARENA_PROPERTY_...: blocks can be exported */
-    int32_t rdma;           /* ... network cards can reach them */
-    int32_t fabric;         /* ... they can be exported to other hosts */
-    int32_t peers;          /* ... the other devices can reach them */
+    int32_t rdma;           /* CUARENA_PROPERTY_...: network cards can reach blocks */
+    int32_t fabric;         /* CUARENA_PROPERTY_...: blocks can be exported to other hosts */
+    int32_t peers;          /* CUARENA_PROPERTY_...: the other devices can reach blocks */
     uint64_t handle_bytes;  /* of a vmm handle; 0: as the arena thinks best */
     int32_t mapped;         /* pinned: the device can reach it; 1 */
     int32_t write_combined; /* pinned: fast to write, slow to read; 0 */
@@ -317,9 +317,9 @@ CUARENA_API cuarena_status_t cuarena_config_set(cuarena_config_t *config, const 
                                                 const char *value);
 /* Sets options from a list "key=value,key=value": all of them or, on an error, none. */
 CUARENA_API cuarena_status_t cuarena_config_parse(cuarena_config_t *config, const char *text);
-/* The same with the text of CUARENA_CONF in the environment; OK if there is none. No other call
- * reads that: a program that wants to be configured by it calls this between init and create. No
- * thread may change the environment meanwhile. */
+/* Sets options from the text of CUARENA_CONF in the environment, as cuarena_config_parse does; OK
+ * if there is none. No other call reads that: a program that wants to be configured by it calls
+ * this between init and create. No thread may change the environment meanwhile. */
 CUARENA_API cuarena_status_t cuarena_config_environment(cuarena_config_t *config);
 /*
  * Sets the limit from a variable of the environment (NULL: CUPY_GPU_MEMORY_LIMIT), as CuPy reads

@@ -57,8 +57,9 @@ typedef int32_t (*cuarena_write_fn)(void *user, const void *bytes, size_t size);
  */
 CUARENA_API cuarena_status_t cuarena_snapshot_write(cuarena_t *arena, int32_t format,
                                                     const char *path);
-/* The same bytes for a function of the caller's, a few KiB at a time. UNSUPPORTED if it did not
- * take all; it has had a part of the snapshot then. */
+/* Hands a snapshot to a function of the caller's, a few KiB at a time: the bytes that
+ * cuarena_snapshot_write would write. UNSUPPORTED if the function did not take all; it has had a
+ * part of the snapshot then. */
 CUARENA_API cuarena_status_t cuarena_snapshot_to(cuarena_t *arena, int32_t format,
                                                  cuarena_write_fn write, void *user);
 

@@ -190,7 +190,8 @@ CUARENA_API cuarena_status_t cuarena_free_own(cuarena_t *arena, void *pointer);
  * it is none. What uses the block on the stream is for the program to record, as ever. */
 CUARENA_API cuarena_status_t cuarena_resize_on(cuarena_t *arena, void *pointer, uint64_t bytes,
                                                cuarena_stream_t stream, void **pointer_out);
-/* The same for blocks (block.h). */
+/* As cuarena_alloc_on, cuarena_free_on, cuarena_free_own and cuarena_resize_on, for blocks
+ * (block.h). */
 CUARENA_API cuarena_status_t cuarena_block_alloc_on(cuarena_t *arena, uint64_t bytes,
                                                     cuarena_stream_t stream,
                                                     const cuarena_request_t *request,

@@ -68,8 +68,8 @@ template <typename T> class buffer
     {
     }
 
-    /* ... for a request, which is asked for again where the buffer gets values after it had none.
-     */
+    /* Takes over a pointer that the arena gave for a request, which is asked for again where the
+     * buffer gets values after it had none. */
     buffer(cuarena_t *arena, T *data, std::size_t size, const request &how) noexcept
         : arena_(arena), data_(data), size_(size), stream_(how.stream()), how_(how)
     {

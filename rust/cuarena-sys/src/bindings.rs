@@ -1207,11 +1207,11 @@ pub struct cuarena_config {
     pub backing: i32,
     #[doc = " CUARENA_PROPERTY_...: blocks can be exported"]
     pub fd: i32,
-    #[doc = " ... network cards can reach them"]
+    #[doc = " CUARENA_PROPERTY_...: network cards can reach blocks"]
     pub rdma: i32,
-    #[doc = " ... they can be exported to other hosts"]
+    #[doc = " CUARENA_PROPERTY_...: blocks can be exported to other hosts"]
     pub fabric: i32,
-    #[doc = " ... the other devices can reach them"]
+    #[doc = " CUARENA_PROPERTY_...: the other devices can reach blocks"]
     pub peers: i32,
     #[doc = " of a vmm handle; 0: as the arena thinks best"]
     pub handle_bytes: u64,
@@ -1778,7 +1778,7 @@ pub struct cuarena_cache_stats {
     pub cached_blocks: u64,
     #[doc = " since creation or cuarena_reset_peaks"]
     pub peak_active_bytes: u64,
-    #[doc = " since the same moment"]
+    #[doc = " since creation or cuarena_reset_peaks"]
     pub peak_cached_bytes: u64,
     #[doc = " requests that got a cached block, ever"]
     pub hits: u64,
@@ -1916,7 +1916,7 @@ pub struct cuarena_driver_pool_stats {
     pub free_bytes: u64,
     #[doc = " since the pool was made, or a reset"]
     pub peak_used_bytes: u64,
-    #[doc = " since the same moment"]
+    #[doc = " since the pool was made, or a reset"]
     pub peak_total_bytes: u64,
     #[doc = " UINT64_MAX: nothing is given back"]
     pub release_threshold: u64,
@@ -2044,17 +2044,17 @@ pub struct cuarena_device_info {
     pub multiprocessors: i32,
     #[doc = " backing=vmm works"]
     pub vmm: i32,
-    #[doc = " ... and blocks can be exported"]
+    #[doc = " with backing=vmm blocks can be exported"]
     pub fd: i32,
-    #[doc = " ... and network cards can reach them"]
+    #[doc = " with backing=vmm network cards can reach blocks"]
     pub rdma: i32,
-    #[doc = " ... and they can be exported to other hosts, if the\n system lets it"]
+    #[doc = " with backing=vmm blocks can be exported to other hosts, if the\n system lets it"]
     pub fabric: i32,
     #[doc = " backing=async works"]
     pub pools: i32,
     #[doc = " memory=managed works"]
     pub managed: i32,
-    #[doc = " ... and the CPU may touch it while the device runs"]
+    #[doc = " the CPU may touch managed memory while the device runs"]
     pub concurrent: i32,
     pub total_bytes: u64,
     #[doc = " now, in all processes"]
@@ -2376,7 +2376,7 @@ pub struct cuarena_layer_stats {
     pub captured: u64,
     #[doc = " that went to the driver, by a function of the table"]
     pub driver_allocs: u64,
-    #[doc = " likewise"]
+    #[doc = " that went to the driver, by a function of the table"]
     pub driver_frees: u64,
     #[doc = " of driver_allocs: since the arena refused them"]
     pub refused_allocs: u64,
@@ -2795,7 +2795,7 @@ extern "C" {
         config: *mut cuarena_config_t,
         text: *const ::core::ffi::c_char,
     ) -> cuarena_status_t;
-    #[doc = " The same with the text of CUARENA_CONF in the environment; OK if there is none. No other call\n reads that: a program that wants to be configured by it calls this between init and create. No\n thread may change the environment meanwhile."]
+    #[doc = " Sets options from the text of CUARENA_CONF in the environment, as cuarena_config_parse does; OK\n if there is none. No other call reads that: a program that wants to be configured by it calls\n this between init and create. No thread may change the environment meanwhile."]
     pub fn cuarena_config_environment(config: *mut cuarena_config_t) -> cuarena_status_t;
     #[doc = " Sets the limit from a variable of the environment (NULL: CUPY_GPU_MEMORY_LIMIT), as CuPy reads\n it: digits are bytes; a number of at most three decimals with % is a percentage of all that the\n memory has; 0 and 0% are no limit. OK, with nothing changed, if there is no such variable.\n BAD_ARGUMENT for any other text: the message names variable, text and what is accepted; the\n config is as it was. Only this call reads the variable. No thread may change the environment\n meanwhile."]
     pub fn cuarena_config_limit_environment(
@@ -3030,7 +3030,7 @@ extern "C" {
         stream: cuarena_stream_t,
         pointer_out: *mut *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " The same for blocks (block.h)."]
+    #[doc = " As cuarena_alloc_on, cuarena_free_on, cuarena_free_own and cuarena_resize_on, for blocks\n (block.h)."]
     pub fn cuarena_block_alloc_on(
         arena: *mut cuarena_t,
         bytes: u64,
@@ -3209,9 +3209,9 @@ extern "C" {
     pub fn cuarena_layer_stats(device: i32, stats: *mut cuarena_layer_stats_t) -> cuarena_status_t;
     #[doc = " Begins the thread, which listens at a Unix socket of that path. Only the owner can reach it\n (0600), and peers of other users are refused. In the path %p stands for the process and %% for a\n percent sign. NULL: it does not listen, and is for cuarena_monitor_signal alone.\n\n BUSY if there is a monitor, or another process listens there; BAD_ARGUMENT for a path that is too\n long (107 bytes on Linux), has another percent sign, or names something else than the socket of a\n process that has ended, which is replaced; OUT_OF_MEMORY if the host has none; DRIVER with the\n errno if the system refuses.\n\n Whoever connects sends one line: \"list\", \"stats\", \"snapshot NUMBER json\" or \"snapshot NUMBER\n pytorch\". The answer is \"ok LENGTH\" in a line and so many bytes, or \"error TEXT\" in a line; then\n the connection ends. The first two answer with JSON in one line: version, pid and the list\n \"arenas\", of each of which they tell number and name and, for \"stats\", how many streams it knows\n and its \"statistics\". A peer that has sent no line within a second, or takes nothing for\n one, is let go."]
     pub fn cuarena_monitor_open(path: *const ::core::ffi::c_char) -> cuarena_status_t;
-    #[doc = " The same with the path that CUARENA_MONITOR in the environment says; OK, with nothing done, if\n there is none. No other call reads that. No thread may change the environment meanwhile."]
+    #[doc = " Opens the monitor, as cuarena_monitor_open does, at the path that CUARENA_MONITOR in the\n environment says; OK, with nothing done, if there is none. No other call reads that. No thread\n may change the environment meanwhile."]
     pub fn cuarena_monitor_environment() -> cuarena_status_t;
-    #[doc = " From now on a signal makes the monitor write a snapshot of each arena: into files whose names the\n pattern says, with %n for the number of the file, from 1 on, %p and %% as above. In PyTorch's\n format if it ends in .pickle, else JSON. Its handler only wakes the monitor.\n\n BAD_ARGUMENT for a signal that has a handler already, that cannot have one, or that tells of a\n fault; for a pattern without %n or with another percent sign, or one of more than 255 bytes.\n STALE if there is no monitor; BUSY if it has a signal. What goes wrong with a file is told to the\n log."]
+    #[doc = " From now on a signal makes the monitor write a snapshot of each arena: into files whose names the\n pattern says: %n stands for the number of the file, from 1 on, %p for that of the process and %%\n for a percent sign. They are in PyTorch's format if it ends in .pickle, else in JSON. The\n signal's handler only wakes the monitor.\n\n BAD_ARGUMENT for a signal that has a handler already, that cannot have one, or that tells of a\n fault; for a pattern without %n or with another percent sign, or one of more than 255 bytes.\n STALE if there is no monitor; BUSY if it has a signal. What goes wrong with a file is told to the\n log."]
     pub fn cuarena_monitor_signal(
         signal: ::core::ffi::c_int,
         pattern: *const ::core::ffi::c_char,
@@ -3259,7 +3259,7 @@ extern "C" {
         format: i32,
         path: *const ::core::ffi::c_char,
     ) -> cuarena_status_t;
-    #[doc = " The same bytes for a function of the caller's, a few KiB at a time. UNSUPPORTED if it did not\n take all; it has had a part of the snapshot then."]
+    #[doc = " Hands a snapshot to a function of the caller's, a few KiB at a time: the bytes that\n cuarena_snapshot_write would write. UNSUPPORTED if the function did not take all; it has had a\n part of the snapshot then."]
     pub fn cuarena_snapshot_to(
         arena: *mut cuarena_t,
         format: i32,
