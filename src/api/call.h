@@ -91,7 +91,8 @@ cuarena_status_t cuai_check_entry(const cuarena_t *arena, const char *what, bool
 cuarena_status_t cuai_query_begin(cuarena_t *arena);
 /* As cuai_query_begin, but caches of threads keep what they have. */
 cuarena_status_t cuai_query_begin_beside(cuarena_t *arena);
-/* The same for a call that fills a struct of the caller's, which has a struct_size. */
+/* Begins a query as cuai_query_begin does, for a call that fills a struct of the caller's, `sized`,
+ * which begins with struct_size. BAD_ARGUMENT also where that is of no release. */
 cuarena_status_t cuai_query_begin_into(cuarena_t *arena, const char *name, const void *sized,
                                        size_t size);
 /* Lets go of the lock and tells the log of an error; returns `status`. */
@@ -143,8 +144,8 @@ cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_block_ref_t ref, uint
                                    uint32_t stream);
 /* Waits until nothing moves the block; false: it has ended. Drops the lock. */
 bool cuai_reclaim_block(cuarena_t *arena, cuarena_block_t block, cuai_block_ref_t *block_out);
-/* The same, and makes the stream, or with 0 the caller, wait for copies of compactions that moved
- * it. STALE: it has ended. Drops the lock. */
+/* Waits until nothing moves the block, and makes the stream, or with 0 the caller, wait for copies
+ * of compactions that moved it. STALE: it has ended. Drops the lock. */
 cuarena_status_t cuai_reclaim_behind(cuarena_t *arena, cuarena_block_t block, uint32_t stream,
                                      cuai_block_ref_t *block_out);
 

@@ -89,7 +89,7 @@ static cuarena_status_t fail_value(const char *key, const char *value, cuai_refu
                      accepted);
 }
 
-/* Into a whole config. */
+/* Sets one option of a config that has all members. */
 static cuarena_status_t set(cuarena_config_t *full, const char *name, const char *value)
 {
     CUAI_ASSERT(full->struct_size == sizeof *full);

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/stack.h"
 
-/* Sets of memories. */
+/* Sets of memories, a bit for each. */
 #define OF(memory) (1u << CUARENA_MEMORY_##memory)
 #define CUDA (OF(DEVICE) | OF(MANAGED) | OF(PINNED))
 

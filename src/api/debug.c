@@ -27,7 +27,7 @@ static cuarena_status_t visit(cuarena_t *arena, cuarena_block_t block, tour_t *t
     return status;
 }
 
-/* Drops the lock. */
+/* Looks at all live blocks, until an error. Drops the lock. */
 static cuarena_status_t visit_all(cuarena_t *arena, tour_t *tour)
 {
     CUAI_ASSERT(arena->inside != 0);

@@ -94,7 +94,7 @@ static cuarena_status_t check_block(const sharing_t *sharing, cuai_block_ref_t r
                      block);
 }
 
-/* No lock; the block is pinned. */
+/* Asks the memory for the handles of the block, which is pinned. Called without the lock. */
 static cuarena_status_t ask_memory(sharing_t *sharing, const cuarena_memory_segment_t *segment,
                                    uint64_t offset, uint64_t bytes)
 {

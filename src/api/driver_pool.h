@@ -16,8 +16,9 @@ static inline bool cuai_pool_has_the_rest(const cuarena_t *arena)
 /* The pool gives free bytes back until `keep_bytes` are left; adds to *given how many went. Counts
  * as a trim and a shrinkage. Drops the lock. */
 cuarena_status_t cuai_driver_pool_trim(cuarena_t *arena, uint64_t keep_bytes, uint64_t *given);
-/* The same, once the caller has waited for the stream's work so far or, with CUARENA_NO_STREAM, for
- * all work. */
+/* Lets the pool give free bytes back until `keep_bytes` are left, once the caller has waited for
+ * the stream's work so far or, with CUARENA_NO_STREAM, for all work; adds to *given how many went.
+ * Drops the lock. */
 cuarena_status_t cuai_driver_pool_trim_on(cuai_call_t *call, cuarena_stream_t stream,
                                           uint64_t keep_bytes, uint64_t *given);
 /* What the pool has of its device; 0 where that is lost. No lock. */

@@ -97,7 +97,8 @@ static bool enter_heap(cuarena_t *arena)
            (CUAI_LIKELY(cuai_lock_try(&arena->lock, false)) || enter_contended(arena));
 }
 
-/* The same, for what is called less often, with other threads or without. */
+/* Takes the lock with other threads in the process or without, for what is called less often.
+ * False: threads have caches, or a signal handler interrupted this thread in a call. */
 static bool enter(cuarena_t *arena)
 {
     return CUAI_SINGLE_THREADED ? cuai_lock_try(&arena->lock, true) : enter_heap(arena);
@@ -112,13 +113,14 @@ static CUAI_INLINE bool enter_at_once(cuarena_t *arena)
            CUAI_LIKELY(cuai_lock_try(&arena->lock, alone));
 }
 
-/* The same, inlined for a process of one thread only: calls on a stream have more to do. */
+/* Takes the lock if that is possible at once and the process has one thread: calls on a stream
+ * inline no other case, since they have more to do. */
 static CUAI_INLINE bool enter_alone(cuarena_t *arena)
 {
     return CUAI_LIKELY(CUAI_SINGLE_THREADED) && CUAI_LIKELY(cuai_lock_try(&arena->lock, true));
 }
 
-/* Lets go after enter_alone: no thread starts meanwhile. */
+/* Lets go of the lock that enter_alone took: no thread starts meanwhile. */
 static CUAI_INLINE void leave_alone(cuarena_t *arena)
 {
     cuai_unlock_as(&arena->lock, true);
@@ -545,7 +547,7 @@ static CUAI_INLINE bool free_pointer(cuarena_t *arena, const void *pointer, cuar
                : cuai_fast_cache_put(arena, *link, CUAI_POINTER_ATTRIBUTES, NULL);
 }
 
-/* The same for the block of an id. */
+/* Frees the block of an id on a stream or, with CUARENA_NO_STREAM, without. */
 static CUAI_INLINE bool free_block(cuarena_t *arena, cuarena_block_t block, cuarena_stream_t stream)
 {
     cuai_slot_t slot = cuai_slot_named(arena->heaps[CUAI_DYNAMIC], block);
@@ -563,7 +565,8 @@ static CUAI_OUTLINE bool free_any(cuarena_t *arena, uint64_t name, cuarena_strea
                                    : free_block(arena, name, stream);
 }
 
-/* Frees the block of a name likewise. */
+/* Frees a block in a process with other threads: by the cache of this thread where threads have
+ * caches, else with the lock. False: nothing was done. */
 static CUAI_OUTLINE bool free_beside(cuarena_t *arena, uint64_t name, cuarena_stream_t stream,
                                      int what)
 {

@@ -79,7 +79,9 @@ static CUAI_INLINE bool cuai_fast_spares(cuarena_t *arena, const cuai_record_t *
  * block's address or id. False: nothing was done, and the slow path is to do it. No lock. */
 bool cuai_tcache_alloc(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream, int what,
                        uint64_t *name_out) CUAI_OUTLINE;
-/* Frees the block of a name likewise. */
+/* Frees a block by the cache of this thread, on a stream or, with CUARENA_NO_STREAM, without;
+ * `what` and the name are those of cuai_tcache_alloc. False: nothing was done, and the slow path is
+ * to do it. No lock. */
 bool cuai_tcache_free(cuarena_t *arena, uint64_t name, cuarena_stream_t stream,
                       int what) CUAI_OUTLINE;
 

@@ -60,7 +60,6 @@ static void note(const cuarena_t *arena, cuai_block_ref_t ref, leak_t *leak)
     memcpy(leak->frames, one->frames, one->frame_count * sizeof(void *));
 }
 
-/* Lists the live blocks. */
 static cuarena_status_t list(const cuarena_t *arena, report_t *report)
 {
     cuai_assert_locked(arena);

@@ -388,7 +388,8 @@ static void give_back_ended(cuarena_t *arena, const ended_t *ended, uint64_t cou
     }
 }
 
-/* Drops the lock. */
+/* Ends all blocks once their work is done; `ended` gets how many bytes and segments that were.
+ * Drops the lock. */
 static cuarena_status_t reset(cuarena_t *arena, ended_t *ended)
 {
     cuai_assert_locked(arena);

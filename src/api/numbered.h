@@ -21,15 +21,16 @@ typedef struct cuai_figures {
     uint64_t streams; /* that the arena knows */
     cuarena_stats_t stats;
 } cuai_figures_t;
-/* False: the arena has ended. */
+/* Copies the figures of the arena with that number. False: it has ended. */
 bool cuai_numbered_figures(uint64_t number, cuai_figures_t *figures_out);
 
 /* ---- Snapshots --------------------------------------------------------- */
 
 typedef struct cuai_snapshot cuai_snapshot_t;
-/* STALE: the arena has ended. OUT_OF_MEMORY. */
+/* Takes a snapshot of the arena with that number. STALE: it has ended. OUT_OF_MEMORY: the host has
+ * none for the copy. */
 cuarena_status_t cuai_numbered_snapshot(uint64_t number, cuai_snapshot_t **snapshot_out);
-/* NULL is fine. */
+/* Frees a snapshot; NULL is fine. */
 void cuai_snapshot_end(cuai_snapshot_t *s);
 /* Writes it; false: the function took no more. */
 bool cuai_snapshot_format(const cuai_snapshot_t *s, int32_t format, cuarena_write_fn write,

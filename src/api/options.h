@@ -56,11 +56,11 @@ typedef struct cuai_option {
     cuai_ort_t ort;
 } cuai_option_t;
 
-/* NULL past the last. */
+/* The option at a place of the table; NULL past the last. */
 const cuai_option_t *cuai_option_at(size_t index);
 /* The option of that name; NULL if there is none. */
 const cuai_option_t *cuai_option_find(const char *key);
-/* "amount", "bytes", ... */
+/* The word for a type, such as "amount" or "bytes". */
 const char *cuai_option_type_name(cuai_option_type_t type);
 
 /* Reads a value into the member; refuses what is out of range too. */
@@ -97,7 +97,8 @@ const char *cuai_key_nearest(const char *name);
 
 /* The range of values, in words. */
 const char *cuai_key_accepted(cuai_key_t key);
-/* As cuai_option_read and cuai_option_print. */
+/* These read and print the value of a key as cuai_option_read and cuai_option_print do that of an
+ * option. */
 cuai_refusal_t cuai_key_read(cuai_key_t key, const char *value, cuarena_config_t *config);
 bool cuai_key_print(cuai_key_t key, const cuarena_config_t *config,
                     char text[CUAI_OPTION_TEXT_SIZE]);

@@ -10,7 +10,7 @@
 typedef struct cuai_owned {
     bool inside; /* in what the arena has taken */
     bool begins; /* a block that callers may name begins there */
-    bool live;   /* ... or is around it, and is the one below */
+    bool live;   /* one begins there or is around it; the members below tell of it */
     uint64_t address;
     uint64_t requested;
     cuarena_block_t block;

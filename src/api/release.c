@@ -255,7 +255,7 @@ static cuarena_status_t release(cuai_call_t *call, cuai_block_ref_t ref, uint32_
     return status;
 }
 
-/* Drops the lock. */
+/* Frees a block whose bytes get the pattern of freed ones. On an error it lives. Drops the lock. */
 static cuarena_status_t end_with_pattern(cuai_call_t *call, cuai_block_ref_t ref, uint32_t stream)
 {
     CUAI_ASSERT(cuai_has_freed_pattern(call->arena, ref));
@@ -270,7 +270,7 @@ static cuarena_status_t end_with_pattern(cuai_call_t *call, cuai_block_ref_t ref
     return status;
 }
 
-/* Drops the lock. */
+/* Frees a watched block once its guards were looked at. Drops the lock. */
 static cuarena_status_t release_watched(cuai_call_t *call, cuarena_block_t block, uint32_t stream)
 {
     CUAI_ASSERT(call->arena->watch != NULL);

@@ -114,7 +114,7 @@ typedef void (*cuai_piece_fn)(void *to, const cuai_snapshot_t *s, const cuai_pie
 /* Calls `fn` for what lies in a segment, in address order and without a gap. */
 void cuai_snapshot_walk(const cuai_snapshot_t *s, int region, const cuai_segment_t *segment,
                         cuai_piece_fn fn, void *to);
-/* The same for all segments of all regions, and for dedicated blocks. */
+/* Calls `fn` for what lies in all segments of all regions, and for dedicated blocks. */
 void cuai_snapshot_walk_all(const cuai_snapshot_t *s, cuai_piece_fn fn, void *to);
 /* The free list that has the bytes of a piece that is free. */
 cuai_copied_list_t cuai_snapshot_list(const cuai_snapshot_t *s, const cuai_piece_t *piece);

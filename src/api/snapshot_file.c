@@ -24,7 +24,7 @@ static cuarena_status_t fail(int error, const char *path)
                             cuai_shown(path, CUAI_SHOWN, room), strerror(error));
 }
 
-/* A cuarena_write_fn. */
+/* A cuarena_write_fn; `user` is the file_t. */
 static int32_t write_all(void *user, const void *bytes, size_t size)
 {
     file_t *file = user;

@@ -11,7 +11,7 @@
 /* What lies in one segment, added up. */
 typedef struct sums {
     uint64_t allocated; /* live, and not freed */
-    uint64_t active;    /* the same and what was freed and waits */
+    uint64_t active;    /* those, and what was freed and waits */
     uint64_t requested;
 } sums_t;
 

@@ -48,7 +48,7 @@ static uint64_t extensions(const cuarena_t *arena)
     return none ? 0 : cuai_max(arena->extensions, 1);
 }
 
-/* As ONNX Runtime says that there is none. */
+/* The limit of bytes; -1, as ONNX Runtime says it, where there is none. */
 static int64_t limit_of(const cuarena_t *arena)
 {
     int64_t limit = clamp(cuai_min(arena->limits[CUARENA_LIMIT_RESERVED], arena->pool_bytes));

@@ -47,8 +47,8 @@ cuarena_status_t cuai_check_live(const cuarena_t *arena, uint64_t size, uint64_t
  * idle bytes. Returns the heap's answer, or LIMIT. */
 cuarena_status_t cuai_try_alloc(cuarena_t *arena, const cuai_request_t *request,
                                 cuai_block_ref_t *block_out);
-/* The same from free bytes in whatever free lists, which join this one for that. A request that is
- * refused leaves them where they are. */
+/* Allocates a block from `part`, free bytes in whatever free lists, which join `freelist` for that,
+ * and counts it. A request that is refused leaves the bytes where they are. */
 cuarena_status_t cuai_try_alloc_gathered(cuarena_t *arena, const cuai_request_t *request,
                                          const cuai_free_part_t *part, uint32_t freelist,
                                          cuai_block_ref_t *block_out);

@@ -18,12 +18,12 @@
 /* Begins to tell a tool, if the option wants that and there is one, before the arena has bytes. No
  * lock. */
 void cuai_annotate_begin(cuarena_t *arena);
-/* Nothing more is told: this is a forked child. */
+/* Tells no tool anything any more: this is a forked child, where its threads do not exist. */
 void cuai_annotate_forget(cuarena_t *arena);
 
 /* A block begins or ends for its user; CUARENA_EVENT_ALLOC or CUARENA_EVENT_FREE. */
 void cuai_annotate_block(cuarena_t *arena, cuai_block_ref_t ref, int32_t kind) CUAI_NOINLINE;
-/* It has another size, at the same place. */
+/* Tells a tool that a block has another size where it is. */
 void cuai_annotate_size(cuarena_t *arena, cuai_block_ref_t ref) CUAI_NOINLINE;
 /* The blocks of a batch are at their new places. */
 void cuai_annotate_moves(cuarena_t *arena, const cuai_batch_t *batch) CUAI_NOINLINE;

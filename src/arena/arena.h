@@ -105,7 +105,7 @@ struct cuarena_arena {
     uint64_t limits[4]; /* CUARENA_LIMIT_... */
     uint64_t memory_bytes; /* what the memory had when the arena was made */
     bool owned;            /* with ZERO_OWNER: a tag, `owner`, has had blocks */
-    bool owners_mix;       /* ... and another one, or a capture session, too */
+    bool owners_mix;       /* another tag, or a capture session, has had blocks too */
     cuarena_tag_t owner;
     bool unreturned;        /* there may be idle bytes that `keep` would have given back */
     bool growing;           /* a thread takes or gives bytes without the lock */
@@ -137,7 +137,7 @@ struct cuarena_arena {
     uint64_t shrinkages;     /* growths that were */
     uint64_t adopted_bytes;  /* of live blocks */
     uint64_t most_live;      /* live bytes, up to the peaks that are kept */
-    uint64_t most_requested; /* the same of requested bytes */
+    uint64_t most_requested; /* most_live of requested bytes */
 
     cuai_scopes_t *whole_scopes;
     cuai_scopes_t *region_scopes[CUARENA_REGION_COUNT];
@@ -269,8 +269,8 @@ static CUAI_INLINE void cuai_thread_enter(bool entered)
 /* Stops the caches of threads, and counts what they did. False: this thread is in a call of one,
  * which a signal handler has interrupted. O(caches that run). */
 bool cuai_tcaches_stop(cuarena_t *arena);
-/* Takes the lock of an arena whose threads have caches, and stops them; false, with nothing done,
- * likewise. */
+/* Takes the lock of an arena whose threads have caches, and stops them. False, with nothing done: a
+ * signal handler has interrupted this thread in a call of one, or with the lock. */
 bool cuai_tcaches_enter(cuarena_t *arena);
 /* Frees the blocks that caches of threads keep; whether there were any. O(them). */
 bool cuai_tcaches_flush(cuarena_t *arena);
@@ -294,7 +294,8 @@ static inline bool cuai_arena_enter_beside(cuarena_t *arena)
     return true;
 }
 
-/* The same, and no cache keeps anything. */
+/* Takes the lock, stops the caches of threads and frees the blocks that they keep. False: a signal
+ * handler has interrupted this thread in a call. */
 static inline bool cuai_arena_enter(cuarena_t *arena)
 {
     bool entered = cuai_arena_enter_beside(arena);

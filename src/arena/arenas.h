@@ -42,7 +42,7 @@ uint64_t cuai_arenas_next(uint64_t number);
 /* Takes the lock of the arena with that number, whose caches of threads keep nothing then, and
  * keeps arenas from ending; NULL, with nothing done, if there is none any more. O(arenas). */
 cuarena_t *cuai_arenas_enter(uint64_t number);
-/* Ends that. */
+/* Lets go of the locks that cuai_arenas_enter took. */
 void cuai_arenas_leave(cuarena_t *arena);
 /* The log's level changed: every arena follows it. The caller has no arena's lock. */
 void cuai_arenas_set_log(void);

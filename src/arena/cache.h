@@ -46,7 +46,8 @@ bool cuai_cache_is_for(const cuarena_t *arena, const cuai_request_t *request);
  * of them or more. Their whole pages go back to the memory. Returns how many blocks ended; adds to
  * *given, unless that is NULL, what the memory got back. Drops the lock. */
 uint64_t cuai_cache_release(cuarena_t *arena, uint64_t bytes, uint64_t *given);
-/* The same without the rule of nine tenths. */
+/* Ends cached blocks as cuai_cache_release does, but no more than `bytes` takes, even where that is
+ * nearly all. Drops the lock. */
 uint64_t cuai_cache_evict(cuarena_t *arena, uint64_t bytes, uint64_t *given);
 /* Ends all cached blocks; nothing goes back to the memory yet. */
 void cuai_cache_drop(cuarena_t *arena);

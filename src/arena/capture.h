@@ -81,7 +81,7 @@ void cuai_capture_resized(cuarena_t *arena, const cuai_record_t *r, uint64_t mor
                           uint64_t more_requested);
 /* Makes the untouched ends of stretches of open sessions idle; returns how many bytes. */
 uint64_t cuai_captures_reclaim(cuarena_t *arena);
-/* The same of one session. */
+/* Makes the untouched ends of stretches of one session idle; returns how many bytes. */
 uint64_t cuai_capture_reclaim(cuarena_t *arena, cuarena_capture_t *capture);
 /* The largest untouched end of a stretch of the session. */
 uint64_t cuai_capture_untouched(const cuarena_t *arena, const cuarena_capture_t *capture);

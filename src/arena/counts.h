@@ -27,13 +27,14 @@ void cuai_uncount_block(cuarena_t *arena, cuai_block_ref_t ref);
 
 /* ---- The whole arena --------------------------------------------------- */
 
-/* Sums of all heaps. */
+/* The bytes of the live blocks of all heaps. O(1). */
 uint64_t cuai_live_bytes(const cuarena_t *arena);
-/* All counts, with the peaks. */
+/* The counts of all blocks of the arena, with their peaks. */
 cuai_counts_t cuai_whole_counts(const cuarena_t *arena);
 /* From now on `whole` is kept at every change (CUAI_SLOW_WHOLE). */
 void cuai_begin_whole(cuarena_t *arena);
-/* Ends that if neither a scope nor a second heap needs peaks of the whole beside the heap's. */
+/* Stops keeping `whole` if neither a scope nor a second heap needs peaks of the whole beside the
+ * heap's. */
 void cuai_end_whole(cuarena_t *arena);
 /* Keeps the most live bytes ever, before the whole's peaks begin anew. */
 void cuai_keep_most(cuarena_t *arena);
@@ -57,7 +58,7 @@ bool cuai_limit_may_allow(const cuarena_t *arena, const cuai_request_t *request)
  * cached block ends and nothing goes back for it. */
 bool cuai_would_fit(const cuarena_t *arena, const cuai_request_t *request);
 
-/* By `more`, modulo 2^64. */
+/* Changes the reserved bytes by `more`, modulo 2^64, and raises their peak. */
 static inline void cuai_count_reserved(cuarena_t *arena, uint64_t more)
 {
     CUAI_ASSERT(more <= UINT64_MAX / 2 || 0 - more <= arena->reserved);

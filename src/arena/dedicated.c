@@ -66,7 +66,8 @@ static cuarena_stream_t stream_for(const cuarena_t *arena, uint32_t number, cuar
     return ordered ? handle : CUARENA_NO_STREAM;
 }
 
-/* *stream becomes CUARENA_NO_STREAM if it turns out to be captured. No lock. */
+/* Gets bytes in the order of *stream, which becomes CUARENA_NO_STREAM if it turns out to be
+ * captured. No lock. */
 static cuarena_status_t get_bytes(const cuarena_t *arena, uint64_t bytes, cuarena_stream_t *stream,
                                   cuarena_memory_segment_t *segment)
 {
@@ -79,7 +80,8 @@ static cuarena_status_t get_bytes(const cuarena_t *arena, uint64_t bytes, cuaren
     return cuai_mem_get(arena, bytes, bytes, segment);
 }
 
-/* No lock. */
+/* Gets a segment and sets it to 0 if it must be; *stream becomes CUARENA_NO_STREAM if it turns out
+ * to be captured. Called without the lock. */
 static cuarena_status_t get_segment(const cuarena_t *arena, uint64_t bytes,
                                     cuarena_stream_t *stream, cuarena_memory_segment_t *segment)
 {
@@ -156,7 +158,8 @@ static cuarena_status_t may_alloc(cuarena_t *arena, const cuai_request_t *reques
     return status == CUARENA_OK ? ready_apart(arena) : status;
 }
 
-/* The caller touches the request's stream. Drops the lock. */
+/* Allocates a dedicated block; the caller touches the request's stream, whose handle this is. Drops
+ * the lock. */
 static cuarena_status_t alloc_on(cuarena_t *arena, const cuai_request_t *request,
                                  cuarena_stream_t handle, cuai_block_ref_t *block_out)
 {

@@ -13,8 +13,9 @@ cuarena_memory_segment_t cuai_dedicated_segment(const cuai_record_t *r);
 /* Gives the segment of a dedicated block that has ended back: behind the work of a stream where the
  * memory can order that, else (or with stream 0) at once. Drops the lock. */
 void cuai_return_segment(cuarena_t *arena, cuarena_memory_segment_t segment, uint32_t number);
-/* The same, not counted, behind a wait that the caller made, in the order of `stream`. If the wait
- * failed the segment is not given back, since work may still use it, and the log is told. */
+/* Gives a segment back in the order of `stream`, behind a wait that the caller made and whose
+ * result is `waited`; does not count it. If the wait failed the segment stays, since work may still
+ * use it, and the log is told. Drops the lock. */
 void cuai_return_waited(cuarena_t *arena, cuarena_memory_segment_t segment, cuarena_stream_t stream,
                         cuarena_status_t waited);
 /* A session begins: takes the host memory with which blocks can be freed on its streams. On an

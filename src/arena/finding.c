@@ -75,7 +75,7 @@ static void set_error(const cuai_finding_t *finding)
                     (unsigned long long)finding->age_ms, place, bytes, wanted[finding->where]);
 }
 
-/* No lock. */
+/* Tells the log who allocated the block. Called without the lock. */
 static void log_stack(const cuarena_t *arena, const cuai_finding_t *finding)
 {
     for (uint32_t i = 0; i < finding->frame_count; i++) {

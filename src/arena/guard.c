@@ -26,7 +26,7 @@ cuarena_status_t cuai_guard_supported(const cuarena_t *arena)
 
 /* ---- Writing ----------------------------------------------------------- */
 
-/* No lock. */
+/* Sets bytes to a value; 0 bytes need no call of the memory. Called without the lock. */
 static cuarena_status_t set(const cuarena_t *arena, uint64_t address, int32_t value, uint64_t bytes,
                             cuarena_stream_t stream)
 {
@@ -52,7 +52,7 @@ static layout_t layout_of(const cuarena_t *arena, const cuai_record_t *r, uint64
                       fills ? cuai_min(begin + kept, end) : end};
 }
 
-/* No lock. */
+/* Writes both guards and the pattern of a layout. Called without the lock. */
 static cuarena_status_t write(const cuarena_t *arena, const layout_t *layout,
                               cuarena_stream_t stream)
 {
@@ -144,7 +144,7 @@ static void note(cuai_damage_t *damage, const unsigned char *chunk, uint64_t byt
     }
 }
 
-/* Looks whether all bytes have a value. No lock. */
+/* Looks whether all bytes have a value. Called without the lock. */
 static cuarena_status_t look(const cuarena_t *arena, uint64_t address, uint64_t bytes, int value,
                              cuai_damage_t *damage)
 {

@@ -40,7 +40,7 @@ cuarena_status_t cuai_guard_check(cuarena_t *arena, cuai_block_ref_t ref,
 cuarena_status_t cuai_freed_fill(cuarena_t *arena, cuai_block_ref_t ref);
 cuarena_status_t cuai_freed_check(cuarena_t *arena, cuai_block_ref_t ref,
                                   cuai_findings_t *findings_out);
-/* Tells all of them. Drops the lock. */
+/* Tells all findings, as cuai_finding_tell tells one. Drops the lock. */
 void cuai_findings_tell(cuarena_t *arena, const cuai_findings_t *findings);
 
 #endif

@@ -230,7 +230,7 @@ static cuarena_status_t zero_vacated(const cuarena_t *arena, const cuai_batch_t 
     return status;
 }
 
-/* Moves the runs. No lock. */
+/* Lets the memory move the runs of a batch. No lock. */
 static cuarena_status_t move_runs(const cuarena_t *arena, const cuai_batch_t *batch,
                                   cuarena_stream_t stream, queued_t *queued)
 {
@@ -243,7 +243,7 @@ static cuarena_status_t move_runs(const cuarena_t *arena, const cuai_batch_t *ba
     return zero_vacated(arena, batch, stream);
 }
 
-/* The caller touches the stream. Drops the lock. */
+/* Queues the moves of a batch on a stream that the caller touches. Drops the lock. */
 static cuarena_status_t queue_between(cuarena_t *arena, const cuai_batch_t *batch,
                                       cuarena_stream_t stream, queued_t *queued)
 {

@@ -385,7 +385,8 @@ static cuarena_status_t ask_probe(cuarena_t *arena, cuai_stream_t *s)
     return cuai_timeline_see(arena, 0, (cuai_point_t){s->number, s->probe}, false);
 }
 
-/* Drops the lock. */
+/* Raises the lag of a stream that has not reached its probe yet, and lowers it where it has. Drops
+ * the lock. */
 static void count_lag(cuarena_t *arena, cuai_stream_t *s)
 {
     cuai_assert_locked(arena);

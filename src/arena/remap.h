@@ -62,7 +62,7 @@ void cuai_aliases_end(cuarena_t *arena, bool ask);
 /* Before growth: unmaps aliases as far as nobody needs to ask, unless there are many. Nobody grows,
  * trims or compacts. Drops the lock. */
 void cuai_aliases_before_growth(cuarena_t *arena);
-/* All work is done. */
+/* Notes that the work behind all aliases is done. */
 void cuai_aliases_forget_waits(cuarena_t *arena);
 /* Counts the waits of aliases, by stream. */
 void cuai_aliases_count_waits(const cuarena_t *arena, uint64_t *waits);

@@ -21,7 +21,7 @@
 #define SPARE_SHARE 48
 #define SPARE_PAGES 3
 #define SPARE_HANDLES 6
-/* The same where pages of the request's stream can move, which costs no more than to take some. */
+/* The share where pages of the request's stream can move, which costs no more than to take some. */
 #define SPARE_OF_STREAM 1
 /* How often pages are reused, one or several at once, before a handle is taken instead; as often
  * again for each such share of the most in use that is held beyond it. After so many reuses it is a

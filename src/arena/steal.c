@@ -643,7 +643,8 @@ cuarena_status_t cuai_try_alloc_stealing(cuarena_t *arena, const cuai_request_t 
                                                         : CUARENA_FRAGMENTED;
 }
 
-/* Drops the lock. */
+/* Searches, and lets the requester wait for other streams, until the request has its block or
+ * nothing more helps. Drops the lock. */
 static cuai_stolen_t steal(search_t *search, cuai_block_ref_t *block_out)
 {
     bool idle = false;

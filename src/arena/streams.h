@@ -79,7 +79,7 @@ static inline bool cuai_is_captured(const cuarena_t *arena, uint32_t number)
     return number != 0 && cuai_stream(arena, number)->capture != NULL;
 }
 
-/* BUSY, put into words, if it is. */
+/* BUSY, put into words, if the stream is in an open session. */
 cuarena_status_t cuai_check_captured(const cuarena_t *arena, uint32_t number);
 /* Asks the memory whether a stream of this thread, or of none, is being captured now. BUSY: its
  * capture has failed. Drops the lock. */
@@ -97,8 +97,9 @@ cuarena_status_t cuai_stream_ask_captured(cuarena_t *arena, uint32_t number, boo
  */
 cuarena_stream_t cuai_stream_touch(cuarena_t *arena, uint32_t number);
 void cuai_stream_untouch(cuarena_t *arena, uint32_t number);
-/* The same for work with bytes that the stream may be using. If the stream was released, so that
- * the work has none, waits for what it had to do. On an error it is to be untouched too. */
+/* Touches a stream for work with bytes that it may be using: as cuai_stream_touch, but if the
+ * stream was released, and has no handle for that work, waits for what it had to do. On an error it
+ * is to be untouched too. Drops the lock. */
 cuarena_status_t cuai_stream_touch_for_work(cuarena_t *arena, uint32_t number,
                                             cuarena_stream_t *handle_out);
 
@@ -109,7 +110,7 @@ cuarena_status_t cuai_stream_touch_for_work(cuarena_t *arena, uint32_t number,
 uint32_t cuai_freelist_for_free(const cuarena_t *arena, int32_t region, uint32_t number);
 /* Makes a free list in each heap that has some, where there is none yet; on an error none. */
 cuarena_status_t cuai_freelists_make(const cuarena_t *arena, uint32_t *freelists);
-/* Ends them; their bytes are idle. */
+/* Ends the free lists of a stream, of one for each heap; their bytes are idle. */
 void cuai_freelists_end(const cuarena_t *arena, uint32_t *freelists);
 /* Moves all ranges of the first into the second. */
 void cuai_freelists_merge(const cuarena_t *arena, const uint32_t *from, const uint32_t *to);

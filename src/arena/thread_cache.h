@@ -5,7 +5,7 @@
  * A thread gets a cache for an arena and a stream, or for calls without one, once threads have met
  * at the arena's lock. Until then, so in programs of one thread, there is none of this. A cache has
  * a bin for each size, eight sizes for each power of two; requests that it is for are rounded up to
- * those. What it has no block for it takes from the heap, a few at a time, and gives back likewise.
+ * those. What it has no block for it takes from the heap, a few at a time, and so it gives back.
  *
  * What guards what:
  *
@@ -101,7 +101,7 @@ typedef struct cuai_tcache {
     cuarena_heap_t *heap;
     uint32_t upper[2];   /* of ordinary blocks, by CUAI_BY_... */
     uint64_t room;       /* the most bytes that it may keep */
-    uint64_t bin_room;   /* the same of one bin */
+    uint64_t bin_room;   /* the most bytes that one bin may keep */
     uint64_t bytes;      /* that it keeps */
     uint64_t allocs;     /* served and not counted yet, less those that were counted for KEPT
                           * blocks, modulo 2^64 */
@@ -163,7 +163,7 @@ const char *cuai_tcaches_wrong(const cuarena_t *arena);
 bool cuai_tcaches_may_run(const cuarena_t *arena);
 /* From now on threads get caches. Lock held. */
 void cuai_tcaches_begin(cuarena_t *arena);
-/* Ends that: no cache runs, none keeps anything. */
+/* From now on threads get no caches, and none keeps anything. Called while none runs. Lock held. */
 void cuai_tcaches_end(cuarena_t *arena);
 /* The cache of this thread for calls on a stream, or without one; NULL: it cannot have one. No
  * lock. */

@@ -41,7 +41,7 @@ typedef struct cuai_timeline {
     uint64_t done;                      /* the host has seen this serial */
     uint32_t unneeded;                  /* entries that nobody needs */
     uint64_t seen[CUAI_STREAM_NUMBERS]; /* by number: the serial of that stream that it has seen */
-    /* The same when the event of its closed free list was recorded, or an earlier one. */
+    /* what `seen` was when the event of its closed free list was recorded, or an earlier one */
     uint64_t then[CUAI_STREAM_NUMBERS];
     uint64_t then_serial; /* of that event */
 } cuai_timeline_t;

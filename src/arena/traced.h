@@ -30,17 +30,19 @@ void cuai_see_block(const cuarena_t *arena, cuai_block_ref_t ref, int32_t kind,
  * which also tells a tool (annotate.h). */
 void cuai_trace_call(cuarena_t *arena, cuai_block_ref_t ref, int32_t kind, cuarena_stream_t stream);
 void cuai_trace_block(cuarena_t *arena, cuai_block_ref_t ref, int32_t kind, uint32_t stream);
-/* ... of bytes of the arena as a whole. */
+/* Adds an event of bytes of the arena as a whole, if events are wanted. */
 void cuai_trace_bytes(cuarena_t *arena, int32_t kind, uint64_t bytes);
-/* ... of bytes freed on a stream before a time, which became idle. */
+/* Adds an event of bytes that were freed on a stream before a time and became idle, if events are
+ * wanted. */
 void cuai_trace_idle(cuarena_t *arena, uint32_t stream, uint64_t bytes, uint64_t before_ns);
-/* ... of a refused request. */
+/* Adds an event of a refused request, if events are wanted. */
 void cuai_trace_failure(cuarena_t *arena, cuarena_status_t status, uint64_t bytes,
                         cuarena_tag_t tag, uint32_t stream);
-/* ... of a step for a request, which brought something or had that status. `name` is static. */
+/* Adds an event of a step for a request, which brought something or had that status, if events are
+ * wanted. `name` is static. */
 void cuai_trace_step(cuarena_t *arena, int32_t step, const char *name, cuarena_status_t status,
                      uint64_t bytes, uint32_t stream);
-/* ... of a batch of moves, and of each of them. */
+/* Adds an event of a batch of moves and one of each of them, if events are wanted. */
 void cuai_trace_batch(cuarena_t *arena, const cuai_batch_t *batch);
 
 #endif

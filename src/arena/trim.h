@@ -6,9 +6,9 @@
 
 /* Gives idle bytes back until `keep_bytes` are reserved; returns how many. Drops the lock. */
 uint64_t cuai_trim(cuarena_t *arena, uint64_t keep_bytes);
-/* The same of what was freed on a stream, or with 0 of what is idle or was freed on any, after
- * waiting for it. What does not go stays its stream's where nobody else may have it. Drops the
- * lock. */
+/* Gives back what was freed on a stream, or with 0 what is idle or was freed on any, after waiting
+ * for it, until `keep_bytes` are reserved. What does not go stays its stream's where nobody else
+ * may have it. Drops the lock. */
 cuarena_status_t cuai_trim_freelists(cuarena_t *arena, uint32_t number, uint64_t keep_bytes,
                                      uint64_t *given_out);
 /* Gives about so many idle bytes back, but none of [begin, end); returns how many. Looks at a

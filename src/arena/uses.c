@@ -348,7 +348,8 @@ static cuarena_status_t see(cuarena_t *arena, cuai_point_t *wait, pass_t *pass)
     return status;
 }
 
-/* The same of all uses. On a lost arena no work is under way any more. */
+/* OK if the work behind all waits of a use is done, else BUSY; may wait for it. On a lost arena no
+ * work is under way any more. Drops the lock. */
 static cuarena_status_t see_all(cuarena_t *arena, const cuai_use_t *use, pass_t *pass)
 {
     cuarena_status_t status = CUARENA_OK;

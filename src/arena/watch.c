@@ -105,7 +105,8 @@ static bool grow_table(cuai_watch_t *watch)
     return true;
 }
 
-/* No lock. */
+/* Makes a record with the stack of its caller; NULL: the host has no memory. Called without the
+ * lock, since finding the stack takes long. */
 static cuai_watched_t *new_watched(uint32_t most_frames)
 {
     void *frames[CUAI_MOST_FRAMES];

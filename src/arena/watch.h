@@ -37,7 +37,7 @@ typedef struct cuai_watch {
 
 /* Begins the watch if an option asks for it. No lock. */
 cuarena_status_t cuai_watch_begin(cuarena_t *arena);
-/* Ends it. No lock. */
+/* Ends the watch and forgets all blocks. No lock. */
 void cuai_watch_end(cuarena_t *arena);
 /* What it takes of the host; 0 without one. */
 uint64_t cuai_watch_host_bytes(const cuarena_t *arena);
@@ -47,7 +47,7 @@ cuarena_status_t cuai_watch_add(cuarena_t *arena, cuai_block_ref_t ref);
 cuai_watched_t *cuai_watch_find(const cuarena_t *arena, cuarena_block_t block);
 /* Forgets a block; one that is not watched is fine. */
 void cuai_watch_drop(cuarena_t *arena, cuarena_block_t block);
-/* Forgets all blocks. */
+/* Forgets all blocks; the arena has none any more. */
 void cuai_watch_clear(cuarena_t *arena);
 
 /* ---- Guards ------------------------------------------------------------ */
@@ -61,7 +61,7 @@ void cuai_watch_clear(cuarena_t *arena);
 
 /* The bytes before those of a block with this alignment; 0 without guards. */
 uint64_t cuai_front_bytes(const cuarena_t *arena, uint64_t alignment);
-/* The same of a block. Adopted and empty ones have none. */
+/* The bytes before those of this block's user; adopted and empty blocks have none. */
 uint64_t cuai_front_of(const cuarena_t *arena, const cuai_record_t *r);
 /* Where the bytes of a block begin for its user. */
 uint64_t cuai_user_address(const cuarena_t *arena, const cuai_record_t *r);

@@ -15,7 +15,7 @@ cuarena_status_t cuai_zero_fresh(const cuarena_t *arena, uint64_t address, uint6
 /* Whether a block's bytes are set to 0 before they leave it: with ZERO_FREE, but not the caller's
  * own. */
 bool cuai_zeroes_freed(const cuarena_t *arena, cuai_block_ref_t ref);
-/* The same of bytes that go back to the memory. */
+/* Whether bytes that go back to the memory are set to 0 before. */
 bool cuai_zeroes_returned(const cuarena_t *arena);
 /* With ZERO_OWNER notes a request of a tag, or of a capture session, and says whether the block's
  * bytes may have been another owner's. */

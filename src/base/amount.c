@@ -116,7 +116,7 @@ static cuai_refusal_t read_suffix(const char *text, uint32_t *shift)
     return "has an unknown suffix";
 }
 
-/* The number times 2^shift. */
+/* The number times 2^shift, which is a whole number of bytes. */
 static cuai_refusal_t scale(const number_t *number, uint32_t shift, uint64_t *bytes)
 {
     CUAI_ASSERT(shift % 10 == 0 && shift <= 40 && number->decimals <= MAX_DECIMALS);
@@ -173,7 +173,7 @@ static cuai_refusal_t read_percent(const number_t *number, uint64_t *value)
     return NULL;
 }
 
-/* What follows "auto". */
+/* Reads what follows "auto": nothing, or "-" and the bytes that are kept. */
 static cuai_refusal_t read_auto(const char *rest, uint64_t *kept)
 {
     if (*rest == '\0')
@@ -229,7 +229,7 @@ void cuai_bytes_print(uint64_t bytes, char text[CUAI_NUMBER_TEXT])
                        letters[unit - 1] - 'a' + 'A');
 }
 
-/* Without the zeros at the end of the decimals. */
+/* Prints no zeros at the end of the decimals. */
 static void print_percent(uint64_t value, char text[CUAI_NUMBER_TEXT])
 {
     int length = snprintf(text, CUAI_NUMBER_TEXT, "%" PRIu64 ".%03" PRIu64, value / WHOLE_PERCENT,

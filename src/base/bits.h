@@ -40,7 +40,7 @@ static inline uint64_t cuai_align_down(uint64_t v, uint64_t pow2)
     return v & ~(pow2 - 1);
 }
 
-/* The sum must not overflow. */
+/* Rounds up; the sum must not overflow. */
 static inline uint64_t cuai_align_up(uint64_t v, uint64_t pow2)
 {
     CUAI_ASSERT(v <= UINT64_MAX - (pow2 - 1));

@@ -51,7 +51,7 @@ const char *cuai_shown(const char *text, size_t most, char room[CUAI_SHOWN + siz
     return room;
 }
 
-/* Adds to the message. */
+/* Adds to the message, whose end it cuts where it is too long. */
 CUAI_PRINTF(1, 0) static void say(const char *format, va_list arguments)
 {
     char text[sizeof last.message];

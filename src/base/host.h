@@ -14,9 +14,9 @@
 /* Allocates zeroed bytes, aligned for any type; NULL if there are none. 0 bytes have a pointer of
  * their own. */
 void *cuai_host_alloc(size_t bytes);
-/* The same without zeroing. */
+/* Allocates bytes that are not zeroed, aligned for any type; NULL if there are none. */
 void *cuai_host_alloc_unzeroed(size_t bytes);
-/* NULL is fine. */
+/* Frees what these functions allocated; NULL is fine. */
 void cuai_host_free(void *pointer);
 /* Returns an array with room for one more than `count` items: `items`, or a copy with twice the
  * room, and then `items` is freed and *room set. NULL: there are no bytes, and nothing changed. */
@@ -63,7 +63,7 @@ typedef struct cuai_host_region {
     unsigned char *base; /* NULL until the first commit */
     size_t most;         /* bytes that it may come to have */
     size_t room;         /* bytes mapped, a multiple of CUAI_HOST_STEP */
-    size_t committed;    /* bytes in use, likewise */
+    size_t committed;    /* bytes in use, a multiple of CUAI_HOST_STEP */
 } cuai_host_region_t;
 
 /* Begins an empty region; false if no region can have that many bytes. */

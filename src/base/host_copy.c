@@ -28,7 +28,7 @@ static void *copy_share(void *share)
 
 /* ---- Threads ------------------------------------------------------------- */
 
-/* 1 where the system does not say. */
+/* How many processors this thread may run on; 1 where the system does not say. */
 static size_t count_processors(void)
 {
     cpu_set_t set;
@@ -44,7 +44,8 @@ static size_t count_threads(size_t bytes)
     return cuai_max(cuai_min(most, count_processors()), 1);
 }
 
-/* A thread needs host memory for its stack. */
+/* Begins a thread for each share but the first. A thread takes host memory for its stack, so tests
+ * can refuse it. */
 static void begin_shares(cuai_copy_share_t *shares, size_t count)
 {
     CUAI_ASSERT(count > 1 && count <= CUAI_HOST_COPY_THREADS);

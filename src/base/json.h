@@ -18,7 +18,7 @@ void cuai_json_close(cuai_json_t *json, char bracket);
 /* Begins a new line, for people who look at it. Before a member or an item, or the end of them. */
 void cuai_json_line(cuai_json_t *json);
 void cuai_json_number(cuai_json_t *json, const char *key, uint64_t number);
-/* A negative number too. */
+/* Writes a number that may be negative. */
 void cuai_json_signed(cuai_json_t *json, const char *key, int64_t number);
 /* As a string "0x12ab", for numbers that may be above 2^53 and name something. */
 void cuai_json_hex(cuai_json_t *json, const char *key, uint64_t number);

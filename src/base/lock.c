@@ -24,7 +24,7 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t expected, const struct t
     (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, most, NULL, 0);
 }
 
-/* The word itself need not be there any more. */
+/* Wakes who sleeps for an address: the word itself need not be there any more. */
 static void futex_wake(_Atomic uint32_t *word, int count)
 {
     (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);

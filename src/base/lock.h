@@ -86,7 +86,7 @@ typedef struct cuai_cond {
 #endif
 
 void cuai_lock_init(cuai_lock_t *lock);
-/* Nobody holds it or waits for it. */
+/* Ends a lock that nobody holds or waits for. */
 void cuai_lock_cleanup(cuai_lock_t *lock);
 /* In a forked child, where only the thread that forked goes on: the lock is free. */
 void cuai_lock_reset(cuai_lock_t *lock);
@@ -262,7 +262,7 @@ static inline void cuai_lock_assert_static_held(const cuai_lock_t *lock)
 }
 
 void cuai_cond_init(cuai_cond_t *cond);
-/* Nobody waits. */
+/* Ends a condition for which nobody waits. */
 void cuai_cond_cleanup(cuai_cond_t *cond);
 /* In a forked child: whoever waited does not exist here. */
 void cuai_cond_reset(cuai_cond_t *cond);

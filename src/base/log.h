@@ -27,7 +27,6 @@ cuarena_status_t cuai_log_error(const char *who, cuarena_status_t status) CUAI_N
 void cuai_log_before_fork(void);
 void cuai_log_after_fork(bool in_child);
 
-/* Sets the level. */
 void cuai_log_set(int32_t level);
 
 static inline bool cuai_log_wants(int32_t level)

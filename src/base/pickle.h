@@ -37,7 +37,7 @@ void cuai_pickle_list(cuai_pickle_t *pickle);
 void cuai_pickle_append(cuai_pickle_t *pickle);
 /* A text with static storage, which is likely to come again. */
 void cuai_pickle_word(cuai_pickle_t *pickle, const char *word);
-/* Below 2^63. */
+/* Writes a number below 2^63. */
 void cuai_pickle_number(cuai_pickle_t *pickle, uint64_t number);
 void cuai_pickle_flag(cuai_pickle_t *pickle, bool flag);
 

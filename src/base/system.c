@@ -102,7 +102,7 @@ static bool read_u64(const char *folder, const char *name, uint64_t *value)
 
 /* ---- Control groups ---------------------------------------------------- */
 
-/* 0 if the group does not say. */
+/* What a group could drop from its file cache; 0 if it does not say. */
 static uint64_t droppable_bytes(const group_layout_t *layout, const char *folder)
 {
     char text[TEXT_SIZE];
@@ -130,7 +130,7 @@ static uint64_t limit_of(const group_layout_t *layout, const char *folder)
     return read_u64(folder, layout->limit, &limit) ? limit : UINT64_MAX;
 }
 
-/* One of the two functions above. */
+/* A measure of one group is left_in or limit_of. */
 typedef uint64_t (*measure_fn)(const group_layout_t *layout, const char *folder);
 
 /*

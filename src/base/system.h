@@ -23,7 +23,7 @@ cuarena_status_t cuai_system_available(const char *root, uint64_t *bytes_out);
 
 /*
  * How many bytes the machine has in all, or less where the limit of a control group around the
- * process is less. DRIVER and cost as above.
+ * process is less. DRIVER if the system does not say. Cost: reads a few small files.
  */
 cuarena_status_t cuai_system_total(const char *root, uint64_t *bytes_out);
 

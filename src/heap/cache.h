@@ -73,7 +73,7 @@ static inline cuai_slot_t cuai_cache_oldest(const cuai_cache_t *cache)
     return cache->nodes[0].newer;
 }
 
-/* The next of the same capacity: behind the last comes the first again. */
+/* The next block of equal capacity: behind the last comes the first again. */
 static inline cuai_slot_t cuai_cache_equal(const cuai_cache_t *cache, cuai_slot_t slot)
 {
     return cache->nodes[slot].after;

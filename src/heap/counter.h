@@ -43,7 +43,7 @@ typedef struct cuai_counter {
  * a register what the ordinary case only subtracts. */
 void cuai_peak_counter_raise(cuai_peak_counter_t *counter) CUAI_OUTLINE;
 
-/* Adds `more`, modulo 2^64. */
+/* Adds `more`, modulo 2^64, to what is now, and raises the peak. */
 static CUAI_INLINE void cuai_peak_counter_add(cuai_peak_counter_t *counter, uint64_t more)
 {
     counter->below -= (int64_t)more;

@@ -61,12 +61,12 @@ struct cuarena_heap {
     uint64_t search_steps;
     bool smooth;            /* no plan is under way, no range is of the last class: the fast path
                              * requires this */
-    bool simple;            /* the same, with one free list and no SEPARATOR: no block needs a
+    bool simple;            /* smooth, with one free list and no SEPARATOR: no block needs a
                              * second slot */
     uint64_t ready_blocks;  /* while fewer live and a FREE slot exists, the heap has slots for one
                              * more block and for all SEPARATORs that frees may need; 0 if it is not
                              * smooth, or has cached blocks and is not simple */
-    uint64_t fast_blocks;   /* the same, but 0 unless every rest is split off and `cramped` is 0 */
+    uint64_t fast_blocks;   /* ready_blocks if every rest is split off and `cramped` is 0, else 0 */
     uint32_t slots_at_once; /* so many slots become FREE when none is */
     uint64_t split_threshold;
     uint64_t align_attributes; /* the granule's alignment, as block attributes */

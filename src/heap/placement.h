@@ -42,8 +42,8 @@ static inline bool cuai_is_small_or_giant(const cuarena_heap_t *heap, uint64_t f
     return size < heap->small_bytes || size * heap->giant_share > free_bytes * CUAI_GIANT_NUMERATOR;
 }
 
-/* The same where blocks of some classes had no room to grow: these do not go high for being small.
- */
+/* Whether a block goes to the top end as cuai_is_small_or_giant says, but not for being small where
+ * blocks of its class had no room to grow. */
 static inline bool cuai_goes_high(const cuarena_heap_t *heap, uint64_t free_bytes, uint64_t size)
 {
     return (size < heap->small_bytes && (CUAI_LIKELY(heap->cramped == 0) ||
@@ -53,8 +53,8 @@ static inline bool cuai_goes_high(const cuarena_heap_t *heap, uint64_t free_byte
 
 /* ---- For the fast path ------------------------------------------------ */
 
-/* The same decisions where the heap is smooth and the alignment is the granule: small enough to be
- * inlined. */
+/* These take the decisions of placement.c where the heap is smooth and the alignment is the
+ * granule; they are small enough to be inlined. */
 
 /* Looks into a zone that has a range of the class or above. The free list is in the lowest bits of
  * a key, which do not count against a whole granule. */
@@ -112,8 +112,8 @@ typedef struct cuai_placement {
 
 /* The record in whose range the block fits, or CUAI_NO_PLACE. O(ranges) before it says that. */
 cuai_slot_t cuai_placement_find(cuarena_heap_t *heap, cuai_placement_t *place);
-/* The same in O(1): CUAI_NO_PLACE also where only a look at every range of the free list would find
- * one. */
+/* The record in whose range the block fits, found in O(1): CUAI_NO_PLACE also where only a look at
+ * every range of the free list would find one. */
 cuai_slot_t cuai_placement_find_bounded(cuarena_heap_t *heap, cuai_placement_t *place);
 
 /* Whether the heap's policy uses zones; else all of the heap is one zone. */

@@ -29,7 +29,7 @@ typedef struct audit {
     uint64_t standalone_bytes;
 } audit_t;
 
-/* Keeps the first finding. */
+/* Notes that the heap is corrupt, and keeps the first finding as text. */
 CUAI_PRINTF(2, 3)
 static void found(audit_t *audit, const char *format, ...)
 {

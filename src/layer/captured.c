@@ -107,7 +107,8 @@ static unsigned long long capture_id(cuai_cu_stream_t stream)
 
 /* ---- Sessions ------------------------------------------------------------ */
 
-/* Lock held. */
+/* Finds the open session of an arena for the capture with that number; NULL: there is none. Lock
+ * held. */
 static session_t *find(cuarena_t *arena, unsigned long long id)
 {
     cuai_lock_assert_static_held(&lock);
@@ -118,7 +119,7 @@ static session_t *find(cuarena_t *arena, unsigned long long id)
     return session;
 }
 
-/* Lock held. A session of the stream's capture, which has none. */
+/* Begins a session of the stream's capture, which has none. Lock held. */
 static cuarena_status_t begin(cuai_layer_device_t *device, cuarena_t *arena, unsigned long long id,
                               cuai_cu_stream_t stream)
 {
@@ -142,7 +143,8 @@ static cuarena_status_t begin(cuai_layer_device_t *device, cuarena_t *arena, uns
     return CUARENA_OK;
 }
 
-/* Lock held. The stream is in the session of its capture, which is found by its number. */
+/* Sees to it that the stream is in the session of its capture, which is found by its number. Lock
+ * held. */
 static cuarena_status_t join(cuai_layer_device_t *device, cuarena_t *arena, unsigned long long id,
                              cuai_cu_stream_t stream)
 {
@@ -159,7 +161,8 @@ bool cuai_layer_has_graphs(void)
     return atomic_load_explicit(&session_count, memory_order_relaxed) > 0;
 }
 
-/* Lock held. The link to the list's entry of a pointer; the list's end: it has none. */
+/* Finds the link to the list's entry of a pointer; it is the list's end if there is none. Lock
+ * held. */
 static kept_t **find_kept(session_t *session, const void *pointer)
 {
     cuai_lock_assert_static_held(&lock);
@@ -169,7 +172,7 @@ static kept_t **find_kept(session_t *session, const void *pointer)
     return link;
 }
 
-/* Lock held. Takes the entry out of the list that has it; NULL: none has. */
+/* Takes the entry of a pointer out of the list that has it; NULL: none has. Lock held. */
 static kept_t *take_kept(const cuarena_t *arena, const void *pointer)
 {
     cuai_lock_assert_static_held(&lock);
@@ -192,7 +195,8 @@ static void add_kept(session_t *session, kept_t *kept)
     session->blocks = kept;
 }
 
-/* Lock held. */
+/* Allocates in the session of the stream's capture, which begins with this if there is none, and
+ * lists the block there as `kept`. Lock held. */
 static cuarena_status_t alloc_in(cuai_layer_device_t *device, cuarena_t *arena, size_t bytes,
                                  cuai_cu_stream_t stream, kept_t *kept)
 {
@@ -228,8 +232,8 @@ cuarena_status_t cuai_layer_capture_alloc(cuai_layer_device_t *device, cuarena_t
     return status;
 }
 
-/* Lock held. Frees for the capture with that number. What another capture allocated is from now on
- * among the blocks of this one: either graph may be launched again. */
+/* Frees for the capture with that number. What another capture allocated is from now on among the
+ * blocks of this one: either graph may be launched again. Lock held. */
 static cuarena_status_t free_in(const cuai_layer_owner_t *owner, unsigned long long id,
                                 void *pointer, cuai_cu_stream_t stream)
 {
@@ -262,7 +266,7 @@ cuarena_status_t cuai_layer_capture_free(const cuai_layer_owner_t *owner, void *
     return status;
 }
 
-/* Lock held. The entry of a block whose graph lives; NULL: it is as other blocks are. */
+/* Finds the entry of a block whose graph lives; NULL: it is as other blocks are. Lock held. */
 static kept_t *find_living(const cuarena_t *arena, const void *pointer)
 {
     cuai_lock_assert_static_held(&lock);
@@ -321,8 +325,8 @@ static void bind(session_t *session, struct CUgraph_st *graph)
         (void)CALL.cuUserObjectRelease(object, 1);
 }
 
-/* Lock held. Ends what is not captured any more; `graph`, unless it is NULL, is what became of the
- * capture with that number. */
+/* Ends what is not captured any more; `graph`, unless it is NULL, is what became of the capture
+ * with that number. Lock held. */
 static void end_sessions(unsigned long long id, struct CUgraph_st *graph)
 {
     cuai_lock_assert_static_held(&lock);
@@ -417,8 +421,8 @@ void cuai_layer_drop_sessions(const cuarena_t *arena)
     cuai_unlock(&lock);
 }
 
-/* Lock held. Ends the blocks that were freed, or that nobody may have used, behind the uses that
- * were recorded. A stream of NULL: the arena has ended them. */
+/* Ends the blocks that were freed, or that nobody may have used, behind the uses that were
+ * recorded. A stream of NULL: the arena has ended them. Lock held. */
 static void end_blocks(session_t *session, cuai_cu_stream_t stream)
 {
     cuai_lock_assert_static_held(&lock);
@@ -432,7 +436,7 @@ static void end_blocks(session_t *session, cuai_cu_stream_t stream)
     }
 }
 
-/* Lock held. Whether the session is no more. */
+/* Ends the session's blocks and releases it; false: it is tried again later. Lock held. */
 static bool release(session_t *session)
 {
     cuai_lock_assert_static_held(&lock);

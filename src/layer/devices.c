@@ -112,7 +112,8 @@ cuai_layer_device_t *cuai_layer_current(void)
     return device_of_current(context);
 }
 
-/* The same for a context that need not be current. */
+/* The device of a context that need not be current; NULL: it is no primary one, or the driver
+ * refuses it. */
 static cuai_layer_device_t *device_of(cuai_cu_context_t context)
 {
     CUAI_ASSERT(context != NULL);
@@ -189,7 +190,7 @@ static cuarena_status_t check_config(const cuarena_config_t *given)
     return CUARENA_OK;
 }
 
-/* The driver's alignment. */
+/* Raises the alignment to the driver's, which programs rely on. */
 static void align(cuarena_config_t *options)
 {
     if (options->alignment == CUARENA_BYTES_PRESET || options->alignment < 512)

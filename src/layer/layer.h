@@ -77,7 +77,8 @@ struct CUuserObject_st;
     N(cuStreamSynchronize, (cuai_cu_stream_t))                                                     \
     N(cuStreamIsCapturing, (cuai_cu_stream_t, cuai_cu_capture_status_t *))
 
-/* ... and does without if the driver lacks it: pools, or graphs that allocate. */
+/* What the layer calls but can do without where the driver lacks it: it serves no pools, or no
+ * graphs that allocate, then. */
 #define CUAI_LAYER_OPTIONAL(N)                                                                     \
     N(cuDeviceGetDefaultMemPool, (cuai_cu_pool_t *, cuai_cu_device_t))                             \
     N(cuDeviceGetMemPool, (cuai_cu_pool_t *, cuai_cu_device_t))                                    \
@@ -171,10 +172,10 @@ typedef struct cuai_layer_device {
     _Atomic uint64_t pool_high; /* of the driver's pool, before an attempt that failed */
 } cuai_layer_device_t;
 
-/* By ordinal; the last is for calls without one. */
+/* The devices by ordinal; the last is for calls without one. */
 extern cuai_layer_device_t cuai_layer_devices[CUAI_LAYER_DEVICES + 1];
 
-/* Of one that has an ordinal. */
+/* The ordinal of a device that has one. */
 static inline int32_t cuai_layer_ordinal(const cuai_layer_device_t *device)
 {
     CUAI_ASSERT(device >= cuai_layer_devices && device < cuai_layer_devices + CUAI_LAYER_DEVICES);
@@ -190,7 +191,8 @@ static inline void cuai_layer_count(_Atomic uint64_t *count)
  * none. Asks the driver. */
 cuai_layer_device_t *cuai_layer_current(void);
 cuai_layer_device_t *cuai_layer_of_stream(cuai_cu_stream_t stream);
-/* Where calls are counted that are passed on. */
+/* The device that counts calls which are passed on: the current one, or the one for calls without
+ * any. */
 cuai_layer_device_t *cuai_layer_counter(void);
 /* In a forked child: locks that a thread had which is not there are free. */
 void cuai_layer_devices_after_fork(void);
@@ -218,7 +220,7 @@ cuai_layer_owner_t cuai_layer_owner(unsigned long long pointer, bool around);
 /* ---- Serving (serve.c) --------------------------------------------------- */
 
 cuai_cu_result_t cuai_layer_alloc(unsigned long long *out, size_t bytes);
-/* With the pool NULL: of the current one. */
+/* Allocates on a stream from the pool or, where that is NULL, from the current one. */
 cuai_cu_result_t cuai_layer_alloc_on(unsigned long long *out, size_t bytes, cuai_cu_pool_t pool,
                                      cuai_cu_stream_t stream);
 /* The driver's, after the arenas made room for it if it must be. */
@@ -227,7 +229,7 @@ cuai_cu_result_t cuai_layer_alloc_pitched(unsigned long long *out, size_t *pitch
 cuai_cu_result_t cuai_layer_alloc_managed(unsigned long long *out, size_t bytes, unsigned flags);
 cuai_cu_result_t cuai_layer_free(unsigned long long pointer);
 cuai_cu_result_t cuai_layer_free_on(unsigned long long pointer, cuai_cu_stream_t stream);
-/* Before the stream is destroyed. */
+/* Makes the arenas forget a stream, and lets the driver destroy it. */
 cuai_cu_result_t cuai_layer_destroy_stream(cuai_cu_stream_t stream);
 
 /* ---- Captures (captured.c) ----------------------------------------------- */
@@ -260,7 +262,7 @@ cuai_cu_result_t cuai_layer_end_capture(cuai_cu_stream_t stream, struct CUgraph_
 /* Ends the capture of a stream, whose graph nobody wants. */
 void cuai_layer_drop_capture(cuai_cu_stream_t stream);
 void cuai_layer_captures_after_fork(void);
-/* Before the arena ends: its sessions are no more. */
+/* Forgets the sessions of an arena that is about to end. */
 void cuai_layer_drop_sessions(const cuarena_t *arena);
 /* Releases what graphs had that have ended. */
 void cuai_layer_reap(void);

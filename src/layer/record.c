@@ -33,7 +33,7 @@ static size_t first_place(unsigned long long pointer)
     return (size_t)((pointer >> 8) * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (room - 1);
 }
 
-/* Where it is, or would be put. */
+/* The place where the block of a pointer is, or would be put. */
 static size_t place_of(unsigned long long pointer)
 {
     cuai_lock_assert_static_held(&lock);
@@ -198,7 +198,7 @@ static void after_fork_in_parent(void)
     cuai_unlock(&lock);
 }
 
-/* The file is the parent's. */
+/* In the child nothing is recorded: the file is the parent's. */
 static void after_fork_in_child(void)
 {
     cuai_traces_after_fork(true);

@@ -61,7 +61,7 @@ static double mib(uint64_t bytes)
     return (double)bytes / (1024.0 * 1024.0);
 }
 
-/* Of all arenas that the device had. */
+/* Writes the line of a device; its figures are of all arenas that it had. */
 static void report_device(const char *name, const cuai_layer_device_t *device,
                           const cuarena_layer_stats_t *stats)
 {

@@ -42,7 +42,8 @@ static bool asks_again(cuai_cu_result_t result, bool *asked)
     return result == CUAI_CUDA_ERROR_OUT_OF_MEMORY && give_back();
 }
 
-/* An allocation of the driver's. */
+/* Returns what the driver's allocation answers, tried again where an arena could give bytes back.
+ */
 #define PASS(allocation)                                                                           \
     cuai_cu_result_t result;                                                                       \
     bool asked = false;                                                                            \
@@ -84,7 +85,7 @@ static cuai_cu_result_t served(cuai_layer_device_t *device, unsigned long long *
     return CUAI_CUDA_SUCCESS;
 }
 
-/* First of what is served. */
+/* Releases what ended graphs had. Comes first in every call that is served. */
 static void reap_if_any(void)
 {
     CUAI_ASSERT(cuai_layer_inside);

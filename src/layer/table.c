@@ -15,7 +15,7 @@ _Thread_local bool cuai_layer_inside;
     {                                                                                              \
         return cuai_layer_enter() ? cuai_layer_leave(served) : (passed);                           \
     }
-/* ... that the driver answers as it is asked. */
+/* An entry point whose call for the driver goes on with the arguments that it has. */
 #define PLAIN(name, parameters, arguments, served)                                                 \
     ENTRY(name, parameters, served, NEXT(name, arguments))
 
@@ -78,7 +78,7 @@ static int noted_pitched(int result, const unsigned long long *pointer, const si
     return noted(result, pointer, bytes, CUARENA_NO_STREAM);
 }
 
-/* What no arena serves. */
+/* No arena serves these: the driver does, once arenas made room for it if they must. */
 ENTRY(cuMemAllocPitch_v2,
       (unsigned long long *out, size_t *pitch, size_t width, size_t height, unsigned element),
       cuai_layer_alloc_pitched(out, pitch, width, height, element),

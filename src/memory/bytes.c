@@ -57,7 +57,8 @@ static const char *kind_name(int32_t kind)
     return names[kind];
 }
 
-/* Within a visit. Bytes that the driver does not know are bytes of the host. */
+/* Asks the driver what kind of bytes are at an address; those that it does not know are bytes of
+ * the host. Called within a visit of the place. */
 static cuai_cu_result_t ask(const cuai_place_t *place, uint64_t address, int32_t *kind_out,
                             int *device_out)
 {

@@ -37,7 +37,8 @@ typedef struct cuai_counted {
                                   uint64_t to_offset);
     void (*unmap)(void *user, const cuarena_memory_segment_t *segment, uint64_t offset,
                   uint64_t bytes);
-    cuai_regions_t *regions; /* so is this, and of bytes that the library uses; NULL likewise */
+    cuai_regions_t *regions; /* is told of bytes that come and go, and of bytes that the library
+                                uses; NULL: nobody is */
     bool ranges;             /* a tool is told of growth */
     _Atomic uint64_t calls;
     _Atomic uint64_t driver_calls;

@@ -117,7 +117,7 @@ static cuarena_status_t set_path(const char *path)
     return CUARENA_OK;
 }
 
-/* Lock held. */
+/* Opens the monitor; path NULL: it does not listen. On an error nothing is open. Lock held. */
 static cuarena_status_t open_monitor(const char *path)
 {
     cuai_lock_assert_static_held(&lock);

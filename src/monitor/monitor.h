@@ -60,7 +60,7 @@ void cuai_wake_forget(void);
 
 /* Handles a signal. Errors are put into words. */
 cuarena_status_t cuai_signal_begin(int signal, const char *pattern);
-/* Ends that: the signal does what it did before. */
+/* Lets the handled signal do again what it did before cuai_signal_begin. */
 void cuai_signal_end(void);
 /* Writes a snapshot of each arena. */
 void cuai_signal_serve(void);

@@ -62,7 +62,7 @@ typedef struct text {
     size_t room;
 } text_t;
 
-/* A cuarena_write_fn. */
+/* A cuarena_write_fn; `user` is the text_t that keeps the bytes. */
 static int32_t keep(void *user, const void *bytes, size_t size)
 {
     text_t *text = user;

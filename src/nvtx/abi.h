@@ -16,7 +16,7 @@
 
 #define CUAI_NVTX_VERSION 3
 #define CUAI_NVTX_VARIABLE "NVTX_INJECTION64_PATH" /* names the tool */
-#define CUAI_NVTX_NO_TOOL "./."                    /* ... or says that there is none */
+#define CUAI_NVTX_NO_TOOL "./."                    /* a value that says that there is none */
 
 typedef void *cuai_nvtx_domain_t;
 typedef void *cuai_nvtx_heap_t;
@@ -55,7 +55,7 @@ typedef struct cuai_nvtx_version {
     } /* functions, with [0], by module */
 #define CUAI_NVTX_MODULE_MOST 16
 
-/* Numbers in CORE2. */
+/* Numbers of functions in the module CORE2. */
 #define CUAI_NVTX_RANGE_PUSH 4
 #define CUAI_NVTX_RANGE_POP 5
 #define CUAI_NVTX_DOMAIN_CREATE 12

@@ -46,16 +46,16 @@ void cuai_regions_end_heap(cuai_regions_t *regions, uint64_t address);
 /* Begins a region; one of 0 bytes, or in no heap, is none. The name is static, or lives as long as
  * the region; NULL: that of all. Regions that it overlaps end. */
 void cuai_regions_add(cuai_regions_t *regions, uint64_t address, uint64_t bytes, const char *name);
-/* The same, but it takes over the bytes of regions that it overlaps; then it is named after all of
- * them: "blocks of a capture session". */
+/* Begins a region as cuai_regions_add, but it takes over the bytes of regions that it overlaps;
+ * then it is named after all of them: "blocks of a capture session". */
 void cuai_regions_join(cuai_regions_t *regions, uint64_t address, uint64_t bytes, const char *name);
-/* Another size for the region that begins there. */
+/* Gives the region that begins there another size. */
 void cuai_regions_resize(cuai_regions_t *regions, uint64_t address, uint64_t bytes);
 /* Ends the region that begins there; there may be none. */
 void cuai_regions_drop(cuai_regions_t *regions, uint64_t address);
 /* Ends the regions that have bytes in a range. */
 void cuai_regions_drop_within(cuai_regions_t *regions, uint64_t address, uint64_t bytes);
-/* Ends all regions. */
+/* Ends all regions; the heaps stay. */
 void cuai_regions_clear(cuai_regions_t *regions);
 
 /* The bytes that one call of the library uses. */

@@ -134,7 +134,7 @@ static void begin_regions(void *library)
 
 /* ---- Loading ----------------------------------------------------------- */
 
-/* Called in the child. */
+/* In a forked child there is no tool: its threads are the parent's. */
 static void forget_tool(void)
 {
     if (atomic_load(&state) != STATE_UNTRIED)

@@ -23,9 +23,9 @@ bool cuai_tool_takes_ranges(void);
 
 /* A heap: bytes of which its regions alone may be used. Names are copied by the tool. */
 void *cuai_tool_heap_begin(uint64_t address, uint64_t bytes, const char *name);
-/* Ends it with all its regions; its bytes must not be used any more. */
+/* Ends a heap with all its regions; its bytes must not be used any more. */
 void cuai_tool_heap_end(void *heap);
-/* Ends all its regions. */
+/* Ends all regions of a heap, which stays. */
 void cuai_tool_heap_reset(void *heap);
 
 void cuai_tool_region_begin(void *heap, uint64_t address, uint64_t bytes, const char *name);

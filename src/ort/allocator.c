@@ -138,7 +138,7 @@ static owed_t *take_owed(allocator_t *allocator)
     return all;
 }
 
-/* Tries again. A free that fails for another reason is in the log. */
+/* Tries the refused frees again. One that fails for another reason is in the log. */
 static void free_owed(allocator_t *allocator)
 {
     owed_t *owed = take_owed(allocator);
@@ -152,7 +152,8 @@ static void free_owed(allocator_t *allocator)
     }
 }
 
-/* What each entry begins with. */
+/* Finds the allocator of a table, and tries frees again that were refused. Each entry begins with
+ * it. */
 static allocator_t *enter(struct OrtAllocator *self)
 {
     allocator_t *allocator = (allocator_t *)self;

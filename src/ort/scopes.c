@@ -28,7 +28,8 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* The same for the text in lower case. */
+/* What follows the text, in lower case, at the begin of a key; NULL: the key does not begin with
+ * it. */
 static const char *behind_lower(const char *key, const char *text)
 {
     for (; *text != '\0'; key++, text++)

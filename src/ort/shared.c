@@ -165,7 +165,8 @@ static place_t *find(const share_key_t *key, const cuarena_t *arena)
     return place;
 }
 
-/* The same, once nobody visits an arena that has a single holder, other than this thread. */
+/* Finds the place of a key or, with NULL, of an arena, once it is READY and nobody but this thread
+ * visits an arena that has a single holder; NULL: there is none. Drops the list's lock. */
 static place_t *find_idle(const share_key_t *key, const cuarena_t *arena)
 {
     place_t *place = find(key, arena);

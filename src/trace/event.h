@@ -23,7 +23,7 @@ extern const char cuai_trace_header[];
 
 /* The word for a kind of event in the column `op`: static text. */
 const char *cuai_trace_op(int32_t kind);
-/* Nanoseconds of CLOCK_MONOTONIC. */
+/* The time of events now: nanoseconds of CLOCK_MONOTONIC. */
 uint64_t cuai_trace_now(void);
 /* Writes the event's line, newline included; returns its length. */
 size_t cuai_trace_line(const cuai_trace_entry_t *event, char text[CUAI_TRACE_LINE]);

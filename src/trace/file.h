@@ -34,7 +34,7 @@ cuarena_status_t cuai_trace_file_open(cuai_trace_file_t *file, const char *path)
  * gzip. False: this piece made the file fail. */
 bool cuai_trace_file_append(cuai_trace_file_t *file, const char *text, size_t count,
                             unsigned char *packed);
-/* Writes one line, as cuai_trace_file_append. */
+/* Writes one line: as cuai_trace_file_append, with room of its own where the file is packed. */
 bool cuai_trace_file_line(cuai_trace_file_t *file, const char *text, size_t count);
 /* DRIVER, put into words, if the file has failed. */
 cuarena_status_t cuai_trace_file_close(cuai_trace_file_t *file);

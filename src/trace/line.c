@@ -12,7 +12,7 @@
 
 const char cuai_trace_header[] = "op,id,size,stream,time,thread,tag,address,note\n";
 
-/* By kind. */
+/* The words of the column `op`, by kind. */
 static const char *const ops[] = {
     [CUARENA_EVENT_ALLOC] = "a",       [CUARENA_EVENT_FREE] = "f",
     [CUARENA_EVENT_RESIZE] = "resize", [CUARENA_EVENT_GROW] = "grow",

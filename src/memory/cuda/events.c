@@ -27,7 +27,7 @@ static void push_idle(cuai_event_t *event)
     cuai_unlock(&place->lock);
 }
 
-/* In a visit of the place. */
+/* Makes a new event. Called within a visit of the place. */
 static cuarena_status_t make(cuai_place_t *place, cuai_event_t **out)
 {
     CUAI_ASSERT(place->cuda != NULL);
@@ -139,7 +139,7 @@ static cuarena_status_t fail_over_capture(const cuai_place_t *place, cuai_cu_res
     return status;
 }
 
-/* In a visit of the place. */
+/* Records all work of the context. Called within a visit of the place. */
 static cuarena_status_t record_all(cuai_place_t *place, cuai_event_t **event)
 {
     cuai_event_t *made = NULL;

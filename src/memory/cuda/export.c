@@ -7,7 +7,8 @@
 #include "base/error.h"
 #include "memory/cuda/vmm.h"
 
-/* Within a visit: a descriptor of the handle that is mapped at an address. */
+/* Makes a descriptor of the handle that is mapped at an address. Called within a visit of the
+ * place. */
 static cuarena_status_t descriptor_of(cuai_place_t *place, uint64_t address, int *fd_out)
 {
     const cuai_cuda_t *cuda = place->cuda;

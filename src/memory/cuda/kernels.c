@@ -94,7 +94,8 @@ static void limit_to_loaded(cuai_kernels_t *kernels)
         kernels->device.capability = newer - 1;
 }
 
-/* In a visit, unless it forgets. */
+/* Frees the record of kernels and, unless it is to forget them, unloads their modules: that is
+ * called within a visit of the place. */
 static void drop(cuai_place_t *place, cuai_kernels_t *kernels, bool forget)
 {
     for (uint32_t k = 0; k < CUAI_SLIDE_KERNELS; k++)

@@ -61,7 +61,8 @@ static cuarena_status_t launch_fail(const cuai_mover_t *mover, const cuai_slide_
 
 /* ---- Life -------------------------------------------------------------- */
 
-/* Within a visit. */
+/* Sets the words of the scratch to 0 that a kernel expects so. Called within a visit of the place.
+ */
 static cuarena_status_t clear_scratch(const cuai_mover_t *mover, cuai_cu_stream_t stream)
 {
     CUAI_ASSERT(mover->scratch != 0);
@@ -72,8 +73,8 @@ static cuarena_status_t clear_scratch(const cuai_mover_t *mover, cuai_cu_stream_
                              "the scratch of the relocation kernel");
 }
 
-/* Within a visit: launches that move nothing make the driver get the kernels ready. UNSUPPORTED,
- * without a last error: one does not run on this device. */
+/* Launches that move nothing make the driver get the kernels ready. UNSUPPORTED, without a last
+ * error: one does not run on this device. Called within a visit of the place. */
 static cuarena_status_t launch_empty(cuai_mover_t *mover, cuai_cu_stream_t stream)
 {
     for (uint32_t k = 0; k < CUAI_SLIDE_KERNELS; k++) {
@@ -91,7 +92,8 @@ static cuarena_status_t launch_empty(cuai_mover_t *mover, cuai_cu_stream_t strea
     return CUARENA_OK;
 }
 
-/* Within a visit. */
+/* Allocates what the kernels need and makes the driver load them. Called within a visit of the
+ * place; cuai_mover_end frees it, also after an error. */
 static cuarena_status_t ready_kernels(cuai_mover_t *mover, cuai_cu_stream_t stream)
 {
     CUAI_ASSERT(mover->scratch == 0 && mover->staging == NULL);
@@ -124,7 +126,7 @@ static cuarena_status_t record_last(cuai_mover_t *mover, cuai_cu_stream_t stream
     return status;
 }
 
-/* Within a visit. */
+/* Frees scratch and staging, as far as there are any. Called within a visit of the place. */
 static void free_scratch(cuai_mover_t *mover)
 {
     cuai_place_t *place = mover->place;
@@ -137,7 +139,7 @@ static void free_scratch(cuai_mover_t *mover)
     mover->staging = NULL;
 }
 
-/* Within a visit: switches to copies for good. */
+/* Switches to copies for good. Called within a visit of the place. */
 static void do_without_kernels(cuai_mover_t *mover)
 {
     CUAI_ASSERT(mover->kernels != NULL);

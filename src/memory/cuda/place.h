@@ -104,7 +104,7 @@ cuarena_status_t cuai_place_enter(cuai_place_t *place, cuai_visit_t *visit);
 /* As cuai_place_enter, to end something: false, with the last error as it was, if the context is
  * lost or the process was forked. */
 bool cuai_place_enter_to_end(cuai_place_t *place, cuai_visit_t *visit);
-/* Keeps the last error. */
+/* Ends a visit: the context that was current before is so again. Keeps the last error. */
 void cuai_place_leave(cuai_visit_t *visit);
 
 /* As cuai_cuda_fail; a sticky result loses the place. Call it after leave or before. */

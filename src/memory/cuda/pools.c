@@ -10,7 +10,7 @@
 
 /* ---- Attributes -------------------------------------------------------- */
 
-/* Within a visit. */
+/* Asks the driver for an attribute of the pool. Called within a visit of the place. */
 static cuarena_status_t ask(cuai_pool_t *pool, cuai_cu_pool_attribute_t which, uint64_t *value_out)
 {
     cuai_place_t *place = pool->place;
@@ -161,7 +161,7 @@ static cuarena_status_t set_up(cuai_pool_t *pool, const cuarena_config_t *config
 
 /* ---- Life -------------------------------------------------------------- */
 
-/* Within a visit. */
+/* Ends the pool if it is the library's own. Called within a visit of the place. */
 static void destroy(cuai_pool_t *pool)
 {
     if (!pool->own)
@@ -311,7 +311,8 @@ cuarena_status_t cuai_pool_set_threshold(cuai_pool_t *pool, uint64_t bytes)
     return status;
 }
 
-/* Within a visit. */
+/* Lets the driver shrink the pool; *given_out is what went, as far as nobody else uses the pool
+ * meanwhile. Called within a visit of the place. */
 static cuarena_status_t trim(cuai_pool_t *pool, uint64_t keep_bytes, uint64_t *given_out)
 {
     cuai_place_t *place = pool->place;

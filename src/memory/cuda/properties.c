@@ -137,8 +137,8 @@ static cuarena_status_t refused(const cuai_place_t *place, const wish_t wishes[W
     return cannot(place, wishes[at].key);
 }
 
-/* Within a visit: gives wishes up until the driver makes a handle. It may refuse a property at
- * either call. */
+/* Gives wishes up until the driver makes a handle, which may refuse a property at either call.
+ * Called within a visit of the place. */
 static cuarena_status_t fit_wishes(cuai_vmm_t *vmm, wish_t wishes[WISHES], uint64_t *least_out)
 {
     cuai_place_t *place = vmm->store.place;

@@ -99,7 +99,8 @@ uint32_t cuai_slide_shared_bytes(const cuai_slide_device_t *device);
 size_t cuai_slide_scratch_bytes(uint32_t run_room);
 size_t cuai_slide_staging_bytes(uint32_t run_room);
 
-/* run_room is CUAI_SLIDE_INLINE to CUAI_SLIDE_MAX_RUNS. */
+/* Begins to make launches. Scratch and staging have the bytes of cuai_slide_scratch_bytes and
+ * cuai_slide_staging_bytes for run_room, which is CUAI_SLIDE_INLINE to CUAI_SLIDE_MAX_RUNS. */
 void cuai_slide_init(cuai_slide_t *slide, const cuai_slide_device_t *device, uint64_t scratch,
                      void *staging, uint64_t staging_address, uint32_t run_room);
 

@@ -1,7 +1,7 @@
 /*
  * Made by scripts/rebuild-slide; not to be edited. For drivers from CUDA 12.0
  * on: the instructions are those of PTX ISA 6.3 and 8.0. The source's hash:
- * sha256 53e182f7a5625dcae2255402fd98f4e23b1c81aeaf64245b392dff0648280f3a
+ * sha256 41cad0784a855c99cdf129dcfa5207357b60e9aecc492532fe3380007ad2a6ca
  */
 #include "memory/cuda/slide.h"
 

@@ -72,7 +72,7 @@ typedef struct cuai_slide_run {
                      * ends above `to`; run_count: none */
 } cuai_slide_run_t;
 
-/* The same in half the bytes, for the table of a launch whose sources and destinations ascend:
+/* A run in half the bytes, for the table of a launch whose sources and destinations ascend:
  * addresses from `origin` on and lengths in units of 2^pack_log2 bytes. The first unit follows from
  * the runs before. */
 typedef struct cuai_slide_packed {

@@ -275,7 +275,7 @@ static cuarena_status_t zero_bytes(void *user, void *address, uint64_t bytes,
     return status;
 }
 
-/* Within a visit. */
+/* Queues the setting of bytes on the stream. Called within a visit of the place. */
 static cuarena_status_t queue_set(cuai_place_t *place, cuai_cu_stream_t stream, const void *address,
                                   int32_t value, uint64_t bytes)
 {

@@ -73,7 +73,7 @@ static uint64_t next_with(const mapped_t *mapped, uint64_t at, uint64_t end, boo
     return at;
 }
 
-/* `whole_handles` of the memory. */
+/* Narrows [*begin, *end) to whole handles, for the memory's `whole_handles`. */
 static void whole_handles(const cuarena_memory_segment_t *segment, uint64_t *begin, uint64_t *end)
 {
     const mapped_t *mapped = segment->cookie;
@@ -421,7 +421,7 @@ static cuarena_status_t map_handles_again(const cuai_vmm_t *vmm,
     return status == CUARENA_OK ? allow_access(vmm, to->address + to_offset, bytes) : status;
 }
 
-/* `map_again` of the memory. */
+/* Maps handles a second time; for the memory's `map_again`. */
 static cuarena_status_t map_again(void *user, const cuarena_memory_segment_t *from, uint64_t offset,
                                   uint64_t bytes, const cuarena_memory_segment_t *to,
                                   uint64_t to_offset)
@@ -441,7 +441,7 @@ static cuarena_status_t map_again(void *user, const cuarena_memory_segment_t *fr
     return status;
 }
 
-/* `unmap` of the memory. */
+/* Unmaps what map_again mapped; for the memory's `unmap`. */
 static void unmap_again(void *user, const cuarena_memory_segment_t *segment, uint64_t offset,
                         uint64_t bytes)
 {

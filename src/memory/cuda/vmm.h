@@ -39,16 +39,17 @@ cuarena_status_t cuai_vmm_choose(cuai_vmm_t *vmm, const cuarena_config_t *config
 uint64_t cuai_vmm_handle_begin(const cuarena_memory_segment_t *segment, uint64_t offset);
 uint64_t cuai_vmm_handle_end(const cuarena_memory_segment_t *segment, uint64_t offset);
 
-/* Within a visit: the handle that is mapped at an address. The caller releases it. */
+/* Retains the handle that is mapped at an address; the caller releases it. Called within a visit of
+ * the place. */
 cuarena_status_t cuai_vmm_retain(cuai_place_t *place, uint64_t address,
                                  cuai_cu_handle_t *handle_out);
 
-/* `export_range` of the table (export.c). */
+/* Exports the handles of a range, for the table's `export_range` (export.c). */
 cuarena_status_t cuai_vmm_export(void *user, const cuarena_memory_segment_t *segment,
                                  uint64_t offset, uint64_t bytes, cuarena_export_piece_t *pieces,
                                  size_t capacity, size_t *count_out);
 
-/* memory = device, backing = vmm. */
+/* Opens the memory of memory=device with backing=vmm. */
 cuarena_status_t cuai_vmm_open(const cuarena_config_t *config, cuai_memory_t *out);
 
 #endif
