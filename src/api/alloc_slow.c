@@ -110,7 +110,7 @@ static cuarena_status_t alloc_uncached(cuai_ladder_t *ladder)
     return status;
 }
 
-/* From the cache, if the arena has one with a block that fits; else from free bytes. */
+/* Allocates from the cache, if the arena has one with a block that fits; else from free bytes. */
 static cuarena_status_t alloc(cuai_ladder_t *ladder)
 {
     CUAI_ASSERT(!ladder->missed);

@@ -458,7 +458,7 @@ static void log_moves(const progress_t *progress)
                   (unsigned long long)progress->report.bytes_moved);
 }
 
-/* Of bytes that the compaction's stream may have at once. */
+/* The largest range of bytes that the compaction's stream may have at once. */
 static uint64_t largest_range(const cuai_call_t *call)
 {
     CUAI_ASSERT(call->arena->compacting);

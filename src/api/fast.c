@@ -487,7 +487,7 @@ static CUAI_OUTLINE bool free_in_any(cuarena_t *arena, const void *pointer)
             free_checked(arena, region, *link, fast, CUAI_BY_POINTER));
 }
 
-/* As free_in_any for an id, which names a block of the dynamic region. */
+/* Frees as free_in_any does, for an id, which names a block of the dynamic region. */
 static CUAI_OUTLINE bool free_block_checked(cuarena_t *arena, cuai_slot_t slot)
 {
     return !is_slow(arena, FREES | CUAI_SLOW_WHOLE) &&

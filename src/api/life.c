@@ -220,7 +220,8 @@ static void clear_apart(cuarena_t *arena, cuarena_memory_segment_t *segments)
     arena->adopted_bytes = 0;
 }
 
-/* No lock; nobody else changes the heap's segments meanwhile. */
+/* Sets the bytes of the heap's segments to 0, which nobody else changes meanwhile. Called without
+ * the lock. */
 static cuarena_status_t zero_segments(cuarena_t *arena, const cuarena_heap_t *heap)
 {
     CUAI_ASSERT(arena->compacting);

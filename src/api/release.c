@@ -46,7 +46,8 @@ void cuai_end_now(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
         cuai_return_segment(arena, segment, number);
 }
 
-/* The block is marked as moving. Drops the lock. */
+/* Sets a new block to 0, watches it and writes its guards, as request and arena want. The block is
+ * marked as moving. Drops the lock. */
 static cuarena_status_t prepare(cuarena_t *arena, const cuai_request_t *request,
                                 cuai_block_ref_t ref)
 {

@@ -105,7 +105,7 @@ static void copy_tags(cuai_snapshot_t *s, const cuarena_t *arena, unsigned char 
     s->tag_count = arena->tag_count;
 }
 
-/* All that is of no fixed size; without room only counts it. */
+/* Copies all that is of no fixed size and returns its bytes; without room only counts it. */
 static size_t copy_parts(cuai_snapshot_t *s, const cuarena_t *arena, unsigned char *room)
 {
     size_t used = 0;
@@ -181,7 +181,7 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* What is of a fixed size. */
+/* Copies what is of a fixed size. */
 static void copy_facts(cuai_snapshot_t *s, const cuarena_t *arena)
 {
     char room[CUAI_SHOWN + sizeof("...")];

@@ -41,7 +41,8 @@ static uint64_t most_block(const cuarena_t *arena)
     return most;
 }
 
-/* At least one where there are bytes: those of a pool that was resized are in one piece. */
+/* How many pieces the arena's bytes are in for ONNX Runtime: at least one where there are bytes, as
+ * of a pool that was resized. */
 static uint64_t extensions(const cuarena_t *arena)
 {
     bool none = arena->heaps[CUAI_DYNAMIC]->capacity == 0 && arena->stable_bytes == 0;

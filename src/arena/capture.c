@@ -416,7 +416,7 @@ static bool names_captured(const cuarena_t *arena, const cuarena_heap_t *heap, c
     return false;
 }
 
-/* Of private blocks nothing changes: a block that is fixed and not private was fixed here. */
+/* Private blocks stay as they are: a block that is fixed and not private was fixed here. */
 void cuai_captures_hold(cuarena_t *arena, bool held)
 {
     cuai_assert_locked(arena);

@@ -260,7 +260,8 @@ static cuarena_status_t queue_between(cuarena_t *arena, const cuai_batch_t *batc
     return cuai_order_after(arena, &batch->streams, batch->stream);
 }
 
-/* On an error after some are done the arena is lost. Drops the lock. */
+/* Queues the copies of a batch. On an error after some are done the arena is lost. Drops the lock.
+ */
 static cuarena_status_t queue_copies(cuarena_t *arena, const cuai_batch_t *batch, queued_t *queued)
 {
     cuai_assert_locked(arena);

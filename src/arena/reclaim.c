@@ -558,8 +558,8 @@ static bool is_idle(cuarena_t *arena)
 /* A device takes some microseconds to pass an event, also on an idle stream. */
 #define ASKED_OFTEN 32
 
-/* For a memory that cannot ask about all work at once. Streams that were not released must still
- * exist. */
+/* Asks each stream, for a memory that cannot ask about all work at once. Streams that were not
+ * released must still exist. */
 static cuarena_status_t ask_each_stream(cuarena_t *arena)
 {
     for (int i = 0; i < ASKED_OFTEN; i++) {

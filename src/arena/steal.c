@@ -174,7 +174,8 @@ static void note_owners(search_t *search)
             note_owner(search, s);
 }
 
-/* Of a free list, as far as the search waits. */
+/* The owner of a free list; NOBODY where the search would have to wait longer for it than it does.
+ */
 static uint32_t owner_within(const search_t *search, uint32_t freelist)
 {
     uint32_t owner = search->owners[freelist];
@@ -518,7 +519,8 @@ static candidate_t find_last_candidate(search_t *search)
     return part;
 }
 
-/* Only what a request without an alignment of its own would get, too. */
+/* Notes where the block was placed, if a request without an alignment of its own would be placed
+ * there too. */
 static void note_placed(const search_t *search, cuai_block_ref_t ref)
 {
     if (search->region == CUAI_DYNAMIC && search->need == search->request->size)

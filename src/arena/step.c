@@ -168,7 +168,7 @@ static cuai_hole_t within_reach(const cuarena_t *arena, const cuai_hole_t *hole,
     return left;
 }
 
-/* Weighs one hole. */
+/* Compares the step into one hole with the best step of its kind so far. */
 static void weigh(const cuarena_t *arena, size_t at, const cuai_request_t *request,
                   const cuai_hole_t *hole, steps_t *steps)
 {

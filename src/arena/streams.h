@@ -28,8 +28,8 @@ uint32_t cuai_stream_known(const cuarena_t *arena, cuarena_stream_t stream);
 cuai_stream_t *cuai_stream_next(const cuarena_t *arena, uint32_t *number);
 /* Frees the numbers of released streams that nothing needs. */
 void cuai_streams_recycle(cuarena_t *arena);
-/* Another thread's default stream on which nothing is left, for that thread may have ended; NULL:
- * there is none. */
+/* Finds another thread's default stream on which nothing is left, since that thread may have ended;
+ * NULL: there is none. */
 cuai_stream_t *cuai_stream_left_idle(const cuarena_t *arena);
 /* From now on no handle leads to the stream without a search. */
 void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s);
@@ -128,7 +128,8 @@ static inline bool cuai_has_waited(const cuarena_t *arena, uint32_t number, cons
 /* How many bytes, or ranges, one of the stream's two free lists has, in all regions. */
 uint64_t cuai_stream_bytes(const cuarena_t *arena, const cuai_stream_t *s, uint32_t which);
 uint64_t cuai_stream_ranges(const cuarena_t *arena, const cuai_stream_t *s, uint32_t which);
-/* Another free list of the stream is the open one: updates what is derived from that. */
+/* Updates what is derived from which free list of the stream is the open one, after that changed.
+ */
 void cuai_stream_note_open(const cuarena_t *arena, cuai_stream_t *s);
 /* The largest range that is idle or in a stream's free list. */
 uint64_t cuai_freelists_largest(const cuarena_t *arena, int region);

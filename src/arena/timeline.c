@@ -139,7 +139,7 @@ void cuai_note_seen(cuarena_t *arena, uint32_t number, cuai_point_t point)
 
 /* ---- Recording --------------------------------------------------------- */
 
-/* One more needs the serial; 0 if its work is done, or it is 0. */
+/* Notes that one more needs the serial, and returns it; 0 if its work is done, or it is 0. */
 static uint64_t need(cuai_timeline_t *t, uint64_t serial)
 {
     cuai_entry_t *entry = find(t, serial);

@@ -45,7 +45,8 @@ void cuai_unlocked_discard(cuarena_t *arena, void *event);
 bool cuai_mem_available(const cuarena_t *arena, uint64_t *bytes_out); /* false: nobody knows */
 cuarena_status_t cuai_mem_get(const cuarena_t *arena, uint64_t bytes, uint64_t address_bytes,
                               cuarena_memory_segment_t *segment_out);
-/* With CUARENA_NO_STREAM as cuai_mem_get and cuai_mem_give_back. */
+/* These get and give back in the order of a stream or, with CUARENA_NO_STREAM, do as cuai_mem_get
+ * and cuai_mem_give_back. */
 cuarena_status_t cuai_mem_get_on(const cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
                                  cuarena_memory_segment_t *segment_out);
 void cuai_mem_give_on(const cuarena_t *arena, cuarena_memory_segment_t *segment,

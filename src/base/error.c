@@ -198,7 +198,7 @@ void cuarena_error_info_init(cuarena_error_info_t *info)
     info->struct_size = sizeof *info;
 }
 
-/* Not through cuai_fail: asking must not replace what is asked for. */
+/* Sets no error of its own: asking must not replace what is asked for. */
 cuarena_status_t cuarena_last_error_info(cuarena_error_info_t *info)
 {
     if (!cuai_sized_ok(info, INFO_FIRST, sizeof *info))

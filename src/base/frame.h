@@ -28,7 +28,7 @@ typedef struct cuai_frame {
 } cuai_frame_t;
 
 void cuai_frame_push(cuai_frame_t *frame, cuai_frame_kind_t kind, const void *owner);
-/* Removes the thread's last frame. */
+/* Removes the frame that this thread pushed last. */
 void cuai_frame_pop(void);
 /* Whether this thread is in a function of that kind and owner. */
 bool cuai_frame_within(cuai_frame_kind_t kind, const void *owner);

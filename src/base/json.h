@@ -20,7 +20,7 @@ void cuai_json_line(cuai_json_t *json);
 void cuai_json_number(cuai_json_t *json, const char *key, uint64_t number);
 /* Writes a number that may be negative. */
 void cuai_json_signed(cuai_json_t *json, const char *key, int64_t number);
-/* As a string "0x12ab", for numbers that may be above 2^53 and name something. */
+/* Writes a string such as "0x12ab", for numbers that may be above 2^53 and name something. */
 void cuai_json_hex(cuai_json_t *json, const char *key, uint64_t number);
 void cuai_json_text(cuai_json_t *json, const char *key, const char *text);
 void cuai_json_flag(cuai_json_t *json, const char *key, bool flag);

@@ -88,7 +88,7 @@ typedef struct cuai_cond {
 void cuai_lock_init(cuai_lock_t *lock);
 /* Ends a lock that nobody holds or waits for. */
 void cuai_lock_cleanup(cuai_lock_t *lock);
-/* In a forked child, where only the thread that forked goes on: the lock is free. */
+/* Makes the lock free in a forked child, where only the thread that forked goes on. */
 void cuai_lock_reset(cuai_lock_t *lock);
 
 #if CUAI_LOCK_FUTEX
@@ -264,7 +264,7 @@ static inline void cuai_lock_assert_static_held(const cuai_lock_t *lock)
 void cuai_cond_init(cuai_cond_t *cond);
 /* Ends a condition for which nobody waits. */
 void cuai_cond_cleanup(cuai_cond_t *cond);
-/* In a forked child: whoever waited does not exist here. */
+/* Forgets who waits, in a forked child, where these threads do not exist. */
 void cuai_cond_reset(cuai_cond_t *cond);
 
 /*

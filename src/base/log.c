@@ -25,12 +25,13 @@ typedef struct sink {
 static cuai_lock_t lock = CUAI_LOCK_INIT;
 static sink_t sink;
 
-/* In the order of their values. */
+/* The names of levels, in the order of their values. */
 static const char *const names[] = {"off", "error", "warn", "info", "debug"};
 
 #define NAME_COUNT (sizeof names / sizeof names[0])
 
-/* False: a signal handler has interrupted this thread while it had the lock. */
+/* Reads where lines go. False: a signal handler has interrupted this thread while it had the lock.
+ */
 static bool sink_now(sink_t *now)
 {
     if (!cuai_lock_enter(&lock))

@@ -175,8 +175,8 @@ static uint64_t least_for(const char *root, char *controllers, const char *name,
     return controls_memory(controllers) ? least_from(root, &legacy, name, measure) : UINT64_MAX;
 }
 
-/* Of all lines "number:controllers:name" of the process; UINT64_MAX where there are no control
- * groups. */
+/* The least measure of all groups of the process, which are lines "number:controllers:name";
+ * UINT64_MAX where there are none. */
 static uint64_t least_of_groups(const char *root, measure_fn measure)
 {
     char text[TEXT_SIZE];

@@ -169,7 +169,7 @@ cuai_layer_device_t *cuai_layer_counter(void)
 
 /* ---- Arenas -------------------------------------------------------------- */
 
-/* By the word of the memory, or by its number where it has none. */
+/* Refuses a memory by its word, or by its number where it has none. */
 static cuarena_status_t fail_memory(const cuarena_config_t *given)
 {
     char word[32];
@@ -283,7 +283,7 @@ static cuarena_status_t create(cuai_layer_device_t *device, cuarena_t **out)
     return status;
 }
 
-/* Once for each device; a device whose arena cannot be had is the driver's. */
+/* Makes the arena of a device, once; a device whose arena cannot be had is left to the driver. */
 static cuarena_t *make_arena(cuai_layer_device_t *device)
 {
     cuai_lock_assert_static_held(&making);

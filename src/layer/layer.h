@@ -194,12 +194,12 @@ cuai_layer_device_t *cuai_layer_of_stream(cuai_cu_stream_t stream);
 /* The device that counts calls which are passed on: the current one, or the one for calls without
  * any. */
 cuai_layer_device_t *cuai_layer_counter(void);
-/* In a forked child: locks that a thread had which is not there are free. */
+/* Frees locks, in a forked child, that a thread had which is not there. */
 void cuai_layer_devices_after_fork(void);
 /* What threads remember of contexts and streams may be wrong from now on. */
 void cuai_layer_forget(void);
 
-/* Its arena, which the first call makes; NULL: there is none. */
+/* The arena of a device, which the first call makes; NULL: there is none. */
 cuarena_t *cuai_layer_arena(cuai_layer_device_t *device);
 /* Ends the arena with all blocks, before the device's primary context goes. */
 void cuai_layer_end_arena(cuai_layer_device_t *device);
@@ -275,8 +275,9 @@ cuai_cu_result_t cuai_layer_pool_trim(cuai_cu_pool_t pool, size_t keep_bytes);
 cuai_cu_result_t cuai_layer_pool_set(cuai_cu_pool_t pool, int attribute, void *value);
 cuai_cu_result_t cuai_layer_pool_get(cuai_cu_pool_t pool, int attribute, void *value_out);
 cuai_cu_result_t cuai_layer_set_pool(int device, cuai_cu_pool_t pool);
-/* Around an allocation that is passed on: the driver counts among the bytes that its pool had at
- * most also those which it could not have. */
+/* These two go around an allocation that is passed on: the driver counts among the bytes that its
+ * pool had at most also those which it could not have. The first says how many were counted before,
+ * and the second notes that and counts anew after a failure. */
 uint64_t cuai_layer_pool_high(const cuai_layer_device_t *device);
 void cuai_layer_pool_failed(cuai_layer_device_t *device, uint64_t high);
 
@@ -304,7 +305,8 @@ typedef struct cuai_layer_recorded {
     int32_t device;
 } cuai_layer_recorded_t;
 
-/* Before the driver frees, since another thread may get the address at once; and behind it. */
+/* Take a block out before the driver frees it, since another thread may get the address at once,
+ * and record the free behind it, or put the block back where the driver refused. */
 cuai_layer_recorded_t cuai_layer_record_freeing(unsigned long long pointer);
 void cuai_layer_record_free(const cuai_layer_recorded_t *block, bool freed,
                             cuai_cu_stream_t stream);

@@ -23,7 +23,7 @@ static bool draws_on_pool(const cuai_layer_device_t *device, const cuarena_t *ar
     return arena != NULL && device->pool != NULL && cuai_owner_pool(arena) == device->pool;
 }
 
-/* Of the driver's own; 0 if it does not tell. */
+/* A figure of the driver's pool itself; 0 if it does not tell. */
 static uint64_t own_figure(const cuai_layer_device_t *device, int attribute)
 {
     uint64_t bytes = 0;

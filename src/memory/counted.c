@@ -93,7 +93,7 @@ static cuarena_status_t over_on(const call_t *call, const char *function, uint64
                      call->memory->ops.name, function, (void *)stream);
 }
 
-/* Of the memory of a call: calls one of its own functions. */
+/* Calls a function of the memory that a call is counted of. */
 #define OF(call, function, ...) (call).memory->ops.function((call).memory->user, __VA_ARGS__)
 
 /* ---- Segments that a caller's function gave -------------------------------- */

@@ -9,7 +9,7 @@
 
 /* Pages of this process, committed and given back 64 KiB at a time. */
 cuarena_status_t cuai_pageable_open(const cuarena_config_t *config, cuai_memory_t *out);
-/* Addresses that nothing stands behind. */
+/* Addresses that nothing stands behind, so that no byte can be read or written. */
 cuarena_status_t cuai_none_open(const cuarena_config_t *config, cuai_memory_t *out);
 /* The caller's own bytes: one segment. */
 cuarena_status_t cuai_bytes_open(const cuarena_config_t *config, cuai_memory_t *out);
@@ -19,7 +19,7 @@ cuarena_status_t cuai_device_open(const cuarena_config_t *config, cuai_memory_t 
 cuarena_status_t cuai_managed_open(const cuarena_config_t *config, cuai_memory_t *out);
 /* Pages of the host that stay where they are, for a device. */
 cuarena_status_t cuai_pinned_open(const cuarena_config_t *config, cuai_memory_t *out);
-/* The caller's own functions. */
+/* Memory that the caller's own functions give. */
 cuarena_status_t cuai_custom_open(const cuarena_config_t *config, cuai_memory_t *out);
 
 /* The grow and shrink of memories whose segments have all of their bytes already. */

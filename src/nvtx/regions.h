@@ -36,7 +36,7 @@ void cuai_regions_begin(cuai_regions_t *regions, const char *name, bool on);
 /* Ends all heaps. One that was never begun, and is all 0, is fine. */
 void cuai_regions_end(cuai_regions_t *regions);
 
-/* In a forked child, where the tool does not work: nothing is told any more. */
+/* Tells nothing any more, in a forked child, where the tool does not work. */
 void cuai_regions_forget(cuai_regions_t *regions);
 
 void cuai_regions_add_heap(cuai_regions_t *regions, uint64_t address, uint64_t bytes);

@@ -92,12 +92,12 @@ static CUAI_INLINE void cuai_trace_catch_up(void)
 /* The system's number of this thread. */
 uint64_t cuai_trace_thread(void);
 
-/* As cuarena_trace_recent. No lock of an arena. */
+/* Copies the last events as cuarena_trace_recent does. Called without the lock of an arena. */
 cuarena_status_t cuai_trace_recent(cuai_trace_t *trace, cuarena_traced_t *events, size_t capacity,
                                    size_t *count_out);
 
-/* Around a fork: so a child finds no lock taken, and writes none of the parent's lines. There
- * traces have no files. */
+/* These are called around a fork, so that a child finds no lock taken, and writes none of the
+ * parent's lines. There traces have no files. */
 void cuai_traces_before_fork(void);
 void cuai_traces_after_fork(bool in_child);
 

@@ -29,7 +29,7 @@ static inline void cuai_writer_count(cuai_trace_t *trace, size_t more, size_t le
                                     memory_order_relaxed);
 }
 
-/* Of functions below: the writer's lock is held. */
+/* The functions below are called with the writer's lock held. */
 
 /* Adds an event to ring and text; false: there is no memory for it. */
 bool cuai_writer_add(cuai_writer_t *writer, const cuai_trace_entry_t *event);

@@ -86,8 +86,8 @@ cuarena_status_t cuai_event_check_capture(const cuai_cuda_t *cuda, cuai_cu_strea
 
 /* ---- Events ----------------------------------------------------------- */
 
-/* In a visit of the place. The event that was there before is released only after the new one was
- * recorded. */
+/* Records the work of a stream. The event that was there before is released only after the new one
+ * was recorded. Called within a visit of the place. */
 static cuarena_status_t record(cuai_place_t *place, cuai_cu_stream_t stream, cuai_event_t **event)
 {
     cuai_event_t *old = *event;

@@ -105,7 +105,8 @@ static void drop(cuai_place_t *place, cuai_kernels_t *kernels, bool forget)
     cuai_host_free(kernels);
 }
 
-/* In a visit: loads the kernels that the device runs; keeps them if the first is among them. */
+/* Loads the kernels that the device runs; keeps them if the first is among them. Called within a
+ * visit of the place. */
 static cuai_cu_result_t load_all(cuai_place_t *place, cuai_kernels_t *kernels)
 {
     CUAI_ASSERT(place->kernels == NULL);

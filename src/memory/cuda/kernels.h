@@ -20,8 +20,8 @@ typedef struct cuai_kernels {
 /* The kernels of a place, which the first call loads. NULL where the device or the driver can run
  * none: that is no failure, and the log says why. */
 cuarena_status_t cuai_kernels_open(cuai_place_t *place, cuai_kernels_t **kernels_out);
-/* For places, in a visit: unloads the kernels, if there are any. With `forget` the driver is not
- * called. */
+/* Unloads the kernels of a place, if there are any. Called by places, within a visit; with `forget`
+ * the driver is not called. */
 void cuai_kernels_end(cuai_place_t *place, bool forget);
 
 #endif

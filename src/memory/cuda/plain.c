@@ -196,7 +196,7 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
     return status;
 }
 
-/* On the own stream, which only a pool looks at. */
+/* Frees in the order of the memory's own stream, which only a pool looks at. */
 static void give_back(void *user, cuarena_memory_segment_t *segment)
 {
     plain_t *plain = user;

@@ -251,8 +251,9 @@ cuarena_status_t cuai_streams_place(cuai_streams_t *streams, cuarena_stream_t st
 
 /* ---- Identity ---------------------------------------------------------- */
 
-/* In a visit, so that the default streams are those of the place. The driver has an id for the
- * legacy stream of each context, and for the default stream of each thread in it. */
+/* Describes a stream. The driver has an id for the legacy stream of each context, and for the
+ * default stream of each thread in it. Called within a visit, so that the default streams are those
+ * of the place. */
 static cuarena_status_t describe(cuai_place_t *place, cuarena_stream_t stream,
                                  cuarena_stream_info_t *info)
 {
@@ -464,7 +465,8 @@ static cuarena_status_t synchronize(const cuai_cuda_t *cuda, cuarena_stream_t st
     return cuai_cuda_fail(result, "cuStreamSynchronize", "waiting for stream %p", (void *)stream);
 }
 
-/* In a visit of the memory's own place for default streams, which are those of that place. */
+/* Waits for the work of a stream; default streams are those of the memory's own place, which is
+ * visited for them. */
 cuarena_status_t cuai_streams_synchronize(void *user, cuarena_stream_t stream)
 {
     CUAI_ASSERT(stream != CUARENA_NO_STREAM);
