@@ -125,6 +125,7 @@ cuarena_status_t cuai_set_shared(cuarena_t *arena, bool shared)
 /* BUSY for a shared arena, which ends with its holders. Lock held. */
 static cuarena_status_t check_ours(const cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     CUAI_ASSERT(arena->compacting);
     return arena->shared ? cuai_fail(CUARENA_BUSY,
                                      "%s is shared; accepted: "

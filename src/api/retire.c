@@ -36,6 +36,7 @@ static void set_retired(cuarena_t *arena, cuai_retired_t retired)
 
 cuai_retired_t cuai_take_retired(cuarena_t *arena)
 {
+    cuai_assert_locked(arena);
     CUAI_ASSERT((arena->slow & CUAI_SLOW_RETIRED) != 0);
     cuai_retired_t retired = {NULL, NULL};
     if (!is_needed(arena)) {

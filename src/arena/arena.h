@@ -278,6 +278,7 @@ bool cuai_tcaches_flush(cuarena_t *arena);
 /* Lock held, by a thread that is in no call of a cache. */
 static inline void cuai_stop_again(cuarena_t *arena)
 {
+    cuai_lock_assert_held(&arena->lock);
     if (arena->running != 0 && !cuai_tcaches_stop(arena))
         cuai_assert_failed("this thread is in no call of a cache", __FILE__, __LINE__);
 }

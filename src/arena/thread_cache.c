@@ -273,6 +273,7 @@ static bool heed_end(void)
 
 bool cuai_tcaches_may_run(const cuarena_t *arena)
 {
+    cuai_lock_assert_held(&arena->lock);
     const uint32_t harmless = CUAI_SLOW_WHOLE | CUAI_SLOW_FREELISTS | CUAI_SLOW_RESIZES |
                               CUAI_SLOW_THREADS | CUAI_SLOW_TRACE;
     return (arena->slow & ~harmless) == 0 && arena->heaps[CUAI_DYNAMIC]->smooth &&
@@ -281,6 +282,8 @@ bool cuai_tcaches_may_run(const cuarena_t *arena)
 
 void cuai_tcache_fit(const cuarena_t *arena, cuai_tcache_t *t)
 {
+    cuai_lock_assert_held(&arena->lock);
+    cuai_lock_assert_held(&t->lock);
     uint64_t free_bytes = cuai_free_bytes(arena->heaps[CUAI_DYNAMIC]) + t->bytes;
     CUAI_ASSERT(arena->tcache_count != 0);
     t->room = free_bytes / CUAI_KEPT_SHARE / arena->tcache_count;
