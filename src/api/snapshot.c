@@ -36,7 +36,7 @@ int32_t cuai_snapshot_format_of(const char *path)
     return torch ? CUARENA_SNAPSHOT_PYTORCH : CUARENA_SNAPSHOT_JSON;
 }
 
-/* A copy for that format. */
+/* Copies the arena, once the format is one that a snapshot can have. */
 static cuarena_status_t take(cuarena_t *arena, int32_t format, cuai_snapshot_t **snapshot_out)
 {
     cuarena_status_t status = cuai_snapshot_check_format(format);

@@ -50,7 +50,8 @@ static cuarena_status_t check_may_record(const cuarena_t *arena, const cuai_stre
                                    "waited for before open capture sessions end");
 }
 
-/* No session begins meanwhile. */
+/* Lets go of the lock so that all work of a context may be recorded; no session begins meanwhile.
+ */
 static void begin_recording_all(cuarena_t *arena)
 {
     CUAI_ASSERT(arena->capturing == 0);
