@@ -71,14 +71,16 @@
  * for the cache of its thread, for a stream that the arena did not know, and for events.
  *
  * Signal handlers. A call in a handler is REENTERED where it would have to wait for a call of this
- * thread that the handler interrupted; otherwise it works. Calls take host memory when they need
- * some, which a handler that interrupted malloc must not do.
+ * thread that the handler interrupted; otherwise it works, and may change errno. It may wait for
+ * other threads: so handlers that interrupt calls of one arena must not call another one, for those
+ * of two threads could wait for each other, and so could one of them and a fork. Calls take host
+ * memory when they need some, which a handler that interrupted malloc must not do.
  *
  * Forks. The child has every arena as it was, and its own copy of host memory. Where another thread
  * was in a long call at the fork (an allocation that finds no room at once, so that it asks streams
- * or the memory, is one), or in a callback of one, calls on the child's copy are LOST but for
- * queries: what that thread began would never end. A child that was forked in a callback must not
- * return from it.
+ * or the memory, is one), or in a callback of one, calls on the child's copy are LOST, those that
+ * free and destroy too, but for queries: what that thread began would never end. A child that was
+ * forked in a callback must not return from it.
  */
 #ifndef CUARENA_ARENA_H
 #define CUARENA_ARENA_H

@@ -12,11 +12,11 @@
  * A freed block is cached if the cache has room for it, as `cache_bound` says, and if it is an
  * ordinary one: in the dynamic region, and not dedicated, adopted, exported, pinned by calls, used
  * by other streams, or of a capture session. With zero=free no block is cached. A block that is not
- * cached becomes free bytes, of which whole pages go back to the memory at once; but up to 16 pages,
- * of 1 MiB at most, stay for the next small blocks where the memory takes pages out anywhere, until
+ * cached becomes free bytes, of which whole pages go back to the memory at once; up to 16 pages, of
+ * 1 MiB at most, stay for the next small blocks where the memory takes pages out anywhere, until
  * a trim. What streams freed goes back when it is idle and a call of this header, a trim or a lower
- * limit looks for it. So where the memory gives segments that keep their length (of a device: backing=async and
- * malloc), reserved bytes are those of live and cached blocks.
+ * limit looks for it. So where the memory gives segments that keep their length (of a device:
+ * backing=async and malloc), reserved bytes are those of live and cached blocks.
  *
  * To the program a cached block does not exist: its id and its pointer are stale, and its bytes
  * count neither as live nor as free. Before a request is refused, all cached blocks end that stand

@@ -150,11 +150,12 @@ CUARENA_API cuarena_status_t cuarena_capture_end(cuarena_t *arena, cuarena_captu
  * With CUARENA_NO_STREAM you must ensure that all work with private blocks is done: the bytes are
  * idle, and the blocks that live become blocks of no stream.
  *
- * BUSY if one of the streams is in another open session, or is being captured. On an error the
- * session and its handle remain, but one that was open may have ended. Waits for nothing but calls
- * of other threads that are queuing something on the session's streams. Driver calls: one event and
- * one wait for each stream besides the one given; with CUARENA_NO_STREAM, those that give the
- * segments of freed dedicated blocks back. O(blocks of the arena + private ranges).
+ * BUSY if one of the streams is in another open session, or is being captured; LIMIT if the arena
+ * has no room for `stream`, which it did not know. On an error the session and its handle remain,
+ * but one that was open may have ended. Waits for nothing but calls of other threads that are
+ * queuing something on the session's streams. Driver calls: one event and one wait for each stream
+ * besides the one given; with CUARENA_NO_STREAM, those that give the segments of freed dedicated
+ * blocks back. O(blocks of the arena + private ranges).
  */
 CUARENA_API cuarena_status_t cuarena_capture_release(cuarena_t *arena, cuarena_capture_t **capture,
                                                      cuarena_stream_t stream);

@@ -119,7 +119,7 @@ typedef struct cuarena_export_piece {
 
 typedef struct cuarena_memory_ops {
     size_t struct_size;
-    const char *name;     /* for messages; static text */
+    const char *name;     /* for messages; static text, neither NULL nor empty */
     uint32_t properties;  /* CUARENA_MEMORY_... bits */
     uint32_t zero;        /* 0 */
     uint64_t granularity; /* power of two: the page in which the memory gives

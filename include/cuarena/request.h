@@ -56,7 +56,8 @@ typedef struct cuarena_request {
                          * count as growth and is given back when the block is
                          * freed (in a capture session after its release). It
                          * counts toward the limits. With segments=each every
-                         * block is dedicated */
+                         * block is dedicated and keeps its size, an empty
+                         * one too */
     cuarena_tag_t tag;  /* 0: none */
     uint64_t alignment; /* bytes, a power of two; 0: the arena's */
 } cuarena_request_t;

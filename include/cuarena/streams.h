@@ -175,7 +175,8 @@ CUARENA_API cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes,
 /* Frees the block at this point of the stream; see "What a free means". On an error the block is as
  * it was. It never says OUT_OF_MEMORY or LIMIT: if the arena has no room for a stream that it did
  * not know, the caller waits for the stream instead (host_waits counts that, and the log says so at
- * level info), and the bytes are idle. BUSY if such a stream is being captured. */
+ * level info), and the bytes are idle. BUSY if such a stream is being captured, and DRIVER if it
+ * cannot be waited for either. */
 CUARENA_API cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer,
                                              cuarena_stream_t stream);
 /* Frees the block on the stream on which it was allocated, for who was not told: as cuarena_free_on

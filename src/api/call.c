@@ -116,6 +116,10 @@ cuarena_status_t cuai_call_on_free(cuai_call_t *call, cuarena_stream_t stream)
     cuai_log(CUARENA_LOG_INFO, "%s: a free waits for stream %p: %s", arena->label, (void *)stream,
              cuarena_last_error());
     status = cuai_mem_await(arena, stream);
+    if (status == CUARENA_OUT_OF_MEMORY || status == CUARENA_LIMIT)
+        status =
+            cuai_fail(CUARENA_DRIVER, "stream: %p can be neither remembered nor waited for: %s",
+                      (void *)stream, cuarena_last_error());
     cuai_arena_lock(arena);
     call->waited = status == CUARENA_OK;
     return cuai_note_loss(arena, status);

@@ -316,6 +316,8 @@ static outcome_t try_compaction(cuai_ladder_t *ladder)
         return STEP_SKIPPED;
     cuarena_status_t status =
         cuai_compact_for(ladder->call, ladder->request, &ladder->no_compaction);
+    if (status == CUARENA_FRAGMENTED) /* what a pool gave back it may have taken again */
+        ladder->refusal = status;
     if (status == CUARENA_OUT_OF_MEMORY || status == CUARENA_LIMIT ||
         cuai_ladder_is_final(status)) {
         ladder->growth = status;

@@ -419,12 +419,34 @@ START_TEST(create_of_host_memory_has_errno)
 }
 END_TEST
 
+/* Pointers do not move, so compaction takes what the pool gave back, and makes no room. */
+START_TEST(trimmed_pool_of_pointers_is_fragmented_each_time)
+{
+    void *row[COUNT];
+    void *pointer = UNTOUCHED;
+    fixture_t *f = prepared(KIND_CUSTOM_POOL, POOL);
+    f->config.compact_on_oom = 1;
+    fixture_create(f);
+    for (size_t i = 0; i < COUNT; i++)
+        row[i] = alloc_ok(f, EACH);
+    for (size_t i = 0; i < COUNT; i += 2)
+        free_ok(f, row[i]);
+    step_ok(f, cuarena_trim(f->arena, 0, NULL));
+    step(f, cuarena_alloc(f->arena, 2 * EACH, &pointer), CUARENA_FRAGMENTED);
+    step(f, cuarena_alloc(f->arena, 2 * EACH, &pointer), CUARENA_FRAGMENTED);
+    expect_u64(last_error().free_bytes, POOL / 2);
+    for (size_t i = 1; i < COUNT; i += 2)
+        free_ok(f, row[i]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("refusal");
     suite_add_list(suite, "trimmed pool",
                    TEST_LIST(trimmed_pool_whose_holes_serve_together,
                              trimmed_pool_is_fragmented_and_compaction_serves_it,
+                             trimmed_pool_of_pointers_is_fragmented_each_time,
                              trimmed_pool_takes_what_is_lacking,
                              trimmed_pool_without_addresses_is_taken_whole,
                              trimmed_pool_whose_memory_has_no_more));

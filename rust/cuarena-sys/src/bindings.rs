@@ -502,7 +502,7 @@ pub struct cuarena_request {
     pub region: i32,
     #[doc = " 1: the block's bytes read as 0"]
     pub zeroed: i32,
-    #[doc = " 1: the block gets a segment of its own, which does not\n count as growth and is given back when the block is\n freed (in a capture session after its release). It\n counts toward the limits. With segments=each every\n block is dedicated"]
+    #[doc = " 1: the block gets a segment of its own, which does not\n count as growth and is given back when the block is\n freed (in a capture session after its release). It\n counts toward the limits. With segments=each every\n block is dedicated and keeps its size, an empty\n one too"]
     pub dedicated: i32,
     #[doc = " 0: none"]
     pub tag: cuarena_tag_t,
@@ -721,7 +721,7 @@ pub type cuarena_export_piece_t = cuarena_export_piece;
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_memory_ops {
     pub struct_size: usize,
-    #[doc = " for messages; static text"]
+    #[doc = " for messages; static text, neither NULL nor empty"]
     pub name: *const ::core::ffi::c_char,
     #[doc = " CUARENA_MEMORY_... bits"]
     pub properties: u32,
@@ -3011,7 +3011,7 @@ extern "C" {
         request: *const cuarena_request_t,
         pointer_out: *mut *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " Frees the block at this point of the stream; see \"What a free means\". On an error the block is as\n it was. It never says OUT_OF_MEMORY or LIMIT: if the arena has no room for a stream that it did\n not know, the caller waits for the stream instead (host_waits counts that, and the log says so at\n level info), and the bytes are idle. BUSY if such a stream is being captured."]
+    #[doc = " Frees the block at this point of the stream; see \"What a free means\". On an error the block is as\n it was. It never says OUT_OF_MEMORY or LIMIT: if the arena has no room for a stream that it did\n not know, the caller waits for the stream instead (host_waits counts that, and the log says so at\n level info), and the bytes are idle. BUSY if such a stream is being captured, and DRIVER if it\n cannot be waited for either."]
     pub fn cuarena_free_on(
         arena: *mut cuarena_t,
         pointer: *mut ::core::ffi::c_void,
@@ -3137,7 +3137,7 @@ extern "C" {
         arena: *mut cuarena_t,
         capture: *mut cuarena_capture_t,
     ) -> cuarena_status_t;
-    #[doc = " Releases the session and clears the handle; NULL and a cleared handle are OK. A session that is\n open ends first. You must ensure that the graph is not launched again, and that all its launches\n were queued on `stream`, or come before what is queued there. The private bytes that are free\n join the stream's free list, and the blocks that live become ordinary blocks of that stream;\n those that the block calls made may move. cuarena_stream_stats counts such a block as freed on\n the stream that it had and allocated on the new one. The stream is made to wait for the session's\n streams, and for those on which private blocks were freed or, as recorded, used.\n\n With CUARENA_NO_STREAM you must ensure that all work with private blocks is done: the bytes are\n idle, and the blocks that live become blocks of no stream.\n\n BUSY if one of the streams is in another open session, or is being captured. On an error the\n session and its handle remain, but one that was open may have ended. Waits for nothing but calls\n of other threads that are queuing something on the session's streams. Driver calls: one event and\n one wait for each stream besides the one given; with CUARENA_NO_STREAM, those that give the\n segments of freed dedicated blocks back. O(blocks of the arena + private ranges)."]
+    #[doc = " Releases the session and clears the handle; NULL and a cleared handle are OK. A session that is\n open ends first. You must ensure that the graph is not launched again, and that all its launches\n were queued on `stream`, or come before what is queued there. The private bytes that are free\n join the stream's free list, and the blocks that live become ordinary blocks of that stream;\n those that the block calls made may move. cuarena_stream_stats counts such a block as freed on\n the stream that it had and allocated on the new one. The stream is made to wait for the session's\n streams, and for those on which private blocks were freed or, as recorded, used.\n\n With CUARENA_NO_STREAM you must ensure that all work with private blocks is done: the bytes are\n idle, and the blocks that live become blocks of no stream.\n\n BUSY if one of the streams is in another open session, or is being captured; LIMIT if the arena\n has no room for `stream`, which it did not know. On an error the session and its handle remain,\n but one that was open may have ended. Waits for nothing but calls of other threads that are\n queuing something on the session's streams. Driver calls: one event and one wait for each stream\n besides the one given; with CUARENA_NO_STREAM, those that give the segments of freed dedicated\n blocks back. O(blocks of the arena + private ranges)."]
     pub fn cuarena_capture_release(
         arena: *mut cuarena_t,
         capture: *mut *mut cuarena_capture_t,
