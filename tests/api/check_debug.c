@@ -5,6 +5,7 @@
 #include "support/base_support.h"
 #include "support/configs.h"
 #include "support/expect.h"
+#include "support/log_lines.h"
 #include "support/random.h"
 #include "support/scale.h"
 
@@ -14,42 +15,17 @@
 
 /* ---- Lines ------------------------------------------------------------- */
 
-static struct {
-    char text[400][400];
-    int count;
-} lines;
-
-static void keep(const char *line)
-{
-    ck_assert_int_lt(lines.count, 400);
-    ck_assert_ptr_null(strchr(line, '\n'));
-    (void)snprintf(lines.text[lines.count++], sizeof lines.text[0], "%s", line);
-}
-
-static void keep_line(void *user, const char *line)
-{
-    (void)user;
-    keep(line);
-}
-
-static void keep_logged(void *user, int32_t level, const char *line)
-{
-    (void)user;
-    (void)level;
-    keep(line);
-}
-
 static void expect_line(int at, const char *part)
 {
-    ck_assert_int_lt(at, lines.count);
-    ck_assert_msg(strstr(lines.text[at], part) != NULL, "line %d: expected '%s' in '%s'", at, part,
-                  lines.text[at]);
+    ck_assert_int_lt(at, logged.count);
+    ck_assert_msg(strstr(logged.list[at].text, part) != NULL, "line %d: expected '%s' in '%s'", at,
+                  part, logged.list[at].text);
 }
 
 static void report(cuarena_t *arena)
 {
-    lines.count = 0;
-    expect_ok(cuarena_report_leaks(arena, keep_line, NULL));
+    logged.count = 0;
+    expect_ok(cuarena_report_leaks(arena, keep_report_line, NULL));
 }
 
 static void *alloc(cuarena_t *arena, uint64_t bytes, const char *tag)
@@ -81,7 +57,7 @@ START_TEST(report_lists_tags_by_bytes_and_their_oldest_block)
     alloc(arena, 1, "few");
     expect_ok(cuarena_free(arena, alloc(arena, 9, "none left")));
     report(arena);
-    expect_u64((uint64_t)lines.count, 4);
+    expect_u64((uint64_t)logged.count, 4);
     expect_line(0, "4 blocks of 801 bytes live");
     expect_line(1, "tag 'weights': 2 blocks of 700 bytes; the oldest: block 0x");
     (void)snprintf(want, sizeof want, " at %p, 300 bytes, 4 allocations and ", oldest);
@@ -96,13 +72,13 @@ START_TEST(report_without_options_knows_no_age)
 {
     cuarena_t *arena = arena_of("memory=none, pool=1MiB");
     report(arena);
-    expect_u64((uint64_t)lines.count, 1);
+    expect_u64((uint64_t)logged.count, 1);
     expect_line(0, "0 blocks of 0 bytes live");
     alloc(arena, 100, NULL);
     report(arena);
-    expect_u64((uint64_t)lines.count, 2);
+    expect_u64((uint64_t)logged.count, 2);
     expect_line(1, "tag 'none': 1 blocks of 100 bytes; one: block 0x");
-    ck_assert_ptr_null(strstr(lines.text[1], "old"));
+    ck_assert_ptr_null(strstr(logged.list[1].text, "old"));
     end(&arena);
 }
 END_TEST
@@ -117,7 +93,7 @@ START_TEST(report_is_bounded)
     }
     report(arena);
     expect_line(17, "... and 24 more tags");
-    expect_between((uint64_t)lines.count, 18, 40);
+    expect_between((uint64_t)logged.count, 18, 40);
     end(&arena);
 }
 END_TEST
@@ -127,17 +103,15 @@ START_TEST(destroy_that_is_refused_reports_to_the_log)
     cuarena_t *arena = arena_of("pool=1MiB, name=leaky, guard=16, quarantine=1KiB");
     void *pointer = alloc(arena, 100, "weights");
     expect_ok(cuarena_free(arena, alloc(arena, 200, NULL))); /* no leak */
-    lines.count = 0;
-    cuarena_log_set_callback(keep_logged, NULL);
-    expect_ok(cuarena_log_set_level(CUARENA_LOG_WARN));
+    log_listen(CUARENA_LOG_WARN);
     expect_status(cuarena_destroy(&arena), CUARENA_BUSY);
     expect_line(0, "arena 'leaky': 1 blocks of 100 bytes live");
     expect_line(1, "arena 'leaky': tag 'weights': 1 blocks of 100 bytes; the oldest: block");
     expect_line(2, "1 blocks of 100 bytes live; 'weights': 1 of 100 bytes");
-    expect_u64((uint64_t)lines.count, 3);
+    expect_u64((uint64_t)logged.count, 3);
     expect_ok(cuarena_free(arena, pointer));
     expect_ok(cuarena_destroy(&arena));
-    expect_u64((uint64_t)lines.count, 3);
+    expect_u64((uint64_t)logged.count, 3);
 }
 END_TEST
 
@@ -147,14 +121,14 @@ END_TEST
 __attribute__((noinline)) static void allocate_once(cuarena_t *arena)
 {
     alloc(arena, 1000, NULL);
-    lines.count = 0; /* no tail call */
+    logged.count = 0; /* no tail call */
 }
 
 __attribute__((noinline)) static void allocate_often(cuarena_t *arena)
 {
     for (volatile int i = 0; i < 3; i++) /* one call, also where loops are unrolled */
         alloc(arena, 10, NULL);
-    lines.count = 0;
+    logged.count = 0;
 }
 
 START_TEST(report_lists_places_by_blocks)
@@ -168,7 +142,7 @@ START_TEST(report_lists_places_by_blocks)
     expect_line(2, "3 blocks of 30 bytes were allocated by");
     expect_line(3, "  #0 ");
     int at = 3;
-    while (at < lines.count && strstr(lines.text[at], "were allocated by") == NULL)
+    while (at < logged.count && strstr(logged.list[at].text, "were allocated by") == NULL)
         at++;
     expect_line(at, "1 blocks of 1000 bytes were allocated by");
     end(&arena);

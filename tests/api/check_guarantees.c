@@ -14,13 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void close_arena(cuarena_t *arena)
-{
-    expect_ok(cuarena_validate(arena, NULL, 0));
-    expect_u64(arena_stats(arena).live_blocks, 0);
-    expect_ok(cuarena_destroy(&arena));
-}
-
 /* ---- alignment ----------------------------------------------------------- */
 
 /* `asked` 0: the arena's own. A neighbour sees to it that the first granule is not all that is
@@ -47,7 +40,7 @@ START_TEST(alignment)
         expect_aligned(arena, 0, own);
         for (uint64_t more = own; more <= MIB(4); more *= 4)
             expect_aligned(arena, more, more);
-        close_arena(arena);
+        arena_close(arena);
     }
 }
 END_TEST
@@ -114,7 +107,7 @@ START_TEST(waste_in_a_block)
             expect_ok(cuarena_reset(arena));
     }
     expect_ok(cuarena_reset(arena));
-    close_arena(arena);
+    arena_close(arena);
 }
 END_TEST
 
@@ -166,7 +159,7 @@ START_TEST(refusal)
     }
     for (int i = 0; i < COUNT; i++)
         expect_ok(cuarena_free(arena, blocks[i]));
-    close_arena(arena);
+    arena_close(arena);
 }
 END_TEST
 
@@ -184,7 +177,7 @@ START_TEST(refusal_by_a_limit_that_was_set)
     expect_ok(cuarena_alloc(arena, KIB(128), &out));
     expect_ok(cuarena_free(arena, out));
     expect_ok(cuarena_free(arena, p));
-    close_arena(arena);
+    arena_close(arena);
 }
 END_TEST
 
@@ -231,8 +224,8 @@ START_TEST(double_stale_foreign_interior_free)
     refuse_block(arena, block);
     expect_ok(cuarena_reset(arena));
     expect_ok(cuarena_reset(other));
-    close_arena(arena);
-    close_arena(other);
+    arena_close(arena);
+    arena_close(other);
 }
 END_TEST
 
@@ -306,7 +299,7 @@ START_TEST(a_failed_call)
     refused(cuarena_destroy(&arena));
     expect_ok(cuarena_free(arena, p));
     expect_ok(cuarena_block_free(arena, block));
-    close_arena(arena);
+    arena_close(arena);
 }
 END_TEST
 
@@ -438,7 +431,7 @@ START_TEST(sizes)
     ck_assert_ptr_eq(out, UNTOUCHED);
     for (int i = 0; i < 3; i++)
         expect_ok(cuarena_free(arena, p[i]));
-    close_arena(arena);
+    arena_close(arena);
 }
 END_TEST
 

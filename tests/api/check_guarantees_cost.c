@@ -20,13 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void close_arena(cuarena_t *arena)
-{
-    expect_ok(cuarena_validate(arena, NULL, 0));
-    expect_u64(arena_stats(arena).live_blocks, 0);
-    expect_ok(cuarena_destroy(&arena));
-}
-
 /* ---- steps and calls ----------------------------------------------------- */
 
 #define SIZE KIB(4)
@@ -90,7 +83,7 @@ static void close_load(load_t *load)
     for (size_t i = 0; i < load->count; i++)
         expect_ok(cuarena_free(load->arena, load->blocks[i]));
     free(load->blocks);
-    close_arena(load->arena);
+    arena_close(load->arena);
 }
 
 /* Of all calls of `work` together. */
@@ -308,7 +301,7 @@ START_TEST(bookkeeping_of_holes)
         expect_ok(cuarena_alloc(arena, KIB(8), &large[i]));
     expect_bookkeeping(bookkeeping_of(arena) - empty, 2 * COUNT, COUNT * 128, "half as many holes");
     expect_ok(cuarena_reset(arena));
-    close_arena(arena);
+    arena_close(arena);
 }
 END_TEST
 

@@ -5,6 +5,7 @@
 #include "support/base_support.h"
 #include "support/configs.h"
 #include "support/expect.h"
+#include "support/log_lines.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -41,30 +42,26 @@ START_TEST(config_set_unknown_key_is_named_with_its_value_and_the_nearest)
 }
 END_TEST
 
-static void keep_warning(void *user, int32_t level, const char *line)
+/* The one line that was logged has the word. */
+static void expect_warning(const char *word)
 {
-    char *lines = user;
-    ck_assert_int_eq(level, CUARENA_LOG_WARN);
-    strncat(lines, line, 511 - strlen(lines));
-    strncat(lines, "\n", 511 - strlen(lines));
+    ck_assert_int_eq(logged.count, 1);
+    ck_assert_int_eq(logged.list[0].level, CUARENA_LOG_WARN);
+    ck_assert_msg(strstr(logged.list[0].text, word) != NULL, "expected %s: %s", word,
+                  logged.list[0].text);
+    logged.count = 0;
 }
 
 /* A key that is passed over is told of, once and by its name. */
 START_TEST(config_unknown_keys_are_warned_of)
 {
     cuarena_config_t config = config_fresh();
-    char lines[512] = "";
-    expect_ok(cuarena_log_set_level(CUARENA_LOG_WARN));
-    cuarena_log_set_callback(keep_warning, lines);
+    log_listen(CUARENA_LOG_WARN);
     expect_ok(cuarena_config_parse(&config, "unknown_keys=warn,pool=1G,what=1"));
-    ck_assert_msg(strstr(lines, "'what'") != NULL, "expected what: %s", lines);
-    ck_assert_msg(strchr(lines, '\n') == strrchr(lines, '\n'), "expected one line: %s", lines);
-    lines[0] = '\0';
+    expect_warning("'what'");
     expect_ok(cuarena_config_set(&config, "arena.enable_sharing", "1"));
-    ck_assert_msg(strstr(lines, "'arena.enable_sharing'") != NULL,
-                  "expected arena.enable_sharing: %s", lines);
-    cuarena_log_set_callback(NULL, NULL);
-    expect_ok(cuarena_log_set_level(CUARENA_LOG_OFF));
+    expect_warning("'arena.enable_sharing'");
+    log_listen_no_more();
 }
 END_TEST
 

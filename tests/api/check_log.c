@@ -2,6 +2,7 @@
  * each block at level debug; one line each. */
 #include "support/configs.h"
 #include "support/fixture.h"
+#include "support/log_lines.h"
 #include "support/scale.h"
 
 #include <pthread.h>
@@ -15,53 +16,29 @@
 
 /* ---- Hearing ----------------------------------------------------------- */
 
-typedef struct lines {
-    int32_t levels[64];
-    char text[64][512];
-    int count;
-} lines_t;
-
-static lines_t lines;
-
-static void keep_line(void *user, int32_t level, const char *line)
-{
-    lines_t *kept = user;
-    ck_assert_int_lt(kept->count, 64);
-    kept->levels[kept->count] = level;
-    (void)snprintf(kept->text[kept->count++], sizeof kept->text[0], "%s", line);
-}
-
-static void listen(int32_t level)
-{
-    lines.count = 0;
-    cuarena_log_set_callback(keep_line, &lines);
-    expect_ok(cuarena_log_set_level(level));
-}
-
 static void expect_lines(int count)
 {
-    for (int i = 0; lines.count != count && i < lines.count; i++)
-        fprintf(stderr, "heard: %s\n", lines.text[i]);
-    ck_assert_int_eq(lines.count, count);
+    for (int i = 0; logged.count != count && i < logged.count; i++)
+        fprintf(stderr, "heard: %s\n", logged.list[i].text);
+    ck_assert_int_eq(logged.count, count);
 }
 
 /* Exactly one line came, which begins and ends so. */
 static void expect_line(int32_t level, const char *begin, const char *end)
 {
     expect_lines(1);
-    const char *line = lines.text[0];
+    const char *line = logged.list[0].text;
     size_t length = strlen(line), end_length = strlen(end);
-    ck_assert_int_eq(lines.levels[0], level);
+    ck_assert_int_eq(logged.list[0].level, level);
     ck_assert_msg(strncmp(line, begin, strlen(begin)) == 0, "expected %s..., got %s", begin, line);
     ck_assert_msg(length >= end_length && strcmp(line + length - end_length, end) == 0,
                   "expected ...%s, got %s", end, line);
-    lines.count = 0;
+    logged.count = 0;
 }
 
 static void end(cuarena_t *arena)
 {
-    expect_ok(cuarena_log_set_level(CUARENA_LOG_OFF));
-    cuarena_log_set_callback(NULL, NULL);
+    log_listen_no_more();
     expect_ok(cuarena_validate(arena, NULL, 0));
     expect_ok(cuarena_destroy_forced(&arena));
 }
@@ -70,7 +47,7 @@ static void end(cuarena_t *arena)
 
 /* ---- Errors ------------------------------------------------------------ */
 
-#define NOWHERE ((void *)&lines)
+#define NOWHERE ((void *)&logged)
 
 static cuarena_status_t create_too_large(cuarena_t *arena)
 {
@@ -249,10 +226,10 @@ static const struct {
 START_TEST(error_is_logged_once)
 {
     cuarena_t *arena = arena_of(POOL);
-    listen(CUARENA_LOG_ERROR);
+    log_listen(CUARENA_LOG_ERROR);
     expect_status(failures[_i].call(arena), failures[_i].want);
-    ck_assert_msg(lines.count == 1, "%s: expected 1 line, got %d: %s", failures[_i].name,
-                  lines.count, lines.text[0]);
+    ck_assert_msg(logged.count == 1, "%s: expected 1 line, got %d: %s", failures[_i].name,
+                  logged.count, logged.list[0].text);
     expect_line(CUARENA_LOG_ERROR, "", last_error().message);
     end(arena);
 }
@@ -261,7 +238,7 @@ END_TEST
 START_TEST(error_says_of_which_arena)
 {
     cuarena_t *arena = arena_of(POOL);
-    listen(CUARENA_LOG_ERROR);
+    log_listen(CUARENA_LOG_ERROR);
     expect_status(refuse(arena), CUARENA_OUT_OF_MEMORY);
     expect_line(CUARENA_LOG_ERROR, "arena 'logged': no room for 1048576 bytes", "");
     end(arena);
@@ -282,7 +259,7 @@ START_TEST(error_that_was_overcome_is_not_logged)
     void *spare, *pointer;
     expect_ok(cuarena_alloc(arena, 65536, &spare));
     expect_ok(cuarena_set_oom_handler(arena, free_spare, &spare));
-    listen(CUARENA_LOG_ERROR);
+    log_listen(CUARENA_LOG_ERROR);
     expect_ok(cuarena_alloc(arena, 65536, &pointer));
     expect_lines(0);
     end(arena);
@@ -298,7 +275,7 @@ static void never_called(void *user, cuarena_t *arena)
 START_TEST(retiring_an_arena_without_blocks_is_no_error)
 {
     cuarena_t *arena = arena_of(POOL);
-    listen(CUARENA_LOG_ERROR);
+    log_listen(CUARENA_LOG_ERROR);
     expect_status(cuarena_retire(arena, never_called, NULL), CUARENA_STALE);
     expect_status(cuarena_retire(arena, NULL, NULL), CUARENA_STALE);
     expect_lines(0);
@@ -314,7 +291,7 @@ START_TEST(asking_wrongly_for_the_last_error_is_not_logged)
     cuarena_error_info_t info = {.struct_size = 3};
     expect_status(cuarena_free(arena, &info), CUARENA_STALE);
     (void)snprintf(before, sizeof before, "%s", cuarena_last_error());
-    listen(CUARENA_LOG_ERROR);
+    log_listen(CUARENA_LOG_ERROR);
     expect_status(cuarena_last_error_info(NULL), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_last_error_info(&info), CUARENA_BAD_ARGUMENT);
     expect_lines(0);
@@ -359,16 +336,16 @@ START_TEST(names_make_no_lines_of_their_own)
     void *pointer;
     cuarena_request_init(&request);
     expect_ok(cuarena_tag(arena, "t\r\x7f\n", &request.tag));
-    listen(CUARENA_LOG_DEBUG);
+    log_listen(CUARENA_LOG_DEBUG);
     expect_ok(cuarena_alloc_with(arena, 8, &request, &pointer));
     expect_status(refuse(arena), CUARENA_OUT_OF_MEMORY);
     expect_status(cuarena_destroy(&arena), CUARENA_BUSY);
     expect_plain(last_error().message);
-    ck_assert_int_ge(lines.count, 3);
-    for (int i = 0; i < lines.count; i++)
-        expect_plain(lines.text[i]);
-    ck_assert_ptr_nonnull(strstr(lines.text[0], "arena 'a\\x0aerror: b\\x1b[2J': alloc: "));
-    ck_assert_ptr_nonnull(strstr(lines.text[0], "tag 't\\x0d\\x7f\\x0a'"));
+    ck_assert_int_ge(logged.count, 3);
+    for (int i = 0; i < logged.count; i++)
+        expect_plain(logged.list[i].text);
+    ck_assert_ptr_nonnull(strstr(logged.list[0].text, "arena 'a\\x0aerror: b\\x1b[2J': alloc: "));
+    ck_assert_ptr_nonnull(strstr(logged.list[0].text, "tag 't\\x0d\\x7f\\x0a'"));
     end(arena);
 }
 END_TEST
@@ -408,7 +385,7 @@ START_TEST(arena_without_a_name_is_told_by_its_address)
 {
     cuarena_t *arena = arena_of("memory=none, pool=64KiB");
     char begin[64];
-    listen(CUARENA_LOG_ERROR);
+    log_listen(CUARENA_LOG_ERROR);
     expect_status(refuse(arena), CUARENA_OUT_OF_MEMORY);
     (void)snprintf(begin, sizeof begin, "arena %p: no room", (void *)arena);
     expect_line(CUARENA_LOG_ERROR, begin, "");
@@ -426,7 +403,7 @@ START_TEST(info_tells_what_an_arena_does_as_a_whole)
 {
     void *pointer;
     cuarena_block_t block;
-    listen(INFO);
+    log_listen(INFO);
     cuarena_t *arena = arena_of(POOL);
     expect_line(INFO, "arena 'logged': created, 65536 bytes reserved", "");
     expect_ok(cuarena_alloc(arena, 300, &pointer));
@@ -459,7 +436,7 @@ START_TEST(debug_tells_of_each_block)
     void *pointer;
     cuarena_block_t block;
     cuarena_stream_t stream = CUARENA_STREAM_LEGACY;
-    listen(DEBUG);
+    log_listen(DEBUG);
     for (int i = 0; i < 3; i++) {
         expect_ok(cuarena_alloc(arena, 300, &pointer));
         expect_line(DEBUG, "arena 'logged': alloc: 300 bytes at 0x", "");
@@ -488,7 +465,7 @@ START_TEST(debug_tells_of_cached_blocks)
 {
     cuarena_t *arena = arena_of("memory=none, pool=64KiB, keep=cache, name=kept");
     void *pointer;
-    listen(DEBUG);
+    log_listen(DEBUG);
     for (int i = 0; i < 3; i++) {
         expect_ok(cuarena_alloc(arena, 300, &pointer));
         expect_line(DEBUG, "arena 'kept': alloc: 300 bytes at 0x", "");
@@ -504,7 +481,7 @@ START_TEST(level_is_followed_by_arenas_that_exist)
     cuarena_t *first = arena_of(POOL);
     cuarena_t *second = arena_of(POOL ", name=other");
     void *pointer;
-    listen(DEBUG);
+    log_listen(DEBUG);
     expect_ok(cuarena_alloc(first, 8, &pointer));
     expect_ok(cuarena_alloc(second, 8, &pointer));
     expect_lines(2);
@@ -524,7 +501,7 @@ static void log_again(void *user, int32_t level, const char *line)
 {
     void *pointer;
     (void)level, (void)line;
-    ++lines.count;
+    ++logged.count;
     expect_ok(cuarena_alloc(user, 8, &pointer));
 }
 
@@ -532,7 +509,7 @@ START_TEST(lines_that_hearing_causes_are_left_out)
 {
     cuarena_t *arena = arena_of(POOL);
     void *pointer;
-    listen(DEBUG);
+    log_listen(DEBUG);
     cuarena_log_set_callback(log_again, arena);
     expect_ok(cuarena_alloc(arena, 8, &pointer));
     expect_lines(1);
@@ -644,7 +621,7 @@ END_TEST
 
 START_TEST(unknown_word_in_the_environment_is_told_once)
 {
-    cuarena_log_set_callback(keep_line, &lines);
+    cuarena_log_set_callback(keep_line, NULL);
     setenv("CUARENA_LOG", "bo\ngus", 1);
     cuarena_t *arena = arena_of(POOL);
     cuarena_t *other = arena_of(POOL);

@@ -3,6 +3,7 @@
  */
 #include "support/configs.h"
 #include "support/fixture.h"
+#include "support/log_lines.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -63,54 +64,34 @@ START_TEST(acquire_makes_one_and_then_gives_it)
 }
 END_TEST
 
-typedef struct lines {
-    char text[1024];
-    size_t count;
-} lines_t;
-
-static void keep_line(void *user, int32_t level, const char *line)
+static void expect_warnings(int count)
 {
-    lines_t *lines = user;
-    if (level != CUARENA_LOG_WARN)
-        return;
-    size_t used = strlen(lines->text);
-    snprintf(lines->text + used, sizeof lines->text - used, "%s\n", line);
-    lines->count++;
-}
-
-static void listen(lines_t *lines)
-{
-    *lines = (lines_t){.count = 0};
-    expect_ok(cuarena_log_set_level(CUARENA_LOG_WARN));
-    cuarena_log_set_callback(keep_line, lines);
-}
-
-static void listen_no_more(void)
-{
-    cuarena_log_set_callback(NULL, NULL);
-    expect_ok(cuarena_log_set_level(CUARENA_LOG_OFF));
+    int warnings = 0;
+    for (int i = 0; i < logged.count; i++)
+        warnings += logged.list[i].level == CUARENA_LOG_WARN;
+    ck_assert_int_eq(warnings, count);
 }
 
 START_TEST(acquire_tells_what_is_in_force)
 {
-    lines_t lines;
     uint64_t limit = 0;
     cuarena_properties_t properties;
     cuarena_shared_report_t report;
     cuarena_properties_init(&properties);
     cuarena_t *first = acquire("name=mine", &report);
-    listen(&lines);
+    log_listen(CUARENA_LOG_WARN);
     cuarena_t *second = acquire("limit=8MiB,alignment=512,name=yours", &report);
-    listen_no_more();
+    log_listen_no_more();
     expect_ptr(second, first);
     ck_assert_int_eq(report.differs, 2);
     expect_text(report.text, "limit: '1MiB' in force, '8MiB' asked; "
                              "alignment: '256' in force, '512' asked");
-    expect_u64(lines.count, 2);
-    expect_text(lines.text, "a shared arena exists: option ignored: limit: '1MiB' is in "
-                            "force, '8MiB' was asked\n"
-                            "a shared arena exists: option ignored: alignment: '256' is in "
-                            "force, '512' was asked\n");
+    expect_warnings(2);
+    expect_text(log_text(CUARENA_LOG_WARN, ""),
+                "a shared arena exists: option ignored: limit: '1MiB' is in "
+                "force, '8MiB' was asked\n"
+                "a shared arena exists: option ignored: alignment: '256' is in "
+                "force, '512' was asked\n");
     expect_ok(cuarena_get_limit(second, CUARENA_LIMIT_RESERVED, &limit));
     expect_u64(limit, MIB(1));
     expect_ok(cuarena_properties(second, &properties));
@@ -138,18 +119,17 @@ END_TEST
 
 START_TEST(acquire_that_differs_leaves_the_last_error_as_it_was)
 {
-    lines_t lines;
     cuarena_shared_report_t report;
     cuarena_t *first = acquire("", &report);
     expect_status(cuarena_alloc(first, 0, NULL), CUARENA_BAD_ARGUMENT);
     char before[512];
     (void)snprintf(before, sizeof before, "%s", last_error().message);
-    listen(&lines);
+    log_listen(CUARENA_LOG_WARN);
     cuarena_t *second = acquire("limit=8MiB,alignment=512", &report);
-    listen_no_more();
+    log_listen_no_more();
     ck_assert_int_eq(report.differs, 2);
     expect_text(last_error().message, before);
-    expect_u64(lines.count, 2);
+    expect_warnings(2);
     release(second);
     release(first);
 }
@@ -239,16 +219,15 @@ END_TEST
 
 START_TEST(release_one_too_many_is_told)
 {
-    lines_t lines;
     cuarena_shared_report_t report;
     cuarena_t *arena = acquire("", &report);
     cuarena_t *again = arena;
     release(arena);
-    listen(&lines);
+    log_listen(CUARENA_LOG_WARN);
     expect_status(cuarena_shared_release(&again), CUARENA_STALE);
-    listen_no_more();
-    expect_u64(lines.count, 1);
-    ck_assert_ptr_nonnull(strstr(lines.text, "once more than acquired"));
+    log_listen_no_more();
+    expect_warnings(1);
+    ck_assert_ptr_nonnull(strstr(log_text(CUARENA_LOG_WARN, ""), "once more than acquired"));
     ck_assert_ptr_nonnull(again);
 }
 END_TEST
@@ -362,18 +341,17 @@ END_TEST
 
 START_TEST(replace_while_somebody_holds_it)
 {
-    lines_t lines;
     uint64_t limit = 0;
     cuarena_shared_report_t report;
     cuarena_config_t config = small_config("limit=8MiB");
     cuarena_t *arena = acquire("", &report);
     cuarena_t *other = acquire("", &report);
     cuarena_t *mine = arena, *none = NULL;
-    listen(&lines);
+    log_listen(CUARENA_LOG_WARN);
     expect_status(cuarena_shared_replace(&mine, &config, NULL), CUARENA_BUSY);
-    listen_no_more();
+    log_listen_no_more();
     ck_assert_ptr_nonnull(strstr(last_error().message, "1 others hold"));
-    ck_assert_ptr_nonnull(strstr(lines.text, "limit: '1MiB' is in force"));
+    ck_assert_ptr_nonnull(strstr(log_text(CUARENA_LOG_WARN, ""), "limit: '1MiB' is in force"));
     expect_ptr(mine, arena);
     expect_status(cuarena_shared_replace(&none, &config, NULL), CUARENA_BUSY);
     ck_assert_ptr_nonnull(strstr(last_error().message, "2 others hold"));

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "support/conformance_rows.h"
 #include "support/fixture_streams.h"
+#include "support/log_lines.h"
 #include "support/snapshots.h"
 
 #include <errno.h>
@@ -396,20 +397,6 @@ END_TEST
 
 /* ---- When a request is refused ----------------------------------------- */
 
-static char lines[4096]; /* what was logged */
-
-static void keep_line(void *user, int32_t level, const char *line)
-{
-    (void)user, (void)level;
-    strncat(lines, line, sizeof lines - strlen(lines) - 1);
-}
-
-static void keep_lines(int32_t level)
-{
-    cuarena_log_set_callback(level == CUARENA_LOG_OFF ? NULL : keep_line, NULL);
-    expect_ok(cuarena_log_set_level(level));
-}
-
 /* A pool that writes such files of refusals. */
 static fixture_t *opened_writing(const char *file)
 {
@@ -488,11 +475,10 @@ START_TEST(refusal_whose_file_cannot_be)
 {
     fixture_t *f = opened_writing("none/%n.json");
     void *pointer = alloc_ok(f, 2 * EACH);
-    keep_lines(CUARENA_LOG_WARN);
+    log_listen(CUARENA_LOG_WARN);
     refuse(f, CUARENA_OUT_OF_MEMORY);
-    keep_lines(CUARENA_LOG_OFF);
-    ck_assert_msg(strstr(lines, "no snapshot of a refused request: snapshot: ") != NULL, "%s",
-                  lines);
+    log_listen_no_more();
+    ck_assert_ptr_nonnull(strstr(log_text(0, ""), "no snapshot of a refused request: snapshot: "));
     free_ok(f, pointer);
 }
 END_TEST

@@ -4,6 +4,7 @@
  */
 #include "support/base_support.h"
 #include "support/fixture.h"
+#include "support/log_lines.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -338,38 +339,21 @@ START_TEST(destroy_null_and_cleared_handles)
 }
 END_TEST
 
-typedef struct log_lines {
-    char text[4096];
-    size_t used;
-} log_lines_t;
-
-static void keep_line(void *user, int32_t level, const char *line)
-{
-    log_lines_t *lines = user;
-    (void)level;
-    lines->used += (size_t)snprintf(lines->text + lines->used, sizeof lines->text - lines->used,
-                                    "%s\n", line) %
-                   sizeof lines->text;
-}
-
 START_TEST(destroy_is_busy_while_blocks_live_and_tells_the_leaks)
 {
-    log_lines_t lines = {"", 0};
     cuarena_request_t request;
     void *pointer = NULL;
     fixture_t *f = opened(KIND_CUSTOM_POOL, POOL);
     cuarena_request_init(&request);
     expect_ok(cuarena_tag(f->arena, "weights", &request.tag));
     step_ok(f, cuarena_alloc_with(f->arena, 12345, &request, &pointer));
-    expect_ok(cuarena_log_set_level(CUARENA_LOG_DEBUG));
-    cuarena_log_set_callback(keep_line, &lines);
+    log_listen(CUARENA_LOG_DEBUG);
     step(f, cuarena_destroy(&f->arena), CUARENA_BUSY);
-    cuarena_log_set_callback(NULL, NULL);
-    expect_ok(cuarena_log_set_level(CUARENA_LOG_OFF));
+    log_listen_no_more();
     ck_assert_ptr_nonnull(f->arena);
     ck_assert_ptr_nonnull(strstr(last_error().message, "weights"));
-    ck_assert_ptr_nonnull(strstr(lines.text, "weights"));
-    ck_assert_ptr_nonnull(strstr(lines.text, "12345"));
+    ck_assert_ptr_nonnull(strstr(log_text(0, ""), "weights"));
+    ck_assert_ptr_nonnull(strstr(log_text(0, ""), "12345"));
     free_ok(f, pointer);
 }
 END_TEST

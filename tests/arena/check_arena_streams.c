@@ -12,12 +12,6 @@
 
 #define POOL KIB(64)
 
-/* All of the pool, so that whoever asks next needs exactly these bytes. */
-static void *alloc_all(fixture_t *f, cuarena_stream_t stream)
-{
-    return alloc_on(f, POOL, stream);
-}
-
 static cuarena_config_t *prepare(fixture_t *f)
 {
     fixture_prepare(f, SIMULATED, POOL);
@@ -35,7 +29,7 @@ START_TEST(a_free_means_what_the_table_says)
         for (int column = 0; column < 3; column++) {
             fixture_t f;
             fixture_open(&f, SIMULATED, POOL);
-            void *p = alloc_all(&f, at[row]);
+            void *p = alloc_all_on(&f, at[row]);
             sim_write(&f.sim, column == 2 ? B : A, p, POOL, 7);
             if (column == 0)
                 sim_sync(&f.sim, A);
@@ -70,7 +64,7 @@ START_TEST(other_freelists_get_bytes_when_the_event_is_complete)
     for (int plain = 0; plain < 2; plain++) {
         fixture_t f;
         fixture_open(&f, SIMULATED, POOL);
-        void *p = alloc_all(&f, A);
+        void *p = alloc_all_on(&f, A);
         sim_write(&f.sim, A, p, POOL, 7);
         free_on(&f, p, A);
         cuarena_stream_t who = plain ? CUARENA_NO_STREAM : B;
@@ -91,7 +85,7 @@ END_TEST
 START_TEST(complete_events_cost_no_wait)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = alloc_all(f, A);
+    void *p = alloc_all_on(f, A);
     sim_write(&f->sim, A, p, POOL, 7);
     free_on(f, p, A);
     expect_ok(cuarena_reclaim(f->arena, 0, NULL));
@@ -215,12 +209,12 @@ START_TEST(what_was_freed_behind_an_emptied_freelist_is_waited_for)
     fixture_t *f = new_fixture(fixture_close);
     prepare(f)->steal = CUARENA_STEAL_IDLE;
     fixture_create(f);
-    void *p = alloc_all(f, A);
+    void *p = alloc_all_on(f, A);
     sim_write(&f->sim, A, p, POOL, 1);
     free_on(f, p, A);
     expect_ok(cuarena_reclaim(f->arena, 0, NULL)); /* the event */
-    free_on(f, alloc_all(f, A), A);
-    void *q = alloc_all(f, B);
+    free_on(f, alloc_all_on(f, A), A);
+    void *q = alloc_all_on(f, B);
     sim_write(&f->sim, B, q, POOL, 2);
     free_on(f, q, B);
 }
@@ -234,14 +228,14 @@ START_TEST(growth_comes_before_waiting)
     f->config.limit = (cuarena_amount_t){.value = 2 * POOL};
     f->config.steal = CUARENA_STEAL_IDLE;
     fixture_create(f);
-    void *p = alloc_all(f, A);
+    void *p = alloc_all_on(f, A);
     sim_write(&f->sim, A, p, POOL, 1);
     free_on(f, p, A);
-    void *q = alloc_all(f, B);
+    void *q = alloc_all_on(f, B);
     expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
     expect_u64(stats_of(f).reserved_bytes, 2 * POOL);
     sim_write(&f->sim, B, q, POOL, 2);
-    void *r = alloc_all(f, B); /* now there is nothing but to wait */
+    void *r = alloc_all_on(f, B); /* now there is nothing but to wait */
     expect_u64(f->sim.counts[SIM_WAIT_HOST], 1);
     expect_u64(stats_of(f).reserved_bytes, 2 * POOL);
     free_on(f, q, B);
@@ -258,11 +252,11 @@ START_TEST(on_memory_of_the_host_even_the_own_stream_waits)
         fixture_prepare(&f, SIMULATED_HOST, POOL);
         f.config.device_only = device_only;
         fixture_create(&f);
-        void *p = alloc_all(&f, A);
+        void *p = alloc_all_on(&f, A);
         sim_write(&f.sim, A, p, POOL, 1);
         free_on(&f, p, A);
         sim_calls(&f.sim);
-        void *q = alloc_all(&f, A);
+        void *q = alloc_all_on(&f, A);
         expect_u64(f.sim.counts[SIM_WAIT_HOST], device_only ? 0 : 1);
         if (!device_only)
             sim_host_write(&f.sim, q, POOL, 2); /* the CPU may at once */
@@ -278,11 +272,11 @@ END_TEST
 START_TEST(null_and_legacy_are_one_stream)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = alloc_all(f, NULL);
+    void *p = alloc_all_on(f, NULL);
     sim_write(&f->sim, NULL, p, POOL, 1);
     free_on(f, p, CUARENA_STREAM_LEGACY);
     sim_calls(&f->sim);
-    void *q = alloc_all(f, NULL);
+    void *q = alloc_all_on(f, NULL);
     ck_assert_ptr_eq(p, q);
     expect_no_calls(f);
     expect_u64(stream_stats_of(f, CUARENA_STREAM_LEGACY).live_bytes, POOL);
@@ -582,7 +576,7 @@ START_TEST(zeroed_blocks_are_zero_on_their_stream)
         cuarena_request_t request;
         cuarena_request_init(&request);
         request.zeroed = !always;
-        void *p = alloc_all(&f, A);
+        void *p = alloc_all_on(&f, A);
         sim_write(&f.sim, A, p, POOL, 1);
         free_on(&f, p, A);
         void *q = NULL;
@@ -606,7 +600,7 @@ START_TEST(bytes_are_zero_before_others_have_them)
                 prepare(&f)->zero = CUARENA_ZERO_FREE;
                 f.config.events = eager ? CUARENA_EVENTS_EAGER : CUARENA_EVENTS_LATE;
                 fixture_create(&f);
-                void *p = alloc_all(&f, A);
+                void *p = alloc_all_on(&f, A);
                 sim_write(&f.sim, A, p, POOL, 1);
                 if (used) {
                     sim_order(&f.sim, C, A);
@@ -615,7 +609,7 @@ START_TEST(bytes_are_zero_before_others_have_them)
                 }
                 free_on(&f, p, A);
                 sim_run(&f.sim, run);
-                void *q = alloc_all(&f, B);
+                void *q = alloc_all_on(&f, B);
                 sim_read_zero(&f.sim, B, q, POOL);
                 expect_sound(&f);
                 sim_run_all(&f.sim);

@@ -13,12 +13,6 @@
 
 #define POOL KIB(64)
 
-/* All of the pool, so that whoever asks next needs exactly these bytes. */
-static void *alloc_all(fixture_t *f, cuarena_stream_t stream)
-{
-    return alloc_on(f, POOL, stream);
-}
-
 /* ---- Marks ------------------------------------------------------------- */
 
 /* As cuarena_stream_mark makes it: a serial above the number of the stream. */
@@ -55,7 +49,7 @@ START_TEST(a_mark_of_a_number_that_was_never_used_notes_nothing)
 {
     cuarena_mark_t mark;
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = alloc_all(f, A);
+    void *p = alloc_all_on(f, A);
     sim_write(&f->sim, A, p, POOL, 1);
     free_on(f, p, A);
     expect_ok(cuarena_stream_mark(f->arena, A, &mark));
@@ -64,7 +58,7 @@ START_TEST(a_mark_of_a_number_that_was_never_used_notes_nothing)
                                     MARK_OF(mark >> 7, UNUSED_NUMBER)));
     expect_u64(stream_stats_of(f, A).free_bytes, POOL);
     sim_calls(&f->sim);
-    p = alloc_all(f, B);
+    p = alloc_all_on(f, B);
     expect_u64(f->sim.counts[SIM_WAIT], 1);
     free_on(f, p, B);
 }
@@ -75,7 +69,7 @@ START_TEST(a_mark_of_a_stream_that_was_released_is_of_no_effect)
 {
     cuarena_mark_t mark;
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = alloc_all(f, A);
+    void *p = alloc_all_on(f, A);
     sim_write(&f->sim, A, p, POOL, 1);
     free_on(f, p, A);
     expect_ok(cuarena_stream_mark(f->arena, A, &mark));
@@ -84,7 +78,7 @@ START_TEST(a_mark_of_a_stream_that_was_released_is_of_no_effect)
     sim_stream_kill(&f->sim, A);
     expect_ok(cuarena_stream_waited(f->arena, B, A, mark));
     sim_calls(&f->sim);
-    p = alloc_all(f, B);
+    p = alloc_all_on(f, B);
     expect_u64(f->sim.counts[SIM_WAIT], 1);
     sim_write(&f->sim, B, p, POOL, 2);
     free_on(f, p, B);
@@ -120,14 +114,14 @@ END_TEST
 START_TEST(a_handle_that_comes_back_is_a_new_stream)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = alloc_all(f, A);
+    void *p = alloc_all_on(f, A);
     sim_write(&f->sim, A, p, POOL, 1);
     free_on(f, p, A);
     expect_ok(cuarena_release_stream(f->arena, A));
     sim_stream_kill(&f->sim, A);
     sim_stream_make(&f->sim, A);
     sim_calls(&f->sim);
-    void *q = alloc_all(f, A);
+    void *q = alloc_all_on(f, A);
     expect_u64(f->sim.counts[SIM_IDENTIFY], 1);
     expect_u64(f->sim.counts[SIM_WAIT], 1);
     sim_write(&f->sim, A, q, POOL, 2);
@@ -216,7 +210,7 @@ END_TEST
 START_TEST(release_records_and_does_not_wait)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = alloc_all(f, A);
+    void *p = alloc_all_on(f, A);
     sim_write(&f->sim, A, p, POOL, 1);
     free_on(f, p, A);
     sim_calls(&f->sim);
@@ -283,7 +277,7 @@ START_TEST(trim_records_first_and_gives_back_what_is_done)
     f->config.preset = CUARENA_PRESET_GROW;
     f->config.limit = (cuarena_amount_t){.value = 2 * POOL};
     fixture_create(f);
-    void *p = alloc_all(f, A);
+    void *p = alloc_all_on(f, A);
     sim_write(&f->sim, A, p, POOL, 1);
     free_on(f, p, A);
     uint64_t given = 99;
@@ -301,12 +295,12 @@ END_TEST
 START_TEST(destroy_with_work_under_way_is_busy_and_loses_nothing)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = alloc_all(f, A);
+    void *p = alloc_all_on(f, A);
     sim_write(&f->sim, A, p, POOL, 1);
     free_on(f, p, A);
     expect_status(cuarena_destroy(&f->arena), CUARENA_BUSY);
     ck_assert_ptr_nonnull(f->arena);
-    void *q = alloc_all(f, A);
+    void *q = alloc_all_on(f, A);
     ck_assert_ptr_eq(p, q);
     free_on(f, q, A);
     sim_run_all(&f->sim);
@@ -317,7 +311,7 @@ END_TEST
 START_TEST(destroy_does_not_wait_for_what_a_released_stream_does_besides)
 {
     fixture_t *f = opened(SIMULATED, POOL);
-    void *p = alloc_all(f, A);
+    void *p = alloc_all_on(f, A);
     sim_write(&f->sim, A, p, POOL, 1);
     free_on(f, p, A);
     sim_run_all(&f->sim);
@@ -369,7 +363,7 @@ START_TEST(reset_waits_for_what_was_freed_and_keeps_streams)
     expect_u64(stream_stats_of(f, B).live_bytes, 0);
     expect_u64(stream_stats_of(f, B).frees, 1);
     sim_calls(&f->sim);
-    void *q = alloc_all(f, C);
+    void *q = alloc_all_on(f, C);
     expect_u64(f->sim.counts[SIM_WAIT_HOST], 0);
     sim_write(&f->sim, C, q, POOL, 3);
     expect_sound(f);
@@ -565,7 +559,7 @@ START_TEST(destroy_is_busy_until_each_stream_is_done)
     for (int used = 0; used < 2; used++) {
         fixture_t f;
         open_without(&f);
-        void *p = alloc_all(&f, A);
+        void *p = alloc_all_on(&f, A);
         sim_write(&f.sim, A, p, POOL, 1);
         if (used)
             expect_ok(cuarena_record_use(f.arena, p, B));

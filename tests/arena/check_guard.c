@@ -5,6 +5,7 @@
  */
 #include "support/base_support.h"
 #include "support/fixture.h"
+#include "support/log_lines.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -25,34 +26,13 @@
 
 /* ---- Arenas and lines -------------------------------------------------- */
 
-static struct {
-    char text[96][512];
-    int count;
-} lines;
-
-static void keep_line(void *user, int32_t level, const char *line)
-{
-    (void)user;
-    if (level != CUARENA_LOG_ERROR)
-        return;
-    ck_assert_int_lt(lines.count, 96);
-    (void)snprintf(lines.text[lines.count++], sizeof lines.text[0], "%s", line);
-}
-
-static void listen(void)
-{
-    lines.count = 0;
-    cuarena_log_set_callback(keep_line, NULL);
-    expect_ok(cuarena_log_set_level(CUARENA_LOG_ERROR));
-}
-
 static void expect_line(const char *part)
 {
-    for (int i = 0; i < lines.count; i++)
-        if (strstr(lines.text[i], part) != NULL)
+    for (int i = 0; i < logged.count; i++)
+        if (strstr(logged.list[i].text, part) != NULL)
             return;
-    ck_abort_msg("no line has '%s'; the last of %d: '%s'", part, lines.count,
-                 lines.count == 0 ? "" : lines.text[lines.count - 1]);
+    ck_abort_msg("no line has '%s'; the last of %d: '%s'", part, logged.count,
+                 logged.count == 0 ? "" : logged.list[logged.count - 1].text);
 }
 
 static bool is_readable(int kind)
@@ -71,7 +51,7 @@ static fixture_t *guarded(int kind, int32_t fill, uint64_t quarantine)
     f->config.quarantine_bytes = quarantine;
     fixture_tells_nothing(f); /* of guards, which tests write over */
     fixture_create(f);
-    listen();
+    log_listen(CUARENA_LOG_ERROR);
     return f;
 }
 
@@ -120,11 +100,11 @@ START_TEST(write_is_found_at_the_free)
         char *pointer = alloc_ok(f, 100);
         fill_with(f, pointer, 100, 1);
         stray(f, pointer, writes[i].at);
-        lines.count = 0;
+        logged.count = 0;
         step_ok(f, cuarena_free(f->arena, pointer));
         expect_status(last_error().status, CUARENA_CORRUPT);
         expect_message(writes[i].place);
-        expect_u64((uint64_t)lines.count, 1);
+        expect_u64((uint64_t)logged.count, 1);
         expect_line(writes[i].place);
         expect_line("100 bytes, tag 'none', 0 allocations");
         expect_u64(findings_of(f), i + 1);
@@ -147,7 +127,7 @@ START_TEST(write_is_found_by_the_check_once)
     step(f, cuarena_check(f->arena, &findings), CUARENA_CORRUPT);
     expect_u64(findings, 3);
     expect_message("3 findings in all");
-    expect_u64((uint64_t)lines.count, 3);
+    expect_u64((uint64_t)logged.count, 3);
     expect_line("2 bytes from its begin: found 5a fd fd");
     expect_line("1 bytes from its end: found 5a fd");
     expect_u64(findings_of(f), 3); /* they were mended */
@@ -242,9 +222,9 @@ START_TEST(write_is_found_by_a_resize)
     stray(f, pointer, 101);
     step_ok(f, cuarena_resize(f->arena, pointer, 4000, &pointer));
     expect_message("1 bytes from its end");
-    expect_u64((uint64_t)lines.count, 1);
+    expect_u64((uint64_t)logged.count, 1);
     free_ok(f, pointer);
-    expect_u64((uint64_t)lines.count, 1);
+    expect_u64((uint64_t)logged.count, 1);
 }
 END_TEST
 
@@ -342,14 +322,14 @@ START_TEST(write_after_free_is_found)
     for (int i = 0; i < 3; i++)
         free_ok(f, pointers[i]);
     expect_status(cuarena_free(f->arena, pointers[1]), CUARENA_STALE);
-    expect_u64((uint64_t)lines.count, 1);
+    expect_u64((uint64_t)logged.count, 1);
     stray(f, pointers[1], 17);
     stray(f, pointers[2], -5);
     for (int i = 0; i < 20; i++)
         free_ok(f, alloc_ok(f, 4000));
     expect_line("it was written after its free, 17 bytes behind its begin: found 5a dd dd");
     expect_line("it was written after its free, 5 bytes before its begin: found 5a dd dd");
-    expect_u64((uint64_t)lines.count, 3);
+    expect_u64((uint64_t)logged.count, 3);
     expect_u64(findings_of(f), 2);
 }
 END_TEST

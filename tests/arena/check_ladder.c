@@ -3,6 +3,7 @@
  * what an error says was tried; handlers that misbehave.
  */
 #include "support/fixture.h"
+#include "support/log_lines.h"
 #include "support/steps.h"
 
 #include <pthread.h>
@@ -202,44 +203,27 @@ END_TEST
 
 /* ---- The log ----------------------------------------------------------- */
 
-typedef struct lines {
-    char text[4096];
-    size_t used;
-} lines_t;
-
-static void keep_line(void *user, int32_t level, const char *line)
-{
-    lines_t *lines = user;
-    if (level != CUARENA_LOG_DEBUG || strstr(line, "no room for") == NULL)
-        return;
-    lines->used +=
-        (size_t)snprintf(lines->text + lines->used, sizeof lines->text - lines->used, "%s\n", line);
-    ck_assert_uint_lt(lines->used, sizeof lines->text);
-}
-
 START_TEST(each_step_is_logged)
 {
-    static lines_t lines;
     fixture_t *f = opened(KIND_GROW_PLAIN, 2 * EACH);
     helper_t helper = {.f = f, .spare = {alloc_ok(f, EACH), alloc_ok(f, EACH)}};
     use_handler(f, help, &helper);
-    expect_ok(cuarena_log_set_level(CUARENA_LOG_DEBUG));
-    cuarena_log_set_callback(keep_line, &lines);
+    log_listen(CUARENA_LOG_DEBUG);
     void *pointer = alloc_ok(f, 2 * EACH);
-    cuarena_log_set_callback(NULL, NULL);
-    expect_ok(cuarena_log_set_level(CUARENA_LOG_OFF));
-    expect_text(lines.text, "arena 'grow-custom-plain': no room for 131072 bytes: growth: "
-                            "nothing\n"
-                            "arena 'grow-custom-plain': no room for 131072 bytes: handler: try "
-                            "again\n"
-                            "arena 'grow-custom-plain': no room for 131072 bytes: growth: "
-                            "nothing\n"
-                            "arena 'grow-custom-plain': no room for 131072 bytes: trim: try "
-                            "again\n"
-                            "arena 'grow-custom-plain': no room for 131072 bytes: growth: try "
-                            "again\n"
-                            "arena 'grow-custom-plain': no room for 131072 bytes: handler: "
-                            "allocated\n");
+    log_listen_no_more();
+    expect_text(log_text(CUARENA_LOG_DEBUG, "no room for"),
+                "arena 'grow-custom-plain': no room for 131072 bytes: growth: "
+                "nothing\n"
+                "arena 'grow-custom-plain': no room for 131072 bytes: handler: try "
+                "again\n"
+                "arena 'grow-custom-plain': no room for 131072 bytes: growth: "
+                "nothing\n"
+                "arena 'grow-custom-plain': no room for 131072 bytes: trim: try "
+                "again\n"
+                "arena 'grow-custom-plain': no room for 131072 bytes: growth: try "
+                "again\n"
+                "arena 'grow-custom-plain': no room for 131072 bytes: handler: "
+                "allocated\n");
     free_ok(f, pointer);
 }
 END_TEST

@@ -12,6 +12,7 @@
 #include "support/cuda_expect.h"
 #include "support/cuda_kinds.h"
 #include "support/cuda_test.h"
+#include "support/log_lines.h"
 
 /* ---- A driver that fails ---------------------------------------------------
  */
@@ -235,53 +236,37 @@ static const struct {
      "nobody can tell when the work that was queued is done"},
 };
 
-typedef struct told {
-    int count;
-    char last[1024];
-} told_t;
-
-static void keep_told(void *user, int32_t level, const char *line)
-{
-    told_t *told = user;
-    ck_assert_int_eq(level, CUARENA_LOG_ERROR);
-    told->count++;
-    (void)snprintf(told->last, sizeof told->last, "%s", line);
-}
-
 static void expect_words_in(const char *text, const char *words)
 {
     ck_assert_msg(strstr(text, words) != NULL, "expected '%s' in: %s", words, text);
 }
 
 /* The call is OK, so that nothing but the log and later calls can tell. */
-static void lose_by_a_free(cuarena_t *arena, cuarena_block_t block, int row, told_t *told)
+static void lose_by_a_free(cuarena_t *arena, cuarena_block_t block, int row)
 {
     void *none = NULL;
     expect_status(cuarena_alloc(NULL, 1, &none), CUARENA_BAD_ARGUMENT);
     cuarena_error_info_t before = last_error();
-    cuarena_log_set_callback(keep_told, told);
-    expect_ok(cuarena_log_set_level(CUARENA_LOG_ERROR));
+    log_listen(CUARENA_LOG_ERROR);
     standin->standin_fail(losses[row].entry, 1, losses[row].code, 1);
     if (losses[row].other != NULL)
         standin->standin_fail(losses[row].other, 1, losses[row].code, 1);
     expect_ok(cuarena_block_free(arena, block));
     standin->standin_fail_clear();
-    expect_ok(cuarena_log_set_level(CUARENA_LOG_OFF));
-    cuarena_log_set_callback(NULL, NULL);
+    log_listen_no_more();
     expect_text(last_error().message, before.message);
 }
 
 START_TEST(a_free_that_loses_the_arena_is_told_of)
 {
     cuarena_block_t block, more;
-    told_t told = {0};
     ck_assert(standin_is_here());
     cuarena_t *arena = arena_of("memory=device,preset=grow,limit=8MiB,zero=free");
     expect_ok(cuarena_block_alloc(arena, MIB(1), &block));
-    lose_by_a_free(arena, block, _i, &told);
-    ck_assert_int_eq(told.count, 1);
-    expect_words_in(told.last, " is lost: ");
-    expect_words_in(told.last, losses[_i].words);
+    lose_by_a_free(arena, block, _i);
+    ck_assert_int_eq(logged.count, 1);
+    expect_words_in(logged.list[0].text, " is lost: ");
+    expect_words_in(logged.list[0].text, losses[_i].words);
     expect_status(cuarena_block_alloc(arena, 256, &more), CUARENA_LOST);
     expect_words_in(last_error().message, losses[_i].words);
     expect_ok(cuarena_destroy_forced(&arena));

@@ -63,6 +63,13 @@ cuarena_t *arena_of(const char *options)
     return arena;
 }
 
+void arena_close(cuarena_t *arena)
+{
+    expect_valid_arena(arena);
+    expect_u64(arena_stats(arena).live_blocks, 0);
+    expect_ok(cuarena_destroy(&arena));
+}
+
 cuarena_stats_t arena_stats(cuarena_t *arena)
 {
     cuarena_stats_t stats;

@@ -21,6 +21,8 @@ void expect_option_at(const cuarena_config_t *config, const char *key, const cha
 int32_t zero_for_checkers(void);
 /* An arena of config_of(options), with zero_for_checkers() on memory of the driver. */
 cuarena_t *arena_of(const char *options);
+/* Ends one in which nothing lives, and which is sound. */
+void arena_close(cuarena_t *arena);
 cuarena_stats_t arena_stats(cuarena_t *arena);
 cuarena_ort_stats_t ort_stats_of(cuarena_t *arena);
 /* The validator agrees. */

@@ -288,6 +288,11 @@ void *alloc_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream)
     return pointer;
 }
 
+void *alloc_all_on(fixture_t *f, cuarena_stream_t stream)
+{
+    return alloc_on(f, f->config.pool.value, stream);
+}
+
 void *use_anew(fixture_t *f, uint64_t bytes, cuarena_stream_t stream)
 {
     void *pointer = alloc_on(f, bytes, stream);

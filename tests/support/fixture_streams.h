@@ -93,6 +93,8 @@ void expect_waits(const fixture_t *f);
 
 /* Calls that must succeed, each followed by the validator. */
 void *alloc_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream);
+/* All of the pool, so that whoever asks next needs exactly these bytes. */
+void *alloc_all_on(fixture_t *f, cuarena_stream_t stream);
 cuarena_block_t alloc_block_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream);
 void free_on(fixture_t *f, void *pointer, cuarena_stream_t stream);
 /* `count` blocks that fill the pool, in address order. */

@@ -2,6 +2,8 @@
  * How the blocks of a device's memory are moved: lists longer than a launch, lists of several
  * threads and streams, kernels that are loaded once or do not run. Runs on the stand-in driver and
  * on a real one, where what needs control of the driver is left out.
+ *
+ * Looks inside, since only there a list of moves is the test's own (memory/memory.h).
  */
 #include <pthread.h>
 #include <sched.h>
@@ -13,6 +15,7 @@
 #include "support/cuda_expect.h"
 #include "support/cuda_kinds.h"
 #include "support/cuda_test.h"
+#include "support/log_lines.h"
 #include "support/memory_bench.h"
 #include "support/waits.h"
 
@@ -236,17 +239,6 @@ START_TEST(kernels_are_loaded_by_one_thread)
 }
 END_TEST
 
-typedef struct told {
-    char lines[1024];
-} told_t;
-
-static void tell(void *user, int32_t level, const char *line)
-{
-    told_t *told = user;
-    (void)level;
-    strncat(told->lines, line, sizeof told->lines - strlen(told->lines) - 1);
-}
-
 /* What a device without kernels does: the same by copies, and it says so. */
 static const struct {
     const char *key; /* of the stand-in; NULL: an entry fails */
@@ -265,12 +257,10 @@ static const struct {
 
 START_TEST(device_that_runs_not_all_kernels)
 {
-    told_t told = {""};
     cuarena_relocation_t list[3];
     size_t done = 0;
     ck_assert(standin_is_here());
-    cuarena_log_set_callback(tell, &told);
-    expect_ok(cuarena_log_set_level(CUARENA_LOG_INFO));
+    log_listen(CUARENA_LOG_INFO);
     if (kernel_cases[_i].key != NULL)
         standin->standin_configure(kernel_cases[_i].key, kernel_cases[_i].value);
     else
@@ -278,7 +268,7 @@ START_TEST(device_that_runs_not_all_kernels)
     memory_bench_t *b = opened_memory(VMM);
     standin->standin_fail_clear();
     ck_assert_int_eq(b->memory.facts.relocation_kernel, kernel_cases[_i].kernel);
-    ck_assert_ptr_nonnull(strstr(told.lines, kernel_cases[_i].line));
+    ck_assert_ptr_nonnull(strstr(log_text(0, ""), kernel_cases[_i].line));
     bench_get(b, PLAYGROUND, PLAYGROUND);
     picture_t picture = bench_draw(b, 10);
     for (uint64_t i = 0; i < 3; i++)

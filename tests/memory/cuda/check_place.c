@@ -1,11 +1,14 @@
 /*
  * Places: contexts found, shared, entered and left; what becomes of one after
  * a sticky error; every call of the driver failing. Each test runs in a process of its own.
+ *
+ * Looks inside, since public calls enter and leave places, but tell nothing of them.
  */
 #include "support/base_support.h"
 #include "support/cuda_test.h"
 #include "support/each_failure.h"
 #include "support/expect.h"
+#include "support/log_lines.h"
 
 #include "memory/cuda/events.h"
 #include "memory/cuda/place.h"
@@ -431,18 +434,6 @@ START_TEST(first_sticky_error_is_told)
 }
 END_TEST
 
-typedef struct told {
-    char lines[2048];
-    int32_t level; /* of the last */
-} told_t;
-
-static void tell(void *user, int32_t level, const char *line)
-{
-    told_t *told = user;
-    told->level = level;
-    strncat(told->lines, line, sizeof told->lines - strlen(told->lines) - 1);
-}
-
 static const struct {
     const char *entry;
     uint64_t nth;
@@ -456,11 +447,9 @@ static const struct {
 /* Nobody can be told of what fails when something ends: it is logged. */
 START_TEST(what_fails_at_the_end_is_logged)
 {
-    told_t told = {"", 0};
     cuai_visit_t visit;
     (void)cuda_test();
-    cuarena_log_set_callback(tell, &told);
-    expect_ok(cuarena_log_set_level(CUARENA_LOG_WARN));
+    log_listen(CUARENA_LOG_WARN);
     driver_standin()->standin_fail(logged_calls[_i].entry, logged_calls[_i].nth,
                                    CUAI_CUDA_ERROR_UNKNOWN, 0);
     cuai_place_t *place = opened(0);
@@ -468,26 +457,25 @@ START_TEST(what_fails_at_the_end_is_logged)
     cuai_place_leave(&visit);
     cuai_place_close(place);
     expect_u64(driver_standin()->standin_failed(), 1);
-    ck_assert_msg(strstr(told.lines, logged_calls[_i].words) != NULL &&
-                      strstr(told.lines, "CUDA_ERROR_UNKNOWN") != NULL,
-                  "expected a line with '%s', got '%s'", logged_calls[_i].words, told.lines);
-    ck_assert_int_eq(told.level, CUARENA_LOG_WARN);
+    const char *lines = log_text(0, "");
+    ck_assert_msg(strstr(lines, logged_calls[_i].words) != NULL &&
+                      strstr(lines, "CUDA_ERROR_UNKNOWN") != NULL,
+                  "expected a line with '%s', got '%s'", logged_calls[_i].words, lines);
+    ck_assert_int_eq(logged.list[logged.count - 1].level, CUARENA_LOG_WARN);
 }
 END_TEST
 
 START_TEST(loss_is_logged_once)
 {
-    told_t told = {"", 0};
     cuai_place_t *place = opened(0);
-    cuarena_log_set_callback(tell, &told);
-    expect_ok(cuarena_log_set_level(CUARENA_LOG_WARN));
+    log_listen(CUARENA_LOG_WARN);
     cuai_place_note(place, CUAI_CUDA_ERROR_ASSERT, "cuThis");
-    ck_assert_ptr_nonnull(strstr(told.lines, "CUDA_ERROR_ASSERT"));
-    ck_assert_ptr_nonnull(strstr(told.lines, "device 0"));
-    ck_assert_int_eq(told.level, CUARENA_LOG_ERROR);
-    told.lines[0] = '\0';
+    ck_assert_ptr_nonnull(strstr(log_text(0, ""), "CUDA_ERROR_ASSERT"));
+    ck_assert_ptr_nonnull(strstr(log_text(0, ""), "device 0"));
+    ck_assert_int_eq(logged.list[logged.count - 1].level, CUARENA_LOG_ERROR);
+    logged.count = 0;
     cuai_place_note(place, CUAI_CUDA_ERROR_ASSERT, "cuThat");
-    expect_text(told.lines, "");
+    ck_assert_int_eq(logged.count, 0);
     cuai_place_close(place);
 }
 END_TEST
