@@ -2,37 +2,7 @@
  * Growth beside streams: what is taken where streams have freed bytes, and how looks at their
  * events keep the arena from growing.
  */
-#include "support/expect.h"
-#include "support/fixture_streams.h"
-
-#include "arena/streams.h"
-
-#define POOL KIB(64)
-#define PAGE KIB(4)
-
-static fixture_t *opened_growing(int32_t steal)
-{
-    static const cuarena_stream_t all[] = {A, B, C};
-    fixture_t *f = new_fixture(fixture_close);
-    fixture_prepare(f, SIMULATED, POOL);
-    f->config.steal = steal;
-    f->config.preset = CUARENA_PRESET_GROW;
-    f->config.limit = (cuarena_amount_t){.value = 4 * POOL};
-    fixture_create(f);
-    for (size_t i = 0; i < COUNT_OF(all); i++)
-        free_ok(f, alloc_on(f, 256, all[i]));
-    sim_calls(&f->sim);
-    return f;
-}
-
-/* A block with work on its stream, freed there. */
-static void free_use(fixture_t *f, uint64_t bytes, cuarena_stream_t stream)
-{
-    static uint64_t seed = 1;
-    void *p = alloc_on(f, bytes, stream);
-    sim_write(&f->sim, stream, p, bytes, seed++);
-    free_on(f, p, stream);
-}
+#include "growing.h"
 
 /* ---- What is taken ----------------------------------------------------- */
 
@@ -128,19 +98,6 @@ END_TEST
 
 /* ---- Streams that lag --------------------------------------------------- */
 
-#define LOOKS 32
-
-/* Requests on two streams that are many looks, with work that is done or not done by the next. */
-static void work_on(fixture_t *f, cuarena_stream_t one, cuarena_stream_t other, bool done)
-{
-    for (int i = 0; i < LOOKS * 8; i++) {
-        free_use(f, PAGE, one);
-        free_use(f, PAGE, other);
-        if (done)
-            sim_run_all(&f->sim);
-    }
-}
-
 /* Two looks, by which all work is done. */
 static void look_twice(fixture_t *f)
 {
@@ -213,37 +170,6 @@ START_TEST(at_the_limit_a_stream_that_lags_shares)
 }
 END_TEST
 
-static bool any_lags(const fixture_t *f)
-{
-    const cuai_stream_t *s;
-    for (uint32_t n = 0; (s = cuai_stream_next(f->arena, &n)) != NULL;)
-        if (cuai_stream_lags(s))
-            return true;
-    return false;
-}
-
-static const struct {
-    int32_t steal;
-    bool lags;
-} modes[] = {
-    {CUARENA_STEAL_FIRST, false}, /* which is for holding less */
-    {CUARENA_STEAL_WAIT, true},
-    {CUARENA_STEAL_IDLE, true},
-    {CUARENA_STEAL_NEVER, false}, /* where no stream gets another's bytes anyway */
-};
-
-START_TEST(streams_lag_where_they_share_and_do_not_wait)
-{
-    fixture_t *f = opened_growing(modes[_i].steal);
-    work_on(f, A, C, false);
-    ck_assert_int_eq(any_lags(f), modes[_i].lags);
-    sim_run_all(&f->sim);
-    work_on(f, A, C, true);
-    ck_assert_int_eq(any_lags(f), false);
-    expect_sound(f);
-}
-END_TEST
-
 START_TEST(a_trim_gives_back_what_lags)
 {
     fixture_t *f = opened_lagging();
@@ -284,7 +210,6 @@ int main(void)
     suite_add_list(suite, "looks",
                    TEST_LIST(what_was_freed_long_ago_is_idle_when_it_is_needed,
                              events_are_not_looked_at_for_each_request));
-    suite_add_rows(suite, "modes", streams_lag_where_they_share_and_do_not_wait, COUNT_OF(modes));
     suite_add_list(suite, "lag",
                    TEST_LIST(what_a_stream_that_lags_freed_stays_its_own,
                              a_stream_that_keeps_up_again_shares,

@@ -5,6 +5,8 @@
  *
  * Layouts are strings of blocks of one granule, again and again: each is then freed on the stream
  * of its letter, and lives on if that is '-'.
+ *
+ * Looks inside, since no public call counts the looks at ranges (arena/streams.h).
  */
 #include "support/expect.h"
 #include "support/fixture_streams.h"

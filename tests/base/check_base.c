@@ -1,6 +1,8 @@
 /*
  * The lowest layer: bits, sized structs, the host's memory, errors, statuses and the log. What
  * needs threads is in check_lock.c.
+ *
+ * Looks inside, since most of this layer no public call reaches alone.
  */
 #define _GNU_SOURCE
 #include "support/base_support.h"

@@ -1,6 +1,8 @@
 /*
  * Copies by several threads: every size around the shares, threads that the host refuses, and none
  * in a process of one thread.
+ *
+ * Looks inside, since no public call says how many threads copy, or refuses them.
  */
 #define _GNU_SOURCE
 #include "support/base_support.h"

@@ -1,5 +1,7 @@
 /*
  * Locks, conditions, and what other parts of the lowest layer promise to threads.
+ *
+ * Looks inside, since no public call is a lock.
  */
 #define _GNU_SOURCE
 #include "support/base_support.h"

@@ -1,5 +1,7 @@
 /*
  * What is available, read from made-up files of /proc and /sys.
+ *
+ * Looks inside, since only there the files have another root (base/system.h).
  */
 #include "support/base_support.h"
 #include "support/expect.h"

@@ -1,6 +1,8 @@
 /*
  * The heap's cached blocks: putting, finding by capacity, getting and evicting, against a list; and
  * how many steps a look takes, up to 2^20 of them.
+ *
+ * Looks inside, since only arenas cache_put blocks (heap/cached.h).
  */
 #include "heap/blocks.h"
 #include "heap/cached.h"

@@ -2,6 +2,8 @@
  * The host's own memory runs out: each call is made to fail at its first request for memory, then
  * at its second, until it succeeds. A failed call leaves the heap as it was. Calls that never take
  * memory are made with all requests counted. And how much is taken, by the sentences of heap.h.
+ *
+ * Looks inside, since only there host memory can be refused and counted (base/host_test.h).
  */
 #include "support/heap_rig.h"
 

@@ -5,6 +5,8 @@
  *
  * Workload: 4 * 10^5 calls (CUARENA_TEST_SCALE=long: 5 * 10^6; under a sanitizer 10^5) in episodes
  * of 2000.
+ *
+ * Looks inside, since only arenas take the fast path.
  */
 #include "heap/plan.h"
 #include "support/expect.h"

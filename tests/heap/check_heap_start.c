@@ -2,6 +2,8 @@
  * Plans that are made and begun in one pass, and what that pass finds, next to the two public steps
  * on an equal heap. Pictures are explained in support/heap_map.h; "^" marks what a plan under way
  * holds.
+ *
+ * Looks inside, since only arenas make and begin a plan in one pass (heap/plan.h).
  */
 #include "support/heap_rig.h"
 #include "support/random.h"

@@ -1,6 +1,8 @@
 /*
  * Memories, opened as an arena opens them: what holds of all of them, then each by itself. How an
  * arena refuses the caller's own is in tests/arena/check_arena.c.
+ *
+ * Looks inside, since no public call opens a memory without an arena (memory/memory.h).
  */
 #define _GNU_SOURCE
 #include "support/base_support.h"

@@ -2,6 +2,8 @@
  * The memories of a device: every function of each, and what is had of the driver at every moment.
  * Runs on the stand-in driver and on a real one, where what needs control of the driver is left
  * out.
+ *
+ * Looks inside, since no public call opens a memory without an arena (memory/memory.h).
  */
 #include <stdio.h>
 #include <stdlib.h>

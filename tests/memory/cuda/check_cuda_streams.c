@@ -1,6 +1,8 @@
 /*
  * Streams and events: which stream a handle is, who may use which memory,
  * what an event means, and that no event is left. Each test runs in a process of its own.
+ *
+ * Looks inside, since no public call gives events, or says which stream a handle is.
  */
 #include "support/base_support.h"
 #include "support/cuda_test.h"

@@ -1,6 +1,8 @@
 /*
  * Streams and events where a call of the driver fails, or the host has no memory: an error, and no
  * event is left. See check_cuda_streams.c.
+ *
+ * Looks inside, as that does, and since only there host memory can be refused (base/host_test.h).
  */
 #include "support/base_support.h"
 #include "support/cuda_test.h"

@@ -3,6 +3,8 @@
  * protocol, run in C in a random order, moves
  * bytes as if the list were executed entry by entry. Then the protocol is broken on purpose, and
  * must be caught.
+ *
+ * Looks inside, since no public call says how a list is cut for the kernel.
  */
 #include "support/expect.h"
 #include "support/random.h"
