@@ -3,83 +3,75 @@
  * streams, reserves and failures. tests/onnxruntime runs a model on it.
  */
 #include "support/base_support.h"
-#include "support/configs.h"
-#include "support/expect.h"
+#include "support/fixture.h"
 #include "support/ort_table.h"
-
-#include <cuarena.h>
 
 #define STREAM CUARENA_STREAM_NUMBER(0x5000)
 
-typedef struct rig {
-    cuarena_t *arena;
-    struct OrtAllocator *allocator;
-} rig_t;
+static struct OrtAllocator *allocator;
 
-static rig_t opened(const char *options, uint64_t keep_bytes)
+static void close_ort(fixture_t *f)
 {
-    rig_t rig;
-    expect_ok(cuarena_open(options, &rig.arena));
-    rig.allocator = ort_allocator_of(rig.arena, keep_bytes);
-    return rig;
+    expect_ok(cuarena_ort_allocator_destroy(&allocator));
+    ck_assert_ptr_null(allocator);
+    fixture_close(f);
 }
 
-static void closed(rig_t *rig)
+/* The arena of a test, with the allocator. */
+static cuarena_t *opened_ort(const char *options, uint64_t keep_bytes)
 {
-    expect_ok(cuarena_ort_allocator_destroy(&rig->allocator));
-    ck_assert_ptr_null(rig->allocator);
-    expect_ok(cuarena_destroy_forced(&rig->arena));
+    fixture_t *f = new_fixture(close_ort);
+    fixture_open_text(f, options);
+    allocator = ort_allocator_of(f->arena, keep_bytes);
+    return f->arena;
 }
 
 START_TEST(what_a_stream_frees_stays_its_own)
 {
-    rig_t rig = opened("preset=grow, memory=none", 0);
+    cuarena_t *arena = opened_ort("preset=grow, memory=none", 0);
     cuarena_stats_t stats;
-    void *p = rig.allocator->alloc_on_stream(rig.allocator, 4096, (void *)STREAM);
-    void *q = rig.allocator->alloc_on_stream(rig.allocator, 4096, NULL);
+    void *p = allocator->alloc_on_stream(allocator, 4096, (void *)STREAM);
+    void *q = allocator->alloc_on_stream(allocator, 4096, NULL);
     cuarena_stream_t stream;
-    expect_ok(cuarena_stream_of(rig.arena, p, &stream));
+    expect_ok(cuarena_stream_of(arena, p, &stream));
     ck_assert_ptr_eq(stream, STREAM);
-    expect_ok(cuarena_stream_of(rig.arena, q, &stream));
+    expect_ok(cuarena_stream_of(arena, q, &stream));
     ck_assert_ptr_eq(stream, CUARENA_NO_STREAM);
-    rig.allocator->free(rig.allocator, p);
+    allocator->free(allocator, p);
     cuarena_stats_init(&stats);
-    expect_ok(cuarena_stream_stats(rig.arena, STREAM, &stats));
+    expect_ok(cuarena_stream_stats(arena, STREAM, &stats));
     expect_u64(stats.frees, 1);
     expect_u64(stats.free_bytes, 4096);
-    rig.allocator->free(rig.allocator, q);
-    expect_u64(arena_stats(rig.arena).live_blocks, 0);
-    closed(&rig);
+    allocator->free(allocator, q);
+    expect_u64(arena_stats(arena).live_blocks, 0);
 }
 END_TEST
 
 START_TEST(a_block_of_a_released_stream_is_of_none)
 {
-    rig_t rig = opened("preset=grow, memory=none", 0);
+    cuarena_t *arena = opened_ort("preset=grow, memory=none", 0);
     cuarena_stream_t stream;
-    void *p = rig.allocator->alloc_on_stream(rig.allocator, 4096, (void *)STREAM);
-    expect_ok(cuarena_release_stream(rig.arena, STREAM));
-    expect_ok(cuarena_stream_of(rig.arena, p, &stream));
+    void *p = allocator->alloc_on_stream(allocator, 4096, (void *)STREAM);
+    expect_ok(cuarena_release_stream(arena, STREAM));
+    expect_ok(cuarena_stream_of(arena, p, &stream));
     ck_assert_ptr_eq(stream, CUARENA_NO_STREAM);
-    rig.allocator->free(rig.allocator, p);
-    expect_u64(arena_stats(rig.arena).live_blocks, 0);
-    expect_status(cuarena_stream_of(rig.arena, p, &stream), CUARENA_STALE);
-    closed(&rig);
+    allocator->free(allocator, p);
+    expect_u64(arena_stats(arena).live_blocks, 0);
+    expect_status(cuarena_stream_of(arena, p, &stream), CUARENA_STALE);
 }
 END_TEST
 
 START_TEST(a_reserve_has_a_segment_of_its_own)
 {
-    rig_t rig = opened("preset=bfc, memory=none", 0);
-    void *p = rig.allocator->reserve(rig.allocator, 32768);
+    cuarena_t *arena = opened_ort("preset=bfc, memory=none", 0);
+    void *p = allocator->reserve(allocator, 32768);
     ck_assert_ptr_nonnull(p);
-    ck_assert(arena_stats(rig.arena).dedicated_bytes >= 32768);
-    rig.allocator->free(rig.allocator, p);
-    rig.allocator->free(rig.allocator, NULL);
-    ck_assert_ptr_null(rig.allocator->alloc(rig.allocator, 0));
-    ck_assert_ptr_eq(rig.allocator->info(rig.allocator), ORT_INFO);
-    expect_u64(arena_stats(rig.arena).reserved_bytes, 0);
-    closed(&rig);
+    ck_assert(arena_stats(arena).dedicated_bytes >= 32768);
+    allocator->free(allocator, p);
+    allocator->free(allocator, NULL);
+    ck_assert_ptr_null(allocator->alloc(allocator, 0));
+    ck_assert_ptr_eq(allocator->info(allocator), ORT_INFO);
+    expect_u64(arena_stats(arena).reserved_bytes, 0);
 }
 END_TEST
 
@@ -90,16 +82,15 @@ START_TEST(thousands_of_small_reserves_share_pages)
         WEIGHTS = 3000
     };
     static void *weights[WEIGHTS];
-    rig_t rig = opened("preset=bfc, memory=none, limit=4MiB", 0);
+    cuarena_t *arena = opened_ort("preset=bfc, memory=none, limit=4MiB", 0);
     for (int i = 0; i < WEIGHTS; i++) {
-        weights[i] = rig.allocator->reserve(rig.allocator, 32 + (size_t)i % 1000);
+        weights[i] = allocator->reserve(allocator, 32 + (size_t)i % 1000);
         ck_assert_msg(weights[i] != NULL, "weight %d: %s", i, cuarena_last_error());
     }
-    expect_u64(arena_stats(rig.arena).dedicated_bytes, 0);
+    expect_u64(arena_stats(arena).dedicated_bytes, 0);
     for (int i = 0; i < WEIGHTS; i++)
-        rig.allocator->free(rig.allocator, weights[i]);
-    expect_u64(arena_stats(rig.arena).live_blocks, 0);
-    closed(&rig);
+        allocator->free(allocator, weights[i]);
+    expect_u64(arena_stats(arena).live_blocks, 0);
 }
 END_TEST
 
@@ -107,53 +98,48 @@ END_TEST
 START_TEST(small_reserves_are_aligned_as_kernels_count_on)
 {
     void *weights[8];
-    rig_t rig = opened("preset=mlx-cpu, memory=pageable", 0);
+    (void)opened_ort("preset=mlx-cpu, memory=pageable", 0);
     for (int i = 0; i < 8; i++) {
-        weights[i] = rig.allocator->reserve(rig.allocator, 40 + (size_t)i);
+        weights[i] = allocator->reserve(allocator, 40 + (size_t)i);
         ck_assert_msg(weights[i] != NULL, "weight %d: %s", i, cuarena_last_error());
         expect_u64((uintptr_t)weights[i] % 256, 0);
     }
     for (int i = 0; i < 8; i++)
-        rig.allocator->free(rig.allocator, weights[i]);
-    closed(&rig);
+        allocator->free(allocator, weights[i]);
 }
 END_TEST
 
 START_TEST(figures_want_a_place)
 {
-    rig_t rig = opened("preset=grow, memory=none", 0);
-    ck_assert_ptr_nonnull(rig.allocator->get_stats(rig.allocator, NULL));
-    closed(&rig);
+    (void)opened_ort("preset=grow, memory=none", 0);
+    ck_assert_ptr_nonnull(allocator->get_stats(allocator, NULL));
 }
 END_TEST
 
 START_TEST(a_shrink_leaves_what_the_creation_said)
 {
-    rig_t rig = opened("preset=grow, memory=none, handle=64K", 1 << 20);
-    rig.allocator->free(rig.allocator, rig.allocator->alloc(rig.allocator, 4 << 20));
-    ck_assert_ptr_null(rig.allocator->shrink(rig.allocator));
-    expect_u64(arena_stats(rig.arena).reserved_bytes, 1 << 20);
-    closed(&rig);
+    cuarena_t *arena = opened_ort("preset=grow, memory=none, handle=64K", 1 << 20);
+    allocator->free(allocator, allocator->alloc(allocator, 4 << 20));
+    ck_assert_ptr_null(allocator->shrink(allocator));
+    expect_u64(arena_stats(arena).reserved_bytes, 1 << 20);
 }
 END_TEST
 
 /* This program has no C++ library, so nothing can be thrown. */
 START_TEST(without_exceptions_a_refused_request_is_null)
 {
-    rig_t rig = opened("preset=grow, memory=none, limit=64KiB", 0);
-    ck_assert_ptr_null(rig.allocator->alloc(rig.allocator, 1 << 20));
-    ck_assert_ptr_null(rig.allocator->reserve(rig.allocator, 1 << 20));
-    ck_assert_ptr_null(rig.allocator->alloc_on_stream(rig.allocator, 1 << 20, (void *)STREAM));
-    expect_u64(arena_stats(rig.arena).failed, 3);
-    closed(&rig);
+    cuarena_t *arena = opened_ort("preset=grow, memory=none, limit=64KiB", 0);
+    ck_assert_ptr_null(allocator->alloc(allocator, 1 << 20));
+    ck_assert_ptr_null(allocator->reserve(allocator, 1 << 20));
+    ck_assert_ptr_null(allocator->alloc_on_stream(allocator, 1 << 20, (void *)STREAM));
+    expect_u64(arena_stats(arena).failed, 3);
 }
 END_TEST
 
 START_TEST(bad_arguments_are_named)
 {
-    cuarena_t *arena;
-    struct OrtAllocator *allocator = UNTOUCHED;
-    expect_ok(cuarena_open("preset=grow, memory=none", &arena));
+    cuarena_t *arena = opened_text("preset=grow, memory=none")->arena;
+    allocator = UNTOUCHED;
     expect_status(cuarena_ort_allocator_create(NULL, &ort_api, ORT_INFO, 0, &allocator),
                   CUARENA_BAD_ARGUMENT);
     expect_message("arena");
@@ -174,7 +160,6 @@ START_TEST(bad_arguments_are_named)
     allocator = NULL;
     expect_ok(cuarena_ort_allocator_destroy(&allocator));
     expect_ok(cuarena_ort_allocator_destroy(NULL));
-    expect_ok(cuarena_destroy(&arena));
 }
 END_TEST
 

@@ -2,13 +2,10 @@
  * What threads share fits as it does for one: a request that has room is not refused because others
  * free and reclaim beside it, and a block is not much larger than its request.
  */
-#include "support/checks.h"
-#include "support/configs.h"
-#include "support/expect.h"
+#include "support/fixture.h"
 #include "support/random.h"
 #include "support/scale.h"
 
-#include <cuarena.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -23,7 +20,7 @@
 #define CONSUMERS 2
 #define THREADS 8
 
-static cuarena_t *arena;
+static cuarena_t *arena; /* of the test's fixture */
 static atomic_int wrong; /* the first line where something was; 0: none */
 
 static void note(bool fine, int line)
@@ -127,15 +124,13 @@ static const char *const arenas[] = {
  * another thread reclaims meanwhile is found. */
 START_TEST(bytes_that_another_thread_reclaims_are_found)
 {
-    expect_ok(cuarena_open(arenas[_i], &arena));
+    arena = opened_text(arenas[_i])->arena;
     ck_assert_int_eq(sem_init(&room, 0, BLOCKS), 0);
     atomic_store(&left, (long long)scale_pick(20000, 60000, 600000));
     atomic_store(&producing, PRODUCERS);
     run(PRODUCERS + CONSUMERS, produce_or_consume);
     ck_assert_msg(refused == 0, "%d requests were refused, the first: %s", (int)refused,
                   first_refusal);
-    expect_valid_arena(arena);
-    expect_ok(cuarena_destroy(&arena));
     sem_destroy(&room);
 }
 END_TEST
@@ -167,21 +162,18 @@ static void *replace_at_random(void *user)
 
 START_TEST(blocks_of_threads_have_at_most_half_more_bytes)
 {
-    expect_ok(cuarena_open("memory=none, pool=64MiB", &arena));
+    arena = opened_text("memory=none, pool=64MiB")->arena;
     run(THREADS, replace_at_random);
-    expect_valid_arena(arena);
-    expect_ok(cuarena_destroy(&arena));
 }
 END_TEST
 
 int main(void)
 {
     Suite *suite = suite_create("what threads share fits");
-    TCase *tcase = tcase_create("room");
+    TCase *tcase = suite_add_case(suite, "room");
     tcase_add_loop_test(tcase, bytes_that_another_thread_reclaims_are_found, 0,
                         (int)COUNT_OF(arenas));
     tcase_set_timeout(tcase, 300);
-    suite_add_tcase(suite, tcase);
     suite_add_list(suite, "sizes", TEST_LIST(blocks_of_threads_have_at_most_half_more_bytes));
     return suite_main(suite);
 }

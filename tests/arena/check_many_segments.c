@@ -2,30 +2,20 @@
  * Arenas of many segments, and of many holes: their list after removals in the middle, and growth
  * where there are too many holes to look at each.
  */
-#include "support/configs.h"
-#include "support/expect.h"
-#include "support/random.h"
-
-#include <cuarena.h>
-#include <stdint.h>
+#include "support/fixture.h"
 
 #define GRANULARITY (UINT64_C(64) << 10)
 
 #define BLOCKS 300u
 
-static cuarena_t *arena;
+static fixture_t *f;
 static void *blocks[2 * BLOCKS];
 
-static void close_arena(void)
+/* Blocks live when the test is over. */
+static void open_arena(const char *options)
 {
-    expect_ok(cuarena_destroy_forced(&arena));
-}
-
-static void *alloc_ok(uint64_t bytes)
-{
-    void *pointer;
-    expect_ok(cuarena_alloc(arena, bytes, &pointer));
-    return pointer;
+    f = new_fixture(fixture_close_forced);
+    fixture_open_text(f, options);
 }
 
 static const char *const keepers[] = {
@@ -36,46 +26,44 @@ static const char *const keepers[] = {
     "preset=mlx-cpu,memory=none,in_place=0,cache_limit=1",
     "preset=mlx-cpu,memory=none,cache_limit=4MiB,cache_bound=late",
 };
-#define KEEPERS (sizeof keepers / sizeof *keepers)
+#define KEEPERS COUNT_OF(keepers)
 
 /* Segments or holes come and go in the middle; nothing is held but blocks. */
 START_TEST(many_segments_stay_right_after_removals_in_the_middle)
 {
     random_state_t random = {7};
-    arena = arena_of(keepers[_i]);
+    open_arena(keepers[_i]);
     for (uint32_t i = 0; i < BLOCKS; i++)
-        blocks[i] = alloc_ok((random_below(&random, 3) + 1) * GRANULARITY);
+        blocks[i] = alloc_ok(f, (random_below(&random, 3) + 1) * GRANULARITY);
     for (uint32_t i = 0; i < 4 * BLOCKS; i++) {
         uint64_t at = random_below(&random, BLOCKS);
         if (blocks[at] != NULL) {
-            expect_ok(cuarena_free(arena, blocks[at]));
+            expect_ok(cuarena_free(f->arena, blocks[at]));
             blocks[at] = NULL;
         } else {
-            blocks[at] = alloc_ok((random_below(&random, 3) + 1) * GRANULARITY);
+            blocks[at] = alloc_ok(f, (random_below(&random, 3) + 1) * GRANULARITY);
         }
-        expect_valid_arena(arena);
+        expect_sound(f);
         if (_i < 5)
-            expect_u64(arena_stats(arena).reserved_bytes, arena_stats(arena).live_bytes);
+            expect_u64(stats_of(f).reserved_bytes, stats_of(f).live_bytes);
     }
-    close_arena();
 }
 END_TEST
 
 /* A batch of cuts takes the last segments of the list, and others. */
 START_TEST(many_segments_stay_right_after_a_trim_of_every_third)
 {
-    arena = arena_of("preset=grow,memory=none,in_place=0");
+    open_arena("preset=grow,memory=none,in_place=0");
     for (uint32_t i = 0; i < BLOCKS; i++)
-        blocks[i] = alloc_ok(GRANULARITY);
+        blocks[i] = alloc_ok(f, GRANULARITY);
     for (uint32_t i = 0; i < BLOCKS; i += 3)
-        expect_ok(cuarena_free(arena, blocks[i]));
-    expect_ok(cuarena_free(arena, blocks[BLOCKS - 1]));
+        expect_ok(cuarena_free(f->arena, blocks[i]));
+    expect_ok(cuarena_free(f->arena, blocks[BLOCKS - 1]));
     uint64_t given;
-    expect_ok(cuarena_trim(arena, 0, &given));
+    expect_ok(cuarena_trim(f->arena, 0, &given));
     expect_u64(given, (BLOCKS / 3 + 1) * GRANULARITY);
-    expect_u64(arena_stats(arena).segments, BLOCKS - BLOCKS / 3 - 1);
-    expect_valid_arena(arena);
-    close_arena();
+    expect_u64(stats_of(f).segments, BLOCKS - BLOCKS / 3 - 1);
+    expect_sound(f);
 }
 END_TEST
 
@@ -83,39 +71,37 @@ END_TEST
 static void *open_holes(const char *options, uint32_t wide, uint64_t page_multiple)
 {
     void *widest = NULL;
-    arena = arena_of(options);
+    open_arena(options);
     for (uint32_t i = 0; i < 2 * BLOCKS; i++) {
-        blocks[i] = alloc_ok(i == wide ? page_multiple * GRANULARITY : GRANULARITY);
+        blocks[i] = alloc_ok(f, i == wide ? page_multiple * GRANULARITY : GRANULARITY);
         if (i == wide)
             widest = blocks[i];
     }
     for (uint32_t i = 0; i < 2 * BLOCKS; i += 2)
-        expect_ok(cuarena_free(arena, blocks[i]));
-    expect_ok(cuarena_trim(arena, 0, NULL));
-    expect_valid_arena(arena);
+        expect_ok(cuarena_free(f->arena, blocks[i]));
+    expect_ok(cuarena_trim(f->arena, 0, NULL));
+    expect_sound(f);
     return widest;
 }
 
 START_TEST(growth_fills_the_hole_with_room_of_many_without)
 {
     void *hole = open_holes("preset=grow,memory=none", BLOCKS, 5);
-    uint64_t held = arena_stats(arena).reserved_bytes;
-    ck_assert_ptr_eq(alloc_ok(5 * GRANULARITY), hole);
-    expect_u64(arena_stats(arena).reserved_bytes, held + 5 * GRANULARITY);
-    expect_valid_arena(arena);
-    close_arena();
+    uint64_t held = stats_of(f).reserved_bytes;
+    ck_assert_ptr_eq(alloc_ok(f, 5 * GRANULARITY), hole);
+    expect_u64(stats_of(f).reserved_bytes, held + 5 * GRANULARITY);
+    expect_sound(f);
 }
 END_TEST
 
 START_TEST(growth_fills_the_hole_that_free_bytes_make_cheaper)
 {
     void *hole = open_holes("preset=grow,memory=none", BLOCKS, 4);
-    expect_ok(cuarena_free(arena, blocks[BLOCKS - 1]));
-    uint64_t held = arena_stats(arena).reserved_bytes;
-    ck_assert_ptr_eq(alloc_ok(5 * GRANULARITY), (char *)hole - GRANULARITY);
-    expect_u64(arena_stats(arena).reserved_bytes, held + 4 * GRANULARITY);
-    expect_valid_arena(arena);
-    close_arena();
+    expect_ok(cuarena_free(f->arena, blocks[BLOCKS - 1]));
+    uint64_t held = stats_of(f).reserved_bytes;
+    ck_assert_ptr_eq(alloc_ok(f, 5 * GRANULARITY), (char *)hole - GRANULARITY);
+    expect_u64(stats_of(f).reserved_bytes, held + 4 * GRANULARITY);
+    expect_sound(f);
 }
 END_TEST
 
@@ -124,16 +110,15 @@ END_TEST
 START_TEST(growth_looks_at_every_hole_before_it_refuses)
 {
     open_holes("preset=grow,memory=none", BLOCKS + 1, 4);
-    expect_ok(cuarena_free(arena, blocks[BLOCKS + 1]));
-    expect_u64(arena_stats(arena).reserved_bytes, (BLOCKS + 3) * GRANULARITY);
+    expect_ok(cuarena_free(f->arena, blocks[BLOCKS + 1]));
+    expect_u64(stats_of(f).reserved_bytes, (BLOCKS + 3) * GRANULARITY);
     cuarena_amount_t limit = {CUARENA_AMOUNT_BYTES, 0, (BLOCKS + 5) * GRANULARITY};
-    expect_ok(cuarena_set_limit(arena, CUARENA_LIMIT_RESERVED, limit, NULL));
-    uint64_t trims = arena_stats(arena).trims;
-    ck_assert_ptr_eq(alloc_ok(5 * GRANULARITY), (char *)blocks[BLOCKS + 1] - GRANULARITY);
-    expect_u64(arena_stats(arena).trims, trims); /* which would have helped too */
-    expect_u64(arena_stats(arena).reserved_bytes, (BLOCKS + 4) * GRANULARITY);
-    expect_valid_arena(arena);
-    close_arena();
+    expect_ok(cuarena_set_limit(f->arena, CUARENA_LIMIT_RESERVED, limit, NULL));
+    uint64_t trims = stats_of(f).trims;
+    ck_assert_ptr_eq(alloc_ok(f, 5 * GRANULARITY), (char *)blocks[BLOCKS + 1] - GRANULARITY);
+    expect_u64(stats_of(f).trims, trims); /* which would have helped too */
+    expect_u64(stats_of(f).reserved_bytes, (BLOCKS + 4) * GRANULARITY);
+    expect_sound(f);
 }
 END_TEST
 

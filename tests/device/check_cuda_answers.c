@@ -12,24 +12,27 @@
 #define SMALL 1000
 
 static cuarena_stream_t streams[4];
-static cuarena_t *arena;
 
-static void begin(const char *options)
+/* What lives in it may still be used. */
+static void end(fixture_t *f)
+{
+    expect_cu(cuda_test()->cuCtxSynchronize());
+    expect_no_report();
+    fixture_close_forced(f);
+    for (size_t i = 0; i < COUNT_OF(streams); i++)
+        cuda_test_end_stream(streams[i]);
+}
+
+/* The arena of a test, beside streams. */
+static cuarena_t *opened_beside_streams(const char *options)
 {
     ck_assert(standin_is_here());
     (void)cuda_test_use_device(0);
     for (size_t i = 0; i < COUNT_OF(streams); i++)
         streams[i] = cuda_test_stream();
-    arena = arena_of(options);
-}
-
-static void end(void)
-{
-    expect_cu(cuda_test()->cuCtxSynchronize());
-    expect_no_report();
-    expect_ok(cuarena_destroy_forced(&arena));
-    for (size_t i = 0; i < COUNT_OF(streams); i++)
-        cuda_test_end_stream(streams[i]);
+    fixture_t *f = new_fixture(end);
+    fixture_open_text(f, options);
+    return f->arena;
 }
 
 /* The answer of a call in which the driver's nth call was to fail; whether it did. */
@@ -52,7 +55,7 @@ START_TEST(a_failed_resize_leaves_no_copy_under_way)
 {
     cuarena_block_t block, wall;
     void *pointer = NULL;
-    begin("memory=device,preset=grow,limit=64MiB,zero=free");
+    cuarena_t *arena = opened_beside_streams("memory=device,preset=grow,limit=64MiB,zero=free");
     standin->standin_configure("PACE", "0"); /* work waits until it is waited for */
     expect_ok(cuarena_block_alloc_on(arena, BLOCK, streams[0], NULL, &block));
     expect_ok(cuarena_block_alloc_on(arena, BLOCK, streams[0], NULL, &wall));
@@ -66,7 +69,6 @@ START_TEST(a_failed_resize_leaves_no_copy_under_way)
     ck_assert(was_answered(status, CUAI_CUDA_ERROR_OPERATING_SYSTEM));
     expect_ok(cuarena_block_free(arena, block));
     expect_ok(cuarena_trim(arena, 0, NULL));
-    end();
 }
 END_TEST
 
@@ -84,7 +86,7 @@ static const char *const freeing[] = {
 #define WAYS 8u
 
 /* Whether the driver's nth call failed for lack of memory. */
-static bool free_lacking(unsigned way, uint64_t nth)
+static bool free_lacking(cuarena_t *arena, unsigned way, uint64_t nth)
 {
     void *pointer = NULL;
     cuarena_request_t request;
@@ -108,18 +110,17 @@ static bool free_lacking(unsigned way, uint64_t nth)
 
 START_TEST(a_free_never_lacks_memory)
 {
-    begin(freeing[_i]);
+    cuarena_t *arena = opened_beside_streams(freeing[_i]);
     for (unsigned way = 0; way < WAYS; way++)
-        for (uint64_t nth = 1; free_lacking(way, nth); nth++)
+        for (uint64_t nth = 1; free_lacking(arena, way, nth); nth++)
             ck_assert_uint_lt(nth, 100);
-    end();
 }
 END_TEST
 
 /* ---- Two failures ------------------------------------------------------ */
 
 /* One freed block waits for a stream, the next one for a stream of an open session. */
-static bool trim_failing(uint64_t nth)
+static bool trim_failing(cuarena_t *arena, uint64_t nth)
 {
     static const int users[] = {2, 0};
     void *pointers[2] = {NULL, NULL};
@@ -145,10 +146,9 @@ static bool trim_failing(uint64_t nth)
 
 START_TEST(a_trim_tells_the_failure_that_it_answers)
 {
-    begin("memory=device,pool=4MiB");
-    for (uint64_t nth = 1; trim_failing(nth); nth++)
+    cuarena_t *arena = opened_beside_streams("memory=device,pool=4MiB");
+    for (uint64_t nth = 1; trim_failing(arena, nth); nth++)
         ck_assert_uint_lt(nth, 100);
-    end();
 }
 END_TEST
 
@@ -156,7 +156,7 @@ END_TEST
 START_TEST(a_compaction_whose_kernel_is_refused_says_so)
 {
     cuarena_block_t blocks[8];
-    begin("memory=device,pool=4MiB");
+    cuarena_t *arena = opened_beside_streams("memory=device,pool=4MiB");
     for (size_t i = 0; i < COUNT_OF(blocks); i++)
         expect_ok(cuarena_block_alloc(arena, SMALL * (i + 1), &blocks[i]));
     for (size_t i = 0; i < COUNT_OF(blocks); i += 2)
@@ -165,7 +165,6 @@ START_TEST(a_compaction_whose_kernel_is_refused_says_so)
     cuarena_status_t status = cuarena_compact(arena, NULL, NULL, NULL, NULL);
     expect_status(status, CUARENA_DRIVER);
     ck_assert(was_answered(status, CUAI_CUDA_ERROR_NOT_SUPPORTED));
-    end();
 }
 END_TEST
 
@@ -185,6 +184,7 @@ static const char *const openers[] = {"cuModuleLoadDataEx", "cuLaunchKernel",
 /* The last error is that of the call, whatever is ended after it. */
 START_TEST(a_create_that_meets_a_sticky_error_is_lost)
 {
+    cuarena_t *arena = NULL;
     ck_assert(standin_is_here());
     standin->standin_fail(openers[_i], 1, CUAI_CUDA_ERROR_ILLEGAL_ADDRESS, 0);
     expect_status(create_of("memory=device,backing=vmm", &arena), CUARENA_LOST);
@@ -300,6 +300,7 @@ static const lack_case_t lack_cases[] = {
 START_TEST(what_is_lacking_is_named)
 {
     const lack_case_t *row = &lack_cases[_i];
+    cuarena_t *arena = NULL;
     cuarena_properties_t properties;
     cuarena_properties_init(&properties);
     ck_assert(standin_is_here());

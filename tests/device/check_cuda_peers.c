@@ -4,11 +4,9 @@
  * Wants two devices; the stand-in has them.
  */
 #include "support/base_support.h"
-#include "support/configs.h"
 #include "support/cuda_expect.h"
 #include "support/cuda_test.h"
-#include "support/expect.h"
-#include "support/scale.h"
+#include "support/fixture.h"
 #include "support/test_kernels_ptx.h"
 
 #include <pthread.h>
@@ -29,7 +27,7 @@ typedef struct side {
 } side_t;
 
 static side_t sides[2];
-static cuarena_t *arena;
+static cuarena_t *arena; /* of the test's fixture */
 
 /* ---- Life -------------------------------------------------------------- */
 
@@ -45,15 +43,6 @@ static void begin_side(int device)
     expect_cu(cuda->cuMemAlloc(&side->wrong, sizeof(uint64_t)));
     expect_cu(cuda->cuMemsetD8(side->wrong, 0, sizeof(uint64_t)));
     expect_cu(cuda->cuStreamSynchronize(NULL));
-}
-
-/* Of the first device, current: that of the second. */
-static void open_pool(const char *options)
-{
-    begin_side(0);
-    begin_side(1);
-    arena = arena_of(options);
-    ck_assert_ptr_eq(cuda_test_current(), sides[1].context);
 }
 
 static void use_device(int device)
@@ -93,14 +82,26 @@ static void end_side(int device)
     expect_cu(cuda->cuStreamDestroy(sides[device].stream));
 }
 
-static void close_pool(void)
+static void close_pool(fixture_t *f)
 {
     expect_right();
-    expect_ok(cuarena_reclaim(arena, 1, NULL));
-    expect_ok(cuarena_destroy(&arena));
+    expect_ok(cuarena_reclaim(f->arena, 1, NULL));
+    fixture_close(f);
     end_side(0);
     end_side(1);
     expect_nothing_left();
+}
+
+/* The fixture of a test; of the first device, current: that of the second. */
+static fixture_t *opened_pool(const char *options)
+{
+    begin_side(0);
+    begin_side(1);
+    fixture_t *f = new_fixture(close_pool);
+    fixture_open_text(f, options);
+    arena = f->arena;
+    ck_assert_ptr_eq(cuda_test_current(), sides[1].context);
+    return f;
 }
 
 /* ---- Work -------------------------------------------------------------- */
@@ -189,19 +190,18 @@ static const char *const shared[] = {
 START_TEST(peers_are_told)
 {
     cuarena_properties_t properties;
-    open_pool(_i == 0 ? WITH_PEERS : OWN_POOL);
+    (void)opened_pool(_i == 0 ? WITH_PEERS : OWN_POOL);
     cuarena_properties_init(&properties);
     expect_ok(cuarena_properties(arena, &properties));
     ck_assert_int_eq(properties.device, 0);
     ck_assert_int_eq(properties.peers, cuda_test()->device_count - 1);
-    close_pool();
 }
 END_TEST
 
 /* One writes, the other reads, writes, and is waited for. */
 START_TEST(kernels_of_both_devices)
 {
-    open_pool(shared[_i]);
+    (void)opened_pool(shared[_i]);
     void *p = alloc_on(0);
     fill(0, p, 1);
     order(0, 1);
@@ -211,19 +211,14 @@ START_TEST(kernels_of_both_devices)
     order(1, 0);
     check(0, p, 2);
     free_on(0, p);
-    close_pool();
 }
 END_TEST
 
 START_TEST(copies_between_arenas_of_two_devices)
 {
-    cuarena_t *first;
-    open_pool(WITH_PEERS);
-    first = arena;
-    arena = arena_of("memory=device,device=1,pool=32MiB,stable=0,peers=require");
-    cuarena_t *second = arena;
+    (void)opened_pool(WITH_PEERS);
+    cuarena_t *second = arena_of("memory=device,device=1,pool=32MiB,stable=0,peers=require");
     void *there = NULL;
-    arena = first;
     void *here = alloc_on(0);
     expect_ok(cuarena_alloc_on(second, BLOCK, sides[1].stream, NULL, &there));
     fill(0, here, 3);
@@ -241,8 +236,7 @@ START_TEST(copies_between_arenas_of_two_devices)
     free_on(0, here);
     sync_both();
     expect_ok(cuarena_reclaim(second, 1, NULL));
-    expect_ok(cuarena_destroy(&second));
-    close_pool();
+    arena_close(second);
 }
 END_TEST
 
@@ -250,8 +244,8 @@ END_TEST
 START_TEST(what_grows_is_reached_too)
 {
     void *p[8];
-    open_pool("memory=device,preset=grow,limit=64MiB,handle=2MiB,"
-              "peers=require");
+    (void)opened_pool("memory=device,preset=grow,limit=64MiB,handle=2MiB,"
+                      "peers=require");
     for (uint64_t i = 0; i < 8; i++) {
         p[i] = alloc_on(1);
         fill(1, p[i], i);
@@ -267,7 +261,6 @@ START_TEST(what_grows_is_reached_too)
     fill(1, again, 9);
     check(1, again, 9);
     free_on(1, again);
-    close_pool();
 }
 END_TEST
 
@@ -276,19 +269,18 @@ END_TEST
 /* What one stream freed comes to that of the other device when it is done. */
 START_TEST(bytes_go_from_device_to_device)
 {
-    open_pool(shared[_i]);
+    (void)opened_pool(shared[_i]);
     for (uint64_t round = 0; round < 3; round++) {
         use_all(0, 100 * round);
         use_all(1, 100 * round + 50);
     }
-    close_pool();
 }
 END_TEST
 
 /* Uses on the other device keep bytes from everybody. */
 START_TEST(bytes_wait_for_uses_of_the_other_device)
 {
-    open_pool(shared[_i]);
+    (void)opened_pool(shared[_i]);
     void *p = alloc_on(0);
     fill(0, p, 5);
     order(0, 1);
@@ -297,7 +289,6 @@ START_TEST(bytes_wait_for_uses_of_the_other_device)
     expect_ok(cuarena_record_use(arena, p, sides[1].stream));
     free_on(0, p);
     use_all(0, 6);
-    close_pool();
 }
 END_TEST
 
@@ -310,7 +301,7 @@ START_TEST(compaction_on_a_stream_of_either_device)
     cuarena_compact_options_t options;
     cuarena_compact_report_t report;
     void *p = NULL;
-    open_pool(WITH_PEERS);
+    (void)opened_pool(WITH_PEERS);
     for (uint64_t i = 0; i < POOL / BLOCK; i++) {
         expect_ok(cuarena_block_alloc_on(arena, BLOCK, sides[owner].stream, NULL, &blocks[i]));
         expect_ok(cuarena_block_pin_on(arena, blocks[i], sides[owner].stream, &p));
@@ -330,7 +321,6 @@ START_TEST(compaction_on_a_stream_of_either_device)
         expect_ok(cuarena_block_unpin_on(arena, blocks[i], sides[owner].stream));
         expect_ok(cuarena_block_free_on(arena, blocks[i], sides[owner].stream));
     }
-    close_pool();
 }
 END_TEST
 
@@ -340,7 +330,7 @@ START_TEST(zeroed_on_a_stream_of_the_other_device)
     uint64_t words[2] = {1, 1};
     cuarena_request_t request;
     void *p = NULL;
-    open_pool(shared[_i]);
+    (void)opened_pool(shared[_i]);
     use_all(1, 7);
     cuarena_request_init(&request);
     request.zeroed = 1;
@@ -350,18 +340,17 @@ START_TEST(zeroed_on_a_stream_of_the_other_device)
     expect_cu(cuda_test()->cuMemcpyDtoH(&words[1], cu_pointer(p) + BLOCK - 8, 8));
     expect_u64(words[0] | words[1], 0);
     free_on(1, p);
-    close_pool();
 }
 END_TEST
 
 /* No event stands for streams of both devices: each is waited for. */
 START_TEST(forced_destroy_waits_for_both_devices)
 {
-    open_pool(shared[_i]);
+    fixture_t *f = opened_pool(shared[_i]);
     for (int device = 0; device < 2; device++)
         for (uint64_t i = 0; i < 3; i++)
             fill(device, alloc_on(device), i);
-    expect_ok(cuarena_destroy_forced(&arena));
+    expect_ok(cuarena_destroy_forced(&f->arena));
     expect_no_report();
     end_side(0);
     end_side(1);
@@ -375,7 +364,7 @@ END_TEST
 START_TEST(streams_of_a_device_that_does_not_reach)
 {
     void *p = NULL;
-    open_pool("memory=device,pool=32MiB,stable=0");
+    (void)opened_pool("memory=device,pool=32MiB,stable=0");
     cuarena_stream_t other = sides[1].stream;
     void *mine = alloc_on(0);
     expect_status(cuarena_alloc_on(arena, BLOCK, other, NULL, &p), CUARENA_BAD_ARGUMENT);
@@ -386,7 +375,6 @@ START_TEST(streams_of_a_device_that_does_not_reach)
     expect_message("device 1", "device 0");
     expect_valid_arena(arena);
     free_on(0, mine);
-    close_pool();
 }
 END_TEST
 
@@ -403,8 +391,7 @@ static void add_all(Suite *suite)
     suite_add_list(suite, "one memory",
                    TEST_LIST(copies_between_arenas_of_two_devices, what_grows_is_reached_too,
                              streams_of_a_device_that_does_not_reach));
-    TCase *each = tcase_create("each memory");
-    suite_add_tcase(suite, each);
+    TCase *each = suite_add_case(suite, "each memory");
     tcase_add_loop_test(each, peers_are_told, 0, 2);
     add_per_memory(each, TEST_LIST(kernels_of_both_devices, bytes_go_from_device_to_device,
                                    bytes_wait_for_uses_of_the_other_device,

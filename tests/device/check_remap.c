@@ -4,15 +4,11 @@
  * it begins and read by kernels before it ends; on the stand-in the work is done as late as it can
  * be, and each access and each unmapping is checked against the order of the streams.
  */
-#include "support/configs.h"
 #include "support/cuda_expect.h"
 #include "support/driver_library.h"
 #include "support/driver_under_test.h"
-#include "support/expect.h"
-#include "support/random.h"
-#include "support/scale.h"
+#include "support/fixture.h"
 
-#include <cuarena.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -40,7 +36,7 @@ static struct program {
     CUdeviceptr bad;  /* words, counted by stream */
     CUdeviceptr rest; /* of the device, but for a row */
     atomic_uint_fast64_t seeds;
-    cuarena_t *arena;
+    fixture_t f;
     block_t row[ROW];
 } program;
 
@@ -71,7 +67,7 @@ static bool begin(block_t *b, uint64_t bytes, uint32_t stream)
     *b = (block_t){
         .bytes = bytes, .seed = atomic_fetch_add(&program.seeds, 1) + 1, .stream = stream};
     cuarena_status_t status =
-        cuarena_alloc_on(program.arena, bytes, program.streams[stream], NULL, &b->pointer);
+        cuarena_alloc_on(program.f.arena, bytes, program.streams[stream], NULL, &b->pointer);
     if (status != CUARENA_OK)
         b->pointer = NULL;
     else
@@ -85,7 +81,7 @@ static void end(block_t *b)
     if (b->pointer == NULL)
         return;
     launch(program.check, b);
-    expect_ok(cuarena_free_on(program.arena, b->pointer, program.streams[b->stream]));
+    expect_ok(cuarena_free_on(program.f.arena, b->pointer, program.streams[b->stream]));
     b->pointer = NULL;
 }
 
@@ -96,13 +92,6 @@ static void expect_contents(void)
     driver_ok(driver.cuMemcpyDtoH(words, program.bad, sizeof words));
     for (int i = 0; i < STREAMS; i++)
         expect_u64(words[i], 0);
-}
-
-static void expect_all_valid(void)
-{
-    char text[160] = "";
-    if (cuarena_validate(program.arena, text, sizeof text) != CUARENA_OK)
-        ck_abort_msg("validate: %s", text);
 }
 
 static void open_program(const char *options)
@@ -121,27 +110,19 @@ static void open_program(const char *options)
     driver_ok(driver.cuMemAlloc(&program.bad, STREAMS * sizeof(uint64_t)));
     driver_ok(driver.cuMemsetD8(program.bad, 0, STREAMS * sizeof(uint64_t)));
     driver_ok(driver.cuCtxSynchronize());
-    cuarena_config_t config = config_of(options);
-    expect_ok(cuarena_create(&config, &program.arena));
+    fixture_open_text(&program.f, options);
 }
 
 static void close_program(void)
 {
     expect_contents();
-    expect_all_valid();
-    if (program.arena != NULL)
-        expect_ok(cuarena_destroy(&program.arena));
+    fixture_close(&program.f);
     expect_u64(driver_reports(STANDIN_ANY), 0);
     for (int i = 0; i < STREAMS; i++)
         driver_ok(driver.cuStreamDestroy(program.streams[i]));
     driver_ok(driver.cuMemFree(program.bad));
     driver_ok(driver.cuModuleUnload(program.module));
     driver_drop_context(0);
-}
-
-static uint64_t reserved_bytes(void)
-{
-    return arena_stats(program.arena).reserved_bytes;
 }
 
 static uint64_t device_bytes_free(void)
@@ -181,12 +162,12 @@ START_TEST(pages_that_the_stream_freed_move_where_it_needs_them)
     block_t wide;
     open_program(one_stream[_i]);
     leave_holes();
-    uint64_t before = reserved_bytes();
+    uint64_t before = reserved_bytes(&program.f);
     ck_assert(begin(&wide, WIDE, 0));
-    expect_u64(reserved_bytes(), before);
-    expect_u64(arena_stats(program.arena).host_waits, 0);
+    expect_u64(reserved_bytes(&program.f), before);
+    expect_u64(stats_of(&program.f).host_waits, 0);
     ck_assert_uint_ne(driver_standin()->standin_calls("cuMemRetainAllocationHandle"), 0);
-    expect_all_valid();
+    expect_sound(&program.f);
     end(&wide);
     end_row();
     close_program();
@@ -200,8 +181,8 @@ static void expect_moves_without_a_wait(void)
     leave_holes();
     for (int i = 0; i < ROW / 4; i++)
         ck_assert(begin(&wide[i], 2 * PAGE, 0));
-    expect_u64(arena_stats(program.arena).host_waits, 0);
-    expect_u64(reserved_bytes(), ROW * PAGE);
+    expect_u64(stats_of(&program.f).host_waits, 0);
+    expect_u64(reserved_bytes(&program.f), ROW * PAGE);
     for (int i = 0; i < ROW / 4; i++)
         end(&wide[i]);
     end_row();
@@ -240,9 +221,9 @@ START_TEST(trimming_gives_back_what_moved)
     end_row();
     driver_ok(driver.cuCtxSynchronize());
     uint64_t given = 0;
-    expect_ok(cuarena_reclaim(program.arena, 1, NULL));
-    expect_ok(cuarena_trim(program.arena, 0, &given));
-    expect_u64(reserved_bytes(), 0);
+    expect_ok(cuarena_reclaim(program.f.arena, 1, NULL));
+    expect_ok(cuarena_trim(program.f.arena, 0, &given));
+    expect_u64(reserved_bytes(&program.f), 0);
     expect_u64(device_bytes_free(), before);
     close_program();
 }
@@ -273,9 +254,9 @@ START_TEST(another_streams_pages_stay)
     block_t wide;
     open_program(PAGES);
     leave_holes();
-    uint64_t before = reserved_bytes();
+    uint64_t before = reserved_bytes(&program.f);
     ck_assert(begin(&wide, WIDE, 1));
-    ck_assert_uint_gt(reserved_bytes(), before);
+    ck_assert_uint_gt(reserved_bytes(&program.f), before);
     expect_u64(driver_standin()->standin_calls("cuMemRetainAllocationHandle"), 0);
     end(&wide);
     end_row();
@@ -289,15 +270,15 @@ START_TEST(a_stream_that_is_captured_moves_nothing)
     CUgraph graph;
     open_program(PAGES);
     leave_holes();
-    uint64_t before = reserved_bytes();
+    uint64_t before = reserved_bytes(&program.f);
     driver_ok(driver.cuStreamBeginCapture(program.streams[0], CU_STREAM_CAPTURE_MODE_RELAXED));
     ck_assert(begin(&wide, WIDE, 0));
-    ck_assert_uint_gt(reserved_bytes(), before);
+    ck_assert_uint_gt(reserved_bytes(&program.f), before);
     expect_u64(driver_standin()->standin_calls("cuMemRetainAllocationHandle"), 0);
     launch(program.check, &wide);
     driver_ok(driver.cuStreamEndCapture(program.streams[0], &graph));
     driver_ok(driver.cuGraphDestroy(graph));
-    expect_ok(cuarena_free(program.arena, wide.pointer));
+    expect_ok(cuarena_free(program.f.arena, wide.pointer));
     end_row();
     close_program();
 }
@@ -312,8 +293,8 @@ START_TEST(a_reset_forgets_what_moved)
     leave_holes();
     ck_assert(begin(&wide, WIDE, 0));
     driver_ok(driver.cuCtxSynchronize());
-    expect_ok(cuarena_reset(program.arena));
-    expect_all_valid();
+    expect_ok(cuarena_reset(program.f.arena));
+    expect_sound(&program.f);
     leave_holes();
     ck_assert(begin(&wide, WIDE, 0));
     end(&wide);
@@ -330,8 +311,8 @@ START_TEST(a_stream_ends_before_the_work_at_its_old_addresses)
     ck_assert(begin(&wide, WIDE, 0));
     end(&wide);
     end_row();
-    expect_ok(cuarena_release_stream(program.arena, program.streams[0]));
-    expect_all_valid();
+    expect_ok(cuarena_release_stream(program.f.arena, program.streams[0]));
+    expect_sound(&program.f);
     driver_ok(driver.cuStreamDestroy(program.streams[0]));
     program.streams[0] = driver_new_stream(CU_STREAM_NON_BLOCKING);
     leave_holes();
@@ -350,7 +331,7 @@ START_TEST(an_arena_ends_before_the_work_at_old_addresses)
     ck_assert(begin(&wide, WIDE, 0));
     end(&wide);
     end_row();
-    expect_status(cuarena_destroy(&program.arena), CUARENA_BUSY);
+    expect_status(cuarena_destroy(&program.f.arena), CUARENA_BUSY);
     close_program();
 }
 END_TEST
@@ -378,7 +359,7 @@ START_TEST(a_call_that_fails_while_pages_move)
         driver_standin()->standin_fail(calls[_i], nth, CUDA_ERROR_OUT_OF_MEMORY, 0);
         bool served = begin(&wide, WIDE, 0);
         driver_standin()->standin_fail_clear();
-        expect_all_valid();
+        expect_sound(&program.f);
         if (!served)
             ck_assert(begin(&wide, WIDE, 0));
         end(&wide);
@@ -412,9 +393,9 @@ static void run_program(random_state_t *r, uint32_t streams)
         else
             (void)begin(b, some_bytes(r, i), (uint32_t)random_below(r, streams));
         if (random_below(r, 60) == 0)
-            expect_all_valid();
+            expect_sound(&program.f);
         if (random_below(r, 200) == 0)
-            expect_ok(cuarena_trim(program.arena, 0, NULL));
+            expect_ok(cuarena_trim(program.f.arena, 0, NULL));
         if (random_below(r, 100) == 0)
             driver_ok(driver.cuStreamSynchronize(program.streams[0]));
     }

@@ -51,14 +51,20 @@ static bool is_followed(const cuarena_config_t *config)
             config->memory == CUARENA_MEMORY_PINNED);
 }
 
-cuarena_t *arena_of(const char *options)
+cuarena_config_t tested_config(const char *options)
 {
-    cuarena_t *arena = NULL;
     cuarena_config_t config = config_fresh();
     config.nvtx = nvtx_for_tools();
     expect_ok(cuarena_config_parse(&config, options));
     if (is_followed(&config))
         config.zero = zero_for_checkers();
+    return config;
+}
+
+cuarena_t *arena_of(const char *options)
+{
+    cuarena_t *arena = NULL;
+    cuarena_config_t config = tested_config(options);
     expect_ok(cuarena_create(&config, &arena));
     return arena;
 }

@@ -19,7 +19,10 @@ void expect_option_at(const cuarena_config_t *config, const char *key, const cha
  * bytes amiss all are written when the memory gives them, since an arena moves blocks whole.
  * CUARENA_TEST_ZERO says so. */
 int32_t zero_for_checkers(void);
-/* An arena of config_of(options), with zero_for_checkers() on memory of the driver. */
+/* Of arenas of tests: config_of(options) that tells tools of its blocks, with zero_for_checkers()
+ * on memory of the driver. */
+cuarena_config_t tested_config(const char *options);
+/* An arena of that. */
 cuarena_t *arena_of(const char *options);
 /* Ends one in which nothing lives, and which is sound. */
 void arena_close(cuarena_t *arena);

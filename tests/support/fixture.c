@@ -125,14 +125,17 @@ void fixture_open(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)
     fixture_create(f);
 }
 
-void fixture_open_text(fixture_t *f, const char *options)
+void fixture_prepare_text(fixture_t *f, const char *options)
 {
     static const arena_kind_t kind = {"options", CUARENA_PRESET_POOL, CUARENA_MEMORY_NONE, 0, 0, 0};
     memset(f, 0, sizeof *f);
     f->kind = &kind;
-    cuarena_config_init(&f->config);
-    f->config.nvtx = nvtx_for_tools();
-    expect_ok(cuarena_config_parse(&f->config, options));
+    f->config = tested_config(options);
+}
+
+void fixture_open_text(fixture_t *f, const char *options)
+{
+    fixture_prepare_text(f, options);
     fixture_create(f);
 }
 

@@ -85,7 +85,8 @@ void fixture_tells_nothing(fixture_t *f);
 void fixture_create(fixture_t *f);
 /* Both. */
 void fixture_open(fixture_t *f, const arena_kind_t *kind, uint64_t bytes);
-/* An arena of these options alone. */
+/* The same for an arena of options alone, on any memory that the library brings. */
+void fixture_prepare_text(fixture_t *f, const char *options);
 void fixture_open_text(fixture_t *f, const char *options);
 /* Ends an arena in which nothing lives and checks that nothing leaked. */
 void fixture_close(fixture_t *f);
