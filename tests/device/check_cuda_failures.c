@@ -1,6 +1,9 @@
 /*
  * Device memory where the driver fails, is old, is lost, or runs out: nothing may be lost
  * but what the driver keeps. For the stand-in driver; on a real one little of it runs.
+ *
+ * Arenas that may fail to be made, whose end is counted, or that end before streams that a child
+ * has too, are opened by hand.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,16 +177,35 @@ START_TEST(enders_that_fail_are_survived)
 }
 END_TEST
 
+static void close_all(fixture_t *f)
+{
+    fixture_close(f);
+    expect_nothing_left();
+}
+
+static void close_all_forced(fixture_t *f)
+{
+    fixture_close_forced(f);
+    expect_nothing_left();
+}
+
+/* The arena of a test, which ends so. */
+static cuarena_t *opened_until(void (*close)(fixture_t *f), const char *options)
+{
+    fixture_t *f = new_fixture(close);
+    fixture_open_text(f, options);
+    return f->arena;
+}
+
 /* The end of a segment, or its middle: what the driver did not unmap once it is asked to unmap
  * again, before the arena maps something there. */
 START_TEST(bytes_that_stayed_mapped_are_taken_again)
 {
-    cuarena_t *arena = NULL;
     cuarena_block_t blocks[4] = {0};
     uint64_t given = 0;
     ck_assert(standin_is_here());
-    arena = arena_of("memory=device,backing=vmm,handle=2MiB,preset=grow,"
-                     "limit=8MiB");
+    cuarena_t *arena = opened_until(close_all_forced,
+                                    "memory=device,backing=vmm,handle=2MiB,preset=grow,limit=8MiB");
     for (int i = 0; i < 4; i++)
         expect_ok(cuarena_block_alloc(arena, MIB(2), &blocks[i]));
     expect_ok(cuarena_block_free(arena, blocks[_i]));
@@ -199,17 +221,17 @@ START_TEST(bytes_that_stayed_mapped_are_taken_again)
     standin->standin_fail("cuMemUnmap", 1, CUAI_CUDA_ERROR_INVALID_VALUE, 0);
     expect_ok(cuarena_trim(arena, 0, &given));
     standin->standin_fail_clear();
-    expect_ok(cuarena_destroy_forced(&arena));
-    expect_nothing_left();
 }
 END_TEST
+
+#define ZEROING "memory=device,preset=grow,limit=8MiB,zero=free"
 
 /* No event can be had, as where the host has no memory. */
 START_TEST(a_zeroing_free_without_events)
 {
     void *pointer = NULL;
     ck_assert(standin_is_here());
-    cuarena_t *arena = arena_of("memory=device,preset=grow,limit=8MiB,zero=free");
+    cuarena_t *arena = opened_until(close_all, ZEROING);
     expect_ok(cuarena_alloc(arena, MIB(1), &pointer));
     standin->standin_fail("cuEventRecord", 1, CUAI_CUDA_ERROR_OUT_OF_MEMORY, 1);
     expect_ok(cuarena_free(arena, pointer));
@@ -217,8 +239,6 @@ START_TEST(a_zeroing_free_without_events)
     expect_ok(cuarena_validate(arena, NULL, 0));
     expect_ok(cuarena_alloc(arena, MIB(1), &pointer));
     expect_ok(cuarena_free(arena, pointer));
-    expect_ok(cuarena_destroy(&arena));
-    expect_nothing_left();
 }
 END_TEST
 
@@ -261,7 +281,7 @@ START_TEST(a_free_that_loses_the_arena_is_told_of)
 {
     cuarena_block_t block, more;
     ck_assert(standin_is_here());
-    cuarena_t *arena = arena_of("memory=device,preset=grow,limit=8MiB,zero=free");
+    cuarena_t *arena = opened_until(fixture_close_forced, ZEROING);
     expect_ok(cuarena_block_alloc(arena, MIB(1), &block));
     lose_by_a_free(arena, block, _i);
     ck_assert_int_eq(logged.count, 1);
@@ -269,7 +289,6 @@ START_TEST(a_free_that_loses_the_arena_is_told_of)
     expect_words_in(logged.list[0].text, losses[_i].words);
     expect_status(cuarena_block_alloc(arena, 256, &more), CUARENA_LOST);
     expect_words_in(last_error().message, losses[_i].words);
-    expect_ok(cuarena_destroy_forced(&arena));
 }
 END_TEST
 
@@ -279,7 +298,7 @@ START_TEST(a_reclaim_that_zeroes_at_the_second_try_leaves_the_last_error)
     void *pointer = NULL;
     ck_assert(standin_is_here());
     (void)cuda_test_use_device(0);
-    cuarena_t *arena = arena_of("memory=device,preset=grow,limit=8MiB,zero=free");
+    cuarena_t *arena = opened_until(close_all, ZEROING);
     expect_ok(cuarena_alloc_on(arena, MIB(1), CUARENA_STREAM_LEGACY, NULL, &pointer));
     expect_ok(cuarena_record_use(arena, pointer, CUARENA_STREAM_PER_THREAD));
     expect_ok(cuarena_free_on(arena, pointer, CUARENA_STREAM_LEGACY));
@@ -290,8 +309,6 @@ START_TEST(a_reclaim_that_zeroes_at_the_second_try_leaves_the_last_error)
     expect_u64(standin->standin_failed(), 1);
     expect_text(last_error().message, before.message);
     standin->standin_fail_clear();
-    expect_ok(cuarena_destroy(&arena));
-    expect_nothing_left();
 }
 END_TEST
 
@@ -352,22 +369,23 @@ START_TEST(a_reset_that_cannot_wait_gives_nothing_back)
     cuarena_request_t request;
     uint64_t failed;
     uint64_t nth = 1;
+    fixture_t *f = new_fixture(fixture_close);
     ck_assert(standin_is_here());
     cuarena_request_init(&request);
     request.dedicated = 1;
     do {
-        cuarena_t *arena = arena_of("memory=device,backing=async,preset=grow,limit=64MiB");
-        expect_ok(cuarena_block_alloc_on(arena, MIB(2), CUARENA_STREAM_LEGACY, &request, &block));
+        fixture_open_text(f, "memory=device,backing=async,preset=grow,limit=64MiB");
+        expect_ok(
+            cuarena_block_alloc_on(f->arena, MIB(2), CUARENA_STREAM_LEGACY, &request, &block));
         standin->standin_counts_clear();
         standin->standin_fail("cuEventSynchronize", nth++, CUAI_CUDA_ERROR_INVALID_VALUE, 0);
-        cuarena_status_t status = cuarena_reset(arena);
+        cuarena_status_t status = cuarena_reset(f->arena);
         failed = standin->standin_failed();
         standin->standin_fail_clear();
         ck_assert(status == CUARENA_OK || failed == 1);
         expect_u64(standin->standin_calls("cuMemFreeAsync") + standin->standin_calls("cuMemFree"),
                    failed == 0);
-        expect_ok(cuarena_validate(arena, NULL, 0));
-        expect_ok(cuarena_destroy_forced(&arena));
+        fixture_close_forced(f);
     } while (failed != 0);
     expect_u64(nth, 4); /* each of the two waits has failed once */
 }
@@ -405,15 +423,16 @@ static int live_on_in_child(cuarena_t *arena, cuarena_block_t block, cuarena_blo
 
 START_TEST(a_forked_child)
 {
-    cuarena_t *arena = NULL;
     cuarena_block_t block = 0, dedicated = 0;
     cuarena_request_t request;
     int status = 0;
     cuarena_request_init(&request);
     request.dedicated = 1;
-    cuarena_config_t config = config_of(failing_arenas[_i]);
-    config.limit = amount_of_bytes(MIB(64));
-    expect_ok(cuarena_create(&config, &arena));
+    fixture_t *f = new_fixture(close_all);
+    fixture_prepare_text(f, failing_arenas[_i]);
+    f->config.limit = amount_of_bytes(MIB(64));
+    fixture_create(f);
+    cuarena_t *arena = f->arena;
     expect_ok(cuarena_block_alloc(arena, MIB(1), &block));
     expect_ok(cuarena_block_alloc_with(arena, MIB(2), &request, &dedicated));
     pid_t child = fork();
@@ -423,8 +442,6 @@ START_TEST(a_forked_child)
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
     expect_ok(cuarena_block_free(arena, dedicated));
     expect_ok(cuarena_block_free(arena, block));
-    expect_ok(cuarena_destroy(&arena));
-    expect_nothing_left();
 }
 END_TEST
 

@@ -2,18 +2,16 @@
  * The allocator that ONNX Runtime gets, on memory of a device: it frees where nobody tells it the
  * stream, beside threads that end streams, and during captures.
  */
-#include "support/configs.h"
 #include "support/driver_under_test.h"
-#include "support/expect.h"
+#include "support/fixture.h"
 #include "support/ort_table.h"
-#include "support/scale.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 #define BYTES ((size_t)64 << 10)
 
-static cuarena_t *arena;
+static cuarena_t *arena; /* of the test's fixture */
 static struct OrtAllocator *allocator;
 
 static void set_up(void)
@@ -23,23 +21,27 @@ static void set_up(void)
     driver_reports_clear();
 }
 
-static void open_arena(const char *options)
-{
-    expect_ok(cuarena_open(options, &arena));
-    allocator = ort_allocator_of(arena, 0);
-}
-
-static void close_arena(void)
+static void close_ort(fixture_t *f)
 {
     expect_ok(cuarena_ort_allocator_destroy(&allocator));
     driver_ok(driver.cuCtxSynchronize());
-    expect_u64(arena_stats(arena).live_blocks, 0);
-    expect_ok(cuarena_reclaim(arena, 1, NULL));
-    expect_ok(cuarena_destroy(&arena));
+    expect_u64(live_blocks(f), 0);
+    expect_ok(cuarena_reclaim(f->arena, 1, NULL));
+    fixture_close(f);
+}
+
+/* The arena of a test, with the allocator. */
+static void open_ort(const char *options)
+{
+    fixture_t *f = new_fixture(close_ort);
+    fixture_open_text(f, options);
+    arena = f->arena;
+    allocator = ort_allocator_of(arena, 0);
 }
 
 static void tear_down(void)
 {
+    end_test(); /* the arena's end comes first */
     expect_u64(driver_reports(STANDIN_ANY), 0);
     driver_drop_context(0);
 }
@@ -66,7 +68,7 @@ static void *end_stream(void *unused)
 START_TEST(a_stream_ends_while_its_block_is_freed)
 {
     int rounds = (int)scale_pick(50, 100, 2000);
-    open_arena("memory=device,preset=grow,limit=64MiB");
+    open_ort("memory=device,preset=grow,limit=64MiB");
     for (int i = 0; i < rounds; i++) {
         pthread_t thread;
         ending = driver_new_stream(CU_STREAM_NON_BLOCKING);
@@ -79,13 +81,12 @@ START_TEST(a_stream_ends_while_its_block_is_freed)
         allocator->free(allocator, p);
         pthread_join(thread, NULL);
     }
-    close_arena();
 }
 END_TEST
 
 START_TEST(a_block_outlives_its_stream)
 {
-    open_arena("memory=device,preset=grow,limit=64MiB");
+    open_ort("memory=device,preset=grow,limit=64MiB");
     CUstream stream = driver_new_stream(CU_STREAM_NON_BLOCKING);
     void *p = allocator->alloc_on_stream(allocator, BYTES, stream);
     expect_ok(cuarena_release_stream(arena, stream));
@@ -93,7 +94,6 @@ START_TEST(a_block_outlives_its_stream)
     allocator->free(allocator, p);
     expect_ok(cuarena_free_own(arena, NULL));
     expect_status(cuarena_free_own(arena, p), CUARENA_STALE);
-    close_arena();
 }
 END_TEST
 
@@ -119,7 +119,7 @@ static void *free_and_take(void *unused)
 
 START_TEST(another_threads_default_stream_is_waited_for)
 {
-    open_arena("memory=device,preset=grow,limit=64MiB");
+    open_ort("memory=device,preset=grow,limit=64MiB");
     for (int i = 0; i < 20; i++) {
         pthread_t thread;
         shared = allocator->alloc_on_stream(allocator, BYTES, CU_STREAM_PER_THREAD);
@@ -128,7 +128,6 @@ START_TEST(another_threads_default_stream_is_waited_for)
         ck_assert_int_eq(pthread_create(&thread, NULL, free_and_take, NULL), 0);
         pthread_join(thread, NULL);
     }
-    close_arena();
 }
 END_TEST
 
@@ -138,7 +137,7 @@ END_TEST
 START_TEST(a_block_of_a_pool_is_freed_behind_the_capture)
 {
     CUgraph graph = NULL;
-    open_arena("memory=device,preset=bfc,use_cuda_mempool=1");
+    open_ort("memory=device,preset=bfc,use_cuda_mempool=1");
     CUstream stream = driver_new_stream(CU_STREAM_NON_BLOCKING);
     void *p = allocator->alloc_on_stream(allocator, BYTES, stream);
     void *q = allocator->alloc_on_stream(allocator, BYTES, stream);
@@ -152,7 +151,6 @@ START_TEST(a_block_of_a_pool_is_freed_behind_the_capture)
     expect_u64(arena_stats(arena).live_blocks, 0);
     expect_ok(cuarena_release_stream(arena, stream));
     driver_ok(driver.cuStreamDestroy(stream));
-    close_arena();
 }
 END_TEST
 
@@ -163,13 +161,12 @@ START_TEST(figures_that_fail_give_no_pairs)
     void *pairs = UNTOUCHED;
     if (!driver_is_standin_for("figures that fail"))
         return;
-    open_arena("memory=device,preset=driver-pool,driver_pool=own");
+    open_ort("memory=device,preset=driver-pool,driver_pool=own");
     allocator->free(allocator, allocator->alloc(allocator, BYTES));
     driver_standin()->standin_fail("cuMemPoolGetAttribute", 1, CUDA_ERROR_NOT_PERMITTED, 1);
     ck_assert_ptr_nonnull(allocator->get_stats(allocator, &pairs));
     driver_standin()->standin_fail_clear();
     ck_assert_ptr_eq(pairs, UNTOUCHED);
-    close_arena();
 }
 END_TEST
 

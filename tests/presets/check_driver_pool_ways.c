@@ -11,28 +11,30 @@
 #include "support/cuda_kinds.h"
 #include "support/cuda_test.h"
 #include "support/driver_pools.h"
+#include "support/fixture_streams.h"
 
 /* ---- ONNX Runtime's ---------------------------------------------------- */
 
 /* As a host sets it: the keys and their values. */
-static cuarena_t *new_mempool(const char *threshold)
+static fixture_t *opened_mempool(const char *threshold)
 {
-    cuarena_config_t config = config_of("arena.use_cuda_mempool=1");
-    cuarena_t *arena = NULL;
+    fixture_t *f = new_fixture(close_pool);
+    fixture_prepare_text(f, "arena.use_cuda_mempool=1");
     if (threshold != NULL)
-        expect_ok(cuarena_config_set(&config, "arena.cuda_mempool_release_threshold", threshold));
-    expect_ok(cuarena_create(&config, &arena));
-    ck_assert_int_eq(pool_of(arena).own, 1);
-    return arena;
+        expect_ok(
+            cuarena_config_set(&f->config, "arena.cuda_mempool_release_threshold", threshold));
+    fixture_create(f);
+    ck_assert_int_eq(pool_of(f->arena).own, 1);
+    return f;
 }
 
 START_TEST(mempool_basic_alloc_free)
 {
-    cuarena_t *arena = ended_later(new_mempool(NULL));
-    void *pointer = alloc_from(arena, 1024);
+    fixture_t *f = opened_mempool(NULL);
+    void *pointer = alloc_ok(f, 1024);
     use(pointer, 1024, NULL);
     expect_cu(cuda_test()->cuCtxSynchronize());
-    free_to(arena, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -41,25 +43,25 @@ START_TEST(mempool_multiple_allocations)
     enum {
         COUNT = 32
     };
-    cuarena_t *arena = ended_later(new_mempool(NULL));
+    fixture_t *f = opened_mempool(NULL);
     void *pointers[COUNT];
     for (size_t i = 0; i < COUNT; i++) {
-        pointers[i] = alloc_from(arena, 1024 * (i + 1));
+        pointers[i] = alloc_ok(f, 1024 * (i + 1));
         for (size_t j = 0; j < i; j++)
             ck_assert_ptr_ne(pointers[i], pointers[j]);
     }
-    expect_u64((uint64_t)ort_stats_of(arena).num_allocs, COUNT);
+    expect_u64((uint64_t)ort_stats_of(f->arena).num_allocs, COUNT);
     for (size_t i = 0; i < COUNT; i++)
-        free_to(arena, pointers[i]);
+        free_ok(f, pointers[i]);
 }
 END_TEST
 
 START_TEST(mempool_stats_are_reported)
 {
-    cuarena_t *arena = ended_later(new_mempool("18446744073709551615"));
-    void *small = alloc_from(arena, 1000);
-    void *large = alloc_from(arena, 5000);
-    cuarena_ort_stats_t now = ort_stats_of(arena);
+    fixture_t *f = opened_mempool("18446744073709551615");
+    void *small = alloc_ok(f, 1000);
+    void *large = alloc_ok(f, 5000);
+    cuarena_ort_stats_t now = ort_stats_of(f->arena);
     expect_u64((uint64_t)now.num_allocs, 2);
     expect_u64((uint64_t)now.bytes_in_use, 6000);
     expect_u64((uint64_t)now.bytes_requested_in_use, 6000);
@@ -68,46 +70,46 @@ START_TEST(mempool_stats_are_reported)
     expect_u64((uint64_t)now.num_reserves, 0);
     expect_u64((uint64_t)now.reserved_bytes, 0);
     expect_u64((uint64_t)now.num_arena_extensions, 0);
-    expect_u64((uint64_t)now.total_allocated_bytes, pool_of(arena).total_bytes);
-    free_to(arena, large);
-    cuarena_reset_peaks(arena);
-    now = ort_stats_of(arena);
+    expect_u64((uint64_t)now.total_allocated_bytes, pool_of(f->arena).total_bytes);
+    free_ok(f, large);
+    cuarena_reset_peaks(f->arena);
+    now = ort_stats_of(f->arena);
     expect_u64((uint64_t)now.bytes_in_use, 1000);
     expect_u64((uint64_t)now.max_bytes_in_use, 6000);
-    free_to(arena, small);
+    free_ok(f, small);
 }
 END_TEST
 
 START_TEST(mempool_zero_size_alloc_returns_null)
 {
-    cuarena_t *arena = ended_later(new_mempool(NULL));
-    ck_assert_ptr_null(alloc_from(arena, 0));
-    expect_u64((uint64_t)ort_stats_of(arena).num_allocs, 0);
+    fixture_t *f = opened_mempool(NULL);
+    ck_assert_ptr_null(alloc_ok(f, 0));
+    expect_u64((uint64_t)ort_stats_of(f->arena).num_allocs, 0);
 }
 END_TEST
 
 START_TEST(mempool_large_allocation)
 {
-    cuarena_t *arena = ended_later(new_mempool(NULL));
-    free_to(arena, alloc_from(arena, MIB(64)));
+    fixture_t *f = opened_mempool(NULL);
+    free_ok(f, alloc_ok(f, MIB(64)));
 }
 END_TEST
 
 START_TEST(mempool_custom_release_threshold)
 {
-    cuarena_t *arena = new_mempool("1048576");
-    expect_u64(pool_of(arena).release_threshold, 1048576);
-    end_arena(arena);
-    arena = new_mempool("0"); /* leaves it as the driver made it */
-    expect_u64(pool_of(arena).release_threshold, 0);
-    end_arena(arena);
+    fixture_t *f = opened_mempool("1048576");
+    expect_u64(pool_of(f->arena).release_threshold, 1048576);
+    close_pool(f);
+    f = opened_mempool("0"); /* leaves it as the driver made it */
+    expect_u64(pool_of(f->arena).release_threshold, 0);
+    close_pool(f);
 }
 END_TEST
 
 START_TEST(mempool_free_nullptr_is_safe)
 {
-    cuarena_t *arena = ended_later(new_mempool(NULL));
-    free_to(arena, NULL);
+    fixture_t *f = opened_mempool(NULL);
+    free_ok(f, NULL);
 }
 END_TEST
 
@@ -120,24 +122,24 @@ static void count_pair(void *user, const char *key, const char *value)
 
 START_TEST(mempool_all_stats_keys_present)
 {
-    cuarena_t *arena = ended_later(new_mempool(NULL));
+    fixture_t *f = opened_mempool(NULL);
     int count = 0;
-    expect_ok(cuarena_stats_pairs(arena, CUARENA_TEXT_ORT, count_pair, &count));
+    expect_ok(cuarena_stats_pairs(f->arena, CUARENA_TEXT_ORT, count_pair, &count));
     ck_assert_int_eq(count, 11);
 }
 END_TEST
 
 START_TEST(mempool_shrink_trims_pool)
 {
-    cuarena_t *arena = ended_later(new_mempool("18446744073709551615"));
+    fixture_t *f = opened_mempool("18446744073709551615");
     uint64_t given = 0;
-    free_to(arena, alloc_from(arena, MIB(64)));
-    ck_assert_uint_ge(pool_of(arena).total_bytes, MIB(64));
+    free_ok(f, alloc_ok(f, MIB(64)));
+    ck_assert_uint_ge(pool_of(f->arena).total_bytes, MIB(64));
     expect_cu(cuda_test()->cuCtxSynchronize());
-    expect_ok(cuarena_trim(arena, 0, &given));
+    expect_ok(cuarena_trim(f->arena, 0, &given));
     ck_assert_uint_ge(given, MIB(64));
-    expect_u64(pool_of(arena).total_bytes, 0);
-    expect_u64((uint64_t)ort_stats_of(arena).num_arena_shrinkages, 1);
+    expect_u64(pool_of(f->arena).total_bytes, 0);
+    expect_u64((uint64_t)ort_stats_of(f->arena).num_arena_shrinkages, 1);
 }
 END_TEST
 
@@ -148,10 +150,13 @@ START_TEST(mempool_bytes_to_keep_on_shrink_config)
         config_of("use_cuda_mempool=1,cuda_mempool_release_threshold=1099511627776,"
                   "cuda_mempool_bytes_to_keep_on_shrink=67108864");
     cuarena_t *arena = NULL;
+    void *blocks[2];
     expect_ok(cuarena_shared_acquire(&config, &arena, NULL));
-    void *first = alloc_from(arena, MIB(64));
-    free_to(arena, alloc_from(arena, MIB(64)));
-    free_to(arena, first);
+    for (size_t i = 0; i < COUNT_OF(blocks); i++)
+        expect_ok(cuarena_alloc(arena, MIB(64), &blocks[i]));
+    for (size_t i = COUNT_OF(blocks); i-- > 0;)
+        expect_ok(cuarena_free(arena, blocks[i]));
+    expect_valid_arena(arena);
     expect_cu(cuda_test()->cuCtxSynchronize());
     expect_ok(cuarena_shared_shrink("gpu:0", NULL));
     expect_u64(pool_of(arena).total_bytes, MIB(64));
@@ -164,19 +169,19 @@ END_TEST
 
 START_TEST(in_tree_two_streams)
 {
-    cuarena_t *arena = ended_later(new_mempool("18446744073709551615"));
+    fixture_t *f = opened_mempool("18446744073709551615");
     cuai_cu_stream_t a = cuda_test_stream();
     cuai_cu_stream_t b = cuda_test_stream();
-    void *first = alloc_from_on(arena, 4096, a);
-    void *second = alloc_from_on(arena, 8192, b);
+    void *first = alloc_on(f, 4096, a);
+    void *second = alloc_on(f, 8192, b);
     use(first, 4096, a);
     use(second, 8192, b);
     ck_assert_ptr_ne(first, second);
-    expect_ok(cuarena_free_on(arena, first, a));
-    expect_ok(cuarena_free_on(arena, second, b));
-    expect_u64(pool_of(arena).used_bytes, 0);
-    expect_ok(cuarena_release_stream(arena, a));
-    expect_ok(cuarena_release_stream(arena, b));
+    expect_ok(cuarena_free_on(f->arena, first, a));
+    expect_ok(cuarena_free_on(f->arena, second, b));
+    expect_u64(pool_of(f->arena).used_bytes, 0);
+    expect_ok(cuarena_release_stream(f->arena, a));
+    expect_ok(cuarena_release_stream(f->arena, b));
     expect_cu(cuda_test()->cuStreamDestroy(a));
     expect_cu(cuda_test()->cuStreamDestroy(b));
 }
@@ -184,30 +189,30 @@ END_TEST
 
 START_TEST(in_tree_reserve)
 {
-    cuarena_t *arena = ended_later(new_mempool(NULL));
+    fixture_t *f = opened_mempool(NULL);
     cuarena_request_t request;
     void *pointer = NULL;
     cuarena_request_init(&request);
     request.dedicated = 1;
-    expect_ok(cuarena_alloc_with(arena, 1 << 20, &request, &pointer));
-    expect_u64((uint64_t)ort_stats_of(arena).num_reserves, 0);
-    expect_u64((uint64_t)ort_stats_of(arena).bytes_in_use, 1 << 20);
-    free_to(arena, pointer);
+    expect_ok(cuarena_alloc_with(f->arena, 1 << 20, &request, &pointer));
+    expect_u64((uint64_t)ort_stats_of(f->arena).num_reserves, 0);
+    expect_u64((uint64_t)ort_stats_of(f->arena).bytes_in_use, 1 << 20);
+    free_ok(f, pointer);
 }
 END_TEST
 
 /* The stream was released, as it must be, and its block was left. */
 START_TEST(in_tree_end_after_its_stream)
 {
-    cuarena_t *arena = new_mempool(NULL);
+    fixture_t *f = opened_mempool(NULL);
     cuai_cu_stream_t stream = cuda_test_stream();
-    void *block = alloc_from_on(arena, MIB(1), stream);
+    void *block = alloc_on(f, MIB(1), stream);
     use(block, MIB(1), stream);
-    end_stream(arena, stream);
-    cuarena_t *kept = arena;
-    expect_status(cuarena_destroy(&arena), CUARENA_BUSY);
-    ck_assert_ptr_eq(arena, kept);
-    expect_ok(cuarena_destroy_forced(&arena));
+    end_stream(f->arena, stream);
+    cuarena_t *kept = f->arena;
+    expect_status(cuarena_destroy(&f->arena), CUARENA_BUSY);
+    ck_assert_ptr_eq(f->arena, kept);
+    expect_ok(cuarena_destroy_forced(&f->arena));
     expect_no_report();
 }
 END_TEST
@@ -290,53 +295,53 @@ START_TEST(each_block_a_segment_on_any_memory)
         char text[96];
         (void)snprintf(text, sizeof text, "preset=grow,segments=each,limit=64MiB,memory=%s",
                        memories[i]);
-        cuarena_t *arena = arena_of(text);
-        void *a = alloc_from(arena, 1000);
-        void *b = alloc_from(arena, 100000);
-        expect_u64(arena_stats(arena).segments, 2);
-        expect_u64(arena_stats(arena).dedicated_bytes, arena_stats(arena).reserved_bytes);
-        free_to(arena, a);
-        expect_u64(arena_stats(arena).segments, 1);
-        free_to(arena, b);
-        expect_u64(arena_stats(arena).reserved_bytes, 0);
-        end_arena(arena);
+        fixture_t *f = opened_pool(text);
+        void *a = alloc_ok(f, 1000);
+        void *b = alloc_ok(f, 100000);
+        expect_u64(stats_of(f).segments, 2);
+        expect_u64(stats_of(f).dedicated_bytes, stats_of(f).reserved_bytes);
+        free_ok(f, a);
+        expect_u64(stats_of(f).segments, 1);
+        free_ok(f, b);
+        expect_u64(stats_of(f).reserved_bytes, 0);
+        close_pool(f);
     }
 }
 END_TEST
 
 START_TEST(blocks_apart_keep_their_size)
 {
-    cuarena_t *arena = pool_arena(OWN);
-    void *pointer = alloc_from(arena, 1000);
-    expect_status(cuarena_resize(arena, pointer, 2000, &pointer), CUARENA_UNSUPPORTED);
-    expect_valid_arena(arena);
-    free_to(arena, pointer);
+    fixture_t *f = opened_pool(OWN);
+    void *pointer = alloc_ok(f, 1000);
+    expect_status(cuarena_resize(f->arena, pointer, 2000, &pointer), CUARENA_UNSUPPORTED);
+    expect_sound(f);
+    free_ok(f, pointer);
 }
 END_TEST
 
 START_TEST(a_reset_gives_all_back)
 {
-    cuarena_t *arena = pool_arena(OWN KEEPS);
+    fixture_t *f = opened_pool(OWN KEEPS);
     for (int i = 0; i < 10; i++)
-        (void)alloc_from(arena, 1000);
-    expect_ok(cuarena_reset(arena));
-    expect_u64(arena_stats(arena).reserved_bytes, 0);
-    expect_u64(pool_of(arena).used_bytes, 0);
-    free_to(arena, alloc_from(arena, 1000));
+        (void)alloc_ok(f, 1000);
+    expect_ok(cuarena_reset(f->arena));
+    expect_u64(stats_of(f).reserved_bytes, 0);
+    expect_u64(pool_of(f->arena).used_bytes, 0);
+    free_ok(f, alloc_ok(f, 1000));
 }
 END_TEST
 
 /* That a block was allocated at a point of its stream is work too. */
 START_TEST(a_reset_waits_for_allocations)
 {
-    cuarena_t *arena = arena_of(OWN KEEPS);
+    fixture_t *f = opened_pool(OWN KEEPS);
     cuai_cu_stream_t streams[] = {cuda_test_stream(), cuda_test_stream()};
     for (int i = 0; i < 10; i++)
-        (void)alloc_from_on(arena, 1000, streams[i % 2]);
-    expect_ok(cuarena_reset(arena));
-    expect_u64(arena_stats(arena).reserved_bytes, 0);
-    expect_u64(pool_of(arena).used_bytes, 0);
-    end_arena(arena);
+        (void)alloc_on(f, 1000, streams[i % 2]);
+    expect_ok(cuarena_reset(f->arena));
+    expect_u64(stats_of(f).reserved_bytes, 0);
+    expect_u64(pool_of(f->arena).used_bytes, 0);
+    close_pool(f);
     for (int i = 0; i < 2; i++)
         expect_cu(cuda_test()->cuStreamDestroy(streams[i]));
 }
@@ -346,106 +351,106 @@ START_TEST(zeroed_blocks_read_as_0)
 {
     static const char *const options[] = {OWN KEEPS ",zero=create", OWN KEEPS ",zero=alloc"};
     for (size_t i = 0; i < COUNT_OF(options); i++) {
-        cuarena_t *arena = arena_of(options[i]);
+        fixture_t *f = opened_pool(options[i]);
         cuai_cu_stream_t stream = cuda_test_stream();
         for (int round = 0; round < 4; round++) {
             char bytes[64];
-            void *block = alloc_from_on(arena, 4096, stream);
+            void *block = alloc_on(f, 4096, stream);
             expect_cu(cuda_test()->cuStreamSynchronize(stream));
             expect_cu(cuda_test()->cuMemcpyDtoH(bytes, (cuai_cu_pointer_t)(uintptr_t)block,
                                                 sizeof bytes));
             for (size_t at = 0; at < sizeof bytes; at++)
                 ck_assert_int_eq(bytes[at], 0);
             use(block, 4096, stream);
-            expect_ok(cuarena_free_on(arena, block, stream));
+            expect_ok(cuarena_free_on(f->arena, block, stream));
         }
-        end_stream(arena, stream);
-        end_arena(arena);
+        end_stream(f->arena, stream);
+        close_pool(f);
     }
 }
 END_TEST
 
 /* ---- Running out ------------------------------------------------------- */
 
-static uint64_t waits_of(cuarena_t *arena)
+static uint64_t waits_of(const fixture_t *f)
 {
-    return arena_stats(arena).host_waits;
+    return stats_of(f).host_waits;
 }
 
 /* The bytes are there when the stream is idle: it is waited for. */
 START_TEST(out_of_memory_waits_for_the_stream)
 {
-    cuarena_t *arena = pool_arena(OWN KEEPS);
+    fixture_t *f = opened_pool(OWN KEEPS);
     cuai_cu_stream_t stream = cuda_test_stream();
     size_t free_bytes = 0;
     size_t total = 0;
     expect_cu(cuda_test()->cuMemGetInfo(&free_bytes, &total));
     uint64_t most = free_bytes / 100 * 70 / MIB(32) * MIB(32);
-    void *block = alloc_from_on(arena, most, stream);
+    void *block = alloc_on(f, most, stream);
     use(block, MIB(1), stream);
-    expect_ok(cuarena_free_on(arena, block, stream));
-    block = alloc_from_on(arena, most / 3, stream);
-    expect_ok(cuarena_free_on(arena, block, stream));
-    end_stream(arena, stream);
+    expect_ok(cuarena_free_on(f->arena, block, stream));
+    block = alloc_on(f, most / 3, stream);
+    expect_ok(cuarena_free_on(f->arena, block, stream));
+    end_stream(f->arena, stream);
 }
 END_TEST
 
 START_TEST(out_of_memory_waits_twice_and_tells)
 {
-    cuarena_t *arena = pool_arena(OWN);
+    fixture_t *f = opened_pool(OWN);
     cuai_cu_stream_t stream = cuda_test_stream();
     void *pointer = NULL;
-    expect_ok(cuarena_free_on(arena, alloc_from_on(arena, 512, stream), stream));
-    uint64_t before = waits_of(arena);
-    expect_status(cuarena_alloc_on(arena, UINT64_C(1) << 46, stream, NULL, &pointer),
+    expect_ok(cuarena_free_on(f->arena, alloc_on(f, 512, stream), stream));
+    uint64_t before = waits_of(f);
+    expect_status(cuarena_alloc_on(f->arena, UINT64_C(1) << 46, stream, NULL, &pointer),
                   CUARENA_OUT_OF_MEMORY);
     expect_message("tried:", "waiting");
-    expect_u64(waits_of(arena), before + 2);
-    before = waits_of(arena);
-    expect_status(cuarena_alloc(arena, UINT64_C(1) << 46, &pointer), CUARENA_OUT_OF_MEMORY);
-    ck_assert_uint_ge(waits_of(arena), before + 2);
-    expect_valid_arena(arena);
-    end_stream(arena, stream);
+    expect_u64(waits_of(f), before + 2);
+    before = waits_of(f);
+    expect_status(cuarena_alloc(f->arena, UINT64_C(1) << 46, &pointer), CUARENA_OUT_OF_MEMORY);
+    ck_assert_uint_ge(waits_of(f), before + 2);
+    expect_sound(f);
+    end_stream(f->arena, stream);
 }
 END_TEST
 
 START_TEST(other_failures_are_told_at_once)
 {
-    cuarena_t *arena = pool_arena(OWN);
+    fixture_t *f = opened_pool(OWN);
     void *pointer = NULL;
     ck_assert(standin_is_here());
-    uint64_t before = waits_of(arena);
+    uint64_t before = waits_of(f);
     (void)standin->standin_fail("cuMemAllocFromPoolAsync", 1, CUAI_CUDA_ERROR_INVALID_VALUE, 0);
-    expect_status(cuarena_alloc(arena, 512, &pointer), CUARENA_DRIVER);
-    expect_u64(waits_of(arena), before);
+    expect_status(cuarena_alloc(f->arena, 512, &pointer), CUARENA_DRIVER);
+    expect_u64(waits_of(f), before);
     expect_message("cuMemAllocFromPoolAsync");
     standin->standin_fail_clear();
     (void)standin->standin_fail("cuMemAllocFromPoolAsync", 1, CUAI_CUDA_ERROR_OUT_OF_MEMORY, 0);
-    expect_ok(cuarena_alloc(arena, 512, &pointer));
+    expect_ok(cuarena_alloc(f->arena, 512, &pointer));
     standin->standin_fail_clear();
-    free_to(arena, pointer);
+    free_ok(f, pointer);
 }
 END_TEST
 
 START_TEST(a_block_that_is_not_zeroed_leaves_peaks)
 {
-    cuarena_t *arena = pool_arena(OWN);
-    void *pointer = alloc_from(arena, 1000);
+    fixture_t *f = opened_pool(OWN);
+    void *pointer = alloc_ok(f, 1000);
     void *none = NULL;
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.zeroed = 1;
-    cuarena_ort_stats_t before = ort_stats_of(arena);
+    cuarena_ort_stats_t before = ort_stats_of(f->arena);
     ck_assert(standin_is_here());
     (void)standin->standin_fail("cuMemsetD32Async", 1, CUAI_CUDA_ERROR_INVALID_VALUE, 0);
-    expect_status(cuarena_alloc_with(arena, 1000000, &request, &none), CUARENA_DRIVER);
+    expect_status(cuarena_alloc_with(f->arena, 1000000, &request, &none), CUARENA_DRIVER);
     standin->standin_fail_clear();
-    cuarena_ort_stats_t after = ort_stats_of(arena);
+    cuarena_ort_stats_t after = ort_stats_of(f->arena);
     expect_u64((uint64_t)after.max_alloc_size, (uint64_t)before.max_alloc_size);
     expect_u64((uint64_t)after.max_bytes_in_use, (uint64_t)before.max_bytes_in_use);
-    expect_u64(arena_stats(arena).peak_live_bytes, arena_stats(arena).live_bytes);
-    ck_assert_uint_ge(arena_stats(arena).peak_reserved_bytes, 1000000);
-    free_to(arena, pointer);
+    expect_u64(stats_of(f).peak_live_bytes, stats_of(f).live_bytes);
+    ck_assert_uint_ge(stats_of(f).peak_reserved_bytes, 1000000);
+    free_ok(f, pointer);
 }
 END_TEST
 
@@ -458,6 +463,7 @@ START_TEST(a_list_of_pools)
     };
     cuarena_driver_pool_choice_t pools[MOST] = {{0}};
     cuarena_t *arenas[MOST] = {NULL};
+    void *block = NULL;
     cuarena_config_t config = config_of("preset=driver-pool");
     size_t count = (size_t)cuda_test()->device_count;
     for (size_t i = 0; i < count; i++)
@@ -466,8 +472,11 @@ START_TEST(a_list_of_pools)
     for (size_t i = 0; i < count; i++) {
         expect_u64((uint64_t)pool_of(arenas[i]).device, i);
         ck_assert_int_eq(pool_of(arenas[i]).own, i == 0);
-        free_to(arenas[i], alloc_from(arenas[i], 512));
-        end_arena(arenas[i]);
+        expect_ok(cuarena_alloc(arenas[i], 512, &block));
+        expect_ok(cuarena_free(arenas[i], block));
+        expect_cu(cuda_test()->cuCtxSynchronize());
+        arena_close(arenas[i]);
+        expect_no_report();
     }
     const size_t wrong[] = {0, count - 1, count + 1};
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
@@ -519,16 +528,16 @@ END_TEST
 START_TEST(an_arena_without_such_a_pool)
 {
     cuarena_driver_pool_stats_t stats;
-    cuarena_t *arena = arena_of("preset=grow,memory=none,limit=64MiB");
+    fixture_t *f = opened_text("preset=grow,memory=none,limit=64MiB");
     cuarena_amount_t amount = {CUARENA_AMOUNT_BYTES, 0, 0};
     uint64_t bytes = 0;
     cuarena_driver_pool_stats_init(&stats);
-    expect_status(cuarena_driver_pool_stats(arena, &stats), CUARENA_UNSUPPORTED);
-    expect_status(cuarena_driver_pool_reset_peaks(arena), CUARENA_UNSUPPORTED);
-    expect_status(cuarena_set_limit(arena, CUARENA_LIMIT_THRESHOLD, amount, NULL),
+    expect_status(cuarena_driver_pool_stats(f->arena, &stats), CUARENA_UNSUPPORTED);
+    expect_status(cuarena_driver_pool_reset_peaks(f->arena), CUARENA_UNSUPPORTED);
+    expect_status(cuarena_set_limit(f->arena, CUARENA_LIMIT_THRESHOLD, amount, NULL),
                   CUARENA_UNSUPPORTED);
-    expect_status(cuarena_get_limit(arena, CUARENA_LIMIT_THRESHOLD, &bytes), CUARENA_UNSUPPORTED);
-    expect_ok(cuarena_destroy(&arena));
+    expect_status(cuarena_get_limit(f->arena, CUARENA_LIMIT_THRESHOLD, &bytes),
+                  CUARENA_UNSUPPORTED);
 }
 END_TEST
 
@@ -656,13 +665,12 @@ static const int attributes_set[] = {1, 2}; /* which call fails */
 START_TEST(peaks_that_cannot_be_reset)
 {
     ck_assert(standin_is_here());
-    cuarena_t *arena = arena_of(OWN);
+    fixture_t *f = opened_pool(OWN);
     standin->standin_fail("cuMemPoolSetAttribute", (uint64_t)attributes_set[_i],
                           CUAI_CUDA_ERROR_INVALID_VALUE, 0);
-    expect_status(cuarena_driver_pool_reset_peaks(arena), CUARENA_DRIVER);
+    expect_status(cuarena_driver_pool_reset_peaks(f->arena), CUARENA_DRIVER);
     expect_message("cuMemPoolSetAttribute", "device 0");
-    expect_ok(cuarena_driver_pool_reset_peaks(arena));
-    expect_ok(cuarena_destroy(&arena));
+    expect_ok(cuarena_driver_pool_reset_peaks(f->arena));
 }
 END_TEST
 
@@ -699,11 +707,10 @@ int main(void)
     TCase *lacks = suite_add_case(suite, "lacks");
     add_standin_test(lacks, a_device_without_pools, 1);
     add_standin_test(lacks, a_driver_before_largest_sizes, 1);
-    TCase *failing = tcase_create("failures");
+    TCase *failing = suite_add_case(suite, "failures");
     tcase_add_checked_fixture(failing, on_device, off_device);
     add_standin_test(failing, each_call_fails, COUNT_OF(entries));
     add_standin_test(failing, peaks_that_cannot_be_reset, COUNT_OF(attributes_set));
-    suite_add_tcase(suite, failing);
     add_standin_test(suite_add_case(suite, "lost"), a_pool_of_a_lost_device, 1);
     return cuda_kinds_main(suite);
 }

@@ -16,6 +16,7 @@
 #define CUPY_KINDS 2
 #endif
 
+/* A fixture, and the unit of its sizes. */
 typedef struct cupy_pool {
     fixture_t f;
     uint64_t unit;

@@ -1,9 +1,6 @@
 #include "support/driver_pools.h"
 
-#include "checks.h"
-
 #include "support/cuda_expect.h"
-#include "support/expect.h"
 
 void off_device(void)
 {
@@ -16,54 +13,19 @@ void on_device(void)
     (void)cuda_test_use_device(0);
 }
 
-void end_arena(cuarena_t *arena)
+void close_pool(fixture_t *f)
 {
     if (cuda_test_current() != NULL)
         expect_cu(cuda_test()->cuCtxSynchronize());
-    expect_valid_arena(arena);
-    expect_ok(cuarena_destroy(&arena));
+    fixture_close(f);
     expect_no_report();
 }
 
-static cuarena_t *pool;
-
-static void end_pool(void)
+fixture_t *opened_pool(const char *options)
 {
-    end_arena(pool);
-}
-
-cuarena_t *ended_later(cuarena_t *arena)
-{
-    pool = arena;
-    after_test(end_pool);
-    return arena;
-}
-
-cuarena_t *pool_arena(const char *options)
-{
-    return ended_later(arena_of(options));
-}
-
-void *alloc_from(cuarena_t *arena, uint64_t bytes)
-{
-    void *pointer = NULL;
-    expect_ok(cuarena_alloc(arena, bytes, &pointer));
-    expect_valid_arena(arena);
-    return pointer;
-}
-
-void *alloc_from_on(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream)
-{
-    void *pointer = NULL;
-    expect_ok(cuarena_alloc_on(arena, bytes, stream, NULL, &pointer));
-    expect_valid_arena(arena);
-    return pointer;
-}
-
-void free_to(cuarena_t *arena, void *pointer)
-{
-    expect_ok(cuarena_free(arena, pointer));
-    expect_valid_arena(arena);
+    fixture_t *f = new_fixture(close_pool);
+    fixture_open_text(f, options);
+    return f;
 }
 
 cuarena_driver_pool_stats_t pool_of(cuarena_t *arena)

@@ -2,10 +2,8 @@
 #ifndef CUARENA_TEST_DRIVER_POOLS_H
 #define CUARENA_TEST_DRIVER_POOLS_H
 
-#include <cuarena.h>
-
-#include "support/configs.h"
 #include "support/cuda_test.h"
+#include "support/fixture.h"
 
 #define OWN "preset=driver-pool,driver_pool=own"
 #define KEEPS ",release_threshold=never"
@@ -13,16 +11,10 @@
 /* Before and after a test: the device is retained and current. */
 void on_device(void);
 void off_device(void);
-/* All work is done, as it must be. */
-void end_arena(cuarena_t *arena);
-/* An arena of a test, which ends so after the test; and one that is there. */
-cuarena_t *pool_arena(const char *options);
-cuarena_t *ended_later(cuarena_t *arena);
-
-/* Each with the validator after it. */
-void *alloc_from(cuarena_t *arena, uint64_t bytes);
-void *alloc_from_on(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream);
-void free_to(cuarena_t *arena, void *pointer);
+/* The fixture of a test, of these options: the driver's pool may be the process's own, which no
+ * kind can say. It ends so after the test, or before; all work is done, as it must be. */
+fixture_t *opened_pool(const char *options);
+void close_pool(fixture_t *f);
 
 /* Free is what is not used. */
 cuarena_driver_pool_stats_t pool_of(cuarena_t *arena);

@@ -1,6 +1,6 @@
 /*
  * Graphs on blocks of a fixture, for programs that run on the stand-in driver and on a real one:
- * three streams beside it, kernels that fill and check.
+ * three streams beside it, kernels that fill and check. The arena is the fixture's (fixture.h).
  */
 #ifndef CUARENA_TEST_GRAPH_BENCH_H
 #define CUARENA_TEST_GRAPH_BENCH_H

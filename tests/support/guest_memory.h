@@ -1,7 +1,7 @@
 /*
  * A caller's own memory: one static array that it hands out as often as it is asked to, and answers
- * that a test chooses. And how the tests of memories
- * open one, as an arena does.
+ * that a test chooses. And how the tests of memories open one, as an arena does. There is no arena,
+ * which would call it by itself as those of fixtures (fixture.h) do.
  */
 #ifndef CUARENA_TEST_GUEST_MEMORY_H
 #define CUARENA_TEST_GUEST_MEMORY_H

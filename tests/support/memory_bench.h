@@ -1,6 +1,7 @@
 /*
  * A memory of a device and one segment of it, without an arena; and bytes that are moved in it,
- * beside the same moved by the CPU.
+ * beside the same moved by the CPU. A fixture (fixture.h) has an arena, which calls its memory by
+ * itself; here the test does.
  */
 #ifndef CUARENA_TEST_MEMORY_BENCH_H
 #define CUARENA_TEST_MEMORY_BENCH_H
