@@ -1,6 +1,7 @@
 /*
  * The CUDA runtime, for tools: compute-sanitizer takes no regions of memory before it has begun,
- * and the suites use the driver alone.
+ * and the suites use the driver alone. Programs whose tests are in one process begin it. run.sh
+ * --nvtx of the GPU bundle runs the suites so, and says in a table what the checker found in each.
  *
  * Environment:
  *   CUARENA_TEST_RUNTIME   the file of its library (libcudart.so); unset: nothing is done

@@ -1,7 +1,11 @@
 /*
  * What a tool was told by NVTX, where one listens: tests/nvtx/recorder.c, which CUARENA_TEST_NVTX
  * and NVTX_INJECTION64_PATH name. Then arenas of tests tell it of any memory, and each look at an
- * arena compares its blocks with the tool's regions. Elsewhere nothing is done.
+ * arena compares its blocks with the tool's regions; and the stand-in reports work that uses bytes
+ * of an arena which were no block's when it was queued (STANDIN_ASTRAY). Tests that use such bytes
+ * on purpose say fixture_tells_nothing (fixture.h). Elsewhere nothing is done.
+ *
+ * The stage `nvtx` of scripts/check runs nvtx_tests so.
  */
 #ifndef CUARENA_TEST_TOLD_H
 #define CUARENA_TEST_TOLD_H
