@@ -1,5 +1,6 @@
 /*
- * Arenas on the driver's own pools: what CuPy tests of its MemoryAsyncPool, and which pool it is.
+ * Arenas on the driver's own pools: what CuPy tests of its MemoryAsyncPool, which pool it is, one
+ * for each device, and blocks that are each a segment, on other memory too.
  * Sizes come from the device, so that the program runs on the stand-in driver and on a real one
  * alike.
  */
@@ -582,7 +583,7 @@ START_TEST(a_pool_keeps_everything_unless_something_else_is_said)
 }
 END_TEST
 
-/* Older drivers know no such size; check_driver_pool_ways has their answer. */
+/* Older drivers know no such size; check_driver_pool_failures has their answer. */
 START_TEST(an_own_pool_has_a_largest_size)
 {
     cuarena_driver_info_t driver;
@@ -610,6 +611,128 @@ START_TEST(segments_of_a_shared_arena_come_from_the_pool_too)
     free_ok(f, block);
     expect_ok(cuarena_trim(f->arena, 0, NULL));
     expect_u64(used(f), 0);
+}
+END_TEST
+
+/* ---- A pool for each device -------------------------------------------- */
+
+START_TEST(a_list_of_pools)
+{
+    enum {
+        MOST = 16
+    };
+    cuarena_driver_pool_choice_t pools[MOST] = {{0}};
+    cuarena_t *arenas[MOST] = {NULL};
+    void *block = NULL;
+    cuarena_config_t config = config_of("preset=driver-pool");
+    size_t count = (size_t)cuda_test()->device_count;
+    for (size_t i = 0; i < count; i++)
+        pools[i].kind = i == 0 ? CUARENA_DRIVER_POOL_OWN : CUARENA_DRIVER_POOL_DEFAULT;
+    expect_ok(cuarena_create_per_device(&config, pools, count, arenas));
+    for (size_t i = 0; i < count; i++) {
+        expect_u64((uint64_t)pool_of(arenas[i]).device, i);
+        ck_assert_int_eq(pool_of(arenas[i]).own, i == 0);
+        expect_ok(cuarena_alloc(arenas[i], 512, &block));
+        expect_ok(cuarena_free(arenas[i], block));
+        expect_cu(cuda_test()->cuCtxSynchronize());
+        arena_close(arenas[i]);
+        expect_no_report();
+    }
+    const size_t wrong[] = {0, count - 1, count + 1};
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        expect_status(cuarena_create_per_device(&config, pools, wrong[i], arenas),
+                      CUARENA_BAD_ARGUMENT);
+        expect_message("count", "devices");
+    }
+    pools[count - 1].kind = CUARENA_DRIVER_POOL_EXTERNAL;
+    memset(arenas, 0, sizeof arenas);
+    expect_status(cuarena_create_per_device(&config, pools, count, arenas), CUARENA_BAD_ARGUMENT);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_ptr_null(arenas[i]);
+}
+END_TEST
+
+/* ---- Blocks apart, on other memory ------------------------------------- */
+
+START_TEST(each_block_a_segment_on_any_memory)
+{
+    static const char *const memories[] = {"pageable", "none", "device", "managed", "pinned"};
+    for (size_t i = 0; i < COUNT_OF(memories); i++) {
+        char text[96];
+        (void)snprintf(text, sizeof text, "preset=grow,segments=each,limit=64MiB,memory=%s",
+                       memories[i]);
+        fixture_t *f = opened_pool(text);
+        void *a = alloc_ok(f, 1000);
+        void *b = alloc_ok(f, 100000);
+        expect_u64(stats_of(f).segments, 2);
+        expect_u64(stats_of(f).dedicated_bytes, stats_of(f).reserved_bytes);
+        free_ok(f, a);
+        expect_u64(stats_of(f).segments, 1);
+        free_ok(f, b);
+        expect_u64(stats_of(f).reserved_bytes, 0);
+        close_pool(f);
+    }
+}
+END_TEST
+
+START_TEST(blocks_apart_keep_their_size)
+{
+    fixture_t *f = opened_pool(OWN);
+    void *pointer = alloc_ok(f, 1000);
+    expect_status(cuarena_resize(f->arena, pointer, 2000, &pointer), CUARENA_UNSUPPORTED);
+    expect_sound(f);
+    free_ok(f, pointer);
+}
+END_TEST
+
+START_TEST(a_reset_gives_all_back)
+{
+    fixture_t *f = opened_pool(OWN KEEPS);
+    for (int i = 0; i < 10; i++)
+        (void)alloc_ok(f, 1000);
+    expect_ok(cuarena_reset(f->arena));
+    expect_u64(stats_of(f).reserved_bytes, 0);
+    expect_u64(pool_of(f->arena).used_bytes, 0);
+    free_ok(f, alloc_ok(f, 1000));
+}
+END_TEST
+
+/* That a block was allocated at a point of its stream is work too. */
+START_TEST(a_reset_waits_for_allocations)
+{
+    fixture_t *f = opened_pool(OWN KEEPS);
+    cuai_cu_stream_t streams[] = {cuda_test_stream(), cuda_test_stream()};
+    for (int i = 0; i < 10; i++)
+        (void)alloc_on(f, 1000, streams[i % 2]);
+    expect_ok(cuarena_reset(f->arena));
+    expect_u64(stats_of(f).reserved_bytes, 0);
+    expect_u64(pool_of(f->arena).used_bytes, 0);
+    close_pool(f);
+    for (int i = 0; i < 2; i++)
+        expect_cu(cuda_test()->cuStreamDestroy(streams[i]));
+}
+END_TEST
+
+START_TEST(zeroed_blocks_read_as_0)
+{
+    static const char *const options[] = {OWN KEEPS ",zero=create", OWN KEEPS ",zero=alloc"};
+    for (size_t i = 0; i < COUNT_OF(options); i++) {
+        fixture_t *f = opened_pool(options[i]);
+        cuai_cu_stream_t stream = cuda_test_stream();
+        for (int round = 0; round < 4; round++) {
+            char bytes[64];
+            void *block = alloc_on(f, 4096, stream);
+            expect_cu(cuda_test()->cuStreamSynchronize(stream));
+            expect_cu(cuda_test()->cuMemcpyDtoH(bytes, (cuai_cu_pointer_t)(uintptr_t)block,
+                                                sizeof bytes));
+            for (size_t at = 0; at < sizeof bytes; at++)
+                ck_assert_int_eq(bytes[at], 0);
+            use(block, 4096, stream);
+            expect_ok(cuarena_free_on(f->arena, block, stream));
+        }
+        end_stream(f->arena, stream);
+        close_pool(f);
+    }
 }
 END_TEST
 
@@ -643,11 +766,18 @@ int main(void)
                                  a_pool_keeps_everything_unless_something_else_is_said,
                                  an_own_pool_has_a_largest_size,
                                  segments_of_a_shared_arena_come_from_the_pool_too));
+    TCase *apart = suite_add_list(
+        suite, "apart",
+        TEST_LIST(each_block_a_segment_on_any_memory, blocks_apart_keep_their_size,
+                  a_reset_gives_all_back, a_reset_waits_for_allocations, zeroed_blocks_read_as_0));
+    TCase *lists = suite_add_list(suite, "lists", TEST_LIST(a_list_of_pools));
     add_standin_test(streams, no_call_on_a_stream_waits, 1);
     tcase_set_tags(most, "alone");
     tcase_add_checked_fixture(cupy, on_device, off_device);
     tcase_add_checked_fixture(most, on_device, off_device);
     tcase_add_checked_fixture(streams, on_device, off_device);
     tcase_add_checked_fixture(which, on_device, off_device);
+    tcase_add_checked_fixture(apart, on_device, off_device);
+    tcase_add_checked_fixture(lists, on_device, off_device);
     return cuda_kinds_main(suite);
 }
