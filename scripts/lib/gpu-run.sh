@@ -191,7 +191,7 @@ part_info() {
 # tests run in one process, unless processes are what they are about.
 fork_of() {
     case $1 in
-    check_driver | check_export_device | check_layer_environment) echo yes ;;
+    check_driver | check_device_export | check_layer_environment) echo yes ;;
     *) echo no ;;
     esac
 }
@@ -417,7 +417,7 @@ find_runtime() {
 # driver's context, or who opens the driver.
 runtime_of() {
     case $1 in
-    check_driver | check_export_device | check_layer* | check_place) ;;
+    check_driver | check_device_export | check_layer* | check_place) ;;
     *) echo "$runtime" ;;
     esac
 }

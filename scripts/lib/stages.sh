@@ -364,7 +364,7 @@ stage_valgrind() {
     # anew in each of its processes.
     [ "$CUARENA_TEST_SCALE" = short ] ||
         programs="$programs $(list_in gcc api_tests | tr ' ' '\n' |
-            grep -vE 'check_(addresses|arena_model|driver|guarantees(_cost)?|reentry)$')"
+            grep -vE 'check_(addresses|driver|guarantees(_cost)?|model|reentry)$')"
     # shellcheck disable=SC2086
     make_in gcc $programs
     for program in $programs; do

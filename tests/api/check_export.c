@@ -1,7 +1,7 @@
 /*
  * Exports, on a memory of the test's own that plays with descriptors: what may be exported, how
  * long the bytes stay, and what every failure leaves. Between processes, on memory of a device, is
- * in check_export_device.c.
+ * in check_device_export.c.
  */
 #include "support/fixture.h"
 

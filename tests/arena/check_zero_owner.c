@@ -1,6 +1,6 @@
 /*
  * zero=owner: no tag sees what another one left, in new blocks, in blocks that grow and in those of
- * a cache, in every memory; and an arena of one tag sets nothing to 0. device/check_zero_device.c
+ * a cache, in every memory; and an arena of one tag sets nothing to 0. device/check_device_zero.c
  * has what kernels and capture sessions see.
  *
  * With CUARENA_TEST_CUDA it is another program, of the kinds whose memory a driver gives.

@@ -1,7 +1,7 @@
 /*
  * The memories of a device, without an arena, where the host has no memory or a call of the driver
  * fails: an error that says what, and nothing is left. For the stand-in driver; on a real one
- * little of it runs. See check_cuda_memory.c, and tests/device/check_cuda_answers.c for arenas.
+ * little of it runs. See check_cuda_memory.c, and tests/device/check_device_answers.c for arenas.
  *
  * Looks inside, since no public call opens a memory without an arena (memory/memory.h).
  */

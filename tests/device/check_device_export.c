@@ -157,7 +157,7 @@ static other_t start_other(void)
     pid_t pid = fork();
     if (pid == 0) {
         dup2(ends[1], SOCKET);
-        execl("/proc/self/exe", "check_export_device", "other", (char *)NULL);
+        execl("/proc/self/exe", "check_device_export", "other", (char *)NULL);
         _exit(127);
     }
     ck_assert_int_gt(pid, 0);

@@ -127,7 +127,7 @@ END_TEST
 
 /* Of programs whose waits are all the arena's a sample, one at a time. What is left is needless as
  * the bytes come to be used, which an arena cannot know: events stand for all that was freed before
- * them. check_cuda_stealing.c
+ * them. check_device_stealing.c
  * takes every wait of plain programs. */
 START_TEST(most_waits_left_out_are_caught)
 {

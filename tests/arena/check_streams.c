@@ -1,7 +1,7 @@
 /*
  * Streams of an arena, on streams that are simulated: what a free means, when bytes come to others,
  * events, handles, counts, zeroing, and what cannot be done. How streams and the arena end:
- * check_arena_streams_end.c.
+ * check_streams_end.c.
  */
 #include "support/checks.h"
 #include "support/fixture_streams.h"

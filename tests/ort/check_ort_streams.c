@@ -230,7 +230,7 @@ START_TEST(a_release_does_not_reclaim_blocks_that_live)
 END_TEST
 
 /* Theirs walks all chunks at each release; here it is the free list's ranges, and what other
- * streams have is not looked at (check_bounded.c counts that). */
+ * streams have is not looked at (check_bounds.c counts that). */
 START_TEST(a_release_takes_what_the_stream_freed)
 {
     void *blocks[64];

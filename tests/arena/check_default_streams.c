@@ -1,6 +1,6 @@
 /*
  * What NULL means in code that is compiled for per-thread default streams: in this file it does.
- * tests/arena/check_arena_streams.c is compiled without.
+ * tests/arena/check_streams.c is compiled without.
  */
 #define CUDA_API_PER_THREAD_DEFAULT_STREAM 1
 #include "support/checks.h"
