@@ -4,6 +4,10 @@
 
 jobs=$(nproc 2>/dev/null || echo 2)
 
+# What runs libtool: bash, which configure prefers, takes a third of the time of a
+# build without optimizing for that.
+export CONFIG_SHELL=/bin/sh
+
 # Make ./configure, if it is not there or older than what it is made from.
 bootstrap_if_needed() {
     local version newer
