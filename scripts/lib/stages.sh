@@ -225,11 +225,14 @@ stage_nvtx_abi() {
 
 # tested_some LIST NAME ARGUMENT...: build/NAME, configured, built, and the test
 # programs of a list run; with --long all tests, as short as at other times. What
-# is in `of_tests' is said to make where anything but the library is built.
+# is in `of_support' is said to make where what programs share is built, which fills
+# and compares most of the memory of tests, so that optimizing it pays; what is in
+# `of_tests', where the rest is.
 tested_some() {
     local list=$1 name=$2
     configured "${@:2}"
     make_in "$name" libcuarena.la
+    make_in "$name" "${of_support[@]}" tests/libsupport.la tests/standin/libcuda.la
     make_in "$name" "${of_tests[@]}"
     if [ "$CUARENA_TEST_SCALE" = long ]; then
         CUARENA_TEST_SCALE=short make_in "$name" check VERBOSE=1 "${of_tests[@]}"
@@ -254,15 +257,17 @@ leaving_nothing() {
     }
 }
 
-# The build that is installed. The command has a stage of its own.
+# The build that is installed. The command has a stage of its own. At short length the
+# tests are not optimized: what counts instructions counts those of the library.
 stage_gcc() {
     local few=() elsewhere=none
     # Those for coverage are gcc's, too. The words in single quotes are for make.
     # shellcheck disable=SC2016
     ! command -v gcovr >/dev/null || elsewhere='$(cover_tests) tests/scripts/check_cuda_old'
     configured gcc "${gcc_arguments[@]}"
-    make_in gcc
+    make_in gcc all tests/libsupport.la tests/standin/libcuda.la
     [ "$CUARENA_TEST_SCALE" = long ] || few=(
+        CFLAGS=-O0
         check_PROGRAMS="\$(filter-out $elsewhere,$(list_in gcc check_PROGRAMS))"
         TESTS="\$(filter-out $elsewhere,\$(test_programs) \$(example_programs) \$(package_tests))"
     )
@@ -301,7 +306,7 @@ stage_nvtx() {
 # out below 0 for that is passed over. Counts that lose none take three times as long.
 # The tests themselves are not counted.
 stage_coverage() {
-    local of_tests=(CFLAGS=-O0 LDFLAGS=--coverage)
+    local of_support=(CFLAGS=-O1) of_tests=(CFLAGS=-O0 LDFLAGS=--coverage)
     has gcovr
     has python3
     leaving_nothing tested_some cover_tests coverage CC=gcc --disable-static --disable-tools \
@@ -317,15 +322,25 @@ stage_coverage() {
     scripts/coverage-table build/coverage/summary.json
 }
 
+# clang's library has what fuzzing wants as well, so that it is built once. Of the two
+# stages that build in the folder, one runs at a time.
+clang_begin() {
+    has clang
+    clang_arguments=(CC=clang CFLAGS="-O1 -gline-tables-only" --enable-werror --enable-debug
+        --disable-static CPPFLAGS=-DCUARENA_NO_FUTEX --enable-sanitizers="address,undefined")
+    ! have_libfuzzer || clang_arguments+=(--enable-fuzzing)
+    ! command -v flock >/dev/null || { exec 9>build/clang.lock && flock 9; }
+}
+
 # Another compiler, its sanitizers, all assertions, and a lock without futexes. Under
 # sanitizers optimizing takes most of the time of a build, which tests do not earn back.
 stage_clang() {
-    local of_tests=(CFLAGS="-O0 -gline-tables-only")
-    has clang
+    local of_support=(FUZZING_CFLAGS=)
+    local of_tests=(CFLAGS="-O0 -gline-tables-only" FUZZING_CFLAGS=)
+    clang_begin
     export CK_TIMEOUT_MULTIPLIER=5 UBSAN_OPTIONS=print_stacktrace=1
     export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
-    tested_some checked_tests clang CC=clang CFLAGS="-O1 -gline-tables-only" --enable-werror --enable-debug --disable-static \
-        CPPFLAGS=-DCUARENA_NO_FUTEX --enable-sanitizers=address,undefined
+    tested_some checked_tests clang "${clang_arguments[@]}"
 }
 
 # The threaded programs only, without long cases that run no threads. Addresses are
@@ -338,7 +353,7 @@ stage_tsan() {
     configured tsan CC=gcc CFLAGS="-O1 -g1" --enable-debug --enable-sanitizers=thread \
         --disable-tools --disable-static
     [ -n "$(list_in tsan thread_tests)" ] || skip "no test runs threads"
-    make_in tsan libcuarena.la
+    make_in tsan libcuarena.la tests/libsupport.la tests/standin/libcuda.la
     if setarch "$(uname -m)" -R true 2>/dev/null; then
         fixed=(setarch "$(uname -m)" -R)
     fi
@@ -379,19 +394,18 @@ stage_valgrind() {
 
 stage_fuzz() {
     local program programs name seconds=5 running=()
-    has clang
     have_libfuzzer || skip "libFuzzer not found"
     [ "$CUARENA_TEST_SCALE" = short ] || seconds=200
-    configured fuzz CC=clang CFLAGS="-O1 -gline-tables-only" --enable-fuzzing --disable-tools --disable-shared \
-        --enable-debug --enable-sanitizers=address,undefined
-    programs=$(list_in fuzz fuzz_programs)
+    clang_begin
+    configured clang "${clang_arguments[@]}"
+    programs=$(list_in clang fuzz_programs)
     [ -n "$programs" ] || skip "no fuzz target"
     # shellcheck disable=SC2086
-    make_in fuzz $programs
+    make_in clang $programs
     for program in $programs; do
         name=${program##*/fuzz_}
         mkdir -p "build/fuzz/corpus/$name" "build/fuzz/found"
-        "build/fuzz/$program" -max_total_time=$seconds -timeout=20 \
+        "build/clang/$program" -max_total_time=$seconds -timeout=20 \
             -print_final_stats=1 -verbosity=0 -error_exitcode=1 \
             -artifact_prefix=build/fuzz/found/ \
             "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name" &
@@ -451,9 +465,11 @@ stage_demo() {
 }
 
 # README's order: the scripts after ./configure in place, and what a build in
-# place leaves. In a copy, so that this tree stays as it is.
+# place leaves: at short length what else would be built a second time is an object and
+# what is generated. In a copy, so that this tree stays as it is.
 stage_in_place() {
-    local copy=$root/build/in-place
+    local copy=$root/build/in-place few=()
+    [ "$CUARENA_TEST_SCALE" = long ] || few=(libcuarena_driver.a tools/page_text.c)
     configured gcc "${gcc_arguments[@]}"
     chmod -R u+w "$copy" 2>/dev/null || true
     make_in gcc -s distdir distdir=../in-place
@@ -461,7 +477,7 @@ stage_in_place() {
         export CFLAGS=-O0
         cd "$copy"
         ./configure --quiet --disable-tools --disable-static
-        make -s -j"$jobs"
+        make -s -j"$jobs" "${few[@]}"
         scripts/demo
         [ "$CUARENA_TEST_SCALE" = short ] || scripts/check readme
     )
@@ -501,7 +517,8 @@ stage_installcheck() {
 # The tarball builds, passes, installs and uninstalls; holds every file of the
 # tree; and comes out the same twice. At short length few of its tests run, and
 # it builds one library, soon compiled: the programs ran already, in a tree of the
-# same files. So did check_cxx, which compiles for half a minute.
+# same files. So did check_cxx, which compiles for half a minute. The tarball is made
+# three times, which takes as long where it is packed well.
 stage_distcheck() {
     local tarball version few=()
     has xz
@@ -511,6 +528,7 @@ stage_distcheck() {
         few=(check_PROGRAMS='$(smoke_tests)'
             TESTS='$(smoke_tests) $(filter-out %/check_cxx,$(script_tests))'
             DISTCHECK_CONFIGURE_FLAGS="--disable-static CFLAGS=-O0")
+    [ "$CUARENA_TEST_SCALE" = long ] || export XZ_OPT=-0
     export CUARENA_TEST_SCALE=short
     version=$(build-aux/version.sh)
     tarball=libcuarena-$version.tar.xz
