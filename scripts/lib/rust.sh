@@ -5,7 +5,7 @@
 # All share one folder of results, build/rust. A set of features of cuarena-sys,
 # like a toolchain, has the C sources built once more there, so few are used:
 # none, `vendored' where packages and bindings are made, and what rust-find
-# goes through.
+# goes through. What is about none of that takes a library that is there.
 
 rust_stages=(
     rust-fmt rust-clippy rust-features rust-test rust-doc rust-bindings rust-find
@@ -47,6 +47,19 @@ rust_begin_building() {
         skip "what the crates depend on could not be had"
 }
 
+# The library of the build that is installed, so that its sources are not built once
+# more; with --long they are.
+rust_takes_built() {
+    [ "$CUARENA_TEST_SCALE" = short ] || return 0
+    (
+        unset PKG_CONFIG_LIBDIR
+        configured gcc "${gcc_arguments[@]}"
+        make_in gcc libcuarena.la
+    ) >&2
+    export CUARENA_LIB_DIR=$root/build/gcc/.libs CUARENA_INCLUDE_DIR=$root/include
+    export CUARENA_STATIC=1
+}
+
 # The workspaces: the crates, and what needs newer compilers than they do.
 rust_workspaces() {
     local manifest
@@ -72,6 +85,7 @@ stage_rust_clippy() {
     local patches way
     rust_begin_building
     cargo clippy --version >/dev/null 2>&1 || skip "clippy not found"
+    rust_takes_built
     mapfile -t patches < <(rust_patches)
     cd rust
     cargo clippy --quiet --workspace --all-targets \
@@ -124,6 +138,7 @@ stage_rust_test() {
     rust_begin_building
     examples=$(rust_examples)
     folder=$(rust_standin)
+    rust_takes_built
     export LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     features=$(rust_features)
     cd rust
@@ -207,6 +222,7 @@ stage_rust_app() {
     rust_begin_building
     rust_is_at_least 1.88 || skip "cudarc wants Rust 1.88"
     folder=$(rust_standin)
+    rust_takes_built
     rm -rf build/crates
     rust/scripts/package --allow-dirty build/crates
     rust/scripts/try-app build/crates "$folder"
@@ -239,6 +255,7 @@ stage_rust_layer() {
     rust_begin_building
     rust_is_at_least 1.88 || skip "cudarc wants Rust 1.88"
     folder=$(rust_standin)
+    rust_takes_built
     (unset PKG_CONFIG_LIBDIR && make_in gcc tools/cuarena tools/layer/libcuda.la) >&2
     libraries=$(rust_link_folder "$folder")
     mapfile -t patches < <(rust_patches)
