@@ -55,11 +55,11 @@
 //! | `a_thread_ends_beside_its_arena` | 9 | any | any |
 //! | `an_arena_ends` | 65 | any | any |
 //! | `a_stream_ends` | 65 | any | any |
-//! | `two_threads_meet` | 3298 | at most 5 | any |
-//! | `three_threads_meet` | 2604 | at most 2 | at most 4 |
-//! | `a_lock_knows_its_thread` | 12703 | any | any |
+//! | `two_threads_meet` | 6563 | at most 5 | any |
+//! | `three_threads_meet` | 10032 | at most 2 | at most 4 |
+//! | `a_lock_knows_its_thread` | 533 | at most 4 | any |
 //! | `the_next_one_ends_the_lock` | 40 | any | any |
-//! | `a_condition_wakes` | 11117 | any | any |
+//! | `a_condition_wakes` | 644 | at most 4 | any |
 //!
 //! What the model leaves out:
 //!

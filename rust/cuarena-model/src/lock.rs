@@ -293,7 +293,7 @@ fn a_lock_knows_its_thread() {
     other.join().unwrap();
 }
 
-scene!(a_lock_knows_its_thread, short: None, long: None,);
+scene!(a_lock_knows_its_thread, short: Some(4), long: None,);
 
 /// Whoever takes the lock next may end it, while the one before is still in its unlock.
 fn the_next_one_ends_the_lock() {
@@ -336,6 +336,6 @@ fn a_condition_wakes() {
     assert_eq!(meeting.cond.sleepers.get(), 0);
 }
 
-scene!(a_condition_wakes, short: None, long: None,
+scene!(a_condition_wakes, short: Some(4), long: None,
     reads_the_sequence_late: Without(CondReadsSequenceFirst) => "deadlock",
 );
