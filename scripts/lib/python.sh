@@ -62,7 +62,7 @@ python_tests() {
 # them with --long only.
 stage_python() {
     [ "$CUARENA_TEST_SCALE" = long ] ||
-        wheel_settings=(-C cmake.define.CMAKE_C_FLAGS_RELEASE=-O1)
+        wheel_settings=(-C cmake.define.CMAKE_C_FLAGS_RELEASE=-O0)
     python_begin
     python_tools || skip "what builds the package could not be had"
     python_style
