@@ -98,8 +98,15 @@ START_TEST(report_is_bounded)
 }
 END_TEST
 
+static void log_no_more(void)
+{
+    cuarena_log_set_callback(NULL, NULL);
+    expect_ok(cuarena_log_set_level(CUARENA_LOG_OFF));
+}
+
 START_TEST(destroy_that_is_refused_reports_to_the_log)
 {
+    after_test(log_no_more);
     cuarena_t *arena = arena_of("pool=1MiB, name=leaky, guard=16, quarantine=1KiB");
     void *pointer = alloc(arena, 100, "weights");
     expect_ok(cuarena_free(arena, alloc(arena, 200, NULL))); /* no leak */
