@@ -3,8 +3,8 @@
 # runs in the top of the tree, in a shell of its own, with `set -e'.
 #
 # At short length every test runs once under gcc: `cover_tests' of
-# tests/Makefile.inc where coverage is counted, the others in the build that is
-# installed. What runs again elsewhere is what depends on it: `checked_tests' under
+# tests/Makefile.inc where coverage is counted, the others, random programs above
+# all, with assertions on, in the build that is installed. What runs again elsewhere is what depends on it: `checked_tests' under
 # another compiler and its sanitizers, the threaded ones under ThreadSanitizer,
 # examples under valgrind, a few programs from the tarball. With --long everything
 # runs everywhere.
@@ -243,7 +243,7 @@ tested_some() {
 }
 
 # Debug information takes a fifth of the time of a build.
-gcc_arguments=(CC=gcc CFLAGS=-O2 --enable-werror --prefix="$root/build/installed")
+gcc_arguments=(CC=gcc CFLAGS=-O2 --enable-werror --enable-debug --prefix="$root/build/installed")
 
 # leaving_nothing COMMAND...: fails if the command does, or leaves temporary files.
 leaving_nothing() {
