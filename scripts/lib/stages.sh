@@ -3,11 +3,11 @@
 # runs in the top of the tree, in a shell of its own, with `set -e'.
 #
 # At short length every test runs once under gcc: `cover_tests' of
-# tests/Makefile.inc where coverage is counted, the others, random programs above
-# all, with assertions on, in the build that is installed. What runs again elsewhere is what depends on it: `checked_tests' under
-# another compiler and its sanitizers, the threaded ones under ThreadSanitizer,
-# examples under valgrind, a few programs from the tarball. With --long everything
-# runs everywhere.
+# tests/Makefile.inc where coverage is counted, the others and random programs,
+# with assertions on, in the build that is installed. What runs again elsewhere is
+# what depends on it: `checked_tests' under another compiler and its sanitizers,
+# the threaded ones under ThreadSanitizer, examples under valgrind, a few programs
+# from the tarball. With --long everything runs everywhere.
 
 all_stages=(
     format spelling shellcheck cppcheck function-lengths man
@@ -263,7 +263,7 @@ stage_gcc() {
     local few=() elsewhere=none
     # Those for coverage are gcc's, too. The words in single quotes are for make.
     # shellcheck disable=SC2016
-    ! command -v gcovr >/dev/null || elsewhere='$(cover_tests) tests/scripts/check_cuda_old'
+    ! command -v gcovr >/dev/null || elsewhere='$(core_tests) $(slow_tests) tests/scripts/check_cuda_old'
     configured gcc "${gcc_arguments[@]}"
     make_in gcc all tests/libsupport.la tests/standin/libcuda.la
     [ "$CUARENA_TEST_SCALE" = long ] || few=(
