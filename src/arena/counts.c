@@ -36,6 +36,10 @@ void cuai_keep_most(cuarena_t *arena)
 {
     cuai_assert_locked(arena);
     cuai_counts_t peaks = cuai_whole_counts(arena);
+    for (int region = 0; region < CUAI_LISTED; region++)
+        if (arena->heaps[region] != NULL)
+            cuai_raise(&arena->heaps[region]->most_blocks,
+                       arena->heaps[region]->counter.blocks.peak);
     cuai_raise(&arena->most_live, peaks.peak_live_bytes);
     cuai_raise(&arena->most_requested, peaks.peak_requested_bytes);
 }

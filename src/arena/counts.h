@@ -36,7 +36,7 @@ void cuai_begin_whole(cuarena_t *arena);
 /* Stops keeping `whole` if neither a scope nor a second heap needs peaks of the whole beside the
  * heap's. */
 void cuai_end_whole(cuarena_t *arena);
-/* Keeps the most live bytes ever, before the whole's peaks begin anew. */
+/* Keeps the most live bytes ever, and the most blocks of each heap, before peaks begin anew. */
 void cuai_keep_most(cuarena_t *arena);
 
 /* ---- Reserved bytes ---------------------------------------------------- */

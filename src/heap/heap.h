@@ -79,6 +79,7 @@ struct cuarena_heap {
 
     /* The rest. */
     uint32_t freelist_count;  /* in use, the idle one included */
+    uint64_t most_blocks;     /* that lived at once before their peak was reset */
     uint64_t separators;      /* SEPARATOR records */
     uint64_t separator_limit; /* with more the heap is split up: see cuai_heap_is_split_up */
     uint64_t cached_blocks;

@@ -89,7 +89,8 @@ bool cuai_heap_has_many_separators(const cuarena_heap_t *heap)
 
 bool cuai_heap_has_most_separators(const cuarena_heap_t *heap)
 {
-    return heap->separators > FEW_SEPARATORS + heap->counter.blocks.peak;
+    return heap->separators >
+           FEW_SEPARATORS + cuai_max(heap->most_blocks, heap->counter.blocks.peak);
 }
 
 void cuai_heap_allow_separators(cuarena_heap_t *heap)

@@ -275,6 +275,31 @@ START_TEST(many_pieces_behind_work_under_way_are_brought_together)
 }
 END_TEST
 
+/* As many pieces as blocks ever lived make no stream wait, whenever peaks were reset. */
+START_TEST(peaks_that_are_reset_change_no_wait)
+{
+    static const struct stuck row = {3, 0, 0, 0};
+    static void *freed[STUCK_BLOCKS];
+    void *busy[STUCK_MOST_STREAMS], *next;
+    fixture_t *f = opened(SIMULATED, MIB(4));
+    stick(f, &row, busy);
+    for (uint32_t n = 0; n < STUCK_BLOCKS; n++)
+        expect_ok(cuarena_alloc_on(f->arena, 256, sim_handle(1), NULL, &freed[n]));
+    for (uint32_t n = 0; n < STUCK_BLOCKS; n++)
+        expect_ok(cuarena_free_on(f->arena, freed[n], sim_handle(2 + n % 2)));
+    expect_ok(cuarena_reset_peaks(f->arena));
+    uint64_t waits = f->sim.counts[SIM_WAIT];
+    expect_ok(cuarena_alloc_on(f->arena, 256, sim_handle(1), NULL, &next));
+    expect_u64(f->sim.counts[SIM_WAIT], waits);
+    expect_between(arena_stats(f->arena).free_ranges, STUCK_BLOCKS, STUCK_BLOCKS + 2);
+    expect_ok(cuarena_validate(f->arena, NULL, 0));
+    sim_run_all(&f->sim);
+    expect_ok(cuarena_free_on(f->arena, next, sim_handle(1)));
+    for (uint32_t n = 1; n <= row.streams; n++)
+        expect_ok(cuarena_free_on(f->arena, busy[n - 1], sim_handle(n)));
+}
+END_TEST
+
 /* ---- Sentences of heap.h --------------------------------------------------
  */
 
@@ -324,6 +349,7 @@ int main(void)
     tcase_add_loop_test(bytes, bookkeeping_bytes_for_each_block_are_bounded, 0, CASE_COUNT);
     suite_add_rows(suite, "under way", bookkeeping_stays_bounded_while_no_work_ends,
                    COUNT_OF(stuck));
+    suite_add_list(suite, "peaks", TEST_LIST(peaks_that_are_reset_change_no_wait));
     suite_add_rows(suite, "few blocks", many_pieces_behind_work_under_way_are_brought_together,
                    COUNT_OF(few));
     suite_add_list(suite, "sentences",
