@@ -105,6 +105,15 @@ cuarena_status_t cuai_call_on(cuai_call_t *call, cuarena_stream_t stream)
     return cuai_stream_find(call->arena, stream, false, &call->stream);
 }
 
+/* The words are copied first: the new error takes their place. */
+static cuarena_status_t cannot_wait(cuarena_stream_t stream)
+{
+    cuai_kept_error_t why = cuai_error_kept();
+    CUAI_ASSERT(why.error.status != CUARENA_OK);
+    return cuai_fail(CUARENA_DRIVER, "stream: %p can be neither remembered nor waited for: %s",
+                     (void *)stream, why.error.message);
+}
+
 cuarena_status_t cuai_call_on_free(cuai_call_t *call, cuarena_stream_t stream)
 {
     cuarena_t *arena = call->arena;
@@ -117,9 +126,7 @@ cuarena_status_t cuai_call_on_free(cuai_call_t *call, cuarena_stream_t stream)
              cuarena_last_error());
     status = cuai_mem_await(arena, stream);
     if (status == CUARENA_OUT_OF_MEMORY || status == CUARENA_LIMIT)
-        status =
-            cuai_fail(CUARENA_DRIVER, "stream: %p can be neither remembered nor waited for: %s",
-                      (void *)stream, cuarena_last_error());
+        status = cannot_wait(stream);
     cuai_arena_lock(arena);
     call->waited = status == CUARENA_OK;
     return cuai_note_loss(arena, status);

@@ -127,6 +127,8 @@ START_TEST(where_the_stream_cannot_be_waited_for_the_block_lives)
     cuai_host_fail_at(1);
     sim_fail(&f->sim, SIM_RECORD, 1, unrecorded[_i]);
     expect_status(cuarena_free_on(f->arena, p, stream), CUARENA_DRIVER);
+    ck_assert_msg(strstr(cuarena_last_error(), "record_event") != NULL,
+                  "expected what failed, got: %s", cuarena_last_error());
     cuai_host_fail_at(0);
     expect_u64(stats_of(f).live_blocks, 1);
     expect_sound(f);
